@@ -43,7 +43,7 @@ export async function createParser(command: Command, args: readonly string[]): P
       if (section.title !== 'Options') return [section]
       if (settings === undefined) return [{ title: 'Flags', body: toHelpText(section.body) }]
       if (phrases.length > 0)
-        return [{ title: 'Flags', body: `  Those of mx ${name}, see 'mx ${name} --help'` }]
+        return [{ title: 'Flags', body: `  Flags of mx ${name}, see 'mx ${name} --help'` }]
       return [
         ...areas,
         {

@@ -3,7 +3,7 @@ import { EXIT, printProblems } from './ui/output.ts'
 /**
  * Exits with status 130 on SIGINT or SIGTERM.
  *
- * @param cleanUp returns the message to print: what was done so far
+ * @param cleanUp returns the message to print, about the work done so far
  * @returns removes the handlers
  */
 export function onInterrupt(cleanUp: () => string): () => void {

@@ -1,5 +1,5 @@
 import type { Maybe } from '../lib/async/maybe.ts'
-import { GatewayError } from './errors.ts'
+import { type ErrorPage, GatewayError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 
 /**
@@ -25,6 +25,11 @@ export interface Plugin {
   readonly onRequest?: Step
   /** `x.route` is known: authorization, rate limits. */
   readonly onRoute?: Step
+  /**
+   * Before an error of the gateway is sent, not one of a service: returns a body in place of the standard one, or undefined. The plugin
+   * listed last is called first. Not called for clients of gRPC and Connect.
+   */
+  readonly onError?: (x: Exchange, error: GatewayError) => Maybe<ErrorPage | undefined>
   /** Before the first byte of any response, errors included: may change `x.status` and `x.replyHeaders`. */
   readonly onReply?: (x: Exchange) => void
   /** After the last byte, or when the client disconnected (`x.aborted`). Adds no latency. */
@@ -63,11 +68,14 @@ export type ReportFault = (
 export interface Chain {
   readonly plugins: readonly Plugin[]
   readonly steps: readonly Step[]
+  /** In the order of the calls. */
+  readonly onError: readonly NonNullable<Plugin['onError']>[]
   readonly onReply: readonly ((x: Exchange) => void)[]
   readonly onDone: readonly ((x: Exchange) => void)[]
   /** Owners of the steps and hooks, by index. */
   readonly stages: {
     readonly steps: readonly Stage[]
+    readonly onError: readonly Stage[]
     readonly onReply: readonly Stage[]
     readonly onDone: readonly Stage[]
   }
@@ -75,7 +83,7 @@ export interface Chain {
   readonly scopes: ReadonlyMap<string, Chain>
   /** Exchanges in flight, of its scopes, too: the chain may be closed at 0. */
   readonly use: { active: number }
-  /** Closes the plugins, of its scopes, too, in reverse order and reports those that fail. The handler is closed by its creator. */
+  /** Closes the plugins, of its scopes, too, in reverse order and reports failures. The handler is closed by its creator. */
   readonly close: (onFault: ReportFault) => Promise<void>
 }
 
@@ -112,15 +120,18 @@ export function compileChain(
       ...listHooks(applied, 'onRoute'),
       toHook('handle', handle),
     ]
+    const onError = listHooks(applied, 'onError').reverse()
     const onReply = listHooks(applied, 'onReply')
     const onDone = listHooks(applied, 'onDone')
     return {
       plugins: applied,
       steps: steps.map(({ run }) => run),
+      onError: onError.map(({ run }) => run),
       onReply: onReply.map(({ run }) => run),
       onDone: onDone.map(({ run }) => run),
       stages: {
         steps: steps.map(({ stage }) => stage),
+        onError: onError.map(({ stage }) => stage),
         onReply: onReply.map(({ stage }) => stage),
         onDone: onDone.map(({ stage }) => stage),
       },
@@ -141,7 +152,7 @@ interface Hook<T> {
   readonly run: T
 }
 
-function listHooks<K extends 'onRequest' | 'onRoute' | 'onReply' | 'onDone'>(
+function listHooks<K extends 'onRequest' | 'onRoute' | 'onError' | 'onReply' | 'onDone'>(
   plugins: readonly Plugin[],
   hook: K,
 ): Hook<NonNullable<Plugin[K]>>[] {
@@ -173,7 +184,7 @@ async function closePlugins(plugins: readonly Plugin[], onFault: ReportFault): P
 }
 
 /**
- * Runs `steps` in order until one responds, from routing on those of the scope. Synchronous and free of allocations until a
+ * Runs `steps` in order until one responds, from routing on the steps of the scope. Synchronous and free of allocations until a
  * step returns a promise. Sets `x.step` to the index of a step that throws or is pending.
  */
 export function runSteps(steps: readonly Step[], x: Exchange, from = 0): Maybe<void> {
@@ -205,6 +216,33 @@ function resumeSteps(
   from: number,
 ): Promise<void> {
   return pending.then(() => runSteps(steps, x, from))
+}
+
+/**
+ * Passes the first body that an `onError` hook has for an error to `send`; undefined: the standard one. A hook that fails is reported, and
+ * has none.
+ */
+export function findErrorPage(
+  { onError, stages }: Chain,
+  x: Exchange,
+  error: GatewayError,
+  onFault: ReportFault | undefined,
+  send: (page: ErrorPage | undefined) => void,
+): void {
+  for (let i = 0; i < onError.length; i++) {
+    const fail = (fault: unknown): void => onFault?.(fault, x, stages.onError[i])
+    try {
+      const page = onError[i]!(x, error)
+      if (page instanceof Promise) {
+        void page.catch(fail).then((found) => send(found ?? undefined))
+        return
+      }
+      if (page !== undefined) return send(page)
+    } catch (fault) {
+      fail(fault)
+    }
+  }
+  send(undefined)
 }
 
 /** Runs the `onDone` hooks. A hook that throws is reported and does not stop the others. */

@@ -11,6 +11,12 @@ export interface ErrorBody {
   readonly Status: string
 }
 
+/** Body of an error in place of {@link ErrorBody}. */
+export interface ErrorPage {
+  readonly contentType: string
+  readonly body: string | Uint8Array
+}
+
 /** Id of errors of the gateway itself. */
 export const GATEWAY_ID = 'go.mx.api'
 

@@ -1,15 +1,18 @@
+// A single long file: an exchange is one object with one hidden class, and its methods share private fields.
+
 import { inspect } from 'node:util'
 import type { CallTarget } from './auth/policy/decision.ts'
 import {
   type Chain,
   compileChain,
+  findErrorPage,
   type Handler,
   type ReportFault,
   runDoneHooks,
   runErrorHooks,
 } from './chain.ts'
 import type { Account, Session } from './contracts/auth.ts'
-import { GATEWAY_ID, GatewayError } from './errors.ts'
+import { type ErrorPage, GATEWAY_ID, GatewayError } from './errors.ts'
 import { isFinalStatus } from './http/final-status.ts'
 import { HeaderList } from './http/headers.ts'
 import { mayWait, rejectResponse, replyMemory } from './limits/memory-budget.ts'
@@ -21,6 +24,7 @@ import type { ExplicitTarget } from './request/explicit-target.ts'
 import { IncomingRequest } from './request/incoming-request.ts'
 import type { Route } from './route.ts'
 import type { TransportFailure } from './rpc/call.ts'
+import type { ErrorReply } from './rpc/grpc/error-reply.ts'
 import type { ExchangeTrace } from './tracing/exchange-trace.ts'
 import type { FailureKind } from './upstream/call.ts'
 import type { Upstream } from './upstream/upstream.ts'
@@ -107,6 +111,8 @@ export abstract class Exchange extends IncomingRequest {
   private onFault: ReportFault | undefined = undefined
   /** Counted in `replyMemory`. */
   private waitingBytes = 0
+  /** The error that is sent once its page is known. */
+  private pendingError: ErrorReply | undefined = undefined
   private pluginState: Map<unknown, unknown> | undefined = undefined
 
   // Explicit: otherwise the compiler passes `...arguments`, which V8 does not inline.
@@ -163,9 +169,22 @@ export abstract class Exchange extends IncomingRequest {
 
   /** Sends an error with its `{Id, Code, Detail, Status}` body. Ignored after the first response. */
   fail(error: GatewayError): void {
+    if (this.answered) return
     const response = toErrorResponse(error, this.headers, this.httpVersion === '2')
-    if (!this.answered) this.rpcStatus = response.rpcStatus
-    this.send(response.status, response.headers, response.body)
+    this.rpcStatus = response.rpcStatus
+    this.answered = true
+    this.pendingError = response
+    const { chain } = this
+    if (response.rpcStatus >= 0 || chain.onError.length === 0) this.sendError(undefined)
+    else findErrorPage(chain, this, error, this.onFault, (page) => this.sendError(page))
+  }
+
+  private sendError(page: ErrorPage | undefined): void {
+    const error = this.pendingError
+    this.pendingError = undefined
+    if (error === undefined || this.finished) return
+    if (page !== undefined) error.headers.set('content-type', page.contentType)
+    if (this.beginReply(error.status, error.headers)) this.transmit(page?.body ?? error.body)
   }
 
   /** {@link fail}, and closes the connection: for a request that may smuggle another one. An HTTP/2 connection stays open. */
@@ -184,7 +203,7 @@ export abstract class Exchange extends IncomingRequest {
   /**
    * Begins a streamed response; {@link write} and {@link end} follow.
    *
-   * @param status 200 to 599; any other, also one that an `onReply` hook sets, becomes a 500.
+   * @param status 200 to 599; any other, also from an `onReply` hook, becomes a 500.
    * @param length exact number of body bytes, also for HEAD and 304, which send none; -1: unknown.
    */
   start(status: number, headers: HeaderList, length: number): void {
@@ -213,7 +232,8 @@ export abstract class Exchange extends IncomingRequest {
   giveUp(error: GatewayError): void {
     if (this.finished) return
     if (this.answered) {
-      if (this.isHeadPending) {
+      if (this.pendingError !== undefined) this.sendError(undefined)
+      else if (this.isHeadPending) {
         this.closing ||= !this.bodyDone
         this.replaceReply(error)
       } else this.cut()

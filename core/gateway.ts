@@ -15,11 +15,11 @@ export interface GatewayOptions {
 
 /** How often parked exchanges are checked. */
 const SWEEP_MS = 500
-/** Stage of errors of the chain itself, which reports those of its plugins under their names. */
+/** Stage of errors of the chain itself. Errors of plugins are reported under their names. */
 const CLOSE: Stage = { plugin: undefined, hook: 'close' }
 
 /**
- * Runs every exchange of its listeners through the chain, and sends what the chain throws as an error: an unexpected error
+ * Runs every exchange of its listeners through the chain, and sends exceptions of the chain as errors: an unexpected error
  * is a 500 for its own request and affects no other.
  */
 export class Gateway {

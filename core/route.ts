@@ -36,17 +36,17 @@ export interface Route {
   readonly variables?: readonly (readonly [name: string, value: string])[] | undefined
   /** Template of a declared endpoint that the path matched; undefined: none. */
   readonly template?: PathTemplate | undefined
-  /** What a configured route (`routes:`) adds; undefined: none. */
+  /** Additions of a configured route (`routes:`); undefined: none. */
   readonly rule?: RouteRule | undefined
   /** Set by the gateway with the first request that it counts. */
   counters?: RouteCounters | undefined
 }
 
-/** What a configured route does besides naming a service. */
+/** Settings of a configured route besides its service. */
 export interface RouteRule {
   /** `name` of the route, or its number from 1. */
   readonly name: string
-  /** Key in `Chain.scopes`; undefined: that of the service. */
+  /** Key in `Chain.scopes`; undefined: the key of the service. */
   readonly scope: string | undefined
   /** Changes the request as soon as it is routed. */
   readonly rewrite: ((x: Exchange) => void) | undefined
@@ -86,7 +86,7 @@ export interface ResolverOptions {
   readonly registry: Registry
   /** Base domain of the gateway's hosts; empty: none. */
   readonly domain: string
-  /** Called with what the resolver ignores and why, for operators. */
+  /** Called with each ignored declaration and the reason, for operators. */
   readonly onWarning: (message: string) => void
   /** Called with the services of the registry, initially and after every change, by a resolver that lists them. */
   readonly onServices?: ((services: readonly Service[]) => void) | undefined

@@ -80,8 +80,10 @@ export function createRouter({
       )
     }
     const generation = currentGeneration()
+    const { rule } = route
+    const isTopic = resolver.names === 'topics' || (rule !== undefined && route.handler === 'event')
     // Nothing to look up: a topic, or a route that responds by itself.
-    if (resolver.names === 'topics' || route.rule?.handler !== undefined) {
+    if (isTopic || rule?.handler !== undefined) {
       cache.set(key, { route, upstream: undefined, generation })
       x.route = route
       return undefined

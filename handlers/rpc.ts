@@ -121,7 +121,7 @@ class RpcCall extends GatewayCall {
     }
     if (body.length > 0) return this.x.send(200, headers, body)
     const type = metadata === '' ? undefined : findMetadata(metadata, 'content-type')
-    // The HTTP transport has no content type for an empty body: assume that of the request.
+    // The HTTP transport has no content type for an empty body: assume the content type of the request.
     const isEmpty = type === undefined ? this.#type.kind === 'protobuf' : !isJson(type)
     if (!isEmpty) return this.x.send(200, headers, EMPTY_JSON)
     headers.delete('content-type')

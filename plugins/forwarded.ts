@@ -37,7 +37,7 @@ const options = Type.Object({
   }),
 })
 
-/** Headers that contain only the client address. Many proxies forward those that they do not set themselves. */
+/** Headers that contain only the client address. Many proxies forward such headers unless they set them themselves. */
 const CLIENT_ADDRESSES: readonly string[] = [
   'cf-connecting-ip',
   'fastly-client-ip',
@@ -99,7 +99,7 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/i
  *
  * Headers about earlier hops are deleted unless the peer is a trusted proxy. The client is then the last address that is not a
  * trusted proxy, read from the right, in the header that the proxies write. `Forwarded` and `X-Forwarded-*` are written from one
- * set of facts: those of the family the proxies write. The other family is the client's own, and is replaced.
+ * family, the family that the proxies write. The other family is the client's own, and is replaced.
  *
  * A request of a trusted proxy is 400 unless that header ends with an IP address: some parsers lose all headers behind a malformed one,
  * and the client would count as the proxy.
@@ -108,6 +108,7 @@ const plugin: PluginDefinition = definePlugin({
   name: 'forwarded',
   description:
     'Writes X-Forwarded-*, Forwarded and Via; accepts inbound ones from trusted proxies only.',
+  scopes: ['gateway'],
   options,
   create({ trusted, header, optional, via, hops, standard }, { log, nowMs }) {
     if (!VIA_NAME.test(via))
@@ -203,6 +204,8 @@ const plugin: PluginDefinition = definePlugin({
           // Claims begin with c, f, t, v or x: one byte rules out most headers.
           if (first !== 120 && first !== 99 && first !== 102 && first !== 116 && first !== 118)
             continue
+          // `content-type` and `cookie`: no claim begins with "co".
+          if (first === 99 && name.charCodeAt(1) === 111) continue
           if (name === 'x-request-id') continue
           if (name === 'via') {
             chained = true
@@ -214,7 +217,7 @@ const plugin: PluginDefinition = definePlugin({
         if (claims && peer.inside) return forwardClaims(x, peer, trail)
         if (claims) dropClaims(x)
         const block = findBlock(peer, x)
-        // A header block may be written first, but this gateway's Via must follow those of earlier proxies.
+        // A header block may be written first, but this gateway's Via must follow Via headers of earlier proxies.
         if (chained) x.headers.appendAll(block)
         else x.headers.appendBlock(block)
       },

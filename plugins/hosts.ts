@@ -16,6 +16,7 @@ const options = Type.Object({
 const plugin: PluginDefinition = definePlugin({
   name: 'hosts',
   description: 'Rejects requests for host names that are not listed.',
+  scopes: ['gateway'],
   options,
   create({ allow }) {
     const isAllowed = compileHosts(allow)

@@ -6,6 +6,7 @@ import auth from './auth.ts'
 import basicAuth from './basic-auth.ts'
 import bodyLimit from './body-limit.ts'
 import cors from './cors.ts'
+import forwardAuth from './forward-auth.ts'
 import forwarded from './forwarded.ts'
 import headers from './headers.ts'
 import hosts from './hosts.ts'
@@ -28,6 +29,7 @@ export const plugins: Readonly<Record<string, PluginDefinition>> = {
   'basic-auth': basicAuth,
   'body-limit': bodyLimit,
   cors,
+  'forward-auth': forwardAuth,
   forwarded,
   headers,
   hosts,

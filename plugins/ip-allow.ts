@@ -13,7 +13,7 @@ const options = Type.Object({
 })
 
 /**
- * Rejects other clients with 403. The client is that of the connection, or the one that a trusted proxy reports, so in a list of plugins
+ * Rejects other clients with 403. The client is the peer of the connection, or the client that a trusted proxy reports, so in a list of plugins
  * it belongs behind `forwarded`.
  */
 const plugin: PluginDefinition = definePlugin({
@@ -24,7 +24,7 @@ const plugin: PluginDefinition = definePlugin({
     const allowed = createCidrSet(allow, 'allow')
     return {
       onRequest({ clientAddress, relayed }) {
-        // The address of a relayed request is that of the proxy.
+        // A relayed request has the address of the proxy.
         if (!relayed && allowed.lookup(clientAddress).inside) return
         const client = relayed
           ? 'an unknown client behind a proxy'

@@ -16,6 +16,7 @@ const NAMESPACE = /^[a-z0-9]+(?:-+[a-z0-9]+)*(?:\.[a-z0-9]+(?:-+[a-z0-9]+)*)*$/i
 const plugin: PluginDefinition = definePlugin({
   name: 'namespace',
   description: 'Sets the namespace in which services are looked up.',
+  scopes: ['gateway'],
   options,
   create({ namespace }) {
     const prefix = namespace.trim()

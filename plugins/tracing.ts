@@ -26,6 +26,7 @@ const options = Type.Object({
 const plugin: PluginDefinition = definePlugin({
   name: 'tracing',
   description: 'Traces requests and exports spans by OTLP, configured by OTEL_* variables.',
+  scopes: ['gateway'],
   options,
   create({ trust }, { tracer }) {
     const trusted = createCidrSet(trust, 'trust')

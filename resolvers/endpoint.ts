@@ -1,4 +1,5 @@
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
+import { toCanonicalPath } from '../core/path/canonical.ts'
 import { isReservedName } from '../core/registry/built-in-services.ts'
 import {
   type RequestLine,
@@ -93,7 +94,8 @@ export default function createEndpoint({
 
     resolve(request) {
       if (matcher.size === 0) return inner.resolve(request)
-      return findOfPlatform(inner, request) ?? find(matcher, request) ?? inner.resolve(request)
+      if (isOfPlatform(inner, request)) return inner.resolve(request)
+      return find(matcher, request) ?? inner.resolve(request)
     },
 
     close() {
@@ -110,15 +112,16 @@ function describe(skipped: readonly EndpointRoute[]): string {
 }
 
 /**
- * Route to a built-in service by its name. A declared path such as `/**` does not override it: its service would receive the
- * passwords and tokens sent to the platform.
+ * Whether a path names a built-in service, also percent-encoded or with path parameters. A declared path such as `/**` does not
+ * override it: its service would receive the passwords and tokens sent to the platform.
  */
-function findOfPlatform(inner: Resolver, request: RequestLine): Route | undefined {
+function isOfPlatform(inner: Resolver, request: RequestLine): boolean {
+  const path = toCanonicalPath(request.path)
   try {
-    const route = inner.resolve(request)
-    return route !== undefined && isReservedName(route.service) ? route : undefined
+    const route = inner.resolve(path === request.path ? request : { ...request, path })
+    return route !== undefined && isReservedName(route.service)
   } catch {
-    return undefined
+    return false
   }
 }
 

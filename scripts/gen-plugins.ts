@@ -38,13 +38,14 @@ export function formatPlugins(
   return [HEAD, ...sections].join('\n')
 }
 
-function formatPlugin({ name, description, options }: PluginDefinition): string {
+function formatPlugin({ name, description, options, scopes }: PluginDefinition): string {
   const rows = listOptions(options as Schema)
   const table =
     rows.length === 0
       ? ['No options.']
       : ['| option | type | default | |', '|---|---|---|---|', ...rows]
-  return [`## ${name}`, '', description, '', ...table, ''].join('\n')
+  const scope = scopes === undefined ? '' : ` Scope: ${scopes.join(', ')}.`
+  return [`## ${name}`, '', `${description}${scope}`, '', ...table, ''].join('\n')
 }
 
 /** Rows of the options; an object or a list is followed by the options of its properties or elements. */

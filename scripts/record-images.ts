@@ -74,7 +74,7 @@ try {
   )
   env['MX_ENV_LOCAL_ADDRESS'] = `127.0.0.1:${used[1]}`
   const password = /password +(\S+)/.exec(plain)![1]!
-  /** The text with the usual ports and home folder in place of those of this run. */
+  /** Replaces ports and home folder of this run by the usual ones. */
   const toUsual = (text: string) =>
     used
       .reduce((result, port, i) => result.replaceAll(`:${port}`, `:${PORTS[i]}`), text)

@@ -1,4 +1,4 @@
-/** A command line and what it wrote to a terminal. */
+/** A command line and its output at a terminal. */
 export interface TerminalStep {
   readonly line: string
   readonly output: string
@@ -45,7 +45,7 @@ function toSpans(line: string): string {
   return result
 }
 
-/** Lines that stay on the screen: of one that was rewritten, the last text. */
+/** Lines that stay on the screen; rewritten lines with their last text. */
 function toLines(output: string): readonly string[] {
   return output
     .trimEnd()
@@ -53,7 +53,7 @@ function toLines(output: string): readonly string[] {
     .map((line) => line.split(/\r|\x1b\[2K|\x1b\[1G|\x1b\[G/).findLast((text) => text !== '') ?? '')
 }
 
-/** An SVG image that types the commands and shows what they wrote, in the time that they took (at most 2 s), and then stays. */
+/** An SVG image that types the commands and shows their output, in the time that they took (at most 2 s), and then stays. */
 export function renderTerminal(steps: readonly TerminalStep[]): string {
   let seconds = 0.5
   const rows: string[] = []

@@ -11,6 +11,8 @@ import { ROOT } from './root.ts'
 interface Vocabulary {
   /** Rejected words and phrases, separated by commas, with their replacements. */
   readonly words: Readonly<Record<string, string>>
+  /** Words that are rejected at the start of a sentence; case-sensitive. */
+  readonly openings: Readonly<Record<string, string>>
   /** Words that are rejected in names only. */
   readonly names: Readonly<Record<string, string>>
   /** Standard terms that contain a rejected word. */
@@ -31,9 +33,12 @@ const vocabulary = JSON.parse(
 /** Between the words of a phrase: a blank, or a line break of a comment. */
 const GAP = '(?: |\\n[ *]*)'
 const IN_PROSE = toUses(vocabulary.words)
+const AT_START = toUses(vocabulary.openings)
 const IN_NAMES = new Map([...IN_PROSE, ...toUses(vocabulary.names)])
 const PROSE_WORD = toPattern(IN_PROSE.keys())
 const NAME_WORD = toPattern(IN_NAMES.keys())
+/** Capitalized, but not the start of a quoted title. */
+const OPENING_WORD = new RegExp(`(?<!["\\w])(?:${[...AT_START.keys()].join('|')})\\b`, 'g')
 const DOUBLED_WORD = new RegExp(`\\b([a-z]+)${GAP}\\1\\b`, 'gi')
 const EXPORT =
   /^export (?:declare |async |abstract )*(?:function\*?|const|let|class|interface|type) (\w+)/gm
@@ -77,10 +82,13 @@ function checkProse(prose: string, firstLine: number): Finding[] {
     const word = match.replace(/\s[\s*]*/, ' ')
     return { line: lineAt(index), word, use: IN_PROSE.get(word.toLowerCase())! }
   })
+  const openings = [...text.matchAll(OPENING_WORD)].map(({ 0: word, index }) => {
+    return { line: lineAt(index), word, use: AT_START.get(word)! }
+  })
   const doubled = [...text.matchAll(DOUBLED_WORD)].map(({ 1: word, index }) => {
     return { line: lineAt(index), word: `${word} ${word}`, use: word! }
   })
-  return [...words, ...doubled]
+  return [...words, ...openings, ...doubled]
 }
 
 /** Findings in one file: its name, its exported names, and its comments, or all of its text for Markdown. */

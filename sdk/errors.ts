@@ -32,7 +32,7 @@ export class ServiceError extends GatewayError {
   }
 }
 
-/** Rejects with a remote error, whose stack is that of the awaiting program. Costs nothing for successful calls. */
+/** Rejects with a remote error, with the stack of the awaiting program. Costs nothing for successful calls. */
 export async function rejectTyped(error: GatewayError): Promise<never> {
   // The stack is only available after this promise has been adopted by the caller's.
   await undefined

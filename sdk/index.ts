@@ -30,6 +30,7 @@ export {
   type PluginEnv,
   type PluginHooks,
   type PluginLog,
+  type PluginScope,
   type PluginSpec,
 } from '../core/plugin/define.ts'
 export type { Route } from '../core/route.ts'

@@ -5,13 +5,13 @@ import { badRequest } from './errors.ts'
 /** The default namespace. */
 export const DEFAULT_NAMESPACE = 'mx'
 
-/** Maximum length: that of a service name. */
+/** Maximum length, the same as of a service name. */
 const MAX_LENGTH = 253
 /** Valid form of a namespace, for errors. */
 export const NAMESPACE_RULE: string = `must be ${NAMESPACE_FORM}; at most ${MAX_LENGTH} characters`
 
 /**
- * Namespace of a call: that of the context, else `mx`.
+ * Namespace of a call: the namespace of the context, else `mx`.
  *
  * @param id of the error.
  * @param maxLength maximum number of characters.

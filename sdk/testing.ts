@@ -63,7 +63,7 @@ export interface TestResult {
    * Error thrown by the chain or a hook: a {@link GatewayError}, or another error that became a 500; undefined: none.
    */
   readonly thrown: unknown
-  /** The exchange; `x.headers` are those received by the backend. */
+  /** The exchange; `x.headers` are the headers that the backend received. */
   readonly x: TestExchange
 }
 

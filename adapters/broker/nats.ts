@@ -23,7 +23,7 @@ const MESSAGE_BYTES = 256
 
 /**
  * Broker on a NATS server or cluster, shared by any number of gateways and other programs. A topic is the subject
- * `<prefix>.broker.<topic>`; queues and headers are those of NATS.
+ * `<prefix>.broker.<topic>`; queues are NATS queue groups, headers are NATS headers.
  *
  * Without a connection, publishing and subscribing fail with 503. Existing subscriptions resume after a reconnect and miss the messages
  * in between. Messages in flight may be lost when the connection breaks; a warning reports their number.

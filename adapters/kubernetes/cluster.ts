@@ -26,7 +26,7 @@ export interface ClusterOptions {
 const ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 /**
- * Finds the cluster of this pod, otherwise that of `KUBECONFIG` or `~/.kube/config`.
+ * Finds the cluster of this pod, otherwise the cluster in `KUBECONFIG` or `~/.kube/config`.
  *
  * @throws {Error} without a cluster, for a malformed configuration, or without the client library for kubeconfigs.
  */

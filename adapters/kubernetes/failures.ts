@@ -21,7 +21,7 @@ export function toRetryMs(error: unknown, failures: number, firstMs: number): nu
   return Math.max(requestedMs, toBackOffMs(failures, { minMs: firstMs, maxMs: MAX_RETRY_MS }))
 }
 
-/** Converts an error to one that says what to do. */
+/** Adds advice to an error. */
 export function explain(
   error: unknown,
   { name, group }: Resource,

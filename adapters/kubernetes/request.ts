@@ -6,7 +6,7 @@ import type { Cluster } from './cluster.ts'
 /** An error response of the API server, or an unusable one. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
-  /** HTTP status, or that of the event that ended a watch. */
+  /** HTTP status of the response, or status of the event that ended a watch. */
   readonly status: number
   /** `Retry-After` in milliseconds. */
   readonly retryAfterMs: number

@@ -63,7 +63,7 @@ export function createNatsLink(options: NatsLinkOptions): NatsLink {
   // Without a waiter, a failure is not an unhandled rejection.
   tried.catch(() => {})
 
-  /** Tries each server; the one that failed last is tried last next time. */
+  /** Tries each server; the last failed server is tried last next time. */
   async function attempt(): Promise<NatsConnection | undefined> {
     let rejection: Error | undefined
     const failures: string[] = []

@@ -17,7 +17,7 @@ export interface Probed {
 const MAX_INFO_BYTES = 1024 * 1024
 
 /**
- * Checks whether a server responds. The library connects only to those that do: a timed out attempt of its own leaves its socket open
+ * Checks whether a server responds. The library connects only to responding servers: a timed out attempt of its own leaves its socket open
  * until the other side closes it.
  *
  * @throws {Error} reason of the failure.

@@ -11,14 +11,14 @@ export interface NatsHost {
 
 /** Parsed `nats://` or `tls://` URL. */
 export interface NatsAddress {
-  /** At least one; those of a cluster are tried in turn. */
+  /** At least one; the servers of a cluster are tried in turn. */
   readonly hosts: readonly NatsHost[]
   /** Whether TLS with a verified certificate is used. */
   readonly secure: boolean
   readonly user?: string
   readonly password?: string
   readonly token?: string
-  /** PEM file of trusted authorities. @default those of Node.js */
+  /** PEM file of trusted authorities. @default the authorities of Node.js */
   readonly caFile?: string
   /** PEM file of the client certificate. */
   readonly certFile?: string

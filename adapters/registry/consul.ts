@@ -21,7 +21,7 @@ export interface ConsulRegistryOptions extends ConsulAddress {
   readonly domain?: string
   /** Concurrent blocking queries, each on its own connection: one per watched service, most recently used first. Consul allows 200 connections per client address by default. @default 128, divided among the workers of a gateway */
   readonly maxWaiting?: number
-  /** Maximum number of watched services; those beyond `maxWaiting` are polled. @default 10000 */
+  /** Maximum number of watched services; further services, beyond `maxWaiting`, are polled. @default 10000 */
   readonly maxWatched?: number
   /** Minimum poll interval of an unused service without a connection in milliseconds. @default 5000 */
   readonly pollMs?: number

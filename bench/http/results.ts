@@ -26,7 +26,7 @@ export function readOrigin(command: string, backend: string): Origin {
 }
 
 /**
- * Writes `<name>.json` and `<name>.md`, replacing those of the previous run.
+ * Writes `<name>.json` and `<name>.md`, replacing the files of the previous run.
  *
  * @returns the path without extension.
  */

@@ -7,7 +7,7 @@ export const MAX_OPERATIONS = 64
 /** Concurrent transactions. */
 const WRITERS = 4
 
-/** Creates a service entry like those of the SDK, with three endpoints with routes and many nodes. `Bench.Where` is that of service-process.ts. */
+/** Creates a service entry as the SDK does, with three endpoints with routes and many nodes. `Bench.Where` is defined in service-process.ts. */
 export function makeLargeService(
   name: string,
   nodes: readonly Service['nodes'][number][],

@@ -16,7 +16,7 @@ const MIB = 1024 ** 2
 const GOALS = { startMs: 2000, changeMs: 1000, memoryMiB: 300 }
 /** Concurrent requests while services come into use. */
 const CLIENTS = 32
-/** Concurrent blocking queries at Consul, including those of the known service and of the catalog. */
+/** Concurrent blocking queries at Consul, including the queries for the known service and the catalog. */
 const WATCHED_AT_ONCE = 100
 
 function* makeServices(services: number, nodes: number, address: string) {

@@ -23,7 +23,7 @@ function createPool(address: PoolAddress): Pool {
   })
 }
 
-/** Creates a service entry like those of the SDK, with many nodes. */
+/** Creates a service entry as the SDK does, with many nodes. */
 function makeService(index: number, nodes: number): Service {
   const name = `go.mx.api.s${index}`
   const value = {

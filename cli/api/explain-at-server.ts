@@ -1,13 +1,18 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { ExplainedRequest } from '../../platform/gateway/routing/explain.ts'
-import type { Explanation } from '../../platform/gateway/routing/explanation.ts'
+import type { ExplainedStage, Explanation } from '../../platform/gateway/routing/explanation.ts'
 import { withSession } from '../session/session.ts'
 
 /** Response of `Api.Explain` (docs/api.md). */
 interface ExplainReply
   extends Pick<Explanation, 'namespace' | 'account' | 'endpoints' | 'why' | 'known' | 'target'> {
   readonly handler: string
-  readonly stages: readonly { readonly plugin: string; readonly hook: string }[]
+  readonly stages: readonly {
+    readonly plugin: string
+    readonly hook: string
+    readonly scope: NonNullable<ExplainedStage['scope']> | ''
+    readonly source: string
+  }[]
   readonly route?: NonNullable<Explanation['route']> & { readonly name?: string }
   readonly rulings: readonly {
     readonly namespace: string
@@ -22,7 +27,7 @@ interface ExplainReply
 
 /** Explanation by a server, which returns only the ids of rules. */
 export type ServerExplanation = Omit<Explanation, 'stages' | 'rulings' | 'route'> & {
-  readonly stages: readonly { readonly plugin: string | undefined; readonly hook: string }[]
+  readonly stages: readonly (Omit<ExplainedStage, 'hook'> & { readonly hook: string })[]
   readonly route: ExplainReply['route'] | undefined
   readonly rulings: readonly (Omit<Explanation['rulings'][number], 'rule'> & {
     readonly rule: { readonly id: string } | undefined
@@ -36,12 +41,12 @@ export type ServerExplanation = Omit<Explanation, 'stages' | 'rulings' | 'route'
  * @throws {CliError} for a caller without the scope `admin`
  */
 export async function explainAtServer(
-  { method, path, headers, body = '' }: ExplainedRequest,
+  { method, path, headers, body = '', secure = false }: ExplainedRequest,
   env: string | undefined,
 ): Promise<ServerExplanation> {
   let reply: ExplainReply | undefined
   await withSession(env === undefined ? {} : { env }, async ({ call }) => {
-    const request = { method, path, headers: joinHeaders(headers), body }
+    const request = { method, path, headers: joinHeaders(headers), body, secure }
     reply = await call<ExplainReply>('api', 'Api.Explain', request)
   })
   return toExplanation(reply!)
@@ -51,7 +56,10 @@ function toExplanation(reply: ExplainReply): ServerExplanation {
   const { stages, route, rulings, answer, sent_to, ...rest } = reply
   return {
     ...rest,
-    stages: stages.map(({ plugin, hook }) => ({ plugin: plugin || undefined, hook })),
+    stages: stages.map(({ plugin, hook, scope, source }) => ({
+      ...{ plugin: plugin || undefined, hook },
+      ...(scope !== '' && { scope, source }),
+    })),
     route,
     routeName: route?.name,
     handler: reply.handler || undefined,

@@ -18,6 +18,7 @@ const FLAGS = {
 } as const
 const METHOD = /^[A-Za-z]{1,20}$/
 const HEADER = /^([^:\s]+):[ \t]*(.*)$/s
+const ABSOLUTE = /^(https?):\/\/([^/?#]+)(?=[/?#]|$)([^#]*)/
 const SERVER = '--server'
 
 /** `mx api explain`: how the gateway would handle a request, without sending it. @throws {CliError}, {@link SettingsError} */
@@ -26,7 +27,7 @@ export async function runExplain(words: readonly string[]): Promise<void> {
   const [output] = values.output ?? []
   const format = toFormat({ ...(output !== undefined && { output }) })
   const request = readRequest(rest, values.header ?? [], values.data?.[0])
-  const flags = rest.slice(rest[0]!.startsWith('/') ? 1 : 2)
+  const flags = rest.slice(isTarget(rest[0]!) ? 1 : 2)
   const explanation = flags.includes(SERVER)
     ? await explainAtServer(request, readEnvironment(flags, values.env))
     : await explainLocally(request, flags)
@@ -80,10 +81,12 @@ function readRequest(
   lines: readonly string[],
   data: string | undefined,
 ): ExplainedRequest {
-  const hasMethod = words[0] !== undefined && !words[0].startsWith('/')
-  const [method, path] = hasMethod ? words : [data === undefined ? 'GET' : 'POST', words[0]]
-  if (method === undefined || path === undefined || !METHOD.test(method) || !path.startsWith('/'))
-    throw usage('expected a method and a path, such as GET /greeter/hello')
+  const hasMethod = words[0] !== undefined && !isTarget(words[0])
+  const [method, target] = hasMethod ? words : [data === undefined ? 'GET' : 'POST', words[0]]
+  if (method === undefined || target === undefined || !METHOD.test(method) || !isTarget(target))
+    throw usage('expected a method and a path or URL, such as GET /greeter/hello')
+  const [, scheme, host, rest = target] = ABSOLUTE.exec(target) ?? []
+  const path = rest.startsWith('/') ? rest : `/${rest}`
   const headers: Record<string, string[]> = {}
   for (const header of lines) {
     const [, name, value] = HEADER.exec(header) ?? []
@@ -92,7 +95,14 @@ function readRequest(
     const key = name.toLowerCase()
     headers[key] = [...(headers[key] ?? []), value.trim()]
   }
-  return { method, path, headers, ...(data !== undefined && { body: data }) }
+  if (host !== undefined) headers['host'] ??= [host]
+  return {
+    method,
+    path,
+    headers,
+    secure: scheme === 'https',
+    ...(data !== undefined && { body: data }),
+  }
 }
 
 function toDocument({ method, path }: ExplainedRequest, explanation: ServerExplanation): object {
@@ -105,6 +115,10 @@ function toDocument({ method, path }: ExplainedRequest, explanation: ServerExpla
       why,
     }),
   }
+}
+
+function isTarget(word: string): boolean {
+  return word.startsWith('/') || ABSOLUTE.test(word)
 }
 
 function usage(message: string): CliError {

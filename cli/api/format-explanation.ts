@@ -2,6 +2,7 @@ import type { ExplainedRequest } from '../../platform/gateway/routing/explain.ts
 import type { ServerExplanation } from './explain-at-server.ts'
 
 const WIDTH = 10
+const POSITION = /:\d+:\d+$/
 
 /** Formats an explanation as text, one line for each step. */
 export function formatExplanation(
@@ -22,7 +23,7 @@ export function formatExplanation(
     answer,
     why,
   } = explanation
-  const plugins = [...new Set(stages.flatMap(({ plugin }) => plugin ?? []))]
+  const plugins = [...new Set(stages.flatMap(formatPlugin))]
   const lines: (readonly [string, string])[] = [
     ['plugins', plugins.join(', ') || 'none'],
     ['namespace', namespace || 'none'],
@@ -55,6 +56,13 @@ export function formatExplanation(
   }
   const body = lines.map(([name, text]) => `  ${name.padEnd(WIDTH)}${text}\n`).join('')
   return `${method} ${path}\n${body}`
+}
+
+/** Name of a plugin with its scope and line, if it has either: `headers (service, mx.yaml:4:7)`. */
+function formatPlugin({ plugin, scope, source }: ServerExplanation['stages'][number]): string[] {
+  if (plugin === undefined) return []
+  const isInherited = scope === undefined || (scope === 'gateway' && !POSITION.test(source ?? ''))
+  return [isInherited ? plugin : `${plugin} (${scope}, ${source})`]
 }
 
 function formatRuling({

@@ -2,7 +2,7 @@ import { CliError, EXIT } from '../ui/output.ts'
 
 /** A command line, split before the command (reference 8.1). */
 export interface SplitWords {
-  /** `--name=value`; the command rejects those it does not have. */
+  /** `--name=value`; the command rejects unknown names. */
   readonly globals: readonly string[]
   readonly rest: readonly string[]
 }

@@ -136,7 +136,7 @@ async function get(
   throw new CliError(`not found: ${path}`)
 }
 
-/** Formats a value; a string as text has no quotes. JSON stays as written: its numbers may exceed those of JavaScript. */
+/** Formats a value; a string as text has no quotes. JSON stays as written: its numbers may exceed the range of JavaScript. */
 async function formatData(format: Format, data: string): Promise<string> {
   if (format === 'yaml') {
     const { parse, stringify } = await import('yaml')

@@ -14,7 +14,7 @@ const command: Command = defineCommand({
   flags: {
     ...OUTPUT_FLAGS,
     ...ENV_FLAG,
-    '--namespace <name>': 'Namespace of the login (default: that of the last login)',
+    '--namespace <name>': 'Namespace of the login (default: namespace of the last login)',
   },
   examples: ['mx doctor', 'mx doctor --env dev -o json'],
   async run(_, flags) {

@@ -30,7 +30,8 @@ const command: Command = defineCommand({
     '--password_stdin': 'Read the password from standard input',
     ...OUTPUT_FLAGS,
     ...ENV_FLAG,
-    '--namespace <name>': 'Namespace of the account (default: that of the last login, else mx)',
+    '--namespace <name>':
+      'Namespace of the account (default: namespace of the last login, else mx)',
   },
   examples: ['mx login admin', 'mx login admin --env staging --password_stdin < password.txt'],
   async run(words, flags) {
@@ -81,7 +82,7 @@ function toLocalAdvice(): string {
   return `${first}'mx auth reset' sets a new one while the server is stopped`
 }
 
-/** Adds advice to the error for a wrong password. It names the namespace: that of the last login may be unexpected. */
+/** Adds advice to the error for a wrong password. It names the namespace: the default, from the last login, may be unexpected. */
 function explainDenied(
   error: unknown,
   id: string,

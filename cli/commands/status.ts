@@ -123,7 +123,7 @@ function toRow(object: RuntimeObject, traffic: Traffic): readonly string[] {
   ]
 }
 
-/** A terminal truncates the column: what needs attention comes first. In a pipe the owner does (reference 7.6). */
+/** A terminal truncates the column: problems come first. In a pipe the owner does (reference 7.6). */
 function order(entries: readonly string[]): readonly string[] {
   if (!process.stdout.isTTY) return entries
   const toRank = (entry: string): number => {

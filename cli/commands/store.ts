@@ -33,7 +33,7 @@ const FLAGS = {
   '-v, --verbose': 'read: show keys and expiry',
   '--destination <file>': 'snapshot: alias of the argument',
   '--source <file>': 'restore: alias of the argument',
-  '--all': 'snapshot: all databases (default: the one of the namespace)',
+  '--all': 'snapshot: all databases (default: database of the namespace)',
   '-o, --output <format>': 'text, json, yaml, or for read raw (default: text)',
   ...sessionFlags('Namespace'),
 }

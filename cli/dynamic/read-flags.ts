@@ -16,7 +16,7 @@ export const LOCAL_FLAGS: readonly (readonly [flag: string, description: string]
   ['json <request>', 'Request: JSON, @file, or - for standard input; fields override it'],
   ['output <format>', 'json, yaml or raw (default: json)'],
   ['env <name>', 'Environment (default: the selected one)'],
-  ['namespace <name>', 'Namespace of the service (default: that of the login)'],
+  ['namespace <name>', 'Namespace of the service (default: namespace of the login)'],
   ['request_timeout <duration>', 'Timeout of the call (default: 10s; none for a stream)'],
 ]
 const RESERVED = ['help', 'json']

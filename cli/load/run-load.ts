@@ -44,7 +44,7 @@ export interface LoadResult {
   readonly replies: number
   readonly requestsPerSecond: number
   readonly bytesIn: number
-  /** Of responses, timeouts and overdue requests; with a rate, from the intended send time. */
+  /** Durations of responses, timeouts and overdue requests; with a rate, from the intended send time. */
   readonly latency: Latency
   /** Responses by status code. */
   readonly statuses: Readonly<Record<string, number>>

@@ -9,19 +9,19 @@ export const RUN_FLAGS = {
   '--source <source>': 'Source of the code; alias of the argument',
   '--image <image>': 'Container image, on a platform with a container runtime',
   '--entrypoint <path>': 'Folder or file of the source to run',
-  '--command <command>': 'Start command (default: that of the project)',
+  '--command <command>': 'Start command (default: from the project)',
   '--args <args>': 'Arguments of the command',
   '-e, --env_var <name=value>...': 'Environment variable of the service',
   '--env_vars <name=value>...': 'Alias of --env_var',
   '--secrets <name=value>...': 'Secret environment variable, never shown',
   '--metadata <name=value>...': 'Metadata of the service',
   '--type <type>': 'Custom type label',
-  '--instances <n>': 'Number of instances (default: that of the project, else 1)',
+  '--instances <n>': 'Number of instances (default: from the project, else 1)',
   '--protocol <mx|http>':
     'Protocol of the service; http: a plain HTTP program that listens on PORT (default: mx)',
   '--port <port>': 'Fixed port of a plain HTTP program',
-  '--memory <size>': 'Memory limit of an instance, such as 256mb (default: that of the project)',
-  '--cpus <n>': 'CPU limit of an instance, such as 0.5 (default: that of the project)',
+  '--memory <size>': 'Memory limit of an instance, such as 256mb (default: from the project)',
+  '--cpus <n>': 'CPU limit of an instance, such as 0.5 (default: from the project)',
   '--allow_scripts': 'Run install scripts of packages',
 }
 export type RunFlags = FlagsOf<typeof RUN_FLAGS & typeof OUTPUT_FLAGS>
@@ -33,7 +33,7 @@ const WORD = /(?:[^\s"']+|"[^"]*"|'[^']*')+/g
 const NEEDS_SHELL = /[$`|&;<>()*?]/
 
 /**
- * Options of a request to the service `runtime`: only those that are set.
+ * Options of a request to the service `runtime`, without unset ones.
  *
  * @throws {CliError} for an invalid value
  */

@@ -35,7 +35,7 @@ export interface SessionFlags {
 export function sessionFlags(
   namespace: string,
 ): typeof ENV_FLAG & { readonly '--namespace <name>': string } {
-  return { ...ENV_FLAG, '--namespace <name>': `${namespace} (default: that of the login)` }
+  return { ...ENV_FLAG, '--namespace <name>': `${namespace} (default: namespace of the login)` }
 }
 
 /** Options of one call. */

@@ -71,7 +71,7 @@ export function findWidth(): number | undefined {
 /**
  * Formats two columns; the right one is wrapped.
  *
- * @param width line width. @default that of the terminal, at most 100
+ * @param width line width. @default width of the terminal, at most 100
  */
 export function formatColumns(
   rows: readonly (readonly [left: string, right: string])[],

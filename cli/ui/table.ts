@@ -12,7 +12,7 @@ const CONTROLS = /[\x00-\x1f\x7f-\x9f]/g
  * Formats rows as columns, padded with tabs and `gap` extra tabs (reference 2.7, 7.6). On a narrow terminal, columns are padded with
  * spaces and the widest are truncated; the first column, which has the names, is truncated last.
  *
- * @param width line width. @default that of the terminal; unlimited without one
+ * @param width line width. @default width of the terminal; unlimited without a terminal
  */
 export function formatTable(
   rows: readonly (readonly string[])[],

@@ -38,7 +38,7 @@ export class CallGuard {
     this.#open = new OpenCalls(authorizer)
   }
 
-  /** Authorizes and serves a call, synchronously if caller and rules are cached. Throws what `serve` throws. */
+  /** Authorizes and serves a call, synchronously if caller and rules are cached. Errors of `serve` are passed on. */
   pass(call: IncomingCall, target: GuardedTarget, ends: GuardedEnds): void {
     const { name, domain } = target
     const resource = { type: 'service', name, endpoint: call.endpoint }

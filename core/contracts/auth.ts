@@ -90,7 +90,7 @@ export interface Authorizer {
    */
   readonly identify: (token: string) => Session | Promise<Session>
   /**
-   * Evaluates the rules; synchronous if those of the namespace are loaded. While the source is unavailable, the last ones stay in force.
+   * Evaluates the rules; synchronous if the rules of the namespace are loaded. While the source is unavailable, the last ones stay in force.
    *
    * @throws {GatewayError} 503 by rejecting: the rules of the namespace have not been loaded yet. Login is granted nonetheless.
    */

@@ -134,13 +134,13 @@ export interface GroupState {
  * Stores ordered events and the progress of groups. Adapters store and deliver; `domain/events/events.ts` handles names, limits,
  * timestamps, batching, retry limits, dead letters and prefetch. It is their only caller, and has validated the arguments.
  *
- * Delivery is at least once: a settled acknowledgement is permanent; one that did not settle may be lost, and the event is redelivered.
+ * Delivery is at least once: a settled acknowledgement is permanent; an unsettled one may be lost, and the event is redelivered.
  * Unacknowledged events are never skipped, unless retention removed them.
  *
  * Several servers may share the events if the adapter supports it: they then share groups like members of one server. Adapters with a
  * log in their own process use the groups of `domain/events/log/groups.ts`.
  *
- * Errors are those of `domain/events/errors.ts`: full (507) or unavailable (503).
+ * Errors are defined in `domain/events/errors.ts`: full (507) or unavailable (503).
  */
 export interface EventsAdapter {
   readonly name: string

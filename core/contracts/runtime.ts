@@ -58,7 +58,7 @@ export interface Workload extends WorkloadKey {
   readonly program: Program
   /** At least 1. */
   readonly instances: number
-  /** Environment variables, except those of a single instance. */
+  /** Environment variables, except variables of a single instance. */
   readonly env: Readonly<Record<string, string>>
   readonly resources: Resources
   /** `mx`: it registers itself. `http`: the runtime registers it with the port that it passes in `PORT`. */
@@ -111,7 +111,7 @@ export interface LogQuery {
 
 /**
  * Runs workloads: restarts them after failures with a back-off of 1 s to 60 s; after 5 consecutive failures a workload is in error
- * until it is applied again (reference 15.24). Instances of an old revision are stopped once those of the new one are ready; if it
+ * until it is applied again (reference 15.24). Instances of an old revision are stopped once the new instances are ready; if the new revision
  * fails to start, the old one stays.
  */
 export interface Runtime {

@@ -79,7 +79,7 @@ export interface StoreConflict {
 }
 
 /**
- * Result of a group: for each change the written version or, for a deletion, that of the removed record, expired or not (0: there was
+ * Result of a group: for each change the written version or, for a deletion, the removed version, expired or not (0: there was
  * none); or why it was not applied, as an error if the store is full (507).
  */
 export type StoreOutcome = readonly number[] | StoreConflict | GatewayError
@@ -106,7 +106,7 @@ export type StorePlace = Pick<StoreEvent, 'table' | 'key'>
  * Stores records. Adapters store and notify in order; `domain/store/store.ts` handles limits, prefixes, pages, expiry and timeouts. It
  * is their only caller, and has validated the arguments.
  *
- * Adapters treat expired records as existing until they are purged, except where `nowMs` is given. Errors are those of
+ * Adapters treat expired records as existing until they are purged, except where `nowMs` is given. Errors are defined in
  * `domain/store/errors.ts`: full (507) or unavailable (503).
  */
 export interface StoreAdapter {

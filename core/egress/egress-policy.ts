@@ -31,7 +31,7 @@ export interface KeysTarget extends EgressTarget {
 
 /** Settings of the policy, as in `mx.yaml`. */
 export interface EgressSettings {
-  /** Addresses of registered nodes, in addition to the one that the service connects from. */
+  /** Addresses of registered nodes, in addition to the source address of the registration. */
   readonly registerAllow: readonly string[]
   /** Addresses of repositories. */
   readonly egressAllow: readonly string[]

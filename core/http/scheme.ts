@@ -1,6 +1,6 @@
 import type { HeaderList } from './headers.ts'
 
-/** Scheme that the client used: that of the connection, or the one of a trusted proxy (plugin `forwarded`). */
+/** Scheme that the client used: from the connection, or from a trusted proxy (plugin `forwarded`). */
 export function schemeOf({
   secure,
   headers,

@@ -68,7 +68,7 @@ export function toMaxBytes(constrainedBytes: number, totalBytes: number): number
 }
 
 /**
- * Returns the memory available to the process: that of its control group, else that of the machine.
+ * Returns the memory available to the process: the limit of its control group, else the memory of the machine.
  *
  * @param constrainedBytes as in {@link toMaxBytes}.
  */

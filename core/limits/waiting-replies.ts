@@ -31,7 +31,7 @@ export function beginWait(reply: WaitingReply, bytes: number): void {
   }
 }
 
-/** Releases what {@link beginWait} reserved, if anything. */
+/** Releases the reservation of {@link beginWait}, if any. */
 export function endWait(reply: WaitingReply): void {
   const bytes = reservations.get(reply)
   if (bytes === undefined) return

@@ -43,7 +43,7 @@ export class ClientThrottle {
     this.#onFlushed()
   }
 
-  /** @param onFlushed called when the buffer may have shrunk: the library does not report what it writes to a paused client. */
+  /** @param onFlushed called when the buffer may have shrunk: the library does not report writes to a paused client. */
   constructor(client: ClientSocket, toggle: SocketSwitch, onFlushed: () => void) {
     this.#client = client
     this.#switch = toggle

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 
 /**
- * The common address of all open connections of a listener, usually that of the proxy or load balancer in front. Querying the
+ * The common address of all open connections of a listener, usually the proxy or load balancer in front. Querying the
  * address of a request is a system call, as expensive as all plugins together, and the library does not otherwise say which
  * connection a request belongs to.
  */

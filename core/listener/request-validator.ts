@@ -1,31 +1,18 @@
 import { DirectMappedCache } from '../../lib/collections/direct-mapped-cache.ts'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { appendParsed, HeaderList } from '../http/headers.ts'
+import { isHostHeader } from '../http/host-header.ts'
 import { rejectMethod } from '../http/methods.ts'
+import { checkPath, NOT_ENCODED } from '../path/check.ts'
 import { checkValue, hasNonAscii, isPrintable } from './header-value.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-/** RFC 3986 §3.2.2: reg-name or IPv4 without percent-encoding, or a bracketed IPv6 address; then an optional port. */
-const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_~-][A-Za-z0-9._~-]*)(?::\d{1,5})?$/
-/** RFC 3986 §3.3 and further characters that browsers send; no control or non-ASCII byte, no space, `#` or `\`. */
-const PATH = /^\/[!"$-[\]-~]*$/
 const QUERY = /^[!"$-~]*$/
 const SHORT_QUERY = 24
 const HASH = 0x23
-const NOT_ENCODED = 'the request target contains a character that must be percent-encoded'
-const LENGTH = /^\d{1,15}$/
-/** Encoded bytes that change the meaning of a path, NUL and `\`, and malformed escapes. */
-const ENCODED_TRAP = /%(?:00|5c|(?![0-9a-f]{2}))/i
-const ENCODED_SLASH = /%2f/gi
-const HAS_ENCODED_SLASH = /%2f/i
-/**
- * Parts that servers interpret differently in a path with an encoded slash: a path parameter ends before or after that slash,
- * and a double decoding results in other segments.
- */
-const ENCODED_SLASH_TRAP = /;|%3b|%25[0-9a-f]{2}/i
-/** A `.` or `..` segment, literal or percent-encoded, also with path parameters. */
-const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/;]|%3b|$)/i
-/** Headers that `Connection` must not remove: those of the gateway, and those that identify the client or frame the message. */
+const LENGTH_MAX_DIGITS = 15
+const ENCODED_SLASH = /%2f/i
+/** Headers that `Connection` must not remove: headers of the gateway, and headers that identify the client or frame the message. */
 const UNNAMEABLE =
   /^(?:host|content-length|authorization|cookie|client-cert.*|forwarded|via|x-forwarded-.*|x-real-ip|x-request-id|mx-.*)$/
 
@@ -99,7 +86,7 @@ export class RequestValidator {
   }
 
   /**
-   * Adds a header whose value is visible ASCII, or is validated later, as that of `host` is; `name` in lower case.
+   * Adds a header whose value is visible ASCII, or is validated later, as for `host`; `name` in lower case.
    * Drops hop-by-hop and framing headers (RFC 9110 §7.6.1), names with an underscore, which backends confuse with dashes,
    * and `mx-*` and `client-cert*` headers, which only the gateway may set; `mx-namespace` is the client's choice.
    */
@@ -141,8 +128,8 @@ export class RequestValidator {
       case 14:
         if (name === 'content-length') {
           this.#contentLengths++
-          if (LENGTH.test(value)) this.bodyLength = Number(value)
-          else this.#badLength = true
+          this.bodyLength = parseLength(value)
+          if (this.bodyLength < 0) this.#badLength = true
           return
         }
         if (name === 'http2-settings') return
@@ -193,10 +180,11 @@ export class RequestValidator {
     const cached = this.#paths.find(path)
     if (cached !== undefined) this.path = cached
     else {
-      const problem = checkPath(path, this.#encodedSlashes)
+      const isEncoded = path.includes('%')
+      const problem = checkPath(path, isEncoded && this.#encodedSlashes())
       if (problem !== undefined) return reject(problem)
-      // The answer for others may change.
-      if (!HAS_ENCODED_SLASH.test(path)) this.#paths.keep(path, path)
+      // The result for an encoded slash may change.
+      if (!isEncoded || !ENCODED_SLASH.test(path)) this.#paths.keep(path, path)
     }
     if (!isQuery(query)) return reject(NOT_ENCODED)
     if (this.#connection !== '') this.#readConnection()
@@ -224,7 +212,7 @@ export class RequestValidator {
 
   #isHost(host: string): boolean {
     if (host === this.#lastHost) return true
-    if (!HOST.test(host)) return false
+    if (!isHostHeader(host)) return false
     this.#lastHost = host
     return true
   }
@@ -246,22 +234,17 @@ export class RequestValidator {
   }
 }
 
-/** Returns why a path is invalid; undefined: it is valid. */
-function checkPath(path: string, encodedSlashes: () => boolean): string | undefined {
-  if (!PATH.test(path)) return NOT_ENCODED
-  const isEscaped = path.includes('%')
-  if (isEscaped && ENCODED_TRAP.test(path))
-    return 'the path must not contain %00, %5C or a malformed escape'
-  // Segments are checked as a backend sees them that decodes the slash.
-  const decoded = isEscaped ? path.replace(ENCODED_SLASH, '/') : path
-  if (decoded !== path) {
-    if (!encodedSlashes()) return 'the path must not contain %2F'
-    if (ENCODED_SLASH_TRAP.test(path))
-      return 'a path with %2F must not contain ";", %3B or an encoded percent sign'
+/** Parses `Content-Length` (RFC 9110 §8.6); -1: malformed. A loop costs less than a regular expression and `Number`. */
+function parseLength(value: string): number {
+  const { length } = value
+  if (length === 0 || length > LENGTH_MAX_DIGITS) return -1
+  let bytes = 0
+  for (let i = 0; i < length; i++) {
+    const digit = value.charCodeAt(i) - 0x30
+    if (digit < 0 || digit > 9) return -1
+    bytes = bytes * 10 + digit
   }
-  if ((isEscaped || path.includes('/.')) && DOT_SEGMENT.test(decoded))
-    return 'the path must not contain "." or ".." segments'
-  return undefined
+  return bytes
 }
 
 function isQuery(query: string): boolean {

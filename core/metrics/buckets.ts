@@ -1,4 +1,4 @@
-/** Upper bounds of durations, milliseconds: those of OpenTelemetry's `http.server.request.duration`, and two lower ones for fast local responses. */
+/** Upper bounds of durations, milliseconds: the bounds of OpenTelemetry's `http.server.request.duration`, and two lower bounds for fast local responses. */
 export const DURATION_MS: readonly number[] = [
   0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000,
 ]

@@ -27,7 +27,7 @@ const MAX_TEXT = 256
 const CLIENT_ERROR = 4
 
 /**
- * The last requests that failed or took at least a second, in memory. Those with 4xx are stored separately, so that a scanner does not
+ * The last requests that failed or took at least a second, in memory. Requests with 4xx are stored separately, so that a scanner does not
  * evict the failures of services. Successful requests cost a comparison.
  */
 export class RecentRequests {

@@ -18,7 +18,7 @@ export interface RequestPoint {
   readonly timeMs: number
   /** Length of the interval: 1, or more if the process was busy. */
   readonly seconds: number
-  /** Requests by the first digit of their status; at index 0 those without a response. */
+  /** Requests by the first digit of their status; at index 0 requests without a response. */
   readonly byClass: readonly number[]
   readonly aborted: number
   readonly bytesIn: number

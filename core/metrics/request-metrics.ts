@@ -23,7 +23,7 @@ const BYTES_OUT = 1
  * sent at its end. Counting allocates nothing: numbers beyond 2^31 are in typed arrays, where they need no heap object.
  */
 export class RequestMetrics {
-  /** Requests by the first digit of their status ({@link toClass}); at index 0 those whose client disconnected before a response. */
+  /** Requests by the first digit of their status ({@link toClass}); at index 0 requests whose client disconnected before a response. */
   readonly byClass: Float64Array = new Float64Array(CLASSES)
   /** Requests without a complete response, because the client disconnected or the backend failed. */
   aborted = 0

@@ -40,7 +40,7 @@ export class RouteCounters {
   /**
    * Counts a finished request.
    *
-   * @param exact whether the duration was measured: then the time without the upstream is that of the gateway.
+   * @param exact whether the duration was measured: then the time without the upstream is the time in the gateway.
    */
   count(x: Exchange, durationMs: number, exact: boolean): void {
     const at = toMethod(x.method) * CLASSES + toClass(x)
@@ -57,7 +57,7 @@ export class RouteCounters {
   }
 }
 
-/** First digit of the status; for a response 200 with a gRPC error, that of the equivalent HTTP status. */
+/** First digit of the status; for a response 200 with a gRPC error, of the equivalent HTTP status. */
 export function toClass({ status, rpcStatus }: Pick<Exchange, 'status' | 'rpcStatus'>): number {
   return rpcStatus > 0 && status === 200 ? toHttpClass(rpcStatus) : (status / 100) | 0
 }

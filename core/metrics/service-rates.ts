@@ -36,7 +36,7 @@ const SNAPSHOT_MS = 5000
 /** A minute of snapshots. */
 const SNAPSHOTS = 12
 const SERVER_ERROR = 5
-/** Requests by bucket of {@link DURATION_MS}, then those above all bounds, then the errors. */
+/** Requests by bucket of {@link DURATION_MS}, then requests above all bounds, then the errors. */
 const CELLS = DURATION_MS.length + 2
 
 type Totals = ReadonlyMap<string, Float64Array>

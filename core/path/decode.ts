@@ -9,5 +9,10 @@ export function decodeSegment(segment: string): string | undefined {
   } catch {
     return undefined
   }
-  return AMBIGUOUS.test(decoded) ? undefined : decoded
+  return isAmbiguous(decoded) ? undefined : decoded
+}
+
+/** Whether servers may interpret the decoded text of a segment differently. */
+export function isAmbiguous(decoded: string): boolean {
+  return AMBIGUOUS.test(decoded)
 }

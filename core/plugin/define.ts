@@ -21,15 +21,18 @@ export interface PluginEnv {
   readonly log: PluginLog
   /** Wall clock, milliseconds since 1970. Tests replace it. */
   readonly nowMs: () => number
-  /** Base folder of relative files in options: that of the configuration file. @default the working directory */
+  /** Base folder of relative files in options: folder of the configuration file. @default the working directory */
   readonly configDir?: string
   /** Authorizer of accounts and rules. @default none */
   readonly authorizer?: Authorizer | undefined
   /** Starts spans. @default none */
   readonly tracer?: Tracer | undefined
-  /** Outgoing address policy of the process. @default that of the default settings */
+  /** Outgoing address policy of the process. @default policy of the default settings */
   readonly egress?: Pick<EgressPolicy, 'resolveKeys'> | undefined
 }
+
+/** Where plugins are listed: for all requests, requests to a service, or requests of a route. */
+export type PluginScope = 'gateway' | 'service' | 'route'
 
 /** Hooks of a plugin, as returned by `create`. */
 export type PluginHooks = Omit<Plugin, 'name'>
@@ -42,6 +45,8 @@ export interface PluginSpec<Options extends TObject> {
   readonly description: string
   /** JSON Schema of the options; unknown names are errors. */
   readonly options: Options
+  /** Scopes that the plugin may be listed at; at another one the configuration is invalid. @default all */
+  readonly scopes?: readonly PluginScope[]
   /** Creates the plugin from validated options with defaults. Throws for invalid combinations of values. */
   create(options: Static<Options>, env: PluginEnv): PluginHooks
 }
@@ -50,21 +55,26 @@ export interface PluginSpec<Options extends TObject> {
 export type PluginDefinition = PluginSpec<TObject>
 
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
+const SCOPES: readonly PluginScope[] = ['gateway', 'service', 'route']
 const NO_OPTIONS: TObject = Type.Object({})
 /** Hook names in the order they run. */
-const HOOKS = ['onRequest', 'onRoute', 'onReply', 'onDone', 'close'] as const
+const HOOKS = ['onRequest', 'onRoute', 'onError', 'onReply', 'onDone', 'close'] as const
 
 /**
  * Declares a plugin.
  *
- * @throws {TypeError} when the name is not kebab-case.
+ * @throws {TypeError} when the name is not kebab-case, or a scope is unknown.
  */
 export function definePlugin<Options extends TObject = TObject>(
   spec: Omit<PluginSpec<Options>, 'options'> & { readonly options?: Options },
 ): PluginDefinition {
   if (!NAME.test(spec.name))
     throw new TypeError(`plugin name must be kebab-case, got ${inspectShort(spec.name)}`)
-  const { options = NO_OPTIONS } = spec
+  const { options = NO_OPTIONS, scopes = SCOPES } = spec
+  if (scopes.length === 0 || !scopes.every((scope) => SCOPES.includes(scope)))
+    throw new TypeError(
+      `plugin "${spec.name}": scopes must be a list of ${SCOPES.join(', ')}, got ${inspectShort(scopes)}`,
+    )
   rejectUnknown(options)
   return { ...spec, options } as unknown as PluginDefinition
 }
@@ -82,14 +92,21 @@ function rejectUnknown(schema: {
 /**
  * Creates a plugin from the options of a configuration.
  *
- * @throws {OptionsError} with all invalid options; {@link TypeError} with the name of the plugin for errors of `create`.
+ * @param scope where the plugin is listed. @default not checked
+ * @throws {OptionsError} with all invalid options; {@link TypeError} with the name of the plugin for errors of `create`, and for a scope
+ *   that it does not allow.
  */
 export function createPlugin(
   definition: PluginDefinition,
   rawOptions: unknown,
   env: PluginEnv,
+  scope?: PluginScope,
 ): Plugin {
-  const { name, options: schema } = definition
+  const { name, options: schema, scopes = SCOPES } = definition
+  if (scope !== undefined && !scopes.includes(scope))
+    throw new TypeError(
+      `plugin "${name}" is not allowed in the plugins of a ${scope}: list it in those of the ${scopes.join(' or ')}`,
+    )
   const options = Default(schema, structuredClone(rawOptions ?? {}))
   checkOptions(name, schema, options)
   let hooks: PluginHooks

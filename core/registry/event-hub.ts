@@ -7,9 +7,9 @@ export interface RegistryWatchers {
   /** See `Registry.watch`. */
   readonly watch: (listener: Listener, options?: WatchOptions) => () => void
   readonly size: number
-  /** Notifies the listeners of the service, and those of all services. */
+  /** Notifies the listeners of the service and the listeners of all services. */
   readonly emit: (event: RegistryEvent) => void
-  /** Calls `WatchOptions.onOutage` of all listeners, including those added during the outage. */
+  /** Calls `WatchOptions.onOutage` of all listeners, including listeners added during the outage. */
   readonly reportOutage: (reason: Error | undefined) => void
 }
 

@@ -67,6 +67,8 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   /** The queue was dropped by {@link cutBuffered}: later chunks would leave a gap. */
   private isBodyCut = false
   private clientAddressOverride: string | undefined = undefined
+  /** Before the first rewrite; undefined: not rewritten. */
+  private targetBefore: string | undefined = undefined
 
   constructor(
     method: string,
@@ -98,7 +100,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   /** Peer IP address of the connection; empty for a Unix socket. */
   abstract get remoteAddress(): string
 
-  /** IP address of the client: that of the connection, unless a trusted proxy sent another (plugin `forwarded`). */
+  /** IP address of the client: the peer of the connection, unless a trusted proxy sent another (plugin `forwarded`). */
   get clientAddress(): string {
     return this.clientAddressOverride ?? this.remoteAddress
   }
@@ -112,6 +114,11 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
     return this.query === '' ? this.path : `${this.path}?${this.query}`
   }
 
+  /** {@link target} as received, before a rewrite. */
+  get originalTarget(): string {
+    return this.targetBefore ?? this.target
+  }
+
   /**
    * Changes the path: the routed one before routing, the forwarded one after it.
    *
@@ -123,6 +130,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
         `path must start with / and contain only visible ASCII without ?, # and \\, got ${JSON.stringify(path)}`,
       )
     }
+    this.targetBefore ??= this.target
     ;(this as { path: string }).path = path
   }
 
@@ -136,6 +144,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
       throw new TypeError(
         `query must contain only visible ASCII without #, got ${JSON.stringify(query)}`,
       )
+    this.targetBefore ??= this.target
     ;(this as { query: string }).query = query
   }
 

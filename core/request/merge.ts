@@ -7,7 +7,7 @@ import { skipBlanks, skipValue, visitMembers } from './json/json-text.ts'
 import { decodeUtf8 } from './utf8.ts'
 
 /**
- * Merges fields; those of `winner` take precedence. Objects are merged recursively, lists are not (RFC 7396). Does not change
+ * Merges fields; `winner` takes precedence. Objects are merged recursively, lists are not (RFC 7396). Does not change
  * the arguments.
  */
 export function mergeFields(base: Fields, winner: Fields): Fields {

@@ -28,7 +28,7 @@ interface PartHeader {
  * Parses a body of type `multipart/form-data` (RFC 7578) into a nested object; `FieldTree` defines how names nest. Fields are
  * text, files (parts with a file name) are views of the body, which `coerce` converts to Base64.
  *
- * Does not use a library, because the body is complete: those evaluated (busboy, its fork of fastify, remix's) read streams, and
+ * Does not use a library, because the body is complete: the evaluated libraries (busboy, its fork of fastify, remix's) read streams, and
  * skip parts that are malformed, have no name, or begin with a boundary-like line. This parser skips only the preamble and the
  * epilogue (RFC 2046 §5.1.1).
  *

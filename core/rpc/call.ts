@@ -21,7 +21,7 @@ export type TransportFailure =
   | 'stopped'
   | 'timeout'
 
-/** Transport of a call; the methods are those of {@link OutgoingCall}. */
+/** Transport of a call; the methods are as in {@link OutgoingCall}. */
 export interface Carrier {
   sendData(call: OutgoingCall, body: string | Uint8Array): boolean
   endData(call: OutgoingCall): void
@@ -194,7 +194,7 @@ export interface IncomingCall {
   readonly over: boolean
   /** Set by the dispatcher before it returns. */
   receiver: CallReceiver
-  /** Sends a unary response; one that exceeds the frame limit becomes an error 500. */
+  /** Sends a unary response; a response beyond the frame limit becomes an error 500. */
   reply(metadata: string, body: string | Uint8Array): void
   /** Ends the call with an error, also within a stream. */
   fail(error: GatewayError): void

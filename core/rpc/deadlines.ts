@@ -86,7 +86,7 @@ export class Deadlines {
     this.#interval = undefined
   }
 
-  /** Moves expired entries; those of later revolutions stay. */
+  /** Moves expired entries; entries of later revolutions stay. */
   #collect(slot: Link, nowMs: number): void {
     let entry = slot.timedNext!
     while (entry !== slot) {

@@ -1,4 +1,5 @@
 import type { Exchange } from '../exchange.ts'
+import type { FailureKind } from './call.ts'
 import type { UpstreamNode } from './node-health.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -84,6 +85,21 @@ export function recordFailure(request: Attempts, failure: AttemptFailure, isCoun
   if (failure === 'connect' || failure === 'unsent' || failure === 'reset') {
     request.tried ??= []
     request.tried.push(node)
+  }
+}
+
+/** Kind of a failed call. @param isStale the connection was reused, and nothing of the response arrived. */
+export function toAttemptFailure(kind: FailureKind, isStale: boolean): AttemptFailure {
+  switch (kind) {
+    case 'connect':
+    case 'connect-timeout':
+      return 'connect'
+    case 'full':
+      return 'unsent'
+    case 'closed':
+      return isStale ? 'stale' : 'reset'
+    default:
+      return 'gateway'
   }
 }
 

@@ -5,7 +5,6 @@ import type { HeaderList } from '../http/headers.ts'
 import type { Peer } from '../request/incoming-request.ts'
 import { forwardGrpc } from '../rpc/grpc/forward.ts'
 import {
-  type AttemptFailure,
   type Attempts,
   beginAttempt,
   endAttempt,
@@ -13,9 +12,10 @@ import {
   pickNode,
   recordFailure,
   recordStatus,
+  toAttemptFailure,
 } from './attempts.ts'
 import { toNoNode } from './balance/no-node.ts'
-import type { CallTimeouts, FailureKind, UpstreamCall, UpstreamFailure } from './call.ts'
+import type { CallTimeouts, UpstreamCall, UpstreamFailure } from './call.ts'
 import { describeConnectFault, findConnectFault } from './connect-error.ts'
 import type { Http1Connection } from './http1/connection.ts'
 import { formatRequestHead } from './http1/request-head.ts'
@@ -192,21 +192,6 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   #endAttempt(): void {
     this.#x.trace?.leave()
     endAttempt(this)
-  }
-}
-
-/** @param isStale the connection was reused, and nothing of the response arrived. */
-function toAttemptFailure(kind: FailureKind, isStale: boolean): AttemptFailure {
-  switch (kind) {
-    case 'connect':
-    case 'connect-timeout':
-      return 'connect'
-    case 'full':
-      return 'unsent'
-    case 'closed':
-      return isStale ? 'stale' : 'reset'
-    default:
-      return 'gateway'
   }
 }
 

@@ -4,7 +4,7 @@ import { HEALTHY, type UpstreamNode } from './node-health.ts'
 export interface EjectionOptions {
   /** Consecutive failures that eject a node; a refused connection ejects it at once. 0: never. @default 5 */
   readonly failuresInRow?: number
-  /** Count responses 502, 503 and 504 as failures, also those of the application. @default false */
+  /** Count responses 502, 503 and 504 as failures, also from the application. @default false */
   readonly countsStatus?: boolean
   /** Milliseconds of the first ejection; doubled after each failed trial. @default 10000 */
   readonly baseMs?: number
@@ -43,7 +43,7 @@ export class OutlierDetector {
     this.#onReturn = onReturn
   }
 
-  /** Replaces the list of nodes. If too many are ejected now, those closest to their return are readmitted. */
+  /** Replaces the list of nodes. If too many are ejected now, the nodes closest to their return are readmitted. */
   update(nodes: readonly UpstreamNode[]): void {
     this.nodes = nodes
     const ejected = nodes

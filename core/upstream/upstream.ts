@@ -160,7 +160,7 @@ export class Upstream {
     return true
   }
 
-  /** Applies a registry update. Unchanged nodes keep their connections and counters; those of the others are closed. */
+  /** Applies a registry update. Unchanged nodes keep their connections and counters; connections of other nodes are closed. */
   update(services: readonly Service[]): void {
     const endpoints = services.flatMap((service) => service.endpoints)
     this.#endpoints = new Map(endpoints.map((endpoint) => [endpoint.name, endpoint]))

@@ -114,7 +114,7 @@ export function openBackend(target: TunnelTarget, events: BackendEvents): () => 
 
 const INVALID_HANDSHAKE = 'invalid WebSocket handshake response from the backend'
 
-/** Sends the client's handshake headers, except those set by `ws`. */
+/** Sends the client's handshake headers, except headers set by `ws`. */
 function sendHandshake(request: ClientRequest, target: TunnelTarget): void {
   // Unmodified: the library would normalize it.
   request.path = target.target

@@ -57,7 +57,7 @@ export class Delivery {
   readonly #reportMs: number
   /** Set while drops are to be reported. */
   #reportTimer: NodeJS.Timeout | undefined = undefined
-  /** Messages being delivered, from `#at` on, and those added since. */
+  /** Messages being delivered, from `#at` on, and messages added since. */
   #batch: (Message | undefined)[] = []
   #at = 0
   #later: Message[] = []

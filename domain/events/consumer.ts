@@ -10,7 +10,7 @@ export interface EventConsumer {
   readonly acks: boolean
   /** Waits for the next events; empty after leaving. Must not be called again before it has settled. */
   readonly next: () => Promise<readonly ConsumedEvent[]>
-  /** Acknowledges an event. No-op for one that is not in flight any more; it is redelivered. */
+  /** Acknowledges an event. No-op for an event that is not in flight any more; it is redelivered. */
   readonly ack: (id: string) => Maybe<void>
   /** Rejects an event: it is redelivered after a delay, or becomes a dead letter after the last attempt. */
   readonly nack: (id: string, delayMs: number) => Maybe<void>
@@ -118,7 +118,7 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
 
   const isLast = ({ attempt }: EventDelivery): boolean => retryLimit >= 0 && attempt > retryLimit
 
-  /** Returns the deliverable events; those with too many attempts become dead letters. */
+  /** Returns the deliverable events; events with too many attempts become dead letters. */
   async function sort(pulled: readonly EventDelivery[]): Promise<readonly EventDelivery[]> {
     if (retryLimit < 0) return pulled
     const isTooOften = ({ attempt }: EventDelivery): boolean => attempt > retryLimit + 1

@@ -136,7 +136,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   })
   const consumers = new Set<EventConsumer>()
   let lastMs = 0
-  /** Existing topics, and those being created. */
+  /** Existing topics, and topics being created. */
   let consuming = 0
   let isEnding = false
   let closing: Promise<void> | undefined

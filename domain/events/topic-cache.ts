@@ -21,7 +21,7 @@ export interface TopicCache {
    * @throws {GatewayError} 507 when the namespace exceeds its quota.
    */
   readonly addBytes: (topic: EventTopic, bytes: number) => void
-  /** Replaces the counted size of a namespace by that of its topics. */
+  /** Replaces the counted size of a namespace by the size of its topics. */
   readonly learnBytes: (namespace: string, topics: readonly TopicState[]) => void
 }
 

@@ -7,7 +7,7 @@ export const bytesValues = {
   /** @param bytes contain the value at their start and may be reused afterwards. */
   decode(bytes: Buffer, length: number = bytes.length): Buffer {
     const value = Buffer.allocUnsafe(length)
-    // lmdb-js sets the length of its buffer to that of the value, which `copy` would respect.
+    // lmdb-js sets the length of its buffer to the length of the value, which `copy` would respect.
     value.set(new Uint8Array(bytes.buffer, bytes.byteOffset, length))
     return value
   },

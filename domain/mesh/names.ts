@@ -6,7 +6,7 @@ const ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$/
 const SERVER = '@'
 
 /**
- * Whether a service may be advertised. Built-in services exist on every server, and a call must never reach those of another
+ * Whether a service may be advertised. Built-in services exist on every server, and a call must never reach the built-in services of another
  * server, so they are neither advertised nor accepted.
  */
 export function isShared(name: string): boolean {

@@ -3,7 +3,7 @@ import { findServerId } from './names.ts'
 
 /** Advertised route to a destination. */
 export interface AdvertisedRoute {
-  /** Ids of the servers on the route: first the advertising one, last the one with the destination. */
+  /** Ids of the servers on the route: first the advertising server, last the server with the destination. */
   readonly path: readonly string[]
   /** Cost from the advertising server: the sum of its links (`rtt.ts`). */
   readonly metric: number

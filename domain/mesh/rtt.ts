@@ -17,7 +17,7 @@ const SLACK_MS = 1.5
 const SLACK_SHARE = 0.15
 
 /**
- * Uses the minimum of recent round trips as that of the line: longer ones are caused by busy processes. At the edge of two
+ * Uses the minimum of recent round trips as the round trip of the line: longer ones are caused by busy processes. At the edge of two
  * steps the cost stays, because each change is advertised to all servers.
  */
 export function createRoundTrip(): RoundTrip {

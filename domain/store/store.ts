@@ -84,7 +84,7 @@ export interface Store {
   /**
    * Writes and deletes records atomically; each key at most once. Resolves once they are as durable as the adapter promises.
    *
-   * @returns the new version of each record; for a deletion that of the deleted record, 0 if it did not exist.
+   * @returns the new version of each record; for a deletion the deleted version, 0 if the record did not exist.
    */
   readonly commit: (writes: readonly StoreWrite[]) => Promise<readonly number[]>
   /** Tables with records, in order; all of them without a limit. */

@@ -81,7 +81,7 @@ const plugin: PluginDefinition = definePlugin({
 
 export default plugin
 
-/** Compares the key with those of all clients, so that the duration reveals nothing. */
+/** Compares the key with the keys of all clients, so that the duration reveals nothing. */
 function findClient(clients: readonly Client[], key: string): Client | undefined {
   const digest = createHash('sha256').update(key, 'latin1').digest()
   let found: Client | undefined

@@ -5,7 +5,7 @@ import { flushAtTickEnd } from '../../lib/async/flush-on-tick.ts'
 const FLUSH_BYTES = 64 * 1024
 
 /**
- * Writes the bodies of a stream to the client: batches those of one tick, and grants the service flow-control credit for the bytes that
+ * Writes the bodies of a stream to the client: batches the bodies of one tick, and grants the service flow-control credit for the bytes that
  * the client has received.
  */
 export class Outflow {

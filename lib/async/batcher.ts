@@ -30,7 +30,7 @@ const MAX_COUNT = 2000
 /** Bytes of a commit. A single item may exceed it. */
 const MAX_BYTES = 16 * 1024 * 1024
 
-/** Items of a commit. They share one promise, from which those of the items derive. */
+/** Items of a commit. They share one promise, from which the promises of the items derive. */
 class Batch<T, R> {
   readonly items: T[] = []
   count = 0

@@ -95,7 +95,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     forget(key, member)
   }
 
-  /** Finds the key to serve next: of those that may use a place, the one with the oldest last grant. */
+  /** Finds the key to serve next: among the keys that may use a place, the key with the oldest last grant. */
   function findKey(lane: Lane): string | undefined {
     let next: string | undefined
     let oldest = Number.POSITIVE_INFINITY

@@ -4,7 +4,7 @@ const SPARE_BYTES = 64 * 1024
 const EMPTY = Buffer.alloc(0)
 
 /**
- * Growing buffer for chunks: a body that arrives byte by byte costs no more than one that arrives at once.
+ * Growing buffer for chunks: a body that arrives byte by byte costs no more than a body that arrives at once.
  */
 export class ByteBuffer {
   #memory = EMPTY

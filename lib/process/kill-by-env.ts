@@ -25,7 +25,7 @@ export async function killByEnv(
   const untilMs = performance.now() + KILLED_MS
   for (let emptyScans = 0; emptyScans < EMPTY_SCANS; ) {
     const pids = [...(await findMarked(variables, mountSources))]
-    // Marked processes may have started them: scan once those have ended.
+    // Marked processes may have started them: scan once the marked processes have ended.
     if (pids.length === 0) for (const id of userIds) pids.push(...(await findEscaped(id)))
     emptyScans = pids.length === 0 ? emptyScans + 1 : 0
     if (pids.length > 0 && performance.now() > untilMs)

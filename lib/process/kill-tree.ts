@@ -8,7 +8,7 @@ const POLL_MS = 20
 const FOLLOW_MS = 100
 
 /**
- * Kills the processes of a program, also those that left its group. Stops them first, until a scan finds no new one: otherwise a
+ * Kills the processes of a program, also processes that left its group. Stops them first, until a scan finds no new one: otherwise a
  * process could fork meanwhile and escape.
  *
  * @throws {Error} if some of them do not end.

@@ -16,7 +16,7 @@ const PAGE_BYTES = 4096
 const SLICE = 32
 const NUL = Buffer.from('\0')
 const NUMBER = /^\d+$/
-/** Mount of a view. The options of one that a program mounts in a user namespace name its user. */
+/** Mount of a view. The options of a view that a program mounts in a user namespace name its user. */
 const VIEW = / - tmpfs mx(?:-\S+)? (?!\S*\buid=)/
 
 /** Reads a process from `/proc`; undefined: not found, or a zombie. */
@@ -82,7 +82,7 @@ export async function findMarked(
 
 /**
  * Finds processes of a user that left the view they were started with (`sandbox/view.ts`): in a user namespace a program can change its
- * root, and mounts are no longer listed for it. Excludes processes that one with a view started, such as those of a browser with its
+ * root, and mounts are no longer listed for it. Excludes processes that a process with a view started, such as a browser with its
  * own sandbox.
  *
  * @param userId of isolated programs; a process without privileges cannot change it.

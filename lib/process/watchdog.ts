@@ -14,7 +14,7 @@ export interface Watched {
 export interface Watch {
   readonly end: () => void
   /**
-   * Current processes of the program: its group, its descendants, and those of an earlier scan whose parents have ended since.
+   * Current processes of the program: its group, its descendants, and descendants of an earlier scan whose parents have ended since.
    */
   readonly list: () => Promise<readonly ProcessInfo[]>
 }

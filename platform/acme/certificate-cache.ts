@@ -92,7 +92,7 @@ export async function openCertificateCache(
     return { host, cert, renewMs, validity: readValidity(cert), pair }
   }
 
-  /** Of several certificates for a host the one that expires last. */
+  /** Selects the certificate of each host that expires last. */
   function choose(): void {
     certificates.clear()
     for (const certificate of byKey.values()) {

@@ -78,7 +78,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
     return pauses.isPaused(host) || isLeased(cache.orders.get(host), options)
   }
 
-  /** All hosts that need a certificate: those that clients wait for first, then the listed ones. */
+  /** All hosts that need a certificate: first the hosts that clients wait for, then the listed hosts. */
   function listHosts(): Iterable<string> {
     if (policy === undefined) return hosts
     return new Set([...requested, ...hosts, ...cache.certificates.keys()])

@@ -29,7 +29,7 @@ export interface HttpChallengeServer {
 const CHALLENGES = '/.well-known/acme-challenge/'
 /** RFC 8555 §8.1: base64url, at least 128 bits. */
 const TOKEN = /^[A-Za-z0-9_-]{20,256}$/
-/** Request targets that are copied into `Location` unchanged: RFC 3986 §3.3 and §3.4, and what browsers send besides. */
+/** Request targets that are copied into `Location` unchanged: RFC 3986 §3.3 and §3.4, and further characters that browsers send. */
 const TARGET = /^\/[\x21\x23-\x3b\x3d\x3f-\x5b\x5d-\x7e]*$/
 /** Concurrent token lookups: the store may be remote. */
 const LOOKUPS_MAX = 64

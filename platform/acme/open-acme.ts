@@ -152,7 +152,7 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
     if (!isSkewed || wasSkewed) return
     const minutes = Math.round(Math.abs(skewMs) / 60_000)
     log.warn(
-      `the clock of this machine is ${minutes} minutes ${skewMs > 0 ? 'behind' : 'ahead of'} that of ${new URL(url).host}: certificates may seem expired or not valid yet; correct the clock`,
+      `the clock of this machine is ${minutes} minutes ${skewMs > 0 ? 'behind' : 'ahead of'} ${new URL(url).host}: certificates may seem expired or not valid yet; correct the clock`,
     )
   }
 

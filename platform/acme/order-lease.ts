@@ -15,7 +15,7 @@ export interface OrderLeaseOptions {
   readonly store: Store
   /** Id of this gateway. */
   readonly holder: string
-  /** Duration of the lease without renewal, milliseconds: other gateways wait so long for one that crashed. */
+  /** Duration of the lease without renewal, milliseconds: after a crash other gateways wait so long. */
   readonly holdMs: number
   readonly clock: Clock
 }

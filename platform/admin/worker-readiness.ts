@@ -1,6 +1,6 @@
 import type { Workers } from '../workers/workers.ts'
 
-/** Timeout, below that of orchestrators: a Kubernetes probe fails after one second. */
+/** Timeout, below the timeout of orchestrators: a Kubernetes probe fails after one second. */
 const READY_MS = 500
 
 /**

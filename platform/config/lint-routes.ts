@@ -15,7 +15,7 @@ export function lintRoutes(configuration: Configuration): readonly string[] {
   return [...findShadowed(configuration.config.routes), ...findUnknown(configuration)]
 }
 
-/** Of routes with the same match, the first one gets every request. */
+/** The first of several routes with the same match gets every request. */
 function findShadowed(routes: readonly ConfiguredRoute[]): string[] {
   const first = new Map<string, ConfiguredRoute>()
   return routes.flatMap((route) => {
@@ -54,7 +54,7 @@ function findUnknown(configuration: Configuration): string[] {
   if (settings.registry !== 'static') return []
   const known = listNames(configuration)
   return config.routes.flatMap(({ action, name, at }) => {
-    if (action.kind !== 'service') return []
+    if (action.kind !== 'service' || action.handler === 'event') return []
     const service = toFullName(action.service, settings.namespace)
     if (known.includes(service)) return []
     const short = known.map((full) => full.slice(full.lastIndexOf('.') + 1))

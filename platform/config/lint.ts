@@ -42,7 +42,10 @@ export function lintConfiguration(
       `requests to ${formatNames(plain)} become calls with POST and JSON, because no handler is set: for plain HTTP backends set --handler=proxy (mx.yaml: "handler: proxy"), for services of mx --handler=meta`,
     )
   }
-  if (handler === 'event' && broker === 'memory') {
+  const hasEvents = configuration.config.routes.some(
+    ({ action }) => action.kind === 'service' && action.handler === 'event',
+  )
+  if ((handler === 'event' || (command === 'api' && hasEvents)) && broker === 'memory') {
     warnings.push(
       'events have no subscribers: the in-memory broker of this process accepts them with 200 and drops them; set --broker=nats://host:port',
     )

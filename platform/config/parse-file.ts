@@ -12,10 +12,17 @@ import {
   SettingsError,
   splitList,
 } from '../settings/sources.ts'
+import { readErrors } from './actions/errors.ts'
 import { readPlugins } from './parse-plugins.ts'
 import { readRoutes } from './parse-routes.ts'
 import { readServices } from './services/parse-services.ts'
-import type { ConfigFile, ConfiguredRoute, ConfiguredService, PluginEntry } from './types.ts'
+import type {
+  ConfigFile,
+  ConfiguredRoute,
+  ConfiguredService,
+  ErrorPageEntry,
+  PluginEntry,
+} from './types.ts'
 import { type YamlEntry, YamlSource } from './yaml-source.ts'
 
 /** Settings with paths relative to the folder of the configuration file. */
@@ -83,6 +90,7 @@ export function parseConfig(
   let services: readonly ConfiguredService[] = []
   let routes: readonly ConfiguredRoute[] = []
   let plugins: readonly PluginEntry[] | undefined
+  let errors: readonly ErrorPageEntry[] = []
   const { root } = source
   // Only for the first unknown key: in the file of a service every key is unknown.
   let hint = `: 'mx ${command} --help' lists the settings. If the file belongs to a service, start mx ${command} in another folder or with --config`
@@ -98,6 +106,7 @@ export function parseConfig(
     if (entry.name === 'services') services = readServices(source, entry, folder)
     else if (entry.name === 'routes') routes = readRoutes(source, entry, folder)
     else if (entry.name === 'plugins') plugins = readPlugins(source, entry, folder)
+    else if (entry.name === 'errors') errors = readErrors(source, 'the gateway', entry, folder)
     else if (key === undefined) {
       source.report(entry.key, unknownKey(entry.name, toKeys(command), hint))
       hint = ''
@@ -110,7 +119,7 @@ export function parseConfig(
     }
   }
   if (source.problems.length > 0) throw new SettingsError(source.problems)
-  return { folder, settings, services, routes, plugins, text }
+  return { folder, settings, services, routes, plugins, errors, text }
 }
 
 function readSetting(
@@ -155,7 +164,7 @@ function readSetting(
 
 function toKeys(command: ServerCommand): readonly string[] {
   const keys = keysOf(command).filter((key) => SETTINGS[key].notInFile === undefined)
-  return ['services', 'routes', 'plugins', ...keys.map((key) => SETTINGS[key].name)]
+  return ['services', 'routes', 'plugins', 'errors', ...keys.map((key) => SETTINGS[key].name)]
 }
 
 function unknownKey(name: string, known: readonly string[], hint: string): string {

@@ -1,7 +1,10 @@
 import { isSeq } from 'yaml'
 import { parsePath } from '../../core/path/pattern.ts'
 import { type PathTemplate, parseTemplate } from '../../core/path/template.ts'
+import { isServiceName } from '../../core/registry/service-name.ts'
 import { HANDLERS, toHost, toMethod } from '../../resolvers/endpoint/declared.ts'
+import { readErrors } from './actions/errors.ts'
+import { readFilesAction } from './actions/files.ts'
 import { readMap, readText } from './actions/read-map.ts'
 import { readPlugins } from './parse-plugins.ts'
 import { readTimeouts } from './services/values.ts'
@@ -10,10 +13,11 @@ import type { YamlEntry, YamlSource } from './yaml-source.ts'
 
 const ROUTE_KEYS = [
   ...['name', 'match', 'service', 'endpoint', 'handler', 'strip_prefix', 'add_prefix', 'rewrite'],
-  ...['redirect', 'respond', 'timeout', 'plugins'],
+  ...['redirect', 'respond', 'files', 'timeout', 'plugins', 'errors'],
 ]
 const MATCH_KEYS = ['host', 'path', 'method', 'headers', 'query', 'client']
-const ACTIONS = ['service', 'redirect', 'respond']
+const ACTIONS = ['service', 'redirect', 'respond', 'files']
+const SERVICE_KEYS = ['endpoint', 'handler', 'strip_prefix', 'add_prefix', 'rewrite']
 const REDIRECT_STATUSES = ['301', '302', '303', '307', '308']
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
 
@@ -55,15 +59,17 @@ function readRoute(
       `name of ${what} must be letters, digits, dots, dashes or underscores, at most 100, got ${JSON.stringify(name)}`,
     )
   const match = readMatch(source, what, entries.get('match'))
-  const action = readAction(source, what, item, entries, match)
+  const action = readAction(source, what, item, entries, match, folder)
   const plugins = entries.get('plugins')
   const listed = plugins === undefined ? [] : readPlugins(source, plugins, folder)
+  const errors = entries.get('errors')
+  const pages = errors === undefined ? [] : readErrors(source, what, errors, folder)
   const timeout = entries.get('timeout')
   const timeouts = readTimeouts(source, what, timeout, ['request', 'response', 'idle'])
   if (timeout !== undefined && action !== undefined && action.kind !== 'service')
     source.report(timeout.key, `timeout of ${what} requires service`)
   if (source.problems.length > before || action === undefined) return undefined
-  return { name, match, action, timeouts, plugins: listed, at: source.at(item) }
+  return { name, match, action, timeouts, plugins: listed, errors: pages, at: source.at(item) }
 }
 
 function readMatch(source: YamlSource, what: string, entry: YamlEntry | undefined): RouteMatch {
@@ -134,6 +140,7 @@ function readAction(
   item: unknown,
   entries: ReadonlyMap<string, YamlEntry>,
   match: RouteMatch,
+  folder: string,
 ): RouteAction | undefined {
   const actions = ACTIONS.filter((key) => entries.has(key))
   if (actions.length !== 1) {
@@ -144,25 +151,42 @@ function readAction(
     return undefined
   }
   const [action] = actions
+  const isAllowed = (key: string): boolean =>
+    action === 'service' || (action === 'files' && key === 'strip_prefix')
+  for (const key of SERVICE_KEYS)
+    if (entries.has(key) && !isAllowed(key))
+      source.report(
+        entries.get(key)!.key,
+        `${what} has ${action}, so ${key} has no effect: remove it`,
+      )
+  const stripPrefix = readPrefix(source, what, entries.get('strip_prefix'))
+  if (action === 'files')
+    return readFilesAction(source, what, entries.get('files')!, { folder, stripPrefix })
   if (action === 'redirect') return readRedirect(source, what, entries.get('redirect')!)
   if (action === 'respond') return readRespond(source, what, entries.get('respond')!)
   const service = readText(source, entries.get('service'), 'service') ?? ''
   const handler = readText(source, entries.get('handler'), 'handler')
-  if (handler !== undefined && (!HANDLERS.has(handler) || handler === 'event'))
+  if (handler !== undefined && !HANDLERS.has(handler))
     source.report(
       entries.get('handler')!.value,
-      `handler of ${what} must be proxy, web, rpc or api, got ${JSON.stringify(handler)}`,
+      `handler of ${what} must be proxy, web, rpc, api or event, got ${JSON.stringify(handler)}`,
     )
-  const endpoint = readText(source, entries.get('endpoint'), 'endpoint') ?? ''
-  const isCall = handler === 'rpc' || handler === 'api'
+  const named = readText(source, entries.get('endpoint'), 'endpoint') ?? ''
+  const isEvent = handler === 'event'
+  const endpoint = isEvent ? named || 'event' : named
+  const isCall = handler === 'rpc' || handler === 'api' || isEvent
   if (isCall !== (endpoint !== ''))
     source.report(
       item,
       isCall
         ? `${what} needs endpoint: <Handler>.<Method>, which its handler ${handler} calls`
-        : `endpoint of ${what} requires handler: rpc or api`,
+        : `endpoint of ${what} requires handler: rpc, api or event`,
     )
-  const stripPrefix = readPrefix(source, what, entries.get('strip_prefix'))
+  if (isEvent && !(isServiceName(service) && isServiceName(endpoint)))
+    source.report(
+      item,
+      `service and endpoint of ${what} must be names of a topic and an event such as orders and created`,
+    )
   const addPrefix = readPrefix(source, what, entries.get('add_prefix'))
   const rewrite = entries.get('rewrite')
   const parts =

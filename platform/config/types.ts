@@ -29,6 +29,7 @@ export interface ConfiguredService {
   readonly host: NodeHost | undefined
   /** Plugins for requests to this service. */
   readonly plugins: readonly PluginEntry[]
+  readonly errors?: readonly ErrorPageEntry[]
   /** Source position for errors, for example `mx.yaml:3:5`. */
   readonly at: string
 }
@@ -73,7 +74,7 @@ export interface RouteMatch {
   readonly clients: readonly string[]
 }
 
-/** What a route does. */
+/** Action of a route. */
 export type RouteAction =
   | {
       readonly kind: 'service'
@@ -104,6 +105,22 @@ export type RouteAction =
       /** Names and values. */
       readonly headers: readonly string[]
     }
+  | FilesAction
+
+/** Files of a folder. */
+export interface FilesAction {
+  readonly kind: 'files'
+  /** Absolute. */
+  readonly root: string
+  /** File of a folder. */
+  readonly index: string
+  /** Below `root`; undefined: missing files are 404. */
+  readonly fallback: string | undefined
+  /** Empty: none. */
+  readonly stripPrefix: string
+  /** `Cache-Control` by path below `root`. */
+  readonly cacheControl: readonly (readonly [path: PathTemplate, value: string])[]
+}
 
 /** A route of `routes:`. */
 export interface ConfiguredRoute {
@@ -113,6 +130,7 @@ export interface ConfiguredRoute {
   readonly action: RouteAction
   readonly timeouts: ConfiguredTimeouts
   readonly plugins: readonly PluginEntry[]
+  readonly errors?: readonly ErrorPageEntry[]
   /** Source position for errors, for example `mx.yaml:3:5`. */
   readonly at: string
 }
@@ -126,6 +144,18 @@ export interface PluginEntry {
   readonly at: string
 }
 
+/** Page in place of the body of an error: a file or a service. */
+export interface ErrorPageEntry {
+  /** `400` to `599`, `4xx` or `5xx`. */
+  readonly status: string
+  /** Absolute path. */
+  readonly file: string | undefined
+  /** As in the file; without a dot it is relative to the namespace. */
+  readonly service: string | undefined
+  /** Source position for errors, for example `mx.yaml:3:5`. */
+  readonly at: string
+}
+
 /** Parsed configuration file. */
 export interface ConfigFile {
   /** Base folder of relative paths. */
@@ -135,6 +165,7 @@ export interface ConfigFile {
   readonly routes: readonly ConfiguredRoute[]
   /** Replaces the default plugins; undefined to use them. */
   readonly plugins: readonly PluginEntry[] | undefined
+  readonly errors?: readonly ErrorPageEntry[]
   /** Contents of the file; empty without one. */
   readonly text: string
 }

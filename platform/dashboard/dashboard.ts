@@ -35,7 +35,7 @@ export interface Dashboard {
   readonly port: number
   /** Replaces the guards. */
   readonly use: (guards: readonly Plugin[]) => void
-  /** Accepts no more connections and calls, and waits for those in flight, at most `timeoutMs`. */
+  /** Accepts no more connections and calls, and waits for calls in flight, at most `timeoutMs`. */
   readonly drain: (timeoutMs: number) => Promise<void>
   readonly close: () => Promise<void>
 }

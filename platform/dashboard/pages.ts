@@ -1,48 +1,37 @@
-import { GatewayError } from '../../core/errors.ts'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Exchange } from '../../core/exchange.ts'
+import { createFileServer } from '../../core/files/file-server.ts'
+import { findRoot } from '../process/version.ts'
 import { ID } from './id.ts'
-import { findFolder, openWebFiles } from './web-files.ts'
 
 const INDEX = 'index.html'
-const HTML = ['content-type', 'text/html; charset=utf-8']
 /** File names contain a content hash. */
 const IMMUTABLE = 'public, max-age=31536000, immutable'
-const ASSETS = '/assets/'
+const ASSETS = 'assets'
 
 /**
  * Serves the files of the front end, and its single document at every other path (client-side routing).
  *
  * @param folder of the built front end.
  */
-export function createPages(folder: string = findFolder()): (x: Exchange) => Promise<void> {
-  const files = openWebFiles(folder)
-  return async (x) => {
-    if (x.method !== 'GET' && x.method !== 'HEAD')
-      throw new GatewayError(
-        ID,
-        405,
-        `method ${x.method} not allowed for ${x.path}; expected GET`,
-        {
-          headers: ['allow', 'GET, HEAD'],
-        },
-      )
-    const name = x.path.slice(1)
-    const file =
-      name === INDEX ? undefined : await files.find(name, x.headers.get('accept-encoding'))
-    if (file !== undefined) {
-      const { type, encoding, body } = file
-      return x.reply(200, body, [
-        ...['content-type', type, 'vary', 'accept-encoding'],
-        ...['cache-control', x.path.startsWith(ASSETS) ? IMMUTABLE : 'no-cache'],
-        ...(encoding === undefined ? [] : ['content-encoding', encoding]),
-      ])
-    }
-    if (x.path.startsWith(ASSETS) || x.path.startsWith('/.'))
-      throw new GatewayError(ID, 404, `file not found: ${x.path}`)
-    const document = await files.read(INDEX)
-    if (document === undefined) x.reply(503, NOT_BUILT, HTML)
-    else x.reply(200, document, HTML)
+export function createPages(folder: string = findFolder()): (x: Exchange) => void | Promise<void> {
+  const serve = createFileServer({
+    ...{ root: folder, fallback: INDEX, id: ID },
+    cacheControl: ([first]) => {
+      if (first === ASSETS) return IMMUTABLE
+      return first === INDEX ? 'no-store' : undefined
+    },
+  })
+  return (x) => {
+    if (existsSync(join(folder, INDEX))) return serve(x)
+    x.reply(503, NOT_BUILT, ['content-type', 'text/html; charset=utf-8'])
   }
+}
+
+/** Folder of the built front end. */
+export function findFolder(): string {
+  return join(findRoot(), 'dist/dashboard')
 }
 
 const NOT_BUILT = `<!doctype html>

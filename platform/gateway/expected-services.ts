@@ -20,7 +20,7 @@ export interface KnownProgram {
  * of the runtime after a restart of the server.
  */
 export interface ExpectedServices {
-  /** @param service without nodes; its metadata and endpoints are replaced by those of its last registration. */
+  /** @param service without nodes; its metadata and endpoints are replaced by its last registration. */
   readonly add: (domain: string, service: Service) => void
   readonly remove: (domain: string, service: Pick<Service, 'name' | 'version'>) => void
   /** Adds missing expected services to the registry of the default domain. */

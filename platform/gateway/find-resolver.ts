@@ -19,7 +19,7 @@ const RESOLVER_OF: ReadonlyMap<string, string> = new Map([
 const RESOLVER = /^([^:]*)(?::domain=(.*)|:.*)?$/s
 
 /**
- * Returns the configured resolver, by default that of the handler. `subdomain` wraps the resolver of the handler, `endpoint` falls back to it.
+ * Returns the configured resolver, by default the resolver of the handler. `subdomain` wraps it, `endpoint` falls back to it.
  *
  * @throws {SettingsError} for an unknown resolver, or a missing or invalid option.
  */

@@ -55,7 +55,7 @@ export interface ApiParts {
   readonly egress?: EgressPolicy
   /** Finds callers of services in this process, for calls without sockets. @default none */
   readonly findCaller?: UpstreamOptions['findCaller']
-  /** Limit of open files. @default that of the process */
+  /** Limit of open files. @default limit of the process */
   readonly fileLimit?: number
   /** Counts requests. @default none */
   readonly metrics?: RequestMetrics
@@ -166,6 +166,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
   let current = configuration
   let requested = configuration.settings
   let plan = planPlugins(configuration)
+  let hasEncodedSlashes = areEncodedSlashesServed(configuration)
   const { settings } = configuration
   const { fileLimit = readFileLimit() } = options
   if (settings.maxBufferedBytes !== 'auto') bodyMemory.maxBytes = settings.maxBufferedBytes
@@ -235,7 +236,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
           { listener: 'uws' },
           'a connection ended without a request that this listener can read. Proxies that send HTTP/1.0 get 505 (nginx without proxy_http_version 1.1): configure HTTP/1.1 in the proxy, or set listener to node. TCP health checks cause this message, too',
         ),
-      encodedSlashes: () => areEncodedSlashesServed(current),
+      encodedSlashes: () => hasEncodedSlashes,
       handle: gateway.handle,
     },
     log,
@@ -262,6 +263,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     current = merged
     requested = next.settings
     plan = nextPlan
+    hasEncodedSlashes = areEncodedSlashesServed(merged)
     upstreams.use(merged)
     log.level = settings.logLevel
     deciding.replace(services)
@@ -271,7 +273,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     gateway.use(chain)
     reloadTls(tls, log)
     reloadTls(clientCa, log)
-    // Of several processes, the primary reports.
+    // With several processes, the primary reports.
     if (!shared) reportReload(before, merged, restart, log)
   }
 

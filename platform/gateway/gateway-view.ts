@@ -137,7 +137,9 @@ function toMessage(explanation: Explanation): Explained {
   return {
     ...rest,
     handler,
-    stages: stages.map(({ plugin, hook }) => ({ plugin: plugin ?? '', hook })),
+    stages: stages.map(({ plugin = '', hook, scope = '', source = '' }) => {
+      return { plugin, hook, scope, source }
+    }),
     ...(route !== undefined && {
       route: {
         ...(routeName !== undefined && { name: routeName }),

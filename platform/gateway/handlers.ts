@@ -29,7 +29,7 @@ export interface Forwarding {
   readonly close: () => Promise<void>
 }
 
-/** The default handler uses the handler that the endpoint declares, else that of the service, else `rpc` (specification: handler-based mode). */
+/** The default handler uses the handler of the endpoint, else of the service, else `rpc` (specification: handler-based mode). */
 const DEFAULT = 'meta'
 
 /** Handlers that forward requests unchanged. */

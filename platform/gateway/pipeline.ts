@@ -21,6 +21,7 @@ import type { Settings } from '../settings/settings.ts'
 import { createForwarding, type EventSinks } from './handlers.ts'
 import { compileRoutes } from './routes/compile-routes.ts'
 import { type ConfiguredRouteTable, createConfiguredRoutes } from './routes/configured-routes.ts'
+import { createErrorPages } from './routes/error-pages.ts'
 import { buildScopes } from './routes/scopes.ts'
 import type { DomainRegistries } from './routing/domains.ts'
 import { createSlashCheck } from './routing/encoded-slashes.ts'
@@ -108,14 +109,24 @@ export async function openPipeline(options: PipelineOptions, closing: Disposer):
         ...{ log, nowMs: Date.now, configDir: next.config.folder },
         ...{ authorizer, tracer, egress },
       }
-      const plugins = await buildPlugins(plan, env)
-      const scopes = await buildScopes(next, env)
+      const { find } = routing
+      // Appended, so that the positions of plugins match their plan.
+      const all = [...(await buildPlugins(plan, env)), dashboardCookie]
+      let scopes: Awaited<ReturnType<typeof buildScopes>>
+      try {
+        const { errors = [] } = next.config
+        const { namespace } = next.settings
+        if (errors.length > 0)
+          all.push(createErrorPages('gateway', errors, { namespace, find, log }))
+        scopes = await buildScopes(next, env, find)
+      } catch (error) {
+        for (const plugin of all.toReversed()) await plugin.close?.()
+        throw error
+      }
       const { isCallAllowed } = egress
       const check = createSlashCheck(next)
-      const context = { events, find: routing.find, upstream, check, isCallAllowed }
+      const context = { events, find, upstream, check, isCallAllowed }
       const forwarding = createForwarding(next.settings, context, routing.route)
-      // Appended, so that the positions of plugins match their plan.
-      const all = [...plugins, dashboardCookie]
       const chain = compileChain(all, forwarding.route, forwarding.handle, scopes)
       const close = async (onFault: ReportFault): Promise<void> => {
         await chain.close(onFault)

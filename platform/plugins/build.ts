@@ -18,7 +18,8 @@ export async function buildPlugins(
   const problems: string[] = []
   for (const planned of plan) {
     try {
-      plugins.push(await loadPlugin(planned.specifier, planned.options, env))
+      const { specifier, options, scope } = planned
+      plugins.push(await loadPlugin(specifier, options, env, scope))
     } catch (error) {
       problems.push(...explain(error as Error, planned))
     }

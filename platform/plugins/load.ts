@@ -7,6 +7,7 @@ import {
   createPlugin,
   type PluginDefinition,
   type PluginEnv,
+  type PluginScope,
   toPlugin,
 } from '../../core/plugin/define.ts'
 import { suggest } from '../../lib/text/did-you-mean.ts'
@@ -21,7 +22,9 @@ interface LoadedFile {
 }
 
 const loaded = new Map<string, LoadedFile>()
-const HOOKS: readonly (keyof Plugin)[] = ['onRequest', 'onRoute', 'onReply', 'onDone', 'close']
+const HOOKS: readonly (keyof Plugin)[] = [
+  ...(['onRequest', 'onRoute', 'onError', 'onReply', 'onDone', 'close'] as const),
+]
 const EXPECTED_EXPORT = 'definePlugin(...), an object with hooks, or a function that returns one'
 
 /**
@@ -30,19 +33,22 @@ const EXPECTED_EXPORT = 'definePlugin(...), an object with hooks, or a function 
  * `specifier` is the name of a built-in plugin, a file (`./hello.ts`, relative to `env.configDir`), or an installed package.
  * A file is evaluated again only when it or one of its imports changed.
  *
+ * @param scope where the plugin is listed.
  * @throws {Error} with a one-line message: unknown name, missing file, syntax error with its line, invalid export or option.
  */
 export async function loadPlugin(
   specifier: string,
   options: unknown,
   env: PluginEnv,
+  scope: PluginScope = 'gateway',
 ): Promise<Plugin> {
-  if (Object.hasOwn(plugins, specifier)) return createPlugin(plugins[specifier]!, options, env)
+  if (Object.hasOwn(plugins, specifier))
+    return createPlugin(plugins[specifier]!, options, env, scope)
   const file = findFile(specifier, resolve(env.configDir ?? '.'))
   const exported = await importFile(file, env)
   if (isDefinition(exported)) {
     try {
-      return createPlugin(exported, options, env)
+      return createPlugin(exported, options, env, scope)
     } catch (error) {
       const { message, cause } = error as Error
       throw cause === undefined

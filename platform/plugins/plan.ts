@@ -1,4 +1,5 @@
 import { isAbsolute, relative, resolve } from 'node:path'
+import type { PluginScope } from '../../core/plugin/define.ts'
 import type { Configuration } from '../config/types.ts'
 import { SETTINGS, type SettingsInput } from '../settings/settings.ts'
 import { SettingsError } from '../settings/sources.ts'
@@ -11,12 +12,14 @@ export interface PlannedPlugin {
   readonly options: object
   /** Source of the entry, for errors. */
   readonly source: string
+  /** Where it is listed. @default gateway */
+  readonly scope?: PluginScope
 }
 
 export const PLUGIN_FLAG = '--plugin'
 
 /**
- * Plugins of a configuration in chain order: those of `mx.yaml`, by default the default plugins, always the guards; then those of `--plugin`.
+ * Plugins of a configuration in chain order: plugins of `mx.yaml`, by default the default plugins, always the guards; then plugins of `--plugin`.
  *
  * @throws {SettingsError} for a duplicate plugin, or a setting whose plugin is missing in `mx.yaml`.
  */
@@ -32,8 +35,8 @@ export function planPlugins(configuration: Configuration): readonly PlannedPlugi
 }
 
 /**
- * Plugins of the dashboard: those that reject other hosts and origins, and with `trusted_proxies` the one that determines the
- * client address. A request from a trusted address without a forwarding header is accepted as one of that machine.
+ * Plugins of the dashboard, which reject other hosts and origins, and with `trusted_proxies` determine the
+ * client address. A request from a trusted address without a forwarding header is accepted as a request of that machine.
  */
 export function planDashboardPlugins(configuration: Configuration): readonly PlannedPlugin[] {
   const guards = findGuards(configuration, ['everywhere'])

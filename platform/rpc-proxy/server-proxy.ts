@@ -40,7 +40,7 @@ export interface ServerProxy {
   readonly begin: () => void
   /** Applies another configuration. */
   readonly use: (next: Configuration) => void
-  /** Accepts no more calls, and waits for those in flight, up to `drain_timeout`. */
+  /** Accepts no more calls, and waits for calls in flight, up to `drain_timeout`. */
   readonly drain: () => Promise<void>
   readonly close: () => Promise<void>
 }

@@ -18,7 +18,7 @@ import { createBrokerService } from '../../services/broker/service.ts'
 import { openSecretKey } from '../../services/config/secrets/open-secret-key.ts'
 import type { SecretKey } from '../../services/config/secrets/secret-key.ts'
 import { createConfigService } from '../../services/config/service.ts'
-import { AUDIT_TOPIC } from '../../services/events/reserved.ts'
+import { AUDIT_TOPIC, RUNTIME_TOPIC } from '../../services/events/reserved.ts'
 import { createEventsService, type EventsService } from '../../services/events/service.ts'
 import { type ApiServiceOptions, createApiService } from '../../services/gateway/service.ts'
 import { createKnownServices } from '../../services/network/known-services.ts'
@@ -309,8 +309,7 @@ async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
       const described = describeHttpProgram({ name, version })
       expected.add(namespace, protocol === 'http' ? described : { ...described, endpoints: [] })
     },
-    events: (event) =>
-      publishEvent({ namespace: DEFAULT_NAMESPACE, topic: 'runtime' }, event, created),
+    events: (event) => publishEvent(RUNTIME_TOPIC, event, created),
   })
   return {
     ...rest,

@@ -117,7 +117,7 @@ function toDown(entry: Service): Service {
   return { ...entry, nodes }
 }
 
-/** Waits until an instance has registered, under any name, but mostly under that of its workload. */
+/** Waits until an instance has registered, under any name, mostly the name of its workload. */
 async function findInstance(
   registry: Registry,
   likely: string,

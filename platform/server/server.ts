@@ -135,7 +135,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
   const { host } = proxy
   advertised = host.address
   const created: CreatedParts = {}
-  // Addresses of the settings; those with actual ports are added once open.
+  // Addresses of the settings; addresses with actual ports are added once open.
   const listening: (Address | undefined)[] = [
     settings.address,
     settings.http2Address,

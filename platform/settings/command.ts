@@ -4,7 +4,7 @@ import { SETTINGS, type SettingInput, type Settings, type SettingsInput } from '
 import { keysOf, splitList } from './sources.ts'
 import type { ProfileName } from './table/process.ts'
 
-/** The settings of a command, in table order; those of `mx server` with the defaults of the profile `local`. */
+/** The settings of a command, in table order; `mx server` with the defaults of the profile `local`. */
 export function listSettings(command: ServerCommand): readonly Setting<unknown>[] {
   return keysOf(command).map((key) => {
     const { inServer, ...setting } = SETTINGS[key]

@@ -30,7 +30,7 @@ export function handlePrimaryMessages(
 
 /**
  * Closing the port would reset connections that are not accepted yet. One more tick of the event loop accepts them; the first tick
- * is the one that received the order.
+ * received the order.
  */
 async function leave({ drain }: WorkerActions): Promise<void> {
   await nextTick()

@@ -51,7 +51,7 @@ export interface Workers {
 export const ADDRESS_VARIABLE = 'MX_WORKER_ADDRESS'
 /** The same for `http2_address`. */
 export const HTTP2_ADDRESS_VARIABLE = 'MX_WORKER_HTTP2_ADDRESS'
-/** Set for a worker that replaces one that ended: it may request the last good configuration. */
+/** Set for a worker that replaces an ended worker: it may request the last good configuration. */
 export const IN_PLACE_VARIABLE = 'MX_WORKER_IN_PLACE'
 /** Version of the primary. */
 const VERSION_VARIABLE = 'MX_WORKER_VERSION'
@@ -64,7 +64,7 @@ const HEALTHY_MS = 30_000
 const GRACE_MS = 2000
 
 /**
- * Starts worker processes and restarts those that end unexpectedly, with exponential backoff from 100 ms to 10 s.
+ * Starts worker processes and restarts them after an unexpected end, with exponential backoff from 100 ms to 10 s.
  *
  * @throws {WorkerStartError} when a worker does not start; all are ended then.
  */
@@ -89,7 +89,7 @@ export async function startWorkers({
   /** Workers that have been replaced and are draining. */
   const replaced = new Set<Worker>()
   const ipc = createIpcClient()
-  /** Workers of the current generation replace those of earlier ones, including their restarts. */
+  /** Workers of the current generation replace earlier workers, including their restarts. */
   const generations = new WeakMap<Worker, number>()
   /** Pending restarts with their generation. */
   const restarts = new Map<NodeJS.Timeout, number>()

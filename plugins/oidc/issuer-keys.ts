@@ -85,7 +85,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
     async find(header, token) {
       if (found === undefined) await refresh()
       else if (nowMs() - fetchedMs > FRESH_MS) void refresh()
-      // Not an error class of the library: those mean an invalid token.
+      // Not an error class of the library: its errors mean an invalid token.
       if (found === undefined)
         throw new Error('the signing keys of the issuer are unavailable', { cause: failure })
       try {

@@ -57,7 +57,7 @@ const MAX_QUOTED = 200
  * | `path` | comma-separated templates or `^...$`; without it there is no route |
  * | `method` | comma-separated HTTP methods; default: any |
  * | `host` | comma-separated `*`, names, or `*.<name>`; default: any |
- * | `handler` | `api`, `event`, `http` or `proxy`, `rpc`, `web`; default: that of the gateway |
+ * | `handler` | `api`, `event`, `http` or `proxy`, `rpc`, `web`; default: handler of the gateway |
  * | `endpoint` | endpoint to call; default: the name of this endpoint |
  */
 export function readDeclared({ name: service, metadata, endpoints }: Service): Declared {

@@ -58,7 +58,7 @@ interface Tail<R> {
  *
  * 1. a template with a verb before one without;
  * 2. segments from the left: literal, then `*` or `{name}`, then `**`; the end of a template before `**`.
- *    Of several `**`, the one with more segments behind it, then those segments;
+ *    among several `**`, the one with more segments behind it, then these segments;
  * 3. host: exact name, then `*.<name>` with the longest name, then `*`;
  * 4. method: exact, then GET for HEAD, then any (in the bucket);
  * 5. the choice of the {@link Bucket}.

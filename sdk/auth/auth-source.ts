@@ -27,7 +27,7 @@ interface NamespacesMessage {
 /**
  * Rules and keys of a remote platform, from its service `auth`.
  *
- * @param namespace of the client's account. Unless it is that of the platform, only its rules are available.
+ * @param namespace of the client's account. Unless it is the namespace of the platform, only its rules are available.
  */
 export function createAuthSource(
   client: Client,

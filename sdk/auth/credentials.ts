@@ -31,7 +31,7 @@ const NONE: Credentials = { id: '', secret: '' }
 
 /**
  * Finds the credentials of a program: its option, else `MX_AUTH_ID` and `MX_AUTH_SECRET` with `MX_NAMESPACE`, else, for
- * a platform on this machine, those stored in `~/.mx/service_credentials` by a server of the same user.
+ * a platform on this machine, the file `~/.mx/service_credentials` of a server of the same user.
  *
  * @param platform address, `host:port` or with a scheme; undefined: none.
  * @throws {TypeError} for invalid or incomplete credentials.

@@ -51,7 +51,7 @@ export interface MessageBroker {
     options?: TopicOptions<S>,
   ) => Promise<() => Promise<void>>
   /**
-   * Messages dropped because subscribers were slow; includes those of {@link Service.subscribe} if the service has its
+   * Messages dropped because subscribers were slow; includes messages of {@link Service.subscribe} if the service has its
    * own broker.
    */
   readonly dropped: number

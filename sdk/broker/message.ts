@@ -21,9 +21,9 @@ export type Subscriber<S extends Schema> = (message: Decoded<S>, ctx: Context) =
 
 /** Headers of a message. */
 export interface MessageDetails {
-  /** Call that publishes the message: its metadata become headers, except credentials and those of its own request. */
+  /** Call that publishes the message: its metadata become headers, except credentials and headers of its own request. */
   readonly context?: Context
-  /** By name; replace those of the context. */
+  /** By name; replace headers of the context. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -129,7 +129,7 @@ function copyContext(headers: Record<string, string>, context: Context): void {
   }
 }
 
-/** True for names allowed as headers: not those of a connection. */
+/** True for names allowed as headers: not headers of a connection. */
 function isField(name: string, value: string): boolean {
   try {
     new HeaderList().append(name, value)

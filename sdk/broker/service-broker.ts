@@ -35,7 +35,7 @@ export interface ServiceBroker {
   readonly own: BrokerAccess
   /** Subscribes. @throws {Error} when the broker denies it. */
   readonly begin: () => Promise<void>
-  /** Accepts no more messages; resolves when those in progress are handled. */
+  /** Accepts no more messages; resolves when the messages in progress are handled. */
   readonly end: () => Promise<void>
   /** Closes a broker opened for the service. */
   readonly close: () => Promise<void>

@@ -91,7 +91,7 @@ export class Subscriptions {
     }
   }
 
-  /** Accepts no more messages; resolves when those in progress are handled. */
+  /** Accepts no more messages; resolves when the messages in progress are handled. */
   async end(): Promise<void> {
     await this.leave()
     await Promise.allSettled([...this.#busy])

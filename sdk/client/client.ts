@@ -32,10 +32,10 @@ import { UnaryCall } from './unary-call.ts'
 export interface CallOptions extends CallDetails {
   /**
    * Milliseconds for the whole call, retries included; Infinity: no deadline. Limited by the deadline of the context.
-   * @default that of the client; none for a stream
+   * @default timeout of the client; none for a stream
    */
   readonly timeoutMs?: number
-  /** Maximum retries after 500 or 408. Streams are never retried. @default that of the client */
+  /** Maximum retries after 500 or 408. Streams are never retried. @default retries of the client */
   readonly retries?: number
   /**
    * Node to call: `host:port`, optionally with the scheme `mx://`, `mxs://`, `http://` or `https://`. Gets the client's
@@ -62,7 +62,7 @@ export interface ClientOptions {
    * @default `MX_PROXY` without a registry and an address, else none
    */
   readonly proxy?: string
-  /** Access token of calls without a context; calls with one pass on that of their caller. @default that of `auth` */
+  /** Access token of calls without a context; calls with a context pass on the token of their caller. @default token of `auth` */
   readonly token?: string
   /**
    * Account to log in with; its tokens are renewed automatically.
@@ -71,17 +71,17 @@ export interface ClientOptions {
    * user; else none
    */
   readonly auth?: Credentials
-  /** Namespace of calls without one in their context. @default that of the account, unless it is `mx`; else none */
+  /** Namespace of calls without one in their context. @default namespace of the account, unless it is `mx`; else none */
   readonly namespace?: string
   /** @default 10000 */
   readonly timeoutMs?: number
   /** @default 1 */
   readonly retries?: number
-  /** Services of this process, called without sockets. Those started with the same registry are found automatically. */
+  /** Services of this process, called without sockets. Services started with the same registry are found automatically. */
   readonly services?: readonly Service<object>[]
   /** Call services of this process without sockets. @default true */
   readonly inProcess?: boolean
-  /** Records calls for `Debug.Trace`; a service's client uses that of the service. @default none */
+  /** Records calls for `Debug.Trace`; a service's client uses the recorder of the service. @default none */
   readonly traces?: Traces
 }
 
@@ -121,7 +121,7 @@ const OPTIONS: KnownOptions<ClientOptions> = {
  * const reply = await client.call('helloworld', 'Helloworld.Call', { name: 'John' })
  * ```
  *
- * Failed calls reject with a typed error (`GatewayError`, also called `ServiceError`): that of the service; 404 for an
+ * Failed calls reject with a typed error (`GatewayError`, also called `ServiceError`): the error of the service; 404 for an
  * unknown service; 503 without an available node; 502 for a failed connection; 408 after the deadline, when the service
  * is notified to stop. A cancelled call rejects with the reason of its signal. Nodes are selected by round-robin;
  * failing ones are ejected for a while.
@@ -251,7 +251,7 @@ export class Client {
   ) {
     if (token !== undefined) return createFixedToken(checkToken(token))
     if (credentials === undefined) return undefined
-    // The login has no token yet. Its namespace is always that of the account.
+    // The login has no token yet. It always runs in the namespace of the account.
     const metadata = formatCallMetadata({ namespace: credentials.namespace }, '')
     const call = (request: object, address?: string): Promise<LoginReply> =>
       new Promise((resolve, reject) => {

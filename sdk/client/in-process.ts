@@ -28,9 +28,9 @@ interface LocalCalling {
 /**
  * Calls a service of this process, without sockets.
  *
- * Semantics are those of a connection: the handler runs after `call` has returned, no objects are shared, streams have
- * flow control, deadlines and cancellation reach the handler. Calls of this SDK carry values; those of others, such as
- * a gateway, bytes or text.
+ * Semantics are as over a connection: the handler runs after `call` has returned, no objects are shared, streams have
+ * flow control, deadlines and cancellation reach the handler. Calls of this SDK carry values; other calls, such as
+ * from a gateway, carry bytes or text.
  */
 export class InProcessCaller implements Caller {
   readonly #dispatcher: Dispatcher
@@ -55,12 +55,12 @@ export class InProcessCaller implements Caller {
     new LocalCall(call, this.#dispatcher, this.#calls).begin()
   }
 
-  /** Accepts no more calls; those in flight continue. */
+  /** Accepts no more calls; calls in flight continue. */
   readonly drain = (): void => {
     this.#denied ??= 'unsent'
   }
 
-  /** Accepts no more calls; those in flight are lost. */
+  /** Accepts no more calls; calls in flight are lost. */
   readonly close = (): void => {
     this.#denied = 'connect'
     for (const call of [...this.#calls]) call.lose('the service has stopped')
@@ -91,7 +91,7 @@ function serveBegun(): void {
   try {
     while (next < calls.length) calls[next++]!.serve()
   } finally {
-    // One that throws does not affect the others.
+    // A listener that throws does not affect the others.
     if (next < calls.length) {
       begun = [...calls.slice(next), ...begun]
       void NOW.then(serveBegun)

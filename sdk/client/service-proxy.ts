@@ -10,7 +10,7 @@ import type { CallOptions, Client } from './client.ts'
 import type { CallStream } from './streams/call-stream.ts'
 import type { Requests } from './streams/stream-call.ts'
 
-/** Handlers of a service, from its type or that of its handlers. */
+/** Handlers of a service, from its type or the type of its handlers. */
 export type HandlersOf<T> = T extends { readonly '~handlers': infer H } ? H : T
 
 /** Typed client of a service, by handler and method. */

@@ -6,7 +6,7 @@ import { Service } from '../service/service.ts'
 import { type ConfigSource, type ConfigValue, toConfigValue } from './config-value.ts'
 import { formatConfigValue } from './format-config-value.ts'
 
-/** Call options of configuration methods. The namespace is that of the configuration. */
+/** Call options of configuration methods, without the namespace, which belongs to the configuration. */
 export type ConfigCallOptions = Pick<
   CallOptions,
   'context' | 'namespace' | 'signal' | 'timeoutMs' | 'retries' | 'address'
@@ -69,7 +69,7 @@ interface WireReading {
 }
 
 /**
- * Opens the configuration of a namespace: that of the call, else `mx`.
+ * Opens the configuration of a namespace, by default of the call, else `mx`.
  *
  * ```ts
  * const config = createConfig(service)
@@ -86,7 +86,7 @@ export function createConfig(
   rejectUnknownOptions('createConfig', options, CALL)
   const client = owner instanceof Service ? owner.client : owner
 
-  /** Splits options into those of the call and `secret`. */
+  /** Splits options into call options and `secret`. */
   function split(what: string, callOptions: ConfigSecretOptions, known: object) {
     rejectUnknownOptions(`config.${what}`, callOptions, known)
     const { secret = false, ...own } = callOptions

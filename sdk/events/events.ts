@@ -12,7 +12,7 @@ import {
   type WireEvent,
 } from './platform-event.ts'
 
-/** Call options of event methods. The namespace is that of the topics. */
+/** Call options of event methods, without the namespace, which belongs to the topics. */
 export type EventsCallOptions = Pick<
   CallOptions,
   'context' | 'namespace' | 'signal' | 'timeoutMs' | 'retries' | 'address'
@@ -132,7 +132,7 @@ export interface Events {
    * topic.
    */
   readonly read: (topic: string, options?: EventsReadOptions) => Promise<PlatformEvent[]>
-  /** Existing topics: those with past or present events, or a group. */
+  /** Existing topics: topics with past or present events, or a group. */
   readonly topics: (options?: EventsTopicsOptions) => Promise<EventsTopic[]>
   /** Deletes a group, if it exists. Its consumers get 410. */
   readonly deleteGroup: (topic: string, group: string, options?: EventsCallOptions) => Promise<void>

@@ -11,7 +11,7 @@ const LINE: readonly string[] = ['level', 'time', 'service', 'msg']
  * A logger that adds `about` to each line.
  *
  * Tolerates all input: an error becomes `{ err }`, a string instead of details is the message, and unreadable fields
- * are marked. Fields that conflict with those of the line get an underscore as prefix.
+ * are marked. Fields that conflict with fields of the line get an underscore as prefix.
  */
 export function addDetails(log: PluginLog, about: LogDetails = {}): PluginLog {
   const taken = new Set([...LINE, ...Object.keys(about)])

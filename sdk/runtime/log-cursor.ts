@@ -17,7 +17,7 @@ export interface LogPosition {
 /** @param first initial range. */
 export function createLogPosition(first: LogRange): LogPosition {
   let firstMs = Number.POSITIVE_INFINITY
-  /** Time of the newest line: those of several instances are not in strict order. */
+  /** Time of the newest line: lines of several instances are not in strict order. */
   let lastMs = 0
   /** Number of lines per millisecond, from the start of the next request on. */
   const seen = new Map<number, number>()

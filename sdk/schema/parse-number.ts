@@ -3,7 +3,7 @@ import { parseInteger as parseDecimal } from '../../core/request/json/int64.ts'
 const INTEGER = /^([+-]?)(0x[\da-f]+|0o[0-7]+|0b[01]+|\d+)$/i
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
 
-/** Integer types of the registry; `integer` is that of JSON Schema, exact as a JSON number (RFC 8259 section 6). */
+/** Integer types of the registry; `integer` is defined by JSON Schema, exact as a JSON number (RFC 8259 section 6). */
 export type IntegerType = 'integer' | 'int32' | 'int64' | 'uint32' | 'uint64'
 
 /** Ranges of the integer types; `end` is exclusive. */

@@ -87,7 +87,7 @@ interface WithProtobuf {
 /**
  * Adds a protobuf codec, such as generated code, to a schema.
  *
- * Validation, types and description are those of the schema; the codec converts between bytes and the JSON of the
+ * Validation, types and description come from the schema; the codec converts between bytes and the JSON of the
  * message (ProtoJSON mapping: 64-bit integers as numbers or strings, bytes as Base64). For `.proto` files see
  * `loadProto`.
  */
@@ -160,7 +160,7 @@ function isTypeBox(schema: unknown): schema is TSchema {
 function compileTypeBox(schema: TSchema, kind: string): CompiledSchema {
   const json = schema as JsonSchema
   let compiled: ReturnType<typeof Compile> | undefined
-  // Lazy: compiling those of the built-in services would take a tenth of the server's start.
+  // Lazy: compiling the schemas of the built-in services would take a tenth of the server's start.
   const toValidator = () => {
     compiled ??= Compile(schema)
     return compiled

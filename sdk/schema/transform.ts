@@ -12,7 +12,7 @@ import {
 } from './json-schema.ts'
 
 /**
- * What a transform does to the values of a schema.
+ * Mode of a transform of the values of a schema.
  * - `default`: fills in defaults. Before validation.
  * - `integer`: converts digits to numbers where integers are expected (reference 15.11). Before a second validation.
  * - `decode`: runs `decode` of TypeBox codecs. After validation.
@@ -37,7 +37,7 @@ const SAFE_DIGITS = /^-?(?:0|[1-9][0-9]{0,14})$/
  * Compiles a transform that only visits the relevant parts of a value. The library's own functions walk the whole
  * schema on every call, which costs many times as much (`bench/micro/endpoint-validation.ts`).
  *
- * All modes but `encode` change the value in place, since it comes from a parser; `encode` copies what it changes.
+ * All modes but `encode` change the value in place, since it comes from a parser; `encode` copies changed parts.
  *
  * @returns undefined when there is nothing to do.
  */
@@ -62,7 +62,7 @@ function compile(
   return withOwn(schema, mode, inner)
 }
 
-/** Applies the schema's own transform around those of its parts. */
+/** Applies the schema's own transform around the transforms of its parts. */
 function withOwn(
   schema: JsonSchema,
   mode: TransformMode,
@@ -226,7 +226,7 @@ function compileCheck(schema: JsonSchema, definitions: Definitions): (value: unk
   return (value) => validator.Check(value)
 }
 
-/** Checks the constant fields of an alternative; those with a default are optional. */
+/** Checks the constant fields of an alternative; fields with a default are optional. */
 function compileGuard(part: JsonSchema, outer: Definitions): (value: unknown) => boolean {
   const definitions = definitionsOf(part, outer)
   const schema = (part.$ref === undefined ? part : findDefinition(part.$ref, definitions)) ?? {}

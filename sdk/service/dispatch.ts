@@ -37,7 +37,7 @@ export interface DispatcherOptions {
 }
 
 /**
- * Serves the calls of a service, over any transport: those of its name, and of longer names that end in `.<name>`,
+ * Serves the calls of a service, over any transport, under its name and longer names that end in `.<name>`,
  * whose prefix is the caller's namespace.
  */
 export interface Dispatcher {
@@ -58,7 +58,7 @@ export interface Dispatcher {
   readonly dispatchTrusted: (call: IncomingCall) => void
   /** {@link dispatchTrusted} with values as bodies. */
   readonly dispatchLocal: (call: ServableCall & { readonly endpoint: string }) => void
-  /** Endpoints for the registry, without those of `Debug`. */
+  /** Endpoints for the registry, without endpoints of `Debug`. */
   readonly describe: () => Endpoint[]
   /** Calls in flight. */
   readonly active: number
@@ -73,7 +73,7 @@ export interface Dispatcher {
   /** Stops watching the authorizer; calls are still served. */
   readonly close: () => void
   readonly log: ServiceLog
-  /** The last calls, for `Debug.Trace`, including those of its client. */
+  /** The last calls, for `Debug.Trace`, including calls of its client. */
   readonly traces: Traces
 }
 

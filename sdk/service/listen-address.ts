@@ -43,10 +43,10 @@ export function readListenAddress(configured: string | undefined): ListenAddress
 }
 
 /**
- * Address to register for a listener. For a listener on all interfaces it is one that other machines reach, preferably
- * IPv4; without one, loopback.
+ * Address to register for a listener. For a listener on all interfaces it is an address that other machines reach, preferably
+ * IPv4; else loopback.
  *
- * @param interfaces @default those of the machine
+ * @param interfaces @default interfaces of the machine
  */
 export function toReachable(
   { host, port }: ListenAddress,

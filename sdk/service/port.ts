@@ -43,7 +43,7 @@ export interface ServicePort {
   readonly address: string
   readonly server: Listener['name']
   /**
-   * Accepts no more connections and calls; resolves when those in flight have ended and all callers have disconnected.
+   * Accepts no more connections and calls; resolves when the calls in flight have ended and all callers have disconnected.
    */
   readonly drain: () => Promise<void>
   /** Closes everything at once. */

@@ -73,7 +73,7 @@ export class ServedCall implements CallReceiver, CallScope {
 
   /**
    * @param isLocal bodies are values of this process: JSON values in copies.
-   * @param metadata replaces that of the call.
+   * @param metadata replaces the metadata of the call.
    */
   constructor(
     call: ServableCall,

@@ -50,7 +50,7 @@ export interface ServiceOptions extends PortOptions {
   readonly proxy?: string
   /**
    * Broker for {@link Service.subscribe} and `createBroker`, or its address: `nats://host:port` and others
-   * (docs/broker.md). @default `MX_BROKER`, else that of the platform if there is a registry or a proxy
+   * (docs/broker.md). @default `MX_BROKER`, else the broker of the platform if there is a registry or a proxy
    */
   readonly broker?: Broker | string
   /**
@@ -111,7 +111,7 @@ const VARIABLES = [
   'INSTANCE',
   'SERVICE_NAME',
 ]
-/** Those of `mx server` and `mx api` are validated there. */
+/** Variables of services; `mx server` and `mx api` validate `MX_SERVER_` and `MX_API_`. */
 const VARIABLE_PREFIX = /^MX_(?!SERVER_|API_)/
 const DRAIN_MS = 10_000
 const LATEST = 'latest'

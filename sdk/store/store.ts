@@ -177,7 +177,7 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
   const { database, table = owner instanceof Service ? owner.name : undefined, ...base } = options
   const client = owner instanceof Service ? owner.client : owner
 
-  /** Splits options into those of the call and of the request. */
+  /** Splits options into call options and request options. */
   function split<T extends StoreCallOptions>(
     what: string,
     callOptions: T,

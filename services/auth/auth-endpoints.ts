@@ -180,7 +180,7 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
       request: Type.Object({
         token: secret('An access token or a refresh token.'),
         refresh_token: secret('Same as token.'),
-        id: text('Account id: that of the caller, or any as administrator.'),
+        id: text('Account id; administrators may name any account, others their own.'),
         options: Options,
       }),
       response: Type.Object({}),
@@ -257,7 +257,7 @@ function toTokenMessage({ accessToken, refreshToken, created, expiry }: TokenPai
 }
 
 /**
- * Filter of revocations for a watcher: all for accounts of the platform; for others those of their namespace, including
+ * Filter of revocations for a watcher: all for accounts of the platform; for others the revocations of their namespace, including
  * accounts of `mx`, which may belong to it.
  */
 function toFilter(account: Account | undefined): (revocation: Revocation) => boolean {

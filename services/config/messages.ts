@@ -40,7 +40,7 @@ const secret = (description: string) => Type.Boolean({ default: false, descripti
 
 export const Namespace: TUnsafe<string> = Type.Unsafe(
   Type.Refine(
-    text(`Namespace; empty: that of the call, otherwise ${DEFAULT_NAMESPACE}.`),
+    text(`Namespace; empty: namespace of the call, otherwise ${DEFAULT_NAMESPACE}.`),
     (name) => name === '' || isNamespaceName(name),
     () => NAMESPACE_RULE,
   ),

@@ -24,12 +24,13 @@ import {
   toMessage,
   toTimeMs,
 } from './messages.ts'
-import { hasAuditEvents, rejectReserved } from './reserved.ts'
+import { hasAuditEvents, rejectForged, rejectReserved } from './reserved.ts'
 import { GroupView, TopicView, toGroupMessage, toTopicMessage, withGroups } from './topics.ts'
 
 /** Endpoints of the handler `Stream` (reference 5.2) for services of the namespace; deleting requires an administrator. */
 export function createStreamEndpoints(events: Events, checks: AccountChecks): Endpoints {
-  const { namespaceOf, topicOf, writableTopicOf, mustBeReadable } = createPlaces(checks)
+  const { namespaceOf, topicOf, writableTopicOf, publishedTopicOf, mustBeReadable } =
+    createPlaces(checks)
   const mustAdminister = (ctx: Context): void =>
     checks.mustBeAdmin(ctx, toNamespace(ctx, idOf(ctx)), idOf(ctx))
   return {
@@ -51,7 +52,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
             `request.payload must be at most ${events.maxPayloadBytes} bytes, got ${payload.length}`,
           )
         const timestampMs = toTimeMs(timestamp, timestamp_ms)
-        const published = await events.publish(writableTopicOf(topic, ctx), {
+        const published = await events.publish(publishedTopicOf(topic, ctx), {
           payload,
           metadata,
           ...(timestampMs !== undefined && { timestampMs }),
@@ -208,5 +209,10 @@ function createPlaces({ mustBeService, mustBeAdmin }: AccountChecks) {
     rejectReserved(eventTopic, idOf(ctx))
     return eventTopic
   }
-  return { namespaceOf, topicOf, writableTopicOf, mustBeReadable }
+  const publishedTopicOf = (topic: string, ctx: Context): EventTopic => {
+    const eventTopic = writableTopicOf(topic, ctx)
+    rejectForged(eventTopic, idOf(ctx))
+    return eventTopic
+  }
+  return { namespaceOf, topicOf, writableTopicOf, publishedTopicOf, mustBeReadable }
 }

@@ -5,15 +5,19 @@ import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
 /** Audit log of the service `auth`. */
 export const AUDIT_TOPIC: EventTopic = { namespace: DEFAULT_NAMESPACE, topic: 'auth' }
+/** Changes of runtime objects of all namespaces, by the service `runtime`. */
+export const RUNTIME_TOPIC: EventTopic = { namespace: DEFAULT_NAMESPACE, topic: 'runtime' }
 
-function isAudit({ namespace, topic }: EventTopic): boolean {
-  return topic.toLowerCase() === AUDIT_TOPIC.topic && namespace === AUDIT_TOPIC.namespace
+function isSame({ namespace, topic }: EventTopic, other: EventTopic): boolean {
+  return topic.toLowerCase() === other.topic && namespace === other.namespace
 }
 
 /** Whether a topic contains audit records: the audit log and its dead letters. */
 export function hasAuditEvents({ namespace, topic }: EventTopic): boolean {
   const isDead = topic.toLowerCase() === toDeadTopic(AUDIT_TOPIC.topic)
-  return isAudit({ namespace, topic }) || (isDead && namespace === AUDIT_TOPIC.namespace)
+  return (
+    isSame({ namespace, topic }, AUDIT_TOPIC) || (isDead && namespace === AUDIT_TOPIC.namespace)
+  )
 }
 
 /**
@@ -22,10 +26,24 @@ export function hasAuditEvents({ namespace, topic }: EventTopic): boolean {
  * @throws {GatewayError} 403
  */
 export function rejectReserved(eventTopic: EventTopic, id: string): void {
-  if (!isAudit(eventTopic)) return
+  if (!isSame(eventTopic, AUDIT_TOPIC)) return
   const { namespace, topic } = eventTopic
   throw forbidden(
     id,
     `the topic ${topic} of ${namespace} is the audit log of the service auth; choose another topic`,
+  )
+}
+
+/**
+ * Rejects events that only the service `runtime` publishes: a program could report changes of other programs.
+ *
+ * @throws {GatewayError} 403
+ */
+export function rejectForged(eventTopic: EventTopic, id: string): void {
+  if (!isSame(eventTopic, RUNTIME_TOPIC)) return
+  const { namespace, topic } = eventTopic
+  throw forbidden(
+    id,
+    `only the service runtime publishes to the topic ${topic} of ${namespace}; choose another topic`,
   )
 }

@@ -36,7 +36,7 @@ const MAX_PATH = 8192
 const MAX_BODY = 65_536
 
 /**
- * Endpoints of the gateway: statistics and routes for members of the platform, like those of registry and runtime; plugins,
+ * Endpoints of the gateway: statistics and routes for members of the platform, as in registry and runtime; plugins,
  * rules and tokens for administrators (reference 15.15).
  */
 export function createApiEndpoints(options: EndpointsOptions): Endpoints {
@@ -140,6 +140,7 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
           description: 'Headers including Host. Authorization is never stored.',
         }),
         body: Type.String({ default: '', maxLength: MAX_BODY }),
+        secure: Type.Boolean({ default: false, description: 'The client uses HTTPS.' }),
         as_caller: Type.Boolean({
           default: false,
           description: 'Use the token of this call if the headers contain no Authorization.',

@@ -92,11 +92,17 @@ export interface ExplainRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  readonly secure: boolean
 }
 
 /** Result of an explanation. */
 export interface Explained {
-  readonly stages: readonly { readonly plugin: string; readonly hook: string }[]
+  readonly stages: readonly {
+    readonly plugin: string
+    readonly hook: string
+    readonly scope: string
+    readonly source: string
+  }[]
   readonly namespace: string
   readonly account: string
   readonly route?: {
@@ -234,6 +240,10 @@ export const Explanation: TUnsafe<Explained> = Type.Unsafe(
       Type.Object({
         plugin: Type.String({ description: 'Empty: built in.' }),
         hook: Type.String(),
+        scope: Type.String({
+          description: 'gateway, service or route; empty: not from the configuration.',
+        }),
+        source: Type.String({ description: 'Setting or line of mx.yaml; empty: built in.' }),
       }),
       { description: 'Steps that the request passed, in order.' },
     ),

@@ -70,7 +70,10 @@ export function createAdmission(options: AdmissionOptions): Admission {
     authenticate(role, proof, pair) {
       const other = pair[role]
       if (!isProof(proof, toKey(), role, pair))
-        throw forbidden(NETWORK, `network_token of server ${other.id} does not match that of ${id}`)
+        throw forbidden(
+          NETWORK,
+          `network_token of server ${other.id} does not match the token of ${id}`,
+        )
       if (other.network !== network)
         throw conflict(
           NETWORK,

@@ -7,7 +7,7 @@ import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 /** Services that outlive the process, each as JSON. */
 export interface KnownServicesSource<T> {
   readonly listKnown: () => readonly T[]
-  /** @throws {TypeError} for what is malformed. */
+  /** @throws {TypeError} for malformed input. */
   readonly restore: (known: readonly T[]) => void
   /** Calls `listener` after every change, until the function that is returned is called. */
   readonly watch: (listener: () => void) => () => void

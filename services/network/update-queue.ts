@@ -26,7 +26,7 @@ interface Reader {
 
 /** Approximate size of an update message in bytes. */
 const UPDATE_BYTES = 256 * 1024
-/** Interval for which updates are collected: those of one change are close together. */
+/** Interval for which updates are collected: updates of one change are close together. */
 const COLLECT_MS = 10
 
 /** @param onClose called once, when the iteration ends. */

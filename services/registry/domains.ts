@@ -30,7 +30,7 @@ export interface Domains {
    * @throws {GatewayError} 429 if there are too many domains.
    */
   readonly open: (name: string, id: string) => Domain
-  /** Listens to the selected domains, including those opened later, until the returned function is called. */
+  /** Listens to the selected domains, including domains opened later, until the returned function is called. */
   readonly watch: (
     name: string,
     service: string | undefined,

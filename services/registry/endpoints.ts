@@ -29,8 +29,8 @@ import { compareServices } from './sorted-list.ts'
 import type { Watches } from './watches.ts'
 
 /**
- * Endpoints of the registry (specification: Registry endpoints): services of the default domain are public, those of others
- * visible to members of their namespaces (reference 15.15). Services register themselves, operators register the services of
+ * Endpoints of the registry (specification: Registry endpoints): services of the default domain are public, services of other
+ * domains visible to members of their namespaces (reference 15.15). Services register themselves, operators register the services of
  * the platform.
  *
  * @param quota of nodes of a namespace.

@@ -77,7 +77,7 @@ const INSTANCES_MAX = 100
 const text = (description: string) => Type.String({ default: '', description })
 const texts = (description: string) => Type.Array(Type.String(), { default: [], description })
 const Namespace = Type.Refine(
-  text(`Namespace; empty: that of the call, otherwise ${DEFAULT_NAMESPACE}.`),
+  text(`Namespace; empty: namespace of the call, otherwise ${DEFAULT_NAMESPACE}.`),
   (name) => name === '' || isNamespaceName(name),
   () => NAMESPACE_RULE,
 )

@@ -147,7 +147,7 @@ export function createOperations(options: OperationsOptions): Operations {
     if (other !== undefined)
       throw conflict(
         errorId,
-        `the name ${name} differs from that of ${formatObject(other)} only in letter case: choose another name`,
+        `the name ${name} differs from ${formatObject(other)} only in letter case: choose another name`,
       )
   }
 

@@ -31,7 +31,7 @@ export function createAdmission(
   /** Admitted requests without a record yet; several may be concurrent. */
   const admitted = new Map<symbol, { readonly key: WorkloadKey; readonly isBuild: boolean }>()
 
-  /** Other objects of a namespace, and those being built. */
+  /** Other objects of a namespace, and objects being built. */
   function listOthers(
     namespace: string,
     ownKey: string,

@@ -75,7 +75,7 @@ export function createBlobs({ store, maxBytes, nowMs }: BlobsOptions): Blobs {
     await store.commit([{ table: loose, key: orphanKey }])
   }
 
-  /** Deletes what interrupted processes left behind. */
+  /** Deletes files of interrupted processes. */
   async function deleteOrphans(namespace: string): Promise<void> {
     const to = toLooseKey(nowMs() - MAX_UPLOAD_MS, '')
     const { records } = await store.list(toBlobTables(namespace).loose, {

@@ -174,7 +174,9 @@ export const Paging: { readonly limit: TUnsafe<number>; readonly after: TUnsafe<
   after: Type.Unsafe(Name('Cursor: next of the previous page.')),
 }
 
-const namespace = Database(`Namespace; empty: that of the call, otherwise ${DEFAULT_NAMESPACE}.`)
+const namespace = Database(
+  `Namespace; empty: namespace of the call, otherwise ${DEFAULT_NAMESPACE}.`,
+)
 export const BlobOptions: TUnsafe<BlobOptions> = Type.Unsafe(
   Type.Object(
     {

@@ -7,7 +7,7 @@ import { toNamespace } from '../../sdk/namespace.ts'
  * Rejects a read without results from a named database without any records, which is likely misspelled. The default database
  * may be empty.
  *
- * @param database of the request; empty: that of the namespace.
+ * @param database of the request; empty: database of the namespace.
  * @param field of the request.
  * @throws {GatewayError} 400
  */

@@ -71,7 +71,7 @@ t.test('a service is called like a command, with flags for its fields', async (t
   await expect(t, ['helloworld', 'Helloworld.Call', '-'], [0, HELLO], '{"name":"John"}')
 })
 
-t.test('platform services are called the same way, including those with commands', async (t) => {
+t.test('platform services are called the same way, including services with commands', async (t) => {
   const words = ['registry', 'getService', '--service=helloworld', '--options_domain=mx']
   await expect(t, words, [0, /"name": "helloworld"/])
   await expect(t, ['auth', 'accounts', 'list'], [0, /"id": "admin"/])

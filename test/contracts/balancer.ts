@@ -18,7 +18,7 @@ const requests = Array.from(
     }),
 )
 
-/** What every way to choose a node must do. */
+/** Contract of load-balancing policies. */
 export function testBalancer(t: Test, name: string, balance: BalanceOptions): void {
   const weights = fc.array(fc.integer({ min: 1, max: 10 }), { minLength: 2, maxLength: 6 })
 
@@ -54,7 +54,7 @@ export function testBalancer(t: Test, name: string, balance: BalanceOptions): vo
         return weights.every((weight, i) => {
           const expected = (weight / total) * rounds
           const got = counts.get(9001 + i) ?? 0
-          // Five standard deviations of a draw, and what a table of slots adds.
+          // Five standard deviations of a draw, and the error of a table of slots.
           return Math.abs(got - expected) < 5 * Math.sqrt(expected) + 0.05 * expected
         })
       }),

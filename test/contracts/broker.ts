@@ -8,7 +8,7 @@ import type { Maybe } from '../../lib/async/maybe.ts'
 
 const TOPIC = 'go.mx.api.orders'
 
-/** What every broker must do, behind the front every user has it behind. */
+/** Contract of brokers, behind the front that every user has. */
 export function testBroker(t: Test, create: () => Maybe<Broker>): void {
   const open = async (t: Test, options: BrokerOptions = {}): Promise<CheckedBroker> => {
     const broker = createBroker(await create(), options)
@@ -285,12 +285,12 @@ function textOf({ body }: Message): string {
   return Buffer.from(body).toString()
 }
 
-/** Without what a platform says of a message it carries. */
+/** Without metadata that a platform adds to a message. */
 function ownHeaders({ headers }: Message): object {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('mx-')))
 }
 
-/** Waits for what a broker elsewhere may deliver a little later. */
+/** Waits for messages that a remote broker may deliver a little later. */
 async function until(condition: () => boolean): Promise<void> {
   const endMs = performance.now() + 5000
   while (!condition()) {

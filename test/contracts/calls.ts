@@ -21,7 +21,7 @@ export interface CallPath {
 const SERVICE = 'helloworld'
 const BYTES = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
 
-/** What every way of a call must do (docs/protocol.md). */
+/** Contract of call transports (docs/protocol.md). */
 export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
   t.test('contract: transfers names, metadata, body and response unchanged', async (t) => {
     const seen: Pick<IncomingCall, 'service' | 'endpoint' | 'metadata'>[] = []
@@ -115,7 +115,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
       call.sendData(call.body)
       call.endData()
     })
-    // What goes before a body counts where it is in the frame.
+    // The frame limit includes the bytes before the body.
     const body = Buffer.alloc(16 * 1024 * 1024 - 1024, 'x')
     for (const endpoint of ['A.Reply', 'A.Stream']) {
       const call = new RecordedCall({ endpoint, body, stream: true })
@@ -184,7 +184,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
       const { dispatch, calls, events } = createTracker()
       const caller = await open(t, dispatch)
       const late = await settle(caller, { timeoutMs: 250 })
-      // Whose clock is first decides; either is the same to the one who called.
+      // Either clock may be first; the caller sees the same.
       t.match(late, [/^(lost timeout|fail 408 helloworld: )/])
       const { timeoutMs } = calls[0]!
       t.ok(timeoutMs > 0 && timeoutMs <= 250, `${timeoutMs} ms`)

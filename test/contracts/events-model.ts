@@ -26,7 +26,7 @@ type Step =
   | { readonly do: 'forget'; readonly topic: number; readonly group: number }
   | { readonly do: 'reopen' }
 
-/** What a topic should have. */
+/** Expected state of a topic. */
 interface KnownTopic {
   /** Timestamps, in the order of sequences. */
   readonly times: number[]
@@ -101,13 +101,13 @@ export interface EventsModelOptions {
   readonly comesAgain?: 'by sequence' | 'in any order'
 }
 
-/** Whatever is done with events in whatever order, every group gets what it should. */
+/** After any operations in any order, every group gets the expected events. */
 export function testEventsModel(
   t: Test,
   create: () => Maybe<{ adapter: EventsAdapter; reopen?: () => Maybe<EventsAdapter> }>,
   { numRuns = toRuns(100), comesAgain = 'by sequence' }: EventsModelOptions = {},
 ): void {
-  t.test('contract: delivers to every group what a plain list would deliver', async (t) => {
+  t.test('contract: delivers to every group the same events as a plain list', async (t) => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { minLength: 1, maxLength: 60, size: 'max' }),
@@ -284,7 +284,7 @@ class Run {
     const { group } = known
     for (const [sequence, holder] of group?.pending ?? [])
       if (holder === known) group!.pending.delete(sequence)
-    // What it says later may be forgotten with the group.
+    // Later acknowledgements may be forgotten with the group.
     this.#deliveries = this.#deliveries.filter(({ holder }) => holder !== known)
   }
 
@@ -354,7 +354,7 @@ class Run {
   }
 }
 
-/** First those that come again, each once, then the others in the order of their sequences. */
+/** First redelivered events, each once, then the others in the order of their sequences. */
 function checkAnyOrder(
   found: readonly number[],
   all: readonly number[],
@@ -373,7 +373,7 @@ function checkAnyOrder(
   check('pulled', found.slice(again.length), all.slice(again.length, found.length))
 }
 
-/** One of those there are. */
+/** One of the existing entries. */
 function pick<T>(list: readonly T[], index: number): T | undefined {
   return list[index % list.length]
 }

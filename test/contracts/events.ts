@@ -34,7 +34,7 @@ const LONG_MS = 60_000
 const SHORT_MS = 250
 const MUCH = 1e9
 
-/** What every adapter must do before its front is put there; capabilities are tested where they are there. */
+/** Contract of adapters, without their front; capabilities are tested if present. */
 export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): void {
   const open = async (t: Test): Promise<EventsSubject> => {
     const subject = await create(t)
@@ -96,7 +96,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       )
     }
     t.equal(found.length, events.length)
-    t.equal(Buffer.from(found[0]!.payload).compare(events[0]!.payload), 0, 'still what it was')
+    t.equal(Buffer.from(found[0]!.payload).compare(events[0]!.payload), 0, 'unchanged')
   })
 
   t.test('contract: keeps the order of events in a batch', async (t) => {
@@ -197,7 +197,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       t.same(await take(both, 1), ['40'])
       const future = await join(t, adapter, { ackWaitMs, start: { sinceMs: 100 } }, topic)
       await appendAt(adapter, topic, [15, 100, 50])
-      t.same(await take(future, 1), ['100'], 'what comes is passed over, too')
+      t.same(await take(future, 1), ['100'], 'later events are skipped, too')
       t.same(await take(since, 2), ['100', '50'])
     }
   })
@@ -304,7 +304,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       await a!.nack(0)
       await a!.ack()
       await append(adapter, ORDERS, ['c'])
-      // Had it not been acknowledged late, it would be the next, its time being over before that of the others.
+      // Had it not been acknowledged late, it would be the next, since its time is over before the other times.
       const c = await takeAll(two, 1)
       t.equal(toPair(c[0]!), 'c 1')
       const after = await takeAll(one, 1)
@@ -320,7 +320,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const [a] = await takeAll(member, 1)
     await a!.nack(0)
     const [a2] = await takeAll(member, 1)
-    t.equal(toPair(a2!), 'a 2', 'before what follows')
+    t.equal(toPair(a2!), 'a 2', 'before later events')
     const nackedMs = performance.now()
     await a2!.nack(SHORT_MS)
     const [b, c] = await takeAll(member, 2)
@@ -332,7 +332,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.ok(performance.now() - nackedMs > SHORT_MS * 0.9, 'not before its time')
     await a3!.ack()
     await c!.nack(0)
-    t.equal(toPair((await takeAll(member, 1))[0]!), 'c 2', 'what was acknowledged is done with')
+    t.equal(toPair((await takeAll(member, 1))[0]!), 'c 2', 'an acknowledged event is settled')
   })
 
   t.test('contract: redelivers pending events of a leaving member at once, in order', async (t) => {
@@ -420,7 +420,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same(textsOf(found), texts.slice(after!.first - 1))
     t.equal(found[0]!.sequence, after!.first)
     const member = await join(t, adapter, { start: FROM_START })
-    t.same(await take(member, 1), [texts[after!.first - 1]], 'a group begins with what is kept')
+    t.same(await take(member, 1), [texts[after!.first - 1]], 'a group begins with retained events')
     t.same(await append(adapter, ORDERS, ['more']), [41])
   })
 
@@ -444,15 +444,23 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       t.ok(first > 1)
       for (const deliveries of [pending, own]) await deliveries[38]!.nack(0)
       for (const holder of [member, alone])
-        t.same(await takeSequences(holder, 2), [39, 40], 'what was refused, before or after')
+        t.same(
+          await takeSequences(holder, 2),
+          [39, 40],
+          'events that were rejected, before or after',
+        )
       await member.leave()
       const retained = Array.from({ length: 41 - first }, (_, i) => first + i)
       const other = await join(t, adapter, group)
-      t.same(await takeSequences(other, retained.length), retained, 'what was held by who has left')
+      t.same(
+        await takeSequences(other, retained.length),
+        retained,
+        'events in flight at a closed member',
+      )
       t.same(
         await takeSequences(late, retained.length),
         retained,
-        'what was not acknowledged in time',
+        'events that were not acknowledged in time',
       )
     },
   )
@@ -475,7 +483,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.match(topic, { ...ORDERS, first: 3, last: 2 })
     await retain(adapter, ORDERS, { maxAgeMs: 0, maxBytes: 0 })
     t.same(await append(adapter, ORDERS, ['c']), [3], 'sequences go on')
-    t.same(await take(member, 1), ['c'], 'what is not kept does not come')
+    t.same(await take(member, 1), ['c'], 'an event beyond the retention is not delivered')
     await pending[0]!.ack()
   })
 
@@ -735,7 +743,7 @@ async function join(
   return member
 }
 
-/** What a pull has, however often it comes back with nothing. */
+/** Pulls until events arrive. */
 async function pullSome(
   member: EventMember,
   limit: number,
@@ -759,7 +767,7 @@ async function takeAll(member: EventMember, count: number): Promise<EventDeliver
   return taken
 }
 
-/** Sequences of so many events, in their order; those that come twice count once. */
+/** Sequences of so many events, in their order; repeated events count once. */
 async function takeSequences(member: EventMember, count: number): Promise<number[]> {
   const sequences = new Set<number>()
   while (sequences.size < count)
@@ -794,7 +802,7 @@ function textsOf(events: readonly StoredEvent[]): string[] {
   return events.map(textOf)
 }
 
-/** What it is, and how often it was pulled. */
+/** Text of an event and its number of pulls. */
 function toPair({ event, attempt }: EventDelivery): string {
   return `${textOf(event)} ${attempt}`
 }

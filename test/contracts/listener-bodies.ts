@@ -10,7 +10,7 @@ import { RawClient, statusCodes } from '../fixtures/raw-client.ts'
 import type { ListenerSubject } from './listener-subject.ts'
 
 const MIB = 1024 * 1024
-/** What kernel buffers and one chunk may hold while one side stalls. */
+/** Maximum size of kernel buffers and one chunk while one side stalls. */
 const STALL_MAX_BYTES = 12 * MIB
 
 const sha256 = (data: Uint8Array | string) => createHash('sha256').update(data).digest('hex')
@@ -128,7 +128,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
               const chunk = Buffer.from(body.subarray(at, at + 50_000))
               at += chunk.length
               const taken = x!.write(chunk)
-              // The listener must have copied what it keeps.
+              // The listener must have copied its buffered bytes.
               chunk.fill(0)
               if (!taken) return
             }
@@ -183,7 +183,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
   )
 
   t.test(
-    'closes the connection after a response before the end of the body, without serving what follows',
+    'closes the connection after a response before the end of the body, without serving later requests',
     async (t) => {
       const { port, served } = await openListener(t, create, (x) => x.reply(401, 'who are you?'))
       const client = new RawClient(port)
@@ -214,7 +214,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
   )
 
   t.test(
-    'closes the connection after a response during the body, before reading what follows',
+    'closes the connection after a response during the body, before reading later bytes',
     { skip: http2 && 'in HTTP/2 nothing follows in a stream' },
     async (t) => {
       for (const bodyLimit of [2, 1000]) {

@@ -22,7 +22,7 @@ const MODES: readonly [string, (x: Exchange) => void | Promise<void>][] = [
   ],
 ]
 
-/** What malformed requests must not achieve. */
+/** Contract of listeners for malformed requests. */
 export function testListenerProbes({ create, name }: ListenerSubject): void {
   for (const [mode, handle] of MODES) {
     t.test(`handles malformed requests with a handler that ${mode}`, async (t) => {
@@ -34,7 +34,7 @@ export function testListenerProbes({ create, name }: ListenerSubject): void {
       const probes = PROBES.filter((probe) => name === 'node' || probe.strictOnly !== true)
 
       const check = async (probe: Probe, number: number) => {
-        // A path of its own for what every probe hides, as long as the one it stands for: lengths count.
+        // A path of its own for the hidden request of each probe, as long as the replaced path: lengths count.
         const hidden = `/sm-${String(number).padStart(5, '0')}`
         const raw = probe.raw.replaceAll('/smuggled', hidden)
         const { text, closed } = await new RawClient(port).send(raw).settle(QUIET_MS)

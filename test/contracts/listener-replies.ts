@@ -177,7 +177,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
       const coding = x.path === '/gzip' ? ['content-encoding', 'gzip'] : []
       const type = 'Text/Event-Stream; charset=utf-8'
       x.start(200, new HeaderList(['content-type', type, ...coding]), -1)
-      // Behind what a listener does about a head without a body.
+      // After a listener handles a head without a body.
       setImmediate(() => {
         arrived.push(x)
         if (x.path !== '/gzip') return
@@ -254,7 +254,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
       const other = new RawClient(port)
       other.send(REQUEST)
       await other.until(({ text }) => text.endsWith('0\r\n\r\n'))
-      t.equal(served.length, 2, 'what comes behind it is not served')
+      t.equal(served.length, 2, 'the request behind it is not served')
       client.destroy()
       other.destroy()
     })

@@ -138,7 +138,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
   }
 
   t.test(
-    'removes hop-by-hop headers and those named by Connection (RFC 9110 §7.6.1)',
+    'removes hop-by-hop headers and headers named by Connection (RFC 9110 §7.6.1)',
     { skip: http2 && 'HTTP/2 has no such fields' },
     async (t) => {
       const { port, served } = await openListener(t, create, ok)

@@ -105,7 +105,7 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
         await old.send('GET /1 HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(1)
         for (let round = 0; round < 3; round++) {
           const newFirst = createCertificate(['first.test'])
-          // The names change as well: what was the second's is now unknown.
+          // The names change as well: the second name is now unknown.
           const newSecond = createCertificate([`round-${round}.test`])
           folder.write('first', newFirst)
           folder.write('second', newSecond)
@@ -152,19 +152,19 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
     await old.send('GET /1 HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(1)
     const b = toPair('b.test')
     tls.use([b, a])
-    t.equal(await shown(port, 'a.test'), toBase64(a.cert), 'what was there')
-    t.equal(await shown(port, 'b.test'), toBase64(b.cert), 'what was added')
+    t.equal(await shown(port, 'a.test'), toBase64(a.cert), 'the old certificate')
+    t.equal(await shown(port, 'b.test'), toBase64(b.cert), 'the added certificate')
     t.equal(await handshake(port, { servername: 'c.test' }), 'refused', 'there is no default')
     t.equal(await handshake(port, {}), 'refused', 'not without a name either')
     t.same([...new Set(requests)], ['a.test', 'c.test'], 'missing names are asked for')
     const renewed = toPair('a.test')
     tls.use([b, renewed])
-    t.equal(await shown(port, 'a.test'), toBase64(renewed.cert), 'what was replaced')
+    t.equal(await shown(port, 'a.test'), toBase64(renewed.cert), 'the renewed certificate')
     t.equal(await shown(port, 'b.test'), toBase64(b.cert))
     await old.send('GET /2 HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(2)
     old.destroy()
     tls.use([b])
-    t.equal(await handshake(port, { servername: 'a.test' }), 'refused', 'what was taken away')
+    t.equal(await handshake(port, { servername: 'a.test' }), 'refused', 'a removed certificate')
   })
 
   t.test(

@@ -6,7 +6,7 @@ import { testListenerRequests } from './listener-requests.ts'
 import type { ListenerSubject } from './listener-subject.ts'
 import { testListenerTls } from './listener-tls.ts'
 
-/** What every listener does, whatever parses HTTP below it. */
+/** Contract of listeners, for any HTTP parser. */
 export function testListener(subject: ListenerSubject): void {
   testListenerRequests(subject)
   testListenerReplies(subject)

@@ -25,7 +25,7 @@ interface OpenSubject extends RegistrySubject {
   readonly listed: (services: readonly Service[]) => readonly Service[]
 }
 
-/** What every registry must do; capabilities are tested where they are there. */
+/** Contract of registries; capabilities are tested if present. */
 export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): void {
   const open = async (t: Test): Promise<OpenSubject> => {
     const subject = await create()
@@ -237,7 +237,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
   })
 }
 
-/** Waits for what a remote registry may report with a delay. */
+/** Waits for events that a remote registry may report with a delay. */
 export async function until(condition: () => Maybe<boolean>, timeoutMs = 5000): Promise<void> {
   const endMs = performance.now() + timeoutMs
   while (!(await condition())) {

@@ -9,14 +9,14 @@ import type {
   WorkloadState,
 } from '../../core/contracts/runtime.ts'
 
-/** What a program of these tests does. */
+/** Behaviour of a program of these tests. */
 export type Behaviour =
   /** Writes the lines `one`, `two` and `three`, and is ready. */
   | 'serves'
   /** Writes the line `boom`, and ends with exit code 3. */
   | 'fails'
 
-/** A runtime to test, and what it runs. */
+/** A runtime to test, and its workloads. */
 export interface RuntimeSubject {
   readonly runtime: Runtime
   /** A workload of one copy, revision `1`, with this behaviour and these changes. */
@@ -25,7 +25,7 @@ export interface RuntimeSubject {
 
 const KEY: WorkloadKey = { namespace: 'mx', name: 'shop', version: 'latest' }
 
-/** What every runtime must do. Failures follow one another fast: what it waits between them is for its own tests. */
+/** Contract of runtimes. Failures follow one another fast: back-off is for their own tests. */
 export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
   t.test('contract: starts an applied workload, reports and lists it', async (t) => {
     const { runtime, toWorkload } = open(t)
@@ -120,23 +120,26 @@ export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
     t.match((await runtime.read())[0]!, { revision: '1', status: 'running', ready: 1 })
   })
 
-  t.test('contract: reads log lines in order, the last ones, and those since a time', async (t) => {
-    const { runtime, toWorkload } = open(t)
-    t.strictSame(await readLines(runtime), [], 'nothing was ever run')
-    await runtime.apply(toWorkload('serves', KEY))
-    await until(async () => (await readLines(runtime)).length >= 3)
-    const all = await readLines(runtime)
-    t.strictSame(textsOf(all), ['one', 'two', 'three'])
-    t.match(all[0]!, { stream: 'stdout', instance: /^\S+$/ })
-    t.ok(Math.abs(all[0]!.timestampMs - Date.now()) < 10_000)
-    t.strictSame(textsOf(await readLines(runtime, { lines: 2 })), ['two', 'three'])
-    t.strictSame(await readLines(runtime, { lines: 0 }), [])
-    t.strictSame(textsOf(await readLines(runtime, { lines: 100 })), ['one', 'two', 'three'])
-    t.strictSame(await readLines(runtime, { sinceMs: Date.now() + 60_000 }), [])
-    t.strictSame(textsOf(await readLines(runtime, { sinceMs: Date.now() - 60_000, lines: 1 })), [
-      'three',
-    ])
-  })
+  t.test(
+    'contract: reads log lines in order, the last lines, and lines since a time',
+    async (t) => {
+      const { runtime, toWorkload } = open(t)
+      t.strictSame(await readLines(runtime), [], 'nothing was ever run')
+      await runtime.apply(toWorkload('serves', KEY))
+      await until(async () => (await readLines(runtime)).length >= 3)
+      const all = await readLines(runtime)
+      t.strictSame(textsOf(all), ['one', 'two', 'three'])
+      t.match(all[0]!, { stream: 'stdout', instance: /^\S+$/ })
+      t.ok(Math.abs(all[0]!.timestampMs - Date.now()) < 10_000)
+      t.strictSame(textsOf(await readLines(runtime, { lines: 2 })), ['two', 'three'])
+      t.strictSame(await readLines(runtime, { lines: 0 }), [])
+      t.strictSame(textsOf(await readLines(runtime, { lines: 100 })), ['one', 'two', 'three'])
+      t.strictSame(await readLines(runtime, { sinceMs: Date.now() + 60_000 }), [])
+      t.strictSame(textsOf(await readLines(runtime, { sinceMs: Date.now() - 60_000, lines: 1 })), [
+        'three',
+      ])
+    },
+  )
 
   t.test(
     'contract: follows log lines across revisions until the signal aborts',

@@ -74,9 +74,9 @@ class Recorder {
 }
 
 interface SocketServer extends OpenListener {
-  /** Of every exchange so far. */
+  /** Recorders of all exchanges so far. */
   readonly recorders: Recorder[]
-  /** Opens a WebSocket to it: the client's end, and what became of it here. */
+  /** Opens a WebSocket to it: the client's end and the server's end. */
   readonly connect: () => Promise<Connected>
 }
 
@@ -102,7 +102,7 @@ type Teardown = Parameters<typeof openListener>[0]
 
 const KIB = 1024
 const MIB = 1024 * KIB
-/** What may lie between an end that sends and one that does not read: kernel buffers, those of the libraries, and the limit. */
+/** Maximum size of buffers between a sender and a paused reader: in the kernel, in the libraries, and the limit. */
 const SLACK_BYTES = 16 * MIB
 
 async function openServer(
@@ -133,7 +133,7 @@ function echo(recorder: Recorder): void {
     socket.send(binary ? data : Buffer.from(data).toString(), binary)
 }
 
-/** What every listener does with WebSockets that end in this process (RFC 6455). */
+/** Contract of listeners for WebSockets that end in this process (RFC 6455). */
 export function testServerSocket(subject: ServerSocketSubject): void {
   const { create, name } = subject
 
@@ -190,7 +190,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     client.resume()
     await until(() => got.length === count)
     const whole = got.every((data, i) => data.equals(Buffer.alloc(memory.length - i, i)))
-    t.ok(whole, 'every message is what it was when it was sent')
+    t.ok(whole, 'every message arrives as it was sent')
   })
 
   t.test(
@@ -214,7 +214,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     },
   )
 
-  t.test(`${name}: delivers the messages before one that exceeds the limit`, async (t) => {
+  t.test(`${name}: delivers the messages before a message that exceeds the limit`, async (t) => {
     const { connect, gateway } = await openServer(t, create, { accept: { maxMessageBytes: KIB } })
     const { client, recorder, socket } = await connect()
     const got: number[] = []
@@ -539,7 +539,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       client.resume()
       t.equal(await end, '1013 the client is too slow')
       await gateway.idle()
-      t.equal(got, recorder.x.bytesOut, 'what was taken arrives')
+      t.equal(got, recorder.x.bytesOut, 'all accepted bytes arrive')
     })
   }
 
@@ -727,7 +727,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     await gateway.idle()
   })
 
-  t.test(`${name}: caps the message limit at that of the listener`, async (t) => {
+  t.test(`${name}: caps the message limit at the limit of the listener`, async (t) => {
     const listener = { maxMessageBytes: 64 * KIB }
     const { connect } = await openServer(t, create, { listener, accept: { maxMessageBytes: MIB } })
     const { client, recorder } = await connect()

@@ -82,13 +82,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('purge' as const) }),
 )
 
-/** Whatever is done with a store in whatever order, it has what a plain list would. */
+/** After any operations in any order, a store has the same records as a plain list. */
 export function testStoreModel(
   t: Test,
   create: () => Maybe<StoreAdapter>,
   numRuns: number = toRuns(100),
 ): void {
-  t.test('contract: contains what a plain list of records would contain', async (t) => {
+  t.test('contract: contains the same records as a plain list', async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
         const clock = { ms: 1000 }

@@ -45,7 +45,7 @@ export function testStoreQuotas(
     t.equal(await commit(write('a', 60_000)), 'done')
     t.match(await commit(write('b', 60_000)), excess)
     t.equal(await adapter.read(write('b', 0).table, 'b'), undefined)
-    t.equal(await commit(write('a', 61_000)), 'done', 'what is replaced counts no more')
+    t.equal(await commit(write('a', 61_000)), 'done', 'replaced values count no more')
     t.match(await commit(write('c', 1), write('b', 60_000)), excess, 'a group as a whole')
     const outcomes = await adapter.commit(
       [
@@ -94,7 +94,7 @@ export function testStoreQuotas(
     })
 }
 
-/** A store with a limit of its own, 160 kB. @param create opens one of these bytes; an adapter that keeps what it has, with that. */
+/** A store with a limit of its own, 160 kB. @param create opens one of these bytes; a persistent adapter, with its records. */
 export function testStoreReserve(
   t: Test,
   create: () => (maxBytes: number) => StoreAdapter,
@@ -160,6 +160,6 @@ export function testStoreReserve(
     t.ok(await commit(change('mx', 'auth', 'account', 9000)), 'of an operator')
     t.notOk(await commit(change('mx', 'auth', 'revoked', 2000)), 'the reserve is full')
     const ban = [change('mx', 'auth', 'account'), change('mx', 'auth', 'revoked', 2000)]
-    t.ok(await commit(...ban), 'a deletion makes room for what replaces it')
+    t.ok(await commit(...ban), 'a deletion makes room for its replacement')
   })
 }

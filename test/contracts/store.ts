@@ -58,7 +58,7 @@ const ORDERED = [
   '\u{10ffff}',
 ]
 
-/** What every store must do before its front is put there; capabilities are tested where they are there. */
+/** Contract of stores, without their front; capabilities are tested if present. */
 export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): void {
   const open = async (t: Test): Promise<StoreSubject> => {
     const subject = await create(t)
@@ -245,7 +245,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
         last = versions![0]!
         t.equal((await adapter.read(USERS, 'a'))!.version, last)
       }
-      t.same(await adapter.commit([[remove('a')]], NOW_MS), [[last]], 'it says what it removed')
+      t.same(await adapter.commit([[remove('a')]], NOW_MS), [[last]], 'returns the removed version')
       t.equal(await adapter.read(USERS, 'a'), undefined)
     }
   })

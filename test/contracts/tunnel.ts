@@ -25,7 +25,7 @@ export interface TunnelSubject {
   readonly name: 'uws' | 'node'
   /** Close code for a client whose backend died without a close frame. */
   readonly backendDied: string
-  /** What becomes of a client's close code 3000: some parsers know of none between 1011 and 4000. */
+  /** Events after a client's close code 3000: some parsers accept no code between 1011 and 4000. */
   readonly clientClosed3000: readonly string[]
   /** Whether a frame without a mask ends the WebSocket, as RFC 6455 §5.1 demands. */
   readonly demandsMasks: boolean
@@ -40,7 +40,7 @@ const ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo='
 const HANDSHAKE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
 
-/** What every listener does with WebSockets on their way to a backend (RFC 6455). */
+/** Contract of listeners for WebSockets relayed to a backend (RFC 6455). */
 export function testTunnel(subject: TunnelSubject): void {
   const { create, name, backendDied } = subject
   t.test(`${name}: transfers text as text and bytes as bytes in order`, async (t) => {
@@ -328,7 +328,7 @@ export function testTunnel(subject: TunnelSubject): void {
       }
       const total = count * message.length
       const left = await settled(() => peer.bufferedAmount)
-      // What is gone lies in the buffers of two connections and the gateway.
+      // The sent bytes are in the buffers of two connections and the gateway.
       t.ok(total - left < 16 * MIB, `${total - left} of ${total} bytes were taken`)
       let next = 0
       const last = new Promise<void>((resolve) => {

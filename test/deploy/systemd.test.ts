@@ -6,7 +6,7 @@ import { ROOT } from '../../scripts/root.ts'
 import { skipUnless } from '../fixtures/servers.ts'
 
 const UNITS = ['mx-api', 'mx-server'] as const
-/** Of systemd: 0 is best, 10 worst; what has no bounds is about 9.6. */
+/** Exposure level of systemd: 0 is best, 10 worst; an unrestricted service has about 9.6. */
 const EXPOSURE_MAX = 3
 
 for (const name of UNITS) {

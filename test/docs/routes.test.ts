@@ -14,6 +14,6 @@ t.test('the configuration of docs/routes.md is valid', async (t) => {
   const inputs = new Map()
   const configuration = { settings: mergeSettings(inputs), config, inputs, file: 'mx.yaml' }
   t.equal(compileRoutes(configuration).tree.size, 5)
-  const scopes = await buildScopes(configuration, createTestEnv())
+  const scopes = await buildScopes(configuration, createTestEnv(), () => undefined)
   t.strictSame([...scopes.keys()], ['go.mx.api.shop', 'route:shop-api'])
 })

@@ -107,7 +107,7 @@ class Reader {
       output += chunk
     })
     const [code] = await once(child, 'close')
-    this.#t.equal(output, printed, `${file} prints what the guide says`)
+    this.#t.equal(output, printed, `${file} prints the output in the guide`)
     this.#t.equal(code, 0)
   }
 
@@ -125,7 +125,7 @@ class Reader {
     new Function('WebSocket', 'console', this.#withPorts(text))(PageSocket, console)
     await once(sockets[0]!, 'close')
     const printed = [...text.matchAll(/^\/\/ (.*)$/gm)].map(([, line]) => line)
-    this.#t.strictSame(output, printed, 'the page prints what the guide says')
+    this.#t.strictSame(output, printed, 'the page prints the output in the guide')
   }
 
   /** Creates the folder as the guide does; its packages come from this checkout. */

@@ -1,4 +1,4 @@
-// The client address of a login at a complete server is that of the socket or of a trusted proxy's header only.
+// The client address of a login at a complete server comes from the socket or a trusted proxy's header only.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

@@ -56,7 +56,7 @@ t.test('npm start in a built checkout serves the platform', async (t) => {
       MX_ADMIN_ADDRESS: 'none',
     },
     stdio: ['ignore', 'ignore', 'pipe'],
-    // In its own process group, like one that Ctrl-C at a terminal ends.
+    // In its own process group, as a program ended by Ctrl-C at a terminal.
     detached: true,
   })
   const ended = once(npm, 'close')

@@ -24,7 +24,7 @@ async function nodesOf(registry: Registry): Promise<string[]> {
 const addressesOf = (...nodes: Running[]): string[] => nodes.map(({ address }) => address).sort()
 
 t.test(
-  'a service in Consul is served, loses no request when it stops, and those in flight when it is killed',
+  'a service in Consul is served, loses no request when it stops, and requests in flight when it is killed',
   async (t) => {
     const agent = await startConsul(t)
     if (agent === undefined) return

@@ -41,7 +41,7 @@ t.test('serves a service as soon as it is ready', async (t) => {
   await eventually(async () => (await fetch(url)).status === 200)
 })
 
-t.test('a stopping service loses no request, a killed one those in flight', async (t) => {
+t.test('a stopping service loses no request, a killed one its requests in flight', async (t) => {
   const registry = await startRegistry(t)
   const url = await startGateway(t, registry)
   const [stays, stops] = [await startGreeter(t, registry), await startGreeter(t, registry)]

@@ -1,76 +1,14 @@
-import { writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, request as send } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import t from 'tap'
-import { configurationFrom } from '../../platform/config/load.ts'
-import { startGatewayServer } from '../../platform/gateway/gateway-server.ts'
-import { createLog } from '../../platform/process/log.ts'
+import { openConfigured } from '../fixtures/configured-gateway.ts'
+import { openEcho } from '../fixtures/echo-backend.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
-import type { Teardown } from '../fixtures/teardown.ts'
-import { makeTempFolder } from '../fixtures/temp-folder.ts'
-
-interface Answer {
-  readonly status: number
-  readonly headers: IncomingMessage['headers']
-  readonly text: string
-}
-
-/** Responds with what it received. */
-async function openEcho(t: Teardown, name: string): Promise<number> {
-  const server = createServer((request, reply) => {
-    reply.setHeader('location', '/login')
-    reply.setHeader('set-cookie', 'a=1; Path=/')
-    reply.end(`${name} ${request.method} ${request.url} ${request.headers.host}`)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => void server.close())
-  return (server.address() as AddressInfo).port
-}
-
-async function open(t: Teardown, listener: string, text: string) {
-  const folder = makeTempFolder(t, 'routes')
-  const file = join(folder, 'mx.yaml')
-  writeFileSync(file, text)
-  const env = {
-    ...{ MX_ADDRESS: '127.0.0.1:0', MX_LOG_LEVEL: 'error', MX_LISTENER: listener },
-    ...{ MX_HANDLER: 'proxy', MX_CONFIG: file },
-  }
-  const load = await configurationFrom(new Map(), env)
-  const gateway = await startGatewayServer({ configuration: await load(), log: createLog('error') })
-  t.teardown(gateway.close)
-  const ask = (
-    method: string,
-    path: string,
-    headers: Record<string, string> = {},
-  ): Promise<Answer> =>
-    new Promise((resolve, reject) => {
-      const options = { host: '127.0.0.1', port: gateway.port, method, path, headers, agent: false }
-      const call = send(options, (reply) => {
-        const chunks: Buffer[] = []
-        reply.on('data', (chunk: Buffer) => chunks.push(chunk))
-        reply.on('end', () =>
-          resolve({
-            status: reply.statusCode!,
-            headers: reply.headers,
-            text: Buffer.concat(chunks).toString(),
-          }),
-        )
-      })
-      call.on('error', reject)
-      call.end()
-    })
-  const reload = async (next: string): Promise<void> => {
-    writeFileSync(file, next)
-    await gateway.reload(await load())
-  }
-  return { ask, reload }
-}
 
 for (const listener of Object.keys(LISTENERS)) {
   t.test(`${listener}: routes forward, rewrite, redirect and respond`, async (t) => {
     const [shop, blog] = [await openEcho(t, 'shop'), await openEcho(t, 'blog')]
-    const { ask, reload } = await open(
+    const { send, reload } = await openConfigured(
       t,
       listener,
       `
@@ -88,39 +26,55 @@ routes:
   - match: { path: "/old/{id}/**", query: { v: { prefix: "2" } } }
     service: shop
     rewrite: { path: "/v2/{id}/{rest}", query: { lang: en } }
+  - match: { path: "/own/**" }
+    service: shop
+    rewrite: { path: "/tenants/{header.x-tenant}/{rest}" }
+  - match: { path: "/go/**" }
+    redirect: { host: "{header.x-tenant}.shop.test", path: "/{rest}" }
   - match: { path: /, host: blog.test }
     service: blog
   - match: { host: old.test }
     redirect: { scheme: https, host: shop.test }
+  - match: { path: /here }
+    redirect: { host: "www.{host}", path: /there, status: 302 }
   - match: { path: /healthz }
     respond: { status: 200, body: ok, headers: { cache-control: no-store } }
 `,
     )
-    const api = await ask('GET', '/api/a%20b/c?d=1', { host: 'shop.test', 'x-beta': '1' })
+    const api = await send('GET', '/api/a%20b/c?d=1', { host: 'shop.test', 'x-beta': '1' })
     t.equal(api.text, 'shop GET /a%20b/c?d=1 shop.test')
     t.match(api.headers, {
       'x-scope': 'route',
       location: '/api/login',
       'set-cookie': ['a=1; Path=/api'],
     })
-    t.equal((await ask('GET', '/api/a', { host: 'shop.test' })).status, 404, 'without the header')
-    const denied = await ask('POST', '/api/a', { host: 'shop.test', 'x-beta': '1' })
+    t.equal((await send('GET', '/api/a', { host: 'shop.test' })).status, 404, 'without the header')
+    const denied = await send('POST', '/api/a', { host: 'shop.test', 'x-beta': '1' })
     t.equal(denied.status, 404, 'the resolver names an unknown service')
-    const rewritten = await ask('GET', '/old/7/x/y?v=2.1')
+    const rewritten = await send('GET', '/old/7/x/y?v=2.1')
     t.equal(rewritten.text, `shop GET /v2/7/x/y?v=2.1&lang=en ${rewritten.text.split(' ').at(-1)}`)
     t.equal(rewritten.headers['x-scope'], 'service')
-    t.equal((await ask('GET', '/', { host: 'blog.test' })).text, 'blog GET / blog.test')
-    const moved = await ask('GET', '/q?e=1', { host: 'old.test:8080' })
+    t.equal((await send('GET', '/', { host: 'blog.test' })).text, 'blog GET / blog.test')
+    const own = await send('GET', '/own/x', { 'x-tenant': 'ann?' })
+    t.match(own.text, /^shop GET \/tenants\/ann%3F\/x /)
+    for (const tenant of ['..', '../admin', 'a/../../admin', 'bob/x', '']) {
+      const headers = { 'x-tenant': tenant }
+      t.equal((await send('GET', '/own/x', headers)).status, 400, `path with ${tenant}`)
+      t.equal((await send('GET', '/go/x', headers)).status, 400, `host with ${tenant}`)
+    }
+    const moved = await send('GET', '/q?e=1', { host: 'old.test:8080' })
     t.match(moved, { status: 308, headers: { location: 'https://shop.test/q?e=1' } })
-    t.match(await ask('GET', '/healthz'), {
+    const here = await send('GET', '/here', { host: 'shop.test:8080' })
+    t.match(here, { status: 302, headers: { location: 'http://www.shop.test:8080/there' } })
+    t.match(await send('GET', '/healthz'), {
       ...{ status: 200, text: 'ok' },
       headers: { 'cache-control': 'no-store' },
     })
-    t.match(await ask('GET', '/shop/z'), {
+    t.match(await send('GET', '/shop/z'), {
       text: /^shop GET \/shop\/z/,
       headers: { 'x-scope': 'service' },
     })
-    t.equal((await ask('GET', '/blog/z')).headers['x-scope'], undefined)
+    t.equal((await send('GET', '/blog/z')).headers['x-scope'], undefined)
 
     await reload(`
 services: { blog: "http://127.0.0.1:${blog}" }
@@ -128,13 +82,13 @@ routes:
   - match: { path: /healthz }
     service: blog
 `)
-    t.match(await ask('GET', '/healthz'), { text: /^blog GET \/healthz/ })
-    t.equal((await ask('GET', '/q', { host: 'old.test' })).status, 404)
+    t.match(await send('GET', '/healthz'), { text: /^blog GET \/healthz/ })
+    t.equal((await send('GET', '/q', { host: 'old.test' })).status, 404)
   })
 }
 
 t.test('an invalid route keeps the previous routes on reload', async (t) => {
-  const { ask, reload } = await open(
+  const { send, reload } = await openConfigured(
     t,
     'node',
     'routes: [{ match: { path: /a }, respond: { body: one } }]',
@@ -142,10 +96,10 @@ t.test('an invalid route keeps the previous routes on reload', async (t) => {
   await t.rejects(reload('routes: [{ match: { path: /a }, redirect: { path: "/{x}" } }]'), {
     message: /mx\.yaml:1:10: route 1: unknown placeholder \{x\}/,
   })
-  t.equal((await ask('GET', '/a')).text, 'one')
+  t.equal((await send('GET', '/a')).text, 'one')
 })
 
-t.test('timeouts of a service override those of the gateway, also after a reload', async (t) => {
+t.test('timeouts of a service override timeouts of the gateway, also after a reload', async (t) => {
   const server = createServer(() => {})
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => {
@@ -155,9 +109,9 @@ t.test('timeouts of a service override those of the gateway, also after a reload
   const { port } = server.address() as AddressInfo
   const toText = (response: string): string =>
     `services: { slow: { nodes: ["http://127.0.0.1:${port}"], timeout: { response: ${response} } } }`
-  const { ask, reload } = await open(t, 'node', toText('1h'))
+  const { send, reload } = await openConfigured(t, 'node', toText('1h'))
   await reload(toText('100ms'))
-  const reply = await ask('GET', '/slow/a')
+  const reply = await send('GET', '/slow/a')
   t.equal(reply.status, 504)
   t.match(JSON.parse(reply.text), {
     Id: 'go.mx.api.slow',

@@ -65,7 +65,7 @@ t.test('`npm run demo`: every printed command works, and Ctrl-C ends it', async 
   process.kill(-child.pid!, 'SIGINT')
   t.same(await closed, [0, null])
   const { status } = await fetch(`${gateway}/greeter/hello`)
-  t.equal(status, 404, 'what it registered is gone')
+  t.equal(status, 404, 'its services are deregistered')
 })
 
 t.test(

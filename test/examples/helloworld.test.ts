@@ -15,7 +15,7 @@ const MAIN = join(ROOT, 'examples/helloworld/main.ts')
 const CLIENT = join(ROOT, 'examples/helloworld-client.ts')
 const SOURCES = join(ROOT, 'test/fixtures/tsconfig.sources.json')
 
-/** Starts the example from its sources; `mx` is the SDK's, not that of the last build. */
+/** Starts the example from its sources; `mx` is the SDK of the sources, not of the last build. */
 function start(t: Test, address = '127.0.0.1:0') {
   const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), MAIN], {
     env: {

@@ -31,7 +31,7 @@ t.test('path-rewrite replaces the longest matching prefix of whole segments', as
   const { x } = await runPlugin(await load('path-rewrite', { prefixes: { '/a': '/b' } }), {
     path: '/c',
   })
-  t.equal(x.path, '/c', 'what has no listed prefix stays')
+  t.equal(x.path, '/c', 'a path without a listed prefix stays')
   await t.rejects(
     load('path-rewrite', { prefixes: { '/a': 'b' } }),
     /prefixes must be paths that start with \/, got "b"/,
@@ -131,7 +131,7 @@ t.test('concurrency-limit responds with 429 beyond the limit per client', async 
   t.equal((await first).status, 200)
   const third = begin('192.0.2.1')
   t.equal(waiting.length, 4, 'a place is free once a request is done')
-  // One that leaves frees its place too.
+  // A client that disconnects frees its place too.
   ;(waiting[1] as Exchange & { leave(): void }).leave()
   t.ok((await second).aborted)
   const fourth = begin('192.0.2.1')

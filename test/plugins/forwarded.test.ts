@@ -329,7 +329,7 @@ t.test('logs rejected requests of trusted proxies once a minute', async (t) => {
 })
 
 for (const create of [createUwsListener, createNodeListener]) {
-  // A folded line as forwarded by h2o: µWebSockets sees no header after the nameless one. The client controls those before it.
+  // A folded line as forwarded by h2o: µWebSockets sees no header after the nameless one. The client controls the headers before it.
   for (const before of ['', 'Forwarded: a\r\n', 'X-Forwarded-For: \r\n'])
     t.test(`${create.name}: rejects lost headers after ${JSON.stringify(before)}`, async (t) => {
       const { port, served } = await openListener(t, create, (x) => x.reply(200, 'served'), {}, [

@@ -102,6 +102,27 @@ t.test('resolves built-in services before declared paths', async (t) => {
   )
 })
 
+t.test('no declared path receives another spelling of a path of a built-in service', async (t) => {
+  const { resolver } = open(t, [makeDeclaring('shop', { 'Shop.All': { path: '/**' } })])
+  for (const path of [
+    '/%61uth/token',
+    '/auth;v=1/token',
+    '/auth/t%6Fken',
+    '/AUTH/token',
+    '/%2561uth/token',
+  ])
+    t.not(resolveOrUndefined(resolver, path)?.service, 'shop', path)
+  t.equal(resolveOrUndefined(resolver, '/tok%65ns/token')?.service, 'shop')
+})
+
+function resolveOrUndefined(resolver: Resolver, path: string): Route | undefined {
+  try {
+    return resolver.resolve(at(path, { namespace: '' }))
+  } catch {
+    return undefined
+  }
+}
+
 t.test('captures several segments in a variable, before, in and after **', async (t) => {
   const { resolver } = open(t, [users])
   const rows: [string, [string, string][]][] = [

@@ -65,3 +65,27 @@ t.test('rejects doubled words, also across lines of a comment', async (t) => {
   t.strictSame(wordsOf('lib/a.ts', '/**\n * Returns the\n * the route.\n */'), ['2 the the'])
   t.strictSame(wordsOf('lib/a.ts', '/** @param route route of the request */'), [])
 })
+
+t.test('rejects pronouns in place of nouns, also across lines of a comment', async (t) => {
+  const text = `/${'**'}\n * Merges routes with those\n * of the service, except the ones\n * whose path differs.\n */`
+  t.strictSame(wordsOf('lib/a.ts', text), ['2 those of', '3 the ones'])
+  t.strictSame(wordsOf('docs/a.md', 'Its port is that of the listener, not one that is free.'), [
+    '1 that of',
+    '1 one that',
+  ])
+  t.strictSame(wordsOf('docs/a.md', 'One of those routes is used.'), [])
+})
+
+t.test('rejects sentences that begin with What, Whose, Those or Of', async (t) => {
+  const text = '# What is checked\n\nOf two routes the first counts. Those are logged.\n'
+  t.strictSame(formatFindings('docs/a.md', checkFile('docs/a.md', text)), [
+    'docs/a.md:1: "What": write the name of the thing as subject',
+    'docs/a.md:3: "Of": write the name of the thing as subject',
+    'docs/a.md:3: "Those": write the name of the thing as subject',
+  ])
+  t.strictSame(wordsOf('lib/a.ts', `/${'**'} What a route does. */`), ['1 What'])
+})
+
+t.test('accepts quoted titles and the same words inside a sentence', async (t) => {
+  t.strictSame(wordsOf('docs/a.md', 'Chapter "What the service does" of the specification.'), [])
+})

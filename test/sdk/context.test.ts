@@ -5,7 +5,7 @@ import { createDispatcher } from '../../sdk/service/dispatch.ts'
 import { endpoint } from '../../sdk/service/endpoint.ts'
 import { begin } from '../fixtures/served-calls.ts'
 
-/** Returns what `look` sees in the context of a call with this metadata block. */
+/** Returns the result of `look` in the context of a call with this metadata block. */
 function see<T>(block: string, look: (ctx: ReturnType<typeof createContext>) => T): T {
   let seen: { value: T } | undefined
   const log = createServiceLog({ service: 'greeter', level: 'silent', write: () => {} })

@@ -4,7 +4,7 @@ import { toNamespace } from '../../sdk/namespace.ts'
 
 const within = (namespace: string) => createContext({ metadata: { 'mx-namespace': namespace } })
 
-t.test('the namespace is that of the context, or mx by default', async (t) => {
+t.test('the namespace comes from the context, or is mx by default', async (t) => {
   t.equal(toNamespace(createContext(), 'id'), 'mx')
   t.equal(toNamespace(within('foo.bar'), 'id'), 'foo.bar')
   t.equal(toNamespace(within('x'.repeat(253)), 'id').length, 253)

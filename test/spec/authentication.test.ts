@@ -297,7 +297,7 @@ t.test(
   },
 )
 
-t.test('11. Token issuance request and response format: those of reference 2.1.', async (t) => {
+t.test('11. Token issuance request and response format: as in reference 2.1.', async (t) => {
   const { doors } = await openAuthServer(t)
   const form = {
     access_token: /^[\w-]+\.[\w-]+\.[\w-]+$/,
@@ -353,7 +353,7 @@ t.test('12. Meaning of each part of the resource string: type, name and endpoint
 })
 
 t.test(
-  '13. How conflicting rules are ordered by Priority: the highest first; of the same, what denies, then by id.',
+  '13. How conflicting rules are ordered by Priority: the highest first; of the same, denying rules first, then by id.',
   async (t) => {
     const { ask, doors } = await openAuthServer(t)
     const resource = { type: 'service', name: 'helloworld', endpoint: '*' }

@@ -109,7 +109,7 @@ for (const listener of LISTENERS) {
       t.equal(
         (await get('/agent/whoAsks', { 'x-agent': 'a', ...staging })).status,
         502,
-        'a service of the namespace takes precedence over that of the default one',
+        'a service of the namespace takes precedence over the default namespace',
       )
       t.equal((await get('/agent/whoAsks', { 'x-agent': 'a' })).status, 200)
     },

@@ -126,7 +126,7 @@ t.test('streams have the types of their messages', async (t) => {
     Helloworld.down.stream()
     // @ts-expect-error: requests have a name
     await both.send({})
-    // @ts-expect-error: so have those of a list
+    // @ts-expect-error: so have the elements of a list
     Helloworld.up.stream([{}])
   }
   t.type(use, 'function')

@@ -45,7 +45,7 @@ t.test('an undeclared option does not compile', async (t) => {
   t.equal(definition.name, 'typed')
 })
 
-t.test('hooks before the response may be asynchronous, those after it may not', async (t) => {
+t.test('hooks before the response may be asynchronous, hooks after it may not', async (t) => {
   isTrue<Equal<ReturnType<Step>, Maybe<void>>>()
   isTrue<Equal<Parameters<Step>, [x: Exchange]>>()
   isTrue<Equal<ReturnType<NonNullable<Plugin['onReply']>>, void>>()

@@ -21,7 +21,7 @@ interface ServicePage {
 
 const DEFAULT_DOMAIN = 'mx'
 
-/** Services callable from the namespace: built-in ones and those of the namespace. */
+/** Services callable from the namespace: built-in services and services of the namespace. */
 export function useServices(): CallState<readonly ServiceEndpoints[]> {
   return useCall(async (signal) => {
     const domains = new Set([DEFAULT_DOMAIN, namespace.value])

@@ -5,12 +5,12 @@ import { PROBLEMS, toProblemKind } from './problem-kind.ts'
 
 export interface ProblemProps {
   readonly error: CallError
-  /** What failed, such as `registry Registry.ListServices` or "list of services". */
+  /** Failed action, such as `registry Registry.ListServices` or "list of services". */
   readonly subject: string
   readonly onRetry?: () => void
 }
 
-/** Error message of a failed call: what failed, why, and what to do. */
+/** Error message of a failed call: action, reason and advice. */
 export function Problem({ error, subject, onRetry }: ProblemProps): JSX.Element {
   const { value: current } = session
   const kind = toProblemKind(error)

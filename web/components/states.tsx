@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 
-/** Empty state: what would be here and how to create it. */
+/** Empty state: missing content and how to create it. */
 export function Empty({
   title,
   children,

@@ -56,7 +56,7 @@ export function PathView({ path, node, onDeleted }: PathViewProps): JSX.Element 
 function Subtree({ node }: { readonly node: ConfigNode }): JSX.Element {
   const text = reindentJson(formatNode(node), '  ')
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable elements must be reachable by keyboard (WCAG 2.1.1)
     <section class="config-subtree" tabIndex={0} aria-label="Subtree">
       <pre>{text}</pre>
     </section>

@@ -52,7 +52,7 @@ function LongText({ text }: { readonly text: string }): JSX.Element {
   const isLong = text.length > MAX_CHARACTERS && !all
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1) */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable elements must be reachable by keyboard (WCAG 2.1.1) */}
       <section class="json-scroll" aria-label="Payload" tabIndex={0}>
         <pre>{isLong ? `${text.slice(0, MAX_CHARACTERS)}…` : text}</pre>
       </section>

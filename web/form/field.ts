@@ -73,7 +73,7 @@ export function toField(schema: JsonSchema): Field {
 
 function create(input: JsonSchema, outer: Definitions, context: Context, hops = 0): Field {
   const { schema: target, definitions } = followRefs(input, outer)
-  // Annotations beside a reference override those of its target.
+  // Annotations beside a reference override annotations of its target.
   const schema = input.$ref === undefined ? target : { ...target, ...annotationsOf(input) }
   const only = findOnly(schema)
   const alternatives = schema.anyOf ?? schema.oneOf ?? []

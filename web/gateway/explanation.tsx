@@ -11,7 +11,7 @@ export interface ExplanationProps {
 
 /** Path of a request through the gateway: plugins, route, access rules and nodes. */
 export function Explanation({ method, path, explained }: ExplanationProps): JSX.Element {
-  const { stages, namespace, account, route, rulings, nodes, sent_to } = explained
+  const { stages, namespace, account, route, target, rulings, nodes, sent_to } = explained
   return (
     <section class="card" aria-label="Explanation">
       <h2 class="mono">
@@ -22,10 +22,11 @@ export function Explanation({ method, path, explained }: ExplanationProps): JSX.
         <dt>Stages</dt>
         <dd>
           <ol class="stages">
-            {stages.map(({ plugin, hook }, i) => (
-              <li key={i}>
+            {stages.map(({ plugin, hook, scope, source }, i) => (
+              <li key={i} title={source}>
                 <Badge tone={i === stages.length - 1 ? 'accent' : 'neutral'}>
                   {plugin === '' ? hook : `${plugin} ${hook}`}
+                  {scope === 'service' || scope === 'route' ? ` (${scope})` : ''}
                 </Badge>
               </li>
             ))}
@@ -40,6 +41,7 @@ export function Explanation({ method, path, explained }: ExplanationProps): JSX.
             <>
               <Link to={`/services/${encodeURIComponent(route.service)}`}>{route.service}</Link>{' '}
               {route.endpoint}
+              {route.name !== undefined && ` by route ${route.name}`}
               {route.variables.map(({ name, value }) => (
                 <code key={name}>
                   {' '}
@@ -49,6 +51,11 @@ export function Explanation({ method, path, explained }: ExplanationProps): JSX.
             </>
           )}
         </Fact>
+        {route !== undefined && target !== path && (
+          <Fact title="Forwarded as">
+            <code>{target}</code>
+          </Fact>
+        )}
         {rulings.map(({ resource, granted, rule, namespace }) => (
           <Fact key={`${namespace} ${resource}`} title="Access rule">
             <Badge tone={granted ? 'good' : 'bad'}>{granted ? 'granted' : 'denied'}</Badge>{' '}

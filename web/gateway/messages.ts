@@ -41,15 +41,22 @@ export interface ChainPlugin {
 }
 
 export interface Explained {
-  readonly stages: readonly { readonly plugin: string; readonly hook: string }[]
+  readonly stages: readonly {
+    readonly plugin: string
+    readonly hook: string
+    readonly scope: string
+    readonly source: string
+  }[]
   readonly namespace: string
   readonly account: string
   readonly route?: {
+    readonly name?: string
     readonly service: string
     readonly endpoint: string
     readonly handler: string
     readonly variables: readonly { readonly name: string; readonly value: string }[]
   }
+  readonly target: string
   readonly rulings: readonly {
     readonly namespace: string
     readonly resource: string

@@ -31,7 +31,7 @@ export function Graph({ root, links }: GraphProps): JSX.Element {
     <section
       class="network-graph"
       aria-label="Network graph"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable elements must be reachable by keyboard (WCAG 2.1.1)
       tabIndex={0}
     >
       <svg

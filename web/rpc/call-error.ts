@@ -10,7 +10,7 @@ const INVALID_TOKEN = 'Bearer error="invalid_token"'
 export type Fields = readonly (readonly [name: string, value: string])[]
 
 export interface CallErrorOptions {
-  /** @default that of the code */
+  /** @default status of the code */
   readonly status?: string
   readonly fields?: Fields
   /** Called service that responded with the error. @default none: created by the page */

@@ -82,7 +82,7 @@ export function reconnect(): void {
  * Calls a unary endpoint.
  *
  * @param request sent as JSON; undefined: a message without fields.
- * @throws {CallError} that of the service, 408 after the deadline, 503 without a connection.
+ * @throws {CallError} the error of the service, 408 after the deadline, 503 without a connection.
  */
 export async function call<T>(
   service: string,

@@ -42,7 +42,7 @@ export function BuildOutput({ object }: { readonly object: RuntimeObject }): JSX
   return (
     <>
       {output.isCut() && <p class="muted">Older output is not shown.</p>}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1) */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable elements must be reachable by keyboard (WCAG 2.1.1) */}
       <section class="build-output" ref={box} tabIndex={0} aria-label="Build output">
         <pre>{text.split('\n').map(toDisplayLine).join('\n')}</pre>
       </section>

@@ -49,7 +49,7 @@ export function createLogBuffer({ maxLines, maxCharacters }: LogBufferOptions): 
   let next = 0
   let characters = 0
   let pattern: TextPattern | undefined
-  /** Numbers of the matching lines, ascending; those before `firstMatch` are dropped. */
+  /** Numbers of the matching lines, ascending; lines before `firstMatch` are dropped. */
   let matches: number[] = []
   let firstMatch = 0
 

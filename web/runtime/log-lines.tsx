@@ -125,7 +125,7 @@ export function LogLines(props: LogLinesProps): JSX.Element {
       class="log-lines"
       ref={box}
       onScroll={onScroll}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable elements must be reachable by keyboard (WCAG 2.1.1)
       tabIndex={0}
       aria-label="Log lines"
     >

@@ -104,7 +104,7 @@ function Command({ title, text }: { readonly title: string; readonly text: strin
   return (
     <div class="call-command">
       <h3>{title}</h3>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1) */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable elements must be reachable by keyboard (WCAG 2.1.1) */}
       <section class="call-line" tabIndex={0} aria-label={`${title} command`}>
         <pre>
           <code>{text}</code>

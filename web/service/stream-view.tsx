@@ -64,7 +64,7 @@ export function StreamView({
         <p class="muted">Showing the last {recent.length} messages.</p>
       )}
       {messages.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable elements must be reachable by keyboard (WCAG 2.1.1)
         <ol ref={list} class="stream-messages" aria-label="Messages" tabIndex={0}>
           {recent.map((message) => (
             <MessageLine key={message.number} message={message} />

@@ -55,7 +55,7 @@ export const endedSession: Signal<Session | null> = signal(null)
 
 const selectedNamespace = signal<string | undefined>(undefined)
 
-/** Namespace of calls: the selected one, else that of the login. */
+/** Namespace of calls: the selected namespace, else the namespace of the login. */
 export const namespace: ReadonlySignal<string> = computed(
   () =>
     selectedNamespace.value ??
@@ -63,7 +63,7 @@ export const namespace: ReadonlySignal<string> = computed(
     DEFAULT_NAMESPACE,
 )
 
-/** Selects the namespace of calls; undefined selects that of the login. */
+/** Selects the namespace of calls; undefined selects the namespace of the login. */
 export function chooseNamespace(name: string | undefined): void {
   selectedNamespace.value = name === '' || name === session.value?.namespace ? undefined : name
 }
@@ -95,7 +95,7 @@ export async function logOut(): Promise<void> {
   })
 }
 
-/** Renews the session before it expires, or checks one that seems to have expired. @throws {CallError} if the request fails. */
+/** Renews the session before it expires, or checks a session that seems to have expired. @throws {CallError} if the request fails. */
 export async function renewSession(): Promise<void> {
   await updateSession('POST')
 }

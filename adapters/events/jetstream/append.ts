@@ -24,7 +24,7 @@ export const AHEAD_MS = 60_000
 /** Events of a deleted stream are published again after it is created. */
 const ATTEMPTS = 2
 
-/** Publishes events; those of a batch in order, without waiting for the acknowledgements in between. */
+/** Publishes events. A batch stays in order and does not wait for acknowledgements in between. */
 export function createAppend({ sessions, prefix, replicas, nowMs }: AppendOptions) {
   /** Publishes the events without an outcome. */
   async function publish(

@@ -29,7 +29,7 @@ export function toTopicNames(prefix: string, { namespace, topic }: EventTopic): 
   }
 }
 
-/** Subject filter of all topics, or those of a namespace. */
+/** Subject filter of all topics, or of one namespace. */
 export function toTopicFilter(prefix: string, namespace?: string): string {
   return `${prefix}.events.${namespace === undefined ? '' : `${toToken(namespace)}.`}>`
 }

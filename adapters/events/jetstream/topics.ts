@@ -129,7 +129,7 @@ async function removeOldest(
 }
 
 /**
- * Identifies a stream among those that had its name: a random description. The creation time is reported differently after a restart.
+ * Distinguishes a stream from earlier streams of the same name: a random description. The creation time is reported differently after a restart.
  * Undefined for streams of other programs.
  */
 export function parseRun({ config }: StreamInfo): string | undefined {

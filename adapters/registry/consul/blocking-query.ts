@@ -19,7 +19,7 @@ export interface QueryParameters {
 export interface BlockingQueryOptions {
   readonly request: (parameters: QueryParameters) => Promise<ConsulResponse>
   /**
-   * Called with the first response and every one that differs from the previous; large ones may repeat. An error it throws counts as a
+   * Called with the first response and every changed response; large responses may repeat. An error it throws counts as a
    * failure.
    */
   readonly onResponse: (response: ConsulResponse) => Maybe<void>
@@ -75,7 +75,7 @@ export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery
   return new Query(options)
 }
 
-/** There are thousands of instances: one that waits for a slot holds neither a promise nor a signal. */
+/** There are thousands of instances: an instance waiting for a slot has neither a promise nor a signal. */
 class Query implements BlockingQuery {
   readonly settled: Promise<void>
   readonly #options: BlockingQueryOptions

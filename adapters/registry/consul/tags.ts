@@ -179,7 +179,7 @@ export function toPlainEndpoints({ route }: ReadTags): Endpoint[] {
   return [{ name: 'Http.Any', request: none, response: none, metadata }]
 }
 
-/** Metadata of a plain service: the handler, unless its endpoint has one or its protocol is that of calls. */
+/** Metadata of a plain service: the handler, unless its endpoint has one or it speaks the call protocol. */
 export function toPlainHandler(
   { route }: ReadTags,
   protocol: string,

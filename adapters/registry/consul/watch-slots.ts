@@ -99,7 +99,7 @@ export function createSlots(
     wake?.()
   }
 
-  /** Assigns free slots, and those of services unused for long, to the most recently used services. */
+  /** Assigns free slots, and slots of long unused services, to the most recently used services. */
   function rebalance(): void {
     const candidates = byIdle(waiting)
     while (hasSlot < capacity) {

@@ -42,7 +42,7 @@ const PREFIX = 'mx/'
 const SERVICE_LABEL = 'kubernetes.io/service-name'
 
 /**
- * Returns undefined for Services without routes: those with `mx/ignore: "true"`, the API server itself, and `ExternalName`, which
+ * Returns undefined for Services without routes: Services with `mx/ignore: "true"`, the API server itself, and `ExternalName`, which
  * would let anyone who can write Services point the gateway at any host.
  */
 export function toKubernetesService(object: unknown): KubernetesService | undefined {

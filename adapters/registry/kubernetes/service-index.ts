@@ -168,7 +168,7 @@ function isNew(
   return old?.revision !== item?.revision || item?.revision === ''
 }
 
-/** Merges the nodes of each version. The description is that of the first Service by name with nodes. */
+/** Merges the nodes of each version. The description comes from the first Service by name with nodes. */
 function merge(
   parts: ReadonlyMap<string, Service>,
   isListed: (service: Service) => boolean,

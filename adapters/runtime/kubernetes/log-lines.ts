@@ -48,7 +48,7 @@ export function advance(position: Position | undefined, line: StampedLine): Posi
   return { timestampMs, nanos, count: isSame ? position.count + 1 : 1 }
 }
 
-/** Creates a filter for the lines of a log in their order that drops those up to a position. */
+/** Creates a filter that drops the lines of a log up to a position. Expects lines in order. */
 export function createFilter(position: Position | undefined): (line: StampedLine) => boolean {
   let passed = 0
   return (line) => {

@@ -5,7 +5,7 @@ import type { NamespaceState } from './namespace-state.ts'
 
 /** Deletes the Secrets of earlier revisions. */
 export interface SecretPruner {
-  /** Deletes the unused Secrets of a workload, and those in use, except `current`, when no pod uses them any more. */
+  /** Deletes the unused Secrets of a workload, and used Secrets, except `current`, when their last pod is gone. */
   readonly prune: (id: string, current: string) => Promise<void>
   readonly removeAll: (id: string) => Promise<void>
 }

@@ -93,7 +93,7 @@ function makeCgroup(folder: string, { memoryBytes, cpus }: Resources): InstanceC
   try {
     if (memoryBytes !== undefined) {
       writeFileSync(file('memory.max'), String(memoryBytes))
-      // The whole instance: one that lost a single process would continue broken.
+      // The whole instance: without one of its processes it would continue broken.
       writeFileSync(file('memory.oom.group'), '1')
     }
     if (cpus !== undefined)

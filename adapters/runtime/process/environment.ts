@@ -1,4 +1,4 @@
-/** Variables inherited from the server: those of the machine without secrets. */
+/** Variables inherited from the server: variables of the machine without secrets. */
 const INHERITED = ['PATH', 'LANG', 'LANGUAGE', 'LC_ALL', 'LC_CTYPE', 'TZ']
 
 /** Variables that are specific to an instance. */

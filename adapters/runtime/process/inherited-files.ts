@@ -5,8 +5,8 @@ const CLOSE_ON_EXEC = 0o2000000
 const STANDARD = 3
 
 /**
- * Lists the file descriptors, apart from the standard streams, that child processes would inherit: those this process itself
- * inherited. Node.js closes low numbers only. Empty without `/proc`.
+ * Lists the file descriptors, apart from the standard streams, that child processes would inherit: descriptors that this
+ * process itself inherited. Node.js closes low numbers only. Empty without `/proc`.
  */
 export function listInheritedFiles(): readonly number[] {
   try {

@@ -34,7 +34,7 @@ function toName({ table: { database, table }, key }: StorePlace): string {
   return `${database}\0${table}\0${key}`
 }
 
-/** Keys by name that determine the outcome: those with conditions, and those of deletions, which return the deleted version. */
+/** Keys by name that determine the outcome: keys with conditions, and deleted keys, whose version is returned. */
 export function evaluateConditions(groups: readonly StoreGroup[]): Map<string, StorePlace> {
   const decisive = new Map<string, StorePlace>()
   for (const group of groups) {

@@ -43,7 +43,7 @@ export function createStatements(schema: string): Statements {
       name: `scan${bounded ? '-bounded' : ''}${reverse ? '-reverse' : ''}${keysOnly ? '-keys' : ''}`,
       text: keysOnly
         ? `SELECT key, expires, version ${range}`
-        : // Lengths are cached without reading the values: those beyond the limit stay where they are.
+        : // Lengths are cached without reading the values: values beyond the limit stay in the database.
           `SELECT key, expires, version, value, metadata, total FROM (
              SELECT *, count(*) OVER () AS total, row_number() OVER (${order}) AS place,
                sum(octet_length(value)) OVER (${order} ROWS UNBOUNDED PRECEDING) - octet_length(value) AS before

@@ -8,7 +8,7 @@ import type { Plan } from './evaluate-conditions.ts'
 import { packEvents } from './events.ts'
 import type { Statements } from './statements.ts'
 
-/** Writes computed from what was read. */
+/** Writes computed from the read values. */
 export interface Draft<T> {
   readonly plan: Plan
   /** @param first the version at offset 0. */

@@ -27,7 +27,7 @@ export async function measureLatency(options: BenchOptions, backend: Backend): P
   )
   const most: number[] = []
   for (const rival of rivals) {
-    options.onStep(`latency: what ${rival.name} can take`)
+    options.onStep(`latency: capacity of ${rival.name}`)
     most.push(await saturate(rival, scenario, options, backend))
   }
   const rate = Math.floor(Math.min(...most) / 2)

@@ -11,7 +11,7 @@ import type { Backend } from './backend.ts'
 /** Two for the workers, two so that load generator and backend are not the bottleneck. */
 const CORES_NEEDED = 4
 
-/** Compares the throughput of two workers with that of one. */
+/** Compares the throughput of two workers with one. */
 export async function measureWorkers(options: BenchOptions, backend: Backend): Promise<void> {
   const cores = availableParallelism()
   if (cores < CORES_NEEDED) {

@@ -30,7 +30,7 @@ export interface AuthBench {
   readonly close: () => void
 }
 
-/** Creates a public rule after `count` rules for 1 000 services and scopes, and accounts with two of those scopes. */
+/** Creates a public rule after `count` rules for 1 000 services and scopes, and accounts with two of the scopes. */
 export async function createAuthBench(count: number): Promise<AuthBench> {
   const { source, issue } = createBenchSource(count)
   const authorizer = createAuthorizer(source)

@@ -19,7 +19,7 @@ const requestSchema = JSON.stringify({
   properties: { name: { type: 'string' }, count: { type: 'integer', default: 3 } },
 })
 
-/** Creates an entry like those of the SDK: five endpoints, two nodes, about 3 KB. */
+/** Creates an entry as the SDK does: five endpoints, two nodes, about 3 KB. */
 function createEntry(index: number): Service {
   return {
     name: `shop.service-${index}`,

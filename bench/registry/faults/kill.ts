@@ -30,7 +30,7 @@ export async function measureKill({ rate, seconds }: FaultOptions): Promise<read
       const nodes = new Set(ejections.map(({ node }) => node))
       return [
         {
-          what: 'calls in progress at the node, without those in its socket',
+          what: 'calls in progress at the node, without calls in its socket',
           value: last.inFlight,
           unit: 'requests',
         },

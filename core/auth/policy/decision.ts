@@ -7,7 +7,7 @@ import { isAlwaysAllowed, isLogin } from './repair-calls.ts'
 
 /** The called resource and the namespaces of a call. */
 export interface CallTarget {
-  /** Namespace of the call; empty: that of the resource. */
+  /** Namespace of the call; empty: namespace of the resource. */
   readonly namespace: string
   /** Namespace of the resource. */
   readonly domain: string

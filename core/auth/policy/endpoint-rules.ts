@@ -45,13 +45,16 @@ export class EndpointRules {
     if (this.#exact.size === 0 && this.#prefixes.size === 0) return this.#all
     const text = endpoint.toLowerCase()
     let first = this.#exact.get(trim(text)) ?? NONE_APPLIES
-    if (this.#prefixes.size > 0)
-      for (let i = 0; i < text.length; i++) {
-        const code = text.charCodeAt(i)
+    if (this.#prefixes.size > 0) {
+      // `/a/*` applies to `/a`, too: backends may treat it as `/a/`.
+      const path = text.startsWith('/') ? `${text}/` : text
+      for (let i = 0; i < path.length; i++) {
+        const code = path.charCodeAt(i)
         if (code !== SLASH && code !== DOT) continue
-        const ruling = this.#prefixes.get(text.slice(0, i + 1))
+        const ruling = this.#prefixes.get(path.slice(0, i + 1))
         if (ruling !== undefined && ruling.rank < first.rank) first = ruling
       }
+    }
     return first.rank < this.#all.rank ? first : this.#all
   }
 }

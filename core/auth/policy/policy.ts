@@ -65,7 +65,7 @@ export class Policy {
   }
 
   /**
-   * The scope that an account lacks for a denied resource: that of the first rule which would grant access. Undefined
+   * The scope that an account lacks for a denied resource, from the first rule which would grant access. Undefined
    * if no scope helps.
    */
   findMissingScope({ issuer, scopes }: SubjectRules, resource: Resource): string | undefined {

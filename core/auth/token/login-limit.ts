@@ -16,7 +16,7 @@ export interface LoginLimit {
    * Runs a login attempt. No more attempts run concurrently than may still fail: any number of callers with the right
    * password may log in at once. Attempts that throw 400 or 401 count as failed.
    *
-   * @param logIn gets the slot for the password check: addresses take turns, those that have logged in before have
+   * @param logIn gets the slot for the password check: addresses take turns, addresses that logged in before have
    * priority.
    * @param onDenied called when a limit rejects its first attempt of a minute, and not for the others. @default no-op
    * @throws {GatewayError} 429 with the time of the next attempt, after too many failures; 503 when too many attempts

@@ -1,6 +1,6 @@
 import type { Session } from '../../contracts/auth.ts'
 
-/** Revokes one token, the tokens of a session, or those of an account issued before a time. */
+/** Revokes one token, the tokens of a session, or the tokens of an account issued before a time. */
 export interface Revocation {
   /** Token id, or the common prefix of a session's token ids, up to the dot; empty: see `account`. */
   readonly id: string

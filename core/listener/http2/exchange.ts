@@ -275,7 +275,7 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
     this.#block()
   }
 
-  /** Starts the timeout for what was written. */
+  /** Starts the timeout for written bytes. */
   #block(): void {
     this.#blocked = this.#stream.writableLength > 0
     this.#watchStall()

@@ -85,7 +85,7 @@ export class NodeAcceptedSocket extends AcceptedSocket {
   }
 
   protected transmit(data: Uint8Array, binary: boolean): boolean {
-    // Copied: the library buffers what a slow client does not read.
+    // Copied: the library buffers bytes that a slow client does not read.
     this.#client.send(Buffer.from(data), binary ? BINARY : TEXT)
     return false
   }

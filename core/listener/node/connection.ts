@@ -64,7 +64,7 @@ export class NodeConnection {
     return !this.#ending
   }
 
-  /** Serves a request after those before it. */
+  /** Serves a request after the requests before it. */
   serve(x: NodeExchange): void {
     if (this.#ending) return
     if (this.#current === undefined) return this.#begin(x)

@@ -188,7 +188,7 @@ export class NodeExchange extends Exchange implements WatchedUpload {
 
   protected transmit(body: string | Uint8Array): void {
     // Always bytes: node:http would encode a head together with text as UTF-8. And copied: the next read overwrites the memory of an
-    // upstream response, and the socket buffers what a slow client does not read.
+    // upstream response, and the socket buffers bytes that a slow client does not read.
     const bytes = Buffer.from(body as Uint8Array)
     const res = this.#writeHead(this.status === 204 || this.status === 304 ? -1 : bytes.length)
     if (this.#isBodyless()) {

@@ -83,7 +83,7 @@ function toDefault(
 }
 
 /**
- * Authorities belong to each certificate: by default those of the library are trusted. With client certificates no session
+ * Authorities belong to each certificate: by default the library trusts its own. With client certificates no session
  * is resumed: that would accept a client whose certificate has expired since, and without its chain (RFC 8446 §4.6.1).
  * Session ids are not stored anyway.
  */

@@ -177,7 +177,7 @@ function isAccepted({ headers }: IncomingMessage, key: unknown, target: TunnelTa
   )
 }
 
-/** Headers of the 101 response, as the library writes it: those after the `onReply` hooks, and those of the handshake. */
+/** Headers of the 101 response, as the library writes it: headers after the `onReply` hooks, and headers of the handshake. */
 function toAnswer(list: HeaderList, reply: IncomingMessage): IncomingMessage['headers'] {
   const headers: Fields = Object.create(null)
   const { flat } = list

@@ -73,7 +73,7 @@ const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
 const DNS_NAME = /^(\*\.)?([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/
 
 /**
- * Reads and validates certificates, so that a listener never opens with one that it cannot serve.
+ * Reads and validates certificates, so that a listener never opens with an unusable certificate.
  *
  * @throws {Error} in one line that names the file: it cannot be read, contains no certificate or key, or the key does not match
  *   the certificate.
@@ -198,7 +198,7 @@ export function findTlsPair(
  * Validates the texts of a certificate and its key. An invalid validity period is a warning only.
  *
  * @param source their origin, for errors.
- * @param nowMs unix time. @default that of this machine
+ * @param nowMs unix time. @default clock of this machine
  * @throws {Error} in one line.
  */
 export function toTlsPair(

@@ -199,7 +199,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     this.finish()
   }
 
-  /** At the pace of the client: the library buffers what it receives, and does not report how much. */
+  /** At the pace of the client: the library buffers received bytes, and does not report how many. */
   #transmitLong(body: string | Uint8Array): void {
     const res = this.#res
     const isText = typeof body === 'string'
@@ -279,7 +279,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     })
   }
 
-  /** Writes a chunk of a response of unknown length; chunks after one that the socket did not accept are buffered, copied unless their memory is `ours`. */
+  /** Writes a chunk of a response of unknown length; chunks after a chunk that the socket did not accept are buffered, copied unless their memory is `ours`. */
   #writePieces(chunk: Uint8Array, ours: boolean): boolean {
     if (this.#rest !== undefined) {
       this.#rest = Buffer.concat([this.#rest, chunk])
@@ -305,7 +305,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   }
 
   /**
-   * Whether the socket accepts what the library buffers shows only with the next write. So the last byte is written separately where that
+   * Whether the socket accepts the buffered bytes shows only with the next write. So the last byte is written separately where that
    * matters: if the response ended while the library still has bytes, draining the listener would close the connection before they are sent.
    */
   #endOfPiece(at: number, length: number): number {
@@ -423,7 +423,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     if (wasFull && this.#writes && !this.finished) this.drained()
   }
 
-  /** Defers a write after those already deferred. */
+  /** Defers a write after the writes already deferred. */
   #defer(send: () => void): void {
     if (this.#deferred === undefined) {
       deferReply(this)
@@ -455,7 +455,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
 
   #endBodyless(length: number): void {
     const res = this.#res
-    // A 204 never has a length; the others have that of a GET, or none (RFC 9110 §8.6).
+    // A 204 never has a length; other responses have the length of a GET, or none (RFC 9110 §8.6).
     if (length >= 0 && this.status !== 204) res.writeHeader('content-length', String(length))
     // To close the connection, the library adds another length (20.51). As in `#endPieces`.
     if (this.#closesByOurWish) {

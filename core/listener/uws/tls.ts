@@ -27,7 +27,7 @@ interface Serving {
 }
 
 /**
- * The library can replace neither the default certificate of an app nor, while it has connections, one that is selected by name: their
+ * The library can replace neither the default certificate of an app nor, while it has connections, a certificate selected by name: their
  * router would be freed. So an app without a certificate accepts the connections and passes them to another app that has all
  * certificates. New certificates are added to that app; changed ones create a new app, and the old one serves its remaining connections.
  *
@@ -38,7 +38,7 @@ interface Serving {
  */
 export function createTlsApp(uws: Uws, tls: TlsSource, setup: AppSetup): TlsApp {
   const acceptor = uws.SSLApp({})
-  /** Apps with connections, and the one that receives new ones. */
+  /** Apps with connections, and the app that receives new connections. */
   const all = new Set<Serving>()
   let serving: Serving | undefined
 

@@ -80,7 +80,7 @@ export interface App {
     options: number,
     callback: (socket: ListenSocket | false) => void,
   ): App
-  /** Called with 1 for a new connection and -1 for one that ended. */
+  /** Called with 1 for a new connection and -1 for an ended one. */
   filter(callback: (res: HttpResponse, count: number) => void): App
   close(): App
   addServerName(name: string, options: AppOptions): App

@@ -109,7 +109,7 @@ export class Sockets {
     this.#accepting = false
   }
 
-  /** Ends every WebSocket with 1012, also those that are opening. */
+  /** Ends every WebSocket with 1012, also during the handshake. */
   close(): void {
     this.#accepting = false
     this.#closed = true
@@ -194,7 +194,7 @@ function toOwner(client: ClientSocket): SocketOwner {
 
 function notifyClosed(owner: SocketOwner, code: number, reason: string): void {
   if (code !== ABNORMAL) return owner.clientClosed(code, reason, false)
-  // The reason texts of the library are the only sign of what it closed by itself.
+  // Connections closed by the library itself are recognized by its reason texts only.
   if (reason.includes('close payload')) owner.clientClosed(NO_STATUS, '', false)
   else if (reason.includes('too big')) owner.clientClosed(TOO_BIG, 'message too long', true)
   else if (reason.includes('UTF-8')) owner.clientClosed(INVALID_DATA, 'invalid UTF-8', true)

@@ -38,7 +38,7 @@ export function toClientSocketsMax(
   return Math.max(sockets, LEAST_SOCKETS)
 }
 
-/** Counts the WebSockets of each client, including those that are opening. */
+/** Counts the WebSockets of each client, including handshakes in progress. */
 export class ClientSockets {
   readonly #max: number
   readonly #counts = new Map<string, number>()

@@ -33,7 +33,7 @@ export class FrameMeter {
     return this.#headerBytes === 0 && this.#payloadLeft === 0
   }
 
-  /** @param masked whether frames must be masked: those of clients must (RFC 6455 §5.1). */
+  /** @param masked whether frames must be masked: true for frames of clients (RFC 6455 §5.1). */
   constructor(masked: boolean) {
     this.#masked = masked
   }

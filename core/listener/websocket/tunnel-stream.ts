@@ -34,7 +34,7 @@ export class TunnelStream extends Duplex {
     socket.on('close', this.#onClose)
   }
 
-  /** Detaches from the socket for an accepted WebSocket. Returns what the client has sent after its handshake. */
+  /** Detaches from the socket for an accepted WebSocket. Returns the bytes that the client has sent after its handshake. */
   release(): Buffer {
     const socket = this.#socket
     socket.off('data', this.#onData)

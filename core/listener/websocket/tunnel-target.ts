@@ -13,7 +13,7 @@ export interface TunnelTarget {
   readonly tls?: UpstreamTls | undefined
   /** Path and query of the opening handshake. */
   readonly target: string
-  /** Headers of the opening handshake, without those of the handshake itself. */
+  /** Headers of the opening request, without the handshake headers. */
   readonly headers: HeaderList
   readonly maxMessageBytes: number
   /** Milliseconds for the connection, TLS handshake included. */

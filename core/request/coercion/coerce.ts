@@ -44,7 +44,7 @@ interface Attempt {
  * | enumeration | the text of one of its values |
  * | list | several values, or one |
  * | object | nested fields; undeclared ones as of an unknown shape |
- * | any, none | JSON scalars are recognized: `123`, `1.5`, `true`, `null`, `"x"`; anything else is text, including numbers that are not JSON (`007`) and those that a double cannot represent (2^53, `1e400`) |
+ * | any, none | JSON scalars are recognized: `123`, `1.5`, `true`, `null`, `"x"`; anything else is text, including numbers that are not JSON (`007`) or that a double cannot represent (2^53, `1e400`) |
  *
  * A file becomes Base64 where text is allowed. The service checks missing and unknown fields, and ranges.
  *

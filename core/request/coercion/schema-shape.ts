@@ -41,7 +41,7 @@ export function parseSchema(text: string): Shape | undefined {
   return isObject(schema) ? new SchemaReader(schema).read(schema, 0) : undefined
 }
 
-/** Definitions in scope of a schema: its own, and those of enclosing schemas. */
+/** Definitions in scope of a schema, including definitions of enclosing schemas. */
 interface Scope {
   readonly definitions: JsonObject
   readonly outer: Scope | undefined

@@ -2,7 +2,7 @@ import type { Value } from '../../contracts/registry.ts'
 import { ANY, BOOLEAN, NUMBER, SAFE_INTEGER, SIZED_INTEGERS, STRING } from './scalar-shapes.ts'
 import type { Shape } from './shape.ts'
 
-/** Types by name: those of Value trees, of protobuf and of JSON Schema. */
+/** Types of Value trees, protobuf and JSON Schema, by name. */
 const SCALARS: ReadonlyMap<string, Shape> = new Map([
   ...SIZED_INTEGERS,
   ['int', SIZED_INTEGERS.get('int64')!],

@@ -27,7 +27,7 @@ export function formatWritten(value: unknown): string {
 const NUMBER_MARK = `number-${randomUUID()}:`
 
 /**
- * Parses JSON so that its numbers are formatted as in the input: those that JavaScript would change become {@link WrittenJson}.
+ * Parses JSON so that its numbers are formatted as in the input: numbers that JavaScript would change become {@link WrittenJson}.
  *
  * @throws {SyntaxError} with the position of the first error.
  */

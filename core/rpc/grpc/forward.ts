@@ -325,7 +325,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   }
 
   /**
-   * Accounts for the memory of the request: bytes waiting for the backend, and those buffered for a retry. May abort
+   * Accounts for the memory of the request: bytes waiting for the backend, and bytes buffered for a retry. May abort
    * the exchange.
    */
   #count(): void {

@@ -50,11 +50,11 @@ export class PlainCall implements UpstreamCall, Carrier {
   /** Maximum bytes of the response to buffer. */
   #limit = 0
   #isStream = false
-  /** Received bytes of the response; of a stream, those not delivered yet. */
+  /** Received bytes of the response; of a stream, the bytes not delivered yet. */
   readonly #received = new ByteBuffer()
   /** The response is complete or failed: the connection may be reused. */
   #replied = false
-  /** The response is complete in {@link #received}, apart from what was delivered. */
+  /** The response is complete in {@link #received}, except for delivered bytes. */
   #complete = false
   /** Reading is paused until the program consumes bodies. */
   #paused = false

@@ -20,7 +20,7 @@ export interface ChannelOptions {
   readonly secure?: boolean
   /** DNS lookup. @default the system resolver */
   readonly lookup?: LookupFunction | undefined
-  /** Trusted certificates, PEM. @default those of the system */
+  /** Trusted certificates, PEM. @default the certificates of the system */
   readonly ca?: string
   /** Replaces `ca`. @default none */
   readonly tls?: UpstreamTls | undefined
@@ -245,7 +245,7 @@ export class Channel implements Carrier {
       socket.terminate()
     }, connectTimeoutMs)
     const onError = (error: Error): void => {
-      // The first error is the cause of those that follow.
+      // The first error causes the following ones.
       fault ||= toConnectDetail(error)
       // Not HTTP, or an upgrade to another protocol.
       isUntyped ||=

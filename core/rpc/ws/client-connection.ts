@@ -35,7 +35,7 @@ import {
 const WAITING_MAX_BYTES = 64 * 1024 * 1024
 
 export interface ClientOwner {
-  /** The connection accepts no more calls; those in flight continue. Called once, before `onUnsent`. */
+  /** The connection accepts no more calls; calls in flight continue. Called once, before `onUnsent`. */
   readonly onRetired: (connection: ClientConnection) => void
   /** Returns a call that was certainly not served. Its deadline still runs. */
   readonly onUnsent: (call: OutgoingCall) => void

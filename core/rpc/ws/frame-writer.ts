@@ -187,7 +187,7 @@ export class FrameWriter {
     this.#buffer = undefined
   }
 
-  /** Sends frames in messages of limited length. Messages after the one that blocks the socket wait. */
+  /** Sends frames in messages of limited length. Messages after a blocked message wait. */
   #send(memory: Memory, from: number, bytes: number, lastCallId: number): void {
     this.sentCallId = lastCallId
     let at = from

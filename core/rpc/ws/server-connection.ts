@@ -102,7 +102,7 @@ export class ServerConnection extends FrameConnection<ServerCall> implements Fra
   }
 
   /**
-   * Sends GOAWAY: accepts no more calls, those in flight continue. Then the caller closes the connection, or this end
+   * Sends GOAWAY: accepts no more calls, calls in flight continue. Then the caller closes the connection, or this end
    * after 2 s.
    */
   goAway(): void {
@@ -328,7 +328,7 @@ export class ServerConnection extends FrameConnection<ServerCall> implements Fra
     }
   }
 
-  /** Accounts for the bytes buffered for a slow caller, including those in the socket. */
+  /** Accounts for the bytes buffered for a slow caller, including bytes in the socket. */
   #count(): void {
     const { blocked, waitingBytes } = this.writer
     const bytes = blocked && !this.closed ? waitingBytes : 0

@@ -148,7 +148,7 @@ export class Http1Connection {
   #unsent = 0
   #bodyLeft = 0
   /**
-   * Chunks that wait for the kernel to accept those before. A Node.js stream frees queued chunks only after the current
+   * Chunks that wait for the kernel to accept earlier chunks. A Node.js stream frees queued chunks only after the current
    * tick, and uSockets may read hundreds of megabytes in one.
    */
   #queue: QueuedPiece[] = []
@@ -544,7 +544,7 @@ export class Http1Connection {
     let at = 0
     while (at < to && !this.closed) {
       if (this.#calls.length <= this.#unsent) {
-        // An unsolicited response must not be taken for that of a later request.
+        // An unsolicited response must not be taken for the response to a later request.
         this.destroy()
         return
       }

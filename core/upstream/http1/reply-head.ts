@@ -158,7 +158,7 @@ export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory
   return at + 2
 }
 
-/** Returns the cached line of another node, or a new one that does not retain the text around it. */
+/** Returns the cached line of another node, or a new line that does not retain the text around it. */
 function findLine(text: string, start: number, stop: number): Line | string {
   const isFirst = start === 0
   const line = text.slice(start, stop + 2)

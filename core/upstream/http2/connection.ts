@@ -129,7 +129,7 @@ export class Http2UpstreamConnection {
       this.close()
   }
 
-  /** Accepts no more calls, and closes when those in flight have ended. */
+  /** Accepts no more calls, and closes when the calls in flight have ended. */
   close(): void {
     this.#retire()
     this.#session?.close()

@@ -26,7 +26,7 @@ export interface Http2PoolOptions extends Http2Options {
 /**
  * HTTP/2 connections to one node: one, and more when the backend's stream limit is reached.
  *
- * After GOAWAY a connection completes its calls; those certainly not served are sent once more on another connection.
+ * After GOAWAY a connection completes its calls; calls certainly not served are sent once more on another connection.
  */
 export class Http2Pool implements SweptPool {
   readonly #options: Http2PoolOptions

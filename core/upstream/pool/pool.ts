@@ -23,7 +23,7 @@ export interface PoolOptions extends Http1Options {
 
 /** Shorter idle times do not indicate a limit: servers close connections for other reasons, too. */
 const LEARNED_MIN_MS = 400
-/** Idle times of one sweep that differ by more are those of a server that shuts down, not of an idle limit. */
+/** Idle times of one sweep that differ by more indicate a server that shuts down, not an idle limit. */
 const SPREAD_MAX_MS = 500
 /** Safety margin before a learned limit: a tenth, and the error of the clock. */
 const MARGIN = 0.1
@@ -72,7 +72,7 @@ export class Pool implements SweptPool, ConnectionOwner {
    * Sends a call on its own connection, or pipelined where the node and the call allow it; queued while all are busy.
    */
   dispatch(call: UpstreamCall): void {
-    // First come, first served: pipelined calls must not starve one that needs its own connection.
+    // First come, first served: pipelined calls must not starve a call that needs its own connection.
     const connection = this.#waiting.length === 0 ? this.#find(call) : undefined
     if (connection !== undefined) return connection.send(call)
     if (this.#waiting.length < this.#options.maxWaiting) {

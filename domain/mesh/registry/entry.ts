@@ -43,7 +43,7 @@ export function toRoutes(versions: readonly Service[]): readonly object[] {
   }))
 }
 
-/** Versions without nodes. @throws {TypeError} naming what is wrong. */
+/** Versions without nodes. @throws {TypeError} naming the invalid part. */
 export function parseRoutes(name: string, routes: unknown): Service[] {
   return parseVersions(name, readVersions(routes, name), [])
 }

@@ -113,7 +113,7 @@ export function watchJoined(
   }
 }
 
-/** Registered services take precedence over those of others, unless they have no nodes and the others do. */
+/** Registered services take precedence over services of other servers, unless only the latter have nodes. */
 export function choose(local: readonly Service[], others: readonly Service[]): readonly Service[] {
   return others.length === 0 || local.some(({ nodes }) => nodes.length > 0) ? local : others
 }

@@ -27,7 +27,7 @@ export interface KnownService {
 
 /**
  * Services of other servers, at the peers that calls may go to. A service that vanishes while its server is unreachable over
- * any number of links is lost: it stays without nodes, so that requests return 503, not 404. One that vanishes while its
+ * any number of links is lost: it stays without nodes, so that requests return 503, not 404. A service that vanishes while its
  * server is reachable was withdrawn.
  */
 export interface RouteRegistry extends Pick<Registry, 'name'>, FallbackServices {

@@ -40,7 +40,7 @@ export interface SandboxedRun {
   readonly dataBytes?: number
 }
 
-/** Whether programs are isolated from the server and from those of other namespaces. */
+/** Whether programs are isolated from the server and from programs of other namespaces. */
 export type Isolation =
   | { readonly sandbox: Sandbox }
   | {
@@ -155,7 +155,7 @@ function createSandbox(
 }
 
 /**
- * Runs as the user of the program: sets limits and variables, and enters its folder, which may be a link to one that only the
+ * Runs as the user of the program: sets limits and variables, and enters its folder, which may be a link to a folder that only the
  * server can enter.
  */
 function toStartScript(names: readonly string[], dataBytes: number | undefined): string {

@@ -23,7 +23,7 @@ const OTHERS_MAY_SEARCH = 0o001
 const PLAIN = /^[\w@%+=:,./-]+$/
 
 /**
- * Lines of a shell script that changes what a private mount namespace shows. Each closed folder above an exposed one, and the
+ * Lines of a shell script that changes the view of a private mount namespace. Each closed folder above an exposed one, and the
  * hidden folder, is covered with an empty file system in which the exposed folders appear at the same paths.
  */
 export function toViewScript(options: SandboxViewOptions): readonly string[] {
@@ -59,7 +59,7 @@ function toCoverScript(
   ]
 }
 
-/** The folder to cover so that a path can be exposed: the topmost one that is hidden or closed; undefined: anyone can reach it. */
+/** The folder to cover so that a path can be exposed: the topmost hidden or closed folder; undefined: anyone can reach it. */
 function findCover(path: string, hidden: string): string | undefined {
   const above = isIn(path, hidden) ? hidden : undefined
   const closed = findClosed(dirname(path))

@@ -3,7 +3,7 @@ import { createSecureContext, rootCertificates } from 'node:tls'
 import { AcmeError, parseRetryAfter } from './acme-error.ts'
 
 export interface TransportOptions {
-  /** Additional CA certificates for the directory, PEM; undefined for those of Node.js only. */
+  /** Additional CA certificates for the directory, PEM; undefined for the authorities of Node.js only. */
   readonly ca: string | undefined
   readonly nowMs: () => number
   /** Called for each response with the lead of the directory's clock, milliseconds. */

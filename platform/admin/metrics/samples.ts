@@ -33,7 +33,7 @@ export function toLabels(labels: Readonly<Record<string, string>>): Labels {
 /** Collects values of {@link METRICS}. */
 export interface Samples {
   readonly add: (key: MetricKey, value: number, labels?: Labels) => void
-  /** @param unit factor from the unit of the values to that of the metric. */
+  /** @param unit factor from the unit of the values to the unit of the metric. */
   readonly addBuckets: (key: MetricKey, buckets: Buckets, labels: Labels, unit?: number) => void
   /** Metrics with values, in the order of the table. */
   readonly metrics: () => Metric[]

@@ -3,6 +3,7 @@ import { parseSrvName, SRV_SCHEME, type SrvName } from '../../../adapters/regist
 import { toService } from '../../../adapters/registry/static.ts'
 import { SWITCH } from '../../settings/parse/value.ts'
 import { SETTINGS } from '../../settings/settings.ts'
+import { readErrors } from '../actions/errors.ts'
 import { readMap } from '../actions/read-map.ts'
 import { readPlugins } from '../parse-plugins.ts'
 import type { ConfiguredService } from '../types.ts'
@@ -13,7 +14,7 @@ import { readHost, readScalar, readTimeouts } from './values.ts'
 
 const KEYS = [
   ...['nodes', 'balance', 'timeout', 'keep_alive', 'max_connection_age', 'host', 'tls'],
-  ...['dns', 'encoded_slash', 'plugins'],
+  ...['dns', 'encoded_slash', 'plugins', 'errors'],
 ]
 
 /** Reads `services:`. */
@@ -50,6 +51,7 @@ function readService(source: YamlSource, entry: YamlEntry, folder: string): Conf
   const tls = entries.get('tls')
   const dns = entries.get('dns')
   const plugins = entries.get('plugins')
+  const errors = entries.get('errors')
   return {
     name,
     nodes: texts.flatMap(({ text }) => (text.startsWith(SRV_SCHEME) ? [] : [text])),
@@ -77,6 +79,7 @@ function readService(source: YamlSource, entry: YamlEntry, folder: string): Conf
     host: readHost(source, what, entries.get('host')),
     tls: tls && readTls(source, what, tls, folder),
     plugins: plugins === undefined ? [] : readPlugins(source, plugins, folder),
+    errors: errors === undefined ? [] : readErrors(source, what, errors, folder),
     at: source.at(key),
   }
 }

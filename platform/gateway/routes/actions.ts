@@ -3,9 +3,9 @@ import { schemeOf } from '../../../core/http/scheme.ts'
 import type { Render } from './rewrite.ts'
 
 export interface RedirectOptions {
-  /** Undefined: that of the request. */
+  /** Undefined: scheme of the request. */
   readonly scheme: 'http' | 'https' | undefined
-  /** Host, or host and port; undefined: that of the request. */
+  /** Host, or host and port; undefined: host of the request. */
   readonly host: Render | undefined
   /** Undefined: path and query of the request. */
   readonly path: Render | undefined

@@ -20,8 +20,10 @@ import {
   type CompiledRoute,
   type ConfiguredRouteTable,
 } from './configured-routes.ts'
+import { createFilesHandler } from './files.ts'
 import { createPrefixPlugin } from './prefix-plugin.ts'
-import { compileText, encodePath, stripPrefix } from './rewrite.ts'
+import { compileHost } from './redirect-host.ts'
+import { compilePath, compileText, replacePrefix } from './rewrite.ts'
 
 type ServiceAction = Extract<RouteAction, { kind: 'service' }>
 
@@ -43,11 +45,11 @@ export function createActionPlugins({ action }: ConfiguredRoute): readonly Plugi
  *
  * @throws {SettingsError} with the position of every invalid route.
  */
-export function compileRoutes({ settings, config }: Configuration): ConfiguredRouteTable {
+export function compileRoutes({ settings, config, file }: Configuration): ConfiguredRouteTable {
   const problems: string[] = []
   const routes = config.routes.flatMap((route) => {
     try {
-      return compileRoute(route, settings.namespace)
+      return compileRoute(route, settings.namespace, file)
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
       problems.push(`${route.at}: route ${route.name}: ${error.message}`)
@@ -62,22 +64,27 @@ export function compileRoutes({ settings, config }: Configuration): ConfiguredRo
   }
 }
 
-function compileRoute(route: ConfiguredRoute, namespace: string): CompiledRoute[] {
-  const { match, action, name, plugins, timeouts } = route
+function compileRoute(
+  route: ConfiguredRoute,
+  namespace: string,
+  configFile: string | undefined,
+): CompiledRoute[] {
+  const { match, action, name, plugins, timeouts, errors = [] } = route
   const { hosts, methods, headers, query, clients } = match
   const conditions: RouteConditions = {
     ...{ headers, query },
     clients: clients.length === 0 ? undefined : createCidrSet(clients, 'client'),
   }
-  const hasLimit = timeouts.request !== undefined
-  const isScoped = hasLimit || plugins.length + createActionPlugins(route).length > 0
+  const isScoped =
+    timeouts.request !== undefined ||
+    plugins.length + errors.length + createActionPlugins(route).length > 0
   const scope = isScoped ? toScopeKey(route) : undefined
   return match.paths.map((template) => {
     const rule: RouteRule = {
       ...{ name, scope },
       timeouts: toCallTimeouts(timeouts),
       rewrite: action.kind === 'service' ? compileRewrite(action, template) : undefined,
-      handler: compileHandler(action, template),
+      handler: compileHandler(action, template, configFile),
     }
     const isCall = action.kind === 'service'
     return {
@@ -94,20 +101,27 @@ function toCallTimeouts({ response, idle }: ConfiguredTimeouts): RouteRule['time
   return { replyMs: response, idleMs: idle }
 }
 
-function compileHandler(action: RouteAction, template: PathTemplate): Handler | undefined {
+function compileHandler(
+  action: RouteAction,
+  template: PathTemplate,
+  configFile: string | undefined,
+): Handler | undefined {
   if (action.kind === 'service') return undefined
+  if (action.kind === 'files') return createFilesHandler(action, configFile)
   if (action.kind === 'respond') return createRespond(action)
   const { scheme, host, path, status } = action
-  const render = (text: string | undefined) =>
-    text === undefined ? undefined : compileText(text, template, encodePath)
-  return createRedirect({ scheme, host: render(host), path: render(path), status })
+  return createRedirect({
+    ...{ scheme, status },
+    host: host === undefined ? undefined : compileHost(host, template, scheme !== undefined),
+    path: path === undefined ? undefined : compilePath(path, template),
+  })
 }
 
 function compileRewrite(
   { stripPrefix: prefix, addPrefix, path, query }: ServiceAction,
   template: PathTemplate,
 ): RouteRule['rewrite'] {
-  const toPath = path === undefined ? undefined : compileText(path, template, encodePath)
+  const toPath = path === undefined ? undefined : compilePath(path, template)
   const segments = prefix.split('/').slice(1)
   const parameters = query.map(
     ([name, value]) => [name, compileText(value, template, (text) => text)] as const,
@@ -115,7 +129,7 @@ function compileRewrite(
   if (toPath === undefined && prefix === addPrefix && parameters.length === 0) return undefined
   return (x: Exchange) => {
     if (toPath !== undefined) x.rewrite(toPath(x))
-    else if (prefix !== addPrefix) x.rewrite(`${addPrefix}${stripPrefix(x.path, segments)}`)
+    else if (prefix !== addPrefix) x.rewrite(replacePrefix(x.path, segments, addPrefix))
     if (parameters.length === 0) return
     const changed = new URLSearchParams(x.query)
     for (const [name, render] of parameters) changed.set(name, render(x))

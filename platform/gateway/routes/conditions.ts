@@ -10,7 +10,7 @@ export interface ValueCondition {
   readonly value: string
 }
 
-/** What a route requires besides path, host and method. All conditions must hold. */
+/** Conditions of a route besides path, host and method. All must hold. */
 export interface RouteConditions {
   readonly headers: readonly ValueCondition[]
   readonly query: readonly ValueCondition[]
@@ -18,7 +18,7 @@ export interface RouteConditions {
   readonly clients: CidrSet | undefined
 }
 
-/** Whether all conditions hold. Of several values of a parameter, the first one counts. */
+/** Whether all conditions hold. If a parameter has several values, the first one counts. */
 export function holds({ headers, query, clients }: RouteConditions, request: RequestLine): boolean {
   if (headers.some((condition) => !matches(condition, request.headers?.get(condition.name))))
     return false

@@ -16,7 +16,7 @@ export interface CompiledRoute extends ConditionalRoute {
   readonly service: string
   /** `Handler.Method` of a call; empty: requests are proxied. */
   readonly endpoint: string
-  /** Undefined: that of the gateway. */
+  /** Undefined: handler of the gateway. */
   readonly handler: string | undefined
 }
 
@@ -33,7 +33,7 @@ export interface ConfiguredRouteTable {
   readonly conditionKey: ((request: RequestLine) => string) | undefined
 }
 
-/** Routes of the configuration, which precede those that services declare and the resolver. */
+/** Routes of the configuration, which precede routes declared by services and the resolver. */
 export function createConfiguredRoutes(initial: ConfiguredRouteTable): ConfiguredRoutes {
   let table = initial
   let generation = 0

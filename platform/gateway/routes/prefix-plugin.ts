@@ -5,7 +5,7 @@ const LOCATIONS = ['location', 'content-location']
 const COOKIE_PATH = /(;\s*path=)([^;]*)/i
 
 /**
- * Turns paths of responses back into those that clients see: `Location`, `Content-Location` (RFC 9110 §10.2.2, §8.7) and the `Path` of
+ * Turns paths of responses back into paths that clients see: `Location`, `Content-Location` (RFC 9110 §10.2.2, §8.7) and the `Path` of
  * cookies, where the request had `stripped` removed and `added` put in front.
  */
 export function createPrefixPlugin(stripped: string, added: string): Plugin {

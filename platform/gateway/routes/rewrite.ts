@@ -1,18 +1,20 @@
+import { GATEWAY_ID, GatewayError } from '../../../core/errors.ts'
 import type { Exchange } from '../../../core/exchange.ts'
-import { decodeSegment } from '../../../core/path/decode.ts'
+import { checkPath } from '../../../core/path/check.ts'
+import { decodeSegment, isAmbiguous } from '../../../core/path/decode.ts'
 import type { PathTemplate } from '../../../core/path/template.ts'
 
 /** Value of a template for one request. */
 export type Render = (x: Exchange) => string
 
-/** How {@link compileText} encodes the values of placeholders. */
-export type Encode = (value: string) => string
+/** How {@link compileText} encodes the values of placeholders; `header` is the name of the header that has the value. */
+export type Encode = (value: string, header?: string) => string
 
 const PLACEHOLDER = /\{([^{}]*)\}/g
 const HEADER = /^header\.([A-Za-z0-9!#$%&'*+.^_`|~-]+)$/
 
 /**
- * Compiles a text with the placeholders `{name}` (path variable), `{rest}` (what `**` covers), `{header.x}`, `{client_ip}`, `{host}`
+ * Compiles a text with the placeholders `{name}` (path variable), `{rest}` (segments matched by `**`), `{header.x}`, `{client_ip}`, `{host}`
  * and `{path}`.
  *
  * @param template of the path that the route matches; undefined: it matches any path.
@@ -49,7 +51,7 @@ function compilePlaceholder(
   if (name === 'host') return (x) => encode(x.host)
   if (name === 'path') return (x) => x.path
   const header = HEADER.exec(name)?.[1]?.toLowerCase()
-  if (header !== undefined) return (x) => encode(x.headers.get(header) ?? '')
+  if (header !== undefined) return (x) => encode(x.headers.get(header) ?? '', header)
   const names = template?.variables.map((variable) => variable.name) ?? []
   if (names.includes(name)) return (x) => encode(findVariable(x, name))
   if (name === 'rest' && template?.segments.includes('**')) {
@@ -72,18 +74,54 @@ function restOf(path: string, before: number, after: number): string {
   return segments.slice(before, after === 0 ? undefined : -after).join('/')
 }
 
-/** Encodes a value for a path; slashes separate the segments of a variable that covers several. */
-export function encodePath(value: string): string {
+/**
+ * Compiles a path. A value of the request must not lead to another path: a path that is invalid in a request, or has empty segments, is 400.
+ *
+ * @throws {RangeError} for an unknown placeholder, or text that is invalid in a path.
+ */
+export function compilePath(text: string, template: PathTemplate | undefined): Render {
+  const check = (path: string): string | undefined =>
+    path.includes('//') ? 'the path must not contain empty segments' : checkPath(path, true)
+  const render = compileText(text, template, encodePath)
+  const example = text.replace(PLACEHOLDER, (_, name) => (name === 'path' ? '/1' : '1'))
+  const problem = check(example)
+  if (problem !== undefined) throw new RangeError(`${problem}, got ${JSON.stringify(text)}`)
+  return (x) => {
+    const result = render(x)
+    const problem = check(result)
+    if (problem !== undefined) throw reject(`${problem}, got ${JSON.stringify(result)}`)
+    return result
+  }
+}
+
+/** Slashes separate the segments of a variable that covers several. A header is one segment. */
+function encodePath(value: string, header?: string): string {
+  if (header !== undefined && isAmbiguous(value))
+    throw reject(
+      `header ${header} must not contain control characters, slashes or percent-encoded bytes, got ${JSON.stringify(value)}`,
+    )
   return value.split('/').map(encodeURIComponent).join('/')
 }
 
+function reject(detail: string): GatewayError {
+  return new GatewayError(GATEWAY_ID, 400, detail)
+}
+
 /**
- * Removes the leading segments `prefix` of a path as received; the path itself if it does not begin with them.
+ * Replaces the leading segments `prefix` of a path as received, as `ReplacePrefixMatch` of the Gateway API does: `/a` with `/a` replaced by
+ * `/b` is `/b`. A path that does not begin with them only gets the replacement in front.
  *
  * @param prefix percent-decoded segments
+ * @param replacement empty, or begins with a slash
  */
-export function stripPrefix(path: string, prefix: readonly string[]): string {
+export function replacePrefix(
+  path: string,
+  prefix: readonly string[],
+  replacement: string,
+): string {
   const segments = path.slice(1).split('/')
-  const begins = prefix.every((segment, i) => decodeSegment(segments[i] ?? '') === segment)
-  return begins ? `/${segments.slice(prefix.length).join('/')}` : path
+  if (!prefix.every((segment, i) => decodeSegment(segments[i] ?? '') === segment))
+    return replacement + path
+  const rest = segments.slice(prefix.length)
+  return rest.length === 0 && replacement !== '' ? replacement : `${replacement}/${rest.join('/')}`
 }

@@ -1,38 +1,51 @@
 import type { Plugin } from '../../../core/chain.ts'
-import type { PluginEnv } from '../../../core/plugin/define.ts'
+import type { PluginEnv, PluginScope } from '../../../core/plugin/define.ts'
 import { toFullName } from '../../config/configured-services.ts'
 import type { Configuration, ConfiguredRoute } from '../../config/types.ts'
 import { buildPlugins } from '../../plugins/build.ts'
 import type { PlannedPlugin } from '../../plugins/plan.ts'
 import { SettingsError } from '../../settings/sources.ts'
 import { createActionPlugins, toScopeKey } from './compile-routes.ts'
+import { createErrorPages, type ErrorPageOptions } from './error-pages.ts'
 
 /** A service or route. */
-type ScopedItem = Pick<ConfiguredRoute, 'plugins' | 'timeouts' | 'at'>
+type ScopedItem = Pick<ConfiguredRoute, 'plugins' | 'timeouts' | 'errors' | 'at'>
 
 /** Plugin of `timeout.request`. */
 const LIMIT = 'time-limit'
 
 /**
- * Builds the plugins of routes and services, by their key in `Chain.scopes`. Plugins of a route replace those of its service with the same
+ * Builds the plugins of routes and services, by their key in `Chain.scopes`. Plugins of a route replace plugins of its service with the same
  * name.
  *
+ * @param find nodes of a service, for error pages.
  * @throws {SettingsError} when a plugin cannot be built.
  */
 export async function buildScopes(
   { settings, config }: Configuration,
   env: PluginEnv,
+  find: ErrorPageOptions['find'],
 ): Promise<ReadonlyMap<string, readonly Plugin[]>> {
   const { namespace } = settings
   const scopes = new Map<string, readonly Plugin[]>()
+  const build = async (scope: PluginScope, item: ScopedItem): Promise<readonly Plugin[]> => {
+    const { errors = [] } = item
+    const listed = await buildPlugins(toPlan(item, scope), env)
+    if (errors.length === 0) return listed
+    try {
+      return [createErrorPages(scope, errors, { namespace, find, log: env.log }), ...listed]
+    } catch (error) {
+      for (const plugin of listed) await plugin.close?.()
+      throw error
+    }
+  }
   try {
     for (const service of config.services) {
-      const plan = toPlan(service)
-      if (plan.length > 0)
-        scopes.set(toFullName(service.name, namespace), await buildPlugins(plan, env))
+      const own = await build('service', service)
+      if (own.length > 0) scopes.set(toFullName(service.name, namespace), own)
     }
     for (const route of config.routes) {
-      const own = [...(await buildPlugins(toPlan(route), env)), ...createActionPlugins(route)]
+      const own = [...(await build('route', route)), ...createActionPlugins(route)]
       if (own.length === 0) continue
       const { action } = route
       const service = action.kind === 'service' ? toFullName(action.service, namespace) : ''
@@ -48,16 +61,17 @@ export async function buildScopes(
   return scopes
 }
 
-function toPlan({ plugins, timeouts, at }: ScopedItem): PlannedPlugin[] {
+function toPlan({ plugins, timeouts, at }: ScopedItem, scope: PluginScope): PlannedPlugin[] {
   const listed = plugins.map(({ specifier, options, at }) => ({
     specifier,
     options: (options as object | undefined) ?? {},
     source: at,
+    scope,
   }))
   const { request } = timeouts
   if (request === undefined) return listed
   if (listed.some(({ specifier }) => specifier === LIMIT))
     throw new SettingsError([`${at}: timeout.request and the plugin ${LIMIT} exclude each other`])
   const limit = request === Number.POSITIVE_INFINITY ? 'none' : `${request}ms`
-  return [{ specifier: LIMIT, options: { limit }, source: at }, ...listed]
+  return [{ specifier: LIMIT, options: { limit }, source: at, scope }, ...listed]
 }

@@ -1,4 +1,4 @@
-import { type Chain, runSteps, type Stage } from '../../../core/chain.ts'
+import { type Chain, type Plugin, runSteps, type Stage } from '../../../core/chain.ts'
 import type { Authorizer } from '../../../core/contracts/auth.ts'
 import type { Registry } from '../../../core/contracts/registry.ts'
 import { GATEWAY_ID, GatewayError } from '../../../core/errors.ts'
@@ -24,6 +24,7 @@ import type { DomainRegistries } from './domains.ts'
 import { areEncodedSlashesServed } from './encoded-slashes.ts'
 import { toWhy } from './explain-why.ts'
 import type { ExplainedRuling, Explanation } from './explanation.ts'
+import { findPluginSources, type PluginSource } from './plugin-sources.ts'
 
 export interface ExplainedRequest {
   /** Case-insensitive. */
@@ -33,6 +34,8 @@ export interface ExplainedRequest {
   /** Names are case-insensitive and include `Host` and `Upgrade`. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly body?: string
+  /** The client uses TLS. @default false */
+  readonly secure?: boolean
 }
 
 export interface ExplainOptions {
@@ -50,23 +53,44 @@ const REGISTRY_MS = 3000
 const RESPONSE_TIMEOUT_MS = 10_000
 const TOPIC = 'topic'
 
-/**
- * Dry run of a request through the chain of a configuration, with the code that serves requests. Nothing is sent, published or logged.
- *
- * @throws {SettingsError} for an invalid configuration; {@link TypeError} for a malformed header;
- *   {@link GatewayError} 504 without a decision within 10 s.
- */
+/** Record of one request. */
+interface Trace {
+  readonly passed: Stage[]
+  readonly rulings: ExplainedRuling[]
+  /** The request is sent to a node, or to {@link TOPIC}. */
+  readonly reach: (where: string) => void
+}
+
+interface Explainer {
+  readonly configuration: Configuration
+  readonly registry: Registry
+  readonly chain: Chain
+  readonly sources: ReadonlyMap<Plugin, PluginSource>
+  /** Sets the trace of the request in progress. */
+  readonly follow: (trace: Trace) => void
+}
+
+/** {@link openExplainer} for one request. */
 export async function explain(
-  explained: ExplainedRequest,
-  { configuration, authorizer, registry: openRegistry, domains, log }: ExplainOptions,
+  request: ExplainedRequest,
+  options: ExplainOptions,
   closing: Disposer,
 ): Promise<Explanation> {
-  const { request, malformed } = toTestRequest(explained, areEncodedSlashesServed(configuration))
-  let reach: (where: string) => void = () => {}
-  const reached = new Promise<string>((resolve) => {
-    reach = resolve
-  })
-  const rulings: ExplainedRuling[] = []
+  return (await openExplainer(options, closing))(request)
+}
+
+/**
+ * Opens dry runs of requests through the chain of a configuration, one at a time, with the code that serves requests. Nothing is sent,
+ * published or logged.
+ *
+ * @returns explains a request. Throws {@link TypeError} for a malformed header; {@link GatewayError} 504 without a decision within 10 s.
+ * @throws {SettingsError} for an invalid configuration.
+ */
+export async function openExplainer(
+  { configuration, authorizer, registry: openRegistry, domains, log }: ExplainOptions,
+  closing: Disposer,
+): Promise<(request: ExplainedRequest) => Promise<Explanation>> {
+  let trace: Trace = { passed: [], rulings: [], reach: () => {} }
   const dns = openDns(log, () => {})
   closing.add(dns.close)
   const services = await dns.use(listDnsServices(configuration))
@@ -75,21 +99,49 @@ export async function explain(
       configuration,
       registry: openRegistry,
       domains,
-      events: toSinks(() => reach(TOPIC)),
-      authorizer: authorizer && recordRulings(authorizer, rulings),
-      upstream: createDryUpstreams(configuration, log, () => reach('')),
+      events: toSinks(() => trace.reach(TOPIC)),
+      authorizer: authorizer && recordRulings(authorizer, (ruling) => trace.rulings.push(ruling)),
+      upstream: createDryUpstreams(configuration, log, () => trace.reach('')),
       services,
       log,
     },
     closing,
   )
   if (routing.ready !== undefined) await settlesWithin(routing.ready, REGISTRY_MS)
-  const chain = await buildChain(configuration, planPlugins(configuration))
+  const plan = planPlugins(configuration)
+  const chain = await buildChain(configuration, plan)
   closing.add(() => chain.close(() => {}))
+  const explainer = {
+    ...{ configuration, registry },
+    chain: recordStages(chain, (stage) => trace.passed.push(stage)),
+    sources: findPluginSources(chain, plan, configuration),
+    follow: (next: Trace) => {
+      trace = next
+    },
+  }
+  let last: Promise<unknown> = Promise.resolve()
+  return (request) => {
+    const result = last.then(() => run(request, explainer))
+    last = result.catch(() => {})
+    return result
+  }
+}
+
+async function run(
+  explained: ExplainedRequest,
+  { configuration, registry, chain, sources, follow }: Explainer,
+): Promise<Explanation> {
+  const { request, malformed } = toTestRequest(explained, areEncodedSlashesServed(configuration))
+  let reach: (where: string) => void = () => {}
+  const reached = new Promise<string>((resolve) => {
+    reach = resolve
+  })
   const passed: Stage[] = []
+  const rulings: ExplainedRuling[] = []
+  follow({ passed, rulings, reach })
   const x = new DryExchange(request, () => reach(''))
   x.begin(
-    recordStages(chain, passed),
+    chain,
     () => {},
     () => {},
   )
@@ -115,7 +167,10 @@ export async function explain(
   const { route, upstream, namespace, session, error } = x
   const isMissing = error?.code === 404 && error.message.startsWith('service not found')
   const explanation = {
-    stages: passed,
+    stages: passed.map((stage) => {
+      const applied = x.chain.plugins.find(({ name }) => name === stage.plugin)
+      return { ...stage, ...(applied && sources.get(applied)) }
+    }),
     route: route && toRoute(route.service, route.endpoint, route.handler, route.variables),
     routeName: route?.rule?.name,
     target: x.target,
@@ -137,7 +192,7 @@ export async function explain(
 
 /** Validates the request like a listener, and removes the hop-by-hop headers. */
 function toTestRequest(
-  { method, path, headers, body = '' }: ExplainedRequest,
+  { method, path, headers, body = '', secure = false }: ExplainedRequest,
   encodedSlashes: boolean,
 ): {
   readonly request: TestRequest
@@ -158,7 +213,7 @@ function toTestRequest(
   const [target = '', ...query] = path.split('?')
   const malformed = validator.validate(verb, target, query.join('?'))
   const request = {
-    ...{ method: verb, path, headers: toRecord(validator.headers), host: validator.host },
+    ...{ method: verb, path, headers: toRecord(validator.headers), host: validator.host, secure },
     upgrade: validator.websocket && verb === 'GET',
     ...(body !== '' && { body }),
   }
@@ -170,25 +225,28 @@ function toRecord(headers: HeaderList): Record<string, string[]> {
   return Object.fromEntries([...names].map((name) => [name, headers.getAll(name)]))
 }
 
-/** The chain with steps that record their stage in `passed`, without hooks of the response. */
-function recordStages(chain: Chain, passed: Stage[]): Chain {
+/** The chain with steps that report their stage, without hooks of the response. */
+function recordStages(chain: Chain, onStage: (stage: Stage) => void): Chain {
   const steps = chain.steps.map((step, i) => (x: Exchange) => {
-    passed.push(chain.stages.steps[i]!)
+    onStage(chain.stages.steps[i]!)
     return step(x)
   })
   const scopes = [...chain.scopes].map(
-    ([name, scope]) => [name, recordStages(scope, passed)] as const,
+    ([name, scope]) => [name, recordStages(scope, onStage)] as const,
   )
-  return { ...chain, steps, onReply: [], onDone: [], scopes: new Map(scopes) }
+  return { ...chain, steps, onError: [], onReply: [], onDone: [], scopes: new Map(scopes) }
 }
 
-function recordRulings(authorizer: Authorizer, rulings: ExplainedRuling[]): Authorizer {
+function recordRulings(
+  authorizer: Authorizer,
+  onRuling: (ruling: ExplainedRuling) => void,
+): Authorizer {
   return {
     ...authorizer,
     async judge(access) {
       const ruling = await authorizer.judge(access)
       const { type, name, endpoint } = access.resource
-      rulings.push({
+      onRuling({
         namespace: access.namespace,
         resource: `${type}:${name}:${endpoint}`,
         ...ruling,
@@ -249,6 +307,12 @@ class DryExchange extends TestExchange {
   override tunnel(): Promise<void> {
     this.#reach()
     return new Promise(() => {})
+  }
+
+  /** Without the content of a file. */
+  override start(...head: Parameters<TestExchange['start']>): void {
+    super.start(...head)
+    this.end()
   }
 
   override fail(error: GatewayError): void {

@@ -2,11 +2,12 @@ import type { Stage } from '../../../core/chain.ts'
 import type { Rule } from '../../../core/contracts/auth.ts'
 import type { GatewayError } from '../../../core/errors.ts'
 import type { Exchange } from '../../../core/exchange.ts'
+import type { PluginSource } from './plugin-sources.ts'
 
 /** Trace of a request through the gateway. */
 export interface Explanation {
   /** Passed stages in order: hooks of plugins, `route`, `handle`. */
-  readonly stages: readonly Stage[]
+  readonly stages: readonly ExplainedStage[]
   /** Undefined if no route was found. */
   readonly route: Exchange['route']
   /** Name of the configured route; undefined: none matched. */
@@ -35,6 +36,9 @@ export interface Explanation {
   /** Names of all services, if the requested one was not found. */
   readonly known: readonly string[]
 }
+
+/** A passed stage; `scope` and `source` are undefined for the gateway's own. */
+export interface ExplainedStage extends Stage, Partial<PluginSource> {}
 
 export interface ExplainedRuling {
   readonly namespace: string

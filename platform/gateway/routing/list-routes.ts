@@ -20,7 +20,7 @@ export type ListedBy = Pick<Settings, 'handler' | 'resolver' | 'namespace'>
 const BY_FIRST_SEGMENT: ReadonlySet<string> = new Set(['proxy', 'path', 'vpath'])
 
 /**
- * Lists the routes to services: those declared by endpoints, if the resolver uses them, and those by name. Resolvers by host or topic
+ * Lists the routes to services: routes declared by endpoints, if the resolver uses them, and routes by name. Resolvers by host or topic
  * have no routes to list.
  */
 export function listRoutes(services: readonly Service[], settings: ListedBy): ListedRoutes {

@@ -16,7 +16,7 @@ export interface Routing {
   readonly find: (service: string, x: Exchange) => ReturnType<Finder['find']>
   /** Settles once the registry has been read; undefined if it already is. */
   readonly ready: Promise<void> | undefined
-  /** Service caches: that of the default domain first. */
+  /** Service caches: the cache of the default domain first. */
   readonly directories: () => readonly ServiceCache[]
   /** Route caches, in the same order. */
   readonly caches: () => readonly RouteCache[]

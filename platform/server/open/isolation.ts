@@ -19,11 +19,11 @@ const PACKAGE = dirname(fileURLToPath(import.meta.resolve('mx-gateway/package.js
 const ISOLATED = 'programs of mx run are isolated: one user for each namespace'
 const UNPRIVILEGED = 'programs of mx run are not isolated: they run as the user of the server'
 const PRIVILEGED =
-  'programs of mx run are not isolated: those of namespace mx run as root, those of other namespaces are denied'
+  'programs of mx run are not isolated: programs of namespace mx run as root, programs of other namespaces are denied'
 const HINT =
   'set runtime_uids to a range and give the server CAP_SYS_ADMIN, or run the server as an unprivileged user'
 
-/** Checks whether programs can be isolated, and logs what they can access. */
+/** Checks whether programs can be isolated, and logs their access. */
 export async function openIsolation(options: OpenIsolationOptions): Promise<Isolation> {
   const { settings, folder, hidden, log } = options
   const { runtimeUids: userIds, runtimeNamespaces, profile } = settings

@@ -17,7 +17,7 @@ export interface Address {
 export interface Advertised {
   /** Name or IP address, without brackets. */
   readonly host: string
-  /** Undefined: that of the listener. */
+  /** Undefined: port of the listener. */
   readonly port: number | undefined
 }
 

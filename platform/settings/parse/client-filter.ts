@@ -56,7 +56,7 @@ export const WEB_ORIGINS: ValueType<'any' | readonly string[]> = orAny(
   ),
 )
 
-/** `any`, `local`, or host names besides those of this machine. */
+/** `any`, `local`, or host names besides the names of this machine. */
 export const HOSTS: ValueType<'any' | readonly string[]> = orAny(
   'local',
   patterns('name,...', 'any, local, or names such as app.example.com or *.example.com', (text) =>

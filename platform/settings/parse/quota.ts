@@ -32,7 +32,7 @@ export function countQuota(limit: string): ValueType<QuotaLimits> {
 }
 
 /**
- * Parses `limit` for all namespaces but `mx`, and `namespace=limit` for some; without the first, that of the default.
+ * Parses `limit` for all namespaces but `mx`, and `namespace=limit` for some; without the first, the limit of the default.
  *
  * @throws {RangeError}
  */

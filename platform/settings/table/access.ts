@@ -8,7 +8,7 @@ export interface AccessSettings {
   readonly trustedProxies: readonly string[]
   readonly trustedProxiesHeader: (typeof FORWARDING_HEADERS)[number]
   readonly trustedProxiesOptional: boolean
-  /** Host names of requests, besides those of this machine. */
+  /** Host names of requests, besides the names of this machine. */
   readonly hosts: 'any' | readonly string[]
   readonly corsOrigins: readonly string[]
   /** Besides the same host. */

@@ -74,7 +74,7 @@ export const ACME_SETTINGS: SettingTable<AcmeSettings> = {
     name: 'acme_ca_file',
     description: 'Certificate authority of a private ACME server, PEM',
     default: '',
-    unset: 'those of Node.js',
+    unset: 'authorities of Node.js',
     live: false,
   },
   acmeEabKid: {

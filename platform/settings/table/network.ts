@@ -9,7 +9,7 @@ export interface NetworkSettings {
   readonly networkNodes: readonly string[]
   /** Empty: none. */
   readonly networkToken: string
-  /** Empty: the one in the data folder, or a generated one. */
+  /** Empty: the id in the data folder, or a generated id. */
   readonly serverId: string
 }
 

@@ -20,7 +20,7 @@ export interface QuotaSettings {
   readonly quotaUploads: QuotaLimits
 }
 
-/** Namespace `mx`, that of the operators, has no quota unless it is named. */
+/** Namespace `mx`, used by operators, has no quota unless it is named. */
 export const QUOTA_SETTINGS: SettingTable<QuotaSettings> = {
   quotaStore: sizeSetting('quota_store', 'records and blobs', 'writes'),
   quotaConfig: sizeSetting('quota_config', 'configuration and its history', 'changes'),

@@ -38,7 +38,7 @@ export const ROUTING_SETTINGS: SettingTable<RoutingSettings> = {
     description:
       'How a request line selects a service: proxy, rpc, event, endpoint, host, path, vpath, grpc, or subdomain:domain=example.com',
     default: '',
-    unset: 'that of the handler',
+    unset: 'resolver of the handler',
     only: 'api',
     live: false,
   },

@@ -50,7 +50,7 @@ export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableI
     timer = setTimeout(() => void renew(), Math.max(ms, PAUSE_MS)).unref()
   }
 
-  /** The current token may be newer than that of the stream. */
+  /** The current token may be newer than the token of the stream. */
   function toLeft(): number {
     return leftMs === 0 ? tokens!.leftMs() : leftMs
   }

@@ -91,7 +91,7 @@ export interface Accounts {
   /**
    * Verifies a secret. An unknown account takes as long as a wrong secret (prevents user enumeration).
    *
-   * @param turn slot of the password hash. @default that of the server itself
+   * @param turn slot of the password hash. @default slot of the server itself
    * @throws {GatewayError} 400 for a wrong secret and an unknown id alike.
    */
   readonly logIn: (
@@ -117,7 +117,7 @@ export interface Accounts {
    * Changes the secret and revokes the tokens of an account.
    *
    * @param secrets without the old one, it is not verified.
-   * @param turn slot of the hash of the old secret. @default that of the server itself
+   * @param turn slot of the hash of the old secret. @default slot of the server itself
    */
   readonly changeSecret: (
     namespace: string,
@@ -258,7 +258,7 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
       if (account === undefined) throw badRequest(errorId, 'Account not found with this ID')
       const record = await read(namespace, account.id)
       const hash = await hasher.hash(secret, slotOf(namespace))
-      // Of two concurrent changes with the same old secret, only the first succeeds.
+      // If two concurrent changes have the same old secret, only the first succeeds.
       const isSame = record !== undefined && parseAccountRecord(record).hash === account.hash
       const changed = isSame && (await replace({ ...account, hash }, record.version))
       if (!changed) throw badRequest(errorId, 'the secret was changed concurrently')

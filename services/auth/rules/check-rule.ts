@@ -16,7 +16,7 @@ const ENDPOINT = /^[^\s:*\p{C}]{1,1000}(?:(?<=[./])\*)?$/u
 /**
  * Validates the rule of a request.
  *
- * @throws {GatewayError} 400 naming what is missing or invalid (reference 2.5).
+ * @throws {GatewayError} 400 naming the missing or invalid part (reference 2.5).
  */
 export function toRule(message: RuleMessage, errorId: string): Rule {
   const { id, scope, resource, access, priority } = message

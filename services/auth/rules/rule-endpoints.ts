@@ -236,7 +236,7 @@ function toPages<T>(all: readonly T[]): readonly { page: readonly T[]; more: boo
 }
 
 /**
- * Denies callers that do not enforce rules; services and administrators do. Those of `mx` enforce the rules of every
+ * Denies callers that do not enforce rules; services and administrators do. Services of `mx` enforce the rules of every
  * namespace in which their services may be called.
  *
  * @throws {GatewayError} 401, 403

@@ -31,8 +31,8 @@ export interface SigningKeysOptions {
   readonly nowMs: () => number
   readonly onWarning: (message: string) => void
   /**
-   * Called with the id of each key that starts to sign without a request: the first one, a configured one, and one that
-   * replaces an expired one. @default no-op
+   * Called with the id of each key that starts to sign without a request: the first key, a configured key, and the
+   * replacement of an expired key. @default no-op
    */
   readonly onReplaced?: (id: string) => void
 }
@@ -154,7 +154,7 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
     if (signing.length === 0 && !hasWarned) {
       hasWarned = true
       onWarning(
-        'another server replaced the signing key with one that this server cannot read: all servers of a store need the same MX_CONFIG_SECRET_KEY or MX_AUTH_PRIVATE_KEY',
+        'another server replaced the signing key, and this server cannot read the new key: all servers of a store need the same MX_CONFIG_SECRET_KEY or MX_AUTH_PRIVATE_KEY',
       )
     }
     return last

@@ -246,7 +246,7 @@ function toSuccessor(token: string, seed: string): string {
   return familyOf(token) + bytes.toString('base64url')
 }
 
-/** Valid token of a login for one that is valid or was used within the grace period; undefined: used earlier, or unknown. */
+/** Valid token of a login by a token that is valid or was used within the grace period; undefined: used earlier, or unknown. */
 function findCurrent(
   token: string,
   hash: string,

@@ -53,6 +53,6 @@ function toWrong(place: string, previous: SecretKey | undefined): string {
   const keys =
     previous === undefined
       ? `the key in ${place} does not match`
-      : `neither the key in ${place} nor the one in ${PREVIOUS} matches`
+      : `neither the key in ${place} nor the key in ${PREVIOUS} matches`
   return `${keys} the key that encrypted the configuration secrets; nothing was changed`
 }

@@ -20,7 +20,7 @@ export interface NodePolicy {
  *
  * @param id of the error.
  * @returns the registration; for a node with a host name, the checked addresses are added to its metadata, and gateways
- * connect only to those.
+ * connect only to these.
  * @throws {GatewayError} as {@link EgressPolicy.resolvePeer}. Rejects.
  */
 export type CheckAddresses = (

@@ -3,7 +3,7 @@ import { conflict } from '../../../sdk/errors.ts'
 import type { Domain } from '../domains.ts'
 
 /**
- * Rejects a service whose name differs from that of a registered one only in letter case: rules do not distinguish letter
+ * Rejects a service whose name differs from a registered name only in letter case: rules do not distinguish letter
  * case, so each would have the rules of the other.
  *
  * @param id of the error.
@@ -14,6 +14,6 @@ export function checkLetterCase(domain: Domain, { name }: Service, id: string): 
   if (other === undefined) return
   throw conflict(
     id,
-    `the name ${name} differs from that of the registered service ${other} only in letter case: choose another name`,
+    `the name ${name} differs from the registered service ${other} only in letter case: choose another name`,
   )
 }

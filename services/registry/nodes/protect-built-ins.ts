@@ -4,7 +4,7 @@ import { conflict } from '../../../sdk/errors.ts'
 import { queryRegistry } from '../query.ts'
 
 /**
- * Rejects the removal of built-in services of this process: they would be unknown until their next heartbeat. Those of other
+ * Rejects the removal of built-in services of this process: they would be unknown until their next heartbeat. Services of other
  * servers may have died and may be removed.
  *
  * @param address of the process; undefined: it runs no built-in services.

@@ -95,7 +95,7 @@ async function toOptions(rootPath: string, filePath: string): Promise<BuildOptio
 }
 
 /**
- * Keeps package imports external; bundles what a name resolves to within the source through `paths`, `imports` or a
+ * Keeps package imports external; bundles files that a name resolves to within the source through `paths`, `imports` or a
  * workspace.
  */
 function externalPackages(root: string): Plugin {

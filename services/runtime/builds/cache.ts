@@ -37,7 +37,7 @@ export async function useCached(
   make: (folder: string) => Promise<void>,
 ): Promise<string> {
   const folder = join(cacheFolder, kind, hash(JSON.stringify(madeOf)))
-  // A build that failed or was cancelled does not fail those that waited for it.
+  // A build that failed or was cancelled does not fail the deployments that waited for it.
   for (let pending = creating.get(folder); pending !== undefined; pending = creating.get(folder)) {
     await untilAborted(
       pending.catch(() => {}),

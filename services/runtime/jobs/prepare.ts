@@ -116,7 +116,7 @@ export function createPrepare(options: PrepareOptions): Prepare {
   }
 }
 
-/** Settings of the object that override those of the project. */
+/** Settings of the object that override settings of the project. */
 function toOverrides(wish: DesiredState) {
   const { command, args, instances, protocol, port } = wish
   const resources = toResources(wish)

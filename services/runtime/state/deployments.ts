@@ -150,7 +150,7 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
       await deployment.stop()
       const current = await deployment.done.catch(() => undefined)
       if (current !== undefined) await settle(record, { current })
-      // Its instances may still run: its build is deleted with those that the next deployment does not use.
+      // Its instances may still run: its build is deleted with the builds that the next deployment does not use.
       await removeUpload(record, await objects.read(record))
     },
 

@@ -24,7 +24,7 @@ export interface Objects {
   /** Objects of a namespace, sorted by name. */
   readonly list: (namespace: string, name?: string, signal?: AbortSignal) => Promise<Listed>
   /**
-   * Finds an object; without a version `latest`, or the only one, ignoring those that never came up.
+   * Finds an object; without a version `latest`, or the only version, ignoring versions that never came up.
    *
    * @param which `active`: excludes objects being deleted. @default 'active'
    * @throws {GatewayError} 404, or 400 if it is ambiguous.

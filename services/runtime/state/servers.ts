@@ -14,7 +14,7 @@ export interface Servers {
   readonly unreachable: () => ReadonlyMap<string, number>
   /** Calls `listener` with the servers that became unavailable or returned, until the returned function is called. */
   readonly watch: (listener: (changed: ReadonlySet<string>) => void) => () => void
-  /** Sends a heartbeat and reads those of others. */
+  /** Sends a heartbeat and reads the heartbeats of other servers. */
   readonly refresh: () => Promise<void>
   readonly close: () => void
 }

@@ -15,7 +15,7 @@ const USERS = makeService('users', ['127.0.0.1:9004'])
 type Watchable = Registry & Required<Pick<Registry, 'watch'>>
 
 for (const half of ['own', 'other'] as const) {
-  t.test(`events of ${half} services are those of their registry`, async (t) => {
+  t.test(`events of ${half} services come from their registry`, async (t) => {
     testRegistry(t, (): RegistrySubject => {
       const local = createStaticRegistry([])
       const memory = createMemoryRegistry() as Watchable

@@ -57,6 +57,48 @@ t.test('a rejection names the plugin and hook', async (t) => {
   })
 })
 
+const ROUTES = `
+handler: proxy
+plugins: [namespace, headers: { reply: { set: { a: "1" } } }]
+services:
+  shop:
+    nodes: [127.0.0.1:9001]
+    plugins: [body-limit: { limit: 3 }]
+routes:
+  - name: shop-api
+    match: { host: shop.example.com, path: /api/** }
+    service: shop
+    strip_prefix: /api
+    plugins:
+      - headers: { request: { set: { b: "2" } } }
+  - match: { path: /old }
+    redirect: { scheme: https }
+`
+
+t.test(
+  'plugins of services and routes have their scope and line, and a URL sets host and scheme',
+  async (t) => {
+    const result = await explain(t, ['http://shop.example.com/api/x?a=1'], {}, ROUTES)
+    t.match(result, { routeName: 'shop-api', target: '/x?a=1' })
+    const find = (name: string) =>
+      result.stages.find(({ plugin }: { plugin: string }) => plugin === name)
+    t.match(find('namespace'), { scope: 'gateway', source: /mx\.yaml:3:11$/ })
+    t.match(find('body-limit'), { scope: 'service', source: /mx\.yaml:7:15$/ })
+    t.match(find('headers'), { scope: 'route', source: /mx\.yaml:14:9$/ })
+    const cwd = makeTempFolder(t, 'explain')
+    writeFileSync(join(cwd, 'mx.yaml'), ROUTES)
+    const { stdout } = await runMx(['api', 'explain', 'http://shop.example.com/api/x'], { cwd })
+    t.match(stdout, /\n {2}plugins .*body-limit \(service, mx\.yaml:7:15\), .*headers \(route, mx/)
+    t.match(stdout, /\n {2}route +shop-api: go\.mx\.api\.shop\n {2}target +\/x\n/)
+    for (const [url, status] of [
+      ['http://shop.example.com/old', 308],
+      ['https://shop.example.com/old', 308],
+      ['https://shop.example.com', 200],
+    ] as const)
+      t.match(await explain(t, [url], {}, ROUTES), { answer: { status } })
+  },
+)
+
 t.test('a WebSocket request is sent to a node, an event to a topic', async (t) => {
   const socket = await explain(t, ['/greeter/x', '-H', 'Upgrade: websocket', '--handler=web'])
   t.equal(socket.sentTo, socket.nodes[0].id)

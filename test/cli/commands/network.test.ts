@@ -35,7 +35,7 @@ t.test('connect links two servers, which are listed as nodes and connections', a
   t.equal(toRows(await network('nodes', '--depth=1')).length, 3)
 })
 
-t.test('routes and services include those of the linked server', async (t) => {
+t.test('routes and services include the linked server', async (t) => {
   const entry = {
     name: 'helloworld',
     version: 'latest',

@@ -69,7 +69,7 @@ t.test('a restarting object shows its restarts and last failure', async (t) => {
   )
 })
 
-t.test('at a terminal, what needs attention comes before the owner', async (t) => {
+t.test('at a terminal, problems come before the owner', async (t) => {
   const metadata = { owner: 'jane', group: 'mx', error: 'exited', restarts: '3' }
   runtime.objects.set('loop', {
     ...{ name: 'loop', version: 'latest', source: '', status: 7 },

@@ -5,7 +5,7 @@ import { DESCRIBED } from '../../fixtures/described-endpoint.ts'
 t.test('fields have type, default, description and choices', async (t) => {
   const fields = toFields(DESCRIBED)
   const find = (name: string) => fields.find(({ path }) => path.join('.') === name)
-  t.match(find('name'), { type: 'string', isRequired: true, description: 'Whose it is.' })
+  t.match(find('name'), { type: 'string', isRequired: true, description: 'Name of the owner.' })
   t.match(find('count'), { type: 'int64', isRequired: false, default: 3 })
   const safe = fields.filter(({ isSafeInteger }) => isSafeInteger)
   t.same(

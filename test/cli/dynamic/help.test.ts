@@ -20,7 +20,7 @@ t.test('endpoint help lists fields with types, defaults and descriptions', async
   const help = formatEndpointHelp('mirror', DESCRIBED, toFields(DESCRIBED))
   t.match(
     help,
-    /^NAME:\n\tmx mirror show\n\nDESCRIPTION:\n\tShows what it is given\.\n\nUSAGE:\n\tmx mirror show \[flags\]\n\nFLAGS:\n\t--name string +Whose it is\. \(required\)\n/,
+    /^NAME:\n\tmx mirror show\n\nDESCRIPTION:\n\tShows its input\.\n\nUSAGE:\n\tmx mirror show \[flags\]\n\nFLAGS:\n\t--name string +Name of the owner\. \(required\)\n/,
   )
   t.match(help, /\n\t--count int64 +\(default: 3\)\n/)
   t.match(help, /\n\t--kind string +One of red, blue\.\n/)

@@ -30,11 +30,11 @@ t.test('nested flags build nested messages and override the --json request', asy
 t.test('rejects a request without its required fields, naming their flags', async (t) => {
   const see = "See 'mx mirror show --help'"
   await t.rejects(build({}, '--count=1'), {
-    message: `--name (string: Whose it is) is required. ${see}`,
+    message: `--name (string: Name of the owner) is required. ${see}`,
     status: 2,
   })
   await t.rejects(build({}, '--options_max_age=1'), {
-    message: `--name (string: Whose it is), --options_domain (string) are required. ${see}`,
+    message: `--name (string: Name of the owner), --options_domain (string) are required. ${see}`,
   })
 })
 

@@ -11,7 +11,7 @@ const FILE = join(home, '.mx', 'tokens')
 const OWNER = { address: '127.0.0.1:8081', namespace: 'mx', account: 'admin' }
 const CREDENTIALS = { accessToken: 'a.b.c', refreshToken: 'r', expiry: 1_700_000_000 }
 
-t.test('credentials of a TLS proxy are separate from those without TLS', async (t) => {
+t.test('credentials with and without TLS are separate', async (t) => {
   const secure = { ...OWNER, address: 'mxs://127.0.0.1:8081' }
   await writeCredentials(secure, CREDENTIALS)
   t.match(readFileSync(FILE, 'utf8'), /^mxs:\/\/127\.0\.0\.1:8081\/mx\/admin:\S+\n$/)

@@ -4,7 +4,7 @@ import { CliError, findWidth, formatColumns, printProblems } from '../../../cli/
 const { isTTY, columns } = process.stdout
 t.teardown(() => Object.assign(process.stdout, { isTTY, columns }))
 
-t.test('the width is that of the terminal or COLUMNS, and unlimited in a pipe', (t) => {
+t.test('the width comes from the terminal or COLUMNS, and is unlimited in a pipe', (t) => {
   Object.assign(process.stdout, { isTTY: true, columns: 72 })
   delete process.env['COLUMNS']
   t.equal(findWidth(), 72)

@@ -92,7 +92,7 @@ t.test('internal headers are accepted from the platform', async (t) => {
 })
 
 t.test(
-  'headers named in Connection are removed, except those that identify client or request',
+  'headers named in Connection are removed, except headers that identify client or request',
   async (t) => {
     const { guard } = judge('GET', '/', [
       ...HOST,

@@ -31,7 +31,7 @@ t.test(
 )
 
 t.test(
-  'add returns true for over 12 MiB and two messages in a tick beyond what the backend has read',
+  'add returns true for over 12 MiB and two messages in a tick beyond the bytes that the backend has read',
   async (t) => {
     const client = createClient('a', [])
     t.teardown(() => client.end())

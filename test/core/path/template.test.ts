@@ -40,7 +40,7 @@ t.test('a template is parsed into segments, variables and verb', async (t) => {
   }
 })
 
-t.test('a malformed template is rejected, and the error says what is expected', async (t) => {
+t.test('a malformed template is rejected, and the error names the expected form', async (t) => {
   const rows: [string, RegExp][] = [
     ['', /begin with \//],
     ['users', /begin with \//],

@@ -20,7 +20,7 @@ function open(refused: () => void = () => {}) {
   return { clock, entry, use }
 }
 
-t.test('the nodes are those of the last update', (t) => {
+t.test('the nodes come from the last update', (t) => {
   const { entry, use } = open()
   entry.take([BOTH], false)
   t.same(use(), ['a:1', 'a:2'])

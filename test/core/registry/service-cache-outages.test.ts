@@ -184,7 +184,7 @@ t.test('a retained node that was draining gets no new requests', async (t) => {
 })
 
 t.test(
-  'for random events, the nodes are those the registry reports plus those retained for 95 s',
+  'for random events, the nodes are the reported nodes and the nodes retained for 95 s',
   async () => {
     const NAMES = ['a', 'b'] as const
     const name = fc.constantFrom(...NAMES)

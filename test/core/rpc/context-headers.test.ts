@@ -109,7 +109,7 @@ t.test('connection, framing and mx-* headers of the service are removed', async 
   t.strictSame(toReplyHeaders(metadata, STANDARD)?.flat, STANDARD.fields)
 })
 
-t.test('headers of an error are filtered as those of a response', async (t) => {
+t.test('headers of an error are filtered as in a response', async (t) => {
   const headers = ['allow', 'GET', 'date', 'x', 'mx-account', '{}', 'connection', 'close']
   const error = new GatewayError('a', 405, 'no', { headers, cause: 'why' })
   t.match(toClientError(error), { id: 'a', code: 405, message: 'no', cause: 'why' })

@@ -4,7 +4,7 @@ import { openEnvironment } from '../../../domain/lmdb/environment.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 t.test('returns a separate buffer with the exact length', async (t) => {
-  const bytes = Buffer.from('value, and what was there before')
+  const bytes = Buffer.from('value, and the bytes before it')
   const value = bytesValues.decode(bytes, 5)
   bytes.fill(0)
   t.equal(value.toString(), 'value')

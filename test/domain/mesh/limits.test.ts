@@ -12,7 +12,7 @@ import {
 } from '../../../domain/mesh/limits.ts'
 
 t.test('accepts a message that is within every limit', (t) => {
-  t.ok(MAX_HOPS < HOPS_MAX, 'the hop limit of calls exceeds that of routes')
+  t.ok(MAX_HOPS < HOPS_MAX, 'the hop limit of calls exceeds the limit of routes')
   t.ok(MAX_METRIC >= MAX_COST * MAX_HOPS)
   t.ok(MAX_ENTRY_BYTES * 2 < MAX_LINK_MESSAGE_BYTES && MAX_LINK_MESSAGE_BYTES < PAYLOAD_MAX_BYTES)
   t.ok(MAX_ENTRY_BYTES < MAX_ADVERTISED_BYTES)

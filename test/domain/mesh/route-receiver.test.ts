@@ -2,7 +2,7 @@ import t from 'tap'
 import { createRouteReceiver } from '../../../domain/mesh/route-receiver.ts'
 import type { AdvertisedRoute } from '../../../domain/mesh/routing-table.ts'
 
-/** Returns what the table learns. Limits are tested with the advertiser (route-advertiser.test.ts). */
+/** Returns the received routes. Limits are tested with the advertiser (route-advertiser.test.ts). */
 function open() {
   const applied: [peer: string, key: string, advertised: AdvertisedRoute | undefined][] = []
   const hear = createRouteReceiver({ applyRoute: (...args) => void applied.push(args) }, 'b')

@@ -82,7 +82,7 @@ t.test('asks for confirmation before a change that locks everyone out', async (t
   t.strictSame(await rulesOf(server), [], 'an operator still lists the rules')
 })
 
-t.test('the test view shows who may call what, and by which rule', async (t) => {
+t.test('the test view shows the callers of an endpoint, and the deciding rule', async (t) => {
   const server = await openServer(t)
   await server.post('/auth/generate', JANE)
   const resource = { type: 'service', name: 'registry', endpoint: 'Registry.Register' }

@@ -44,7 +44,7 @@ t.test('shows a stream as live once the service confirms it', async (t) => {
   await page.getByText('2 events, live').waitFor()
 })
 
-t.test('reloads what changed while disconnected', async (t) => {
+t.test('reloads changes after a disconnection', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const { server, context } = opened

@@ -24,7 +24,7 @@ t.test('the gateway page', async (t) => {
   const table = page.getByRole('table', { name: 'Routes' })
   const row = (text: string) => table.getByRole('row').filter({ hasText: text })
 
-  await t.test('lists declared routes and those by name', async (t) => {
+  await t.test('lists declared routes and routes by name', async (t) => {
     await page.reload()
     await page.getByText('resolver endpoint').waitFor()
     await page.getByLabel('Search routes').fill('shop')
@@ -121,7 +121,7 @@ t.test('the gateway page', async (t) => {
     }
   })
 
-  await t.test('shows members what requires administrator rights', async (t) => {
+  await t.test('shows members which parts require administrator rights', async (t) => {
     const { id, secret, scopes } = MEMBER
     t.equal((await server.post('/auth/generate', { id, secret, scopes })).status, 200)
     const other = await openDashboard(t, { server, account: { id, secret }, path: '/gateway' })

@@ -157,7 +157,7 @@ t.test('the runtime pages', async (t) => {
     await page.getByText('source://writer:latest').waitFor()
   })
 
-  t.test('show members what requires administrator rights', async (t) => {
+  t.test('show members which parts require administrator rights', async (t) => {
     const ann = { id: 'ann', secret: 'ann-secret' }
     await client.call('auth', 'Auth.Generate', { ...ann, scopes: ['reader'] })
     const path = '/runtime/writer?version=latest'

@@ -342,7 +342,7 @@ t.test('the service page', async (t) => {
     t.equal(await field(page, 'request.name').locator('textarea').inputValue(), 'still here')
   })
 
-  t.test('searches endpoints, including those common to all services', async (t) => {
+  t.test('searches endpoints, including common endpoints of all services', async (t) => {
     await open('Debug.Health')
     await press(page, 'Call')
     await answer(page).getByText('200 OK').waitFor()

@@ -157,7 +157,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     t.ok(messages.includes('a.test: certificate renewed'))
     t.match(
       lines.filter(({ level }) => level > 30).map(({ msg }) => msg),
-      [/^the clock of this machine is \d+ minutes ahead of that of 127\.0\.0\.1:/],
+      [/^the clock of this machine is \d+ minutes ahead of 127\.0\.0\.1:/],
       'a wrong clock is logged once',
     )
   })

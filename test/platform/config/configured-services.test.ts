@@ -35,7 +35,7 @@ t.test(
   },
 )
 
-t.test('a service of a flag replaces that of the file', async (t) => {
+t.test('a service of a flag replaces the service of the file', async (t) => {
   const services = listServices(configure(['--backend', 'a=h:1'], 'services: {a: ["h:2", "h:3"]}'))
   t.same(
     services.map(({ nodes }) => nodes.map(({ address }) => address)),

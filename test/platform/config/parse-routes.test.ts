@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import t from 'tap'
 import { parseConfig } from '../../../platform/config/parse-file.ts'
 import { SettingsError } from '../../../platform/settings/sources.ts'
@@ -17,7 +18,7 @@ function problemsOf(routes: string): readonly string[] {
 }
 
 t.test('parses match, action and plugins of a route', async (t) => {
-  const [shop, old, health] = parse(`
+  const [shop, old, health, site] = parse(`
   - name: shop-api
     match:
       host: [Shop.Example.com, "*.shop.example.com"]
@@ -34,6 +35,8 @@ t.test('parses match, action and plugins of a route', async (t) => {
     redirect: { scheme: https, host: shop.example.com, status: 301 }
   - match: { path: [/healthz, /livez] }
     respond: { status: 204, headers: { cache-control: no-store } }
+  - files: { root: ./dist, fallback: app/index.html, cache_control: { /assets/**: max-age=9 } }
+    strip_prefix: /app
 `)
   t.match(shop, {
     name: 'shop-api',
@@ -61,12 +64,17 @@ t.test('parses match, action and plugins of a route', async (t) => {
     match: { paths: [{ segments: ['healthz'] }, { segments: ['livez'] }] },
     action: { kind: 'respond', status: 204, body: '', headers: ['cache-control', 'no-store'] },
   })
+  t.match(site!.action, {
+    ...{ kind: 'files', root: resolve('dist'), index: 'index.html', fallback: 'app/index.html' },
+    stripPrefix: '/app',
+    cacheControl: [[{ segments: ['assets', '**'] }, 'max-age=9']],
+  })
 })
 
 t.test('names position, problem and expectation of an invalid route', async (t) => {
   const rows: [string, RegExp][] = [
     ['  - servce: a', /^mx\.yaml:2:5: unknown key "servce" of route 1, did you mean "service"\?$/],
-    ['  - match: { path: /a }', /: route 1 must have one of service, redirect, respond, got none$/],
+    ['  - match: { path: /a }', /: route 1 must have one of service, redirect, respond, files, got none$/],
     ['  - { service: a, respond: {} }', /, got service and respond$/],
     [
       '  - { service: a, match: { paths: /a } }',
@@ -81,10 +89,10 @@ t.test('names position, problem and expectation of an invalid route', async (t) 
     ],
     [
       '  - { service: a, handler: grpc }',
-      /handler of route 1 must be proxy, web, rpc or api, got "grpc"/,
+      /handler of route 1 must be proxy, web, rpc, api or event, got "grpc"/,
     ],
     ['  - { service: a, handler: rpc }', /route 1 needs endpoint: <Handler>\.<Method>/],
-    ['  - { service: a, endpoint: A.B }', /endpoint of route 1 requires handler: rpc or api/],
+    ['  - { service: a, endpoint: A.B }', /endpoint of route 1 requires handler: rpc, api or event/],
     [
       '  - { service: a, strip_prefix: api/ }',
       /strip_prefix of route 1 must be a path such as \/api/,
@@ -113,6 +121,20 @@ t.test('names position, problem and expectation of an invalid route', async (t) 
     [
       '  - { service: a, rewrite: { path: v2 } }',
       /rewrite\.path of route 1 must begin with \/ or \{path\}/,
+    ],
+    [
+      '  - { service: "a b", handler: event }',
+      /service and endpoint of route 1 must be names of a topic and an event/,
+    ],
+    ['  - { respond: {}, add_prefix: /a }', /route 1 has respond, so add_prefix has no effect/],
+    ['  - { files: dist, rewrite: {} }', /route 1 has files, so rewrite has no effect: remove it/],
+    ['  - files: { index: a.html }', /files of route 1 needs root, a folder such as \.\/dist/],
+    ['  - files: { root: a, fallback: ../b }', /fallback of route 1 must be a file below root/],
+    ['  - files: { root: a, index: b/c }', /index of route 1 must be a file name/],
+    ['  - files: { root: a, fallbck: b }', /unknown key "fallbck" of files of route 1, did you/],
+    [
+      '  - files: { root: a, cache_control: { assets: b } }',
+      /path of cache_control of route 1: it must begin with \//,
     ],
   ]
   for (const [text, problem] of rows) {

@@ -38,14 +38,17 @@ function namesOf(configuration: Configuration): string[] {
   return planPlugins(configuration).map(({ specifier }) => specifier)
 }
 
-t.test('without a list it plans the effective default plugins, then those of flags', async (t) => {
-  t.same(namesOf(configure(['--access_log=off', '--max_body=none', '--plugin=headers'])), [
-    'request-id',
-    'namespace',
-    'forwarded',
-    'headers',
-  ])
-})
+t.test(
+  'without a list it plans the effective default plugins, then plugins of flags',
+  async (t) => {
+    t.same(namesOf(configure(['--access_log=off', '--max_body=none', '--plugin=headers'])), [
+      'request-id',
+      'namespace',
+      'forwarded',
+      'headers',
+    ])
+  },
+)
 
 t.test('a flag configures its plugin at the position in the file', async (t) => {
   const yaml = 'plugins: [access-log, cors: {max_age: 5}]'

@@ -4,7 +4,7 @@ import type { Registry } from '../../../core/contracts/registry.ts'
 import { createProxyFinder } from '../../../platform/rpc-proxy/resolve-upstream.ts'
 import { createPools, makeService } from '../../fixtures/services.ts'
 
-t.test('prefers services of the namespace to those of the default one', async (t) => {
+t.test('prefers services of the namespace to services of the default namespace', async (t) => {
   const registry = createMemoryRegistry()
   const shop = createMemoryRegistry()
   const all = new Map<string, Registry>([['shop', shop]])

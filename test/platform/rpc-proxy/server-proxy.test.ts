@@ -51,7 +51,7 @@ t.test('returns 503 instead of 404 while the server starts', async (t) => {
   await t.rejects(client.call('store', 'Store.Read'), { code: 404 })
 })
 
-t.test('a drain rejects new calls and waits for those in flight', async (t) => {
+t.test('a drain rejects new calls and waits for calls in flight', async (t) => {
   const proxy = await open(t)
   proxy.begin()
   let release: () => void = () => {}

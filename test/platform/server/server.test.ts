@@ -253,7 +253,7 @@ t.test('servers do not link without a network token', async (t) => {
   t.match(body.links, [{ state: 'waiting', error: /has no network_token/ }])
 })
 
-t.test('a reload applies live settings and names those that require a restart', async (t) => {
+t.test('a reload applies live settings and names settings that require a restart', async (t) => {
   const lines: Record<string, unknown>[] = []
   const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) })
   const cwd = t.testdir({ 'mx.yaml': 'events: memory\n' })

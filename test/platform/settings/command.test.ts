@@ -30,7 +30,7 @@ t.test('mx api and mx server share settings, and each has settings of its own', 
     t.same([api.includes(name), server.includes(name)], [false, true], name)
 })
 
-t.test('the defaults of mx server are those of profile local', async (t) => {
+t.test('mx server has the defaults of profile local', async (t) => {
   const registry = listSettings('server').find(({ name }) => name === 'registry')
   t.match(registry, { default: 'memory' })
   t.match(

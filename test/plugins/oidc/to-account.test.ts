@@ -6,7 +6,7 @@ const CLAIMS = {
   ...{ idClaim: 'sub', nameClaim: 'name', scopesClaim: 'scope', scopes: {}, namespace: 'mx' },
 }
 
-t.test('takes scopes from the claim, except those of the platform', async (t) => {
+t.test('takes scopes from the claim, except scopes of the platform', async (t) => {
   const rows: [unknown, string[]][] = [
     ['orders read orders', ['orders', 'read']],
     [

@@ -70,7 +70,7 @@ t.test('metadata of the call overrides the context, and an empty value removes i
   })
 })
 
-t.test('the namespace is that of the call, else the context, else the client', async (t) => {
+t.test('the namespace comes from the call, else the context, else the client', async (t) => {
   const context = new Context(createScope(), 'x-request-id: r\r\nmx-namespace: shop\r\n')
   const without = new Context(createScope(), 'x-request-id: r\r\n')
   const of = (details: CallDetails, client = '') => fieldsOf(details, client)['mx-namespace']

@@ -46,7 +46,7 @@ t.test('a value that cannot be serialized is rejected and not sent', async (t) =
   t.equal(calls, 0)
 })
 
-t.test('changing a request after the call does not change what was sent', async (t) => {
+t.test('changing a request after the call does not change the sent bytes', async (t) => {
   const client = await open(t, (call) => call.reply('', call.body))
   const request = { list: [1] }
   const reply = client.call('greeter', 'A.B', request)

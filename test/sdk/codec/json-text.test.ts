@@ -1,7 +1,7 @@
 import t from 'tap'
 import { toJsonText } from '../../../sdk/codec/json-text.ts'
 
-const RULE = 'value must be what JSON can say'
+const RULE = 'value must be JSON'
 
 t.test('a JSON value is serialized', async (t) => {
   for (const value of [{ a: [1] }, 'text', 5, null])

@@ -54,7 +54,7 @@ t.test('every kind of field round-trips', async (t) => {
   t.strictSame(decode(encode(FULL)), FULL)
 })
 
-t.test('the encoding equals that of the protobuf library', async (t) => {
+t.test('the encoding equals the encoding of the protobuf library', async (t) => {
   const encodedText = Kinds.encode(protojson.fromJson(Kinds, FULL)).finish()
   t.ok(Buffer.from(encodedText).equals(encode(FULL)))
 })

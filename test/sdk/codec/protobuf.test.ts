@@ -51,7 +51,7 @@ t.test('a service with a .proto file is called with JSON and with protobuf', asy
   t.match(described!.request, { values: [{ name: 'name', type: 'string', values: [] }] })
 })
 
-t.test('a malformed message, or one that does not match the schema, is 400', async (t) => {
+t.test('a malformed message, or a message that does not match the schema, is 400', async (t) => {
   const proto = await loadProto(pathToFileURL(FILE))
   const Short = Type.Object({ name: Type.String({ maxLength: 4 }) })
   const call = endpoint({

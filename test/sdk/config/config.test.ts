@@ -93,7 +93,7 @@ t.test('watching a malformed path fails with 400', async (t) => {
   await t.rejects(config.watch('a..b').next(), { code: 400, message: /^request\.path/ })
 })
 
-t.test('the namespace is that of the call, the context or the config object', async (t) => {
+t.test('the namespace comes from the call, the context or the config object', async (t) => {
   const { client, call } = await open(t)
   const config = createConfig(client)
   await config.set('a', 'default')

@@ -258,26 +258,29 @@ t.test('a program exits after its calls, even with an open client', async (t) =>
   t.equal(output, `from ${process.pid}\n`)
 })
 
-t.test('the tokens of the first open user are used, never those of a closed one', async (t) => {
-  const { address } = await openPlatformRegistry(t)
-  const text = `mx://${address}`
-  const requests: string[] = []
-  const toTokens = (name: string) => ({
-    current: () => {
-      requests.push(name)
-      return name
-    },
-    leftMs: () => Number.POSITIVE_INFINITY,
-    ready: () => undefined,
-    isRejected: () => false,
-  })
-  const first = openRegistry(text, { tokens: toTokens('first') })
-  const second = openRegistry(text, { tokens: toTokens('second') })
-  await second.registry.getService('none')
-  t.same(new Set(requests), new Set(['first']))
-  await first.close()
-  requests.length = 0
-  await second.registry.getService('none')
-  t.same(new Set(requests), new Set(['second']))
-  await second.close()
-})
+t.test(
+  'the tokens of the first open user are used, never the tokens of a closed one',
+  async (t) => {
+    const { address } = await openPlatformRegistry(t)
+    const text = `mx://${address}`
+    const requests: string[] = []
+    const toTokens = (name: string) => ({
+      current: () => {
+        requests.push(name)
+        return name
+      },
+      leftMs: () => Number.POSITIVE_INFINITY,
+      ready: () => undefined,
+      isRejected: () => false,
+    })
+    const first = openRegistry(text, { tokens: toTokens('first') })
+    const second = openRegistry(text, { tokens: toTokens('second') })
+    await second.registry.getService('none')
+    t.same(new Set(requests), new Set(['first']))
+    await first.close()
+    requests.length = 0
+    await second.registry.getService('none')
+    t.same(new Set(requests), new Set(['second']))
+    await second.close()
+  },
+)

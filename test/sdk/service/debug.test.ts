@@ -73,7 +73,7 @@ t.test('Debug.Log returns the last lines of the log', async (t) => {
   t.equal((await ask({ count: '2', since: '60' })).length, 2)
 })
 
-t.test('Debug.Trace returns the last calls, or those of one trace', async (t) => {
+t.test('Debug.Trace returns the last calls, or the calls of one trace', async (t) => {
   const dispatcher = create()
   await serve(dispatcher, 'A.Log', { metadata: 'x-request-id: r-1\r\n' })
   await serve(dispatcher, 'A.Fail', { metadata: 'x-request-id: r-2\r\nauthorization: secret\r\n' })

@@ -13,7 +13,7 @@ const RECORD: AuditRecord = {
   ...{ account: 'mx/admin', address: '192.0.2.1', request: 'r1', time: 5 },
 }
 
-t.test('records who did what, to what, from where', async (t) => {
+t.test('records actor, action, object and address', async (t) => {
   const records: AuditRecord[] = []
   const { log } = createQuietLog()
   const audit = createAudit({ log, store: (record) => void records.push(record), nowMs: () => 5 })

@@ -91,7 +91,7 @@ t.test('stores only the tree with a limit of one version', async (t) => {
   t.match((await begin()).now(), { version: 6, head: { versions: [{ version: 6 }] } })
 })
 
-t.test('drops a version whose patch is too long, and those before', async (t) => {
+t.test('drops a version whose patch is too long, and earlier versions', async (t) => {
   const { store, begin, keys } = open(t, { maxValueBytes: 400 })
   const names = Array.from({ length: 15 }, (_, i) => `k${i}`)
   const tree = parseStored(

@@ -1,5 +1,10 @@
 import t from 'tap'
-import { AUDIT_TOPIC, hasAuditEvents, rejectReserved } from '../../../services/events/reserved.ts'
+import {
+  AUDIT_TOPIC,
+  hasAuditEvents,
+  RUNTIME_TOPIC,
+  rejectReserved,
+} from '../../../services/events/reserved.ts'
 import { openPlatformEvents } from '../../fixtures/platform-events.ts'
 
 const REFUSAL = { code: 403, message: /^the topic auth of mx is the audit/ }
@@ -31,4 +36,16 @@ t.test('the audit topic can be read through the service but not written or delet
   t.match(await call('Store.Read', { topic: 'auth' }), { events: [{ sequence: 1 }] })
   await call('Stream.Publish', { topic: 'auth' }, { namespace: 'foo' })
   await call('Stream.DeleteTopic', { topic: 'auth' }, { namespace: 'foo' })
+})
+
+t.test('events of the runtime are published by the platform only, read by services', async (t) => {
+  const { call, events } = await openPlatformEvents(t)
+  await events.publish(RUNTIME_TOPIC, { payload: Buffer.from('record') })
+  for (const topic of ['runtime', 'Runtime'])
+    await t.rejects(call('Stream.Publish', { topic }), {
+      code: 403,
+      message: /^only the service runtime publishes to the topic/,
+    })
+  t.match(await call('Store.Read', { topic: 'runtime' }), { events: [{ sequence: 1 }] })
+  await call('Stream.Publish', { topic: 'runtime' }, { namespace: 'foo' })
 })

@@ -57,7 +57,7 @@ t.test('Api.Requests lists failed requests without their queries, to accounts on
   t.equal((await get('/api/requests', { authorization: '' })).status, 401)
 })
 
-t.test('Api.Routes lists routes in pages, with those of configured services', async (t) => {
+t.test('Api.Routes lists routes in pages, with routes of configured services', async (t) => {
   const { get } = await openServer(t, ['--backend=site=127.0.0.1:1'])
   const { body } = await get('/api/routes')
   t.match(body, { handler: 'meta', resolver: 'endpoint', namespace: '', left_out: [] })

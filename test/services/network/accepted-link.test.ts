@@ -69,7 +69,7 @@ t.test('a peer with a wrong token is rejected with 403 and receives no proof', a
   say({ type: 'proof', proof: '0'.repeat(64) })
   await t.rejects(hear(), {
     code: 403,
-    message: 'network_token of server a does not match that of b',
+    message: 'network_token of server a does not match the token of b',
   })
   t.strictSame(events, ['close'])
 })

@@ -52,7 +52,7 @@ t.test('a wrong token, and a token on one side only, is 403', (t) => {
   ] as const)
     t.equal(
       judge(open('a', { token: one }), open('b', { token: other })),
-      'network 403 network_token of server a does not match that of b',
+      'network 403 network_token of server a does not match the token of b',
     )
   t.end()
 })

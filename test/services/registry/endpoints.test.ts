@@ -237,7 +237,7 @@ t.test('a name that differs from a registered one only in letter case is 409', a
   await call('Register', toRegistration('shop', ['127.0.0.1:9001']))
   await t.rejects(call('Register', toRegistration('Shop', ['127.0.0.1:9002'])), {
     code: 409,
-    message: /^the name Shop differs from that of the registered service shop only in letter case/,
+    message: /^the name Shop differs from the registered service shop only in letter case/,
   })
   const domain = 'acme'
   const elsewhere = { ...toRegistration('Shop', ['127.0.0.1:9002']), options: { domain } }

@@ -131,7 +131,7 @@ t.test('a slow watcher receives the last state of each version', async (t) => {
   for (let i = 0; i < changes; i++) {
     const metadata = { count: String(i) }
     await registry.register?.({ ...makeService(`s${i % 5}`, ['a:1']), metadata })
-    // Lets events be sent, so that the limit of the stream applies, not that of one tick.
+    // Lets events be sent, so that the limit of the stream applies, not the limit of one tick.
     if (i % 100 === 0) await new Promise(setImmediate)
   }
   const last = new Map<string, string | undefined>()

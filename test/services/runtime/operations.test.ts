@@ -77,7 +77,7 @@ t.test('rejects an existing name; updates it with force', async (t) => {
   await t.rejects(runtime.create('Shop', toPlain('two')), {
     ...{
       code: 409,
-      message: /^the name Shop differs from that of shop@latest only in letter case/,
+      message: /^the name Shop differs from shop@latest only in letter case/,
     },
   })
   await runtime.settled('shop')
@@ -128,17 +128,20 @@ t.test('starts an object that never came up from its upload by an update', async
   await until(() => uploads() === 0)
 })
 
-t.test('deletes the old upload when a new source replaces one that never came up', async (t) => {
-  const runtime = await openPlatformRuntime(t)
-  const uploads = () => readdirSync(join(runtime.folder, 'uploads')).length
-  await runtime.create('shop', { 'none.txt': '' })
-  t.match(await runtime.settled('shop'), { status: 7 })
-  await runtime.update('shop', { 'neither.txt': '' })
-  t.match(await runtime.settled('shop'), { status: 7 })
-  t.equal(uploads(), 1)
-  await runtime.call('Delete', 'shop')
-  t.equal(uploads(), 0)
-})
+t.test(
+  'deletes the old upload when a new source replaces a workload that never came up',
+  async (t) => {
+    const runtime = await openPlatformRuntime(t)
+    const uploads = () => readdirSync(join(runtime.folder, 'uploads')).length
+    await runtime.create('shop', { 'none.txt': '' })
+    t.match(await runtime.settled('shop'), { status: 7 })
+    await runtime.update('shop', { 'neither.txt': '' })
+    t.match(await runtime.settled('shop'), { status: 7 })
+    t.equal(uploads(), 1)
+    await runtime.call('Delete', 'shop')
+    t.equal(uploads(), 0)
+  },
+)
 
 t.test('replaces an object that never came up', async (t) => {
   const runtime = await openPlatformRuntime(t)

@@ -53,7 +53,7 @@ t.test('blobs are listed and deleted per namespace', async (t) => {
   t.strictSame(await call('List', {}), { keys: ['b', 'c'] })
 })
 
-t.test('the namespace of a blob defaults to that of the call', async (t) => {
+t.test('the namespace of a blob defaults to the namespace of the call', async (t) => {
   const { write, call, client } = await open(t)
   const within = { namespace: 'foo' }
   await client.stream('store', 'BlobStore.Write', [{ key: 'a', blob: 'AA==' }], within).reply()

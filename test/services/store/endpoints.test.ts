@@ -134,7 +134,7 @@ t.test('databases and tables are listed in pages', async (t) => {
 })
 
 t.test(
-  'the database is that of the request, the namespace of the call or mx, in this order',
+  'the database comes from the request, the namespace of the call or mx, in this order',
   async (t) => {
     const { client, call } = await openPlatformStore(t)
     const within = (namespace: string, method: string, request: object) =>

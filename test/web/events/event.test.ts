@@ -19,7 +19,7 @@ t.test('counts retained events', (t) => {
   t.end()
 })
 
-t.test('the lag of a topic is that of its slowest group', (t) => {
+t.test('the lag of a topic is the lag of its slowest group', (t) => {
   t.equal(findLag(topic(1, 9, [0, 4, 2])), 4)
   t.equal(findLag(topic(1, 9, [0])), 0)
   t.equal(findLag(topic(1, 9)), undefined)

@@ -10,7 +10,7 @@ const part = (field: Field, name: string): Field => field.parts.find((each) => e
 t.test('maps each type of a service to a field kind', (t) => {
   const schema = compileSchema(
     Type.Object({
-      name: Type.String({ description: 'Whose it is.' }),
+      name: Type.String({ description: 'Name of the owner.' }),
       count: Type.Integer({ default: 3 }),
       big: Type.Optional(Int64()),
       ratio: Type.Number(),
@@ -52,7 +52,7 @@ t.test('maps each type of a service to a field kind', (t) => {
     'other: json any',
     'version: choice int64',
   ])
-  t.equal(part(form, 'name').description, 'Whose it is.')
+  t.equal(part(form, 'name').description, 'Name of the owner.')
   t.equal(part(form, 'count').default, 3)
   t.same(part(form, 'kind').choices, ['red', 'blue'])
   t.equal(part(form, 'tags').item?.kind, 'text')

@@ -58,7 +58,7 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
       ref={scroller}
       class="table-scroll"
       aria-label={label}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable elements must be reachable by keyboard (WCAG 2.1.1)
       tabIndex={0}
       onKeyDown={moveFocus}
     >

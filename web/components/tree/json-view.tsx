@@ -44,7 +44,7 @@ export function JsonView({
           Download
         </button>
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1) */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable elements must be reachable by keyboard (WCAG 2.1.1) */}
       <section class="json-scroll" aria-label={label} tabIndex={0}>
         <Value value={value} opened={opened} />
       </section>

@@ -92,8 +92,8 @@ export function removeEphemeral(session: Session, { stream_name, name }: Consume
 }
 
 /**
- * Identifies a consumer among those that had its name: an immutable random number. The creation time is unsuitable, because the server
- * reports it with different precision. Of two servers that create the consumer with different numbers, one fails.
+ * Distinguishes a consumer from earlier consumers of the same name: an immutable random number. The creation time is unsuitable, because the server
+ * reports it with different precision. If two servers create the consumer with different numbers, one fails.
  */
 export function parseRun({ config }: ConsumerInfo): string {
   return String(config.max_waiting)

@@ -12,7 +12,7 @@ export async function listGroups(session: Session, { stream }: TopicNames): Prom
   for await (const consumer of session.consumers.list(stream)) {
     const { config, num_ack_pending: pending, ack_floor, delivered } = consumer
     if (config.durable_name === undefined) continue
-    // Before the first delivery, the floor of a consumer is that of the stream.
+    // Before the first delivery, a consumer has the floor of the stream.
     const floor = pending === 0 ? delivered.stream_seq : ack_floor.stream_seq
     const acked = Math.max(floor, first - 1, (config.opt_start_seq ?? 1) - 1)
     groups.push({ name: parseConsumerName(config.durable_name), acked, pending })

@@ -9,7 +9,7 @@ export interface PullRequest {
   readonly limit: number
   /** Bytes of messages including headers; a single message may be larger. */
   readonly maxBytes: number
-  /** Maximum wait for a message in milliseconds; 0: return what is available. */
+  /** Maximum wait for a message in milliseconds; 0: return available messages. */
   readonly waitMs: number
 }
 

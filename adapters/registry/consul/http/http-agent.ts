@@ -13,13 +13,13 @@ export interface ConsulAddress {
   readonly secure?: boolean
   /** ACL token. */
   readonly token?: string
-  /** PEM file of trusted authorities. @default those of Node.js */
+  /** PEM file of trusted authorities. @default the authorities of Node.js */
   readonly caFile?: string
   /** PEM file of the client certificate. */
   readonly certFile?: string
   /** PEM file of the client key. */
   readonly keyFile?: string
-  /** @default that of the agent */
+  /** @default as in the agent */
   readonly datacenter?: string
 }
 

@@ -17,7 +17,7 @@ export interface PostgresAddress {
   /** Schema of all tables. */
   readonly schema: string
   readonly sslmode: SslMode
-  /** PEM file of trusted authorities. @default those of Node.js */
+  /** PEM file of trusted authorities. @default the authorities of Node.js */
   readonly caFile?: string
   /** PEM file of the client certificate. */
   readonly certFile?: string

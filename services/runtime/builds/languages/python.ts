@@ -86,7 +86,7 @@ async function install(
   const pipVersion = await read(['python3', '-c', PRINT_PIP], folder)
   const words = ['install', '--disable-pip-version-check', '--no-input', ...what]
   const env = { PIP_CACHE_DIR: join(cacheFolder, 'pip') }
-  // Installing pip takes longer than most of what it installs.
+  // Installing pip takes longer than most of its packages.
   if (Number.parseInt(pipVersion, 10) >= MIN_PIP_VERSION) {
     await run(['python3', '-m', 'venv', '--without-pip', venv], folder)
     return run(['python3', '-m', 'pip', '--python', venv, ...words], folder, env)

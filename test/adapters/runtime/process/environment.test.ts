@@ -17,7 +17,7 @@ t.test('inherits only variables without secrets', async (t) => {
   t.equal(toMark('c0ffee'), `MX_INSTANCE=${env['MX_INSTANCE']}`)
 })
 
-t.test('prefers workload variables except those of the instance', async (t) => {
+t.test('prefers workload variables except variables of the instance', async (t) => {
   const instanceVariables = {
     PATH: '/bin',
     HOME: '/data',

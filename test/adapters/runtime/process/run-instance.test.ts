@@ -22,7 +22,7 @@ const EXIT_THREAD = process.arch === 'arm64' ? 93 : 60
 const THREAD = `threads->create(sub { sleep 1000 }); syscall(${EXIT_THREAD}, 0)`
 /**
  * Starts processes without variables in their own sessions, and writes their ids: one in the view of its program, one with
- * another root, one that ends its first thread. 0 if the system does not allow it.
+ * another root, one without its first thread. 0 if the system does not allow it.
  */
 const ORPHANS = `exec 3>&1 >/dev/null 2>&1
 note() { until grep -q "$1" /proc/$!/stat; do sleep 0.01; done; echo $! >&3; }

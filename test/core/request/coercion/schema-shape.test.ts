@@ -25,7 +25,7 @@ t.test('scalar types, enum and const have their shapes, unknown types are any', 
   t.same(field({ const: null }), { kind: 'enum', values: [null] })
 })
 
-t.test('an integer has the bounds of its format, by default those of safe integers', async (t) => {
+t.test('an integer has the bounds of its format, by default of safe integers', async (t) => {
   const safe = BigInt(Number.MAX_SAFE_INTEGER)
   t.same(field({ type: 'integer' }), { kind: 'integer', min: -safe, max: safe })
   t.same(field({ type: 'integer', format: 'int32' }), {

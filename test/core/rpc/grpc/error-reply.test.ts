@@ -8,7 +8,7 @@ const tell = (fields: readonly string[], isHttp2 = true) =>
   toWireError(error, new HeaderList(fields), isHttp2)
 
 t.test(
-  'errors of gRPC are in headers, those of gRPC-Web and Connect streams in the body',
+  'errors are in headers with gRPC, in the body with gRPC-Web and Connect streams',
   async (t) => {
     const grpc = tell(['content-type', 'application/grpc+proto'])!
     t.strictSame([grpc.status, grpc.rpcStatus, grpc.body.length], [200, 5, 0])

@@ -759,7 +759,7 @@ t.test('connection failures, a full pool and timeouts are distinguished by kind'
   await settle(first)
   t.equal(first.lost?.kind, 'closed')
 
-  // The timeout of the call applies, not the one of the pool.
+  // The timeout of the call applies, not the timeout of the pool.
   const silent = send(caller)
   const second = await backend.connection(1)
   await second.request()
@@ -805,7 +805,7 @@ t.test(
   },
 )
 
-t.test('a drained caller rejects new calls and completes those in flight', async (t) => {
+t.test('a drained caller rejects new calls and completes calls in flight', async (t) => {
   const backend = await openRawBackend(t)
   const { caller, pool } = openCaller(t, backend.port, { maxConnections: 1 })
   const first = send(caller)

@@ -134,7 +134,7 @@ t.test(
     takeEvents()
     table.applyRoute('b', '@x', undefined)
     table.applyRoute('b', 's', undefined)
-    t.strictSame(takeEvents(), ['delete s v1'], 'the last route was that of y')
+    t.strictSame(takeEvents(), ['delete s v1'], 'y had the last route')
     learn('by', 'v1')
     table.applyRoute('b', '@y', undefined)
     table.applyRoute('b', 's', undefined)

@@ -237,7 +237,7 @@ function testEntries(agent: ConsulAgent): void {
     await registries[1]!.deregister?.(services[1]!)
   })
 
-  t.test('rejects what Consul cannot store', async (t) => {
+  t.test('rejects registrations that Consul cannot store', async (t) => {
     const registry = openConsulRegistry(t, agent)
     const register = async (service: Service): Promise<void> => registry.register?.(service)
     await t.rejects(register(makeService('a', [{ ...makeNode('a:1'), id: 'a/b' }])), {

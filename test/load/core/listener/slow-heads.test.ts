@@ -45,7 +45,7 @@ for (const [name, create] of [
     })
   }
 
-  t.test(`${name}: closes a silent client, and one that drips its second head`, async (t) => {
+  t.test(`${name}: closes a silent client, and a client that drips its second head`, async (t) => {
     const { port, served } = await openListener(t, create, (x) => x.reply(200, 'ok'))
     const startMs = performance.now()
     const silent = new RawClient(port)

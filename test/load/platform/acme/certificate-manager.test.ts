@@ -300,7 +300,7 @@ t.test('gateways with different secret keys order separate certificates', async 
   await first.manager.work()
   const second = await openGateway(t, { store, secretKeys: [b!] })
   await second.manager.work()
-  t.ok(second.serial('a.test'), 'at once, not near the expiry of one that it cannot decrypt')
+  t.ok(second.serial('a.test'), 'at once, not near the expiry of the undecryptable certificate')
   await first.cache.refresh()
   t.not(first.serial('a.test'), second.serial('a.test'))
   const both = await openGateway(t, { store, secretKeys: [b!, a!] })

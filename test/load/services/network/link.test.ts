@@ -115,7 +115,7 @@ t.test('a server without the token receives only hello and a proof', async (t) =
   await until(() => ends.length > 1)
   t.match(ends, [
     {
-      reason: { code: 403, message: 'network_token of server peer does not match that of a' },
+      reason: { code: 403, message: 'network_token of server peer does not match the token of a' },
       again: false,
     },
     { reason: { code: 403 }, again: true },

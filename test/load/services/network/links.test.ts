@@ -85,7 +85,7 @@ t.test('a server does not link to itself', async (t) => {
 t.test('servers that may not link report the reason once and retry', async (t) => {
   const a = await openServer(t, 'a', { token: 'one' })
   const cases: [options: object, error: string][] = [
-    [{ token: 'two' }, 'network_token of server a does not match that of b'],
+    [{ token: 'two' }, 'network_token of server a does not match the token of b'],
     [{ token: 'one', networkName: 'x' }, 'server a belongs to network mx, b to network x'],
   ]
   for (const [options, error] of cases) {

@@ -113,13 +113,13 @@ t.test('replaced routes apply to the next request, and change the generation', a
   t.equal(resolver.resolve(request('/b'))?.service, 's0')
 })
 
-t.test('without routes, resolving and keys are those of the inner resolver', async (t) => {
+t.test('without routes, resolving and keys are left to the inner resolver', async (t) => {
   const resolver = createConfiguredRoutes(table([])).wrap(inner)
   t.equal(resolver.key(request('/inner/x', { query: 'q=1' })), '/inner/x')
   t.equal(resolver.resolve(request('/inner/x'))?.service, 'inner')
 })
 
-// --- a naive matcher: every route is tried, the best of those that match wins ---
+// --- a naive matcher: every route is tried, the best match wins ---
 
 function findNaively(all: readonly Description[], line: RequestLine): number | undefined {
   const segments = line.path.slice(1).split('/')

@@ -60,7 +60,7 @@ async function open(t: Test): Promise<Opened> {
 /** Declared routes are applied in a later tick. */
 const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-t.test('prefers services of the domain to those of the default domain', async (t) => {
+t.test('prefers services of the domain to services of the default domain', async (t) => {
   const { main, domains, to } = await open(t)
   const shop = createMemoryRegistry()
   domains.set('shop', shop)

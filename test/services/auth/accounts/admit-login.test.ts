@@ -61,7 +61,7 @@ t.test('lets only operators log in under a rule that denies everything', async (
   )
 })
 
-t.test('limits guesses, including those of a correct secret', async (t) => {
+t.test('limits guesses, including guesses of a correct secret', async (t) => {
   const { ask, doors } = await openAuthServer(t)
   await ask('Auth.Generate', { id: 'jane', secret: SECRET })
   await ask('Rules.Create', { rule: BAN, force: true })

@@ -69,7 +69,7 @@ t.test('rejects a wrong key in one line and overwrites nothing', async (t) => {
   })
   const third = Buffer.alloc(32, 3).toString('base64')
   await t.rejects(openSecretKey({ store, key: OTHER_KEY, previousKey: third }), {
-    message: /^neither the key in .* nor the one in MX_CONFIG_SECRET_KEY_PREVIOUS .* matches/,
+    message: /^neither the key in .* nor the key in MX_CONFIG_SECRET_KEY_PREVIOUS .* matches/,
   })
   t.equal(readFileSync(file, 'utf8'), OTHER_KEY)
   t.equal(await dumpStore(store), before)

@@ -21,7 +21,7 @@ t.test('contains the previous nodes by path', async (t) => {
   })
 })
 
-t.test('omits what both trees share', async (t) => {
+t.test('omits values that both trees share', async (t) => {
   const to = new Map(FROM).set('f', { text: '9', secret: false })
   t.equal(formatStored(toPatch(FROM, to)), '{"f":"9"}')
   t.equal(toPatch(FROM, FROM).size, 0)

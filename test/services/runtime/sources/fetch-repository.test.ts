@@ -237,7 +237,7 @@ t.test('follows no redirect behind a proxy', async (t) => {
     https_proxy: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
     GIT_SSL_CAINFO: file,
   })
-  // One that the server resolves and checks, and one that only the proxy can resolve.
+  // A host that the server resolves and checks, and a host that only the proxy can resolve.
   const resolves = [async () => ['192.0.2.7'], () => Promise.reject(new Error('ENOTFOUND'))]
   for (const resolve of resolves) {
     const source = { address: 'https://far.test/a.git', allowLocal: false }

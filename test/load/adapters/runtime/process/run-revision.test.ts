@@ -77,7 +77,7 @@ t.test('keeps restarting a revision that was ready before', async (t) => {
     status === 'error' && retries >= 7
   for (const wasReady of [true, false]) {
     const { runtime } = openProcessRuntime(t, { limits: { pauseMaxMs: 10 } })
-    // Of this server process, or of the previous one.
+    // Ready in this server process, or in the previous one.
     if (!wasReady) writeFileSync(flag, '')
     await runtime.apply({ ...makeWorkload(t, source), ...(wasReady && { wasReady }) })
     if (!wasReady) {

@@ -63,7 +63,11 @@ t.test('closes an idle client connection after client_keep_alive, by default 75 
   const usual = new RawClient(port)
   const [reply] = await usual.send(request).replies(1)
   usual.destroy()
-  t.match(reply, /\r\nkeep-alive: timeout=75\r\n/i, 'the default exceeds that of load balancers')
+  t.match(
+    reply,
+    /\r\nkeep-alive: timeout=75\r\n/i,
+    'the default exceeds the timeout of load balancers',
+  )
 })
 
 t.test('serves a WebSocket handshake in HTTP/1.0 as a plain request', async (t) => {

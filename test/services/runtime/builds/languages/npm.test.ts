@@ -68,7 +68,7 @@ t.test('installs locked packages once, without install scripts', async (t) => {
   t.equal(count(), fetched)
 })
 
-t.test('installs for a program in a subfolder only what it imports', async (t) => {
+t.test('installs for a program in a subfolder only imported packages', async (t) => {
   const { url, count } = await serve(t)
   const files = toFiles(url)
   const { build, output } = makeSource(t, {

@@ -1,0 +1,35 @@
+interface Weighted {
+  readonly coding: string
+  readonly weight: number
+}
+
+const WEIGHT = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i
+
+/**
+ * Content codings of `supported` that a client accepts, best first (RFC 9110 §12.5.3). Codings with the same weight
+ * have the order of `supported`. Codings that the client likes less than none are left out.
+ *
+ * @param accepted value of `Accept-Encoding`; undefined or empty: none.
+ */
+export function acceptedCodings<T extends string>(
+  accepted: string | undefined,
+  supported: readonly T[],
+): readonly T[] {
+  if (accepted === undefined || accepted === '') return []
+  const listed = accepted.split(',').map(parseWeighted)
+  const weightOf = (name: string): number | undefined =>
+    listed.find(({ coding }) => coding === name)?.weight
+  const other = weightOf('*') ?? 0
+  const identity = weightOf('identity') ?? 0
+  return supported
+    .map((coding) => ({ coding, weight: weightOf(coding) ?? other }))
+    .filter(({ weight }) => weight > 0 && weight >= identity)
+    .sort((a, b) => b.weight - a.weight)
+    .map(({ coding }) => coding)
+}
+
+function parseWeighted(text: string): Weighted {
+  const [name = '', ...parameters] = text.split(';')
+  const weights = parameters.flatMap((parameter) => WEIGHT.exec(parameter.trim())?.[1] ?? [])
+  return { coding: name.trim().toLowerCase(), weight: Number(weights[0] ?? 1) }
+}

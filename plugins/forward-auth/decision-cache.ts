@@ -1,0 +1,54 @@
+import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { Exchange } from '../../core/exchange.ts'
+import { schemeOf } from '../../core/http/scheme.ts'
+
+export interface DecisionCacheOptions {
+  readonly ttlMs: number
+  readonly maxEntries: number
+  /** Request headers that identify the caller, lower case. */
+  readonly key: readonly string[]
+  readonly nowMs: () => number
+}
+
+interface Decision {
+  readonly untilMs: number
+  /** Names and values for the request. */
+  readonly headers: readonly string[]
+}
+
+/** Positive decisions of an authentication server. */
+export interface DecisionCache {
+  /** Key of a request; undefined without any of the headers that identify a caller: such a request is not cached. */
+  readonly toKey: (x: Exchange) => string | undefined
+  readonly get: (key: string) => readonly string[] | undefined
+  readonly set: (key: string, headers: readonly string[]) => void
+}
+
+/**
+ * Creates a cache by method, URL, client address and `key`: the server may decide by any of them. Keys are hashes, so that their length
+ * is bounded and memory contains no credentials.
+ */
+export function createDecisionCache({
+  ttlMs,
+  maxEntries,
+  key,
+  nowMs,
+}: DecisionCacheOptions): DecisionCache {
+  const decisions = new LRUCache<string, Decision>({ max: maxEntries })
+  return {
+    toKey(x) {
+      const values = key.map((name) => x.headers.getAll(name))
+      if (values.every((each) => each.length === 0)) return undefined
+      const parts = [x.method, schemeOf(x), x.host, x.originalTarget, x.clientAddress, values]
+      return hash('sha256', JSON.stringify(parts), 'base64')
+    },
+    get(cacheKey) {
+      const decision = decisions.get(cacheKey)
+      return decision !== undefined && decision.untilMs > nowMs() ? decision.headers : undefined
+    },
+    set: (cacheKey, headers) => {
+      decisions.set(cacheKey, { untilMs: nowMs() + ttlMs, headers })
+    },
+  }
+}
