@@ -13,6 +13,7 @@ import type { Disposer } from '../../../lib/async/disposer.ts'
 import { settlesWithin, withTimeout } from '../../../lib/async/timeout.ts'
 import { TestExchange, type TestRequest } from '../../../sdk/testing.ts'
 import { listDnsServices } from '../../config/configured-services.ts'
+import { describeInForce } from '../../config/services/describe.ts'
 import type { Configuration } from '../../config/types.ts'
 import { planPlugins } from '../../plugins/plan.ts'
 import type { Log } from '../../process/log.ts'
@@ -182,6 +183,7 @@ async function run(
       ...{ id, protocol, draining },
       address: `${host.includes(':') ? `[${host}]` : host}:${port}`,
     })),
+    settings: upstream && describeInForce(configuration, upstream.name, route?.rule?.name),
     endpoints: [...(upstream?.endpoints.keys() ?? [])],
     sentTo,
     answer: sentTo === undefined ? { status: x.status, body: x.body, error } : undefined,
