@@ -26,7 +26,7 @@ export interface UpstreamFailure {
   readonly collateral: boolean
 }
 
-/** Timeouts of a call, milliseconds. @default those of the node */
+/** Timeouts of a call, milliseconds. @default the timeouts of the node */
 export interface CallTimeouts {
   /** From the end of the request to the head of the response. */
   readonly replyMs?: number | undefined

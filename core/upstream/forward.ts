@@ -47,7 +47,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
   readonly #x: Exchange
-  /** `Host` is that of the node, so that each attempt needs its own head. */
+  /** `Host` depends on the node, so that each attempt needs its own head. */
   readonly #hasNodeHost: boolean
 
   constructor(x: Exchange) {

@@ -118,7 +118,7 @@ export class UpstreamNode {
     return this.#options.tls
   }
 
-  /** `Host` of requests; undefined: that of the client. */
+  /** `Host` of requests; undefined: the host of the client. */
   get hostHeader(): string | undefined {
     const setting = this.#options.host
     if (setting === undefined) return undefined

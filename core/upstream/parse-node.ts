@@ -14,7 +14,7 @@ export interface NodeSettings {
   readonly protocol: 'http' | 'mx' | 'grpc'
   readonly weight: number
   readonly pipeline: number
-  /** Nodes with a greater number are used when those with a smaller one are ejected or failed (RFC 2782). */
+  /** Nodes with a greater number are used when the nodes with smaller ones are ejected or failed (RFC 2782). */
   readonly priority: number
   /** The node is shutting down. */
   readonly draining: boolean

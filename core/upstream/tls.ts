@@ -4,7 +4,7 @@ import { type ConnectionOptions, createSecureContext, type SecureContext } from 
 
 /** PEM texts and names of {@link UpstreamTls}. */
 export interface UpstreamTlsInput {
-  /** Trusted authorities, instead of those of the system. */
+  /** Trusted authorities, instead of the authorities of the system. */
   readonly ca?: string | undefined
   /** Client certificate with its chain. */
   readonly cert?: string | undefined

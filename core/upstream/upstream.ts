@@ -40,7 +40,7 @@ export interface UpstreamOptions {
   readonly findCaller?: (node: UpstreamNode) => Caller | undefined
   /** TLS settings of the connections to nodes. @default verified by the authorities of the system */
   readonly tls?: UpstreamTls | undefined
-  /** `Host` of requests. @default that of the client */
+  /** `Host` of requests. @default the host of the client */
   readonly host?: NodeHost | undefined
   readonly ejection?: EjectionOptions
   /** Monotonic clock, milliseconds. @default performance.now */
@@ -135,7 +135,7 @@ export class Upstream {
     return this.#sticky?.replyCookie
   }
 
-  /** `Host` of requests; undefined: that of the client. */
+  /** `Host` of requests; undefined: the host of the client. */
   get host(): NodeHost | undefined {
     return this.#options.host
   }

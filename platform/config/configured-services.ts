@@ -28,7 +28,7 @@ export function indexServices({
   )
 }
 
-/** Services with what resolves their names. The SRV names are those of a service of the file. */
+/** Services with what resolves their names. SRV names are of services of the file. */
 export function listDnsServices(configuration: Configuration): readonly DnsService[] {
   const configured = indexServices(configuration)
   const { namespace, backends } = configuration.settings

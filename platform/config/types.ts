@@ -25,7 +25,7 @@ export interface ConfiguredService {
   readonly encodedSlash: boolean
   /** Connections to https://, grpcs:// and mxs:// nodes. */
   readonly tls: ConfiguredTls | undefined
-  /** `Host` of requests to nodes; undefined: that of the client. */
+  /** `Host` of requests to nodes; undefined: the host of the client. */
   readonly host: NodeHost | undefined
   /** Plugins for requests to this service. */
   readonly plugins: readonly PluginEntry[]

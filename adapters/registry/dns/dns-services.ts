@@ -8,7 +8,7 @@ import { createNameResolver, type NameResolver } from './resolver.ts'
 export interface DnsOptions {
   /** Milliseconds between two resolutions, reduced by a random part of up to a tenth. */
   readonly refreshMs: number
-  /** Name servers, `address` or `address:port`; empty: those of the system. */
+  /** Name servers, `address` or `address:port`; empty: the name servers of the system. */
   readonly servers: readonly string[]
 }
 

@@ -95,7 +95,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   readonly #base64: Base64Reader | undefined
   /** Milliseconds requested by the client; 0: no limit. */
   readonly #timeoutMs: number
-  /** `:authority` is that of the node. */
+  /** `:authority` is the host of the node. */
   readonly #hasNodeHost: boolean
   #fields: OutgoingHttpHeaders | undefined = undefined
   #stream: ClientHttp2Stream | undefined = undefined

@@ -5,7 +5,7 @@ import { joinOnce } from '../../http/headers.ts'
  * Formats the upstream request head: the client's end-to-end headers as changed by plugins, with new framing (RFC 9112
  * §3, §6).
  *
- * @param to `Host` unless a plugin has set it. @default that of the client
+ * @param to `Host` unless a plugin has set it. @default the host of the client
  */
 export function formatRequestHead(x: Exchange, to: string = x.host): string {
   const { headers } = x

@@ -19,7 +19,7 @@ export function describeServices(
 }
 
 /**
- * Settings in force for requests to a service, those of the gateway included.
+ * Settings in force for requests to a service, settings of the gateway included.
  *
  * @param routeName name of the configured route, whose timeouts take precedence.
  */

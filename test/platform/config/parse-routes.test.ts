@@ -74,7 +74,10 @@ t.test('parses match, action and plugins of a route', async (t) => {
 t.test('names position, problem and expectation of an invalid route', async (t) => {
   const rows: [string, RegExp][] = [
     ['  - servce: a', /^mx\.yaml:2:5: unknown key "servce" of route 1, did you mean "service"\?$/],
-    ['  - match: { path: /a }', /: route 1 must have one of service, redirect, respond, files, got none$/],
+    [
+      '  - match: { path: /a }',
+      /: route 1 must have one of service, redirect, respond, files, got none$/,
+    ],
     ['  - { service: a, respond: {} }', /, got service and respond$/],
     [
       '  - { service: a, match: { paths: /a } }',
@@ -92,7 +95,10 @@ t.test('names position, problem and expectation of an invalid route', async (t) 
       /handler of route 1 must be proxy, web, rpc, api or event, got "grpc"/,
     ],
     ['  - { service: a, handler: rpc }', /route 1 needs endpoint: <Handler>\.<Method>/],
-    ['  - { service: a, endpoint: A.B }', /endpoint of route 1 requires handler: rpc, api or event/],
+    [
+      '  - { service: a, endpoint: A.B }',
+      /endpoint of route 1 requires handler: rpc, api or event/,
+    ],
     [
       '  - { service: a, strip_prefix: api/ }',
       /strip_prefix of route 1 must be a path such as \/api/,

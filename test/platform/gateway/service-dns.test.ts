@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { type ConfiguredGateway, openConfiguredGateway } from '../../fixtures/file-gateway.ts'
 import { openDnsServer } from '../../fixtures/dns-server.ts'
+import { type ConfiguredGateway, openConfiguredGateway } from '../../fixtures/file-gateway.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 
 /** Responds with its address; `/hold` when it is released. */
