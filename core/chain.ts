@@ -1,4 +1,5 @@
 import type { Maybe } from '../lib/async/maybe.ts'
+import type { Endpoint } from './contracts/registry.ts'
 import { type ErrorPage, GatewayError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -50,7 +51,8 @@ export interface Handler {
 export interface Stage {
   /** Name of the plugin; undefined: the gateway itself. */
   readonly plugin: string | undefined
-  readonly hook: keyof Omit<Plugin, 'name'> | 'route' | 'handle'
+  /** `scope`: continues with the plugins of a scope. */
+  readonly hook: keyof Omit<Plugin, 'name'> | 'route' | 'scope' | 'handle'
 }
 
 /**
@@ -81,106 +83,14 @@ export interface Chain {
   }
   /** Chains of routes and services with plugins of their own, by name. They begin with the same steps, up to routing. */
   readonly scopes: ReadonlyMap<string, Chain>
+  /** The chain with the plugins that an endpoint declares; undefined: none. It begins with the same steps, up to routing. */
+  readonly ofEndpoint: (service: string, endpoint: Endpoint) => Chain | undefined
+  /** The chain with the plugins of a consumer; undefined: none. It begins with the same steps, up to authentication. */
+  readonly ofConsumer: (key: string) => Chain | undefined
   /** Exchanges in flight, of its scopes, too: the chain may be closed at 0. */
   readonly use: { active: number }
   /** Closes the plugins, of its scopes, too, in reverse order and reports failures. The handler is closed by its creator. */
   readonly close: (onFault: ReportFault) => Promise<void>
-}
-
-const NO_SCOPES: ReadonlyMap<string, readonly Plugin[]> = new Map()
-
-/**
- * Flattens the hooks of `plugins` around the steps `route` and `handle`.
- *
- * @param scopes plugins of routes, by `RouteRule.scope`, and of services, by full name. They run after routing, and replace plugins of the
- *   same name.
- */
-export function compileChain(
-  plugins: readonly Plugin[],
-  route: Step,
-  handle: Step,
-  scopes: ReadonlyMap<string, readonly Plugin[]> = NO_SCOPES,
-): Chain {
-  const scoped = [...scopes.values()].flat()
-  // A plugin that some scope replaces runs after routing, when it is known which one applies.
-  const isDeferred = ({ name }: Plugin): boolean => scoped.some((other) => other.name === name)
-  const first = [
-    ...listHooks(
-      plugins.filter((plugin) => !isDeferred(plugin)),
-      'onRequest',
-    ),
-    toHook('route', route),
-    ...(scopes.size > 0 ? [toHook('route', enterScope)] : []),
-  ]
-  const use = { active: 0 }
-  const compile = (applied: readonly Plugin[], chains: Chain['scopes']): Chain => {
-    const steps = [
-      ...first,
-      ...listHooks(applied.filter(isDeferred), 'onRequest'),
-      ...listHooks(applied, 'onRoute'),
-      toHook('handle', handle),
-    ]
-    const onError = listHooks(applied, 'onError').reverse()
-    const onReply = listHooks(applied, 'onReply')
-    const onDone = listHooks(applied, 'onDone')
-    return {
-      plugins: applied,
-      steps: steps.map(({ run }) => run),
-      onError: onError.map(({ run }) => run),
-      onReply: onReply.map(({ run }) => run),
-      onDone: onDone.map(({ run }) => run),
-      stages: {
-        steps: steps.map(({ stage }) => stage),
-        onError: onError.map(({ stage }) => stage),
-        onReply: onReply.map(({ stage }) => stage),
-        onDone: onDone.map(({ stage }) => stage),
-      },
-      scopes: chains,
-      use,
-      close: (onFault) => closePlugins([...plugins, ...new Set(scoped)], onFault),
-    }
-  }
-  const chains = [...scopes].map(([name, own]): [string, Chain] => {
-    const others = plugins.filter((plugin) => !own.some((other) => other.name === plugin.name))
-    return [name, compile([...others, ...own], new Map())]
-  })
-  return compile(plugins, new Map(chains))
-}
-
-interface Hook<T> {
-  readonly stage: Stage
-  readonly run: T
-}
-
-function listHooks<K extends 'onRequest' | 'onRoute' | 'onError' | 'onReply' | 'onDone'>(
-  plugins: readonly Plugin[],
-  hook: K,
-): Hook<NonNullable<Plugin[K]>>[] {
-  return plugins.flatMap((plugin) => {
-    const run = plugin[hook]?.bind(plugin) as NonNullable<Plugin[K]> | undefined
-    return run === undefined ? [] : [{ stage: { plugin: plugin.name, hook }, run }]
-  })
-}
-
-function toHook(hook: 'route' | 'handle', run: Step): Hook<Step> {
-  return { stage: { plugin: undefined, hook }, run }
-}
-
-/** Continues with the chain of the scope. */
-function enterScope(x: Exchange): void {
-  const { route } = x
-  if (route !== undefined)
-    x.chain = x.chain.scopes.get(route.rule?.scope ?? route.service) ?? x.chain
-}
-
-async function closePlugins(plugins: readonly Plugin[], onFault: ReportFault): Promise<void> {
-  for (const plugin of plugins.toReversed()) {
-    try {
-      await plugin.close?.()
-    } catch (error) {
-      onFault(error, undefined, { plugin: plugin.name, hook: 'close' })
-    }
-  }
 }
 
 /**

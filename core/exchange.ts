@@ -4,7 +4,6 @@ import { inspect } from 'node:util'
 import type { CallTarget } from './auth/policy/decision.ts'
 import {
   type Chain,
-  compileChain,
   findErrorPage,
   type Handler,
   type ReportFault,
@@ -19,6 +18,7 @@ import { mayWait, rejectResponse, replyMemory } from './limits/memory-budget.ts'
 import { countBuffered } from './limits/request-buffers.ts'
 import type { AcceptOptions, ServerSocket, SocketReceiver } from './listener/websocket/session.ts'
 import type { TunnelTarget } from './listener/websocket/tunnel-target.ts'
+import { compileChain } from './plugin/compile-chain.ts'
 import { toErrorResponse } from './request/error-response.ts'
 import type { ExplicitTarget } from './request/explicit-target.ts'
 import { IncomingRequest } from './request/incoming-request.ts'

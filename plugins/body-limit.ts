@@ -15,6 +15,7 @@ const plugin: PluginDefinition = definePlugin({
   name: 'body-limit',
   description: 'Rejects request bodies above a size limit.',
   options,
+  scopes: ['gateway', 'service', 'route', 'consumer', 'endpoint'],
   create({ limit: text }) {
     const limit = parseLimit(text)
     if (limit === Number.POSITIVE_INFINITY) return {}

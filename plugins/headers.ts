@@ -38,6 +38,7 @@ const plugin: PluginDefinition = definePlugin({
   name: 'headers',
   description: 'Removes, sets and appends headers of requests and responses.',
   options,
+  scopes: ['gateway', 'service', 'route', 'consumer', 'endpoint'],
   create({ request, reply }) {
     const changeRequest = request && compile('request', request)
     const changeReply = reply && compile('reply', reply)

@@ -20,6 +20,7 @@ const plugin: PluginDefinition = definePlugin({
   name: 'ip-allow',
   description: 'Allows listed client addresses only.',
   options,
+  scopes: ['gateway', 'service', 'route', 'consumer', 'endpoint'],
   create({ allow }) {
     const allowed = createCidrSet(allow, 'allow')
     return {

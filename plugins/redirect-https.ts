@@ -16,6 +16,7 @@ const plugin: PluginDefinition = definePlugin({
   name: 'redirect-https',
   description: 'Redirects HTTP requests to HTTPS.',
   options,
+  scopes: ['gateway', 'service', 'route', 'consumer', 'endpoint'],
   create({ port }) {
     const suffix = port === 443 ? '' : `:${port}`
     return {

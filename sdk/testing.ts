@@ -1,5 +1,5 @@
 // A single long file: an entry point of the package, half of it documentation.
-import { compileChain, type Plugin, runSteps } from '../core/chain.ts'
+import { type Plugin, runSteps } from '../core/chain.ts'
 import { GatewayError } from '../core/errors.ts'
 import { Exchange } from '../core/exchange.ts'
 import { HeaderList } from '../core/http/headers.ts'
@@ -10,6 +10,7 @@ import {
   MESSAGE_MAX_BYTES,
   type SocketReceiver,
 } from '../core/listener/websocket/session.ts'
+import { compileChain } from '../core/plugin/compile-chain.ts'
 import { createPlugin, type PluginDefinition, type PluginEnv } from '../core/plugin/define.ts'
 import type { Route } from '../core/route.ts'
 import { TestSocket } from './testing/test-socket.ts'

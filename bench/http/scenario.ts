@@ -28,6 +28,8 @@ export interface Scenario {
   readonly handler: 'proxy' | 'rpc'
   /** Backend: `direct` is nginx, `server` a Node.js program, `grpc` a gRPC server. */
   readonly backend: 'direct' | 'server' | 'grpc'
+  /** Routes in the configuration of mx; the request matches one of them. @default none */
+  readonly routes?: number
   /** Number of client connections; overrides the option. */
   readonly connections?: number
   /** Minimum meaningful duration. */

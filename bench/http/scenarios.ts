@@ -65,6 +65,15 @@ export const SCENARIOS: readonly Scenario[] = [
     body: json(JSON.stringify({ name: 'x'.repeat(245) })),
     goal: 1.2,
   },
+  ...[1, 10, 1000, 100_000].map(
+    (routes): Scenario => ({
+      ...GET_SMALL,
+      name: `routes-${routes}`,
+      title: `GET, 62 bytes of JSON, ${routes.toLocaleString('en')} configured routes`,
+      rivals: ['nginx', 'mx'],
+      routes,
+    }),
+  ),
   { ...GET_SMALL, name: 'reply-64k', title: 'GET, 64 KiB response', path: '/bench/64k' },
   { ...GET_SMALL, name: 'reply-1m', title: 'GET, 1 MiB response, streamed', path: '/bench/1m' },
   { ...GET_SMALL, name: 'tls', title: 'GET, 62 bytes of JSON, TLS in front', tls: true },

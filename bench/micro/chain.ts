@@ -1,6 +1,7 @@
-import { compileChain, type Plugin } from '../../core/chain.ts'
+import type { Plugin } from '../../core/chain.ts'
 import { Gateway } from '../../core/gateway.ts'
 import { appendParsed, HeaderList } from '../../core/http/headers.ts'
+import { compileChain } from '../../core/plugin/compile-chain.ts'
 import { createRouter } from '../../core/router.ts'
 import proxy from '../../resolvers/proxy.ts'
 import { BenchExchange } from './bench-exchange.ts'

@@ -1,5 +1,6 @@
-import { compileChain, runSteps } from '../../core/chain.ts'
+import { runSteps } from '../../core/chain.ts'
 import { HeaderList } from '../../core/http/headers.ts'
+import { compileChain } from '../../core/plugin/compile-chain.ts'
 import { plugins } from '../../plugins/index.gen.ts'
 import { BenchExchange, BROWSER_FIELDS } from './bench-exchange.ts'
 import { createBenchPlugin } from './gateway-parts.ts'

@@ -22,7 +22,7 @@ export const mx: Rival = {
 }
 
 function writeConfig(site: Site): string {
-  const { folder, port, backendPort, servicePort, tls, pipeline, workers, accessLog } = site
+  const { folder, port, backendPort, servicePort, tls, pipeline, workers, accessLog, routes } = site
   const node = `${site.grpc ? 'grpc://' : ''}127.0.0.1:${backendPort}${pipeline > 1 ? `;pipeline=${pipeline}` : ''}`
   const lines = [
     `address: 127.0.0.1:${port}`,
@@ -40,10 +40,19 @@ function writeConfig(site: Site): string {
       ? ['  bench:', `    nodes: ["${node}"]`]
       : [`  ${SERVICE}:`, `    nodes: ["mx://127.0.0.1:${servicePort}"]`]),
     ...Array.from({ length: site.idleServices }, (_, i) => toIdleService(i)),
+    ...(routes === 0 ? [] : ['routes:', ...Array.from({ length: routes }, (_, i) => toRoute(i))]),
   ]
   const file = join(folder, 'mx.yaml')
   writeFileSync(file, `${lines.join('\n')}\n`)
   return file
+}
+
+/** The first route matches the request; the others differ in path, host, method and parameters. */
+function toRoute(index: number): string {
+  if (index === 0) return '  - { match: { path: /bench/** }, service: bench }'
+  const host = index % 3 === 0 ? `, host: h${index % 100}.test` : ''
+  const method = index % 5 === 0 ? ', method: POST' : ''
+  return `  - { match: { path: "/r${index % 1000}/{id}/p${index}/**"${host}${method} }, service: bench }`
 }
 
 function toIdleService(index: number): string {

@@ -27,6 +27,8 @@ export interface Site {
   readonly workers: number
   /** Number of registered services that get no requests. */
   readonly idleServices: number
+  /** Configured routes of mx. */
+  readonly routes: number
   /** Log every request to `access.log` in the folder. */
   readonly accessLog: boolean
 }

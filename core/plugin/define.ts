@@ -31,8 +31,11 @@ export interface PluginEnv {
   readonly egress?: Pick<EgressPolicy, 'resolveKeys'> | undefined
 }
 
-/** Where plugins are listed: for all requests, requests to a service, or requests of a route. */
-export type PluginScope = 'gateway' | 'service' | 'route'
+/**
+ * Where plugins are listed: for all requests, requests to a service, of a route, or of an account. Services themselves list plugins with the
+ * scope `endpoint` in the registry, so their options must only restrict requests, and they must not need `close`.
+ */
+export type PluginScope = 'gateway' | 'service' | 'route' | 'consumer' | 'endpoint'
 
 /** Hooks of a plugin, as returned by `create`. */
 export type PluginHooks = Omit<Plugin, 'name'>
@@ -45,7 +48,7 @@ export interface PluginSpec<Options extends TObject> {
   readonly description: string
   /** JSON Schema of the options; unknown names are errors. */
   readonly options: Options
-  /** Scopes that the plugin may be listed at; at another one the configuration is invalid. @default all */
+  /** Scopes that the plugin may be listed at; at another one the configuration is invalid. @default all but `endpoint` */
   readonly scopes?: readonly PluginScope[]
   /** Creates the plugin from validated options with defaults. Throws for invalid combinations of values. */
   create(options: Static<Options>, env: PluginEnv): PluginHooks
@@ -55,7 +58,8 @@ export interface PluginSpec<Options extends TObject> {
 export type PluginDefinition = PluginSpec<TObject>
 
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
-const SCOPES: readonly PluginScope[] = ['gateway', 'service', 'route']
+const DEFAULT_SCOPES: readonly PluginScope[] = ['gateway', 'service', 'route', 'consumer']
+const SCOPES: readonly PluginScope[] = [...DEFAULT_SCOPES, 'endpoint']
 const NO_OPTIONS: TObject = Type.Object({})
 /** Hook names in the order they run. */
 const HOOKS = ['onRequest', 'onRoute', 'onError', 'onReply', 'onDone', 'close'] as const
@@ -70,7 +74,7 @@ export function definePlugin<Options extends TObject = TObject>(
 ): PluginDefinition {
   if (!NAME.test(spec.name))
     throw new TypeError(`plugin name must be kebab-case, got ${inspectShort(spec.name)}`)
-  const { options = NO_OPTIONS, scopes = SCOPES } = spec
+  const { options = NO_OPTIONS, scopes = DEFAULT_SCOPES } = spec
   if (scopes.length === 0 || !scopes.every((scope) => SCOPES.includes(scope)))
     throw new TypeError(
       `plugin "${spec.name}": scopes must be a list of ${SCOPES.join(', ')}, got ${inspectShort(scopes)}`,
@@ -102,10 +106,10 @@ export function createPlugin(
   env: PluginEnv,
   scope?: PluginScope,
 ): Plugin {
-  const { name, options: schema, scopes = SCOPES } = definition
+  const { name, options: schema, scopes = DEFAULT_SCOPES } = definition
   if (scope !== undefined && !scopes.includes(scope))
     throw new TypeError(
-      `plugin "${name}" is not allowed in the plugins of a ${scope}: list it in those of the ${scopes.join(' or ')}`,
+      `plugin "${name}" is not allowed in the plugins of ${scope === 'endpoint' ? 'an' : 'a'} ${scope}, only of: ${scopes.join(', ')}`,
     )
   const options = Default(schema, structuredClone(rawOptions ?? {}))
   checkOptions(name, schema, options)

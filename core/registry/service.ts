@@ -2,6 +2,8 @@ import type { Node, Service } from '../contracts/registry.ts'
 import { parseHostPort } from '../upstream/parse-node.ts'
 import { isServiceName } from './service-name.ts'
 
+/** Prefix of metadata of endpoints: options of a plugin as JSON, `policy.body-limit`. */
+export const POLICY = 'policy.'
 /** The default domain. */
 export const DEFAULT_DOMAIN = 'mx'
 const MAX_TEXT = 253

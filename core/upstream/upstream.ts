@@ -2,7 +2,7 @@ import type { LookupFunction } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
 import type { Endpoint, Node, Service } from '../contracts/registry.ts'
 import type { Exchange } from '../exchange.ts'
-import { DEFAULT_DOMAIN } from '../registry/service.ts'
+import { DEFAULT_DOMAIN, POLICY } from '../registry/service.ts'
 import type { Caller } from '../rpc/caller.ts'
 import { createBalancer } from './balance/balancer.ts'
 import type { BalanceOptions, Balancer } from './balance/policy.ts'
@@ -91,6 +91,7 @@ export class Upstream {
   #sticky: Sticky | undefined
   #nodes: readonly UpstreamNode[] = []
   #endpoints: ReadonlyMap<string, Endpoint> = new Map()
+  #hasPolicies = false
   #handler: string | undefined = undefined
   #grpc = false
   #balancer: Balancer = NO_CHOICE
@@ -115,6 +116,11 @@ export class Upstream {
   /** Declared endpoints of all versions, by name; empty: none declared. */
   get endpoints(): ReadonlyMap<string, Endpoint> {
     return this.#endpoints
+  }
+
+  /** Whether an endpoint declares policies (`policy.<plugin>` in its metadata). */
+  get hasPolicies(): boolean {
+    return this.#hasPolicies
   }
 
   /** Handler requested by the metadata of a service without declared endpoints; undefined: none. */
@@ -164,6 +170,9 @@ export class Upstream {
   update(services: readonly Service[]): void {
     const endpoints = services.flatMap((service) => service.endpoints)
     this.#endpoints = new Map(endpoints.map((endpoint) => [endpoint.name, endpoint]))
+    this.#hasPolicies = endpoints.some(({ metadata }) =>
+      Object.keys(metadata).some((name) => name.startsWith(POLICY)),
+    )
     const [metadata] = services.map((service) => service.metadata)
     this.#handler = endpoints.length === 0 ? metadata?.['handler'] : undefined
     const known = new Map(this.#nodes.map((node) => [node.id, node]))

@@ -13,11 +13,13 @@ import {
   splitList,
 } from '../settings/sources.ts'
 import { readErrors } from './actions/errors.ts'
+import { readConsumers } from './parse-consumers.ts'
 import { readPlugins } from './parse-plugins.ts'
 import { readRoutes } from './parse-routes.ts'
 import { readServices } from './services/parse-services.ts'
 import type {
   ConfigFile,
+  ConfiguredConsumer,
   ConfiguredRoute,
   ConfiguredService,
   ErrorPageEntry,
@@ -89,6 +91,7 @@ export function parseConfig(
   const settings = new Map<keyof Settings, SettingInput>()
   let services: readonly ConfiguredService[] = []
   let routes: readonly ConfiguredRoute[] = []
+  let consumers: readonly ConfiguredConsumer[] = []
   let plugins: readonly PluginEntry[] | undefined
   let errors: readonly ErrorPageEntry[] = []
   const { root } = source
@@ -105,6 +108,7 @@ export function parseConfig(
       key === undefined ? undefined : (explainElsewhere(key, command) ?? SETTINGS[key].notInFile)
     if (entry.name === 'services') services = readServices(source, entry, folder)
     else if (entry.name === 'routes') routes = readRoutes(source, entry, folder)
+    else if (entry.name === 'consumers') consumers = readConsumers(source, entry, folder)
     else if (entry.name === 'plugins') plugins = readPlugins(source, entry, folder)
     else if (entry.name === 'errors') errors = readErrors(source, 'the gateway', entry, folder)
     else if (key === undefined) {
@@ -119,7 +123,7 @@ export function parseConfig(
     }
   }
   if (source.problems.length > 0) throw new SettingsError(source.problems)
-  return { folder, settings, services, routes, plugins, errors, text }
+  return { folder, settings, services, routes, consumers, plugins, errors, text }
 }
 
 function readSetting(

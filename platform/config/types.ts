@@ -135,6 +135,17 @@ export interface ConfiguredRoute {
   readonly at: string
 }
 
+/** A consumer of `consumers:`. */
+export interface ConfiguredConsumer {
+  /** Account id, also of an API key or an OIDC user. */
+  readonly account: string
+  /** Namespace of the account. */
+  readonly namespace: string
+  readonly plugins: readonly PluginEntry[]
+  /** Source position for errors, for example `mx.yaml:3:5`. */
+  readonly at: string
+}
+
 /** A plugin of `plugins:`. */
 export interface PluginEntry {
   /** Name, package, or file (absolute). */
@@ -163,6 +174,7 @@ export interface ConfigFile {
   readonly settings: SettingsInput
   readonly services: readonly ConfiguredService[]
   readonly routes: readonly ConfiguredRoute[]
+  readonly consumers: readonly ConfiguredConsumer[]
   /** Replaces the default plugins; undefined to use them. */
   readonly plugins: readonly PluginEntry[] | undefined
   readonly errors?: readonly ErrorPageEntry[]
@@ -175,6 +187,7 @@ export const NO_CONFIG: ConfigFile = {
   settings: new Map(),
   services: [],
   routes: [],
+  consumers: [],
   plugins: undefined,
   text: '',
 }

@@ -1,4 +1,5 @@
 import type { Endpoint } from '../../core/contracts/registry.ts'
+import { POLICY } from '../../core/registry/service.ts'
 import type { EndpointDefinition } from '../service/endpoint.ts'
 import type { HttpRoute } from '../service/http-route.ts'
 import { toValue } from './describe-message.ts'
@@ -16,7 +17,7 @@ export function describeEndpoint(
   request: JsonSchema | undefined,
   response: JsonSchema | undefined,
 ): Endpoint {
-  const { kind, description, idempotent, readOnly, http } = definition
+  const { kind, description, idempotent, readOnly, http, policies } = definition
   const method = name.slice(name.indexOf('.') + 1)
   return {
     name,
@@ -27,6 +28,9 @@ export function describeEndpoint(
       ...(kind === 'unary' ? {} : { stream: 'true', streams: kind }),
       ...(idempotent ? {} : { idempotent: 'false' }),
       ...(readOnly ? { readOnly: 'true' } : {}),
+      ...Object.fromEntries(
+        Object.entries(policies).map(([name, options]) => [POLICY + name, JSON.stringify(options)]),
+      ),
       ...(request === undefined ? {} : { requestSchema: JSON.stringify(request) }),
       ...(response === undefined ? {} : { responseSchema: JSON.stringify(response) }),
       ...(http === undefined ? {} : describeRoute(name, http)),

@@ -60,6 +60,11 @@ export interface EndpointSpec<Q extends Schema, R extends Schema, K extends Endp
   /** Human-readable description. */
   readonly description?: string
   readonly http?: HttpRoute
+  /**
+   * Plugins that gateways apply to calls of this endpoint, with their options: `{ 'body-limit': { limit: '64kb' } }`. Part of the registry
+   * entry (docs/routes.md). @default none
+   */
+  readonly policies?: Readonly<Record<string, object>>
   /** Handles a call. A typed error becomes the response; other errors become a 500 without details. */
   handle(request: HandlerRequest<K, Q>, ctx: Context): HandlerResponse<K, R>
 }
@@ -77,6 +82,7 @@ export interface EndpointDefinition<
   readonly readOnly: boolean
   readonly description: string
   readonly http: HttpRoute | undefined
+  readonly policies: Readonly<Record<string, object>>
   /** Loosely typed, for tables of different endpoints. */
   readonly handle: (request: never, ctx: Context) => unknown
 }
@@ -104,6 +110,7 @@ const SPEC: KnownOptions<EndpointSpec<Schema, Schema, EndpointKind>> = {
   readOnly: true,
   description: true,
   http: true,
+  policies: true,
   handle: true,
 }
 const GENERATORS = ['[object GeneratorFunction]', '[object AsyncGeneratorFunction]']
@@ -129,7 +136,7 @@ export function endpoint<
 >(spec: EndpointSpec<Q, R, K>): EndpointDefinition<NoInfer<Q>, NoInfer<R>, NoInfer<K>> {
   rejectUnknownOptions('endpoint', spec, SPEC, true)
   const { stream = 'unary' as K, http, description = '' } = spec
-  const { idempotent = true, readOnly = false } = spec
+  const { idempotent = true, readOnly = false, policies = {} } = spec
   if (!KINDS.includes(stream))
     throw new TypeError(`stream must be server, client or both, got ${inspectShort(stream)}`)
   if (typeof spec.handle !== 'function')
@@ -141,6 +148,13 @@ export function endpoint<
     throw new TypeError(`idempotent must be true or false, got ${inspectShort(idempotent)}`)
   if (typeof readOnly !== 'boolean')
     throw new TypeError(`readOnly must be true or false, got ${inspectShort(readOnly)}`)
+  if (
+    typeof policies !== 'object' ||
+    Object.values(policies).some((each) => typeof each !== 'object')
+  )
+    throw new TypeError(
+      `policies must be a map of plugins and their options, such as { 'body-limit': { limit: '64kb' } }, got ${inspectShort(policies)}`,
+    )
   if (typeof description !== 'string')
     throw new TypeError(`description must be text, got ${inspectShort(description)}`)
   return {
@@ -151,6 +165,7 @@ export function endpoint<
     readOnly,
     description,
     http,
+    policies,
     handle: (spec.handle as (request: unknown, ctx: Context) => unknown).bind(spec),
   }
 }

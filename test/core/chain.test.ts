@@ -1,5 +1,6 @@
 import t from 'tap'
-import { compileChain, type Plugin, runSteps } from '../../core/chain.ts'
+import { type Plugin, runSteps } from '../../core/chain.ts'
+import { compileChain } from '../../core/plugin/compile-chain.ts'
 import { toRoute } from '../../core/route.ts'
 import { createTestExchange } from '../../sdk/testing.ts'
 
@@ -248,7 +249,7 @@ t.test(
         log.push('handle')
         x.reply(200)
       },
-      new Map([['scoped', [own, plugin('c')]]]),
+      { routes: new Map([['scoped', [own, plugin('c')]]]) },
     )
     const run = (path: string): string[] => {
       log.length = 0
@@ -279,7 +280,7 @@ t.test('a chain without scopes has no step for them', async (t) => {
   const noop = () => {}
   const plain = compileChain([], noop, noop)
   t.equal(plain.steps.length, 2)
-  t.equal(compileChain([], noop, noop, new Map([['x', []]])).steps.length, 3)
+  t.equal(compileChain([], noop, noop, { routes: new Map([['x', []]]) }).steps.length, 3)
 })
 
 t.test('an error after routing names the plugin of the scope', async (t) => {
@@ -295,7 +296,7 @@ t.test('an error after routing names the plugin of the scope', async (t) => {
       x.route = toRoute('scoped', '')
     },
     () => {},
-    new Map([['scoped', [failing]]]),
+    { routes: new Map([['scoped', [failing]]]) },
   )
   const x = createTestExchange()
   x.begin(chain, () => {}, rethrow)

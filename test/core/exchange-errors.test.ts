@@ -1,6 +1,7 @@
 import t from 'tap'
-import { compileChain, type Plugin } from '../../core/chain.ts'
+import type { Plugin } from '../../core/chain.ts'
 import { type ErrorPage, GatewayError } from '../../core/errors.ts'
+import { compileChain } from '../../core/plugin/compile-chain.ts'
 import { createTestExchange } from '../../sdk/testing.ts'
 
 const ERROR = new GatewayError('shop', 502, 'bad gateway')

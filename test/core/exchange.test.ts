@@ -1,8 +1,9 @@
 import t from 'tap'
-import { compileChain, type Plugin } from '../../core/chain.ts'
+import type { Plugin } from '../../core/chain.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { HeaderList } from '../../core/http/headers.ts'
 import { bodyMemory } from '../../core/limits/memory-budget.ts'
+import { compileChain } from '../../core/plugin/compile-chain.ts'
 import type { Peer } from '../../core/request/incoming-request.ts'
 import { createTestExchange, type TestExchange, type TestRequest } from '../../sdk/testing.ts'
 

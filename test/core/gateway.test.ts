@@ -1,9 +1,10 @@
 import t from 'tap'
-import { compileChain, type Plugin, type Step } from '../../core/chain.ts'
+import type { Plugin, Step } from '../../core/chain.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import { Gateway } from '../../core/gateway.ts'
 import { RequestMetrics } from '../../core/metrics/request-metrics.ts'
+import { compileChain } from '../../core/plugin/compile-chain.ts'
 import { createTestExchange } from '../../sdk/testing.ts'
 import { until } from '../fixtures/raw-backend.ts'
 

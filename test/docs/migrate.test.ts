@@ -20,6 +20,8 @@ const GUIDE = readFileSync(join(ROOT, 'docs/migrate.md'), 'utf8')
 interface Request {
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Path that the backend receives. @default `path` */
+  readonly forwarded?: string
   /** The backend that serves it, as the port in the guide, or the status of an error. */
   readonly result: 9001 | 9002 | number
 }
@@ -29,6 +31,8 @@ const REQUESTS: Readonly<Record<string, readonly Request[]>> = {
   'From nginx `proxy_pass`': [
     { path: '/users/7?a=b', result: 9001 },
     { path: '/orders/', result: 9002 },
+    { path: '/v1/orders/8?c', result: 9002, forwarded: '/8?c' },
+    { path: '/old', result: 308 },
     { path: '/nothing', result: 404 },
   ],
   'From Express or Fastify behind nginx': [
@@ -36,10 +40,12 @@ const REQUESTS: Readonly<Record<string, readonly Request[]>> = {
   ],
   'From Traefik': [
     { path: '/cart', headers: { host: 'shop.example.com' }, result: 9001 },
-    { path: '/', headers: { host: 'blog.example.com' }, result: 9002 },
+    { path: '/api/', headers: { host: 'blog.example.com' }, result: 9002, forwarded: '/' },
+    { path: '/other', headers: { host: 'blog.example.com' }, result: 404 },
   ],
   'From Kong': [
     { path: '/users/7', headers: { apikey: 'a-long-random-key' }, result: 9001 },
+    { path: '/v2/7', headers: { apikey: 'a-long-random-key' }, result: 9001, forwarded: '/7' },
     { path: '/users/7', headers: { apikey: 'another' }, result: 401 },
   ],
   'From go-micro or micro': [{ path: '/greeter/say/hello', result: 9001 }],
@@ -146,6 +152,6 @@ async function checkRequest(
 ): Promise<void> {
   const { status, received } = await send(ports, request)
   if (request.result < 1000) return void t.equal(status, request.result, request.path)
-  t.match(received, { guidePort: request.result, url: request.path })
+  t.match(received, { guidePort: request.result, url: request.forwarded ?? request.path })
   t.match(received?.headers, { 'x-forwarded-for': '127.0.0.1' })
 }

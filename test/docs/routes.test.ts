@@ -17,7 +17,7 @@ t.test('the configuration of docs/routes.md is valid', async (t) => {
   const configuration = { settings: mergeSettings(inputs), config, inputs, file: 'mx.yaml' }
   t.equal(compileRoutes(configuration).tree.size, 5)
   const scopes = await buildScopes(configuration, createTestEnv(), () => undefined)
-  t.strictSame([...scopes.keys()], ['go.mx.api.shop', 'route:shop-api'])
+  t.strictSame([...scopes.routes.keys()], ['go.mx.api.shop', 'route:shop-api'])
 })
 
 t.test('the configuration of docs/service-settings.md is valid', async (t) => {

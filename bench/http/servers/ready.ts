@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Program } from './processes.ts'
 
-const READY_MS = 15_000
+const READY_MS = 60_000
 const POLL_MS = 25
 
 /**

@@ -1,11 +1,13 @@
 import type { Plugin } from '../../../core/chain.ts'
+import { type ScopedPlugins, toConsumerKey } from '../../../core/plugin/compile-chain.ts'
 import type { PluginEnv, PluginScope } from '../../../core/plugin/define.ts'
 import { toFullName } from '../../config/configured-services.ts'
-import type { Configuration, ConfiguredRoute } from '../../config/types.ts'
+import type { Configuration, ConfiguredRoute, PluginEntry } from '../../config/types.ts'
 import { buildPlugins } from '../../plugins/build.ts'
 import type { PlannedPlugin } from '../../plugins/plan.ts'
 import { SettingsError } from '../../settings/sources.ts'
 import { createActionPlugins, toScopeKey } from './compile-routes.ts'
+import { createPolicyFinder } from './endpoint-policies.ts'
 import { createErrorPages, type ErrorPageOptions } from './error-pages.ts'
 
 /** A service or route. */
@@ -15,8 +17,7 @@ type ScopedItem = Pick<ConfiguredRoute, 'plugins' | 'timeouts' | 'errors' | 'at'
 const LIMIT = 'time-limit'
 
 /**
- * Builds the plugins of routes and services, by their key in `Chain.scopes`. Plugins of a route replace plugins of its service with the same
- * name.
+ * Builds the plugins of routes, services and consumers. Plugins of a route replace plugins of its service with the same name.
  *
  * @param find nodes of a service, for error pages.
  * @throws {SettingsError} when a plugin cannot be built.
@@ -25,9 +26,10 @@ export async function buildScopes(
   { settings, config }: Configuration,
   env: PluginEnv,
   find: ErrorPageOptions['find'],
-): Promise<ReadonlyMap<string, readonly Plugin[]>> {
+): Promise<ScopedPlugins> {
   const { namespace } = settings
   const scopes = new Map<string, readonly Plugin[]>()
+  const consumers = new Map<string, readonly Plugin[]>()
   const build = async (scope: PluginScope, item: ScopedItem): Promise<readonly Plugin[]> => {
     const { errors = [] } = item
     const listed = await buildPlugins(toPlan(item, scope), env)
@@ -54,24 +56,36 @@ export async function buildScopes(
       )
       scopes.set(toScopeKey(route), [...inherited, ...own])
     }
+    for (const { account, namespace, plugins } of config.consumers)
+      if (plugins.length > 0)
+        consumers.set(
+          toConsumerKey({ issuer: namespace, id: account }),
+          await buildPlugins(listPlugins(plugins, 'consumer'), env),
+        )
   } catch (error) {
-    for (const plugin of new Set([...scopes.values()].flat())) await plugin.close?.()
+    const built = [...scopes.values(), ...consumers.values()].flat()
+    for (const plugin of new Set(built)) await plugin.close?.()
     throw error
   }
-  return scopes
+  return { routes: scopes, consumers, findPolicies: createPolicyFinder(env) }
 }
 
+/** Plugins of a service or route, with the plugin of its `timeout.request`. */
 function toPlan({ plugins, timeouts, at }: ScopedItem, scope: PluginScope): PlannedPlugin[] {
-  const listed = plugins.map(({ specifier, options, at }) => ({
-    specifier,
-    options: (options as object | undefined) ?? {},
-    source: at,
-    scope,
-  }))
+  const listed = listPlugins(plugins, scope)
   const { request } = timeouts
   if (request === undefined) return listed
   if (listed.some(({ specifier }) => specifier === LIMIT))
     throw new SettingsError([`${at}: timeout.request and the plugin ${LIMIT} exclude each other`])
   const limit = request === Number.POSITIVE_INFINITY ? 'none' : `${request}ms`
   return [{ specifier: LIMIT, options: { limit }, source: at, scope }, ...listed]
+}
+
+function listPlugins(plugins: readonly PluginEntry[], scope: PluginScope): PlannedPlugin[] {
+  return plugins.map(({ specifier, options, at }) => ({
+    specifier,
+    options: (options as object | undefined) ?? {},
+    source: at,
+    scope,
+  }))
 }

@@ -5,6 +5,7 @@ import { GATEWAY_ID, GatewayError } from '../../../core/errors.ts'
 import type { Exchange } from '../../../core/exchange.ts'
 import type { HeaderList } from '../../../core/http/headers.ts'
 import { RequestValidator } from '../../../core/listener/request-validator.ts'
+import { POLICY } from '../../../core/registry/service.ts'
 import { toRoute } from '../../../core/route.ts'
 import type { Caller } from '../../../core/rpc/caller.ts'
 import type { Pool } from '../../../core/upstream/pool/pool.ts'
@@ -53,6 +54,7 @@ const REGISTRY_MS = 3000
 /** Overall timeout: rules and keys may have to be fetched. */
 const RESPONSE_TIMEOUT_MS = 10_000
 const TOPIC = 'topic'
+const FROM_ENDPOINT: PluginSource = { scope: 'endpoint', source: 'registry' }
 
 /** Record of one request. */
 interface Trace {
@@ -168,9 +170,15 @@ async function run(
   const { route, upstream, namespace, session, error } = x
   const isMissing = error?.code === 404 && error.message.startsWith('service not found')
   const explanation = {
-    stages: passed.map((stage) => {
-      const applied = x.chain.plugins.find(({ name }) => name === stage.plugin)
-      return { ...stage, ...(applied && sources.get(applied)) }
+    stages: passed.map((stage, i) => {
+      const { plugin, hook } = stage
+      // An endpoint may add a plugin of the same name.
+      const earlier = passed.slice(0, i).filter((other) => other.plugin === plugin)
+      const repeated = earlier.filter((other) => other.hook === hook).length
+      const applied = x.chain.plugins.filter(({ name }) => name === plugin)[repeated]
+      const declared = upstream?.endpoints.get(route?.endpoint ?? '')?.metadata ?? {}
+      const policy = `${POLICY}${plugin}` in declared ? FROM_ENDPOINT : undefined
+      return { ...stage, ...(applied && (sources.get(applied) ?? policy)) }
     }),
     route: route && toRoute(route.service, route.endpoint, route.handler, route.variables),
     routeName: route?.rule?.name,
@@ -230,13 +238,20 @@ function toRecord(headers: HeaderList): Record<string, string[]> {
 /** The chain with steps that report their stage, without hooks of the response. */
 function recordStages(chain: Chain, onStage: (stage: Stage) => void): Chain {
   const steps = chain.steps.map((step, i) => (x: Exchange) => {
-    onStage(chain.stages.steps[i]!)
+    const stage = chain.stages.steps[i]!
+    if (stage.hook !== 'scope') onStage(stage)
     return step(x)
   })
   const scopes = [...chain.scopes].map(
     ([name, scope]) => [name, recordStages(scope, onStage)] as const,
   )
-  return { ...chain, steps, onError: [], onReply: [], onDone: [], scopes: new Map(scopes) }
+  const record = (scope: Chain | undefined) => scope && recordStages(scope, onStage)
+  return {
+    ...chain,
+    ...{ steps, onError: [], onReply: [], onDone: [], scopes: new Map(scopes) },
+    ofEndpoint: (service, endpoint) => record(chain.ofEndpoint(service, endpoint)),
+    ofConsumer: (key) => record(chain.ofConsumer(key)),
+  }
 }
 
 function recordRulings(

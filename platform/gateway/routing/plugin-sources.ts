@@ -1,4 +1,6 @@
 import type { Chain, Plugin } from '../../../core/chain.ts'
+import { toConsumerKey } from '../../../core/plugin/compile-chain.ts'
+import type { PluginScope } from '../../../core/plugin/define.ts'
 import { toFullName } from '../../config/configured-services.ts'
 import type { Configuration, PluginEntry } from '../../config/types.ts'
 import type { PlannedPlugin } from '../../plugins/plan.ts'
@@ -6,14 +8,14 @@ import { createActionPlugins, toScopeKey } from '../routes/compile-routes.ts'
 
 /** Origin of a plugin. */
 export interface PluginSource {
-  readonly scope: 'gateway' | 'service' | 'route'
-  /** `mx.yaml:3:5`, the name of a setting, or `default plugin`. */
+  readonly scope: PluginScope
+  /** `mx.yaml:3:5`, the name of a setting, `default plugin`, or `registry`. */
   readonly source: string
 }
 
 /** Origins of the configured plugins of a chain, including plugins of its services and routes. */
 export function findPluginSources(
-  { plugins, scopes }: Chain,
+  { plugins, scopes, ofConsumer }: Chain,
   plan: readonly PlannedPlugin[],
   { settings, config }: Configuration,
 ): ReadonlyMap<Plugin, PluginSource> {
@@ -22,18 +24,20 @@ export function findPluginSources(
     sources.set(plugins[i]!, { scope: 'gateway', source })
   // The plugins of a scope follow the inherited ones, and its action plugins are the last.
   const add = (
-    scope: PluginSource['scope'],
-    key: string,
+    scope: PluginScope,
     entries: readonly PluginEntry[],
+    chain: Chain | undefined,
     actions = 0,
   ): void => {
-    const from = (scopes.get(key)?.plugins.length ?? 0) - actions - entries.length
+    const from = (chain?.plugins.length ?? 0) - actions - entries.length
     for (const [i, { at }] of entries.entries())
-      sources.set(scopes.get(key)!.plugins[from + i]!, { scope, source: at })
+      sources.set(chain!.plugins[from + i]!, { scope, source: at })
   }
   for (const { name, plugins } of config.services)
-    add('service', toFullName(name, settings.namespace), plugins)
+    add('service', plugins, scopes.get(toFullName(name, settings.namespace)))
   for (const route of config.routes)
-    add('route', toScopeKey(route), route.plugins, createActionPlugins(route).length)
+    add('route', route.plugins, scopes.get(toScopeKey(route)), createActionPlugins(route).length)
+  for (const { account, namespace, plugins } of config.consumers)
+    add('consumer', plugins, ofConsumer(toConsumerKey({ issuer: namespace, id: account })))
   return sources
 }

@@ -1,8 +1,9 @@
 import t, { type Test } from 'tap'
 import { OpenStreams, type OpenStreamsOptions } from '../../../core/auth/revocable-streams.ts'
-import { compileChain, runSteps } from '../../../core/chain.ts'
+import { runSteps } from '../../../core/chain.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { HeaderList } from '../../../core/http/headers.ts'
+import { compileChain } from '../../../core/plugin/compile-chain.ts'
 import { createTestExchange, type TestExchange } from '../../../sdk/testing.ts'
 import { createAccount } from '../../fixtures/auth-source.ts'
 

@@ -1,8 +1,9 @@
 import { mkdirSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { compileChain, runSteps } from '../../../core/chain.ts'
+import { runSteps } from '../../../core/chain.ts'
 import { createFileServer, type FileServerOptions } from '../../../core/files/file-server.ts'
+import { compileChain } from '../../../core/plugin/compile-chain.ts'
 import { createTestExchange, runPlugin, type TestRequest } from '../../../sdk/testing.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
@@ -135,7 +136,10 @@ t.test('a client with the current version gets 304, If-None-Match first', async 
   t.strictSame([same.status, same.body, same.get('etag')], [304, '', etag])
   t.equal(same.get('content-type'), undefined)
   t.equal((await send('/app.js', { 'if-modified-since': date })).status, 304)
-  t.equal((await send('/app.js', { 'if-none-match': '"x"', 'if-modified-since': date })).status, 200)
+  t.equal(
+    (await send('/app.js', { 'if-none-match': '"x"', 'if-modified-since': date })).status,
+    200,
+  )
   t.equal((await send('/app.js', { 'if-match': '"x"' })).status, 412)
   write('app.js', 'longer')
   t.equal((await send('/app.js', { 'if-none-match': etag })).status, 200)

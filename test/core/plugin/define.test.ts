@@ -147,22 +147,25 @@ t.test('a plugin name must be kebab-case', async (t) => {
   }
 })
 
-t.test('a plugin at a scope that it does not allow is rejected with the allowed ones', async (t) => {
-  const early = definePlugin({
-    ...{ name: 'early', description: '', scopes: ['gateway', 'service'], create: () => ({}) },
-  })
-  t.equal(createPlugin(early, {}, env, 'service').name, 'early')
-  t.equal(createPlugin(early, {}, env).name, 'early', 'not checked in tests of plugins')
-  t.throws(() => createPlugin(early, {}, env, 'route'), {
-    message:
-      'plugin "early" is not allowed in the plugins of a route: list it in those of the gateway or service',
-  })
-  const define = (scopes: readonly PluginScope[]) => () =>
-    definePlugin({ name: 'early', description: '', scopes, create: () => ({}) })
-  const message = /plugin "early": scopes must be a list of gateway, service, route, got/
-  t.throws(define([]), message)
-  t.throws(define(['server' as PluginScope]), message)
-})
+t.test(
+  'a plugin at a scope that it does not allow is rejected with the allowed ones',
+  async (t) => {
+    const early = definePlugin({
+      ...{ name: 'early', description: '', scopes: ['gateway', 'service'], create: () => ({}) },
+    })
+    t.equal(createPlugin(early, {}, env, 'service').name, 'early')
+    t.equal(createPlugin(early, {}, env).name, 'early', 'not checked in tests of plugins')
+    t.throws(() => createPlugin(early, {}, env, 'route'), {
+      message: 'plugin "early" is not allowed in the plugins of a route, only of: gateway, service',
+    })
+    const define = (scopes: readonly PluginScope[]) => () =>
+      definePlugin({ name: 'early', description: '', scopes, create: () => ({}) })
+    const message =
+      /plugin "early": scopes must be a list of gateway, service, route, consumer, endpoint, got/
+    t.throws(define([]), message)
+    t.throws(define(['server' as PluginScope]), message)
+  },
+)
 
 t.test('create must return an object with known hooks', async (t) => {
   t.throws(() => toPlugin('a', 5), { message: 'plugin "a": must be an object with hooks, got 5' })

@@ -19,7 +19,10 @@ t.test('plugins of a route replace those of its service with the same name', asy
 services: { shop: { nodes: [127.0.0.1:1], plugins: [body-limit, proxy-status] } }
 routes: [{ name: a, service: shop, plugins: [headers, body-limit] }]
 `)
-  const names = [...scopes].map(([key, plugins]) => [key, ...plugins.map(({ name }) => name)])
+  const names = [...scopes.routes].map(([key, plugins]) => [
+    key,
+    ...plugins.map(({ name }) => name),
+  ])
   t.strictSame(names, [
     ['go.mx.api.shop', 'body-limit', 'proxy-status'],
     ['route:a', 'proxy-status', 'headers', 'body-limit'],
@@ -29,10 +32,10 @@ routes: [{ name: a, service: shop, plugins: [headers, body-limit] }]
 t.test('plugins that make sense for the gateway only are rejected elsewhere', async (t) => {
   for (const name of ['namespace', 'hosts', 'tracing', 'forwarded']) {
     await t.rejects(build(`services: { a: { nodes: [127.0.0.1:1], plugins: [${name}] } }`), {
-      message: `mx.yaml:1:50: plugin "${name}" is not allowed in the plugins of a service: list it in those of the gateway`,
+      message: `mx.yaml:1:50: plugin "${name}" is not allowed in the plugins of a service, only of: gateway`,
     })
     await t.rejects(build(`routes: [{ respond: {}, plugins: [${name}] }]`), {
-      message: `mx.yaml:1:35: plugin "${name}" is not allowed in the plugins of a route: list it in those of the gateway`,
+      message: `mx.yaml:1:35: plugin "${name}" is not allowed in the plugins of a route, only of: gateway`,
     })
   }
 })

@@ -1,0 +1,170 @@
+import type { Chain, Plugin, ReportFault, Stage, Step } from '../chain.ts'
+import type { Account } from '../contracts/auth.ts'
+import type { Endpoint } from '../contracts/registry.ts'
+import type { Exchange } from '../exchange.ts'
+
+/** Plugins besides the plugins of the gateway. */
+export interface ScopedPlugins {
+  /**
+   * By `RouteRule.scope` of a route, or full name of a service. They run after routing, and replace plugins of the gateway with the
+   * same name.
+   */
+  readonly routes: ReadonlyMap<string, readonly Plugin[]>
+  /** By {@link toConsumerKey}. They run after authentication, and replace all plugins with the same name. @default none */
+  readonly consumers?: ReadonlyMap<string, readonly Plugin[]>
+  /**
+   * Plugins that an endpoint declares, in addition to all others; the same list each time while the endpoint is unchanged.
+   *
+   * @default none
+   */
+  readonly findPolicies?: (service: string, endpoint: Endpoint) => readonly Plugin[] | undefined
+}
+
+const NO_SCOPES: ScopedPlugins = { routes: new Map() }
+const NO_CHAINS: Chain['scopes'] = new Map()
+
+/** Key of an account in `ScopedPlugins.consumers`. */
+export function toConsumerKey({ issuer, id }: Pick<Account, 'issuer' | 'id'>): string {
+  return `${issuer}/${id}`
+}
+
+/** Flattens the hooks of `plugins` around the steps `route` and `handle`. */
+export function compileChain(
+  plugins: readonly Plugin[],
+  route: Step,
+  handle: Step,
+  { routes, consumers = new Map(), findPolicies }: ScopedPlugins = NO_SCOPES,
+): Chain {
+  const scoped = [...routes.values()].flat()
+  const ofConsumers = [...consumers.values()].flat()
+  const namesOf = (list: readonly Plugin[]) => new Set(list.map(({ name }) => name))
+  // A plugin that some scope replaces runs once it is known which one applies: after routing, or after authentication.
+  const afterRoute = namesOf([...scoped, ...ofConsumers])
+  const last = namesOf(ofConsumers)
+  const isLast = ({ name }: Plugin): boolean => last.has(name)
+  const isEarly = (plugin: Plugin): boolean => !isLast(plugin)
+  const hasScopes = routes.size > 0 || findPolicies !== undefined
+  const first = [
+    ...listHooks(
+      plugins.filter(({ name }) => !afterRoute.has(name)),
+      'onRequest',
+    ),
+    toHook('route', route),
+    ...(hasScopes ? [toHook('scope', enterScope)] : []),
+  ]
+  const use = { active: 0 }
+  const all = [...plugins, ...new Set([...scoped, ...ofConsumers])]
+
+  const compile = (
+    replaced: readonly Plugin[],
+    policies: readonly Plugin[],
+    scopes: Chain['scopes'],
+  ): Chain => {
+    const applied = [...replaced, ...policies]
+    const early = replaced.filter(isEarly)
+    const late = replaced.filter(isLast)
+    const steps = [
+      ...first,
+      ...listHooks(
+        early.filter(({ name }) => afterRoute.has(name)),
+        'onRequest',
+      ),
+      ...listHooks(policies, 'onRequest'),
+      ...listHooks([...early, ...policies], 'onRoute'),
+      ...(consumers.size > 0 ? [toHook('scope', enterConsumer)] : []),
+      ...listHooks(late, 'onRequest'),
+      ...listHooks(late, 'onRoute'),
+      toHook('handle', handle),
+    ]
+    const onError = listHooks(applied, 'onError').reverse()
+    const onReply = listHooks(applied, 'onReply')
+    const onDone = listHooks(applied, 'onDone')
+    const withConsumer = new Map<string, Chain>()
+    const withPolicies = new WeakMap<readonly Plugin[], Chain>()
+    return {
+      plugins: applied,
+      steps: steps.map(({ run }) => run),
+      onError: onError.map(({ run }) => run),
+      onReply: onReply.map(({ run }) => run),
+      onDone: onDone.map(({ run }) => run),
+      stages: {
+        steps: steps.map(({ stage }) => stage),
+        onError: onError.map(({ stage }) => stage),
+        onReply: onReply.map(({ stage }) => stage),
+        onDone: onDone.map(({ stage }) => stage),
+      },
+      scopes,
+      ofEndpoint(service, endpoint) {
+        const declared = findPolicies?.(service, endpoint)
+        if (declared === undefined) return undefined
+        let chain = withPolicies.get(declared)
+        chain ??= compile(replaced, declared, NO_CHAINS)
+        withPolicies.set(declared, chain)
+        return chain
+      },
+      ofConsumer(key) {
+        const own = consumers.get(key)
+        if (own === undefined) return undefined
+        let chain = withConsumer.get(key)
+        chain ??= compile(replace(replaced, own), policies, NO_CHAINS)
+        withConsumer.set(key, chain)
+        return chain
+      },
+      use,
+      close: (onFault) => closePlugins(all, onFault),
+    }
+  }
+  const chains = [...routes].map(([name, own]): [string, Chain] => {
+    return [name, compile(replace(plugins, own), [], NO_CHAINS)]
+  })
+  return compile(plugins, [], new Map(chains))
+}
+
+/** `plugins` without the names in `own`, then `own`. */
+function replace(plugins: readonly Plugin[], own: readonly Plugin[]): readonly Plugin[] {
+  return [...plugins.filter(({ name }) => !own.some((other) => other.name === name)), ...own]
+}
+
+interface Hook<T> {
+  readonly stage: Stage
+  readonly run: T
+}
+
+function listHooks<K extends 'onRequest' | 'onRoute' | 'onError' | 'onReply' | 'onDone'>(
+  plugins: readonly Plugin[],
+  hook: K,
+): Hook<NonNullable<Plugin[K]>>[] {
+  return plugins.flatMap((plugin) => {
+    const run = plugin[hook]?.bind(plugin) as NonNullable<Plugin[K]> | undefined
+    return run === undefined ? [] : [{ stage: { plugin: plugin.name, hook }, run }]
+  })
+}
+
+function toHook(hook: 'route' | 'scope' | 'handle', run: Step): Hook<Step> {
+  return { stage: { plugin: undefined, hook }, run }
+}
+
+/** Continues with the chain of the route or service, and of the endpoint. */
+function enterScope(x: Exchange): void {
+  const { route, upstream } = x
+  if (route === undefined) return
+  const chain = x.chain.scopes.get(route.rule?.scope ?? route.service) ?? x.chain
+  const endpoint = upstream?.hasPolicies ? upstream.endpoints.get(route.endpoint) : undefined
+  x.chain = (endpoint && chain.ofEndpoint(route.service, endpoint)) ?? chain
+}
+
+/** Continues with the chain of the caller. */
+function enterConsumer(x: Exchange): void {
+  const { account } = x
+  if (account !== undefined) x.chain = x.chain.ofConsumer(toConsumerKey(account)) ?? x.chain
+}
+
+async function closePlugins(plugins: readonly Plugin[], onFault: ReportFault): Promise<void> {
+  for (const plugin of plugins.toReversed()) {
+    try {
+      await plugin.close?.()
+    } catch (error) {
+      onFault(error, undefined, { plugin: plugin.name, hook: 'close' })
+    }
+  }
+}

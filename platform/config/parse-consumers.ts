@@ -1,0 +1,36 @@
+import { isSeq } from 'yaml'
+import { readMap, readText } from './actions/read-map.ts'
+import { readPlugins } from './parse-plugins.ts'
+import type { ConfiguredConsumer } from './types.ts'
+import type { YamlEntry, YamlSource } from './yaml-source.ts'
+
+const KEYS = ['account', 'namespace', 'plugins']
+
+/** Reads `consumers:`. */
+export function readConsumers(
+  source: YamlSource,
+  { key, value }: YamlEntry,
+  folder: string,
+): readonly ConfiguredConsumer[] {
+  const list = source.follow(value)
+  if (!isSeq(list)) {
+    source.report(value ?? key, 'consumers must be a list, such as "- account: partner"')
+    return []
+  }
+  const seen = new Set<string>()
+  return list.items.flatMap((item, i) => {
+    const what = `consumer ${i + 1}`
+    const before = source.problems.length
+    const entries = readMap(source, what, { key: item, value: item }, KEYS)
+    const account = readText(source, entries.get('account'), 'account') ?? ''
+    const namespace = readText(source, entries.get('namespace'), 'namespace') ?? 'mx'
+    const listed = entries.get('plugins')
+    const plugins = listed === undefined ? [] : readPlugins(source, listed, folder)
+    if (source.problems.length > before) return []
+    if (account === '') source.report(item, `${what} must have an account`)
+    else if (seen.has(`${namespace}/${account}`))
+      source.report(item, `account "${account}" of namespace "${namespace}" is listed twice`)
+    seen.add(`${namespace}/${account}`)
+    return [{ account, namespace, plugins, at: source.at(item) }]
+  })
+}
