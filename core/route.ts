@@ -5,6 +5,7 @@ import type { HeaderList } from './http/headers.ts'
 import type { RouteCounters } from './metrics/route-counters.ts'
 import type { PathTemplate } from './path/template.ts'
 import { isServiceName } from './registry/service-name.ts'
+import type { CallTimeouts } from './upstream/call.ts'
 
 /** Input of a resolver. Implemented by `Exchange`. */
 export interface RequestLine {
@@ -49,6 +50,8 @@ export interface RouteRule {
   readonly scope: string | undefined
   /** Changes the request as soon as it is routed. */
   readonly rewrite: ((x: Exchange) => void) | undefined
+  /** Overrides of the timeouts of the service. */
+  readonly timeouts?: CallTimeouts | undefined
   /** Responds in place of a service. */
   readonly handler: Handler | undefined
 }

@@ -2,7 +2,6 @@ import type { Handler } from '../core/chain.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { HeaderList } from '../core/http/headers.ts'
-import type { TunnelTarget } from '../core/listener/websocket/tunnel-target.ts'
 import { RPC_PATH } from '../core/rpc/ws/frames.ts'
 import {
   type Attempts,
@@ -18,14 +17,11 @@ import { toNoNode } from '../core/upstream/balance/no-node.ts'
 import { toConnectDetail } from '../core/upstream/connect-error.ts'
 import { forward } from '../core/upstream/forward.ts'
 import { CONNECT_TIMEOUT } from '../core/upstream/handshake-timer.ts'
+import { setsHost } from '../core/upstream/node-host.ts'
 
 export interface WebOptions {
   /** Maximum size of a WebSocket message in either direction, bytes, then 1009. @default 16777216 */
   readonly maxMessageBytes?: number
-  /** Milliseconds for a connection to the backend, then the next node, or 504. @default 10000 */
-  readonly connectTimeoutMs?: number
-  /** Milliseconds from the WebSocket handshake sent to the backend's response, then 504. @default 60000 */
-  readonly timeoutMs?: number
 }
 
 /** Headers of the client's handshake that the gateway replaces. */
@@ -43,8 +39,7 @@ const OWN_HANDSHAKE = new Set([
  * forwarded to the client.
  */
 export default function web(options: WebOptions = {}): Handler {
-  const { maxMessageBytes = 16 * 1024 * 1024, connectTimeoutMs = 10_000 } = options
-  const limits = { maxMessageBytes, connectTimeoutMs, replyTimeoutMs: options.timeoutMs ?? 60_000 }
+  const { maxMessageBytes = 16 * 1024 * 1024 } = options
   return {
     name: 'web',
     handle: (x) => {
@@ -52,18 +47,16 @@ export default function web(options: WebOptions = {}): Handler {
       // WebSocket transport of the call protocol: services trust the caller identity in its metadata.
       if (x.path === RPC_PATH)
         throw new GatewayError(x.route?.service ?? GATEWAY_ID, 404, `no WebSocket at ${RPC_PATH}`)
-      return openTunnel(x, limits)
+      return openTunnel(x, maxMessageBytes)
     },
   }
 }
 
-async function openTunnel(
-  x: Exchange,
-  limits: Pick<TunnelTarget, 'maxMessageBytes' | 'connectTimeoutMs' | 'replyTimeoutMs'>,
-): Promise<void> {
+async function openTunnel(x: Exchange, maxMessageBytes: number): Promise<void> {
   const service = x.route?.service ?? GATEWAY_ID
   x.beforeProxy?.(x)
   const headers = toHandshake(x)
+  const hasNodeHost = setsHost(x)
   const request: Attempts = {
     ...{ upstream: x.upstream, node: undefined, attempts: 0, tried: undefined, inFlight: false },
   }
@@ -74,17 +67,21 @@ async function openTunnel(
       x.failureKind = 'no-node'
       throw toNoNode(service)
     }
-    const { host, port, secure, lookup } = node
+    const { host, port, secure, lookup, tls, pool } = node
     beginAttempt(request, node)
     x.node = node.id
+    if (hasNodeHost) headers.set('host', node.hostHeader!)
     x.trace?.sendFields(x, node, headers)
     try {
       return await x.tunnel({
-        ...limits,
+        maxMessageBytes,
+        connectTimeoutMs: pool.connectTimeoutMs,
+        replyTimeoutMs: x.route?.rule?.timeouts?.replyMs ?? pool.replyTimeoutMs,
         host,
         port,
         secure,
         lookup,
+        tls,
         target: x.target,
         headers,
         onHandshakeResponse: (status, fields) => receive(x, request, status, fields),

@@ -1,5 +1,6 @@
 import { print, toFormat } from '../ui/format.ts'
 import { extractFlags } from './extract-flags.ts'
+import { formatSettings } from './format-explanation.ts'
 
 /** `mx api check`: validates the configuration without starting the gateway. @throws {CliError}, {@link SettingsError} */
 export async function runCheck(words: readonly string[]): Promise<void> {
@@ -32,6 +33,9 @@ export async function runCheck(words: readonly string[]): Promise<void> {
       `  address   ${address}`,
       `  handler   ${handler}`,
       `  services  ${services.join(', ') || 'none'}`,
+      ...Object.entries(checked.serviceSettings).map(
+        ([name, settings]) => `  service   ${name}: ${formatSettings(settings)}`,
+      ),
       `  plugins   ${plugins.join(', ') || 'none'}`,
       ...warnings.map((warning) => `warning: ${warning}`),
     ]

@@ -5,7 +5,10 @@ import { withSession } from '../session/session.ts'
 
 /** Response of `Api.Explain` (docs/api.md). */
 interface ExplainReply
-  extends Pick<Explanation, 'namespace' | 'account' | 'endpoints' | 'why' | 'known' | 'target'> {
+  extends Pick<
+    Explanation,
+    'namespace' | 'account' | 'endpoints' | 'settings' | 'why' | 'known' | 'target'
+  > {
   readonly handler: string
   readonly stages: readonly {
     readonly plugin: string

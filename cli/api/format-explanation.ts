@@ -19,6 +19,7 @@ export function formatExplanation(
     account,
     rulings,
     nodes,
+    settings,
     sentTo,
     answer,
     why,
@@ -47,6 +48,7 @@ export function formatExplanation(
         })
         .join(', ') || 'none',
     ])
+  if (settings !== undefined) lines.push(['settings', formatSettings(settings)])
   if (answer === undefined)
     lines.push(['answer', sentTo === 'topic' ? 'published as an event' : `from ${route?.service}`])
   else {
@@ -56,6 +58,13 @@ export function formatExplanation(
   }
   const body = lines.map(([name, text]) => `  ${name.padEnd(WIDTH)}${text}\n`).join('')
   return `${method} ${path}\n${body}`
+}
+
+/** Settings of a service in one line. */
+export function formatSettings(settings: Readonly<Record<string, string>>): string {
+  return Object.entries(settings)
+    .map(([key, value]) => `${key} ${value}`)
+    .join(', ')
 }
 
 /** Name of a plugin with its scope and line, if it has either: `headers (service, mx.yaml:4:7)`. */

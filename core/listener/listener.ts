@@ -36,10 +36,10 @@ export interface ListenerOptions {
   readonly internalHeaders?: boolean
   /**
    * Whether paths may contain `%2F`, which a backend may interpret differently than the gateway: `handle` rejects it for services
-   * that have not enabled it.
-   * @default false
+   * that have not enabled it. Called for each such path.
+   * @default never
    */
-  readonly encodedSlashes?: boolean
+  readonly encodedSlashes?: () => boolean
   /**
    * Called once, when a plain connection was the only one open and ended without a request that the parser of `uws` accepts: HTTP/1.0,
    * which it answers 505 by itself, or a TCP probe. `node` does not call it: it serves HTTP/1.0.

@@ -11,6 +11,7 @@ const QUERY = /^[!"$-~]*$/
 const SHORT_QUERY = 24
 const HASH = 0x23
 const LENGTH_MAX_DIGITS = 15
+const ENCODED_SLASH = /%2f/i
 /** Headers that `Connection` must not remove: headers of the gateway, and headers that identify the client or frame the message. */
 const UNNAMEABLE =
   /^(?:host|content-length|authorization|cookie|client-cert.*|forwarded|via|x-forwarded-.*|x-real-ip|x-request-id|mx-.*)$/
@@ -47,13 +48,13 @@ export class RequestValidator {
   /** Valid paths. Returns the same string each time, whose hash is already known for lookups. */
   readonly #paths = new DirectMappedCache<string>()
   readonly #internalHeaders: boolean
-  readonly #encodedSlashes: boolean
+  readonly #encodedSlashes: () => boolean
 
   /**
    * @param internalHeaders whether to pass `mx-*` headers on: all clients are part of the platform.
-   * @param encodedSlashes whether paths may contain `%2F`: the service decides about each request.
+   * @param encodedSlashes whether paths may contain `%2F`, at present: the service decides about each request.
    */
-  constructor(internalHeaders = false, encodedSlashes = false) {
+  constructor(internalHeaders = false, encodedSlashes = (): boolean => false) {
     this.#internalHeaders = internalHeaders
     this.#encodedSlashes = encodedSlashes
   }
@@ -179,9 +180,11 @@ export class RequestValidator {
     const cached = this.#paths.find(path)
     if (cached !== undefined) this.path = cached
     else {
-      const problem = checkPath(path, this.#encodedSlashes)
+      const isEncoded = path.includes('%')
+      const problem = checkPath(path, isEncoded && this.#encodedSlashes())
       if (problem !== undefined) return reject(problem)
-      this.#paths.keep(path, path)
+      // The result for an encoded slash may change.
+      if (!isEncoded || !ENCODED_SLASH.test(path)) this.#paths.keep(path, path)
     }
     if (!isQuery(query)) return reject(NOT_ENCODED)
     if (this.#connection !== '') this.#readConnection()

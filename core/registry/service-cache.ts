@@ -120,10 +120,10 @@ export class ServiceCache {
     return this.#lookUp(name)
   }
 
-  /** Applies the load-balancing policy of {@link ServiceCacheOptions.upstream} to cached services. */
+  /** Applies changed settings of {@link ServiceCacheOptions.upstream} to cached services. */
   reconfigure(): void {
-    for (const [name, { upstream }] of this.#entries)
-      upstream.rebalance(this.#options.upstream(name).balance)
+    for (const [name, entry] of this.#entries)
+      if (entry.upstream.configure(this.#options.upstream(name))) this.#use(entry)
   }
 
   /** Drops retained nodes of these services: the caller knows that they are gone. */

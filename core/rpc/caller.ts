@@ -2,6 +2,7 @@ import type { LookupFunction } from 'node:net'
 import { GatewayError } from '../errors.ts'
 import type { NodeSettings } from '../upstream/parse-node.ts'
 import type { Pool } from '../upstream/pool/pool.ts'
+import type { UpstreamTls } from '../upstream/tls.ts'
 import type { OutgoingCall } from './call.ts'
 import { PlainCaller } from './http/caller.ts'
 import { Channel } from './ws/channel.ts'
@@ -22,6 +23,10 @@ export interface Callee extends Pick<NodeSettings, 'host' | 'port' | 'secure' | 
   readonly pool: Pool
   /** DNS lookup; undefined: the system resolver. */
   readonly lookup?: LookupFunction | undefined
+  /** @default verified by the authorities of the system */
+  readonly tls?: UpstreamTls | undefined
+  /** `Host` of calls over HTTP; undefined: host and port. */
+  readonly hostHeader?: string | undefined
 }
 
 /** Caller of gRPC nodes: gRPC requests are forwarded to them, other calls fail with 501. */
@@ -38,14 +43,15 @@ const NO_CALLER: Caller = {
 
 /** Creates the client for the protocol of a node (docs/protocol.md). */
 export function createCaller(callee: Callee): Caller {
-  const { host, port, secure, protocol, lookup } = callee
+  const { host, port, secure, protocol, lookup, tls } = callee
   if (protocol === 'grpc') return NO_CALLER
-  if (protocol !== 'mx') return new PlainCaller(callee.pool, { host, port })
+  if (protocol !== 'mx') return new PlainCaller(callee.pool, callee)
   return new Channel({
     host,
     port,
     secure,
     lookup,
+    tls,
     // Read for each connection: a reload may change it.
     get connectTimeoutMs() {
       return callee.pool.connectTimeoutMs

@@ -26,6 +26,14 @@ export interface UpstreamFailure {
   readonly collateral: boolean
 }
 
+/** Timeouts of a call, milliseconds. @default the timeouts of the node */
+export interface CallTimeouts {
+  /** From the end of the request to the head of the response. */
+  readonly replyMs?: number | undefined
+  /** Between two chunks of a body, either way. */
+  readonly idleMs?: number | undefined
+}
+
 /** A request to a backend and the receiver of its response. */
 export interface UpstreamCall {
   readonly method: string
@@ -39,6 +47,8 @@ export interface UpstreamCall {
    * The caller enforces its own timeout: the connection does not limit the response time or pauses within the response.
    */
   readonly isPatient: boolean
+  /** Overrides of the timeouts of the node. */
+  readonly timeouts: CallTimeouts | undefined
   /** The connection used; undefined while waiting for one. Set by the connection. */
   connection: Http1Connection | undefined
   /** A retry: uses a new connection, since other keep-alive connections may have ended too. */

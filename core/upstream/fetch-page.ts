@@ -44,9 +44,10 @@ export function fetchPage(upstream: Upstream, request: FetchPageOptions): Promis
 
 class PageCall implements UpstreamCall, Attempts {
   readonly method = 'GET'
-  readonly head: string
+  head = ''
   readonly bodyLength = 0
   readonly idempotent = true
+  readonly timeouts = undefined
   readonly isPatient = false
   connection: Http1Connection | undefined = undefined
   isRepeat = false
@@ -72,8 +73,7 @@ class PageCall implements UpstreamCall, Attempts {
     resolve: (page: FetchedPage) => void,
     reject: (error: Error) => void,
   ) {
-    const { target, host, timeoutMs } = request
-    this.head = `GET ${target} HTTP/1.1\r\nhost: ${host}\r\naccept: text/html, */*;q=0.5\r\n\r\n`
+    const { timeoutMs } = request
     this.upstream = upstream
     this.#request = request
     this.#resolve = resolve
@@ -85,6 +85,8 @@ class PageCall implements UpstreamCall, Attempts {
     const node = pickNode(this, undefined)
     if (node === undefined) return this.#fail(`no node of ${this.upstream.name} is available`)
     if (node.protocol !== 'http') return this.#fail(`${node.id} does not serve plain HTTP`)
+    const { target, host } = this.#request
+    this.head = `GET ${target} HTTP/1.1\r\nhost: ${node.hostHeader ?? host}\r\naccept: text/html, */*;q=0.5\r\n\r\n`
     beginAttempt(this, node)
     node.pool.dispatch(this)
   }

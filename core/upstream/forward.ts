@@ -15,11 +15,12 @@ import {
   recordStatus,
 } from './attempts.ts'
 import { toNoNode } from './balance/no-node.ts'
-import type { UpstreamCall, UpstreamFailure } from './call.ts'
+import type { CallTimeouts, UpstreamCall, UpstreamFailure } from './call.ts'
 import { describeConnectFault, findConnectFault } from './connect-error.ts'
 import type { Http1Connection } from './http1/connection.ts'
 import { formatRequestHead } from './http1/request-head.ts'
 import type { UpstreamNode } from './node-health.ts'
+import { setsHost } from './node-host.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Forwards a routed exchange to a node of its service, buffered or streamed, and relays the response. */
@@ -35,6 +36,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   readonly bodyLength: number
   readonly idempotent: boolean
   readonly isPatient = false
+  readonly timeouts: CallTimeouts | undefined
   connection: Http1Connection | undefined = undefined
   deadlineMs = 0
   isRepeat = false
@@ -45,13 +47,17 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
   readonly #x: Exchange
+  /** `Host` depends on the node, so that each attempt needs its own head. */
+  readonly #hasNodeHost: boolean
 
   constructor(x: Exchange) {
     this.#x = x
     x.beforeProxy?.(x)
     this.upstream = x.upstream
     this.method = x.method
-    this.head = formatRequestHead(x)
+    this.timeouts = x.route?.rule?.timeouts
+    this.#hasNodeHost = setsHost(x)
+    this.head = this.#hasNodeHost ? '' : formatRequestHead(x)
     this.bodyLength = x.bodyLength
     // Other methods are idempotent by definition (RFC 9110 §9.2.2), but backends may not comply (reference 15.5).
     this.idempotent = x.method === 'GET' || x.method === 'HEAD'
@@ -77,6 +83,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     x.setPeer(this)
     beginAttempt(this, node)
     x.node = node.id
+    if (this.#hasNodeHost) this.head = formatRequestHead(x, node.hostHeader)
     if (x.trace !== undefined) this.head = x.trace.sendHead(x, node, this.head)
     node.pool.dispatch(this)
   }

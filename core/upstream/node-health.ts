@@ -2,11 +2,16 @@ import type { LookupFunction } from 'node:net'
 import { createPinnedLookup } from '../egress/pinned-lookup.ts'
 import { type Caller, createCaller } from '../rpc/caller.ts'
 import type { Http2Pool } from './http2/pool.ts'
+import { toHostHeader } from './node-host.ts'
 import type { NodeSettings } from './parse-node.ts'
 import type { Pool } from './pool/pool.ts'
-import type { UpstreamOptions } from './upstream.ts'
+import type { UpstreamTls } from './tls.ts'
+import type { PoolAddress, UpstreamOptions } from './upstream.ts'
 
-export type NodeOptions = Pick<UpstreamOptions, 'createPool' | 'createHttp2Pool' | 'findCaller'>
+export type NodeOptions = Pick<
+  UpstreamOptions,
+  'createPool' | 'createHttp2Pool' | 'findCaller' | 'tls' | 'host'
+>
 
 /** Failure state of a node. */
 export interface NodeRecord {
@@ -33,6 +38,7 @@ interface Links {
   pool: Pool | undefined
   http2: Http2Pool | undefined
   caller: Caller | undefined
+  hostHeader: string | undefined
   /** The caller belongs to a service of this process and must not be closed. */
   isShared: boolean
   retired: boolean
@@ -57,6 +63,8 @@ export class UpstreamNode {
   readonly weight: number
   /** Maximum pipelined requests per connection, 1 to 64. */
   readonly pipeline: number
+  /** See {@link NodeSettings}. */
+  readonly priority: number
   /** Shutting down: it completes its requests, and gets new ones only if no other node is available. */
   draining: boolean
   /** See {@link NodeSettings}. */
@@ -76,6 +84,7 @@ export class UpstreamNode {
     this.protocol = settings.protocol
     this.weight = settings.weight
     this.pipeline = settings.pipeline
+    this.priority = settings.priority
     this.draining = settings.draining
     this.resolved = settings.resolved
     this.#options = options
@@ -104,6 +113,20 @@ export class UpstreamNode {
     return resolved === '' ? undefined : createPinnedLookup(resolved.split(','))
   }
 
+  /** TLS settings of new connections; undefined: the authorities of the system. */
+  get tls(): UpstreamTls | undefined {
+    return this.#options.tls
+  }
+
+  /** `Host` of requests; undefined: the host of the client. */
+  get hostHeader(): string | undefined {
+    const setting = this.#options.host
+    if (setting === undefined) return undefined
+    const links = this.#openLinks()
+    links.hostHeader ??= toHostHeader(setting, this)
+    return links.hostHeader
+  }
+
   /** HTTP/1.1 connections. */
   get pool(): Pool {
     return this.#links?.pool ?? this.#openPool()
@@ -117,6 +140,21 @@ export class UpstreamNode {
   /** Caller for the protocol of the node. */
   get caller(): Caller {
     return this.#links?.caller ?? this.#openCaller()
+  }
+
+  /** True if it has these address, settings and options, so that it can stay in use. */
+  isSame(settings: NodeSettings, options: NodeOptions): boolean {
+    return (
+      this.#options === options &&
+      this.host === settings.host &&
+      this.port === settings.port &&
+      this.secure === settings.secure &&
+      this.protocol === settings.protocol &&
+      this.weight === settings.weight &&
+      this.pipeline === settings.pipeline &&
+      this.priority === settings.priority &&
+      this.resolved === settings.resolved
+    )
   }
 
   /** Closes the connections when the requests in flight have ended. */
@@ -133,6 +171,7 @@ export class UpstreamNode {
       pool: undefined,
       http2: undefined,
       caller: undefined,
+      hostHeader: undefined,
       isShared: false,
       retired: false,
     }
@@ -140,20 +179,23 @@ export class UpstreamNode {
   }
 
   #openPool(): Pool {
-    const { host, port, secure, pipeline, lookup } = this
     const links = this.#openLinks()
-    const pool = this.#options.createPool({ host, port, secure, pipeline, lookup })
+    const pool = this.#options.createPool(this.#toAddress())
     links.pool = pool
     if (links.retired) pool.close()
     return pool
   }
 
   #openHttp2(): Http2Pool | undefined {
-    const { host, port, secure, pipeline, lookup } = this
     const links = this.#openLinks()
-    links.http2 = this.#options.createHttp2Pool?.({ host, port, secure, pipeline, lookup })
+    links.http2 = this.#options.createHttp2Pool?.(this.#toAddress())
     if (links.retired) links.http2?.close()
     return links.http2
+  }
+
+  #toAddress(): PoolAddress {
+    const { host, port, secure, pipeline, lookup, tls } = this
+    return { host, port, secure, pipeline, lookup, tls }
   }
 
   #openCaller(): Caller {

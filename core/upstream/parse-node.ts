@@ -14,6 +14,8 @@ export interface NodeSettings {
   readonly protocol: 'http' | 'mx' | 'grpc'
   readonly weight: number
   readonly pipeline: number
+  /** Nodes with a greater number are used when the nodes with smaller ones are ejected or failed (RFC 2782). */
+  readonly priority: number
   /** The node is shutting down. */
   readonly draining: boolean
   /** Pinned IP addresses of the host name, joined by commas; empty: resolved for each connection. */
@@ -34,8 +36,11 @@ const PROTOCOLS: ReadonlyMap<string, Pick<NodeSettings, 'protocol' | 'secure'>> 
   ['grpc', { protocol: 'grpc', secure: false }],
   ['grpcs', { protocol: 'grpc', secure: true }],
 ])
+/** Metadata key of {@link NodeSettings.priority}, 0 to 65535. @default 0 */
+export const PRIORITY = 'mx/priority'
 const MAX_WEIGHT = 1000
 const MAX_PIPELINE = 64
+const MAX_PRIORITY = 65_535
 
 /** RFC 1123 §2.1 labels, and underscores as used by container networks. */
 const HOST = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?$/
@@ -83,6 +88,8 @@ export function parseNode({ address, metadata }: Node): NodeSettings | string {
   if (typeof weight === 'string') return weight
   const pipeline = readCount(metadata, 'pipeline', MAX_PIPELINE)
   if (typeof pipeline === 'string') return pipeline
+  const priority = readCount(metadata, PRIORITY, MAX_PRIORITY, 0)
+  if (typeof priority === 'string') return priority
   // Other values are ignored: metadata may have fields of other programs.
   const draining = readKey(metadata, 'state') === 'draining'
   const resolved = readKey(metadata, RESOLVED) ?? ''
@@ -91,7 +98,8 @@ export function parseNode({ address, metadata }: Node): NodeSettings | string {
   const { host, port } = parsed
   // Field by field: spreading would dominate the cost, and there may be 100 000 nodes.
   const { secure } = known
-  return { host, port, secure, protocol: known.protocol, weight, pipeline, draining, resolved }
+  const { protocol: kind } = known
+  return { host, port, secure, protocol: kind, weight, pipeline, priority, draining, resolved }
 }
 
 /** True for a node in state `down`: registered, but its program is to be restarted. */
@@ -99,10 +107,17 @@ export function isOffline({ metadata }: Node): boolean {
   return readKey(metadata, 'state') === 'down'
 }
 
-function readCount(metadata: Node['metadata'], key: string, max: number): number | string {
-  const text = readKey(metadata, key) ?? '1'
+/** Reads a number, `min` by default. */
+function readCount(
+  metadata: Node['metadata'],
+  key: string,
+  max: number,
+  min: 0 | 1 = 1,
+): number | string {
+  const text = readKey(metadata, key) ?? `${min}`
+  if (text === `${min}`) return min
   if (DIGITS.test(text) && Number(text) <= max) return Number(text)
-  return `${key} must be a whole number from 1 to ${max}, got ${JSON.stringify(text)}`
+  return `${key} must be a whole number from ${min} to ${max}, got ${JSON.stringify(text)}`
 }
 
 function readKey(metadata: Node['metadata'], key: string): string | undefined {

@@ -1,4 +1,5 @@
 import type { LookupFunction } from 'node:net'
+import { isDeepStrictEqual } from 'node:util'
 import type { Endpoint, Node, Service } from '../contracts/registry.ts'
 import type { Exchange } from '../exchange.ts'
 import { DEFAULT_DOMAIN, POLICY } from '../registry/service.ts'
@@ -9,14 +10,18 @@ import { createSticky, type Sticky } from './balance/sticky.ts'
 import { createRandomBits } from './balance/weighted.ts'
 import type { Http2Pool } from './http2/pool.ts'
 import { HEALTHY, UpstreamNode } from './node-health.ts'
+import type { NodeHost } from './node-host.ts'
 import { type EjectionOptions, OutlierDetector } from './outlier-detection.ts'
 import { isOffline, type NodeSettings, parseNode } from './parse-node.ts'
 import type { Pool } from './pool/pool.ts'
+import type { UpstreamTls } from './tls.ts'
 
 /** Address and settings of a connection pool. */
 export interface PoolAddress extends Pick<NodeSettings, 'host' | 'port' | 'secure' | 'pipeline'> {
   /** DNS lookup. @default the system resolver */
   readonly lookup?: LookupFunction | undefined
+  /** @default verified by the authorities of the system */
+  readonly tls?: UpstreamTls | undefined
 }
 
 export interface UpstreamOptions {
@@ -33,6 +38,10 @@ export interface UpstreamOptions {
    * remote node.
    */
   readonly findCaller?: (node: UpstreamNode) => Caller | undefined
+  /** TLS settings of the connections to nodes. @default verified by the authorities of the system */
+  readonly tls?: UpstreamTls | undefined
+  /** `Host` of requests. @default the host of the client */
+  readonly host?: NodeHost | undefined
   readonly ejection?: EjectionOptions
   /** Monotonic clock, milliseconds. @default performance.now */
   readonly nowMs?: () => number
@@ -50,6 +59,16 @@ export interface UpstreamOptions {
   readonly onConnectionRefused?: (node: UpstreamNode) => boolean
 }
 
+/**
+ * Options of a service in a domain. TLS settings and `Host` are of services of the configuration, which is of the default
+ * domain: a service of another domain may have the same name.
+ */
+export function toDomainOptions(options: UpstreamOptions, domain: string): UpstreamOptions {
+  return domain === DEFAULT_DOMAIN
+    ? { ...options, domain }
+    : { ...options, domain, tls: undefined, host: undefined }
+}
+
 const NO_CHOICE: Balancer = { pick: () => undefined }
 const NOTHING: ReadonlyMap<string, string> = new Map()
 
@@ -64,7 +83,7 @@ export class Upstream {
   readonly domain: string
   /** True if a node was picked since the cache last checked. */
   used = true
-  readonly #options: UpstreamOptions
+  #options: UpstreamOptions
   readonly #nowMs: () => number
   readonly #randomBits: () => number
   readonly #health: OutlierDetector
@@ -122,11 +141,29 @@ export class Upstream {
     return this.#sticky?.replyCookie
   }
 
+  /** `Host` of requests; undefined: the host of the client. */
+  get host(): NodeHost | undefined {
+    return this.#options.host
+  }
+
   /** Changes the load-balancing policy. */
   rebalance(balance: BalanceOptions = { kind: 'round-robin' }): void {
     this.#balance = balance
     this.#sticky = balance.sticky && createSticky(this.name, balance.sticky)
     this.#balancer = this.#build()
+  }
+
+  /**
+   * Applies changed settings.
+   *
+   * @returns true if nodes need other connections: the next {@link update} replaces them.
+   */
+  configure({ balance, tls, host }: UpstreamOptions): boolean {
+    this.rebalance(balance)
+    const { tls: oldTls, host: oldHost } = this.#options
+    if (tls?.id === oldTls?.id && isDeepStrictEqual(host, oldHost)) return false
+    this.#options = { ...this.#options, tls, host }
+    return true
   }
 
   /** Applies a registry update. Unchanged nodes keep their connections and counters; connections of other nodes are closed. */
@@ -156,8 +193,9 @@ export class Upstream {
       else if (next.has(entry.id)) skip(entry, `node id ${entry.id} is listed twice`)
       else {
         const old = known.get(entry.id)
-        const same = old !== undefined && isSame(old, settings)
-        const node = same ? old : new UpstreamNode(this.name, entry.id, settings, this.#options)
+        const node = old?.isSame(settings, this.#options)
+          ? old
+          : new UpstreamNode(this.name, entry.id, settings, this.#options)
         changed ||= node.draining !== settings.draining
         node.draining = settings.draining
         next.set(entry.id, node)
@@ -264,14 +302,26 @@ export class Upstream {
   ): UpstreamNode | undefined {
     const node = this.#balancer.pick(x, last)
     if (node !== undefined && !tried.includes(node)) return node
-    return createBalancer(this.#balance, this.others(tried), this.#randomBits).pick(x, last)
+    const others = toPreferred(this.others(tried))
+    return createBalancer(this.#balance, others, this.#randomBits).pick(x, last)
   }
 
   #build(): Balancer {
-    const { usable } = this.#health
+    const usable = toPreferred(this.#health.usable)
     const balancer = createBalancer(this.#balance, usable, this.#randomBits)
     return this.#sticky?.wrap(balancer, usable) ?? balancer
   }
+}
+
+/** Nodes of the smallest priority. Mostly the same array: a copy per service would take memory. */
+function toPreferred(nodes: readonly UpstreamNode[]): readonly UpstreamNode[] {
+  const smallest = nodes.reduce(
+    (min, { priority }) => Math.min(min, priority),
+    Number.POSITIVE_INFINITY,
+  )
+  return nodes.every(({ priority }) => priority === smallest)
+    ? nodes
+    : nodes.filter(({ priority }) => priority === smallest)
 }
 
 const MIXED =
@@ -279,19 +329,4 @@ const MIXED =
 
 function isOfGrpc({ metadata }: Node): boolean {
   return Object.hasOwn(metadata, 'protocol') && /^grpcs?$/.test(metadata['protocol']!)
-}
-
-function isSame(
-  node: UpstreamNode,
-  { host, port, secure, protocol, weight, pipeline, resolved }: NodeSettings,
-): boolean {
-  return (
-    node.host === host &&
-    node.port === port &&
-    node.secure === secure &&
-    node.protocol === protocol &&
-    node.weight === weight &&
-    node.pipeline === pipeline &&
-    node.resolved === resolved
-  )
 }

@@ -10,6 +10,7 @@ import { timeHandshake } from './handshake-timer.ts'
 import { readReply } from './http1/relay.ts'
 import type { ReplyHead } from './http1/reply-head.ts'
 import { generateMask } from './masking.ts'
+import { toTlsOptions } from './tls.ts'
 
 /** Milliseconds for a backend to close the TCP connection after both close frames. */
 const CLOSE_TIMEOUT_MS = 10_000
@@ -39,7 +40,7 @@ export interface BackendEvents {
 
 /** Opens the gateway's WebSocket to a backend. Returns a function that cancels the handshake. */
 export function openBackend(target: TunnelTarget, events: BackendEvents): () => void {
-  const { host, port, secure, lookup } = target
+  const { host, port, secure, lookup, tls } = target
   const offered = target.headers.getAll('sec-websocket-protocol').join(',').split(',')
   const options: ClientOptions & { closeTimeout: number } = {
     // Compression would have to be undone and redone by the gateway.
@@ -50,6 +51,7 @@ export function openBackend(target: TunnelTarget, events: BackendEvents): () => 
     closeTimeout: CLOSE_TIMEOUT_MS,
     generateMask,
     ...(lookup && { lookup }),
+    ...(secure && toTlsOptions(tls, host)),
     finishRequest: (request) => {
       stopTimer = timeHandshake(request, target, failWith)
       sendHandshake(request, target)

@@ -10,6 +10,7 @@ import { SELF_SIGNED } from '../settings/parse/tls.ts'
 import { openTls } from '../tls/open.ts'
 import { listNames } from './configured-services.ts'
 import { lintConfiguration } from './lint.ts'
+import { describeServices, type ServiceView } from './services/describe.ts'
 import type { Configuration } from './types.ts'
 
 /** Summary of a valid configuration. */
@@ -21,6 +22,8 @@ export interface CheckedApi {
   /** In the order of execution. */
   readonly plugins: readonly string[]
   readonly services: readonly string[]
+  /** Settings of services that have some of their own, by full name. */
+  readonly serviceSettings: Readonly<Record<string, ServiceView>>
   readonly warnings: readonly string[]
 }
 
@@ -65,6 +68,7 @@ export async function checkApi(
     handler: settings.handler,
     plugins: plan.map(formatSpecifier),
     services: listNames(configuration),
+    serviceSettings: describeServices(configuration),
     warnings: lintConfiguration(configuration),
   }
 }

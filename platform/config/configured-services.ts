@@ -1,4 +1,5 @@
-import { parseBackend } from '../../adapters/registry/static.ts'
+import type { DnsService } from '../../adapters/registry/dns/dns-services.ts'
+import { parseBackend, toService } from '../../adapters/registry/static.ts'
 import type { Service } from '../../core/contracts/registry.ts'
 import { joinName } from '../../core/route.ts'
 import type { Configuration, ConfiguredService } from './types.ts'
@@ -8,9 +9,7 @@ export function listServices({ settings, config }: Configuration): readonly Serv
   const { namespace } = settings
   const flagged = settings.backends.map((text) => parseBackend(text, namespace))
   const names = new Set(flagged.map(({ name }) => name))
-  const listed = config.services.map(({ name, nodes }) =>
-    parseBackend(`${name}=${nodes.join(',')}`, namespace),
-  )
+  const listed = config.services.map(({ name, nodes }) => toService(name, nodes, namespace))
   return [...flagged, ...listed.filter(({ name }) => !names.has(name))]
 }
 
@@ -19,29 +18,30 @@ export function listNames(configuration: Configuration): readonly string[] {
   return [...new Set(listServices(configuration).map(({ name }) => name))]
 }
 
-/** Settings that a service can override. */
-export const SERVICE_SETTINGS = [
-  'balance',
-  'keepAliveMs',
-  'maxConnectionAgeMs',
-  'connectTimeoutMs',
-  'replyTimeoutMs',
-  'idleTimeoutMs',
-] as const
-export type ServiceSetting = (typeof SERVICE_SETTINGS)[number]
+/** Services of the file by full name. A flag replaces the nodes of such a service, not its settings. */
+export function indexServices({
+  settings,
+  config,
+}: Configuration): ReadonlyMap<string, ConfiguredService> {
+  return new Map(
+    config.services.map((service) => [toFullName(service.name, settings.namespace), service]),
+  )
+}
 
-/** Overrides of a setting by services, by full service name. */
-export function listConfiguredServices<Key extends ServiceSetting>(
-  { settings, config }: Configuration,
-  key: Key,
-): ReadonlyMap<string, NonNullable<ConfiguredService[Key]>> {
-  const overrides = new Map<string, NonNullable<ConfiguredService[Key]>>()
-  for (const service of config.services) {
-    const { name, [key]: value } = service
-    const full = toFullName(name, settings.namespace)
-    if (value !== undefined) overrides.set(full, value as NonNullable<ConfiguredService[Key]>)
-  }
-  return overrides
+/** Services with what resolves their names. SRV names are of services of the file. */
+export function listDnsServices(configuration: Configuration): readonly DnsService[] {
+  const configured = indexServices(configuration)
+  const { namespace, backends } = configuration.settings
+  const flagged = new Set(backends.map((text) => parseBackend(text, namespace).name))
+  return listServices(configuration).map((service) => {
+    const { srv = [], dns } = configured.get(service.name) ?? {}
+    return { service, srv: flagged.has(service.name) ? [] : srv, dns }
+  })
+}
+
+/** Files of the configuration besides its own: their changes require a reload. */
+export function listServiceFiles({ config }: Configuration): readonly string[] {
+  return config.services.flatMap(({ tls }) => tls?.files ?? [])
 }
 
 /** Full name of a service of the file: without a dot it is relative to the namespace. */

@@ -6,6 +6,7 @@ import type { ServerCommand } from '../settings/setting.ts'
 import type { Settings } from '../settings/settings.ts'
 import { listServices } from './configured-services.ts'
 import { lintRoutes, listRoutedServices } from './lint-routes.ts'
+import { lintServices } from './services/lint.ts'
 import type { Configuration } from './types.ts'
 
 const VARIABLE = /^MX_/
@@ -20,7 +21,11 @@ export function lintConfiguration(
   const { settings } = configuration
   const { handler, registry, broker } = settings
   const services = listServices(configuration)
-  const warnings = [...findOverridden(configuration), ...lintRoutes(configuration)]
+  const warnings = [
+    ...findOverridden(configuration),
+    ...lintRoutes(configuration),
+    ...lintServices(configuration),
+  ]
   const routed = listRoutedServices(configuration)
   const isLocalRegistry = registry === 'static' || registry === 'memory'
   const isIdle = services.length === 0 && configuration.config.routes.length === 0

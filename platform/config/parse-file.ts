@@ -2,8 +2,6 @@ import { existsSync, lstatSync, readlinkSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { isMap, isSeq } from 'yaml'
-import { toService } from '../../adapters/registry/static.ts'
-import type { Node } from '../../core/contracts/registry.ts'
 import { suggest } from '../../lib/text/did-you-mean.ts'
 import type { ServerCommand } from '../settings/setting.ts'
 import { SETTINGS, type SettingInput, type Settings } from '../settings/settings.ts'
@@ -18,6 +16,7 @@ import { readErrors } from './actions/errors.ts'
 import { readConsumers } from './parse-consumers.ts'
 import { readPlugins } from './parse-plugins.ts'
 import { readRoutes } from './parse-routes.ts'
+import { readServices } from './services/parse-services.ts'
 import type {
   ConfigFile,
   ConfiguredConsumer,
@@ -26,11 +25,8 @@ import type {
   ErrorPageEntry,
   PluginEntry,
 } from './types.ts'
-import { type YamlEntry, YamlSource, type YamlText } from './yaml-source.ts'
+import { type YamlEntry, YamlSource } from './yaml-source.ts'
 
-const SERVICE_KEYS: readonly string[] = [
-  ...['nodes', 'balance', 'timeout', 'keep_alive', 'max_connection_age', 'plugins', 'errors'],
-]
 /** Settings with paths relative to the folder of the configuration file. */
 const FILE_SETTINGS: readonly (keyof Settings)[] = [
   'tlsCertFiles',
@@ -168,132 +164,6 @@ function readSetting(
     source: `${source.at(value)}: ${name}`,
     values: isFile ? values.map((each) => resolve(folder, each)) : values,
   }
-}
-
-function readServices(
-  source: YamlSource,
-  { value }: YamlEntry,
-  folder: string,
-): ConfiguredService[] {
-  const map = source.follow(value)
-  if (isMap(map)) return source.entries(map).map((entry) => readService(source, entry, folder))
-  if (map !== undefined)
-    source.report(value, 'services must be a map of service names to their nodes')
-  return []
-}
-
-function readService(
-  source: YamlSource,
-  { key, name, value }: YamlEntry,
-  folder: string,
-): ConfiguredService {
-  let nodes = value
-  let balance: string | undefined
-  let keepAliveMs: number | undefined
-  let maxConnectionAgeMs: number | undefined
-  let plugins: readonly PluginEntry[] = []
-  let errors: readonly ErrorPageEntry[] = []
-  let timeouts: ServiceTimeouts = {}
-  const body = source.follow(value)
-  if (isMap(body)) {
-    nodes = undefined
-    for (const entry of source.entries(body)) {
-      if (entry.name === 'nodes') nodes = entry.value
-      else if (entry.name === 'balance')
-        balance = readSetting(source, 'balance', entry, '')?.values[0]
-      else if (entry.name === 'keep_alive') keepAliveMs = readMs(source, 'keepAliveMs', entry)
-      else if (entry.name === 'max_connection_age')
-        maxConnectionAgeMs = readMs(source, 'maxConnectionAgeMs', entry)
-      else if (entry.name === 'plugins') plugins = readPlugins(source, entry, folder)
-      else if (entry.name === 'errors')
-        errors = readErrors(source, `service "${name}"`, entry, folder)
-      else if (entry.name === 'timeout') timeouts = readTimeouts(source, entry)
-      else
-        source.report(
-          entry.key,
-          unknownKey(entry.name, SERVICE_KEYS, `, the keys are ${SERVICE_KEYS.join(', ')}`),
-        )
-    }
-  }
-  const texts =
-    source.follow(nodes) === undefined ? [] : source.texts(nodes, `nodes of service "${name}"`)
-  if (source.follow(nodes) === undefined || isEmptyList(source.follow(nodes))) {
-    source.report(
-      key,
-      `service "${name}" needs a list of nodes such as [127.0.0.1:9001, 127.0.0.1:9002]`,
-    )
-  }
-  try {
-    toService(name, [], '')
-    checkNodes(source, name, texts)
-  } catch (error) {
-    source.report(key, (error as Error).message)
-  }
-  return {
-    name,
-    nodes: texts.map(({ text }) => text),
-    balance,
-    keepAliveMs,
-    maxConnectionAgeMs,
-    plugins,
-    errors,
-    ...timeouts,
-    at: source.at(key),
-  }
-}
-
-type ServiceTimeouts = Pick<
-  ConfiguredService,
-  'connectTimeoutMs' | 'replyTimeoutMs' | 'idleTimeoutMs'
->
-
-const TIMEOUTS = {
-  connect: 'connectTimeoutMs',
-  response: 'replyTimeoutMs',
-  idle: 'idleTimeoutMs',
-} as const
-
-function readTimeouts(source: YamlSource, { key, value }: YamlEntry): ServiceTimeouts {
-  const map = source.follow(value)
-  const names = Object.keys(TIMEOUTS) as (keyof typeof TIMEOUTS)[]
-  if (!isMap(map)) {
-    source.report(value ?? key, `timeout must be a map of ${names.join(', ')}`)
-    return {}
-  }
-  const timeouts: Record<string, number | undefined> = {}
-  for (const entry of source.entries(map)) {
-    const name = names.find((each) => each === entry.name)
-    if (name === undefined)
-      source.report(entry.key, unknownKey(entry.name, names, `, the keys are ${names.join(', ')}`))
-    else timeouts[TIMEOUTS[name]] = readMs(source, TIMEOUTS[name], entry)
-  }
-  return timeouts
-}
-
-function readMs(
-  source: YamlSource,
-  key: 'keepAliveMs' | 'maxConnectionAgeMs' | keyof ServiceTimeouts,
-  entry: YamlEntry,
-): number | undefined {
-  const setting = readSetting(source, key, entry, '')
-  return setting && SETTINGS[key].parse(setting.values)
-}
-
-function checkNodes(source: YamlSource, name: string, texts: readonly YamlText[]): void {
-  const ids = new Set<string>()
-  for (const { node, text } of texts) {
-    try {
-      const [{ id }] = toService(name, [text], '').nodes as [Node]
-      if (ids.has(id)) source.report(node, `service "${name}" lists ${id} twice`)
-      ids.add(id)
-    } catch (error) {
-      source.report(node, `service "${name}": ${(error as Error).message}`)
-    }
-  }
-}
-
-function isEmptyList(node: unknown): boolean {
-  return isSeq(node) && node.items.length === 0
 }
 
 function toKeys(command: ServerCommand): readonly string[] {

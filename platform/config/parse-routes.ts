@@ -7,12 +7,13 @@ import { readErrors } from './actions/errors.ts'
 import { readFilesAction } from './actions/files.ts'
 import { readMap, readText } from './actions/read-map.ts'
 import { readPlugins } from './parse-plugins.ts'
+import { readTimeouts } from './services/values.ts'
 import type { ConfiguredRoute, RouteAction, RouteMatch, RouteValue } from './types.ts'
 import type { YamlEntry, YamlSource } from './yaml-source.ts'
 
 const ROUTE_KEYS = [
   ...['name', 'match', 'service', 'endpoint', 'handler', 'strip_prefix', 'add_prefix', 'rewrite'],
-  ...['redirect', 'respond', 'files', 'plugins', 'errors'],
+  ...['redirect', 'respond', 'files', 'timeout', 'plugins', 'errors'],
 ]
 const MATCH_KEYS = ['host', 'path', 'method', 'headers', 'query', 'client']
 const ACTIONS = ['service', 'redirect', 'respond', 'files']
@@ -63,8 +64,12 @@ function readRoute(
   const listed = plugins === undefined ? [] : readPlugins(source, plugins, folder)
   const errors = entries.get('errors')
   const pages = errors === undefined ? [] : readErrors(source, what, errors, folder)
+  const timeout = entries.get('timeout')
+  const timeouts = readTimeouts(source, what, timeout, ['request', 'response', 'idle'])
+  if (timeout !== undefined && action !== undefined && action.kind !== 'service')
+    source.report(timeout.key, `timeout of ${what} requires service`)
   if (source.problems.length > before || action === undefined) return undefined
-  return { name, match, action, plugins: listed, errors: pages, at: source.at(item) }
+  return { name, match, action, timeouts, plugins: listed, errors: pages, at: source.at(item) }
 }
 
 function readMatch(source: YamlSource, what: string, entry: YamlEntry | undefined): RouteMatch {

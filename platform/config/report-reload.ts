@@ -2,9 +2,9 @@ import { formatSpecifier, planPlugins } from '../plugins/plan.ts'
 import type { Log } from '../process/log.ts'
 import { SETTINGS, type Settings } from '../settings/settings.ts'
 import { SETTING_KEYS } from '../settings/sources.ts'
-import { listConfiguredServices, listServices, SERVICE_SETTINGS } from './configured-services.ts'
+import { indexServices, listServices } from './configured-services.ts'
 import { lintConfiguration } from './lint.ts'
-import type { Configuration } from './types.ts'
+import type { Configuration, ConfiguredService } from './types.ts'
 
 /** Logs the changes of a reload, settings that require a restart, and new warnings. */
 export function reportReload(
@@ -38,14 +38,22 @@ export function findChanges(
 const LISTED_SEPARATELY: readonly (keyof Settings)[] = ['backends', 'plugins']
 
 function toServices(configuration: Configuration): Map<string, unknown> {
-  const overrides = SERVICE_SETTINGS.map((key) => listConfiguredServices(configuration, key))
+  const configured = indexServices(configuration)
   const services = new Map<string, unknown[]>()
   for (const { name, nodes } of listServices(configuration))
-    services.set(name, [
-      ...(services.get(name) ?? overrides.map((values) => values.get(name))),
-      ...nodes,
-    ])
+    services.set(name, [...(services.get(name) ?? [toSettings(configured.get(name))]), ...nodes])
   return services
+}
+
+/** Settings of a service without their positions in the file. */
+function toSettings(service: ConfiguredService | undefined): unknown {
+  if (service === undefined) return undefined
+  const { name: _name, nodes: _nodes, at: _at, plugins, tls, ...settings } = service
+  return {
+    ...settings,
+    plugins: plugins.map(({ specifier, options }) => [specifier, options]),
+    tls: tls?.id,
+  }
 }
 
 function toPlugins(configuration: Configuration): Map<string, unknown> {

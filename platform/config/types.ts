@@ -1,4 +1,8 @@
+import type { DnsOptions } from '../../adapters/registry/dns/dns-services.ts'
+import type { SrvName } from '../../adapters/registry/dns/names.ts'
 import type { PathTemplate } from '../../core/path/template.ts'
+import type { NodeHost } from '../../core/upstream/node-host.ts'
+import type { UpstreamTls } from '../../core/upstream/tls.ts'
 import type { Settings, SettingsInput } from '../settings/settings.ts'
 
 /** A service of `services:`. */
@@ -7,19 +11,45 @@ export interface ConfiguredService {
   readonly name: string
   /** `host:port[;weight]`, as in `--backend`. */
   readonly nodes: readonly string[]
+  /** SRV names among the nodes. */
+  readonly srv: readonly SrvName[]
+  /** Each address of a node's name is a node. Undefined: names are resolved for each connection. */
+  readonly dns: DnsOptions | undefined
   /** Override of `balance`. */
   readonly balance: string | undefined
   /** Overrides of `keep_alive` and `max_connection_age`, milliseconds. */
   readonly keepAliveMs: number | undefined
   readonly maxConnectionAgeMs: number | undefined
-  /** Overrides of `connect_timeout`, `reply_timeout` and `idle_timeout`, milliseconds. */
-  readonly connectTimeoutMs?: number | undefined
-  readonly replyTimeoutMs?: number | undefined
-  readonly idleTimeoutMs?: number | undefined
+  readonly timeouts: ConfiguredTimeouts
+  /** Whether paths may contain `%2F`. */
+  readonly encodedSlash: boolean
+  /** Connections to https://, grpcs:// and mxs:// nodes. */
+  readonly tls: ConfiguredTls | undefined
+  /** `Host` of requests to nodes; undefined: the host of the client. */
+  readonly host: NodeHost | undefined
   /** Plugins for requests to this service. */
   readonly plugins: readonly PluginEntry[]
   readonly errors?: readonly ErrorPageEntry[]
   /** Source position for errors, for example `mx.yaml:3:5`. */
+  readonly at: string
+}
+
+/** `timeout:` of a service or route, milliseconds: overrides of `connect_timeout` and so on. */
+export interface ConfiguredTimeouts {
+  /** The whole request; Infinity: no limit. */
+  readonly request?: number | undefined
+  /** Not of a route: its requests use the connections of the service. */
+  readonly connect?: number | undefined
+  readonly response?: number | undefined
+  readonly idle?: number | undefined
+}
+
+/** `tls:` of a service, with the contents of its files. */
+export interface ConfiguredTls extends UpstreamTls {
+  /** Files to watch, absolute. */
+  readonly files: readonly string[]
+  /** Such as an expired certificate. */
+  readonly warnings: readonly string[]
   readonly at: string
 }
 
@@ -98,6 +128,7 @@ export interface ConfiguredRoute {
   readonly name: string
   readonly match: RouteMatch
   readonly action: RouteAction
+  readonly timeouts: ConfiguredTimeouts
   readonly plugins: readonly PluginEntry[]
   readonly errors?: readonly ErrorPageEntry[]
   /** Source position for errors, for example `mx.yaml:3:5`. */

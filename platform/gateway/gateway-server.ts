@@ -18,7 +18,7 @@ import { createDisposer, type Disposer } from '../../lib/async/disposer.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { settlesWithin, untilAborted } from '../../lib/async/timeout.ts'
 import { openTracer } from '../../sdk/tracing/open-tracer.ts'
-import { listNames, listServices } from '../config/configured-services.ts'
+import { listDnsServices, listNames } from '../config/configured-services.ts'
 import { keepFixed } from '../config/load.ts'
 import { reportReload } from '../config/report-reload.ts'
 import type { Configuration } from '../config/types.ts'
@@ -33,8 +33,9 @@ import { HOME_FOLDER, openTls, reloadTls } from '../tls/open.ts'
 import { openClientCa } from './choose-listener.ts'
 import type { EventSinks } from './handlers.ts'
 import { logFaults } from './log-plugin-errors.ts'
+import { openDns } from './open-dns.ts'
 import { openListeners } from './open-listeners.ts'
-import { openPipeline } from './pipeline.ts'
+import { openPipeline, type Pipeline } from './pipeline.ts'
 import { compileRoutes } from './routes/compile-routes.ts'
 import type { DomainRegistries } from './routing/domains.ts'
 import { areEncodedSlashesServed } from './routing/encoded-slashes.ts'
@@ -165,6 +166,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
   let current = configuration
   let requested = configuration.settings
   let plan = planPlugins(configuration)
+  let hasEncodedSlashes = areEncodedSlashesServed(configuration)
   const { settings } = configuration
   const { fileLimit = readFileLimit() } = options
   if (settings.maxBufferedBytes !== 'auto') bodyMemory.maxBytes = settings.maxBufferedBytes
@@ -182,6 +184,10 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     options.authorizer === undefined
       ? await openRemoteAuthorizer(settings, log, closing)
       : undefined
+  let replace: Pipeline['replace'] | undefined
+  const dns = openDns(log, (services) => replace?.(services))
+  closing.add(dns.close)
+  const services = await dns.use(listDnsServices(configuration))
   const deciding = await openPipeline(
     {
       configuration,
@@ -193,11 +199,14 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
       tracer: traced?.tracer,
       egress: options.egress,
       upstream: upstreams.of,
+      services,
       log,
     },
     closing,
   )
   const { routing, registry, problem, buildChain } = deciding
+  replace = deciding.replace
+  replace(dns.list())
   const chain = await buildChain(configuration, plan)
 
   const gateway = new Gateway({
@@ -227,7 +236,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
           { listener: 'uws' },
           'a connection ended without a request that this listener can read. Proxies that send HTTP/1.0 get 505 (nginx without proxy_http_version 1.1): configure HTTP/1.1 in the proxy, or set listener to node. TCP health checks cause this message, too',
         ),
-      encodedSlashes: areEncodedSlashesServed(settings),
+      encodedSlashes: () => hasEncodedSlashes,
       handle: gateway.handle,
     },
     log,
@@ -247,13 +256,14 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     const merged = { ...next, settings }
     // Everything that may fail comes first: a rejected configuration must not change anything.
     const nextPlan = planPlugins(merged)
-    const services = listServices(merged)
     const routes = compileRoutes(merged)
     const chain = await buildChain(merged, nextPlan)
+    const services = await dns.use(listDnsServices(merged))
     const before = current
     current = merged
     requested = next.settings
     plan = nextPlan
+    hasEncodedSlashes = areEncodedSlashesServed(merged)
     upstreams.use(merged)
     log.level = settings.logLevel
     deciding.replace(services)

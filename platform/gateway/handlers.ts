@@ -6,7 +6,6 @@ import type { EventOptions } from '../../handlers/event.ts'
 import { handlers } from '../../handlers/index.gen.ts'
 import { HANDLERS } from '../../resolvers/endpoint/declared.ts'
 import type { Settings } from '../settings/settings.ts'
-import { createSlashCheck } from './routing/encoded-slashes.ts'
 
 /** Targets of the `event` handler. */
 export type EventSinks = Pick<EventOptions, 'broker' | 'stream'>
@@ -16,6 +15,8 @@ export interface HandlerContext {
   /** Nodes of a service that the request names explicitly. */
   readonly find: CallOptions['find']
   readonly upstream: (service: string) => UpstreamOptions
+  /** Rejects requests after routing. @default none */
+  readonly check?: ((x: Exchange) => void) | undefined
   /** Whether a caller may name this node address. */
   readonly isCallAllowed: (address: string) => boolean
 }
@@ -41,12 +42,11 @@ const PROXIES: ReadonlySet<string> = new Set(['proxy', 'web'])
  */
 export function createForwarding(
   settings: Settings,
-  { events, find, upstream, isCallAllowed }: HandlerContext,
+  { events, find, upstream, check, isCallAllowed }: HandlerContext,
   route: Step,
 ): Forwarding {
   const options = {
     ...events,
-    connectTimeoutMs: settings.connectTimeoutMs,
     maxMessageBytes: settings.maxMessageBytes,
     timeoutMs: settings.replyTimeoutMs,
   }
@@ -87,13 +87,12 @@ export function createForwarding(
       return fallback
     return built.get(name) ?? fallback
   }
-  const checkSlashes = createSlashCheck(settings)
   const onRouted = (x: Exchange): void => {
     if (x.route === undefined) return
     x.route.rule?.rewrite?.(x)
     x.handler = choose(x)
     x.proxied = PROXIES.has(x.handler.name)
-    checkSlashes?.(x)
+    check?.(x)
   }
   return {
     route: (x) => {

@@ -25,6 +25,7 @@ import { type ConfiguredRouteTable, createConfiguredRoutes } from './routes/conf
 import { createErrorPages } from './routes/error-pages.ts'
 import { buildScopes } from './routes/scopes.ts'
 import type { DomainRegistries } from './routing/domains.ts'
+import { createSlashCheck } from './routing/encoded-slashes.ts'
 import { createGatewayRouting } from './routing/gateway-routing.ts'
 import type { Routing } from './routing/routing.ts'
 import { createOutsideCheck } from './warn-unreachable-services.ts'
@@ -43,6 +44,8 @@ export interface PipelineOptions {
   /** Outgoing address policy. @default by the configuration */
   readonly egress?: EgressPolicy | undefined
   readonly upstream: (service: string) => UpstreamOptions
+  /** Configured services. @default as written, without DNS */
+  readonly services?: readonly Service[] | undefined
   readonly log: Log
 }
 
@@ -73,7 +76,7 @@ export async function openPipeline(options: PipelineOptions, closing: Disposer):
   const tokens = typeof source === 'string' ? await openTokens(settings, closing) : undefined
   const { registry, loaded, problem, replace } = createConfiguredRegistry(
     source,
-    listServices(configuration),
+    options.services ?? listServices(configuration),
     tokens,
   )
   closing.add(() => registry.close?.())
@@ -122,7 +125,8 @@ export async function openPipeline(options: PipelineOptions, closing: Disposer):
         throw error
       }
       const { isCallAllowed } = egress
-      const context = { events, find, upstream, isCallAllowed }
+      const check = createSlashCheck(next)
+      const context = { events, find, upstream, check, isCallAllowed }
       const forwarding = createForwarding(next.settings, context, routing.route)
       const chain = compileChain(all, forwarding.route, forwarding.handle, scopes)
       const close = async (onFault: ReportFault): Promise<void> => {

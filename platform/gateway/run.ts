@@ -6,7 +6,7 @@ import { readAll } from '../admin/metrics/read-all.ts'
 import { createWorkerMetrics } from '../admin/metrics/worker-metrics.ts'
 import { createProcessAdmin } from '../admin/process-admin.ts'
 import { createWorkerReadiness } from '../admin/worker-readiness.ts'
-import { listNames } from '../config/configured-services.ts'
+import { listNames, listServiceFiles } from '../config/configured-services.ts'
 import { lintConfiguration } from '../config/lint.ts'
 import { configurationFrom, keepFixed, type LoadConfiguration } from '../config/load.ts'
 import { type Reloading, reloadOnChange } from '../config/reload-on-change.ts'
@@ -110,7 +110,11 @@ async function runAlone(
     metrics: () => readAll(api.measured),
     drainDelayMs: () => api.inForce.configuration.settings.drainDelayMs,
   })
-  const files = (): readonly string[] => [...(file === undefined ? [] : [file]), ...pluginFiles()]
+  const files = (): readonly string[] => [
+    ...(file === undefined ? [] : [file]),
+    ...listServiceFiles(api.inForce.configuration),
+    ...pluginFiles(),
+  ]
   watched = reloadOnChange(createReloader(load, api.reload, log), files, log)
   logUncaughtExceptions(log)
   announce(configuration, { ...api, admin: admin.url }, 1, log)
@@ -188,7 +192,10 @@ async function runPrimary(
     reload()
     reportReload(before, current, restart, log)
   }
-  const files = (): readonly string[] => (file === undefined ? [] : [file])
+  const files = (): readonly string[] => [
+    ...(file === undefined ? [] : [file]),
+    ...listServiceFiles(current),
+  ]
   watched = reloadOnChange(createReloader(load, apply, log), files, log)
   logUncaughtExceptions(log)
   const { listener } = settings

@@ -5,7 +5,7 @@ import { Http2Pool } from '../../core/upstream/http2/pool.ts'
 import type { EjectionOptions } from '../../core/upstream/outlier-detection.ts'
 import { Pool } from '../../core/upstream/pool/pool.ts'
 import type { PoolAddress, UpstreamOptions } from '../../core/upstream/upstream.ts'
-import { listConfiguredServices } from '../config/configured-services.ts'
+import { indexServices } from '../config/configured-services.ts'
 import type { Configuration } from '../config/types.ts'
 import type { Log } from '../process/log.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -35,37 +35,45 @@ export function createUpstreams(
   configuration: Configuration,
   { maxConnections, findCaller, metrics, log }: UpstreamsOptions,
 ): Upstreams {
-  let { balance, keepAliveMs, maxConnectionAgeMs } = configuration.settings
-  let balances = listConfiguredServices(configuration, 'balance')
-  let keepAlives = listConfiguredServices(configuration, 'keepAliveMs')
-  let maxAges = listConfiguredServices(configuration, 'maxConnectionAgeMs')
-  const ejection = toEjection(configuration.settings)
-  let timeoutOf = findTimeouts(configuration)
+  let { settings } = configuration
+  let configured = indexServices(configuration)
+  const ejection = toEjection(settings)
+  const toTimeouts = (service: string): Timeouts => {
+    const { connect, response, idle } = configured.get(service)?.timeouts ?? {}
+    return {
+      connectMs: connect ?? settings.connectTimeoutMs,
+      replyMs: response ?? settings.replyTimeoutMs,
+      idleMs: idle ?? settings.idleTimeoutMs,
+    }
+  }
   /** By service; changed in place by a reload, for open connections. */
   const timeouts = new Map<string, Timeouts>()
   const openTimeouts = (service: string): Timeouts => {
-    const known = timeouts.get(service) ?? timeoutOf(service)
+    const known = timeouts.get(service) ?? toTimeouts(service)
     timeouts.set(service, known)
     return known
   }
+  const maxAgeOf = (service: string): number =>
+    configured.get(service)?.maxConnectionAgeMs ?? settings.maxConnectionAgeMs
   const budget = { left: maxConnections }
   const createPool = (
     service: string,
-    { host, port, secure, pipeline, lookup }: PoolAddress,
+    { host, port, secure, pipeline, lookup, tls }: PoolAddress,
   ): Pool => {
     return new Pool({
       host,
       port,
       secure,
       lookup,
+      tls,
       pipeline,
       timeouts: openTimeouts(service),
       // Getters: a reload changes open pools, too.
       get keepAliveMs() {
-        return keepAlives.get(service) ?? keepAliveMs
+        return configured.get(service)?.keepAliveMs ?? settings.keepAliveMs
       },
       get maxAgeMs() {
-        return maxAges.get(service) ?? maxConnectionAgeMs
+        return maxAgeOf(service)
       },
       maxConnections,
       budget,
@@ -74,17 +82,18 @@ export function createUpstreams(
   }
   const createHttp2Pool = (
     service: string,
-    { host, port, secure, lookup }: PoolAddress,
+    { host, port, secure, lookup, tls }: PoolAddress,
   ): Http2Pool => {
     return new Http2Pool({
       host,
       port,
       secure,
       lookup,
+      tls,
       timeouts: openTimeouts(service),
       keepAliveMs: HTTP2_KEEP_ALIVE_MS,
       get maxAgeMs() {
-        return maxAges.get(service) ?? maxConnectionAgeMs
+        return maxAgeOf(service)
       },
       maxConnections,
       budget,
@@ -95,7 +104,9 @@ export function createUpstreams(
     of: (service) => {
       const counters = metrics?.services.of(service)
       return {
-        balance: parseBalance(balances.get(service) ?? balance),
+        balance: parseBalance(configured.get(service)?.balance ?? settings.balance),
+        tls: configured.get(service)?.tls,
+        host: configured.get(service)?.host,
         ejection,
         createPool: (address) => createPool(service, address),
         createHttp2Pool: (address) => createHttp2Pool(service, address),
@@ -111,29 +122,13 @@ export function createUpstreams(
     },
 
     use(next) {
-      ;({ balance, keepAliveMs, maxConnectionAgeMs } = next.settings)
-      balances = listConfiguredServices(next, 'balance')
-      keepAlives = listConfiguredServices(next, 'keepAliveMs')
-      maxAges = listConfiguredServices(next, 'maxConnectionAgeMs')
-      timeoutOf = findTimeouts(next)
-      for (const [service, current] of timeouts) Object.assign(current, timeoutOf(service))
+      ;({ settings } = next)
+      configured = indexServices(next)
+      for (const [service, current] of timeouts) Object.assign(current, toTimeouts(service))
     },
   }
 }
 
 function toEjection({ ejectionFailures, ejectionByStatus }: Settings): EjectionOptions {
   return { failuresInRow: ejectionFailures, countsStatus: ejectionByStatus }
-}
-
-/** Timeouts of a service, by default from the settings. */
-function findTimeouts(configuration: Configuration): (service: string) => Timeouts {
-  const { connectTimeoutMs, replyTimeoutMs, idleTimeoutMs } = configuration.settings
-  const connect = listConfiguredServices(configuration, 'connectTimeoutMs')
-  const reply = listConfiguredServices(configuration, 'replyTimeoutMs')
-  const idle = listConfiguredServices(configuration, 'idleTimeoutMs')
-  return (service) => ({
-    connectMs: connect.get(service) ?? connectTimeoutMs,
-    replyMs: reply.get(service) ?? replyTimeoutMs,
-    idleMs: idle.get(service) ?? idleTimeoutMs,
-  })
 }

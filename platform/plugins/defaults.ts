@@ -44,7 +44,9 @@ export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
     name: 'time-limit',
     setting: 'requestTimeoutMs',
     options: ({ requestTimeoutMs }) =>
-      requestTimeoutMs === Number.POSITIVE_INFINITY ? undefined : { limit: requestTimeoutMs },
+      requestTimeoutMs === Number.POSITIVE_INFINITY
+        ? undefined
+        : { limit: `${requestTimeoutMs}ms` },
   },
   {
     name: 'hosts',

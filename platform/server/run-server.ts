@@ -1,5 +1,6 @@
 import { readAll } from '../admin/metrics/read-all.ts'
 import { createProcessAdmin } from '../admin/process-admin.ts'
+import { listServiceFiles } from '../config/configured-services.ts'
 import { lintConfiguration } from '../config/lint.ts'
 import { configurationFrom } from '../config/load.ts'
 import { type Reloading, reloadOnChange } from '../config/reload-on-change.ts'
@@ -60,7 +61,11 @@ export async function runServer(
     drainDelayMs: () => server.api.inForce.configuration.settings.drainDelayMs,
   })
   logUncaughtExceptions(log)
-  const files = (): readonly string[] => [...(file === undefined ? [] : [file]), ...pluginFiles()]
+  const files = (): readonly string[] => [
+    ...(file === undefined ? [] : [file]),
+    ...listServiceFiles(server.api.inForce.configuration),
+    ...pluginFiles(),
+  ]
   watched = reloadOnChange(createReloader(load, server.reload, log), files, log)
   printServerBanner({ ...server, admin: admin.url }, configuration, log)
   admin.warn()

@@ -127,6 +127,8 @@ export interface Explained {
     readonly protocol: string
     readonly draining: boolean
   }[]
+  /** By key of `mx.yaml`. */
+  readonly settings?: Readonly<Record<string, string>> | undefined
   readonly endpoints: readonly string[]
   readonly sent_to: string
   readonly answer?: { readonly status: number; readonly id: string; readonly detail: string }
@@ -278,6 +280,11 @@ export const Explanation: TUnsafe<Explained> = Type.Unsafe(
         address: Type.String(),
         protocol: Type.String(),
         draining: Type.Boolean(),
+      }),
+    ),
+    settings: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description: 'Settings in force for the service, by key of mx.yaml.',
       }),
     ),
     endpoints: Type.Array(Type.String(), { description: 'Endpoints declared by the service.' }),

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { createServer, type ServerOptions } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createCertificate, createCertificateFolder } from '../fixtures/certificates.ts'
 import { startMx } from '../fixtures/mx.ts'
@@ -48,3 +50,34 @@ t.test('backends with a private authority, and with client certificates', async 
     /^502 .*requires a client certificate, which the gateway does not send/,
   )
 })
+
+for (const workers of [1, 2])
+  t.test(`${workers} workers: a changed file of tls is used without a restart`, async (t) => {
+    const folder = createCertificateFolder()
+    t.teardown(folder.remove)
+    const [before, after] = [1, 2].map(() => createCertificate(['127.0.0.1'], { ownKey: true }))
+    const node = await startBackend(t, after!)
+    folder.write('trusted', before!)
+    const text = `
+services:
+  shop: { nodes: [${node}], tls: { ca: trusted.crt } }
+  any: { nodes: [${node}], tls: { insecure_skip_verify: true } }
+`
+    writeFileSync(join(folder.path, 'mx.yaml'), text)
+    const words = ['api', '--handler=proxy', '--address=127.0.0.1:0', `--workers=${workers}`]
+    const mx = startMx(words, { cwd: folder.path })
+    t.teardown(async () => {
+      mx.child.kill('SIGKILL')
+      await mx.ended
+    })
+    const url = await mx.url()
+    t.equal((await fetch(`${url}/any`)).status, 200)
+    t.equal((await fetch(`${url}/shop`)).status, 502)
+    await mx.until(/mx\.yaml:4:\d+: insecure_skip_verify: any server can pose as a node/)
+    folder.write('trusted', after!)
+    await mx.until(/configuration reloaded/)
+    let tries = 0
+    while ((await fetch(`${url}/shop`)).status !== 200 && tries < 200) tries++
+    t.ok(tries < 200, 'the new authority is in use')
+    t.match(mx.output.stderr, /"servicesChanged":\["go\.mx\.api\.shop"\]/)
+  })

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
-import { isIP, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type * as Library from 'http-proxy-3'
 import { GATEWAY_ID, GatewayError } from '../../errors.ts'
 import type { HeaderList } from '../../http/headers.ts'
 import { describeConnectFault, toConnectDetail } from '../../upstream/connect-error.ts'
 import { timeHandshake } from '../../upstream/handshake-timer.ts'
 import { readReply, relayReply } from '../../upstream/http1/relay.ts'
+import { toTlsOptions } from '../../upstream/tls.ts'
 import type { TunnelStream } from '../websocket/tunnel-stream.ts'
 import type { TunnelTarget } from '../websocket/tunnel-target.ts'
 import type { NodeExchange } from './exchange.ts'
@@ -126,7 +127,7 @@ export function openTunnel(
 
 /** Sends the handshake through the library. Its request is in {@link requests} afterwards. */
 function sendHandshake(headers: Fields, stream: TunnelStream, target: TunnelTarget): ClientRequest {
-  const { host, port, secure, lookup } = target
+  const { host, port, secure, lookup, tls } = target
   const protocol = secure ? 'https:' : 'http:'
   // The library reads only these properties of the request.
   const req = {
@@ -139,7 +140,9 @@ function sendHandshake(headers: Fields, stream: TunnelStream, target: TunnelTarg
   const options = {
     target: { host, port, protocol },
     // Options of the library for the connection, with TLS or without.
-    ssl: { servername: isIP(host) > 0 ? '' : host, lookup },
+    ssl: { servername: '', ...toTlsOptions(tls, host), lookup },
+    // The library verifies certificates by this option only.
+    secure: tls?.isVerified ?? true,
   }
   proxy ??= createProxy()
   proxy.ws(req as unknown as IncomingMessage, stream, Buffer.alloc(0), options, () => {})

@@ -1,5 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import type { HeaderList } from '../../http/headers.ts'
+import type { UpstreamTls } from '../../upstream/tls.ts'
 
 /** The backend of a proxied WebSocket (RFC 6455). */
 export interface TunnelTarget {
@@ -8,6 +9,8 @@ export interface TunnelTarget {
   readonly secure: boolean
   /** Resolves the host name. @default the resolver of the system */
   readonly lookup?: LookupFunction | undefined
+  /** @default verified by the authorities of the system */
+  readonly tls?: UpstreamTls | undefined
   /** Path and query of the opening handshake. */
   readonly target: string
   /** Headers of the opening request, without the handshake headers. */

@@ -29,6 +29,7 @@ import {
   STREAM_WINDOW_BYTES,
 } from '../../upstream/http2/connection.ts'
 import type { UpstreamNode } from '../../upstream/node-health.ts'
+import { setsHost } from '../../upstream/node-host.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import { deadlines, type Timed } from '../deadlines.ts'
 import { formatGrpcTimeout, readWireTimeout } from '../timeout.ts'
@@ -94,6 +95,8 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   readonly #base64: Base64Reader | undefined
   /** Milliseconds requested by the client; 0: no limit. */
   readonly #timeoutMs: number
+  /** `:authority` is the host of the node. */
+  readonly #hasNodeHost: boolean
   #fields: OutgoingHttpHeaders | undefined = undefined
   #stream: ClientHttp2Stream | undefined = undefined
   /** Sent chunks of the body, for a retry; undefined: too long to retry. */
@@ -118,6 +121,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     x.allowsIdleBody = true
     x.beforeProxy?.(x)
     this.upstream = x.upstream
+    this.#hasNodeHost = setsHost(x)
   }
 
   start(): void {
@@ -130,6 +134,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     this.#fields ??= toGrpcFields(this.#x, this.#wire)
     // Per attempt: nodes of a service may differ.
     this.#fields[':scheme'] = this.node!.secure ? 'https' : 'http'
+    if (this.#hasNodeHost) this.#fields[':authority'] = this.node!.hostHeader
     if (this.#timeoutMs > 0) this.#fields['grpc-timeout'] = formatGrpcTimeout(deadlines.left(this))
     return this.#fields
   }
@@ -331,12 +336,14 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
 
   /** Starts the idle timeout: the backend must keep reading the request. */
   #awaitSending(): void {
-    this.#limit(this.node!.http2!.idleTimeoutMs)
+    const { rule } = this.#x.route!
+    this.#limit(rule?.timeouts?.idleMs ?? this.node!.http2!.idleTimeoutMs)
   }
 
   /** Starts the response timeout. */
   #awaitHead(): void {
-    this.#limit(this.node!.http2!.replyTimeoutMs)
+    const { rule } = this.#x.route!
+    this.#limit(rule?.timeouts?.replyMs ?? this.node!.http2!.replyTimeoutMs)
   }
 
   /** Sets the deadline of the current phase, unless the client has set one for the whole call. */

@@ -31,6 +31,7 @@ export class PlainCall implements UpstreamCall, Carrier {
   readonly idempotent = false
   /** The deadline of the call applies: a stream without one may be silent as long as its service is. */
   readonly isPatient = true
+  readonly timeouts = undefined
   readonly bodyLength: number
   connection: Http1Connection | undefined = undefined
   deadlineMs = 0

@@ -3,6 +3,15 @@ import type { Pool } from '../../upstream/pool/pool.ts'
 import type { OutgoingCall } from '../call.ts'
 import { PlainCall } from './call.ts'
 
+/** A node, for the `Host` header. */
+export interface PlainCallee {
+  /** Host name or IP address without brackets. */
+  readonly host: string
+  readonly port: number
+  /** @default host and port */
+  readonly hostHeader?: string | undefined
+}
+
 /** Calls one node over the HTTP transport (docs/protocol.md §3), each call on its own connection. */
 export class PlainCaller {
   readonly #pool: Pool
@@ -10,10 +19,9 @@ export class PlainCaller {
   readonly #calls = new Set<PlainCall>()
   #closed = false
 
-  /** @param node host name or IP address without brackets, and port, for the `Host` header. */
-  constructor(pool: Pool, { host, port }: { readonly host: string; readonly port: number }) {
+  constructor(pool: Pool, { host, port, hostHeader }: PlainCallee) {
     this.#pool = pool
-    this.#host = `${isIPv6(host) ? `[${host}]` : host}:${port}`
+    this.#host = hostHeader ?? `${isIPv6(host) ? `[${host}]` : host}:${port}`
   }
 
   /** Calls in flight and calls waiting for a connection. */

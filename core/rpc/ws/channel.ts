@@ -5,6 +5,7 @@ import type { ClientOptions } from 'ws'
 import { WebSocket } from '../../../lib/net/ws.ts'
 import { clock } from '../../../lib/time/coarse-clock.ts'
 import { toConnectDetail } from '../../upstream/connect-error.ts'
+import { toTlsOptions, type UpstreamTls } from '../../upstream/tls.ts'
 import type { Carrier, OutgoingCall } from '../call.ts'
 import { deadlines } from '../deadlines.ts'
 import { ClientConnection, type ClientOwner } from './client-connection.ts'
@@ -21,6 +22,8 @@ export interface ChannelOptions {
   readonly lookup?: LookupFunction | undefined
   /** Trusted certificates, PEM. @default the certificates of the system */
   readonly ca?: string
+  /** Replaces `ca`. @default none */
+  readonly tls?: UpstreamTls | undefined
   /** @default '/.mx/rpc' */
   readonly path?: string
   /** Connections to hold open while there are calls. @default 1 */
@@ -212,7 +215,14 @@ export class Channel implements Carrier {
   }
 
   #connect(): void {
-    const { secure = false, path = RPC_PATH, ca, lookup, connectTimeoutMs = 5000 } = this.#options
+    const {
+      secure = false,
+      path = RPC_PATH,
+      ca,
+      tls,
+      lookup,
+      connectTimeoutMs = 5000,
+    } = this.#options
     const options: ClientOptions & { closeTimeout: number } = {
       perMessageDeflate: false,
       skipUTF8Validation: true,
@@ -222,6 +232,7 @@ export class Channel implements Carrier {
       generateMask: (mask) => mask.fill(0),
       ...(ca === undefined ? {} : { ca }),
       ...(lookup && { lookup }),
+      ...(tls && toTlsOptions(tls, this.#options.host)),
     }
     const scheme = secure ? 'wss' : 'ws'
     const socket = new WebSocket(`${scheme}://${this.#address}${path}`, [SUBPROTOCOL], options)

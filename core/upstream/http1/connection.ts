@@ -1,12 +1,13 @@
 // A single long file: reading and writing share the state of a connection.
 
-import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
+import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { flushAtTickEnd } from '../../../lib/async/flush-on-tick.ts'
 import { acquireBuffer, isPooled, releaseBuffer } from '../../../lib/io/buffer-pool.ts'
 import { clock } from '../../../lib/time/coarse-clock.ts'
 import type { FailureKind, UpstreamCall } from '../call.ts'
 import { toConnectDetail } from '../connect-error.ts'
+import { toTlsOptions, type UpstreamTls } from '../tls.ts'
 import { ChunkedDecoder } from './chunked.ts'
 import { CHUNKED, createReplyHead, parseReplyHead, UNTIL_CLOSE } from './reply-head.ts'
 import type { HeadMemory } from './reply-head-cache.ts'
@@ -28,8 +29,8 @@ export interface Http1Options {
   readonly secure: boolean
   /** DNS lookup. @default the system resolver */
   readonly lookup?: LookupFunction | undefined
-  /** Trusted certificates, PEM. @default the certificates of the system */
-  readonly ca?: string
+  /** @default verified by the authorities of the system */
+  readonly tls?: UpstreamTls | undefined
   readonly timeouts: Timeouts
   /** Keep-alive time of an unused connection, milliseconds, unless the backend announces less. */
   readonly keepAliveMs: number
@@ -174,10 +175,8 @@ export class Http1Connection {
     this.#deadlineMs = clock.nowMs + options.timeouts.connectMs
     this.#untilMs = toAgeLimit(options.maxAgeMs)
     if (options.secure) {
-      const servername = isIP(host) === 0 ? { servername: host } : {}
-      const trusted = options.ca === undefined ? {} : { ca: options.ca }
-      const tls = { ...common, ...servername, ...trusted, ALPNProtocols: ['http/1.1'] }
-      this.#socket = connectTls(tls)
+      const tls = toTlsOptions(options.tls, host)
+      this.#socket = connectTls({ ...common, ...tls, ALPNProtocols: ['http/1.1'] })
       this.#socket.once('secureConnect', () => this.#open())
     } else {
       this.#socket = connectTcp(common)
@@ -225,7 +224,7 @@ export class Http1Connection {
     this.#unsent++
     if (this.#calls.push(call) === 1) {
       this.#idleMs = this.idleSinceMs === 0 ? 0 : clock.nowMs - this.idleSinceMs
-      if (this.#connected) this.#limit(this.#timeouts.replyMs)
+      if (this.#connected) this.#limit(this.#replyMs)
     }
     const whole = call.bodyLength === 0 ? call.head : call.whole
     if (whole !== '') {
@@ -337,7 +336,7 @@ export class Http1Connection {
   #startSending(): void {
     this.#isSending = true
     this.#pendingBytes = this.#kernelPending()
-    if (!this.#isReplying()) this.#deadlineMs = clock.nowMs + this.#timeouts.idleMs
+    if (!this.#isReplying()) this.#deadlineMs = clock.nowMs + this.#pauseMs
   }
 
   /** Called by the pool's sweep: checks if the kernel has accepted more of the request. */
@@ -351,7 +350,7 @@ export class Http1Connection {
   #sent(): void {
     this.#isSending = false
     if (this.#isReplying()) return
-    if (this.#bodyLeft === 0) this.#limit(this.#timeouts.replyMs)
+    if (this.#bodyLeft === 0) this.#limit(this.#replyMs)
     else this.#deadlineMs = 0
   }
 
@@ -383,7 +382,7 @@ export class Http1Connection {
   resume(): void {
     if (!this.#paused || this.closed) return
     this.#paused = false
-    this.#limit(this.#timeouts.idleMs)
+    this.#limit(this.#pauseMs)
     this.#socket.resume()
   }
 
@@ -418,7 +417,8 @@ export class Http1Connection {
     for (let i = 1; i < this.#calls.length; i++) {
       const call = this.#calls[i]!
       if (call.deadlineMs === 0) {
-        if (isSent) call.deadlineMs = clock.nowMs + this.#timeouts.replyMs
+        if (isSent)
+          call.deadlineMs = clock.nowMs + (call.timeouts?.replyMs ?? this.#timeouts.replyMs)
         continue
       }
       if (clock.nowMs <= call.deadlineMs) continue
@@ -442,7 +442,7 @@ export class Http1Connection {
     this.#connected = true
     const call = this.#calls[0]
     if (call === undefined) return
-    this.#limit(this.#timeouts.replyMs)
+    this.#limit(this.#replyMs)
     if (call.bodyLength !== 0 && call.whole === '') this.#requestBody(call)
   }
 
@@ -459,6 +459,16 @@ export class Http1Connection {
       setImmediate(() => setImmediate(destroy, error))
       return socket
     }
+  }
+
+  /** Response timeout of the current call. */
+  get #replyMs(): number {
+    return this.#calls[0]?.timeouts?.replyMs ?? this.#timeouts.replyMs
+  }
+
+  /** Idle timeout of the current call. */
+  get #pauseMs(): number {
+    return this.#calls[0]?.timeouts?.idleMs ?? this.#timeouts.idleMs
   }
 
   /** Sets the deadline of the current phase. */
@@ -581,7 +591,7 @@ export class Http1Connection {
       this.#finish(false)
       return from + length
     }
-    this.#limit(this.#timeouts.idleMs)
+    this.#limit(this.#pauseMs)
     // The only way to detect a dead host.
     if (call.isPatient) this.#socket.setKeepAlive(true, KEEP_ALIVE_MS)
     this.#left = length
@@ -623,7 +633,7 @@ export class Http1Connection {
   }
 
   #readBody(bytes: Buffer, at: number, to: number): number {
-    if (!this.#paused) this.#limit(this.#timeouts.idleMs)
+    if (!this.#paused) this.#limit(this.#pauseMs)
     if (this.#state === BODY_CHUNKED) {
       const next = this.#decoder!.decode(bytes, at, to, this.#deliver)
       if (this.closed) return -1
@@ -676,7 +686,7 @@ export class Http1Connection {
     const idleSeconds = this.#idleSeconds
     if (this.#calls.length > 0) {
       if (this.unsentBytes > 0) this.#startSending()
-      else this.#limit(this.#timeouts.replyMs)
+      else this.#limit(this.#replyMs)
     } else {
       this.#deadlineMs = 0
       const { keepAliveMs } = this.#options
@@ -726,6 +736,7 @@ function discard(call: UpstreamCall, connection: Http1Connection): UpstreamCall 
     whole: '',
     idempotent: true,
     isPatient: false,
+    timeouts: undefined,
     connection,
     deadlineMs: Number.POSITIVE_INFINITY,
     onReady: () => {},

@@ -4,13 +4,15 @@ import { joinOnce } from '../../http/headers.ts'
 /**
  * Formats the upstream request head: the client's end-to-end headers as changed by plugins, with new framing (RFC 9112
  * §3, §6).
+ *
+ * @param to `Host` unless a plugin has set it. @default the host of the client
  */
-export function formatRequestHead(x: Exchange): string {
+export function formatRequestHead(x: Exchange, to: string = x.host): string {
   const { headers } = x
   // Set by a plugin: listeners remove the client's. Two would make the request malformed.
   const override = headers.get('host')
   if (override !== undefined) headers.delete('host')
-  const host = override ?? x.host
+  const host = override ?? to
   const { block } = headers
   const start =
     block === undefined ? formatStart(host, '', '') : joinOnce(block, 0, host, '', formatStart)

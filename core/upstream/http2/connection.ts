@@ -1,10 +1,11 @@
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2'
-import { connect as connectTcp, isIP, isIPv6, type Socket } from 'node:net'
+import { connect as connectTcp, isIPv6, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { clock } from '../../../lib/time/coarse-clock.ts'
 import type { UpstreamFailure } from '../call.ts'
 import { toConnectDetail } from '../connect-error.ts'
 import { type Http1Options, toAgeLimit } from '../http1/connection.ts'
+import { toTlsOptions } from '../tls.ts'
 
 export type Http2Options = Http1Options
 
@@ -178,16 +179,13 @@ export class Http2UpstreamConnection {
   }
 
   #openSocket(): Socket {
-    const { host, port, secure, lookup, ca } = this.#options
+    const { host, port, secure, lookup, tls } = this.#options
     const common = { host, port, lookup, noDelay: true, keepAlive: true }
     const socketOptions = { ...common, keepAliveInitialDelay: KEEP_ALIVE_MS }
     if (!secure) return connectTcp(socketOptions)
-    const servername = isIP(host) === 0 ? { servername: host } : {}
-    const trusted = ca === undefined ? {} : { ca }
     const socket = connectTls({
       ...socketOptions,
-      ...servername,
-      ...trusted,
+      ...toTlsOptions(tls, host),
       ALPNProtocols: ['h2'],
     })
     socket.once('secureConnect', () => {

@@ -60,6 +60,10 @@ export class Pool implements SweptPool, ConnectionOwner {
     return this.#connections.size
   }
 
+  get replyTimeoutMs(): number {
+    return this.#options.timeouts.replyMs
+  }
+
   get connectTimeoutMs(): number {
     return this.#options.timeouts.connectMs
   }

@@ -6,7 +6,12 @@ import type { RouteRule } from '../../../core/route.ts'
 import { createCidrSet } from '../../../lib/net/cidr-set.ts'
 import { HANDLERS } from '../../../resolvers/endpoint/declared.ts'
 import { toFullName } from '../../config/configured-services.ts'
-import type { Configuration, ConfiguredRoute, RouteAction } from '../../config/types.ts'
+import type {
+  Configuration,
+  ConfiguredRoute,
+  ConfiguredTimeouts,
+  RouteAction,
+} from '../../config/types.ts'
 import { SettingsError } from '../../settings/sources.ts'
 import { createRedirect, createRespond } from './actions.ts'
 import type { RouteConditions } from './conditions.ts'
@@ -64,17 +69,20 @@ function compileRoute(
   namespace: string,
   configFile: string | undefined,
 ): CompiledRoute[] {
-  const { match, action, name, plugins, errors = [] } = route
+  const { match, action, name, plugins, timeouts, errors = [] } = route
   const { hosts, methods, headers, query, clients } = match
   const conditions: RouteConditions = {
     ...{ headers, query },
     clients: clients.length === 0 ? undefined : createCidrSet(clients, 'client'),
   }
-  const isScoped = plugins.length + errors.length + createActionPlugins(route).length > 0
+  const isScoped =
+    timeouts.request !== undefined ||
+    plugins.length + errors.length + createActionPlugins(route).length > 0
   const scope = isScoped ? toScopeKey(route) : undefined
   return match.paths.map((template) => {
     const rule: RouteRule = {
       ...{ name, scope },
+      timeouts: toCallTimeouts(timeouts),
       rewrite: action.kind === 'service' ? compileRewrite(action, template) : undefined,
       handler: compileHandler(action, template, configFile),
     }
@@ -86,6 +94,11 @@ function compileRoute(
       handler: isCall ? HANDLERS.get(action.handler ?? '') : undefined,
     }
   })
+}
+
+function toCallTimeouts({ response, idle }: ConfiguredTimeouts): RouteRule['timeouts'] {
+  if (response === undefined && idle === undefined) return undefined
+  return { replyMs: response, idleMs: idle }
 }
 
 function compileHandler(

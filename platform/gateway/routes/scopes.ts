@@ -5,9 +5,16 @@ import { toFullName } from '../../config/configured-services.ts'
 import type { Configuration, ConfiguredRoute, PluginEntry } from '../../config/types.ts'
 import { buildPlugins } from '../../plugins/build.ts'
 import type { PlannedPlugin } from '../../plugins/plan.ts'
+import { SettingsError } from '../../settings/sources.ts'
 import { createActionPlugins, toScopeKey } from './compile-routes.ts'
 import { createPolicyFinder } from './endpoint-policies.ts'
 import { createErrorPages, type ErrorPageOptions } from './error-pages.ts'
+
+/** A service or route. */
+type ScopedItem = Pick<ConfiguredRoute, 'plugins' | 'timeouts' | 'errors' | 'at'>
+
+/** Plugin of `timeout.request`. */
+const LIMIT = 'time-limit'
 
 /**
  * Builds the plugins of routes, services and consumers. Plugins of a route replace plugins of its service with the same name.
@@ -23,11 +30,9 @@ export async function buildScopes(
   const { namespace } = settings
   const scopes = new Map<string, readonly Plugin[]>()
   const consumers = new Map<string, readonly Plugin[]>()
-  const build = async (
-    scope: PluginScope,
-    { plugins, errors = [] }: Pick<ConfiguredRoute, 'plugins' | 'errors'>,
-  ): Promise<readonly Plugin[]> => {
-    const listed = await buildPlugins(toPlan(plugins, scope), env)
+  const build = async (scope: PluginScope, item: ScopedItem): Promise<readonly Plugin[]> => {
+    const { errors = [] } = item
+    const listed = await buildPlugins(toPlan(item, scope), env)
     if (errors.length === 0) return listed
     try {
       return [createErrorPages(scope, errors, { namespace, find, log: env.log }), ...listed]
@@ -55,7 +60,7 @@ export async function buildScopes(
       if (plugins.length > 0)
         consumers.set(
           toConsumerKey({ issuer: namespace, id: account }),
-          await buildPlugins(toPlan(plugins, 'consumer'), env),
+          await buildPlugins(listPlugins(plugins, 'consumer'), env),
         )
   } catch (error) {
     const built = [...scopes.values(), ...consumers.values()].flat()
@@ -65,7 +70,18 @@ export async function buildScopes(
   return { routes: scopes, consumers, findPolicies: createPolicyFinder(env) }
 }
 
-function toPlan(plugins: readonly PluginEntry[], scope: PluginScope): PlannedPlugin[] {
+/** Plugins of a service or route, with the plugin of its `timeout.request`. */
+function toPlan({ plugins, timeouts, at }: ScopedItem, scope: PluginScope): PlannedPlugin[] {
+  const listed = listPlugins(plugins, scope)
+  const { request } = timeouts
+  if (request === undefined) return listed
+  if (listed.some(({ specifier }) => specifier === LIMIT))
+    throw new SettingsError([`${at}: timeout.request and the plugin ${LIMIT} exclude each other`])
+  const limit = request === Number.POSITIVE_INFINITY ? 'none' : `${request}ms`
+  return [{ specifier: LIMIT, options: { limit }, source: at, scope }, ...listed]
+}
+
+function listPlugins(plugins: readonly PluginEntry[], scope: PluginScope): PlannedPlugin[] {
   return plugins.map(({ specifier, options, at }) => ({
     specifier,
     options: (options as object | undefined) ?? {},

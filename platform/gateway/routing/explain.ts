@@ -13,10 +13,13 @@ import type { UpstreamOptions } from '../../../core/upstream/upstream.ts'
 import type { Disposer } from '../../../lib/async/disposer.ts'
 import { settlesWithin, withTimeout } from '../../../lib/async/timeout.ts'
 import { TestExchange, type TestRequest } from '../../../sdk/testing.ts'
+import { listDnsServices } from '../../config/configured-services.ts'
+import { describeInForce } from '../../config/services/describe.ts'
 import type { Configuration } from '../../config/types.ts'
 import { planPlugins } from '../../plugins/plan.ts'
 import type { Log } from '../../process/log.ts'
 import type { EventSinks } from '../handlers.ts'
+import { openDns } from '../open-dns.ts'
 import { openPipeline } from '../pipeline.ts'
 import { createUpstreams } from '../upstreams.ts'
 import type { DomainRegistries } from './domains.ts'
@@ -91,6 +94,9 @@ export async function openExplainer(
   closing: Disposer,
 ): Promise<(request: ExplainedRequest) => Promise<Explanation>> {
   let trace: Trace = { passed: [], rulings: [], reach: () => {} }
+  const dns = openDns(log, () => {})
+  closing.add(dns.close)
+  const services = await dns.use(listDnsServices(configuration))
   const { registry, routing, buildChain } = await openPipeline(
     {
       configuration,
@@ -99,6 +105,7 @@ export async function openExplainer(
       events: toSinks(() => trace.reach(TOPIC)),
       authorizer: authorizer && recordRulings(authorizer, (ruling) => trace.rulings.push(ruling)),
       upstream: createDryUpstreams(configuration, log, () => trace.reach('')),
+      services,
       log,
     },
     closing,
@@ -127,10 +134,7 @@ async function run(
   explained: ExplainedRequest,
   { configuration, registry, chain, sources, follow }: Explainer,
 ): Promise<Explanation> {
-  const { request, malformed } = toTestRequest(
-    explained,
-    areEncodedSlashesServed(configuration.settings),
-  )
+  const { request, malformed } = toTestRequest(explained, areEncodedSlashesServed(configuration))
   let reach: (where: string) => void = () => {}
   const reached = new Promise<string>((resolve) => {
     reach = resolve
@@ -187,6 +191,7 @@ async function run(
       ...{ id, protocol, draining },
       address: `${host.includes(':') ? `[${host}]` : host}:${port}`,
     })),
+    settings: upstream && describeInForce(configuration, upstream.name, route?.rule?.name),
     endpoints: [...(upstream?.endpoints.keys() ?? [])],
     sentTo,
     answer: sentTo === undefined ? { status: x.status, body: x.body, error } : undefined,
@@ -207,7 +212,7 @@ function toTestRequest(
     [values].flat().map((value) => [name.toLowerCase(), value] as const),
   )
   const has = (header: string) => list.some(([name]) => name === header)
-  const validator = new RequestValidator(false, encodedSlashes)
+  const validator = new RequestValidator(false, () => encodedSlashes)
   if (!has('host')) validator.add('host', 'localhost')
   if (body !== '' && !has('content-length') && !has('transfer-encoding'))
     validator.add('content-length', String(Buffer.byteLength(body)))

@@ -2,6 +2,7 @@ import type { Stage } from '../../../core/chain.ts'
 import type { Rule } from '../../../core/contracts/auth.ts'
 import type { GatewayError } from '../../../core/errors.ts'
 import type { Exchange } from '../../../core/exchange.ts'
+import type { ServiceView } from '../../config/services/describe.ts'
 import type { PluginSource } from './plugin-sources.ts'
 
 /** Trace of a request through the gateway. */
@@ -24,6 +25,8 @@ export interface Explanation {
   readonly rulings: readonly ExplainedRuling[]
   /** Nodes of the service; undefined if it was not looked up. */
   readonly nodes: readonly ExplainedNode[] | undefined
+  /** Settings in force for the service; undefined: no route was found. */
+  readonly settings?: ServiceView | undefined
   readonly endpoints: readonly string[]
   /** Id of the selected node, or `topic`; undefined if the gateway itself responds. */
   readonly sentTo: string | undefined

@@ -2,7 +2,7 @@ import type { Registry } from '../../../core/contracts/registry.ts'
 import { DEFAULT_DOMAIN } from '../../../core/registry/service.ts'
 import type { Resolver } from '../../../core/route.ts'
 import { RouteCache } from '../../../core/route-cache.ts'
-import type { UpstreamOptions } from '../../../core/upstream/upstream.ts'
+import { toDomainOptions, type UpstreamOptions } from '../../../core/upstream/upstream.ts'
 import createEndpoint from '../../../resolvers/endpoint.ts'
 import type { Log } from '../../process/log.ts'
 import { readVersion } from '../../process/version.ts'
@@ -65,7 +65,7 @@ export function createGatewayRouting({
     const routing: RegistryRouting = createRouting({
       ...options,
       directory: {
-        upstream: (service) => ({ ...upstream(service), domain }),
+        upstream: (service) => toDomainOptions(upstream(service), domain),
         onError: (service, error) => log.warn({ service, err: error }, 'registry failed'),
         onOutage: (state, outage) => logOutage(log, state, outage, routing.directory.size),
       },

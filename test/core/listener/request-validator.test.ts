@@ -281,7 +281,8 @@ t.test('ambiguous request targets are 400', async (t) => {
 t.test(
   '%2F is allowed if enabled, except next to dot segments, parameters and double encoding',
   async (t) => {
-    const serving = new RequestValidator(false, true)
+    let isServed = true
+    const serving = new RequestValidator(false, () => isServed)
     const rows: [string, number | undefined][] = [
       ['/@scope%2fname', undefined],
       ['/api/queues/%2F/q', undefined],
@@ -306,6 +307,8 @@ t.test(
     for (const [target, code] of rows)
       t.equal(judge('GET', target, HOST, serving).code, code, target)
     t.equal(judge('GET', '/a%2Fb').code, 400)
+    isServed = false
+    t.equal(judge('GET', '/@scope%2fname', HOST, serving).code, 400, 'no longer enabled')
   },
 )
 

@@ -61,6 +61,7 @@ t.test('metadata sets protocol, weight and pipeline', async (t) => {
     protocol: 'http',
     weight: 1,
     pipeline: 1,
+    priority: 0,
     draining: false,
     resolved: '',
   }
@@ -72,6 +73,7 @@ t.test('metadata sets protocol, weight and pipeline', async (t) => {
     weight: 1000,
     pipeline: 64,
   })
+  t.match(parseNode(makeNode('a:80', { 'mx/priority': '65535' })), { priority: 65_535 })
   t.match(parseNode(makeNode('a:80', { protocol: 'mx' })), { protocol: 'mx', secure: false })
   t.match(parseNode(makeNode('a:80', { protocol: 'mxs' })), { protocol: 'mx', secure: true })
 })
@@ -86,6 +88,7 @@ t.test('malformed metadata is rejected with a reason', async (t) => {
     [{ weight: '-1' }, 'weight must be a whole number from 1 to 1000, got "-1"'],
     [{ weight: ' 1' }, 'weight must be a whole number from 1 to 1000, got " 1"'],
     [{ pipeline: '65' }, 'pipeline must be a whole number from 1 to 64, got "65"'],
+    [{ 'mx/priority': '-1' }, 'mx/priority must be a whole number from 0 to 65535, got "-1"'],
     [{ resolved: '10.0.0.1,a' }, 'resolved must be IP addresses, got "10.0.0.1,a"'],
   ]
   for (const [metadata, reason] of cases) t.equal(parseNode(makeNode('a:80', metadata)), reason)

@@ -34,6 +34,26 @@ plugins: [request-id, { body-limit: { limit: 1mb } }, namespace]
   })
 })
 
+t.test('returns the settings of services', async (t) => {
+  const config = `
+handler: proxy
+services:
+  a: { nodes: [h:1], balance: p2c, timeout: { response: 5s, request: none }, keep_alive: 90s, host: backend }
+  b: { nodes: ["https://h:1"], host: b.test, encoded_slash: true, tls: { server_name: b.test }, dns: { refresh: 5s } }
+  c: h:1
+`
+  const { serviceSettings } = await check(t, config)
+  t.strictSame(serviceSettings, {
+    'go.mx.api.a': {
+      ...{ balance: 'p2c', 'timeout.request': 'none', 'timeout.response': '5s' },
+      ...{ keep_alive: '90s', host: 'backend' },
+    },
+    'go.mx.api.b': {
+      ...{ encoded_slash: 'true', host: 'b.test', tls: 'server_name b.test', dns: 'refresh 5s' },
+    },
+  })
+})
+
 t.test('does not open the port, even if it is in use', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))

@@ -1,6 +1,6 @@
 import t from 'tap'
 import {
-  listConfiguredServices,
+  indexServices,
   listNames,
   listServices,
 } from '../../../platform/config/configured-services.ts'
@@ -54,27 +54,17 @@ t.test('repeated flags add nodes to a service', async (t) => {
   )
 })
 
-t.test('lists balance overrides by full service name', async (t) => {
+t.test('indexes services of the file by full name', async (t) => {
   const yaml =
     'services: {a: {nodes: ["h:1"], balance: random}, b.c: {nodes: ["h:1"], balance: p2c}, d: "h:1"}'
   t.same(
-    [...listConfiguredServices(configure([], yaml), 'balance')],
+    [...indexServices(configure([], yaml))].map(([name, { balance }]) => [name, balance]),
     [
       ['go.mx.api.a', 'random'],
       ['b.c', 'p2c'],
+      ['go.mx.api.d', undefined],
     ],
   )
-})
-
-t.test('lists overrides of idle time and maximum age by full service name', (t) => {
-  const yaml = 'services: {a: {nodes: ["h:1"], keep_alive: 2s, max_connection_age: none}, b: "h:1"}'
-  const configuration = configure([], yaml)
-  t.same([...listConfiguredServices(configuration, 'keepAliveMs')], [['go.mx.api.a', 2000]])
-  t.same(
-    [...listConfiguredServices(configuration, 'maxConnectionAgeMs')],
-    [['go.mx.api.a', Number.POSITIVE_INFINITY]],
-  )
-  t.end()
 })
 
 for (const kind of ['static', 'memory'] as const) {

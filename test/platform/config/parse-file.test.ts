@@ -66,8 +66,7 @@ plugins:
       nodes: ['127.0.0.1:9004'],
       balance: 'least-conn',
       keepAliveMs: 2000,
-      connectTimeoutMs: 1000,
-      replyTimeoutMs: 5000,
+      timeouts: { connect: 1000, response: 5000 },
       maxConnectionAgeMs: Number.POSITIVE_INFINITY,
     },
   ])
@@ -153,13 +152,21 @@ t.test('reports every problem with file, line, column and reason', async (t) => 
     ['services:\n  a: [127.0.0.1]', /^mx\.yaml:2:7: service "a": .*127\.0\.0\.1/],
     [
       'services:\n  a: {nodes: [127.0.0.1:1], balans: p2c}',
-      'mx.yaml:2:29: unknown key "balans", did you mean "balance"?',
+      'mx.yaml:2:29: unknown key "balans" of service "a", did you mean "balance"?',
     ],
     [
       'services:\n  a: {nodes: [127.0.0.1:1], keep_alive: soon}',
       /^mx\.yaml:2:41: keep_alive .*soon/,
     ],
     ['services:\n  a: {nodes: [127.0.0.1:1], balance: nope}', /^mx\.yaml:2:38: balance .*nope/],
+    [
+      'services:\n  a: {nodes: [127.0.0.1:1], host: "a b"}',
+      'mx.yaml:2:35: host of service "a" must be client, backend or a host such as shop.internal or shop.internal:8080, got "a b"',
+    ],
+    [
+      'services:\n  a: {nodes: [127.0.0.1:1], timeout: {connect: soon}}',
+      /^mx\.yaml:2:48: connect of timeout of service "a" must be .*soon/,
+    ],
     ['plugins: cors', /^mx\.yaml:1:10: plugins must be a list/],
     ['plugins:\n  - a: 1', /^mx\.yaml:2:8: options of plugin "a" must be a map/],
     ['plugins:\n  - a: {}\n    b: {}', /^mx\.yaml:2:5: a plugin must be a name or a file/],

@@ -119,6 +119,25 @@ for (const listener of ['uws', 'node'])
     t.equal(await ask(plain, '/npm/a%2Fb'), 400)
   })
 
+t.test('encoded_slash of a service applies with a reload', async (t) => {
+  const node = await startBackend(t, ({ url }, response) => response.end(url))
+  const toConfiguration = (value: string): Configuration =>
+    configure(
+      [],
+      parseConfig(`services: { npm: { nodes: ["${node}"], encoded_slash: ${value} } }`, 'mx.yaml'),
+    )
+  const { api, url } = await start(t, toConfiguration('false'))
+  const ask = async (): Promise<string | number> => {
+    const response = await fetch(`${url}/npm/@scope%2fname`)
+    return response.ok ? response.text() : response.status
+  }
+  t.equal(await ask(), 400)
+  await api.reload(toConfiguration('true'))
+  t.equal(await ask(), '/npm/@scope%2fname')
+  await api.reload(toConfiguration('false'))
+  t.equal(await ask(), 400)
+})
+
 t.test('rules match a path regardless of duplicate and encoded slashes', async (t) => {
   const rules = [
     createRule({ id: 'open' }),

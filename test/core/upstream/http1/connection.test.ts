@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import type { UpstreamCall } from '../../../../core/upstream/call.ts'
 import { Http1Connection, type Http1Options } from '../../../../core/upstream/http1/connection.ts'
 import { HeadMemory } from '../../../../core/upstream/http1/reply-head-cache.ts'
+import { createUpstreamTls } from '../../../../core/upstream/tls.ts'
 import { clock } from '../../../../lib/time/coarse-clock.ts'
 import { createCertificate } from '../../../fixtures/certificates.ts'
 import { Collector } from '../../../fixtures/collector.ts'
@@ -42,7 +43,10 @@ async function openMaybeSecure(
   if (!secure) return { backend: await openRawBackend(t, options), options: {} }
   const certificate = createCertificate(['localhost'])
   const backend = await openRawBackend(t, { ...options, certificate })
-  return { backend, options: { host: 'localhost', secure, ca: certificate.cert } }
+  return {
+    backend,
+    options: { host: 'localhost', secure, tls: createUpstreamTls({ ca: certificate.cert }) },
+  }
 }
 
 /** Runs a sweep with the clock advanced by `ms`, then resets the clock to real time. */
@@ -595,7 +599,11 @@ t.test('TLS connections send the server name and verify the certificate', async 
     certificate,
     onRequest: (server) => server.reply('secret'),
   })
-  const trusted = open(backend.port, { host: 'localhost', secure: true, ca: certificate.cert })
+  const trusted = open(backend.port, {
+    host: 'localhost',
+    secure: true,
+    tls: createUpstreamTls({ ca: certificate.cert }),
+  })
   const call = new Collector()
   trusted.connection.send(call)
   await call.done
@@ -605,7 +613,10 @@ t.test('TLS connections send the server name and verify the certificate', async 
   await again.done
   t.equal(again.body, 'secret')
 
-  const stranger = open(backend.port, { secure: true, ca: createCertificate(['localhost']).cert })
+  const stranger = open(backend.port, {
+    secure: true,
+    tls: createUpstreamTls({ ca: createCertificate(['localhost']).cert }),
+  })
   const refused = new Collector()
   stranger.connection.send(refused)
   await refused.done
@@ -613,7 +624,11 @@ t.test('TLS connections send the server name and verify the certificate', async 
 
   const other = createCertificate(['elsewhere.test'])
   const misnamed = await openRawBackend(t, { certificate: other })
-  const { connection } = open(misnamed.port, { host: 'localhost', secure: true, ca: other.cert })
+  const { connection } = open(misnamed.port, {
+    host: 'localhost',
+    secure: true,
+    tls: createUpstreamTls({ ca: other.cert }),
+  })
   const wrong = new Collector()
   connection.send(wrong)
   await wrong.done
@@ -626,7 +641,7 @@ t.test('a long response over TLS pauses and resumes with its reader', async (t) 
   const { connection } = open(backend.port, {
     host: 'localhost',
     secure: true,
-    ca: certificate.cert,
+    tls: createUpstreamTls({ ca: certificate.cert }),
   })
   let taken = 0
   const call = new Collector({

@@ -95,6 +95,15 @@ t.test('handles %2F like the gateway', async (t) => {
   t.match((await ask(t, request, others)).answer, { status: 400 })
 })
 
+t.test('returns the settings in force for the service', async (t) => {
+  const words = [...WORDS, '--handler=proxy', '--reply_timeout=7s', '--balance=p2c']
+  t.match((await ask(t, { path: '/greeter' }, words)).settings, {
+    ...{ balance: 'p2c', keep_alive: '4s', max_connection_age: '5m' },
+    ...{ 'timeout.request': 'none', 'timeout.response': '7s' },
+  })
+  t.equal((await ask(t, { path: '/' }, words)).settings, undefined)
+})
+
 t.test('does not publish events', async (t) => {
   const request = { method: 'POST', path: '/user/created', body: '{}' }
   t.match(await ask(t, request, ['--handler=event']), {

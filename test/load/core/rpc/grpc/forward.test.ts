@@ -19,6 +19,7 @@ import { RequestMetrics } from '../../../../../core/metrics/request-metrics.ts'
 import { ExchangeTrace } from '../../../../../core/tracing/exchange-trace.ts'
 import { STREAM_WINDOW_BYTES } from '../../../../../core/upstream/http2/connection.ts'
 import { Http2Pool } from '../../../../../core/upstream/http2/pool.ts'
+import { createUpstreamTls } from '../../../../../core/upstream/tls.ts'
 import type { PoolAddress } from '../../../../../core/upstream/upstream.ts'
 import { createCertificate } from '../../../../fixtures/certificates.ts'
 import {
@@ -476,7 +477,7 @@ t.test('a TLS backend is reached over HTTP/2 by ALPN', async (t) => {
       createHttp2Pool: (address) =>
         new Http2Pool({
           ...address,
-          ca: cert,
+          tls: createUpstreamTls({ ca: cert }),
           timeouts: { connectMs: 5000, replyMs: 5000, idleMs: 5000 },
           keepAliveMs: 1000,
           maxConnections: 10,
@@ -505,7 +506,8 @@ t.test('a retry on a TLS node has the scheme https', async (t) => {
   const limits = { keepAliveMs: 1000, maxConnections: 10, maxWaiting: 10 }
   const gateway = await open(t, [], {
     upstream: {
-      createHttp2Pool: (address) => new Http2Pool({ ...address, ca: cert, timeouts, ...limits }),
+      createHttp2Pool: (address) =>
+        new Http2Pool({ ...address, tls: createUpstreamTls({ ca: cert }), timeouts, ...limits }),
     },
   })
   let refused = 0

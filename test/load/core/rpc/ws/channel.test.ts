@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import type { Dispatch, OutgoingCall } from '../../../../../core/rpc/call.ts'
 import { deadlines } from '../../../../../core/rpc/deadlines.ts'
 import { Channel, type ChannelOptions } from '../../../../../core/rpc/ws/channel.ts'
+import { createUpstreamTls } from '../../../../../core/upstream/tls.ts'
 import { createCertificate } from '../../../../fixtures/certificates.ts'
 import { tick, until } from '../../../../fixtures/raw-backend.ts'
 import { createTracker, RecordedCall } from '../../../../fixtures/rpc.ts'
@@ -467,6 +468,9 @@ t.test('verifies the certificate of a TLS connection', async (t) => {
   const service = await openRpcService(t, echo, { certificate })
   const channel = openChannel(t, service.port, { secure: true, ca: certificate.cert })
   t.strictSame(await settle(send(channel, { body: 'x' })), ['reply "" x'])
+  const tls = createUpstreamTls({ ca: certificate.cert })
+  const configured = openChannel(t, service.port, { secure: true, tls })
+  t.strictSame(await settle(send(configured, { body: 'x' })), ['reply "" x'])
   const strange = openChannel(t, service.port, { secure: true })
   const call = send(strange)
   await settle(call)

@@ -1,0 +1,82 @@
+import { formatDuration } from '../../../lib/text/units.ts'
+import { indexServices } from '../configured-services.ts'
+import type { Configuration, ConfiguredService } from '../types.ts'
+
+/** Stands for `none`, as `Infinity`. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/** Settings of a service by their keys in `mx.yaml`, formatted. */
+export type ServiceView = Readonly<Record<string, string>>
+
+/** Settings that services of the configuration set themselves, by full name; services without any are left out. */
+export function describeServices(
+  configuration: Configuration,
+): Readonly<Record<string, ServiceView>> {
+  const views = [...indexServices(configuration)].map(
+    ([name, service]) => [name, describe(service)] as const,
+  )
+  return Object.fromEntries(views.filter(([, view]) => Object.keys(view).length > 0))
+}
+
+/**
+ * Settings in force for requests to a service, settings of the gateway included.
+ *
+ * @param routeName name of the configured route, whose timeouts take precedence.
+ */
+export function describeInForce(
+  configuration: Configuration,
+  name: string,
+  routeName: string | undefined,
+): ServiceView {
+  const { settings, config } = configuration
+  const service = indexServices(configuration).get(name)
+  const route = config.routes.find((each) => each.name === routeName)
+  const gateway = {
+    balance: settings.balance,
+    timeouts: {
+      request: settings.requestTimeoutMs,
+      connect: settings.connectTimeoutMs,
+      response: settings.replyTimeoutMs,
+      idle: settings.idleTimeoutMs,
+    },
+    keepAliveMs: settings.keepAliveMs,
+    maxConnectionAgeMs: settings.maxConnectionAgeMs,
+  }
+  return {
+    ...describe(gateway),
+    ...(service && describe(service)),
+    ...(route && describe({ timeouts: route.timeouts })),
+  }
+}
+
+function describe(service: Partial<ConfiguredService>): ServiceView {
+  const { balance, timeouts = {}, keepAliveMs, maxConnectionAgeMs, host, tls, dns } = service
+  const entries: [key: string, value: string | undefined][] = [
+    ['balance', balance],
+    ...Object.entries(timeouts).map(([name, ms]): [string, string | undefined] => [
+      `timeout.${name}`,
+      formatTime(ms),
+    ]),
+    ['keep_alive', formatTime(keepAliveMs)],
+    ['max_connection_age', formatTime(maxConnectionAgeMs)],
+    ['encoded_slash', service.encodedSlash === true ? 'true' : undefined],
+    ['host', typeof host === 'object' ? host.name : host],
+    ['tls', tls && formatTls(tls)],
+    ['dns', dns && [`refresh ${formatDuration(dns.refreshMs)}`, ...dns.servers].join(' ')],
+  ]
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as ServiceView
+}
+
+function formatTls({
+  files,
+  serverName,
+  isVerified,
+}: NonNullable<ConfiguredService['tls']>): string {
+  const parts = [...files, ...(serverName === undefined ? [] : [`server_name ${serverName}`])]
+  return [...parts, ...(isVerified ? [] : ['insecure_skip_verify'])].join(' ')
+}
+
+function formatTime(ms: number | undefined): string | undefined {
+  if (ms === undefined) return undefined
+  return ms >= MAX_TIMER_MS ? 'none' : formatDuration(ms)
+}

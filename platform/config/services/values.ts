@@ -1,0 +1,73 @@
+import type { NodeHost } from '../../../core/upstream/node-host.ts'
+import type { ValueType } from '../../settings/setting.ts'
+import { SETTINGS } from '../../settings/settings.ts'
+import { readMap, readText } from '../actions/read-map.ts'
+import type { ConfiguredTimeouts } from '../types.ts'
+import type { YamlEntry, YamlSource } from '../yaml-source.ts'
+
+const HOST = /^(?:[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?|\[[\da-f:.]+\])(?::[1-9]\d{0,4})?$/i
+
+/** Reads one value; undefined: not set, or reported as invalid. */
+export function readScalar<T>(
+  source: YamlSource,
+  what: string,
+  entry: YamlEntry | undefined,
+  { parse }: Pick<ValueType<T>, 'parse'>,
+): T | undefined {
+  const text = readText(source, entry, what)
+  if (text === undefined) return undefined
+  try {
+    return parse([text])
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    source.report(entry!.value, `${what} ${error.message}`)
+    return undefined
+  }
+}
+
+const TIMEOUTS = {
+  request: SETTINGS.requestTimeoutMs,
+  connect: SETTINGS.connectTimeoutMs,
+  response: SETTINGS.replyTimeoutMs,
+  idle: SETTINGS.idleTimeoutMs,
+}
+
+/** Reads `timeout:` of a service or route, a map of durations. */
+export function readTimeouts(
+  source: YamlSource,
+  what: string,
+  entry: YamlEntry | undefined,
+  names: readonly (keyof ConfiguredTimeouts)[],
+): ConfiguredTimeouts {
+  if (entry === undefined) return {}
+  const entries = readMap(source, `timeout of ${what}`, entry, names)
+  const timeouts: { -readonly [Name in keyof ConfiguredTimeouts]: number | undefined } = {}
+  for (const name of names) {
+    const ms = readScalar(
+      source,
+      `${name} of timeout of ${what}`,
+      entries.get(name),
+      TIMEOUTS[name],
+    )
+    if (ms !== undefined) timeouts[name] = ms
+  }
+  return timeouts
+}
+
+/** Reads `host:` of a service. */
+export function readHost(
+  source: YamlSource,
+  what: string,
+  entry: YamlEntry | undefined,
+): NodeHost | undefined {
+  return readScalar(source, `host of ${what}`, entry, {
+    parse([text]) {
+      if (text === 'client') return undefined
+      if (text === 'backend') return 'backend'
+      if (HOST.test(text!)) return { name: text! }
+      throw new RangeError(
+        `must be client, backend or a host such as shop.internal or shop.internal:8080, got ${JSON.stringify(text)}`,
+      )
+    },
+  })
+}
