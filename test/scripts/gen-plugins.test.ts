@@ -4,10 +4,12 @@ import { Type } from '../../core/schema.ts'
 import { plugins } from '../../plugins/index.gen.ts'
 import { formatPlugins } from '../../scripts/gen-plugins.ts'
 
-t.test('every plugin has a section, with its description', async (t) => {
+t.test('every plugin has a section, with its description and scopes', async (t) => {
   const page = formatPlugins()
-  for (const { name, description } of Object.values(plugins))
-    t.ok(page.includes(`\n## ${name}\n\n${description}\n`), name)
+  for (const { name, description, scopes } of Object.values(plugins)) {
+    const allowed = scopes === undefined ? '' : ` Scope: ${scopes.join(', ')}.`
+    t.ok(page.includes(`\n## ${name}\n\n${description}${allowed}\n`), name)
+  }
 })
 
 t.test('every option has a row, including options of nested objects and list items', async (t) => {
