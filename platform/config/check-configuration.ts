@@ -1,5 +1,5 @@
 import type { Disposer } from '../../lib/async/disposer.ts'
-import { openClientCa } from '../gateway/choose-listener.ts'
+import { openClientCa } from '../gateway/listeners/choose-listener.ts'
 import { openPipeline } from '../gateway/pipeline.ts'
 import { createUpstreams } from '../gateway/upstreams.ts'
 import { formatSpecifier, planPlugins } from '../plugins/plan.ts'
@@ -25,11 +25,20 @@ export interface CheckedApi {
 }
 
 /**
- * Builds everything of a gateway except its listeners, and closes it.
+ * Builds everything of a gateway except its listeners, and closes it. The summary shows references instead of their values.
  *
  * @throws {SettingsError} for invalid plugins, certificates or settings.
  */
 export async function checkApi(
+  configuration: Configuration,
+  log: Log,
+  closing: Disposer,
+): Promise<CheckedApi> {
+  const { hidden } = configuration.config.references
+  return hidden.hideDeep(await hidden.guard(() => build(configuration, log, closing)))
+}
+
+async function build(
   configuration: Configuration,
   log: Log,
   closing: Disposer,

@@ -12,6 +12,8 @@ import {
   SettingsError,
 } from '../settings/sources.ts'
 import { validatePorts, validateServer } from '../settings/validate.ts'
+import { fetchSecrets, listSecretPaths } from './references/fetch-secrets.ts'
+import { References } from './references/references.ts'
 import { type ConfigFile, type Configuration, NO_CONFIG } from './types.ts'
 
 /** Default file in the working folder. */
@@ -38,6 +40,7 @@ export function configurationFrom(
 ): LoadConfiguration {
   const environment = readEnvironment(env, command)
   const named = (flags.get('config') ?? environment.get('config'))?.values[0]
+  const references = new References(env)
   // Once used, the file is required: its removal is taken for an accident.
   let file = named
   return async (text) => {
@@ -47,14 +50,36 @@ export function configurationFrom(
     const sources = mergeInputs(flags, environment)
     const config =
       file === undefined || text === ''
-        ? NO_CONFIG
-        : await read({ file, text }, command, sources, problems)
+        ? { ...NO_CONFIG, references }
+        : await read({ file, text, references }, command, sources, problems)
     const inputs = mergeInputs(flags, environment, config.settings)
     if (problems.length > 0) throw new SettingsError([...problems, ...findInvalidValues(inputs)])
-    const configuration = { settings: merge(inputs, command), config, inputs, file }
-    planPlugins(configuration)
-    return configuration
+    return references.hidden.guard(async () => {
+      const configuration = { settings: merge(inputs, command), config, inputs, file }
+      planPlugins(configuration)
+      return configuration
+    })
   }
+}
+
+interface ConfigSource {
+  readonly file: string
+  /** Contents to use instead of reading the file. */
+  readonly text: string | undefined
+  readonly references: References
+}
+
+/** Settings that secrets are read with. */
+const PLATFORM_KEYS = ['auth', 'registry', 'authId', 'authSecret'] as const
+
+/** The platform of valid inputs; others are reported with the rest of the configuration. */
+function toValid(inputs: SettingsInput): SettingsInput {
+  const valid = PLATFORM_KEYS.flatMap((key) => {
+    const input = inputs.get(key)
+    const isValid = input && findInvalidValues(new Map([[key, input]])).length === 0
+    return isValid ? [[key, input] as const] : []
+  })
+  return new Map(valid)
 }
 
 /**
@@ -63,14 +88,21 @@ export function configurationFrom(
  * @throws {SettingsError} with the problems of all sources.
  */
 async function read(
-  { file, text }: { readonly file: string; readonly text: string | undefined },
+  { file, text, references }: ConfigSource,
   command: ServerCommand,
   sources: SettingsInput,
   problems: readonly string[],
 ): Promise<ConfigFile> {
-  const { parseConfig, readConfig } = await import('./parse-file.ts')
+  const { parseConfig, parseSome, readText } = await import('./parse-file.ts')
   try {
-    return text === undefined ? await readConfig(file, command) : parseConfig(text, file, command)
+    const contents = text ?? (await readText(file))
+    const paths = listSecretPaths(contents)
+    if (paths.length > 0) {
+      const some = parseSome(contents, file, references, PLATFORM_KEYS)
+      const platform = mergeSettings(toValid(mergeInputs(sources, some)))
+      references.secrets = await fetchSecrets(paths, command, platform)
+    }
+    return parseConfig(contents, file, command, references)
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
     const all = [...problems, ...error.problems, ...findInvalidValues(sources)]

@@ -6,7 +6,12 @@ import { toService } from '../../adapters/registry/static.ts'
 import type { Node } from '../../core/contracts/registry.ts'
 import { suggest } from '../../lib/text/did-you-mean.ts'
 import type { ServerCommand } from '../settings/setting.ts'
-import { SETTINGS, type SettingInput, type Settings } from '../settings/settings.ts'
+import {
+  SETTINGS,
+  type SettingInput,
+  type Settings,
+  type SettingsInput,
+} from '../settings/settings.ts'
 import {
   explainElsewhere,
   findSetting,
@@ -18,6 +23,7 @@ import { readErrors } from './actions/errors.ts'
 import { readConsumers } from './parse-consumers.ts'
 import { readPlugins } from './parse-plugins.ts'
 import { readRoutes } from './parse-routes.ts'
+import { References } from './references/references.ts'
 import type {
   ConfigFile,
   ConfiguredConsumer,
@@ -57,16 +63,38 @@ const REASONS: Readonly<Record<string, string>> = {
 export async function readConfig(
   file: string,
   command: ServerCommand = 'api',
+  references?: References,
 ): Promise<ConfigFile> {
-  let text: string
+  return parseConfig(await readText(file), file, command, references)
+}
+
+/** @throws {SettingsError} when the file cannot be read. */
+export async function readText(file: string): Promise<string> {
   try {
-    text = await readFile(file, 'utf8')
+    return await readFile(file, 'utf8')
   } catch (error) {
     throw new SettingsError([`cannot read configuration file ${file}: ${toReason(error, file)}`], {
       cause: error,
     })
   }
-  return parseConfig(text, file, command)
+}
+
+/** Settings among `keys` with valid values, as far as a file without its secrets has them. */
+export function parseSome(
+  text: string,
+  file: string,
+  references: References,
+  keys: readonly (keyof Settings)[],
+): SettingsInput {
+  const source = new YamlSource(text, file, references)
+  const { root } = source
+  const found = (isMap(root) ? source.entries(root) : []).flatMap((entry) => {
+    const key = findSetting(entry.name)
+    if (key === undefined || !keys.includes(key)) return []
+    const setting = readSetting(source, key, entry, '')
+    return setting === undefined ? [] : [[key, setting] as const]
+  })
+  return new Map(found)
 }
 
 function toReason(error: unknown, file: string): string {
@@ -82,14 +110,20 @@ function findMissingTarget(file: string): string | undefined {
   return isLink && !existsSync(file) ? readlinkSync(file) : undefined
 }
 
-/** Parses a configuration; errors quote `file`. */
+/**
+ * Parses a configuration; errors quote `file`.
+ *
+ * @param references resolves environment variables, files and secrets. @default those of an empty environment
+ */
 export function parseConfig(
   text: string,
   file: string,
   command: ServerCommand = 'api',
+  references: References = new References({}),
 ): ConfigFile {
-  const source = new YamlSource(text, file)
-  // After a syntax error, further problems would be misleading.
+  references.begin()
+  const source = new YamlSource(text, file, references)
+  // After a syntax error or without a value, further problems would be misleading.
   if (source.problems.length > 0) throw new SettingsError(source.problems)
   const folder = dirname(resolve(file))
   const settings = new Map<keyof Settings, SettingInput>()
@@ -127,7 +161,7 @@ export function parseConfig(
     }
   }
   if (source.problems.length > 0) throw new SettingsError(source.problems)
-  return { folder, settings, services, routes, consumers, plugins, errors, text }
+  return { folder, settings, services, routes, consumers, plugins, errors, text, references }
 }
 
 function readSetting(

@@ -1,5 +1,7 @@
 import type { PathTemplate } from '../../core/path/template.ts'
 import type { Settings, SettingsInput } from '../settings/settings.ts'
+import type { ReferencedOptions } from './references/option-values.ts'
+import { References } from './references/references.ts'
 
 /** A service of `services:`. */
 export interface ConfiguredService {
@@ -120,6 +122,8 @@ export interface PluginEntry {
   /** Name, package, or file (absolute). */
   readonly specifier: string
   readonly options: unknown
+  /** Options whose values come from references. @default none */
+  readonly references?: ReferencedOptions | undefined
   /** Source position for errors, for example `mx.yaml:3:5`. */
   readonly at: string
 }
@@ -147,8 +151,10 @@ export interface ConfigFile {
   /** Replaces the default plugins; undefined to use them. */
   readonly plugins: readonly PluginEntry[] | undefined
   readonly errors?: readonly ErrorPageEntry[]
-  /** Contents of the file; empty without one. */
+  /** Contents of the file, with its references; empty without one. */
   readonly text: string
+  /** References of the file, the same object for every reload. */
+  readonly references: References
 }
 
 export const NO_CONFIG: ConfigFile = {
@@ -159,6 +165,7 @@ export const NO_CONFIG: ConfigFile = {
   consumers: [],
   plugins: undefined,
   text: '',
+  references: new References({}),
 }
 
 /** Merged configuration of a command: flags, environment, configuration file. */

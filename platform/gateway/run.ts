@@ -9,7 +9,7 @@ import { createWorkerReadiness } from '../admin/worker-readiness.ts'
 import { listNames } from '../config/configured-services.ts'
 import { lintConfiguration } from '../config/lint.ts'
 import { configurationFrom, keepFixed, type LoadConfiguration } from '../config/load.ts'
-import { type Reloading, reloadOnChange } from '../config/reload-on-change.ts'
+import { listFiles, type Reloading, reloadOnChange } from '../config/reload-on-change.ts'
 import { createReloader, logRejection } from '../config/reloader.ts'
 import { reportReload } from '../config/report-reload.ts'
 import type { Configuration } from '../config/types.ts'
@@ -27,7 +27,6 @@ import { readVersion } from '../process/version.ts'
 import { findMisspelt } from '../settings/env.ts'
 import { parseFlags } from '../settings/flags.ts'
 import { type Address, parseBindAddress } from '../settings/parse/address.ts'
-import type { Settings } from '../settings/settings.ts'
 import { HOME_FOLDER, openTls } from '../tls/open.ts'
 import { serveIpc } from '../workers/ipc-rpc.ts'
 import { publishLastGood, requestLastGood, storeLastGood } from '../workers/last-good-config.ts'
@@ -43,8 +42,9 @@ import {
   type Workers,
 } from '../workers/workers.ts'
 import { type BannerFacts, printBanner } from './banner.ts'
-import { openClientCa } from './choose-listener.ts'
-import { type ApiParts, type GatewayServer, startGatewayServer } from './gateway-server.ts'
+import { startGatewayServer } from './gateway-server.ts'
+import { openClientCa } from './listeners/choose-listener.ts'
+import type { ApiParts, GatewayServer } from './types.ts'
 
 /** How long a shutdown waits for a start in progress, whose dependencies may never become available. */
 const START_GRACE_MS = 2000
@@ -65,7 +65,7 @@ export async function runApi(
     return runWorker(load, parseBindAddress(shared), env[HTTP2_ADDRESS_VARIABLE])
   const configuration = await load()
   const { settings } = configuration
-  const log = openLog(settings)
+  const log = openLog(configuration)
   for (const problem of findMisspelt(env)) log.warn(problem)
   const count = settings.workers === 'auto' ? availableParallelism() : settings.workers
   let port: number | undefined
@@ -74,8 +74,8 @@ export async function runApi(
   return port === undefined ? undefined : { ...settings.address, port }
 }
 
-function openLog({ logLevel }: Settings): Log {
-  const log = createLog(logLevel)
+function openLog({ settings, config }: Configuration): Log {
+  const log = createLog(settings.logLevel, config.references.hidden.hideInLog)
   logWarnings(log)
   return log
 }
@@ -86,7 +86,6 @@ async function runAlone(
   configuration: Configuration,
   log: Log,
 ): Promise<number | undefined> {
-  const { file } = configuration
   const stopper = new AbortController()
   const { signal } = stopper
   const admin = createProcessAdmin(configuration, log)
@@ -110,7 +109,7 @@ async function runAlone(
     metrics: () => readAll(api.measured),
     drainDelayMs: () => api.inForce.configuration.settings.drainDelayMs,
   })
-  const files = (): readonly string[] => [...(file === undefined ? [] : [file]), ...pluginFiles()]
+  const files = (): readonly string[] => [...listFiles(configuration), ...pluginFiles()]
   watched = reloadOnChange(createReloader(load, api.reload, log), files, log)
   logUncaughtExceptions(log)
   announce(configuration, { ...api, admin: admin.url }, 1, log)
@@ -126,7 +125,7 @@ async function runPrimary(
 ): Promise<number | undefined> {
   let current = configuration
   let requested = configuration.settings
-  const { settings, file } = configuration
+  const { settings } = configuration
   const stopper = new AbortController()
   const { signal } = stopper
   const port = await claimPort(settings.address)
@@ -188,7 +187,7 @@ async function runPrimary(
     reload()
     reportReload(before, current, restart, log)
   }
-  const files = (): readonly string[] => (file === undefined ? [] : [file])
+  const files = (): readonly string[] => listFiles(configuration)
   watched = reloadOnChange(createReloader(load, apply, log), files, log)
   logUncaughtExceptions(log)
   const { listener } = settings
@@ -230,7 +229,7 @@ async function runWorker(
   const last = IN_PLACE_VARIABLE in process.env ? await requestLastGood() : undefined
   const { configuration, rejection } = await loadOrFallBack(loadShared, last?.config)
   const { settings } = configuration
-  const log = openLog(settings)
+  const log = openLog(configuration)
   if (rejection !== undefined) logRejection(rejection, log)
   const version = explainVersion(process.env)
   if (version !== undefined) log.warn(version)

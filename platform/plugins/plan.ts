@@ -1,5 +1,6 @@
 import { isAbsolute, relative, resolve } from 'node:path'
 import type { PluginScope } from '../../core/plugin/define.ts'
+import type { ReferencedOptions } from '../config/references/option-values.ts'
 import type { Configuration } from '../config/types.ts'
 import { SETTINGS, type SettingsInput } from '../settings/settings.ts'
 import { SettingsError } from '../settings/sources.ts'
@@ -10,6 +11,8 @@ export interface PlannedPlugin {
   /** Name, package, or file (absolute). */
   readonly specifier: string
   readonly options: object
+  /** Options whose values come from references. @default none */
+  readonly references?: ReferencedOptions | undefined
   /** Source of the entry, for errors. */
   readonly source: string
   /** Where it is listed. @default gateway */
@@ -58,13 +61,14 @@ function findGuards(
 }
 
 function listPlugins({ settings, config, inputs }: Configuration): PlannedPlugin[] | undefined {
-  return config.plugins?.flatMap(({ specifier, options, at }) => {
+  return config.plugins?.flatMap(({ specifier, options, references, at }) => {
     const standard = DEFAULT_PLUGINS.find(({ name }) => name === specifier)
     const defaults = standard?.options(settings)
     // Disabled by its setting, as in --access_log=off, unless the list sets options.
     const isOff = standard !== undefined && defaults === undefined && findSetting(standard, inputs)
     if (isOff && options === undefined) return []
-    return [{ specifier, options: { ...defaults, ...(options as object | undefined) }, source: at }]
+    const all = { ...defaults, ...(options as object | undefined) }
+    return [{ specifier, options: all, references, source: at }]
   })
 }
 

@@ -2,7 +2,7 @@ import { readAll } from '../admin/metrics/read-all.ts'
 import { createProcessAdmin } from '../admin/process-admin.ts'
 import { lintConfiguration } from '../config/lint.ts'
 import { configurationFrom } from '../config/load.ts'
-import { type Reloading, reloadOnChange } from '../config/reload-on-change.ts'
+import { listFiles, type Reloading, reloadOnChange } from '../config/reload-on-change.ts'
 import { createReloader } from '../config/reloader.ts'
 import { hasTerminal } from '../gateway/banner.ts'
 import { pluginFiles } from '../plugins/load.ts'
@@ -27,8 +27,8 @@ export async function runServer(
   const { flags, problems } = parseFlags(words, 'server')
   const load = configurationFrom(flags, env, 'server', problems)
   const configuration = await load()
-  const { settings, file } = configuration
-  const log = createLog(settings.logLevel)
+  const { settings } = configuration
+  const log = createLog(settings.logLevel, configuration.config.references.hidden.hideInLog)
   logWarnings(log)
   for (const problem of findMisspelt(env)) log.warn(problem)
   const stopper = new AbortController()
@@ -60,7 +60,7 @@ export async function runServer(
     drainDelayMs: () => server.api.inForce.configuration.settings.drainDelayMs,
   })
   logUncaughtExceptions(log)
-  const files = (): readonly string[] => [...(file === undefined ? [] : [file]), ...pluginFiles()]
+  const files = (): readonly string[] => [...listFiles(configuration), ...pluginFiles()]
   watched = reloadOnChange(createReloader(load, server.reload, log), files, log)
   printServerBanner({ ...server, admin: admin.url }, configuration, log)
   admin.warn()

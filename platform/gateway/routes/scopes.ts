@@ -66,8 +66,8 @@ export async function buildScopes(
 }
 
 function toPlan(plugins: readonly PluginEntry[], scope: PluginScope): PlannedPlugin[] {
-  return plugins.map(({ specifier, options, at }) => ({
-    specifier,
+  return plugins.map(({ specifier, options, references, at }) => ({
+    ...{ specifier, references },
     options: (options as object | undefined) ?? {},
     source: at,
     scope,

@@ -1,8 +1,8 @@
-import type { Listener, ListenerOptions } from '../../core/listener/listener.ts'
-import { createNodeListener } from '../../core/listener/node/listener.ts'
-import type { Log } from '../process/log.ts'
-import { claimPort } from '../process/port.ts'
-import type { Settings } from '../settings/settings.ts'
+import type { Listener, ListenerOptions } from '../../../core/listener/listener.ts'
+import { createNodeListener } from '../../../core/listener/node/listener.ts'
+import type { Log } from '../../process/log.ts'
+import { claimPort } from '../../process/port.ts'
+import type { Settings } from '../../settings/settings.ts'
 import { chooseListener } from './choose-listener.ts'
 
 /** The listeners of a gateway, combined. */
