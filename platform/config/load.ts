@@ -12,6 +12,8 @@ import {
   SettingsError,
 } from '../settings/sources.ts'
 import { validatePorts, validateServer } from '../settings/validate.ts'
+import { LISTEN_KEYS, validateListen } from './listen/main-listener.ts'
+import { readConfigText } from './read-config-text.ts'
 import { fetchSecrets, listSecretPaths } from './references/fetch-secrets.ts'
 import { References } from './references/references.ts'
 import { type ConfigFile, type Configuration, NO_CONFIG } from './types.ts'
@@ -56,6 +58,8 @@ export function configurationFrom(
     if (problems.length > 0) throw new SettingsError([...problems, ...findInvalidValues(inputs)])
     return references.hidden.guard(async () => {
       const configuration = { settings: merge(inputs, command), config, inputs, file }
+      const conflicts = validateListen(configuration)
+      if (conflicts.length > 0) throw new SettingsError(conflicts)
       planPlugins(configuration)
       return configuration
     })
@@ -93,9 +97,9 @@ async function read(
   sources: SettingsInput,
   problems: readonly string[],
 ): Promise<ConfigFile> {
-  const { parseConfig, parseSome, readText } = await import('./parse-file.ts')
+  const { parseConfig, parseSome } = await import('./parse-file.ts')
   try {
-    const contents = text ?? (await readText(file))
+    const contents = text ?? (await readConfigText(file))
     const paths = listSecretPaths(contents)
     if (paths.length > 0) {
       const some = parseSome(contents, file, references, PLATFORM_KEYS)
@@ -128,21 +132,39 @@ function merge(inputs: SettingsInput, command: ServerCommand): Settings {
 }
 
 /**
- * Applies the live settings of `next` to `running`; `restart` names changed settings that require a restart.
+ * Applies the live settings of `next` to `running`, with the listeners of `running`; `restart` names changed settings that require a
+ * restart.
  *
- * @param before previously requested settings: their pending changes are not reported again.
+ * @param before previously requested configuration: its pending changes are not reported again.
  */
 export function keepFixed(
-  running: Settings,
-  next: Settings,
-  before: Settings = running,
-): { settings: Settings; restart: readonly string[] } {
+  running: Configuration,
+  next: Configuration,
+  before: Configuration = running,
+): { configuration: Configuration; restart: readonly string[] } {
   const fixed = SETTING_KEYS.filter((key) => !SETTINGS[key].live)
-  const isPending = (key: keyof Settings): boolean =>
-    !isEqual(running[key], next[key]) && !isEqual(before[key], next[key])
-  const unchanged = Object.fromEntries(fixed.map((key) => [key, running[key]])) as Partial<Settings>
-  const restart = fixed.filter(isPending).map((key) => SETTINGS[key].name)
-  return { settings: { ...next, ...unchanged }, restart }
+  const isPending = (read: (configuration: Configuration) => unknown): boolean =>
+    !isEqual(read(running), read(next)) && !isEqual(read(before), read(next))
+  const hasListen = isPending(({ config }) => config.listen.map(({ at: _, ...rest }) => rest))
+  const ofListen = new Set(
+    [...running.config.listen, ...next.config.listen].length > 0 ? LISTEN_KEYS : [],
+  )
+  const unchanged = Object.fromEntries(
+    fixed.map((key) => [key, running.settings[key]]),
+  ) as Partial<Settings>
+  const names = fixed
+    .filter(
+      (key) => !(hasListen && ofListen.has(key)) && isPending(({ settings }) => settings[key]),
+    )
+    .map((key) => SETTINGS[key].name)
+  return {
+    configuration: {
+      ...next,
+      settings: { ...next.settings, ...unchanged },
+      config: { ...next.config, listen: running.config.listen },
+    },
+    restart: hasListen ? ['listen', ...names] : names,
+  }
 }
 
 function isEqual(a: unknown, b: unknown): boolean {

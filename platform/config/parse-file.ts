@@ -1,5 +1,3 @@
-import { existsSync, lstatSync, readlinkSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { isMap, isSeq } from 'yaml'
 import { toService } from '../../adapters/registry/static.ts'
@@ -21,12 +19,16 @@ import {
 } from '../settings/sources.ts'
 import { readErrors } from './actions/errors.ts'
 import { readConsumers } from './parse-consumers.ts'
+import { findUnknownListeners, toListenSettings } from './listen/main-listener.ts'
+import { readListen } from './listen/parse-listen.ts'
 import { readPlugins } from './parse-plugins.ts'
 import { readRoutes } from './parse-routes.ts'
+import { readConfigText } from './read-config-text.ts'
 import { References } from './references/references.ts'
 import type {
   ConfigFile,
   ConfiguredConsumer,
+  ConfiguredListener,
   ConfiguredRoute,
   ConfiguredService,
   ErrorPageEntry,
@@ -48,13 +50,6 @@ const FILE_SETTINGS: readonly (keyof Settings)[] = [
 ]
 /** Values that are not relative paths: keywords and paths in the home folder. */
 const NO_FILE = /^(?:on|off|true|false|self-signed|~(?:\/.*)?)$/s
-/** Errors of the file system that need no code. */
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'it does not exist',
-  EACCES: 'permission denied',
-  EISDIR: 'it is a folder',
-}
-
 /**
  * Reads and parses the configuration file of a command.
  *
@@ -65,18 +60,7 @@ export async function readConfig(
   command: ServerCommand = 'api',
   references?: References,
 ): Promise<ConfigFile> {
-  return parseConfig(await readText(file), file, command, references)
-}
-
-/** @throws {SettingsError} when the file cannot be read. */
-export async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    throw new SettingsError([`cannot read configuration file ${file}: ${toReason(error, file)}`], {
-      cause: error,
-    })
-  }
+  return parseConfig(await readConfigText(file), file, command, references)
 }
 
 /** Settings among `keys` with valid values, as far as a file without its secrets has them. */
@@ -95,19 +79,6 @@ export function parseSome(
     return setting === undefined ? [] : [[key, setting] as const]
   })
   return new Map(found)
-}
-
-function toReason(error: unknown, file: string): string {
-  const { message, code = '' } = error as NodeJS.ErrnoException
-  const target = findMissingTarget(file)
-  if (target !== undefined) return `its link target ${target} does not exist`
-  return REASONS[code] ?? message
-}
-
-/** Target of a dangling symbolic link. */
-function findMissingTarget(file: string): string | undefined {
-  const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()
-  return isLink && !existsSync(file) ? readlinkSync(file) : undefined
 }
 
 /**
@@ -130,6 +101,7 @@ export function parseConfig(
   let services: readonly ConfiguredService[] = []
   let routes: readonly ConfiguredRoute[] = []
   let consumers: readonly ConfiguredConsumer[] = []
+  let listen: readonly ConfiguredListener[] = []
   let plugins: readonly PluginEntry[] | undefined
   let errors: readonly ErrorPageEntry[] = []
   const { root } = source
@@ -147,6 +119,7 @@ export function parseConfig(
     if (entry.name === 'services') services = readServices(source, entry, folder)
     else if (entry.name === 'routes') routes = readRoutes(source, entry, folder)
     else if (entry.name === 'consumers') consumers = readConsumers(source, entry, folder)
+    else if (entry.name === 'listen') listen = readListen(source, entry, folder)
     else if (entry.name === 'plugins') plugins = readPlugins(source, entry, folder)
     else if (entry.name === 'errors') errors = readErrors(source, 'the gateway', entry, folder)
     else if (key === undefined) {
@@ -160,8 +133,20 @@ export function parseConfig(
       if (setting !== undefined) settings.set(key, setting)
     }
   }
+  source.problems.push(...findUnknownListeners(routes, listen))
+  for (const [key, input] of toListenSettings(listen)) {
+    const conflict = settings.get(key)
+    if (conflict !== undefined)
+      source.problems.push(
+        `${conflict.source} cannot be combined with listen: set it in its entries`,
+      )
+    settings.set(key, input)
+  }
   if (source.problems.length > 0) throw new SettingsError(source.problems)
-  return { folder, settings, services, routes, consumers, plugins, errors, text, references }
+  return {
+    ...{ folder, settings, services, routes, consumers, listen },
+    ...{ plugins, errors, text, references },
+  }
 }
 
 function readSetting(
@@ -332,7 +317,8 @@ function isEmptyList(node: unknown): boolean {
 
 function toKeys(command: ServerCommand): readonly string[] {
   const keys = keysOf(command).filter((key) => SETTINGS[key].notInFile === undefined)
-  return ['services', 'routes', 'plugins', 'errors', ...keys.map((key) => SETTINGS[key].name)]
+  const names = keys.map((key) => SETTINGS[key].name)
+  return ['listen', 'services', 'routes', 'plugins', 'errors', ...names]
 }
 
 function unknownKey(name: string, known: readonly string[], hint: string): string {

@@ -12,7 +12,7 @@ import type { YamlEntry, YamlSource } from './yaml-source.ts'
 
 const ROUTE_KEYS = [
   ...['name', 'match', 'service', 'endpoint', 'handler', 'strip_prefix', 'add_prefix', 'rewrite'],
-  ...['redirect', 'respond', 'files', 'plugins', 'errors'],
+  ...['redirect', 'respond', 'files', 'plugins', 'errors', 'listeners'],
 ]
 const MATCH_KEYS = ['host', 'path', 'method', 'headers', 'query', 'client']
 const ACTIONS = ['service', 'redirect', 'respond', 'files']
@@ -57,7 +57,13 @@ function readRoute(
       item,
       `name of ${what} must be letters, digits, dots, dashes or underscores, at most 100, got ${JSON.stringify(name)}`,
     )
-  const match = readMatch(source, what, entries.get('match'))
+  const listeners = entries.get('listeners')
+  const match = {
+    ...readMatch(source, what, entries.get('match')),
+    listeners: listeners
+      ? source.texts(listeners.value, `listeners of ${what}`).map(({ text }) => text)
+      : [],
+  }
   const action = readAction(source, what, item, entries, match, folder)
   const plugins = entries.get('plugins')
   const listed = plugins === undefined ? [] : readPlugins(source, plugins, folder)
@@ -67,7 +73,11 @@ function readRoute(
   return { name, match, action, plugins: listed, errors: pages, at: source.at(item) }
 }
 
-function readMatch(source: YamlSource, what: string, entry: YamlEntry | undefined): RouteMatch {
+function readMatch(
+  source: YamlSource,
+  what: string,
+  entry: YamlEntry | undefined,
+): Omit<RouteMatch, 'listeners'> {
   if (entry === undefined)
     return { paths: [ANY_PATH], hosts: ['*'], methods: [], headers: [], query: [], clients: [] }
   const entries = readMap(source, `match of ${what}`, entry, MATCH_KEYS)

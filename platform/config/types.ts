@@ -1,4 +1,5 @@
 import type { PathTemplate } from '../../core/path/template.ts'
+import type { Address } from '../settings/parse/address.ts'
 import type { Settings, SettingsInput } from '../settings/settings.ts'
 import type { ReferencedOptions } from './references/option-values.ts'
 import { References } from './references/references.ts'
@@ -44,6 +45,8 @@ export interface RouteMatch {
   readonly query: readonly RouteValue[]
   /** Networks; empty: any client. */
   readonly clients: readonly string[]
+  /** Names of listeners; empty: any. */
+  readonly listeners: readonly string[]
 }
 
 /** Action of a route. */
@@ -117,6 +120,30 @@ export interface ConfiguredConsumer {
   readonly at: string
 }
 
+/** Certificates of a listener. */
+export interface ListenerTls {
+  /** Certificates from the ACME server of the settings, instead of files. */
+  readonly hasAcme: boolean
+  /** Absolute, or `self-signed` alone. */
+  readonly certFiles: readonly string[]
+  readonly keyFiles: readonly string[]
+  /** Absolute; empty: no client certificates are requested. */
+  readonly clientCa: string
+  readonly clientAuth: 'required' | 'optional'
+}
+
+/** A listener of `listen:`. */
+export interface ConfiguredListener {
+  /** Given or the position from 1; unique. */
+  readonly name: string
+  readonly address: Address
+  /** Undefined: plain HTTP. */
+  readonly tls: ListenerTls | undefined
+  readonly httpsRedirect: boolean
+  /** Source position for errors, for example `mx.yaml:3:5`. */
+  readonly at: string
+}
+
 /** A plugin of `plugins:`. */
 export interface PluginEntry {
   /** Name, package, or file (absolute). */
@@ -148,6 +175,8 @@ export interface ConfigFile {
   readonly services: readonly ConfiguredService[]
   readonly routes: readonly ConfiguredRoute[]
   readonly consumers: readonly ConfiguredConsumer[]
+  /** Empty: one listener, configured by the settings. */
+  readonly listen: readonly ConfiguredListener[]
   /** Replaces the default plugins; undefined to use them. */
   readonly plugins: readonly PluginEntry[] | undefined
   readonly errors?: readonly ErrorPageEntry[]
@@ -163,6 +192,7 @@ export const NO_CONFIG: ConfigFile = {
   services: [],
   routes: [],
   consumers: [],
+  listen: [],
   plugins: undefined,
   text: '',
   references: new References({}),

@@ -9,6 +9,7 @@ import { createDisposer, type Disposer } from '../../lib/async/disposer.ts'
 import { settlesWithin, untilAborted } from '../../lib/async/timeout.ts'
 import { openTracer } from '../../sdk/tracing/open-tracer.ts'
 import { listNames, listServices } from '../config/configured-services.ts'
+import { assignRoles } from '../config/listen/main-listener.ts'
 import { keepFixed } from '../config/load.ts'
 import { reportReload } from '../config/report-reload.ts'
 import type { Configuration } from '../config/types.ts'
@@ -23,6 +24,7 @@ import { HOME_FOLDER, openTls, reloadTls } from '../tls/open.ts'
 import type { EventSinks } from './handlers.ts'
 import { openClientCa } from './listeners/choose-listener.ts'
 import { openListeners } from './listeners/open-listeners.ts'
+import { openOthers } from './listeners/open-others.ts'
 import { logFaults } from './log-plugin-errors.ts'
 import { openPipeline } from './pipeline.ts'
 import { compileRoutes } from './routes/compile-routes.ts'
@@ -55,7 +57,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
   const { log, shared = false, findCaller, domains } = options
   const configuration = withAuthorizer(options.configuration, options.authorizer)
   let current = configuration
-  let requested = configuration.settings
+  let requested = configuration
   let plan = planPlugins(configuration)
   const { settings } = configuration
   const { fileLimit = readFileLimit() } = options
@@ -101,6 +103,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
   closing.add(() => gateway.close())
   const tls = options.tls ?? (await openOwnTls(settings, log, closing))
   const clientCa = options.clientCa ?? openOwnClientCa(settings, log, closing)
+  const others = await openOthers(configuration, tls, log, closing)
   if (routing.ready !== undefined)
     await (options.signal ? untilAborted(routing.ready, options.signal) : routing.ready)
   options.signal?.throwIfAborted()
@@ -123,6 +126,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
       handle: gateway.handle,
     },
     log,
+    { name: assignRoles(configuration.config.listen)?.main.name ?? '', others },
   )
   closing.add(() => listener.close())
   const release = tls?.onChange(({ length }) =>
@@ -135,8 +139,8 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
 
   const reload = async (reloaded: Configuration): Promise<void> => {
     const next = withAuthorizer(reloaded, options.authorizer)
-    const { settings, restart } = keepFixed(current.settings, next.settings, requested)
-    const merged = { ...next, settings }
+    const { configuration: merged, restart } = keepFixed(current, next, requested)
+    const { settings } = merged
     // Everything that may fail comes first: a rejected configuration must not change anything.
     const nextPlan = planPlugins(merged)
     const services = listServices(merged)
@@ -144,7 +148,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     const chain = await buildChain(merged, nextPlan)
     const before = current
     current = merged
-    requested = next.settings
+    requested = next
     plan = nextPlan
     upstreams.use(merged)
     log.level = settings.logLevel
@@ -155,6 +159,10 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     gateway.use(chain)
     reloadTls(tls, log)
     reloadTls(clientCa, log)
+    for (const other of others) {
+      reloadTls(other.tls, log)
+      reloadTls(other.clientCa, log)
+    }
     // With several processes, the primary reports.
     if (!shared) reportReload(before, merged, restart, log)
   }
@@ -181,6 +189,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     listener: listener.name,
     port: listener.port,
     http2Port: listener.http2Port,
+    otherPorts: listener.otherPorts,
     get inFlight() {
       return gateway.inFlight
     },
@@ -199,7 +208,8 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
       connections: () => listener.connections,
       directories: routing.directories,
       caches: routing.caches,
-      certificates: () => tls?.pairs ?? [],
+      certificates: () =>
+        [...new Set([tls, ...others.map((each) => each.tls)])].flatMap((each) => each?.pairs ?? []),
       broker: options.broker,
     },
     async problems() {

@@ -87,6 +87,8 @@ export interface GatewayServer {
   readonly port: number
   /** Actual port of `http2_address`; undefined: not set. */
   readonly http2Port: number | undefined
+  /** Actual ports of the listeners of `listen:` besides the main one, by name. */
+  readonly otherPorts: ReadonlyMap<string, number>
   /** Number of requests in flight. */
   readonly inFlight: number
   /** Full names of the configured services. */

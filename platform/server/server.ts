@@ -7,6 +7,7 @@ import type { CheckedBroker } from '../../domain/broker/broker.ts'
 import { createNetwork } from '../../domain/mesh/network.ts'
 import { createDisposer, type Disposer } from '../../lib/async/disposer.ts'
 import { findLocalCaller } from '../../sdk/internal/local-services.ts'
+import { listOthers } from '../config/listen/main-listener.ts'
 import type { Configuration } from '../config/types.ts'
 import { startDashboard } from '../dashboard/dashboard.ts'
 import { createExpectedServices } from '../gateway/expected-services.ts'
@@ -143,6 +144,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
     settings.webAddress,
     settings.adminAddress,
     proxy.address,
+    ...listOthers(configuration.config.listen).map(({ address }) => address),
   ]
   const egress = createEgressPolicy({
     ...settings,

@@ -13,6 +13,7 @@ import type { UpstreamOptions } from '../../../core/upstream/upstream.ts'
 import type { Disposer } from '../../../lib/async/disposer.ts'
 import { settlesWithin, withTimeout } from '../../../lib/async/timeout.ts'
 import { TestExchange, type TestRequest } from '../../../sdk/testing.ts'
+import { assignRoles } from '../../config/listen/main-listener.ts'
 import type { Configuration } from '../../config/types.ts'
 import { planPlugins } from '../../plugins/plan.ts'
 import type { Log } from '../../process/log.ts'
@@ -139,6 +140,7 @@ async function run(
   const rulings: ExplainedRuling[] = []
   follow({ passed, rulings, reach })
   const x = new DryExchange(request, () => reach(''))
+  x.listener = assignRoles(configuration.config.listen)?.main.name ?? ''
   x.begin(
     chain,
     () => {},
