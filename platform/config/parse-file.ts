@@ -36,7 +36,7 @@ import type {
 } from './types.ts'
 import { type YamlEntry, YamlSource, type YamlText } from './yaml-source.ts'
 
-const SERVICE_KEYS: readonly string[] = [
+export const SERVICE_KEYS: readonly string[] = [
   ...['nodes', 'balance', 'timeout', 'keep_alive', 'max_connection_age', 'plugins', 'errors'],
 ]
 /** Settings with paths relative to the folder of the configuration file. */
@@ -84,7 +84,7 @@ export function parseSome(
 /**
  * Parses a configuration; errors quote `file`.
  *
- * @param references resolves environment variables, files and secrets. @default those of an empty environment
+ * @param references resolves environment variables, files and secrets. @default an empty environment
  */
 export function parseConfig(
   text: string,

@@ -10,12 +10,14 @@ import { readPlugins } from './parse-plugins.ts'
 import type { ConfiguredRoute, RouteAction, RouteMatch, RouteValue } from './types.ts'
 import type { YamlEntry, YamlSource } from './yaml-source.ts'
 
-const ROUTE_KEYS = [
+export const ROUTE_KEYS: readonly string[] = [
   ...['name', 'match', 'service', 'endpoint', 'handler', 'strip_prefix', 'add_prefix', 'rewrite'],
   ...['redirect', 'respond', 'files', 'plugins', 'errors', 'listeners'],
 ]
-const MATCH_KEYS = ['host', 'path', 'method', 'headers', 'query', 'client']
-const ACTIONS = ['service', 'redirect', 'respond', 'files']
+export const MATCH_KEYS: readonly string[] = [
+  ...['host', 'path', 'method', 'headers', 'query', 'client'],
+]
+export const ACTIONS: readonly string[] = ['service', 'redirect', 'respond', 'files']
 const SERVICE_KEYS = ['endpoint', 'handler', 'strip_prefix', 'add_prefix', 'rewrite']
 const REDIRECT_STATUSES = ['301', '302', '303', '307', '308']
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
@@ -215,7 +217,7 @@ function readAction(
     query === undefined
       ? []
       : [...readMap(source, `query of ${what}`, query, undefined).values()].map(
-          (each) => [each.name, source.text(each.value) ?? ''] as const,
+          (each) => [each.name, readText(source, each, each.name) ?? ''] as const,
         )
   return { kind: 'service', service, handler, endpoint, stripPrefix, addPrefix, path, query: added }
 }
@@ -291,7 +293,7 @@ function readRespond(source: YamlSource, what: string, entry: YamlEntry): RouteA
     kind: 'respond',
     status,
     body: readText(source, entries.get('body'), 'body') ?? '',
-    headers: list.flatMap(({ name, value }) => [name, source.text(value) ?? '']),
+    headers: list.flatMap((each) => [each.name, readText(source, each, each.name) ?? '']),
   }
 }
 

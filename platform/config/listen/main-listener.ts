@@ -35,7 +35,7 @@ export function assignRoles(listen: readonly ConfiguredListener[]): ListenerRole
   }
 }
 
-/** The settings that the main listener and the one of ACME challenges stand for. */
+/** Settings of the main listener and of the listener of ACME challenges. */
 export function toListenSettings(listen: readonly ConfiguredListener[]): SettingsInput {
   const roles = assignRoles(listen)
   if (roles === undefined) return new Map()
@@ -77,7 +77,7 @@ export function findUnknownListeners(
   )
 }
 
-/** Listeners besides the main one that conflict with the settings, one line each. */
+/** Conflicts between the settings and the listeners besides the main one, one line each. */
 export function validateListen({ settings, config, inputs }: Configuration): readonly string[] {
   const { listener, enableAcme, http2Address, acmeAddress, adminAddress } = settings
   const used = [
@@ -98,7 +98,7 @@ export function validateListen({ settings, config, inputs }: Configuration): rea
   ])
 }
 
-/** Listeners besides the main one and that of ACME challenges, with their actual ports. */
+/** Listeners besides the main one and the listener of ACME challenges, with their actual ports. */
 export function listOthers(
   listen: readonly ConfiguredListener[],
   ports: ReadonlyMap<string, number> = new Map(),
@@ -120,7 +120,7 @@ export function formatOthers(
   )
 }
 
-/** Replaces the addresses of {@link listOthers}; those without an address are removed. */
+/** Replaces the addresses of {@link listOthers}; removes listeners without an address. */
 export function setAddresses(
   listen: readonly ConfiguredListener[],
   addresses: ReadonlyMap<string, Address>,
@@ -133,7 +133,7 @@ export function setAddresses(
   })
 }
 
-/** Plain HTTP listeners that redirect, without the one of ACME challenges; undefined: none. */
+/** Plain HTTP listeners that redirect, without the listener of ACME challenges; undefined: none. */
 export function findRedirects(
   listen: readonly ConfiguredListener[],
 ): { readonly names: readonly string[]; readonly at: string } | undefined {

@@ -11,7 +11,7 @@ const IN_SERVER =
 const NO_PLATFORM =
   'the gateway runs without a platform; set auth or registry to mx://host:port or mxs://host:port'
 
-/** Paths of the references `${secret:path}` in a text, including those in comments. */
+/** Paths of the references `${secret:path}` in a text, including its comments. */
 export function listSecretPaths(text: string): readonly string[] {
   return [...new Set([...text.matchAll(/\$\{secret:([^}]+)\}/g)].map(([, path]) => path!))]
 }
