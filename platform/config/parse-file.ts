@@ -18,9 +18,9 @@ import {
   splitList,
 } from '../settings/sources.ts'
 import { readErrors } from './actions/errors.ts'
-import { readConsumers } from './parse-consumers.ts'
 import { findUnknownListeners, toListenSettings } from './listen/main-listener.ts'
 import { readListen } from './listen/parse-listen.ts'
+import { readConsumers } from './parse-consumers.ts'
 import { readPlugins } from './parse-plugins.ts'
 import { readRoutes } from './parse-routes.ts'
 import { readConfigText } from './read-config-text.ts'
@@ -318,7 +318,7 @@ function isEmptyList(node: unknown): boolean {
 function toKeys(command: ServerCommand): readonly string[] {
   const keys = keysOf(command).filter((key) => SETTINGS[key].notInFile === undefined)
   const names = keys.map((key) => SETTINGS[key].name)
-  return ['listen', 'services', 'routes', 'plugins', 'errors', ...names]
+  return ['listen', 'services', 'routes', 'consumers', 'plugins', 'errors', ...names]
 }
 
 function unknownKey(name: string, known: readonly string[], hint: string): string {

@@ -1,6 +1,6 @@
 import type { Log } from '../process/log.ts'
+import { watchFiles } from '../process/watch-files.ts'
 import type { Configuration } from './types.ts'
-import { watchFiles } from './watch-files.ts'
 
 /** Reloads the configuration when its files change. */
 export interface Reloading {

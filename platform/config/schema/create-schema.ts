@@ -2,7 +2,13 @@ import { plugins } from '../../../plugins/index.gen.ts'
 import { SETTINGS } from '../../settings/settings.ts'
 import { SETTING_KEYS } from '../../settings/sources.ts'
 import { toPluginList } from './plugin-schema.ts'
-import { ERRORS_SCHEMA, LISTEN_SCHEMA, ROUTES_SCHEMA, SERVICES_SCHEMA } from './route-schema.ts'
+import {
+  CONSUMERS_SCHEMA,
+  ERRORS_SCHEMA,
+  LISTEN_SCHEMA,
+  ROUTES_SCHEMA,
+  SERVICES_SCHEMA,
+} from './route-schema.ts'
 import { type ConfigSchema, toSettingSchema } from './setting-schema.ts'
 
 /**
@@ -23,6 +29,7 @@ export function createConfigSchema(): ConfigSchema {
       listen: LISTEN_SCHEMA,
       services: SERVICES_SCHEMA,
       routes: ROUTES_SCHEMA,
+      consumers: CONSUMERS_SCHEMA,
       errors: ERRORS_SCHEMA,
       plugins: {
         $ref: '#/$defs/plugins',

@@ -115,6 +115,20 @@ export const SERVICES_SCHEMA: ConfigSchema = {
   },
 }
 
+/** Schema of `consumers:`. */
+export const CONSUMERS_SCHEMA: ConfigSchema = {
+  type: 'array',
+  description: 'Plugins for requests of an account.',
+  items: {
+    ...object({
+      account: note(SCALAR, 'Account id.'),
+      namespace: note(SCALAR, 'Namespace of the account. Default: mx.'),
+      plugins: note(PLUGINS, 'Plugins for its requests.'),
+    }),
+    required: ['account'],
+  },
+}
+
 /** Schema of `listen:`. */
 export const LISTEN_SCHEMA: ConfigSchema = {
   type: 'array',
