@@ -79,7 +79,9 @@ function createView(
     },
 
     listConfiguredRoutes(request) {
-      return listConfiguredRoutes(api.inForce.configuration, request)
+      const { configuration } = api.inForce
+      const { hidden } = configuration.config.references
+      return hidden.hideDeep(listConfiguredRoutes(configuration, request))
     },
 
     listPlugins() {
