@@ -22,6 +22,8 @@ export interface RequestLine {
   readonly headers?: Pick<HeaderList, 'get'>
   /** @default '' */
   readonly clientAddress?: string
+  /** Name of the listener that received it. @default '' */
+  readonly listener?: string
 }
 
 /** Destination of a request: names only, no nodes or addresses. */

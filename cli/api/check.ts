@@ -27,10 +27,11 @@ export async function runCheck(words: readonly string[]): Promise<void> {
   try {
     const checked = await checkApi(configuration, createLog('silent'), closing)
     const warnings = [...env.findMisspelt(process.env), ...checked.warnings]
-    const { file = 'the configuration', address, handler, services, plugins } = checked
+    const { file = 'the configuration', address, others, handler, services, plugins } = checked
     const text = [
       `${file} is valid`,
       `  address   ${address}`,
+      ...others.map((url) => `  listener  ${url}`),
       `  handler   ${handler}`,
       `  services  ${services.join(', ') || 'none'}`,
       ...Object.entries(checked.serviceSettings).map(

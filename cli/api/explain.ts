@@ -1,5 +1,4 @@
 import type { ExplainedRequest } from '../../platform/gateway/routing/explain.ts'
-import type { Explanation } from '../../platform/gateway/routing/explanation.ts'
 import { print, toFormat } from '../ui/format.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 import { explainAtServer, type ServerExplanation } from './explain-at-server.ts'
@@ -28,10 +27,11 @@ export async function runExplain(words: readonly string[]): Promise<void> {
   const format = toFormat({ ...(output !== undefined && { output }) })
   const request = readRequest(rest, values.header ?? [], values.data?.[0])
   const flags = rest.slice(isTarget(rest[0]!) ? 1 : 2)
-  const explanation = flags.includes(SERVER)
-    ? await explainAtServer(request, readEnvironment(flags, values.env))
+  const { explanation, hideDeep } = flags.includes(SERVER)
+    ? await explainRemotely(request, readEnvironment(flags, values.env))
     : await explainLocally(request, flags)
-  await print(format, toDocument(request, explanation), formatExplanation(request, explanation))
+  const text = formatExplanation(request, explanation)
+  await print(format, hideDeep(toDocument(request, explanation)), hideDeep(text))
 }
 
 /** Name of the environment. @throws {CliError} for a setting, because the server uses its own */
@@ -45,11 +45,24 @@ function readEnvironment(
   return env.at(-1)
 }
 
+interface Explained {
+  readonly explanation: ServerExplanation
+  /** Hides values of references in the output. */
+  readonly hideDeep: <T>(value: T) => T
+}
+
+async function explainRemotely(
+  request: ExplainedRequest,
+  env: string | undefined,
+): Promise<Explained> {
+  return { explanation: await explainAtServer(request, env), hideDeep: (value) => value }
+}
+
 /** Explains a request by the settings of the command line, as `mx api` reads them. */
 async function explainLocally(
   request: ExplainedRequest,
   flags: readonly string[],
-): Promise<Explanation> {
+): Promise<Explained> {
   const [
     { readFlags },
     { configurationFrom },
@@ -70,7 +83,10 @@ async function explainLocally(
   const closing = createDisposer()
   try {
     const remote = await authorizers.openRemoteAuthorizer(configuration.settings, log, closing)
-    return await explain(request, { configuration, authorizer: remote?.authorizer, log }, closing)
+    const parts = { configuration, authorizer: remote?.authorizer, log }
+    const { hidden } = configuration.config.references
+    const explanation = await hidden.guard(() => explain(request, parts, closing))
+    return { explanation, hideDeep: hidden.hideDeep }
   } finally {
     await closing.close()
   }

@@ -19,10 +19,12 @@ const command: Command = defineCommand({
   arrange: wordsFirst,
   summaries: {
     check: 'Validate the configuration without starting the gateway',
+    schema: 'Print the JSON Schema of mx.yaml, for editors',
     explain: 'Explain how the gateway would handle a request, without sending it',
   },
   rawSubcommands: {
     'check [-o <format>]': async (args) => (await import('../api/check.ts')).runCheck(args),
+    schema: async (args) => (await import('../api/schema.ts')).runSchema(args),
     'explain [METHOD] <path> [-H "name: value"] [-d <body>] [--server]': async (args) =>
       (await import('../api/explain.ts')).runExplain(args),
   },
@@ -45,7 +47,7 @@ function wordsFirst(args: readonly string[]): readonly string[] {
 /** @throws {CliError} for a misspelt subcommand; the platform rejects any other argument */
 function checkWord(word: string | undefined): void {
   if (word === undefined || word.startsWith('-')) return
-  const similar = suggest(word, ['check', 'explain'])
+  const similar = suggest(word, ['check', 'explain', 'schema'])
   if (similar !== undefined)
     throw usageError('api', `Unrecognized subcommand for mx api: ${word}, did you mean ${similar}?`)
 }

@@ -7,6 +7,8 @@ export interface ListenerOptions {
   readonly host: string
   /** 0: any free port. */
   readonly port: number
+  /** Unix socket instead of `host` and `port`. Only the `node` listener supports it. @default none */
+  readonly path?: string | undefined
   /** Whether other processes of this gateway listen on the same port (`--workers`). @default false */
   readonly shared?: boolean
   /** Certificates; plain HTTP without. */
@@ -52,7 +54,7 @@ export interface ListenerOptions {
 /** An open port. */
 export interface Listener {
   readonly name: 'uws' | 'node'
-  /** The actual port, also when 0 was requested. */
+  /** The actual port, also when 0 was requested; 0 for a Unix socket. */
   readonly port: number
   /** Open client connections. */
   readonly connections: number

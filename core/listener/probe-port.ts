@@ -9,7 +9,9 @@ import { toListenError } from './errors.ts'
 export function probePort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()
-    server.once('error', (error: NodeJS.ErrnoException) => reject(toListenError(error, host, port)))
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(toListenError(error, `${host}:${port}`)),
+    )
     server.listen({ host, port, exclusive: true }, () => {
       const { port: boundPort } = server.address() as AddressInfo
       server.close(() => resolve(boundPort))

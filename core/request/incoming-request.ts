@@ -47,6 +47,8 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   readonly upgrade: boolean
   /** `performance.now()` at arrival. */
   readonly startMs: number
+  /** Name of the listener that received it; empty: the only one. */
+  listener = ''
   /** Maximum number of body bytes, then 413 (plugin `body-limit`). */
   bodyLimit: number = Number.POSITIVE_INFINITY
   /** Body bytes received. */

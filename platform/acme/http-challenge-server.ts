@@ -108,7 +108,7 @@ export async function openHttpChallengeServer(
       await listening
       if (lastError !== '') log.info(`ACME: now listening on ${formatAddress(address)}`)
     } catch (error) {
-      const { message } = toListenError(error as NodeJS.ErrnoException, host, port)
+      const { message } = toListenError(error as NodeJS.ErrnoException, `${host}:${port}`)
       const text = `${message}: certificates cannot be issued or renewed, unless another gateway with the same store serves port 80 of the hosts (acme_address)`
       if (text !== lastError) log.error(text)
       lastError = text

@@ -1,5 +1,6 @@
 import type { Disposer } from '../../lib/async/disposer.ts'
-import { openClientCa } from '../gateway/choose-listener.ts'
+import { openClientCa } from '../gateway/listeners/choose-listener.ts'
+import { openOthers } from '../gateway/listeners/open-others.ts'
 import { openPipeline } from '../gateway/pipeline.ts'
 import { createUpstreams } from '../gateway/upstreams.ts'
 import { formatSpecifier, planPlugins } from '../plugins/plan.ts'
@@ -10,6 +11,7 @@ import { SELF_SIGNED } from '../settings/parse/tls.ts'
 import { openTls } from '../tls/open.ts'
 import { listNames } from './configured-services.ts'
 import { lintConfiguration } from './lint.ts'
+import { formatOthers } from './listen/main-listener.ts'
 import { describeServices, type ServiceView } from './services/describe.ts'
 import type { Configuration } from './types.ts'
 
@@ -18,6 +20,8 @@ export interface CheckedApi {
   /** Path of the configuration file; undefined without one. */
   readonly file: string | undefined
   readonly address: string
+  /** URLs of the listeners of `listen:` besides the main one. */
+  readonly others: readonly string[]
   readonly handler: string
   /** In the order of execution. */
   readonly plugins: readonly string[]
@@ -28,11 +32,20 @@ export interface CheckedApi {
 }
 
 /**
- * Builds everything of a gateway except its listeners, and closes it.
+ * Builds everything of a gateway except its listeners, and closes it. The summary shows references instead of their values.
  *
  * @throws {SettingsError} for invalid plugins, certificates or settings.
  */
 export async function checkApi(
+  configuration: Configuration,
+  log: Log,
+  closing: Disposer,
+): Promise<CheckedApi> {
+  const { hidden } = configuration.config.references
+  return hidden.hideDeep(await hidden.guard(() => build(configuration, log, closing)))
+}
+
+async function build(
   configuration: Configuration,
   log: Log,
   closing: Disposer,
@@ -62,9 +75,11 @@ export async function checkApi(
   closing.add(() => tls?.close())
   const clientCa = openClientCa(settings, log)
   closing.add(() => clientCa?.close())
+  await openOthers(configuration, tls, log, closing, undefined)
   return {
     file,
     address: formatAddress(settings.address),
+    others: formatOthers(configuration.config.listen, new Map()),
     handler: settings.handler,
     plugins: plan.map(formatSpecifier),
     services: listNames(configuration),

@@ -32,9 +32,14 @@ function findShadowed(routes: readonly ConfiguredRoute[]): string[] {
 
 /** One for each combination of path, host and method. */
 function listKeys({ match }: ConfiguredRoute): string[] {
-  const { paths, hosts, methods, headers, query, clients } = match
+  const { paths, hosts, methods, headers, query, clients, listeners } = match
   const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1)
-  const conditions = [headers.toSorted(byName), query.toSorted(byName), clients.toSorted()]
+  const conditions = [
+    headers.toSorted(byName),
+    query.toSorted(byName),
+    clients.toSorted(),
+    listeners.toSorted(),
+  ]
   return paths.flatMap((path) =>
     hosts.flatMap((host) =>
       (methods.length === 0 ? [''] : methods).map((method) =>

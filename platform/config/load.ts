@@ -12,6 +12,10 @@ import {
   SettingsError,
 } from '../settings/sources.ts'
 import { validatePorts, validateServer } from '../settings/validate.ts'
+import { LISTEN_KEYS, validateListen } from './listen/main-listener.ts'
+import { readConfigText } from './read-config-text.ts'
+import { fetchSecrets, listSecretPaths } from './references/fetch-secrets.ts'
+import { References } from './references/references.ts'
 import { type ConfigFile, type Configuration, NO_CONFIG } from './types.ts'
 
 /** Default file in the working folder. */
@@ -38,6 +42,7 @@ export function configurationFrom(
 ): LoadConfiguration {
   const environment = readEnvironment(env, command)
   const named = (flags.get('config') ?? environment.get('config'))?.values[0]
+  const references = new References(env)
   // Once used, the file is required: its removal is taken for an accident.
   let file = named
   return async (text) => {
@@ -47,14 +52,38 @@ export function configurationFrom(
     const sources = mergeInputs(flags, environment)
     const config =
       file === undefined || text === ''
-        ? NO_CONFIG
-        : await read({ file, text }, command, sources, problems)
+        ? { ...NO_CONFIG, references }
+        : await read({ file, text, references }, command, sources, problems)
     const inputs = mergeInputs(flags, environment, config.settings)
     if (problems.length > 0) throw new SettingsError([...problems, ...findInvalidValues(inputs)])
-    const configuration = { settings: merge(inputs, command), config, inputs, file }
-    planPlugins(configuration)
-    return configuration
+    return references.hidden.guard(async () => {
+      const configuration = { settings: merge(inputs, command), config, inputs, file }
+      const conflicts = validateListen(configuration)
+      if (conflicts.length > 0) throw new SettingsError(conflicts)
+      planPlugins(configuration)
+      return configuration
+    })
   }
+}
+
+interface ConfigSource {
+  readonly file: string
+  /** Contents to use instead of reading the file. */
+  readonly text: string | undefined
+  readonly references: References
+}
+
+/** Settings that secrets are read with. */
+const PLATFORM_KEYS = ['auth', 'registry', 'authId', 'authSecret'] as const
+
+/** The platform of valid inputs; others are reported with the rest of the configuration. */
+function toValid(inputs: SettingsInput): SettingsInput {
+  const valid = PLATFORM_KEYS.flatMap((key) => {
+    const input = inputs.get(key)
+    const isValid = input && findInvalidValues(new Map([[key, input]])).length === 0
+    return isValid ? [[key, input] as const] : []
+  })
+  return new Map(valid)
 }
 
 /**
@@ -63,14 +92,21 @@ export function configurationFrom(
  * @throws {SettingsError} with the problems of all sources.
  */
 async function read(
-  { file, text }: { readonly file: string; readonly text: string | undefined },
+  { file, text, references }: ConfigSource,
   command: ServerCommand,
   sources: SettingsInput,
   problems: readonly string[],
 ): Promise<ConfigFile> {
-  const { parseConfig, readConfig } = await import('./parse-file.ts')
+  const { parseConfig, parseSome } = await import('./parse-file.ts')
   try {
-    return text === undefined ? await readConfig(file, command) : parseConfig(text, file, command)
+    const contents = text ?? (await readConfigText(file))
+    const paths = listSecretPaths(contents)
+    if (paths.length > 0) {
+      const some = parseSome(contents, file, references, PLATFORM_KEYS)
+      const platform = mergeSettings(toValid(mergeInputs(sources, some)))
+      references.secrets = await fetchSecrets(paths, command, platform)
+    }
+    return parseConfig(contents, file, command, references)
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
     const all = [...problems, ...error.problems, ...findInvalidValues(sources)]
@@ -96,21 +132,39 @@ function merge(inputs: SettingsInput, command: ServerCommand): Settings {
 }
 
 /**
- * Applies the live settings of `next` to `running`; `restart` names changed settings that require a restart.
+ * Applies the live settings of `next` to `running`, with the listeners of `running`; `restart` names changed settings that require a
+ * restart.
  *
- * @param before previously requested settings: their pending changes are not reported again.
+ * @param before previously requested configuration: its pending changes are not reported again.
  */
 export function keepFixed(
-  running: Settings,
-  next: Settings,
-  before: Settings = running,
-): { settings: Settings; restart: readonly string[] } {
+  running: Configuration,
+  next: Configuration,
+  before: Configuration = running,
+): { configuration: Configuration; restart: readonly string[] } {
   const fixed = SETTING_KEYS.filter((key) => !SETTINGS[key].live)
-  const isPending = (key: keyof Settings): boolean =>
-    !isEqual(running[key], next[key]) && !isEqual(before[key], next[key])
-  const unchanged = Object.fromEntries(fixed.map((key) => [key, running[key]])) as Partial<Settings>
-  const restart = fixed.filter(isPending).map((key) => SETTINGS[key].name)
-  return { settings: { ...next, ...unchanged }, restart }
+  const isPending = (read: (configuration: Configuration) => unknown): boolean =>
+    !isEqual(read(running), read(next)) && !isEqual(read(before), read(next))
+  const hasListen = isPending(({ config }) => config.listen.map(({ at: _, ...rest }) => rest))
+  const ofListen = new Set(
+    [...running.config.listen, ...next.config.listen].length > 0 ? LISTEN_KEYS : [],
+  )
+  const unchanged = Object.fromEntries(
+    fixed.map((key) => [key, running.settings[key]]),
+  ) as Partial<Settings>
+  const names = fixed
+    .filter(
+      (key) => !(hasListen && ofListen.has(key)) && isPending(({ settings }) => settings[key]),
+    )
+    .map((key) => SETTINGS[key].name)
+  return {
+    configuration: {
+      ...next,
+      settings: { ...next.settings, ...unchanged },
+      config: { ...next.config, listen: running.config.listen },
+    },
+    restart: hasListen ? ['listen', ...names] : names,
+  }
 }
 
 function isEqual(a: unknown, b: unknown): boolean {

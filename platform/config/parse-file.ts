@@ -1,10 +1,13 @@
-import { existsSync, lstatSync, readlinkSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { isMap, isSeq } from 'yaml'
 import { suggest } from '../../lib/text/did-you-mean.ts'
 import type { ServerCommand } from '../settings/setting.ts'
-import { SETTINGS, type SettingInput, type Settings } from '../settings/settings.ts'
+import {
+  SETTINGS,
+  type SettingInput,
+  type Settings,
+  type SettingsInput,
+} from '../settings/settings.ts'
 import {
   explainElsewhere,
   findSetting,
@@ -13,13 +16,18 @@ import {
   splitList,
 } from '../settings/sources.ts'
 import { readErrors } from './actions/errors.ts'
+import { findUnknownListeners, toListenSettings } from './listen/main-listener.ts'
+import { readListen } from './listen/parse-listen.ts'
 import { readConsumers } from './parse-consumers.ts'
 import { readPlugins } from './parse-plugins.ts'
 import { readRoutes } from './parse-routes.ts'
+import { readConfigText } from './read-config-text.ts'
+import { References } from './references/references.ts'
 import { readServices } from './services/parse-services.ts'
 import type {
   ConfigFile,
   ConfiguredConsumer,
+  ConfiguredListener,
   ConfiguredRoute,
   ConfiguredService,
   ErrorPageEntry,
@@ -38,13 +46,6 @@ const FILE_SETTINGS: readonly (keyof Settings)[] = [
 ]
 /** Values that are not relative paths: keywords and paths in the home folder. */
 const NO_FILE = /^(?:on|off|true|false|self-signed|~(?:\/.*)?)$/s
-/** Errors of the file system that need no code. */
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'it does not exist',
-  EACCES: 'permission denied',
-  EISDIR: 'it is a folder',
-}
-
 /**
  * Reads and parses the configuration file of a command.
  *
@@ -53,45 +54,50 @@ const REASONS: Readonly<Record<string, string>> = {
 export async function readConfig(
   file: string,
   command: ServerCommand = 'api',
+  references?: References,
 ): Promise<ConfigFile> {
-  let text: string
-  try {
-    text = await readFile(file, 'utf8')
-  } catch (error) {
-    throw new SettingsError([`cannot read configuration file ${file}: ${toReason(error, file)}`], {
-      cause: error,
-    })
-  }
-  return parseConfig(text, file, command)
+  return parseConfig(await readConfigText(file), file, command, references)
 }
 
-function toReason(error: unknown, file: string): string {
-  const { message, code = '' } = error as NodeJS.ErrnoException
-  const target = findMissingTarget(file)
-  if (target !== undefined) return `its link target ${target} does not exist`
-  return REASONS[code] ?? message
+/** Settings among `keys` with valid values, as far as a file without its secrets has them. */
+export function parseSome(
+  text: string,
+  file: string,
+  references: References,
+  keys: readonly (keyof Settings)[],
+): SettingsInput {
+  const source = new YamlSource(text, file, references)
+  const { root } = source
+  const found = (isMap(root) ? source.entries(root) : []).flatMap((entry) => {
+    const key = findSetting(entry.name)
+    if (key === undefined || !keys.includes(key)) return []
+    const setting = readSetting(source, key, entry, '')
+    return setting === undefined ? [] : [[key, setting] as const]
+  })
+  return new Map(found)
 }
 
-/** Target of a dangling symbolic link. */
-function findMissingTarget(file: string): string | undefined {
-  const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()
-  return isLink && !existsSync(file) ? readlinkSync(file) : undefined
-}
-
-/** Parses a configuration; errors quote `file`. */
+/**
+ * Parses a configuration; errors quote `file`.
+ *
+ * @param references resolves environment variables, files and secrets. @default an empty environment
+ */
 export function parseConfig(
   text: string,
   file: string,
   command: ServerCommand = 'api',
+  references: References = new References({}),
 ): ConfigFile {
-  const source = new YamlSource(text, file)
-  // After a syntax error, further problems would be misleading.
+  references.begin()
+  const source = new YamlSource(text, file, references)
+  // After a syntax error or without a value, further problems would be misleading.
   if (source.problems.length > 0) throw new SettingsError(source.problems)
   const folder = dirname(resolve(file))
   const settings = new Map<keyof Settings, SettingInput>()
   let services: readonly ConfiguredService[] = []
   let routes: readonly ConfiguredRoute[] = []
   let consumers: readonly ConfiguredConsumer[] = []
+  let listen: readonly ConfiguredListener[] = []
   let plugins: readonly PluginEntry[] | undefined
   let errors: readonly ErrorPageEntry[] = []
   const { root } = source
@@ -109,6 +115,7 @@ export function parseConfig(
     if (entry.name === 'services') services = readServices(source, entry, folder)
     else if (entry.name === 'routes') routes = readRoutes(source, entry, folder)
     else if (entry.name === 'consumers') consumers = readConsumers(source, entry, folder)
+    else if (entry.name === 'listen') listen = readListen(source, entry, folder)
     else if (entry.name === 'plugins') plugins = readPlugins(source, entry, folder)
     else if (entry.name === 'errors') errors = readErrors(source, 'the gateway', entry, folder)
     else if (key === undefined) {
@@ -122,8 +129,20 @@ export function parseConfig(
       if (setting !== undefined) settings.set(key, setting)
     }
   }
+  source.problems.push(...findUnknownListeners(routes, listen))
+  for (const [key, input] of toListenSettings(listen)) {
+    const conflict = settings.get(key)
+    if (conflict !== undefined)
+      source.problems.push(
+        `${conflict.source} cannot be combined with listen: set it in its entries`,
+      )
+    settings.set(key, input)
+  }
   if (source.problems.length > 0) throw new SettingsError(source.problems)
-  return { folder, settings, services, routes, consumers, plugins, errors, text }
+  return {
+    ...{ folder, settings, services, routes, consumers, listen },
+    ...{ plugins, errors, text, references },
+  }
 }
 
 function readSetting(
@@ -168,7 +187,8 @@ function readSetting(
 
 function toKeys(command: ServerCommand): readonly string[] {
   const keys = keysOf(command).filter((key) => SETTINGS[key].notInFile === undefined)
-  return ['services', 'routes', 'plugins', 'errors', ...keys.map((key) => SETTINGS[key].name)]
+  const names = keys.map((key) => SETTINGS[key].name)
+  return ['listen', 'services', 'routes', 'consumers', 'plugins', 'errors', ...names]
 }
 
 function unknownKey(name: string, known: readonly string[], hint: string): string {

@@ -39,6 +39,7 @@ function readPlugin(source: YamlSource, item: unknown, folder: string): PluginEn
     {
       specifier: resolveSpecifier(name, folder),
       options: isMap(options) ? source.toObject(options) : undefined,
+      ...(isMap(options) && { references: source.findReferences(options) }),
       at,
     },
   ]

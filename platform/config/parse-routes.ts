@@ -11,12 +11,14 @@ import { readTimeouts } from './services/values.ts'
 import type { ConfiguredRoute, RouteAction, RouteMatch, RouteValue } from './types.ts'
 import type { YamlEntry, YamlSource } from './yaml-source.ts'
 
-const ROUTE_KEYS = [
+export const ROUTE_KEYS: readonly string[] = [
   ...['name', 'match', 'service', 'endpoint', 'handler', 'strip_prefix', 'add_prefix', 'rewrite'],
-  ...['redirect', 'respond', 'files', 'timeout', 'plugins', 'errors'],
+  ...['redirect', 'respond', 'files', 'timeout', 'plugins', 'errors', 'listeners'],
 ]
-const MATCH_KEYS = ['host', 'path', 'method', 'headers', 'query', 'client']
-const ACTIONS = ['service', 'redirect', 'respond', 'files']
+export const MATCH_KEYS: readonly string[] = [
+  ...['host', 'path', 'method', 'headers', 'query', 'client'],
+]
+export const ACTIONS: readonly string[] = ['service', 'redirect', 'respond', 'files']
 const SERVICE_KEYS = ['endpoint', 'handler', 'strip_prefix', 'add_prefix', 'rewrite']
 const REDIRECT_STATUSES = ['301', '302', '303', '307', '308']
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
@@ -58,7 +60,13 @@ function readRoute(
       item,
       `name of ${what} must be letters, digits, dots, dashes or underscores, at most 100, got ${JSON.stringify(name)}`,
     )
-  const match = readMatch(source, what, entries.get('match'))
+  const listeners = entries.get('listeners')
+  const match = {
+    ...readMatch(source, what, entries.get('match')),
+    listeners: listeners
+      ? source.texts(listeners.value, `listeners of ${what}`).map(({ text }) => text)
+      : [],
+  }
   const action = readAction(source, what, item, entries, match, folder)
   const plugins = entries.get('plugins')
   const listed = plugins === undefined ? [] : readPlugins(source, plugins, folder)
@@ -72,7 +80,11 @@ function readRoute(
   return { name, match, action, timeouts, plugins: listed, errors: pages, at: source.at(item) }
 }
 
-function readMatch(source: YamlSource, what: string, entry: YamlEntry | undefined): RouteMatch {
+function readMatch(
+  source: YamlSource,
+  what: string,
+  entry: YamlEntry | undefined,
+): Omit<RouteMatch, 'listeners'> {
   if (entry === undefined)
     return { paths: [ANY_PATH], hosts: ['*'], methods: [], headers: [], query: [], clients: [] }
   const entries = readMap(source, `match of ${what}`, entry, MATCH_KEYS)
@@ -210,7 +222,7 @@ function readAction(
     query === undefined
       ? []
       : [...readMap(source, `query of ${what}`, query, undefined).values()].map(
-          (each) => [each.name, source.text(each.value) ?? ''] as const,
+          (each) => [each.name, readText(source, each, each.name) ?? ''] as const,
         )
   return { kind: 'service', service, handler, endpoint, stripPrefix, addPrefix, path, query: added }
 }
@@ -286,7 +298,7 @@ function readRespond(source: YamlSource, what: string, entry: YamlEntry): RouteA
     kind: 'respond',
     status,
     body: readText(source, entries.get('body'), 'body') ?? '',
-    headers: list.flatMap(({ name, value }) => [name, source.text(value) ?? '']),
+    headers: list.flatMap((each) => [each.name, readText(source, each, each.name) ?? '']),
   }
 }
 

@@ -1,10 +1,16 @@
 import type { Log } from '../process/log.ts'
-import { watchFiles } from './watch-files.ts'
+import { watchFiles } from '../process/watch-files.ts'
+import type { Configuration } from './types.ts'
 
 /** Reloads the configuration when its files change. */
 export interface Reloading {
   readonly reload: () => void
   readonly close: () => void
+}
+
+/** The configuration file and the files that it refers to, after every reload. */
+export function listFiles({ file, config }: Configuration): readonly string[] {
+  return [...(file === undefined ? [] : [file]), ...config.references.files]
 }
 
 /** Reloads when one of `files` changes; the list is refreshed after every reload. */

@@ -3,7 +3,10 @@ import type { SrvName } from '../../adapters/registry/dns/names.ts'
 import type { PathTemplate } from '../../core/path/template.ts'
 import type { NodeHost } from '../../core/upstream/node-host.ts'
 import type { UpstreamTls } from '../../core/upstream/tls.ts'
+import type { Address } from '../settings/parse/address.ts'
 import type { Settings, SettingsInput } from '../settings/settings.ts'
+import type { ReferencedOptions } from './references/option-values.ts'
+import { References } from './references/references.ts'
 
 /** A service of `services:`. */
 export interface ConfiguredService {
@@ -72,6 +75,8 @@ export interface RouteMatch {
   readonly query: readonly RouteValue[]
   /** Networks; empty: any client. */
   readonly clients: readonly string[]
+  /** Names of listeners; empty: any. */
+  readonly listeners: readonly string[]
 }
 
 /** Action of a route. */
@@ -146,11 +151,37 @@ export interface ConfiguredConsumer {
   readonly at: string
 }
 
+/** Certificates of a listener. */
+export interface ListenerTls {
+  /** Certificates from the ACME server of the settings, instead of files. */
+  readonly hasAcme: boolean
+  /** Absolute, or `self-signed` alone. */
+  readonly certFiles: readonly string[]
+  readonly keyFiles: readonly string[]
+  /** Absolute; empty: no client certificates are requested. */
+  readonly clientCa: string
+  readonly clientAuth: 'required' | 'optional'
+}
+
+/** A listener of `listen:`. */
+export interface ConfiguredListener {
+  /** Given or the position from 1; unique. */
+  readonly name: string
+  readonly address: Address
+  /** Undefined: plain HTTP. */
+  readonly tls: ListenerTls | undefined
+  readonly httpsRedirect: boolean
+  /** Source position for errors, for example `mx.yaml:3:5`. */
+  readonly at: string
+}
+
 /** A plugin of `plugins:`. */
 export interface PluginEntry {
   /** Name, package, or file (absolute). */
   readonly specifier: string
   readonly options: unknown
+  /** Options whose values come from references. @default none */
+  readonly references?: ReferencedOptions | undefined
   /** Source position for errors, for example `mx.yaml:3:5`. */
   readonly at: string
 }
@@ -175,11 +206,15 @@ export interface ConfigFile {
   readonly services: readonly ConfiguredService[]
   readonly routes: readonly ConfiguredRoute[]
   readonly consumers: readonly ConfiguredConsumer[]
+  /** Empty: one listener, configured by the settings. */
+  readonly listen: readonly ConfiguredListener[]
   /** Replaces the default plugins; undefined to use them. */
   readonly plugins: readonly PluginEntry[] | undefined
   readonly errors?: readonly ErrorPageEntry[]
-  /** Contents of the file; empty without one. */
+  /** Contents of the file, with its references; empty without one. */
   readonly text: string
+  /** References of the file, the same object for every reload. */
+  readonly references: References
 }
 
 export const NO_CONFIG: ConfigFile = {
@@ -188,8 +223,10 @@ export const NO_CONFIG: ConfigFile = {
   services: [],
   routes: [],
   consumers: [],
+  listen: [],
   plugins: undefined,
   text: '',
+  references: new References({}),
 }
 
 /** Merged configuration of a command: flags, environment, configuration file. */

@@ -1,7 +1,7 @@
 import { forwardCall } from '../../core/rpc/proxy-call.ts'
 import { createFixed } from '../../sdk/client/targets.ts'
 import { formatFacts, hasTerminal } from '../gateway/banner.ts'
-import { chooseListener } from '../gateway/choose-listener.ts'
+import { chooseListener } from '../gateway/listeners/choose-listener.ts'
 import { buildPlugins } from '../plugins/build.ts'
 import type { PlannedPlugin } from '../plugins/plan.ts'
 import { createLog, type Log } from '../process/log.ts'

@@ -12,6 +12,8 @@ export interface BannerFacts {
   readonly admin?: string | undefined
   readonly listener: string
   readonly http2Address?: Address | undefined
+  /** URLs of the listeners of `listen:` besides the main one. */
+  readonly others?: readonly string[] | undefined
   readonly workers: number
   readonly config: string | undefined
   /** Full service names. */
@@ -62,6 +64,7 @@ function toFields({
   admin,
   listener,
   http2Address,
+  others = [],
   workers,
   config,
   services,
@@ -79,6 +82,7 @@ function toFields({
     plugins,
     listener,
     http2: http2Address && `${scheme}://${formatAddress(http2Address)}`,
+    others: others.length === 0 ? undefined : others,
     workers,
     config,
     admin,

@@ -1,28 +1,19 @@
 import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promises'
-import type { Chain } from '../../core/chain.ts'
 import type { Authorizer } from '../../core/contracts/auth.ts'
-import type { Registry } from '../../core/contracts/registry.ts'
-import type { EgressPolicy } from '../../core/egress/egress-policy.ts'
 import { Gateway } from '../../core/gateway.ts'
 import { bodyMemory, replyMemory } from '../../core/limits/memory-budget.ts'
-import type { Listener } from '../../core/listener/listener.ts'
 import type { ClientCa } from '../../core/listener/tls/client-ca.ts'
-import type { Certificate, TlsSource } from '../../core/listener/tls/tls.ts'
+import type { TlsSource } from '../../core/listener/tls/tls.ts'
 import { toClientSocketsMax } from '../../core/listener/websocket/client-sockets.ts'
-import type { RequestMetrics } from '../../core/metrics/request-metrics.ts'
-import type { ServiceCache } from '../../core/registry/service-cache.ts'
-import type { RouteCache } from '../../core/route-cache.ts'
-import type { UpstreamOptions } from '../../core/upstream/upstream.ts'
-import type { CheckedBroker } from '../../domain/broker/broker.ts'
 import { createDisposer, type Disposer } from '../../lib/async/disposer.ts'
-import type { Maybe } from '../../lib/async/maybe.ts'
 import { settlesWithin, untilAborted } from '../../lib/async/timeout.ts'
 import { openTracer } from '../../sdk/tracing/open-tracer.ts'
 import { listDnsServices, listNames } from '../config/configured-services.ts'
+import { assignRoles } from '../config/listen/main-listener.ts'
 import { keepFixed } from '../config/load.ts'
 import { reportReload } from '../config/report-reload.ts'
 import type { Configuration } from '../config/types.ts'
-import { type PlannedPlugin, planPlugins } from '../plugins/plan.ts'
+import { planPlugins } from '../plugins/plan.ts'
 import { budgetBackends, capConnections, readFileLimit } from '../process/file-limit.ts'
 import type { Log } from '../process/log.ts'
 import { readVersion } from '../process/version.ts'
@@ -30,114 +21,17 @@ import { openRemoteAuthorizer } from '../rpc-proxy/remote-authorizer.ts'
 import { openServerBroker } from '../server/open/broker.ts'
 import type { Settings } from '../settings/settings.ts'
 import { HOME_FOLDER, openTls, reloadTls } from '../tls/open.ts'
-import { openClientCa } from './choose-listener.ts'
 import type { EventSinks } from './handlers.ts'
+import { openClientCa } from './listeners/choose-listener.ts'
+import { openListeners } from './listeners/open-listeners.ts'
+import { openOthers } from './listeners/open-others.ts'
 import { logFaults } from './log-plugin-errors.ts'
 import { openDns } from './open-dns.ts'
-import { openListeners } from './open-listeners.ts'
 import { openPipeline, type Pipeline } from './pipeline.ts'
 import { compileRoutes } from './routes/compile-routes.ts'
-import type { DomainRegistries } from './routing/domains.ts'
 import { areEncodedSlashesServed } from './routing/encoded-slashes.ts'
+import type { GatewayServer, GatewayServerOptions } from './types.ts'
 import { createUpstreams } from './upstreams.ts'
-
-/** Parts shared with the rest of the process, which the gateway does not close. It creates missing ones. */
-export interface ApiParts {
-  /** Registry for services that are not configured. @default by the settings */
-  readonly registry?: Registry
-  /** Registries of other domains, selected by `Mx-Namespace`. @default none */
-  readonly domains?: DomainRegistries
-  /** Targets of the handler `event`. @default the broker of the settings */
-  readonly events?: EventSinks
-  /** Authorizer, which overrides the settings. @default by the settings */
-  readonly authorizer?: Authorizer
-  /** Outgoing address policy. @default one of the settings */
-  readonly egress?: EgressPolicy
-  /** Finds callers of services in this process, for calls without sockets. @default none */
-  readonly findCaller?: UpstreamOptions['findCaller']
-  /** Limit of open files. @default limit of the process */
-  readonly fileLimit?: number
-  /** Counts requests. @default none */
-  readonly metrics?: RequestMetrics
-  /** Broker whose dropped messages are metrics. @default none */
-  readonly broker?: BrokerDrops
-  /** Server certificates. @default by the settings */
-  readonly tls?: TlsSource | undefined
-  /** CA of client certificates. @default by the settings */
-  readonly clientCa?: ClientCa | undefined
-}
-
-export interface GatewayServerOptions extends ApiParts {
-  readonly configuration: Configuration
-  readonly log: Log
-  /** Whether other processes of this gateway listen on the same port. @default false */
-  readonly shared?: boolean
-  /** Cancels the start until the port is open: throws its reason after closing everything. @default none */
-  readonly signal?: AbortSignal
-}
-
-/** Configuration in effect for new requests. */
-export interface ActiveConfiguration {
-  readonly configuration: Configuration
-  /** Plan of the plugins, in chain order. */
-  readonly plan: readonly PlannedPlugin[]
-  readonly chain: Chain
-  /** Registry including the configured services. */
-  readonly registry: Registry
-}
-
-/** Messages dropped by a broker and its subscribers since the start. */
-export type BrokerDrops = Pick<CheckedBroker, 'dropped' | 'droppedRemotely'>
-
-/** Live statistics of a gateway. */
-export interface GatewayStats {
-  /** Undefined: metrics are disabled. */
-  readonly metrics: RequestMetrics | undefined
-  /** Number of requests in flight. */
-  readonly inFlight: () => number
-  /** Number of client connections. */
-  readonly connections: () => number
-  /** Service caches. */
-  readonly directories: () => readonly ServiceCache[]
-  readonly caches: () => readonly RouteCache[]
-  readonly certificates: () => readonly Certificate[]
-  readonly broker?: BrokerDrops | undefined
-}
-
-/** A running gateway. */
-export interface GatewayServer {
-  readonly listener: Listener['name']
-  /** Actual port. */
-  readonly port: number
-  /** Actual port of `http2_address`; undefined: not set. */
-  readonly http2Port: number | undefined
-  /** Number of requests in flight. */
-  readonly inFlight: number
-  /** Full names of the configured services. */
-  readonly services: readonly string[]
-  /** Names of the plugins, in chain order. */
-  readonly plugins: readonly string[]
-  readonly inForce: ActiveConfiguration
-  /** One-line reasons why the gateway is not ready: registry or rules were not received since the start. Later outages are not included. */
-  readonly problems: () => Maybe<readonly string[]>
-  readonly measured: GatewayStats
-  /**
-   * Applies a configuration to new requests, and reloads the certificates. Requests in flight use the previous one.
-   * Settings that require a restart are unchanged, and logged.
-   *
-   * @throws {SettingsError} when a plugin cannot be built; nothing is changed then.
-   */
-  readonly reload: (next: Configuration) => Promise<void>
-  /**
-   * Stops accepting connections, completes requests in flight within `drain_timeout`, then calls {@link close}.
-   *
-   * @param hasSuccessor other processes serve the same port: idle connections may send one more request within this time, whose
-   *   response closes the connection. The port is closed when this returns.
-   */
-  readonly drain: (hasSuccessor?: boolean) => Promise<void>
-  /** Closes all connections immediately, WebSockets with code 1012. */
-  readonly close: () => Promise<void>
-}
 
 /** Time for requests in transit on open connections; their responses close the connections. */
 const LINGER_MS = 100
@@ -153,7 +47,7 @@ const TRACED_AS = 'mx-api'
 export async function startGatewayServer(options: GatewayServerOptions): Promise<GatewayServer> {
   const closing = createDisposer()
   try {
-    return await open(options, closing)
+    return await options.configuration.config.references.hidden.guard(() => open(options, closing))
   } catch (error) {
     await closing.close()
     throw error
@@ -164,7 +58,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
   const { log, shared = false, findCaller, domains } = options
   const configuration = withAuthorizer(options.configuration, options.authorizer)
   let current = configuration
-  let requested = configuration.settings
+  let requested = configuration
   let plan = planPlugins(configuration)
   let hasEncodedSlashes = areEncodedSlashesServed(configuration)
   const { settings } = configuration
@@ -218,6 +112,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
   closing.add(() => gateway.close())
   const tls = options.tls ?? (await openOwnTls(settings, log, closing))
   const clientCa = options.clientCa ?? openOwnClientCa(settings, log, closing)
+  const others = await openOthers(configuration, tls, log, closing)
   if (routing.ready !== undefined)
     await (options.signal ? untilAborted(routing.ready, options.signal) : routing.ready)
   options.signal?.throwIfAborted()
@@ -240,6 +135,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
       handle: gateway.handle,
     },
     log,
+    { name: assignRoles(configuration.config.listen)?.main.name ?? '', others },
   )
   closing.add(() => listener.close())
   const release = tls?.onChange(({ length }) =>
@@ -252,8 +148,8 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
 
   const reload = async (reloaded: Configuration): Promise<void> => {
     const next = withAuthorizer(reloaded, options.authorizer)
-    const { settings, restart } = keepFixed(current.settings, next.settings, requested)
-    const merged = { ...next, settings }
+    const { configuration: merged, restart } = keepFixed(current, next, requested)
+    const { settings } = merged
     // Everything that may fail comes first: a rejected configuration must not change anything.
     const nextPlan = planPlugins(merged)
     const routes = compileRoutes(merged)
@@ -261,7 +157,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     const services = await dns.use(listDnsServices(merged))
     const before = current
     current = merged
-    requested = next.settings
+    requested = next
     plan = nextPlan
     hasEncodedSlashes = areEncodedSlashesServed(merged)
     upstreams.use(merged)
@@ -273,6 +169,10 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     gateway.use(chain)
     reloadTls(tls, log)
     reloadTls(clientCa, log)
+    for (const other of others) {
+      reloadTls(other.tls, log)
+      reloadTls(other.clientCa, log)
+    }
     // With several processes, the primary reports.
     if (!shared) reportReload(before, merged, restart, log)
   }
@@ -299,6 +199,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     listener: listener.name,
     port: listener.port,
     http2Port: listener.http2Port,
+    otherPorts: listener.otherPorts,
     get inFlight() {
       return gateway.inFlight
     },
@@ -317,14 +218,15 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
       connections: () => listener.connections,
       directories: routing.directories,
       caches: routing.caches,
-      certificates: () => tls?.pairs ?? [],
+      certificates: () =>
+        [...new Set([tls, ...others.map((each) => each.tls)])].flatMap((each) => each?.pairs ?? []),
       broker: options.broker,
     },
     async problems() {
       const listMissing = [await problem(), remote?.problem()]
       return listMissing.filter((line) => line !== undefined)
     },
-    reload,
+    reload: (next) => next.config.references.hidden.guard(() => reload(next)),
     drain,
     close: closing.close,
   }

@@ -9,18 +9,19 @@ import { createDisposer } from '../../lib/async/disposer.ts'
 import { unavailable } from '../../sdk/errors.ts'
 import type { GatewayView } from '../../services/gateway/gateway-view.ts'
 import type { Explained, PluginMessage } from '../../services/gateway/messages.ts'
-import { redactOptions } from '../config/redact-options.ts'
+import { displayOptions } from '../config/references/option-values.ts'
+import { redactOptions } from '../config/references/redact-options.ts'
 import { findPluginDefinition } from '../plugins/load.ts'
 import type { PlannedPlugin } from '../plugins/plan.ts'
 import { createLog } from '../process/log.ts'
 import { formatAddress } from '../settings/parse/address.ts'
 import { nameResolver } from './find-resolver.ts'
-import type { GatewayServer } from './gateway-server.ts'
 import { listConfiguredRoutes } from './routes/list-configured-routes.ts'
 import type { DomainRegistries } from './routing/domains.ts'
 import { explain } from './routing/explain.ts'
 import type { Explanation } from './routing/explanation.ts'
 import { toRoutesPage } from './routing/routes-page.ts'
+import type { GatewayServer } from './types.ts'
 
 export interface GatewayViewOptions {
   readonly registry: Registry
@@ -78,7 +79,9 @@ function createView(
     },
 
     listConfiguredRoutes(request) {
-      return listConfiguredRoutes(api.inForce.configuration, request)
+      const { configuration } = api.inForce
+      const { hidden } = configuration.config.references
+      return hidden.hideDeep(listConfiguredRoutes(configuration, request))
     },
 
     listPlugins() {
@@ -93,7 +96,8 @@ function createView(
       try {
         const { configuration } = api.inForce
         const parts = { configuration, registry, domains, authorizer, log }
-        return toMessage(await explain(request, parts, closing))
+        const { hidden } = configuration.config.references
+        return hidden.hideDeep(toMessage(await explain(request, parts, closing)))
       } finally {
         await closing.close()
       }
@@ -110,7 +114,7 @@ async function listServices(registry: Registry): Promise<readonly Service[]> {
 }
 
 function toPluginMessage(
-  { specifier, options, source }: PlannedPlugin,
+  { specifier, options, references, source }: PlannedPlugin,
   plugin: Plugin,
   folder: string | undefined,
 ): PluginMessage {
@@ -123,7 +127,10 @@ function toPluginMessage(
     source,
     specifier,
     hooks: HOOKS.filter((hook) => plugin[hook] !== undefined),
-    options: redactOptions(withDefaults as object, definition?.options),
+    options: redactOptions(
+      displayOptions(withDefaults as object, references ?? new Map()),
+      definition?.options,
+    ),
   }
 }
 

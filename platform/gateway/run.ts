@@ -8,8 +8,9 @@ import { createProcessAdmin } from '../admin/process-admin.ts'
 import { createWorkerReadiness } from '../admin/worker-readiness.ts'
 import { listNames, listServiceFiles } from '../config/configured-services.ts'
 import { lintConfiguration } from '../config/lint.ts'
+import { formatOthers, listOthers, setAddresses } from '../config/listen/main-listener.ts'
 import { configurationFrom, keepFixed, type LoadConfiguration } from '../config/load.ts'
-import { type Reloading, reloadOnChange } from '../config/reload-on-change.ts'
+import { listFiles, type Reloading, reloadOnChange } from '../config/reload-on-change.ts'
 import { createReloader, logRejection } from '../config/reloader.ts'
 import { reportReload } from '../config/report-reload.ts'
 import type { Configuration } from '../config/types.ts'
@@ -26,8 +27,7 @@ import {
 import { readVersion } from '../process/version.ts'
 import { findMisspelt } from '../settings/env.ts'
 import { parseFlags } from '../settings/flags.ts'
-import { type Address, parseBindAddress } from '../settings/parse/address.ts'
-import type { Settings } from '../settings/settings.ts'
+import { type Address, parseBindAddress, parseGatewayAddress } from '../settings/parse/address.ts'
 import { HOME_FOLDER, openTls } from '../tls/open.ts'
 import { serveIpc } from '../workers/ipc-rpc.ts'
 import { publishLastGood, requestLastGood, storeLastGood } from '../workers/last-good-config.ts'
@@ -39,12 +39,14 @@ import {
   explainVersion,
   HTTP2_ADDRESS_VARIABLE,
   IN_PLACE_VARIABLE,
+  readOtherAddresses,
   startWorkers,
   type Workers,
 } from '../workers/workers.ts'
 import { type BannerFacts, printBanner } from './banner.ts'
-import { openClientCa } from './choose-listener.ts'
-import { type ApiParts, type GatewayServer, startGatewayServer } from './gateway-server.ts'
+import { startGatewayServer } from './gateway-server.ts'
+import { openClientCa } from './listeners/choose-listener.ts'
+import type { ApiParts, GatewayServer } from './types.ts'
 
 /** How long a shutdown waits for a start in progress, whose dependencies may never become available. */
 const START_GRACE_MS = 2000
@@ -62,10 +64,10 @@ export async function runApi(
   const load = configurationFrom(flags, env, 'api', problems)
   const shared = env[ADDRESS_VARIABLE]
   if (cluster.isWorker && shared !== undefined)
-    return runWorker(load, parseBindAddress(shared), env[HTTP2_ADDRESS_VARIABLE])
+    return runWorker(load, parseGatewayAddress(shared), env)
   const configuration = await load()
   const { settings } = configuration
-  const log = openLog(settings)
+  const log = openLog(configuration)
   for (const problem of findMisspelt(env)) log.warn(problem)
   const count = settings.workers === 'auto' ? availableParallelism() : settings.workers
   let port: number | undefined
@@ -74,8 +76,8 @@ export async function runApi(
   return port === undefined ? undefined : { ...settings.address, port }
 }
 
-function openLog({ logLevel }: Settings): Log {
-  const log = createLog(logLevel)
+function openLog({ settings, config }: Configuration): Log {
+  const log = createLog(settings.logLevel, config.references.hidden.hideInLog)
   logWarnings(log)
   return log
 }
@@ -86,7 +88,6 @@ async function runAlone(
   configuration: Configuration,
   log: Log,
 ): Promise<number | undefined> {
-  const { file } = configuration
   const stopper = new AbortController()
   const { signal } = stopper
   const admin = createProcessAdmin(configuration, log)
@@ -111,7 +112,7 @@ async function runAlone(
     drainDelayMs: () => api.inForce.configuration.settings.drainDelayMs,
   })
   const files = (): readonly string[] => [
-    ...(file === undefined ? [] : [file]),
+    ...listFiles(api.inForce.configuration),
     ...listServiceFiles(api.inForce.configuration),
     ...pluginFiles(),
   ]
@@ -129,8 +130,8 @@ async function runPrimary(
   log: Log,
 ): Promise<number | undefined> {
   let current = configuration
-  let requested = configuration.settings
-  const { settings, file } = configuration
+  let requested = configuration
+  const { settings } = configuration
   const stopper = new AbortController()
   const { signal } = stopper
   const port = await claimPort(settings.address)
@@ -140,6 +141,10 @@ async function runPrimary(
     ...settings.http2Address,
     port: await claimPort(settings.http2Address, 'http2_address'),
   }
+  const otherPorts = new Map<string, number>()
+  for (const { name, address, at } of listOthers(configuration.config.listen))
+    otherPorts.set(name, await claimPort(address, at))
+  const others = listOthers(configuration.config.listen, otherPorts)
   const admin = createProcessAdmin(configuration, log)
   // Only the primary orders certificates.
   const tls = settings.enableAcme ? await openTls(settings, log, { folder: undefined }) : undefined
@@ -151,7 +156,7 @@ async function runPrimary(
   }
   const starting = admin.start(() =>
     startWorkers({
-      ...{ count, address, http2Address, log },
+      ...{ count, address, http2Address, others, log },
       config: () => current.file,
       ...{ attach, drainTimeoutMs, signal },
     }),
@@ -184,23 +189,20 @@ async function runPrimary(
     drainDelayMs: () => current.settings.drainDelayMs,
   })
   const apply = (next: Configuration): void => {
-    const { settings, restart } = keepFixed(current.settings, next.settings, requested)
+    const { configuration, restart } = keepFixed(current, next, requested)
     const before = current
-    current = { ...next, settings }
-    requested = next.settings
-    log.level = settings.logLevel
+    current = configuration
+    requested = next
+    log.level = configuration.settings.logLevel
     reload()
     reportReload(before, current, restart, log)
   }
-  const files = (): readonly string[] => [
-    ...(file === undefined ? [] : [file]),
-    ...listServiceFiles(current),
-  ]
+  const files = (): readonly string[] => [...listFiles(current), ...listServiceFiles(current)]
   watched = reloadOnChange(createReloader(load, apply, log), files, log)
   logUncaughtExceptions(log)
   const { listener } = settings
   const http2Port = http2Address?.port
-  announce(configuration, { listener, port, http2Port, admin: admin.url }, count, log)
+  announce(configuration, { listener, port, http2Port, otherPorts, admin: admin.url }, count, log)
   admin.warn()
   return port
 }
@@ -226,18 +228,24 @@ async function unlessAborted<T>(starting: Promise<T>, signal: AbortSignal): Prom
 async function runWorker(
   load: LoadConfiguration,
   address: Address,
-  http2: string | undefined,
+  env: NodeJS.ProcessEnv,
 ): Promise<Address> {
+  const http2 = env[HTTP2_ADDRESS_VARIABLE]
+  const addresses = readOtherAddresses(env)
   const http2Address = http2 === undefined ? undefined : parseBindAddress(http2)
   const loadShared: LoadConfiguration = async (text) => {
-    const { settings, ...rest } = await load(text)
-    return { ...rest, settings: { ...settings, address, http2Address } }
+    const { settings, config, ...rest } = await load(text)
+    return {
+      ...rest,
+      settings: { ...settings, address, http2Address },
+      config: { ...config, listen: setAddresses(config.listen, addresses) },
+    }
   }
   // Only for a restart in place: a primary of another version may not support the request.
   const last = IN_PLACE_VARIABLE in process.env ? await requestLastGood() : undefined
   const { configuration, rejection } = await loadOrFallBack(loadShared, last?.config)
   const { settings } = configuration
-  const log = openLog(settings)
+  const log = openLog(configuration)
   if (rejection !== undefined) logRejection(rejection, log)
   const version = explainVersion(process.env)
   if (version !== undefined) log.warn(version)
@@ -310,11 +318,11 @@ function createMetrics(admin: unknown): Pick<ApiParts, 'metrics'> {
 }
 
 type ServingFacts = Pick<BannerFacts, 'listener' | 'admin'> &
-  Pick<GatewayServer, 'port' | 'http2Port'>
+  Pick<GatewayServer, 'port' | 'http2Port' | 'otherPorts'>
 
 function announce(
   configuration: Configuration,
-  { listener, port, http2Port, admin }: ServingFacts,
+  { listener, port, http2Port, otherPorts, admin }: ServingFacts,
   workers: number,
   log: Log,
 ): void {
@@ -327,6 +335,7 @@ function announce(
     listener,
     http2Address:
       http2Port === undefined ? undefined : { ...settings.http2Address!, port: http2Port },
+    others: formatOthers(configuration.config.listen, otherPorts),
     workers,
     config: file,
     services: listNames(configuration),

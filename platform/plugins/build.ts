@@ -17,9 +17,9 @@ export async function buildPlugins(
   const plugins: Plugin[] = []
   const problems: string[] = []
   for (const planned of plan) {
+    const { specifier, options, references, scope } = planned
     try {
-      const { specifier, options, scope } = planned
-      plugins.push(await loadPlugin(specifier, options, env, scope))
+      plugins.push(await loadPlugin(specifier, options, env, scope, references))
     } catch (error) {
       problems.push(...explain(error as Error, planned))
     }

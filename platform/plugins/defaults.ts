@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { readOtlpVariables } from '../../core/tracing/otlp-variables.ts'
+import { toSocketPath } from '../settings/parse/address.ts'
 import type { Settings } from '../settings/settings.ts'
 
 /** A plugin that is enabled by default. */
@@ -54,7 +55,9 @@ export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
     guard: 'everywhere',
     options: ({ hosts, address, http2Address = address }) => {
       if (hosts === 'any') return undefined
-      const names = [address.host, http2Address.host].filter((host) => isIP(host) === 0)
+      const names = [address, http2Address]
+        .filter((each) => toSocketPath(each) === undefined)
+        .flatMap(({ host }) => (isIP(host) === 0 ? host : []))
       return { allow: names.length === 0 ? hosts : [...hosts, ...names] }
     },
   },

@@ -12,6 +12,7 @@ import {
 } from '../../core/plugin/define.ts'
 import { suggest } from '../../lib/text/did-you-mean.ts'
 import { plugins } from '../../plugins/index.gen.ts'
+import { convertOptions, type ReferencedOptions } from '../config/references/option-values.ts'
 import { evaluatePlugin, formatOrigin } from './evaluate.ts'
 
 /** A cached plugin file. */
@@ -31,6 +32,7 @@ const EXPECTED_EXPORT = 'definePlugin(...), an object with hooks, or a function 
  * Creates a plugin from its specifier and options.
  *
  * `specifier` is the name of a built-in plugin, a file (`./hello.ts`, relative to `env.configDir`), or an installed package.
+ * The values of `references` get the type that the schema of the plugin expects.
  * A file is evaluated again only when it or one of its imports changed.
  *
  * @param scope where the plugin is listed.
@@ -41,14 +43,16 @@ export async function loadPlugin(
   options: unknown,
   env: PluginEnv,
   scope: PluginScope = 'gateway',
+  references: ReferencedOptions = new Map(),
 ): Promise<Plugin> {
-  if (Object.hasOwn(plugins, specifier))
-    return createPlugin(plugins[specifier]!, options, env, scope)
+  const create = (definition: PluginDefinition): Plugin =>
+    createPlugin(definition, convertOptions(options, references, definition.options), env, scope)
+  if (Object.hasOwn(plugins, specifier)) return create(plugins[specifier]!)
   const file = findFile(specifier, resolve(env.configDir ?? '.'))
   const exported = await importFile(file, env)
   if (isDefinition(exported)) {
     try {
-      return createPlugin(exported, options, env, scope)
+      return create(exported)
     } catch (error) {
       const { message, cause } = error as Error
       throw cause === undefined

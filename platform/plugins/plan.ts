@@ -1,5 +1,7 @@
 import { isAbsolute, relative, resolve } from 'node:path'
 import type { PluginScope } from '../../core/plugin/define.ts'
+import { findRedirects } from '../config/listen/main-listener.ts'
+import type { ReferencedOptions } from '../config/references/option-values.ts'
 import type { Configuration } from '../config/types.ts'
 import { SETTINGS, type SettingsInput } from '../settings/settings.ts'
 import { SettingsError } from '../settings/sources.ts'
@@ -10,6 +12,8 @@ export interface PlannedPlugin {
   /** Name, package, or file (absolute). */
   readonly specifier: string
   readonly options: object
+  /** Options whose values come from references. @default none */
+  readonly references?: ReferencedOptions | undefined
   /** Source of the entry, for errors. */
   readonly source: string
   /** Where it is listed. @default gateway */
@@ -17,6 +21,7 @@ export interface PlannedPlugin {
 }
 
 export const PLUGIN_FLAG = '--plugin'
+const HTTPS_PORT = 443
 
 /**
  * Plugins of a configuration in chain order: plugins of `mx.yaml`, by default the default plugins, always the guards; then plugins of `--plugin`.
@@ -25,10 +30,9 @@ export const PLUGIN_FLAG = '--plugin'
  */
 export function planPlugins(configuration: Configuration): readonly PlannedPlugin[] {
   const listed = listPlugins(configuration)
-  const plan = [
-    ...(listed === undefined ? standardPlugins(configuration) : withGuards(listed, configuration)),
-    ...addedPlugins(configuration),
-  ]
+  const main =
+    listed === undefined ? standardPlugins(configuration) : withGuards(listed, configuration)
+  const plan = [...withRedirect(main, configuration), ...addedPlugins(configuration)]
   const problems = [...findDuplicates(plan), ...findIneffective(plan, configuration)]
   if (problems.length > 0) throw new SettingsError(problems)
   return plan
@@ -58,13 +62,14 @@ function findGuards(
 }
 
 function listPlugins({ settings, config, inputs }: Configuration): PlannedPlugin[] | undefined {
-  return config.plugins?.flatMap(({ specifier, options, at }) => {
+  return config.plugins?.flatMap(({ specifier, options, references, at }) => {
     const standard = DEFAULT_PLUGINS.find(({ name }) => name === specifier)
     const defaults = standard?.options(settings)
     // Disabled by its setting, as in --access_log=off, unless the list sets options.
     const isOff = standard !== undefined && defaults === undefined && findSetting(standard, inputs)
     if (isOff && options === undefined) return []
-    return [{ specifier, options: { ...defaults, ...(options as object | undefined) }, source: at }]
+    const all = { ...defaults, ...(options as object | undefined) }
+    return [{ specifier, options: all, references, source: at }]
   })
 }
 
@@ -78,6 +83,22 @@ function withGuards(listed: PlannedPlugin[], configuration: Configuration): Plan
   const observers = DEFAULT_PLUGINS.slice(0, first).map(({ name }) => name)
   const at = listed.findIndex(({ specifier }) => !observers.includes(specifier))
   return listed.toSpliced(at === -1 ? listed.length : at, 0, ...guards)
+}
+
+/** Inserts the redirect of `https_redirect` before the plugins that need the request itself. */
+function withRedirect(
+  plan: readonly PlannedPlugin[],
+  { settings, config }: Configuration,
+): readonly PlannedPlugin[] {
+  const redirects = findRedirects(config.listen)
+  if (redirects === undefined) return plan
+  const { port } = settings.address
+  const options = { port: port === 0 ? HTTPS_PORT : port, listeners: redirects.names }
+  const redirect = { specifier: 'redirect-https', options, source: redirects.at }
+  const auth = DEFAULT_PLUGINS.findIndex(({ name }) => name === 'auth')
+  const before = DEFAULT_PLUGINS.slice(0, auth).map(({ name }) => name)
+  const at = plan.findIndex(({ specifier }) => !before.includes(specifier))
+  return plan.toSpliced(at === -1 ? plan.length : at, 0, redirect)
 }
 
 function standardPlugins({ settings, inputs }: Configuration): PlannedPlugin[] {

@@ -2,7 +2,7 @@ import { toFolderPath } from '../server/files/data-folder.ts'
 import { findLockOwner } from '../server/files/folder-lock.ts'
 import { formatAddress } from '../settings/parse/address.ts'
 import { SETTINGS, type Settings } from '../settings/settings.ts'
-import { claimPort } from './port.ts'
+import { claimPort, isFixed } from './port.ts'
 
 const KEYS = ['address', 'http2Address', 'proxyAddress', 'webAddress'] as const
 
@@ -18,7 +18,7 @@ export async function claimPorts(
 ): Promise<void> {
   for (const key of KEYS) {
     const address = settings[key]
-    if (address === undefined || address.port === 0) continue
+    if (address === undefined || !isFixed(address)) continue
     try {
       await claimPort(address, SETTINGS[key].name)
     } catch (error) {
@@ -33,8 +33,8 @@ export async function claimPorts(
 }
 
 function isInUse(error: unknown): boolean {
-  const { cause } = (error as Error).cause as Error
-  return (cause as NodeJS.ErrnoException).code === 'EADDRINUSE'
+  const { cause } = ((error as Error).cause ?? {}) as Error
+  return (cause as NodeJS.ErrnoException | undefined)?.code === 'EADDRINUSE'
 }
 
 /** For example `another mx server (process 4711) uses the data folder ...`; undefined without one. */

@@ -7,9 +7,15 @@ import type { LogLevel } from '../settings/table/log.ts'
 export type Log = Logger
 
 const STDERR = 2
-/** Creates a log with JSON lines, or readable lines on a terminal. Writes synchronously, so that no line is lost at exit. */
-export function createLog(level: LogLevel): Log {
-  const lines = pino.destination({ dest: STDERR, sync: true })
+
+/**
+ * Creates a log with JSON lines, or readable lines on a terminal. Writes synchronously, so that no line is lost at exit.
+ *
+ * @param hide replaces secrets in every line. @default none
+ */
+export function createLog(level: LogLevel, hide?: (line: string) => string): Log {
+  const file = pino.destination({ dest: STDERR, sync: true })
+  const lines = hide === undefined ? file : { write: (line: string) => file.write(hide(line)) }
   const target = isTerminal(STDERR) ? toReadable(lines) : lines
   return pino(
     { level, timestamp: pino.stdTimeFunctions.isoTime, ...guardLog(pino.stdSerializers.err) },

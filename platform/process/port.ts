@@ -1,13 +1,20 @@
+import { once } from 'node:events'
+import { lstatSync, unlinkSync } from 'node:fs'
+import { connect } from 'node:net'
 import { probePort } from '../../core/listener/probe-port.ts'
-import { type Address, formatAddress } from '../settings/parse/address.ts'
+import { type Address, formatAddress, toSocketPath } from '../settings/parse/address.ts'
 
 /**
- * Checks that an address is free, also of gateways with a shared port, and returns its port; a free one for port 0.
+ * Checks that an address is free, also of gateways with a shared port, and returns its port; a free one for port 0. Removes the file of a
+ * Unix socket that nothing listens on.
  *
- * @param setting name of its setting, for the error.
+ * @param setting name of its setting, or its position in `mx.yaml`, for the error.
  * @throws {Error} with a one-line message.
  */
-export async function claimPort({ host, port }: Address, setting = 'address'): Promise<number> {
+export async function claimPort(address: Address, setting = 'address'): Promise<number> {
+  const path = toSocketPath(address)
+  if (path !== undefined) return claimSocket(path, setting)
+  const { host, port } = address
   try {
     return await probePort(host, port)
   } catch (error) {
@@ -18,13 +25,47 @@ export async function claimPort({ host, port }: Address, setting = 'address'): P
   }
 }
 
+/** Whether an address is the same at every start. */
+export function isFixed(address: Address): boolean {
+  return address.port !== 0 || toSocketPath(address) !== undefined
+}
+
+/** @returns 0, the port of a Unix socket. */
+async function claimSocket(path: string, setting: string): Promise<number> {
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  if (stats === undefined) return 0
+  if (!stats.isSocket())
+    throw new Error(`unix:${path} exists and is not a socket; ${toElsewhere(setting)}`)
+  const socket = connect(path)
+  try {
+    await once(socket, 'connect')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED')
+      throw new Error(`address unix:${path} is not available: ${(error as Error).message}`, {
+        cause: error,
+      })
+    // Left by a process that was killed.
+    unlinkSync(path)
+    return 0
+  } finally {
+    socket.destroy()
+  }
+  throw new Error(`address unix:${path} is in use by another program; ${toElsewhere(setting)}`)
+}
+
+function toElsewhere(setting: string): string {
+  return setting.includes(':')
+    ? `choose another in ${setting}`
+    : `choose another with --${setting} or MX_${setting.toUpperCase()}`
+}
+
 function explainListenError(
   error: NodeJS.ErrnoException,
   address: Address,
   setting: string,
 ): string {
   const where = formatAddress(address)
-  const elsewhere = `choose another with --${setting} or MX_${setting.toUpperCase()}`
+  const elsewhere = toElsewhere(setting)
   switch (error.code) {
     case 'EADDRINUSE':
       return `address ${where} is in use by another program; ${elsewhere}`

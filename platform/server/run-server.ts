@@ -3,7 +3,7 @@ import { createProcessAdmin } from '../admin/process-admin.ts'
 import { listServiceFiles } from '../config/configured-services.ts'
 import { lintConfiguration } from '../config/lint.ts'
 import { configurationFrom } from '../config/load.ts'
-import { type Reloading, reloadOnChange } from '../config/reload-on-change.ts'
+import { listFiles, type Reloading, reloadOnChange } from '../config/reload-on-change.ts'
 import { createReloader } from '../config/reloader.ts'
 import { hasTerminal } from '../gateway/banner.ts'
 import { pluginFiles } from '../plugins/load.ts'
@@ -28,8 +28,8 @@ export async function runServer(
   const { flags, problems } = parseFlags(words, 'server')
   const load = configurationFrom(flags, env, 'server', problems)
   const configuration = await load()
-  const { settings, file } = configuration
-  const log = createLog(settings.logLevel)
+  const { settings } = configuration
+  const log = createLog(settings.logLevel, configuration.config.references.hidden.hideInLog)
   logWarnings(log)
   for (const problem of findMisspelt(env)) log.warn(problem)
   const stopper = new AbortController()
@@ -62,7 +62,7 @@ export async function runServer(
   })
   logUncaughtExceptions(log)
   const files = (): readonly string[] => [
-    ...(file === undefined ? [] : [file]),
+    ...listFiles(server.api.inForce.configuration),
     ...listServiceFiles(server.api.inForce.configuration),
     ...pluginFiles(),
   ]

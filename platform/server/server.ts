@@ -7,13 +7,15 @@ import type { CheckedBroker } from '../../domain/broker/broker.ts'
 import { createNetwork } from '../../domain/mesh/network.ts'
 import { createDisposer, type Disposer } from '../../lib/async/disposer.ts'
 import { findLocalCaller } from '../../sdk/internal/local-services.ts'
+import { listOthers } from '../config/listen/main-listener.ts'
 import type { Configuration } from '../config/types.ts'
 import { startDashboard } from '../dashboard/dashboard.ts'
-import { chooseListener } from '../gateway/choose-listener.ts'
 import { createExpectedServices } from '../gateway/expected-services.ts'
-import { type GatewayServer, startGatewayServer } from '../gateway/gateway-server.ts'
+import { startGatewayServer } from '../gateway/gateway-server.ts'
 import { createGatewaySource } from '../gateway/gateway-view.ts'
 import type { EventSinks } from '../gateway/handlers.ts'
+import { chooseListener } from '../gateway/listeners/choose-listener.ts'
+import type { GatewayServer } from '../gateway/types.ts'
 import { buildPlugins } from '../plugins/build.ts'
 import { planDashboardPlugins } from '../plugins/plan.ts'
 import { claimPorts } from '../process/claim-ports.ts'
@@ -142,6 +144,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
     settings.webAddress,
     settings.adminAddress,
     proxy.address,
+    ...listOthers(configuration.config.listen).map(({ address }) => address),
   ]
   const egress = createEgressPolicy({
     ...settings,

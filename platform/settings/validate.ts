@@ -1,5 +1,5 @@
 import { isWildcardHost } from '../../core/http/wildcard-host.ts'
-import { type Address, formatAddress } from './parse/address.ts'
+import { type Address, formatAddress, toSocketPath } from './parse/address.ts'
 import type { ServerCommand } from './setting.ts'
 import { SETTINGS, type Settings, type SettingsInput } from './settings.ts'
 
@@ -72,6 +72,7 @@ export function validatePorts(
 
 /** Whether only one of two addresses can be listened on. */
 export function isSamePort(a: Address, b: Address): boolean {
+  if (toSocketPath(a) !== undefined) return a.host === b.host
   const isSameHost = a.host === b.host || isWildcardHost(a.host) || isWildcardHost(b.host)
   return a.port !== 0 && a.port === b.port && isSameHost
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { EVERY_SOCKET, steerConnections } from '../../core/listener/reuseport-steering.ts'
-import type { GatewayServer } from '../gateway/gateway-server.ts'
+import type { GatewayServer } from '../gateway/types.ts'
 import { CLOSED_LISTENER, type SteerResult } from './hot-restart.ts'
 import type { IpcRequest } from './ipc-rpc.ts'
 import { READY, type WorkerOrder } from './workers.ts'

@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { WORKER_COUNT_VARIABLE } from '../../core/limits/worker-count.ts'
 import type { Log } from '../process/log.ts'
 import { readVersion } from '../process/version.ts'
-import { type Address, formatAddress } from '../settings/parse/address.ts'
+import { type Address, formatAddress, parseGatewayAddress } from '../settings/parse/address.ts'
 import { hotRestart, type SteerOrder } from './hot-restart.ts'
 import { createIpcClient, type IpcOptions } from './ipc-rpc.ts'
 
@@ -16,6 +16,8 @@ export interface WorkersOptions {
   /** Shared address of the workers. */
   readonly address: Address
   readonly http2Address?: Address | undefined
+  /** Names and addresses of the listeners of `listen:` besides the main one. */
+  readonly others?: readonly { readonly name: string; readonly address: Address }[]
   /** Configuration file of the workers, even if it is missing when a worker starts; undefined without one. */
   readonly config: () => string | undefined
   readonly log: Log
@@ -51,6 +53,8 @@ export interface Workers {
 export const ADDRESS_VARIABLE = 'MX_WORKER_ADDRESS'
 /** The same for `http2_address`. */
 export const HTTP2_ADDRESS_VARIABLE = 'MX_WORKER_HTTP2_ADDRESS'
+/** The same for the listeners of `listen:` besides the main one: JSON list of name and address. */
+const OTHERS_VARIABLE = 'MX_WORKER_LISTENERS'
 /** Set for a worker that replaces an ended worker: it may request the last good configuration. */
 export const IN_PLACE_VARIABLE = 'MX_WORKER_IN_PLACE'
 /** Version of the primary. */
@@ -72,6 +76,7 @@ export async function startWorkers({
   count,
   address,
   http2Address,
+  others = [],
   config,
   log,
   attach,
@@ -82,6 +87,11 @@ export async function startWorkers({
     [ADDRESS_VARIABLE]: formatAddress(address),
     [VERSION_VARIABLE]: readVersion(),
     ...(http2Address && { [HTTP2_ADDRESS_VARIABLE]: formatAddress(http2Address) }),
+    ...(others.length > 0 && {
+      [OTHERS_VARIABLE]: JSON.stringify(
+        others.map(({ name, address }) => [name, formatAddress(address)]),
+      ),
+    }),
     [WORKER_COUNT_VARIABLE]: String(count),
   }
   const running = new Set<Worker>()
@@ -252,6 +262,12 @@ class WorkerStartError extends Error {
     this.name = 'WorkerStartError'
     this.status = status
   }
+}
+
+/** In a worker: addresses of the listeners besides the main one, by name. */
+export function readOtherAddresses(env: NodeJS.ProcessEnv): ReadonlyMap<string, Address> {
+  const others = JSON.parse(env[OTHERS_VARIABLE] ?? '[]') as [name: string, address: string][]
+  return new Map(others.map(([name, text]) => [name, parseGatewayAddress(text)]))
 }
 
 /** In a worker: warning if the primary has another version after a hot restart; undefined for the same version. */

@@ -9,19 +9,30 @@ const options = Type.Object({
     maximum: 65535,
     description: 'Port of HTTPS in the URL.',
   }),
+  listeners: Type.Array(Type.String(), {
+    default: [],
+    description: 'Names of the listeners that redirect; empty: all.',
+  }),
 })
 
-/** Redirects requests without TLS to the same URL with `https` (308, RFC 9110 §15.4.9). Behind a TLS proxy, its scheme counts. */
+/** Requests of an ACME server, which begin without TLS (RFC 8555 §8.3). */
+const ACME_CHALLENGES = '/.well-known/acme-challenge/'
+
+/**
+ * Redirects requests without TLS to the same URL with `https` (308, RFC 9110 §15.4.9), except ACME challenges. Behind a TLS proxy, its
+ * scheme counts.
+ */
 const plugin: PluginDefinition = definePlugin({
   name: 'redirect-https',
   description: 'Redirects HTTP requests to HTTPS.',
   options,
   scopes: ['gateway', 'service', 'route', 'consumer', 'endpoint'],
-  create({ port }) {
+  create({ port, listeners }) {
     const suffix = port === 443 ? '' : `:${port}`
     return {
       onRequest(x) {
-        if (schemeOf(x) === 'https') return
+        if (schemeOf(x) === 'https' || x.path.startsWith(ACME_CHALLENGES)) return
+        if (listeners.length > 0 && !listeners.includes(x.listener)) return
         x.reply(308, '', ['location', `https://${x.host.replace(/:\d+$/, '')}${suffix}${x.target}`])
       },
     }

@@ -173,7 +173,8 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   const sweeper = setInterval(() => {
     for (const connection of connections.values()) connection.sweep(clock.nowMs)
   }, SWEEP_MS).unref()
-  const { port } = server.address() as AddressInfo
+  const bound = server.address() as AddressInfo | string
+  const port = typeof bound === 'string' ? 0 : bound.port
   // Emitted once the port and all connections are closed. Subscribed to now: it may fire before the last socket has left `sockets`.
   const closed = new Promise<void>((resolve) => server.once('close', resolve))
   const drain = (keepIdle = false): void => {
@@ -282,9 +283,16 @@ function wrongVersion(): GatewayError {
   return new GatewayError(GATEWAY_ID, 505, 'HTTP version must be 1.0 or 1.1')
 }
 
-function listen(server: Server, { host, port, shared = false }: ListenerOptions): Promise<void> {
+function listen(
+  server: Server,
+  { host, port, path, shared = false }: ListenerOptions,
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(toListenError(error, host, port)))
-    server.listen({ host, port, exclusive: !shared }, resolve)
+    const where = path === undefined ? `${host}:${port}` : `unix:${path}`
+    server.once('error', (error: NodeJS.ErrnoException) => reject(toListenError(error, where)))
+    server.listen(
+      { ...(path === undefined ? { host, port } : { path }), exclusive: !shared },
+      resolve,
+    )
   })
 }

@@ -1,4 +1,4 @@
-import type { GatewayStats } from '../../gateway/gateway-server.ts'
+import type { GatewayStats } from '../../gateway/types.ts'
 import { readGateway } from './read-gateway.ts'
 import { readProcessMetrics } from './read-process.ts'
 import type { Metric } from './samples.ts'

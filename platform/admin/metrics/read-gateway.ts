@@ -10,7 +10,7 @@ import {
   type RouteCounters,
 } from '../../../core/metrics/route-counters.ts'
 import type { ServiceInUse } from '../../../core/registry/service-cache.ts'
-import type { GatewayStats } from '../../gateway/gateway-server.ts'
+import type { GatewayStats } from '../../gateway/types.ts'
 import { readVersion } from '../../process/version.ts'
 import { createSamples, type Metric, type Samples, toLabels } from './samples.ts'
 

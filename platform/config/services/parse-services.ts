@@ -12,7 +12,7 @@ import { DEFAULT_DNS, readDns } from './dns.ts'
 import { readTls } from './tls.ts'
 import { readHost, readScalar, readTimeouts } from './values.ts'
 
-const KEYS = [
+export const SERVICE_KEYS: readonly string[] = [
   ...['nodes', 'balance', 'timeout', 'keep_alive', 'max_connection_age', 'host', 'tls'],
   ...['dns', 'encoded_slash', 'plugins', 'errors'],
 ]
@@ -34,7 +34,7 @@ function readService(source: YamlSource, entry: YamlEntry, folder: string): Conf
   const { key, name, value } = entry
   const what = `service "${name}"`
   const entries = isMap(source.follow(value))
-    ? readMap(source, what, entry, KEYS)
+    ? readMap(source, what, entry, SERVICE_KEYS)
     : new Map([['nodes', entry]])
   const nodes = entries.get('nodes')?.value
   const list = source.follow(nodes)

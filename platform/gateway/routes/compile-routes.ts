@@ -70,9 +70,9 @@ function compileRoute(
   configFile: string | undefined,
 ): CompiledRoute[] {
   const { match, action, name, plugins, timeouts, errors = [] } = route
-  const { hosts, methods, headers, query, clients } = match
+  const { hosts, methods, headers, query, clients, listeners } = match
   const conditions: RouteConditions = {
-    ...{ headers, query },
+    ...{ headers, query, listeners },
     clients: clients.length === 0 ? undefined : createCidrSet(clients, 'client'),
   }
   const isScoped =

@@ -16,10 +16,16 @@ export interface RouteConditions {
   readonly query: readonly ValueCondition[]
   /** Client addresses; undefined: any. */
   readonly clients: CidrSet | undefined
+  /** Names of listeners; empty: any. */
+  readonly listeners: readonly string[]
 }
 
 /** Whether all conditions hold. If a parameter has several values, the first one counts. */
-export function holds({ headers, query, clients }: RouteConditions, request: RequestLine): boolean {
+export function holds(
+  { headers, query, clients, listeners }: RouteConditions,
+  request: RequestLine,
+): boolean {
+  if (listeners.length > 0 && !listeners.includes(request.listener ?? '')) return false
   if (headers.some((condition) => !matches(condition, request.headers?.get(condition.name))))
     return false
   if (query.length > 0) {
@@ -36,12 +42,13 @@ function matches({ kind, value }: ValueCondition, actual: string | undefined): b
   return kind === 'present' || actual.startsWith(value)
 }
 
-/** Orders routes: more headers first, then more parameters, then a condition on the client. */
+/** Orders routes: more headers first, then more parameters, then conditions on the client and on the listener. */
 export function compareConditions(a: RouteConditions, b: RouteConditions): number {
   return (
     b.headers.length - a.headers.length ||
     b.query.length - a.query.length ||
-    Number(b.clients !== undefined) - Number(a.clients !== undefined)
+    Number(b.clients !== undefined) - Number(a.clients !== undefined) ||
+    Number(b.listeners.length > 0) - Number(a.listeners.length > 0)
   )
 }
 
@@ -52,7 +59,8 @@ export function createConditionKey(
   const headers = [...new Set(conditions.flatMap(({ headers }) => headers.map(({ name }) => name)))]
   const query = [...new Set(conditions.flatMap(({ query }) => query.map(({ name }) => name)))]
   const clients = conditions.flatMap(({ clients }) => clients ?? [])
-  if (headers.length + query.length + clients.length === 0) return undefined
+  const hasListeners = conditions.some(({ listeners }) => listeners.length > 0)
+  if (headers.length + query.length + clients.length === 0 && !hasListeners) return undefined
   return (request) => {
     const values = headers.map((name) => toKey(request.headers?.get(name)))
     if (query.length > 0) {
@@ -61,6 +69,7 @@ export function createConditionKey(
     }
     const address = request.clientAddress ?? ''
     values.push(...clients.map((set) => (set.lookup(address).inside ? '1' : '0')))
+    if (hasListeners) values.push(request.listener ?? '')
     return values.join('\n')
   }
 }

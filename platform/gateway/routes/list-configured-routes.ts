@@ -58,7 +58,7 @@ function toMessage(
   }
 }
 
-function listConditions({ headers, query, clients }: RouteMatch): string[] {
+function listConditions({ headers, query, clients, listeners }: RouteMatch): string[] {
   const format = (kind: string, { name, kind: test, value }: RouteValue): string => {
     if (test === 'present') return `${kind} ${name}`
     return `${kind} ${name} ${test === 'exact' ? '=' : 'begins with'} ${value}`
@@ -67,6 +67,7 @@ function listConditions({ headers, query, clients }: RouteMatch): string[] {
     ...headers.map((value) => format('header', value)),
     ...query.map((value) => format('query', value)),
     ...(clients.length === 0 ? [] : [`client in ${clients.join(', ')}`]),
+    ...(listeners.length === 0 ? [] : [`listener in ${listeners.join(', ')}`]),
   ]
 }
 

@@ -82,8 +82,8 @@ function toPlan({ plugins, timeouts, at }: ScopedItem, scope: PluginScope): Plan
 }
 
 function listPlugins(plugins: readonly PluginEntry[], scope: PluginScope): PlannedPlugin[] {
-  return plugins.map(({ specifier, options, at }) => ({
-    specifier,
+  return plugins.map(({ specifier, options, references, at }) => ({
+    ...{ specifier, references },
     options: (options as object | undefined) ?? {},
     source: at,
     scope,

@@ -14,6 +14,7 @@ import type { Disposer } from '../../../lib/async/disposer.ts'
 import { settlesWithin, withTimeout } from '../../../lib/async/timeout.ts'
 import { TestExchange, type TestRequest } from '../../../sdk/testing.ts'
 import { listDnsServices } from '../../config/configured-services.ts'
+import { assignRoles } from '../../config/listen/main-listener.ts'
 import { describeInForce } from '../../config/services/describe.ts'
 import type { Configuration } from '../../config/types.ts'
 import { planPlugins } from '../../plugins/plan.ts'
@@ -143,6 +144,7 @@ async function run(
   const rulings: ExplainedRuling[] = []
   follow({ passed, rulings, reach })
   const x = new DryExchange(request, () => reach(''))
+  x.listener = assignRoles(configuration.config.listen)?.main.name ?? ''
   x.begin(
     chain,
     () => {},

@@ -8,8 +8,9 @@ import { list, notAllowed, single } from './value.ts'
 
 /** Address to listen on. */
 export interface Address {
+  /** Name or IP address; `unix:` and a path for a Unix socket. */
   readonly host: string
-  /** 0: any free port. */
+  /** 0: any free port, and for a Unix socket. */
   readonly port: number
 }
 
@@ -23,6 +24,10 @@ export interface Advertised {
 
 const HOST_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]*)):(\d{1,5})$/
 const ALLOWED = 'host:port or :port, with a port from 0 to 65535'
+const UNIX = 'unix:'
+const GATEWAY_ALLOWED = `${ALLOWED}, or unix:/path`
+/** `sun_path` of Linux and macOS without the final zero byte, the shorter of both. */
+const UNIX_PATH_MAX = 103
 
 /**
  * Parses `host:port`, `[ipv6]:port`, or `:port` for all interfaces, IPv4 and IPv6.
@@ -38,8 +43,35 @@ export function parseBindAddress(text: string): Address {
   return { host: match[1] ?? (match[2] || findWildcardHost()), port }
 }
 
-/** The address as {@link parseBindAddress} reads it. */
+/**
+ * {@link parseBindAddress}, or `unix:/path`.
+ *
+ * @throws {RangeError} with the accepted forms.
+ */
+export function parseGatewayAddress(text: string): Address {
+  const trimmed = text.trim()
+  if (!trimmed.startsWith(UNIX)) {
+    try {
+      return parseBindAddress(text)
+    } catch (error) {
+      throw (error as Error).message.includes(ALLOWED) ? notAllowed(GATEWAY_ALLOWED, text) : error
+    }
+  }
+  if (!/^\/[^\0]*[^/\0]$/.test(trimmed.slice(UNIX.length)))
+    throw notAllowed('unix: and an absolute path such as unix:/run/mx.sock', text)
+  if (Buffer.byteLength(trimmed) - UNIX.length > UNIX_PATH_MAX)
+    throw notAllowed(`a path of at most ${UNIX_PATH_MAX} bytes`, text)
+  return { host: trimmed, port: 0 }
+}
+
+/** Path of a Unix socket; undefined for other addresses. */
+export function toSocketPath({ host }: Address): string | undefined {
+  return host.startsWith(UNIX) ? host.slice(UNIX.length) : undefined
+}
+
+/** The address as {@link parseGatewayAddress} reads it. */
 export function formatAddress({ host, port }: Address): string {
+  if (host.startsWith(UNIX)) return host
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
@@ -50,6 +82,13 @@ export function isLoopback({ host }: Address): boolean {
 
 /** Address to listen on. */
 export const LISTEN_ADDRESS: ValueType<Address> = single('host:port', ALLOWED, parseBindAddress)
+
+/** {@link LISTEN_ADDRESS}, or a Unix socket. */
+export const GATEWAY_ADDRESS: ValueType<Address> = single(
+  'host:port or unix:/path',
+  GATEWAY_ALLOWED,
+  parseGatewayAddress,
+)
 
 /** {@link LISTEN_ADDRESS}, or `none`: undefined. */
 export const LISTEN_ADDRESS_OR_NONE: ValueType<Address | undefined> = single(

@@ -2,6 +2,7 @@ import {
   ADVERTISED_ADDRESS,
   type Address,
   type Advertised,
+  GATEWAY_ADDRESS,
   LISTEN_ADDRESS,
   LISTEN_ADDRESS_OR_NONE,
 } from '../parse/address.ts'
@@ -31,10 +32,10 @@ export interface ListenSettings {
 
 export const LISTEN_SETTINGS: SettingTable<ListenSettings> = {
   address: {
-    ...LISTEN_ADDRESS,
+    ...GATEWAY_ADDRESS,
     name: 'address',
     description:
-      'Address to listen on; ":8080" listens on all IPv4 and IPv6 addresses, "0.0.0.0:8080" on all IPv4 addresses; port 0 selects a free port',
+      'Address to listen on; ":8080" listens on all IPv4 and IPv6 addresses, "0.0.0.0:8080" on all IPv4 addresses; port 0 selects a free port; "unix:/path" is a Unix socket',
     default: '127.0.0.1:8080',
     live: false,
   },

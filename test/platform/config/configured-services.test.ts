@@ -84,11 +84,12 @@ for (const kind of ['static', 'memory'] as const) {
 }
 
 t.test('keeps and names settings that require a restart', async (t) => {
-  const { settings: running } = configure(['--workers=1', '--drain_timeout=1s'])
-  const { settings: next } = configure(['--workers=2', '--address=:1', '--drain_timeout=2s'])
-  const { settings, restart } = keepFixed(running, next)
+  const running = configure(['--workers=1', '--drain_timeout=1s'])
+  const next = configure(['--workers=2', '--address=:1', '--drain_timeout=2s'])
+  const { configuration, restart } = keepFixed(running, next)
   t.same(restart, ['address', 'workers'])
-  t.match(settings, { workers: 1, address: running.address, drainTimeoutMs: 2000 })
+  const { address } = running.settings
+  t.match(configuration.settings, { workers: 1, address, drainTimeoutMs: 2000 })
   t.same(keepFixed(running, next, next).restart, [], 'a change is reported once')
   t.same(keepFixed(running, running, next).restart, [], 'a reverted change is not reported')
 })

@@ -8,11 +8,8 @@ import { format } from '../../../../platform/admin/metrics/format.ts'
 import { readAll } from '../../../../platform/admin/metrics/read-all.ts'
 import { METRICS } from '../../../../platform/admin/metrics/table.ts'
 import { configurationFrom } from '../../../../platform/config/load.ts'
-import {
-  type ApiParts,
-  type GatewayServer,
-  startGatewayServer,
-} from '../../../../platform/gateway/gateway-server.ts'
+import { startGatewayServer } from '../../../../platform/gateway/gateway-server.ts'
+import type { ApiParts, GatewayServer } from '../../../../platform/gateway/types.ts'
 import { createLog } from '../../../../platform/process/log.ts'
 import { readVersion } from '../../../../platform/process/version.ts'
 import { createCertificate, createCertificateFolder } from '../../../fixtures/certificates.ts'

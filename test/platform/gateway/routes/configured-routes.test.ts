@@ -36,6 +36,7 @@ function compile(descriptions: readonly Description[]): CompiledRoute[] {
       conditions: {
         ...{ headers, query },
         clients: client === undefined ? undefined : createCidrSet([client], 'client'),
+        listeners: [],
       },
       rule: { name: `${i}`, scope: undefined, rewrite: undefined, handler: undefined },
       ...{ service: `s${i}`, endpoint: '', handler: undefined },

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { Type } from '../../../core/schema.ts'
-import { REDACTED } from '../../../lib/text/redact.ts'
-import { redactOptions } from '../../../platform/config/redact-options.ts'
+import { Type } from '../../../../core/schema.ts'
+import { REDACTED } from '../../../../lib/text/redact.ts'
+import { redactOptions } from '../../../../platform/config/references/redact-options.ts'
 
 t.test('redacts writeOnly options at any depth', async (t) => {
   const schema = Type.Object({

@@ -1,9 +1,9 @@
-import type { CreateListener } from '../../core/listener/listener.ts'
-import { createNodeListener } from '../../core/listener/node/listener.ts'
-import { type ClientCa, loadClientCa } from '../../core/listener/tls/client-ca.ts'
-import { createUwsListener, loadUws } from '../../core/listener/uws/listener.ts'
-import type { Log } from '../process/log.ts'
-import type { Settings } from '../settings/settings.ts'
+import type { CreateListener } from '../../../core/listener/listener.ts'
+import { createNodeListener } from '../../../core/listener/node/listener.ts'
+import { type ClientCa, loadClientCa } from '../../../core/listener/tls/client-ca.ts'
+import { createUwsListener, loadUws } from '../../../core/listener/uws/listener.ts'
+import type { Log } from '../../process/log.ts'
+import type { Settings } from '../../settings/settings.ts'
 
 /** Returns the configured listener, or `node` if there is no uWebSockets binary for this platform. */
 export function chooseListener(

@@ -1,5 +1,5 @@
-import type { TObject } from '../../core/schema.ts'
-import { hasSecretPart, REDACTED, redactUserinfo, SECRET_NAME } from '../../lib/text/redact.ts'
+import type { TObject } from '../../../core/schema.ts'
+import { hasSecretPart, REDACTED, redactUserinfo, SECRET_NAME } from '../../../lib/text/redact.ts'
 
 /** The parts of a JSON schema that mark secrets. */
 interface Part {

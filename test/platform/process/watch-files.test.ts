@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { watchFiles } from '../../../platform/config/watch-files.ts'
+import { watchFiles } from '../../../platform/process/watch-files.ts'
 
 // A watch does not keep the process alive, so a timer does.
 const running = setInterval(() => {}, 1000)

@@ -1,0 +1,34 @@
+import { existsSync, lstatSync, readlinkSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { SettingsError } from '../settings/sources.ts'
+
+/** Errors of the file system that need no code. */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'it does not exist',
+  EACCES: 'permission denied',
+  EISDIR: 'it is a folder',
+}
+
+/** Contents of the configuration file. @throws {SettingsError} when the file cannot be read. */
+export async function readConfigText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    throw new SettingsError([`cannot read configuration file ${file}: ${toReason(error, file)}`], {
+      cause: error,
+    })
+  }
+}
+
+function toReason(error: unknown, file: string): string {
+  const { message, code = '' } = error as NodeJS.ErrnoException
+  const target = findMissingTarget(file)
+  if (target !== undefined) return `its link target ${target} does not exist`
+  return REASONS[code] ?? message
+}
+
+/** Target of a dangling symbolic link. */
+function findMissingTarget(file: string): string | undefined {
+  const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()
+  return isLink && !existsSync(file) ? readlinkSync(file) : undefined
+}

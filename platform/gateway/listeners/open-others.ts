@@ -1,0 +1,58 @@
+import type { ClientCa } from '../../../core/listener/tls/client-ca.ts'
+import type { TlsSource } from '../../../core/listener/tls/tls.ts'
+import type { Disposer } from '../../../lib/async/disposer.ts'
+import { listOthers } from '../../config/listen/main-listener.ts'
+import type { Configuration, ConfiguredListener } from '../../config/types.ts'
+import type { Log } from '../../process/log.ts'
+import type { Address } from '../../settings/parse/address.ts'
+import type { Settings } from '../../settings/settings.ts'
+import { HOME_FOLDER, openTls } from '../../tls/open.ts'
+import { openClientCa } from './choose-listener.ts'
+
+/** A listener of `listen:` besides the main one. */
+export interface OtherListener {
+  readonly name: string
+  readonly address: Address
+  readonly source: string
+  readonly tls: TlsSource | undefined
+  readonly clientCa: ClientCa | undefined
+}
+
+/**
+ * Opens the certificates of the listeners besides the main one.
+ *
+ * @param main certificates of the main listener, which others with ACME share.
+ * @param folder of the self-signed certificate; undefined to keep it in memory.
+ * @throws {Error} with a one-line message.
+ */
+export async function openOthers(
+  { settings, config }: Configuration,
+  main: TlsSource | undefined,
+  log: Log,
+  closing: Disposer,
+  folder: string | undefined = HOME_FOLDER,
+): Promise<readonly OtherListener[]> {
+  const opened: OtherListener[] = []
+  for (const { name, address, tls, at } of listOthers(config.listen)) {
+    const own =
+      tls === undefined || tls.hasAcme
+        ? undefined
+        : await openTls(toTlsSettings(settings, tls), log, { folder })
+    closing.add(() => own?.close())
+    const clientCa = tls && openClientCa(toTlsSettings(settings, tls), log)
+    closing.add(() => clientCa?.close())
+    opened.push({ name, address, source: at, tls: tls?.hasAcme ? main : own, clientCa })
+  }
+  return opened
+}
+
+function toTlsSettings(
+  settings: Settings,
+  { certFiles, keyFiles, clientCa, clientAuth }: NonNullable<ConfiguredListener['tls']>,
+): Settings {
+  return {
+    ...settings,
+    ...{ enableTls: true, enableAcme: false, tlsCertFiles: certFiles, tlsKeyFiles: keyFiles },
+    ...{ tlsClientCa: clientCa, tlsClientAuth: clientAuth },
+  }
+}

@@ -1,0 +1,118 @@
+import type { Chain } from '../../core/chain.ts'
+import type { Authorizer } from '../../core/contracts/auth.ts'
+import type { Registry } from '../../core/contracts/registry.ts'
+import type { EgressPolicy } from '../../core/egress/egress-policy.ts'
+import type { Listener } from '../../core/listener/listener.ts'
+import type { ClientCa } from '../../core/listener/tls/client-ca.ts'
+import type { Certificate, TlsSource } from '../../core/listener/tls/tls.ts'
+import type { RequestMetrics } from '../../core/metrics/request-metrics.ts'
+import type { ServiceCache } from '../../core/registry/service-cache.ts'
+import type { RouteCache } from '../../core/route-cache.ts'
+import type { UpstreamOptions } from '../../core/upstream/upstream.ts'
+import type { CheckedBroker } from '../../domain/broker/broker.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
+import type { Configuration } from '../config/types.ts'
+import type { PlannedPlugin } from '../plugins/plan.ts'
+import type { Log } from '../process/log.ts'
+import type { EventSinks } from './handlers.ts'
+import type { DomainRegistries } from './routing/domains.ts'
+
+/** Parts shared with the rest of the process, which the gateway does not close. It creates missing ones. */
+export interface ApiParts {
+  /** Registry for services that are not configured. @default by the settings */
+  readonly registry?: Registry
+  /** Registries of other domains, selected by `Mx-Namespace`. @default none */
+  readonly domains?: DomainRegistries
+  /** Targets of the handler `event`. @default the broker of the settings */
+  readonly events?: EventSinks
+  /** Authorizer, which overrides the settings. @default by the settings */
+  readonly authorizer?: Authorizer
+  /** Outgoing address policy. @default one of the settings */
+  readonly egress?: EgressPolicy
+  /** Finds callers of services in this process, for calls without sockets. @default none */
+  readonly findCaller?: UpstreamOptions['findCaller']
+  /** Limit of open files. @default limit of the process */
+  readonly fileLimit?: number
+  /** Counts requests. @default none */
+  readonly metrics?: RequestMetrics
+  /** Broker whose dropped messages are metrics. @default none */
+  readonly broker?: BrokerDrops
+  /** Server certificates. @default by the settings */
+  readonly tls?: TlsSource | undefined
+  /** CA of client certificates. @default by the settings */
+  readonly clientCa?: ClientCa | undefined
+}
+
+export interface GatewayServerOptions extends ApiParts {
+  readonly configuration: Configuration
+  readonly log: Log
+  /** Whether other processes of this gateway listen on the same port. @default false */
+  readonly shared?: boolean
+  /** Cancels the start until the port is open: throws its reason after closing everything. @default none */
+  readonly signal?: AbortSignal
+}
+
+/** Configuration in effect for new requests. */
+export interface ActiveConfiguration {
+  readonly configuration: Configuration
+  /** Plan of the plugins, in chain order. */
+  readonly plan: readonly PlannedPlugin[]
+  readonly chain: Chain
+  /** Registry including the configured services. */
+  readonly registry: Registry
+}
+
+/** Messages dropped by a broker and its subscribers since the start. */
+export type BrokerDrops = Pick<CheckedBroker, 'dropped' | 'droppedRemotely'>
+
+/** Live statistics of a gateway. */
+export interface GatewayStats {
+  /** Undefined: metrics are disabled. */
+  readonly metrics: RequestMetrics | undefined
+  /** Number of requests in flight. */
+  readonly inFlight: () => number
+  /** Number of client connections. */
+  readonly connections: () => number
+  /** Service caches. */
+  readonly directories: () => readonly ServiceCache[]
+  readonly caches: () => readonly RouteCache[]
+  readonly certificates: () => readonly Certificate[]
+  readonly broker?: BrokerDrops | undefined
+}
+
+/** A running gateway. */
+export interface GatewayServer {
+  readonly listener: Listener['name']
+  /** Actual port. */
+  readonly port: number
+  /** Actual port of `http2_address`; undefined: not set. */
+  readonly http2Port: number | undefined
+  /** Actual ports of the listeners of `listen:` besides the main one, by name. */
+  readonly otherPorts: ReadonlyMap<string, number>
+  /** Number of requests in flight. */
+  readonly inFlight: number
+  /** Full names of the configured services. */
+  readonly services: readonly string[]
+  /** Names of the plugins, in chain order. */
+  readonly plugins: readonly string[]
+  readonly inForce: ActiveConfiguration
+  /** One-line reasons why the gateway is not ready: registry or rules were not received since the start. Later outages are not included. */
+  readonly problems: () => Maybe<readonly string[]>
+  readonly measured: GatewayStats
+  /**
+   * Applies a configuration to new requests, and reloads the certificates. Requests in flight use the previous one.
+   * Settings that require a restart are unchanged, and logged.
+   *
+   * @throws {SettingsError} when a plugin cannot be built; nothing is changed then.
+   */
+  readonly reload: (next: Configuration) => Promise<void>
+  /**
+   * Stops accepting connections, completes requests in flight within `drain_timeout`, then calls {@link close}.
+   *
+   * @param hasSuccessor other processes serve the same port: idle connections may send one more request within this time, whose
+   *   response closes the connection. The port is closed when this returns.
+   */
+  readonly drain: (hasSuccessor?: boolean) => Promise<void>
+  /** Closes all connections immediately, WebSockets with code 1012. */
+  readonly close: () => Promise<void>
+}
