@@ -41,7 +41,7 @@ export interface ConfiguredRoutesPage {
 
 const Texts = Type.Array(Type.String())
 
-export const ConfiguredRoutes: TUnsafe<ConfiguredRoutesPage> = Type.Unsafe(
+export const ConfiguredRouteList: TUnsafe<ConfiguredRoutesPage> = Type.Unsafe(
   Type.Object({
     routes: Type.Array(
       Type.Object({

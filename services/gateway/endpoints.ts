@@ -7,7 +7,7 @@ import { type Context, metadata } from '../../sdk/context.ts'
 import { badRequest, tooManyRequests, unavailable } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
-import { ConfiguredRoutes } from './configured-routes.ts'
+import { ConfiguredRouteList } from './configured-routes.ts'
 import type { GatewayView } from './gateway-view.ts'
 import {
   Explanation,
@@ -118,7 +118,7 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
         limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
         skip: Type.Integer({ minimum: 0, default: 0, description: 'Number of routes to skip.' }),
       }),
-      response: ConfiguredRoutes,
+      response: ConfiguredRouteList,
       handle(request, ctx) {
         mustBeOperator(ctx)
         return view(ctx).listConfiguredRoutes(request)
