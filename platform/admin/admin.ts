@@ -17,6 +17,8 @@ export interface AdminOptions {
   readonly readiness: Pick<Readiness, 'problems'>
   /** Metrics of the process, in the format that the `Accept` header selects. */
   readonly scrape: (accept: string) => Promise<AdminSource>
+  /** Handles {@link CONFIG_PATH} and the paths below it; undefined: they are not served. */
+  readonly config?: ConfigHandler | undefined
   readonly log: Log
 }
 
@@ -26,10 +28,14 @@ export interface Admin {
   readonly close: () => Promise<void>
 }
 
-interface AdminResponse extends AdminSource {
+export interface AdminResponse extends AdminSource {
   readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
 }
 
+export type ConfigHandler = (request: IncomingMessage, path: string) => Promise<AdminResponse>
+
+export const CONFIG_PATH = '/config'
 const TEXT = 'text/plain; charset=utf-8'
 /** Requests have only a request line and a few headers. */
 const LIMITS = {
@@ -44,13 +50,13 @@ const IDLE_TIMEOUT_MS = 65_000
 const METHODS = 'GET, HEAD'
 
 /**
- * Starts the admin server with `/livez` (the process runs), `/readyz` (it accepts requests, else 503 with one reason per line) and
- * `/metrics`.
+ * Starts the admin server with `/livez` (the process runs), `/readyz` (it accepts requests, else 503 with one reason per line),
+ * `/metrics` and `/config`.
  *
  * @throws {Error} system error when the port cannot be opened.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
-  const { address, isHost, readiness, scrape, log } = options
+  const { address, isHost, readiness, scrape, config, log } = options
 
   const paths: Readonly<
     Record<string, (request: IncomingMessage) => Promise<AdminResponse> | AdminResponse>
@@ -68,6 +74,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     if (!isHost(headers.host ?? ''))
       return toResponse(403, 'this host is not allowed; add it to --hosts')
     const [path = ''] = url.split('?', 1)
+    if (config !== undefined && `${path}/`.startsWith(`${CONFIG_PATH}/`))
+      return config(request, path)
     const serve = Object.hasOwn(paths, path) ? paths[path] : undefined
     if (serve === undefined)
       return toResponse(404, `not found; available paths: ${Object.keys(paths).join(', ')}`)
@@ -111,7 +119,7 @@ function toResponse(status: number, text: string): AdminResponse {
 
 function send(
   response: ServerResponse,
-  { status, type, text }: AdminResponse,
+  { status, type, text, headers }: AdminResponse,
   isHead: boolean,
 ): void {
   const body = Buffer.from(text)
@@ -123,6 +131,7 @@ function send(
     // A client could keep an idle connection open forever with empty lines.
     connection: 'close',
     ...(status === 405 && { allow: METHODS }),
+    ...headers,
   })
   response.end(isHead ? undefined : body)
 }

@@ -1,7 +1,9 @@
 import type { Maybe } from '../../lib/async/maybe.ts'
+import type { ConfigVersions } from '../../services/gateway/config-versions.ts'
 import type { Configuration } from '../config/types.ts'
 import type { Log } from '../process/log.ts'
 import type { AdminSource } from './admin.ts'
+import { createConfigEndpoints } from './config-endpoints.ts'
 import { format } from './metrics/format.ts'
 import { prefersOpenMetrics } from './metrics/negotiate.ts'
 import { readProcessMetrics } from './metrics/read-process.ts'
@@ -14,6 +16,8 @@ export interface AdminSources {
   /** Reasons why the process is not ready. */
   readonly problems: () => Maybe<readonly string[]>
   readonly metrics: () => Promise<readonly Metric[]>
+  /** Versions of the configuration, accessible with `admin_token`. @default none */
+  readonly versions?: ConfigVersions
   /** Current setting. */
   readonly drainDelayMs: () => number
 }
@@ -64,10 +68,13 @@ export function createProcessAdmin(configuration: Configuration, log: Log): Proc
     return await format(metrics, isOpen)
   }
 
+  const { adminToken } = configuration.settings
+  const config =
+    adminToken === '' ? undefined : createConfigEndpoints(adminToken, () => sources?.versions)
   const close = async (): Promise<void> => opened?.close()
   return {
     async start(open) {
-      opened = await openAdmin(configuration, { readiness, scrape, log })
+      opened = await openAdmin(configuration, { readiness, scrape, config, log })
       try {
         return await open()
       } catch (error) {

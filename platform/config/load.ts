@@ -24,7 +24,7 @@ const DEFAULT_FILE = 'mx.yaml'
 /**
  * Loads the configuration. Precedence: flags, environment, file, profile, defaults.
  *
- * @param text contents to use instead of reading the file; empty for no file.
+ * @param text contents to use instead of reading the file, named after it or `mx.yaml`; empty for no file.
  */
 export type LoadConfiguration = (text?: string) => Promise<Configuration>
 
@@ -51,9 +51,9 @@ export function configurationFrom(
       file ??= DEFAULT_FILE
     const sources = mergeInputs(flags, environment)
     const config =
-      file === undefined || text === ''
+      text === '' || (file === undefined && text === undefined)
         ? { ...NO_CONFIG, references }
-        : await read({ file, text, references }, command, sources, problems)
+        : await read({ file: file ?? DEFAULT_FILE, text, references }, command, sources, problems)
     const inputs = mergeInputs(flags, environment, config.settings)
     if (problems.length > 0) throw new SettingsError([...problems, ...findInvalidValues(inputs)])
     return references.hidden.guard(async () => {

@@ -1,9 +1,9 @@
 import type { Log } from '../process/log.ts'
-import { watchFiles } from '../process/watch-files.ts'
+import { type WatchedFiles, watchFiles } from '../process/watch-files.ts'
 import type { Configuration } from './types.ts'
 
 /** Reloads the configuration when its files change. */
-export interface Reloading {
+export interface Reloading extends Pick<WatchedFiles, 'accept'> {
   readonly reload: () => void
   readonly close: () => void
 }
@@ -29,5 +29,5 @@ export function reloadOnChange(
   }
   const watched = watchFiles(now, onError)
   watched.set(files())
-  return { reload: now, close: watched.close }
+  return { reload: now, accept: watched.accept, close: watched.close }
 }

@@ -1,22 +1,16 @@
 import type { Log } from '../process/log.ts'
 import { SettingsError } from '../settings/sources.ts'
-import type { LoadConfiguration } from './load.ts'
-import type { Configuration } from './types.ts'
 
 /**
- * Creates a function that loads and applies the configuration. An invalid one is rejected: each problem is logged with file and
- * line, and the running configuration stays in use. Calls during a reload cause exactly one more reload.
+ * Creates a function that runs `reload` and logs its errors. An invalid configuration is rejected: each problem is logged with file
+ * and line, and the running configuration stays in use. Calls during a reload cause exactly one more reload.
  */
-export function createReloader(
-  load: LoadConfiguration,
-  apply: (next: Configuration) => Promise<void> | void,
-  log: Log,
-): () => Promise<void> {
+export function createReloader(reload: () => Promise<void>, log: Log): () => Promise<void> {
   let running: Promise<void> | undefined
   let again = false
   const once = async (): Promise<void> => {
     try {
-      await apply(await load())
+      await reload()
     } catch (error) {
       logRejection(error, log)
     }

@@ -14,6 +14,7 @@ import { listFiles, type Reloading, reloadOnChange } from '../config/reload-on-c
 import { createReloader, logRejection } from '../config/reloader.ts'
 import { reportReload } from '../config/report-reload.ts'
 import type { Configuration } from '../config/types.ts'
+import { openApiVersions } from '../config/versions/open-api-versions.ts'
 import { pluginFiles } from '../plugins/load.ts'
 import { formatSpecifier, planPlugins } from '../plugins/plan.ts'
 import { createLog, type Log } from '../process/log.ts'
@@ -106,7 +107,16 @@ async function runAlone(
   restartOnSigusr2(undefined, log)
   const api = await unlessAborted(starting, signal)
   if (api === undefined) return undefined
+  const versions = await openApiVersions({
+    ...{ initial: configuration, load, log, needsFile: undefined },
+    onSaved: (name, text) => watched?.accept(name, text),
+    async install(next, save) {
+      await api.reload(next)
+      await save()
+    },
+  })
   admin.setSources({
+    versions,
     problems: api.problems,
     metrics: () => readAll(api.measured),
     drainDelayMs: () => api.inForce.configuration.settings.drainDelayMs,
@@ -116,7 +126,7 @@ async function runAlone(
     ...listServiceFiles(api.inForce.configuration),
     ...pluginFiles(),
   ]
-  watched = reloadOnChange(createReloader(load, api.reload, log), files, log)
+  watched = reloadOnChange(createReloader(versions.reload, log), files, log)
   logUncaughtExceptions(log)
   announce(configuration, { ...api, admin: admin.url }, 1, log)
   admin.warn()
@@ -183,11 +193,6 @@ async function runPrimary(
   })
   if (workers === undefined) return undefined
   const { query, reload } = workers
-  admin.setSources({
-    problems: createWorkerReadiness(query),
-    metrics: createWorkerMetrics(() => query('metrics')),
-    drainDelayMs: () => current.settings.drainDelayMs,
-  })
   const apply = (next: Configuration): void => {
     const { configuration, restart } = keepFixed(current, next, requested)
     const before = current
@@ -197,12 +202,27 @@ async function runPrimary(
     reload()
     reportReload(before, current, restart, log)
   }
+  const versions = await openApiVersions({
+    ...{ initial: configuration, load, log },
+    needsFile:
+      'worker processes read the configuration from a file; start the gateway with --config',
+    onSaved: (name, text) => watched?.accept(name, text),
+    async install(next, save) {
+      await save()
+      apply(next)
+    },
+  })
+  admin.setSources({
+    versions,
+    problems: createWorkerReadiness(query),
+    metrics: createWorkerMetrics(() => query('metrics')),
+    drainDelayMs: () => current.settings.drainDelayMs,
+  })
   const files = (): readonly string[] => [...listFiles(current), ...listServiceFiles(current)]
-  watched = reloadOnChange(createReloader(load, apply, log), files, log)
+  watched = reloadOnChange(createReloader(versions.reload, log), files, log)
   logUncaughtExceptions(log)
-  const { listener } = settings
-  const http2Port = http2Address?.port
-  announce(configuration, { listener, port, http2Port, otherPorts, admin: admin.url }, count, log)
+  const facts = { listener: settings.listener, port, http2Port: http2Address?.port, otherPorts }
+  announce(configuration, { ...facts, admin: admin.url }, count, log)
   admin.warn()
   return port
 }
@@ -268,12 +288,12 @@ async function runWorker(
   publish()
   tls?.onChange(publish)
   clientCa?.onChange(() => publish())
-  const reload = async (next: Configuration): Promise<void> => {
-    await api.reload(next)
+  const reload = async (): Promise<void> => {
+    await api.reload(await loadShared())
     publish()
   }
   serveIpc({ problems: api.problems, metrics: () => readAll(api.measured) })
-  const watched = reloadOnChange(createReloader(loadShared, reload, log), pluginFiles, log)
+  const watched = reloadOnChange(createReloader(reload, log), pluginFiles, log)
   let draining = false
   const drain = (hasSuccessor?: boolean): void => {
     if (draining) return

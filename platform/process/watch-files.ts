@@ -8,6 +8,8 @@ const SETTLE_MS = 100
 export interface WatchedFiles {
   /** Replaces the list of watched files. */
   readonly set: (files: readonly string[]) => void
+  /** Records contents that this process wrote: they are not a change. */
+  readonly accept: (file: string, text: string) => void
   readonly close: () => void
 }
 
@@ -62,6 +64,10 @@ export function watchFiles(
         watchers.delete(folder)
       }
       for (const folder of folders) if (!watchers.has(folder)) open(folder)
+    },
+    accept(file, text) {
+      const full = resolve(file)
+      if (contents.has(full)) contents.set(full, text)
     },
     close() {
       clearTimeout(timer)

@@ -32,8 +32,8 @@ export const SECRET_KEY_SOURCE: ValueType<string> = single(
   },
 )
 
-/** Token of the network; empty: none. */
-export const NETWORK_TOKEN: ValueType<string> = single(
+/** Token that clients and servers share; empty: none. */
+export const SHARED_TOKEN: ValueType<string> = single(
   'secret',
   `at least ${MIN_TOKEN} characters`,
   (text) => {

@@ -7,6 +7,7 @@ import {
   LISTEN_ADDRESS_OR_NONE,
 } from '../parse/address.ts'
 import { SESSION_TIME, TIMEOUT } from '../parse/amount.ts'
+import { SHARED_TOKEN } from '../parse/secret.ts'
 import { oneOf } from '../parse/value.ts'
 import type { SettingTable } from '../setting.ts'
 
@@ -22,6 +23,8 @@ export interface ListenSettings {
   readonly clientKeepAliveMs: number
   /** Undefined: none. */
   readonly adminAddress: Address | undefined
+  /** Empty: none. */
+  readonly adminToken: string
   readonly proxyAddress: Address
   /** Undefined: the first address of this machine, if the RPC proxy listens on it. */
   readonly advertiseAddress: Advertised | undefined
@@ -74,6 +77,17 @@ export const LISTEN_SETTINGS: SettingTable<ListenSettings> = {
     name: 'admin_address',
     description: 'Address of /livez, /readyz and /metrics, for operators only',
     default: '127.0.0.1:8089',
+    live: false,
+  },
+  adminToken: {
+    ...SHARED_TOKEN,
+    name: 'admin_token',
+    description:
+      'Bearer token of /config at the admin address, with which mx api apply replaces the configuration; at least 16 characters',
+    default: '',
+    unset: '/config is not served',
+    only: 'api',
+    notInFile: 'set MX_ADMIN_TOKEN instead',
     live: false,
   },
   proxyAddress: {

@@ -1,6 +1,6 @@
 import { SERVER_ADDRESSES } from '../parse/address.ts'
 import { NETWORK_NAME, SERVER_ID } from '../parse/names.ts'
-import { NETWORK_TOKEN } from '../parse/secret.ts'
+import { SHARED_TOKEN } from '../parse/secret.ts'
 import type { SettingTable } from '../setting.ts'
 
 export interface NetworkSettings {
@@ -32,7 +32,7 @@ export const NETWORK_SETTINGS: SettingTable<NetworkSettings> = {
     live: false,
   },
   networkToken: {
-    ...NETWORK_TOKEN,
+    ...SHARED_TOKEN,
     name: 'network_token',
     description:
       'Shared secret of the servers of the network, required to link; at least 16 characters',

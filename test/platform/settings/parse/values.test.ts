@@ -7,7 +7,7 @@ import {
 import { CORES } from '../../../../platform/settings/parse/amount.ts'
 import { NETWORK_NAME, SERVER_ID } from '../../../../platform/settings/parse/names.ts'
 import {
-  NETWORK_TOKEN,
+  SHARED_TOKEN,
   PASSWORD,
   PRIVATE_KEY,
   SECRET_KEY,
@@ -49,10 +49,10 @@ t.test('a limit of cores is a number or none', async (t) => {
 })
 
 t.test('a network token has at least 16 characters', async (t) => {
-  t.equal(NETWORK_TOKEN.parse([' ']), '')
-  t.equal(NETWORK_TOKEN.parse([' 16-characters--- ']), '16-characters---')
+  t.equal(SHARED_TOKEN.parse([' ']), '')
+  t.equal(SHARED_TOKEN.parse([' 16-characters--- ']), '16-characters---')
   const message = /^must have at least 16 characters, .*, got 15$/
-  t.throws(() => NETWORK_TOKEN.parse(['15-characters--']), { name: 'RangeError', message })
+  t.throws(() => SHARED_TOKEN.parse(['15-characters--']), { name: 'RangeError', message })
 })
 
 t.test('a broker is memory or the URL of a NATS server', async (t) => {

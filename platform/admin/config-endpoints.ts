@@ -1,0 +1,151 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { GatewayError } from '../../core/errors.ts'
+import {
+  badRequest,
+  methodNotAllowed,
+  notFound,
+  unauthorized,
+  unavailable,
+} from '../../sdk/errors.ts'
+import type { ConfigVersions } from '../../services/gateway/config-versions.ts'
+import { type AdminResponse, CONFIG_PATH, type ConfigHandler } from './admin.ts'
+
+interface ConfigRequest {
+  readonly versions: ConfigVersions
+  readonly ifMatch: string
+  readonly readText: () => Promise<string>
+  readonly query: URLSearchParams
+}
+
+interface ConfigResult {
+  readonly etag: string
+  readonly body: object
+}
+
+const ID = 'admin'
+const AUTHOR = 'admin token'
+const MAX_BYTES = 1024 * 1024
+
+/** Results by method and path. */
+const ENDPOINTS: Readonly<Record<string, (request: ConfigRequest) => Promise<ConfigResult>>> = {
+  async [`GET ${CONFIG_PATH}`]({ versions }) {
+    const version = versions.current()
+    return { etag: version.etag, body: { version } }
+  },
+
+  async [`PUT ${CONFIG_PATH}`]({ versions, ifMatch, readText }) {
+    const options = { ifMatch: requireMatch(ifMatch), author: AUTHOR }
+    const body = await versions.apply(await readText(), options)
+    return { etag: body.version.etag, body }
+  },
+
+  async [`POST ${CONFIG_PATH}/diff`]({ versions, readText }) {
+    const body = await versions.diff(await readText())
+    return { etag: body.etag, body }
+  },
+
+  async [`GET ${CONFIG_PATH}/history`]({ versions }) {
+    return { etag: versions.current().etag, body: { versions: versions.list() } }
+  },
+
+  async [`POST ${CONFIG_PATH}/rollback`]({ versions, ifMatch, query }) {
+    const options = { ifMatch: requireMatch(ifMatch), author: AUTHOR }
+    const body = await versions.rollback(toNumber(query.get('version') ?? '0'), options)
+    return { etag: body.version.etag, body }
+  },
+}
+
+/**
+ * Creates the endpoints of the configuration of `mx api`.
+ *
+ * @param token required as bearer token.
+ * @param versions undefined while the gateway starts.
+ */
+export function createConfigEndpoints(
+  token: string,
+  versions: () => ConfigVersions | undefined,
+): ConfigHandler {
+  const expected = digest(`Bearer ${token}`)
+
+  const handle = async (request: IncomingMessage, path: string): Promise<ConfigResult> => {
+    const { method, url = '', headers } = request
+    if (!timingSafeEqual(digest(headers.authorization ?? ''), expected))
+      throw unauthorized(
+        ID,
+        'invalid admin token; send the header Authorization: Bearer <admin_token>',
+        {
+          headers: ['www-authenticate', 'Bearer'],
+        },
+      )
+    const serve = ENDPOINTS[`${method} ${path}`]
+    if (serve === undefined) throw rejectPath(path)
+    const running = versions()
+    if (running === undefined) throw unavailable(ID, 'the gateway is starting')
+    return serve({
+      versions: running,
+      ifMatch: headers['if-match'] ?? '',
+      readText: () => readBody(request),
+      query: new URLSearchParams(url.split('?')[1]),
+    })
+  }
+
+  return async (request, path) => {
+    try {
+      const { etag, body } = await handle(request, path)
+      return toJson(200, body, { etag })
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error
+      const [name, value] = error.headers ?? []
+      const headers = name !== undefined && value !== undefined ? { [name]: value } : {}
+      return toJson(error.code, error.toBody(), headers)
+    }
+  }
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+function rejectPath(path: string): GatewayError {
+  const methods = Object.keys(ENDPOINTS)
+    .filter((name) => name.endsWith(` ${path}`))
+    .map((name) => name.split(' ')[0])
+  if (methods.length === 0)
+    return notFound(ID, `not found; available: ${Object.keys(ENDPOINTS).join(', ')}`)
+  const allow = methods.join(', ')
+  return methodNotAllowed(ID, `method not allowed; expected ${allow}`, {
+    headers: ['allow', allow],
+  })
+}
+
+function requireMatch(ifMatch: string): string {
+  if (ifMatch !== '') return ifMatch
+  throw new GatewayError(
+    ID,
+    428,
+    'the header If-Match is required: the ETag of GET /config, or * to replace any version',
+  )
+}
+
+function toNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw badRequest(ID, `version must be a number, got ${JSON.stringify(text.slice(0, 100))}`)
+}
+
+/** @throws {GatewayError} 413 */
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > MAX_BYTES)
+      throw new GatewayError(ID, 413, `the configuration is larger than ${MAX_BYTES} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+function toJson(status: number, body: object, headers: Record<string, string>): AdminResponse {
+  return { status, type: 'application/json', text: `${JSON.stringify(body)}\n`, headers }
+}
