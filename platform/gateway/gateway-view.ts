@@ -7,6 +7,7 @@ import { toRegistryFault } from '../../core/registry/errors.ts'
 import { Default } from '../../core/schema.ts'
 import { createDisposer } from '../../lib/async/disposer.ts'
 import { unavailable } from '../../sdk/errors.ts'
+import type { ConfigVersions } from '../../services/gateway/config-versions.ts'
 import type { GatewayView } from '../../services/gateway/gateway-view.ts'
 import type { Explained, PluginMessage } from '../../services/gateway/messages.ts'
 import { displayOptions } from '../config/references/option-values.ts'
@@ -36,7 +37,7 @@ export interface GatewaySource {
   readonly inFlight: () => number
   readonly gateway: () => GatewayView | undefined
   /** Sets the running gateway. */
-  readonly use: (api: GatewayServer) => void
+  readonly use: (api: GatewayServer, versions?: () => ConfigVersions | undefined) => void
 }
 
 /** In the order of execution. */
@@ -53,9 +54,9 @@ export function createGatewaySource(options: GatewayViewOptions): GatewaySource 
     metrics: new RequestMetrics(new RecentRequests()),
     inFlight: () => running?.inFlight ?? 0,
     gateway: () => view,
-    use(api) {
+    use(api, versions = () => undefined) {
       running = api
-      view = createView(api, options)
+      view = { ...createView(api, options), versions }
     },
   }
 }
@@ -63,7 +64,7 @@ export function createGatewaySource(options: GatewayViewOptions): GatewaySource 
 function createView(
   api: GatewayServer,
   { registry, domains, authorizer }: GatewayViewOptions,
-): GatewayView {
+): Omit<GatewayView, 'versions'> {
   const log = createLog('silent')
   return {
     async listRoutes(request) {

@@ -37,6 +37,7 @@ export async function runServer(
   const starting = admin.start(() =>
     startServer({
       ...{ configuration, log, signal: stopper.signal },
+      versions: { load, onSaved: (name, text) => watched?.accept(name, text) },
       canShowPassword: hasTerminal(log),
       listeners: () => (admin.url === undefined ? [] : [parseBindAddress(new URL(admin.url).host)]),
     }),
@@ -66,7 +67,8 @@ export async function runServer(
     ...listServiceFiles(server.api.inForce.configuration),
     ...pluginFiles(),
   ]
-  watched = reloadOnChange(createReloader(load, server.reload, log), files, log)
+  const reload = async (): Promise<void> => server.versions?.reload()
+  watched = reloadOnChange(createReloader(reload, log), files, log)
   printServerBanner({ ...server, admin: admin.url }, configuration, log)
   admin.warn()
   for (const warning of lintConfiguration(configuration, 'server')) log.warn(warning)

@@ -15,7 +15,8 @@ import type { Server } from './server.ts'
 /** Replaced in shell commands: zsh expands `[::]`. */
 const WILDCARD_AUTHORITY = /(?<=\/\/)(?:\[::\]|0\.0\.0\.0)(?=:)/
 
-export interface ServerBannerInput extends Omit<Server, 'api' | 'reload' | 'drain' | 'close'> {
+export interface ServerBannerInput
+  extends Omit<Server, 'api' | 'versions' | 'reload' | 'drain' | 'close'> {
   /** URL of the admin server (health and metrics). */
   readonly admin?: string | undefined
 }

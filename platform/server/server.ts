@@ -9,6 +9,9 @@ import { createDisposer, type Disposer } from '../../lib/async/disposer.ts'
 import { findLocalCaller } from '../../sdk/internal/local-services.ts'
 import { listOthers } from '../config/listen/main-listener.ts'
 import type { Configuration } from '../config/types.ts'
+import { openServerVersions } from '../config/versions/open-server-versions.ts'
+import { createStoreStorage } from '../config/versions/storage.ts'
+import type { ConfigVersionsOptions, ReloadableVersions } from '../config/versions/versions.ts'
 import { startDashboard } from '../dashboard/dashboard.ts'
 import { createExpectedServices } from '../gateway/expected-services.ts'
 import { startGatewayServer } from '../gateway/gateway-server.ts'
@@ -47,6 +50,8 @@ export interface ServerOptions {
   readonly signal?: AbortSignal
   /** Other listeners of the process: the admin server. @default none */
   readonly listeners?: () => readonly Address[]
+  /** Loads the configuration for its versions. @default the configuration has no versions, and `Api.Apply` is 503 */
+  readonly versions?: Pick<ConfigVersionsOptions, 'load' | 'onSaved'>
   /** Whether the caller shows a random admin password to a person. Otherwise one is created only with a data folder. @default true */
   readonly canShowPassword?: boolean
 }
@@ -68,6 +73,8 @@ export interface Server {
   readonly services: readonly string[]
   /** The gateway, for metrics and readiness. */
   readonly api: Omit<GatewayServer, 'reload' | 'drain' | 'close'>
+  /** Undefined without {@link ServerOptions.versions}. */
+  readonly versions: ReloadableVersions | undefined
   /** As in {@link GatewayServer}. */
   readonly reload: GatewayServer['reload']
   /** Finishes requests, then calls, up to `drain_timeout` each, then calls {@link close}. */
@@ -194,7 +201,8 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
     broker,
   })
   closing.add(api.close)
-  source.use(api)
+  let versions: ReloadableVersions | undefined
+  source.use(api, () => versions)
   const dashboard = await startDashboard({
     address: settings.webAddress,
     createListener: chooseListener(settings, log),
@@ -212,6 +220,20 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
   const http2Address =
     api.http2Port === undefined ? undefined : { ...settings.http2Address!, port: api.http2Port }
   listening.push(address, webAddress, ...(http2Address === undefined ? [] : [http2Address]))
+  const reload = async (next: Configuration): Promise<void> => {
+    await api.reload(next)
+    dashboard.use(await buildGuards(next, log))
+    proxy.use(next)
+    egress.use(next.settings)
+    ;({ drainTimeoutMs } = next.settings)
+  }
+  versions =
+    options.versions &&
+    (await openServerVersions({
+      ...options.versions,
+      ...{ initial: configuration, reload, log },
+      storage: createStoreStorage(created.store!.store, network.id, created.secretKey),
+    }))
 
   return {
     address,
@@ -223,13 +245,8 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
     adminPassword: created.adminPassword,
     services: listBuiltIns(settings).map(({ name }) => name),
     api,
-    async reload(next) {
-      await api.reload(next)
-      dashboard.use(await buildGuards(next, log))
-      proxy.use(next)
-      egress.use(next.settings)
-      ;({ drainTimeoutMs } = next.settings)
-    },
+    versions,
+    reload,
     async drain() {
       // Watch streams would never end and block the drain of the gateway.
       const ending = services.map(async ({ endStreams }) => endStreams())

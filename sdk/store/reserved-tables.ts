@@ -6,6 +6,7 @@ const RESERVED_TABLES: ReadonlyMap<string, string> = new Map([
   ['blobs.loose', 'BlobStore'],
   ['blobs.parts', 'BlobStore'],
   ['config', 'the service config'],
+  ['gateway', 'the service api'],
   ['network', 'the service network'],
   ['runtime', 'the service runtime'],
 ])

@@ -7,6 +7,7 @@ import { type Context, metadata } from '../../sdk/context.ts'
 import { badRequest, tooManyRequests, unavailable } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
+import { createConfigEndpoints } from './config-endpoints.ts'
 import { ConfiguredRouteList } from './configured-routes.ts'
 import type { GatewayView } from './gateway-view.ts'
 import {
@@ -56,6 +57,12 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
   const mustBeOperator = (ctx: Context): void => checks.mustBeOperator(ctx, idOf(ctx))
 
   return {
+    ...createConfigEndpoints({
+      versions: () => gateway()?.versions(),
+      mustBeOperator,
+      idOf,
+    }),
+
     stats: endpoint({
       readOnly: true,
       description:

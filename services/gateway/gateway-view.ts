@@ -1,3 +1,4 @@
+import type { ConfigVersions } from './config-versions.ts'
 import type { ConfiguredRoutesPage, ConfiguredRoutesRequest } from './configured-routes.ts'
 import type {
   Explained,
@@ -25,4 +26,6 @@ export interface GatewayView {
    * @throws {GatewayError} 504 on timeout.
    */
   readonly explain: (request: ExplainRequest) => Promise<Explained>
+  /** Versions of the configuration; undefined while the server is starting. */
+  readonly versions: () => ConfigVersions | undefined
 }

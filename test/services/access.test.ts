@@ -41,11 +41,14 @@ const ENDPOINTS: readonly (readonly ['anybody' | 'member' | 'admin', string, obj
   ['admin', 'api.Api.Plugins'],
   ['admin', 'api.Api.Requests'],
   ['admin', 'api.Api.Explain', { path: '/' }],
+  ['admin', 'api.Api.Config'],
+  ['admin', 'api.Api.History'],
+  ['admin', 'api.Api.Diff', { text: 'log_level: error' }],
 ]
 
 /** Endpoints for administrators only; services may call the other ones marked admin. */
 const ADMIN_ONLY =
-  /ListServices|Databases|Tables|Config\.(Set|Delete)|Stats|Routes|Services|Plugins|Requests|Explain/
+  /ListServices|Databases|Tables|Config\.(Set|Delete)|Stats|Routes|Services|Plugins|Requests|Explain|Api\.(Config|History|Diff)/
 
 /** Returns "served" or the error of a call. */
 async function ask(client: Client, name: string, request: object): Promise<string> {
