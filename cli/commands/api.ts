@@ -5,6 +5,8 @@ import { separateFlags } from '../api/extract-flags.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { usageError } from '../ui/output.ts'
 
+const SUBCOMMANDS = ['check', 'explain', 'schema', 'diff', 'apply', 'history', 'rollback']
+
 const command: Command = defineCommand({
   name: 'api',
   description: 'Start a standalone gateway',
@@ -15,18 +17,32 @@ const command: Command = defineCommand({
     'mx api check --config mx.yaml',
     "mx api explain GET /greeter/hello -H 'Host: example.com'",
     'mx api explain GET /helloworld/call --server',
+    'mx api diff next.yaml',
+    'mx api apply next.yaml --server',
   ],
   arrange: wordsFirst,
   summaries: {
     check: 'Validate the configuration without starting the gateway',
     schema: 'Print the JSON Schema of mx.yaml, for editors',
     explain: 'Explain how the gateway would handle a request, without sending it',
+    diff: 'Compare a file with the configuration of the running gateway',
+    apply: 'Replace the configuration of the running gateway',
+    history: 'List the versions of the configuration of the running gateway',
+    rollback: 'Apply an earlier version of the configuration as a new one',
   },
   rawSubcommands: {
     'check [-o <format>]': async (args) => (await import('../api/check.ts')).runCheck(args),
     schema: async (args) => (await import('../api/schema.ts')).runSchema(args),
     'explain [METHOD] <path> [-H "name: value"] [-d <body>] [--server]': async (args) =>
       (await import('../api/explain.ts')).runExplain(args),
+    'diff <file> [-o <format>] [--server]': async (args) =>
+      (await import('../api/config.ts')).runDiff(args),
+    'apply <file> [--if_match <etag>] [--server]': async (args) =>
+      (await import('../api/config.ts')).runApply(args),
+    'history [-o <format>] [--server]': async (args) =>
+      (await import('../api/config.ts')).runHistory(args),
+    'rollback [version] [--if_match <etag>] [--server]': async (args) =>
+      (await import('../api/config.ts')).runRollback(args),
   },
   async runRaw(args) {
     checkWord(wordsFirst(args)[0])
@@ -47,7 +63,7 @@ function wordsFirst(args: readonly string[]): readonly string[] {
 /** @throws {CliError} for a misspelt subcommand; the platform rejects any other argument */
 function checkWord(word: string | undefined): void {
   if (word === undefined || word.startsWith('-')) return
-  const similar = suggest(word, ['check', 'explain', 'schema'])
+  const similar = suggest(word, SUBCOMMANDS)
   if (similar !== undefined)
     throw usageError('api', `Unrecognized subcommand for mx api: ${word}, did you mean ${similar}?`)
 }

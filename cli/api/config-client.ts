@@ -1,0 +1,87 @@
+import { parseServiceError } from '../../sdk/errors.ts'
+import type {
+  AppliedConfig,
+  ConfigDiff,
+  ConfigVersion,
+} from '../../services/gateway/config-versions.ts'
+import { withSession } from '../session/session.ts'
+import { CliError, EXIT } from '../ui/output.ts'
+
+/** Configuration of a running gateway. @throws {CliError} (every function) */
+export interface ConfigClient {
+  readonly current: () => Promise<ConfigVersion>
+  readonly list: () => Promise<readonly ConfigVersion[]>
+  readonly diff: (text: string) => Promise<ConfigDiff>
+  /** @param ifMatch ETag of the version to replace */
+  readonly apply: (text: string, ifMatch: string) => Promise<AppliedConfig>
+  /** @param version 0: the version before the current one */
+  readonly rollback: (version: number, ifMatch: string) => Promise<AppliedConfig>
+}
+
+/** Calls the service `api` of a server. @param env @default the selected environment */
+export function createServerClient(env: string | undefined): ConfigClient {
+  const call = async <R>(endpoint: string, request: object): Promise<R> => {
+    let result: R | undefined
+    await withSession(env === undefined ? {} : { env }, async (session) => {
+      result = await session.call<R>('api', `Api.${endpoint}`, request)
+    })
+    return result!
+  }
+  return {
+    current: async () => (await call<{ version: ConfigVersion }>('Config', {})).version,
+    list: async () => (await call<{ versions: ConfigVersion[] }>('History', {})).versions,
+    diff: (text) => call('Diff', { text }),
+    apply: (text, ifMatch) => call('Apply', { text, if_match: ifMatch }),
+    rollback: (version, ifMatch) => call('Rollback', { version, if_match: ifMatch }),
+  }
+}
+
+/** Calls the admin server of `mx api`. @param url `http://127.0.0.1:8089` */
+export function createAdminClient(url: string, token: string): ConfigClient {
+  const send = async <R>(
+    method: string,
+    path: string,
+    { ifMatch, body }: { readonly ifMatch?: string; readonly body?: string } = {},
+  ): Promise<R> => {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      ...(ifMatch !== undefined && { 'if-match': ifMatch }),
+    }
+    const response = await fetch(`${url}/config${path}`, {
+      ...{ method, headers },
+      ...(body !== undefined && { body }),
+    }).catch((error) => {
+      throw toUnreachable(url, error)
+    })
+    const text = await response.text()
+    if (response.ok) return JSON.parse(text) as R
+    throw toError(response.status, text, url)
+  }
+  return {
+    current: async () => (await send<{ version: ConfigVersion }>('GET', '')).version,
+    list: async () => (await send<{ versions: ConfigVersion[] }>('GET', '/history')).versions,
+    diff: (body) => send('POST', '/diff', { body }),
+    apply: (body, ifMatch) => send('PUT', '', { body, ifMatch }),
+    rollback: (version, ifMatch) => send('POST', `/rollback?version=${version}`, { ifMatch }),
+  }
+}
+
+function toUnreachable(url: string, error: unknown): CliError {
+  const { message, cause } = error as Error
+  const reason = cause instanceof Error ? cause.message : message
+  return new CliError(
+    `The admin address ${url} is not available: ${reason}. Start the gateway with --admin_token, or set --admin_address`,
+    { status: EXIT.unreachable, cause: error },
+  )
+}
+
+function toError(status: number, text: string, url: string): CliError {
+  // A gateway without admin_token does not serve the path.
+  if (status === 404 && !text.startsWith('{'))
+    return new CliError(
+      `The gateway at ${url} does not accept configurations. Start it with MX_ADMIN_TOKEN`,
+      { status: EXIT.refused },
+    )
+  const { message } = parseServiceError(text, 'admin', status)
+  return new CliError(message, { status: status === 401 ? EXIT.unauthorized : EXIT.refused })
+}
