@@ -16,6 +16,7 @@ const REASONS = [
   'it needs a gateway with this plugin',
   'it needs a public host name',
   'it needs a registry of its own',
+  'it needs a running gateway',
   'it needs a stopped server',
   'it needs a terminal',
   'it needs grpcurl',
