@@ -1,21 +1,20 @@
+import type { ReloadableVersions } from '../../platform/config/versions/versions.ts'
 import { parseServiceError } from '../../sdk/errors.ts'
-import type {
-  AppliedConfig,
-  ConfigDiff,
-  ConfigVersion,
-} from '../../services/gateway/config-versions.ts'
 import { withSession } from '../session/session.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 
+type Version = ReturnType<ReloadableVersions['current']>
+type Applied = Awaited<ReturnType<ReloadableVersions['apply']>>
+
 /** Configuration of a running gateway. @throws {CliError} (every function) */
 export interface ConfigClient {
-  readonly current: () => Promise<ConfigVersion>
-  readonly list: () => Promise<readonly ConfigVersion[]>
-  readonly diff: (text: string) => Promise<ConfigDiff>
+  readonly current: () => Promise<Version>
+  readonly list: () => Promise<readonly Version[]>
+  readonly diff: (text: string) => Promise<Omit<Applied, 'version' | 'file'>>
   /** @param ifMatch ETag of the version to replace */
-  readonly apply: (text: string, ifMatch: string) => Promise<AppliedConfig>
+  readonly apply: (text: string, ifMatch: string) => Promise<Applied>
   /** @param version 0: the version before the current one */
-  readonly rollback: (version: number, ifMatch: string) => Promise<AppliedConfig>
+  readonly rollback: (version: number, ifMatch: string) => Promise<Applied>
 }
 
 /** Calls the service `api` of a server. @param env @default the selected environment */
@@ -28,8 +27,8 @@ export function createServerClient(env: string | undefined): ConfigClient {
     return result!
   }
   return {
-    current: async () => (await call<{ version: ConfigVersion }>('Config', {})).version,
-    list: async () => (await call<{ versions: ConfigVersion[] }>('History', {})).versions,
+    current: async () => (await call<{ version: Version }>('Config', {})).version,
+    list: async () => (await call<{ versions: Version[] }>('History', {})).versions,
     diff: (text) => call('Diff', { text }),
     apply: (text, ifMatch) => call('Apply', { text, if_match: ifMatch }),
     rollback: (version, ifMatch) => call('Rollback', { version, if_match: ifMatch }),
@@ -58,8 +57,8 @@ export function createAdminClient(url: string, token: string): ConfigClient {
     throw toError(response.status, text, url)
   }
   return {
-    current: async () => (await send<{ version: ConfigVersion }>('GET', '')).version,
-    list: async () => (await send<{ versions: ConfigVersion[] }>('GET', '/history')).versions,
+    current: async () => (await send<{ version: Version }>('GET', '')).version,
+    list: async () => (await send<{ versions: Version[] }>('GET', '/history')).versions,
     diff: (body) => send('POST', '/diff', { body }),
     apply: (body, ifMatch) => send('PUT', '', { body, ifMatch }),
     rollback: (version, ifMatch) => send('POST', `/rollback?version=${version}`, { ifMatch }),

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import type { AppliedConfig, ConfigChange } from '../../services/gateway/config-versions.ts'
 import { type Format, print, toFormat } from '../ui/format.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 import { formatTable } from '../ui/table.ts'
 import { type ConfigClient, createAdminClient, createServerClient } from './config-client.ts'
 import { extractFlags } from './extract-flags.ts'
+
+type Applied = Awaited<ReturnType<ConfigClient['apply']>>
 
 const FLAGS = {
   '-o': 'output',
@@ -122,7 +123,7 @@ async function readText([file, ...more]: readonly string[]): Promise<string> {
 }
 
 /** `~ setting log_level: info -> debug` */
-function formatChange({ kind, name, change, detail }: ConfigChange): string {
+function formatChange({ kind, name, change, detail }: Applied['changes'][number]): string {
   return `${SIGNS[change]} ${kind} ${name}${detail === '' ? '' : `: ${detail}`}\n`
 }
 
@@ -130,7 +131,7 @@ function formatRestart(restart: readonly string[]): readonly string[] {
   return restart.length === 0 ? [] : [`restart required to apply: ${restart.join(', ')}\n`]
 }
 
-function formatApplied({ version, changes, restart, file }: AppliedConfig): string {
+function formatApplied({ version, changes, restart, file }: Applied): string {
   const saved =
     file === '' ? 'not saved: the gateway has no configuration file, and a restart loses it' : file
   return [

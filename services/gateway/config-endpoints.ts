@@ -25,7 +25,7 @@ const IfMatch = Type.String({
 })
 
 /** Endpoints of the configuration versions of the gateway, for operators. */
-export function createConfigEndpoints(options: ConfigEndpointsOptions): Endpoints {
+export function createVersionEndpoints(options: ConfigEndpointsOptions): Endpoints {
   const { versions, mustBeOperator, idOf } = options
 
   const open = (ctx: Context): ConfigVersions => {

@@ -7,7 +7,7 @@ import { type Context, metadata } from '../../sdk/context.ts'
 import { badRequest, tooManyRequests, unavailable } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
-import { createConfigEndpoints } from './config-endpoints.ts'
+import { createVersionEndpoints } from './config-endpoints.ts'
 import { ConfiguredRouteList } from './configured-routes.ts'
 import type { GatewayView } from './gateway-view.ts'
 import {
@@ -57,7 +57,7 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
   const mustBeOperator = (ctx: Context): void => checks.mustBeOperator(ctx, idOf(ctx))
 
   return {
-    ...createConfigEndpoints({
+    ...createVersionEndpoints({
       versions: () => gateway()?.versions(),
       mustBeOperator,
       idOf,

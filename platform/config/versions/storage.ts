@@ -7,19 +7,19 @@ import type { ConfigVersion } from '../../../services/gateway/config-versions.ts
 import { readPrivateFile, writePrivateFile } from '../../server/files/private-file.ts'
 
 /** A version with its text as written: references to secrets are not resolved. */
-export interface StoredVersion extends ConfigVersion {
+export interface StoredConfigVersion extends ConfigVersion {
   readonly text: string
 }
 
 /** Stores the versions of a gateway, oldest first. */
 export interface VersionStorage {
   /** @throws {Error} when they cannot be read. */
-  readonly read: () => Promise<readonly StoredVersion[]>
-  readonly write: (versions: readonly StoredVersion[]) => Promise<void>
+  readonly read: () => Promise<readonly StoredConfigVersion[]>
+  readonly write: (versions: readonly StoredConfigVersion[]) => Promise<void>
 }
 
 interface Stored {
-  readonly versions: readonly StoredVersion[]
+  readonly versions: readonly StoredConfigVersion[]
 }
 
 const TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: 'gateway' }
@@ -79,14 +79,17 @@ export function createStoreStorage(
   }
 }
 
-function parse(text: string, name: string): readonly StoredVersion[] {
+function parse(text: string, name: string): readonly StoredConfigVersion[] {
   const { versions } = JSON.parse(text) as Stored
   if (!Array.isArray(versions)) throw new Error(`${name} has an unknown format`)
   return versions
 }
 
 /** The newest versions within a size. */
-function fit(versions: readonly StoredVersion[], maxBytes: number): readonly StoredVersion[] {
+function fit(
+  versions: readonly StoredConfigVersion[],
+  maxBytes: number,
+): readonly StoredConfigVersion[] {
   let bytes = 0
   const first = versions.findLastIndex((version) => {
     bytes += Buffer.byteLength(JSON.stringify(version))

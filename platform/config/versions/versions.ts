@@ -11,7 +11,7 @@ import { keepFixed, type LoadConfiguration } from '../load.ts'
 import type { Configuration } from '../types.ts'
 import { diffConfigurations, summarizeChanges } from './diff.ts'
 import { type DraftFile, writeDraft } from './draft-file.ts'
-import type { StoredVersion, VersionStorage } from './storage.ts'
+import type { StoredConfigVersion, VersionStorage } from './storage.ts'
 
 export interface ConfigVersionsOptions {
   /** Configuration of the start. */
@@ -66,7 +66,7 @@ export async function openConfigVersions(
     return result
   }
 
-  function add(text: string, author: string, summary: string): StoredVersion {
+  function add(text: string, author: string, summary: string): StoredConfigVersion {
     const version = {
       number: (versions.at(-1)?.number ?? 0) + 1,
       ...{ time: Date.now(), author, etag: toEtag(text), summary, text },
@@ -75,7 +75,11 @@ export async function openConfigVersions(
     return version
   }
 
-  async function record(next: Configuration, author: string, note = ''): Promise<StoredVersion> {
+  async function record(
+    next: Configuration,
+    author: string,
+    note = '',
+  ): Promise<StoredConfigVersion> {
     const summary = `${note}${summarizeChanges(diffConfigurations(loaded, next))}`
     loaded = next
     const version = add(next.config.text, author, summary)
@@ -85,7 +89,7 @@ export async function openConfigVersions(
     return version
   }
 
-  const current = (): StoredVersion => versions.at(-1)!
+  const current = (): StoredConfigVersion => versions.at(-1)!
 
   function compare(next: Configuration) {
     return {
@@ -185,7 +189,10 @@ export async function openConfigVersions(
   }
 }
 
-async function readVersions(storage: VersionStorage, log: Log): Promise<readonly StoredVersion[]> {
+async function readVersions(
+  storage: VersionStorage,
+  log: Log,
+): Promise<readonly StoredConfigVersion[]> {
   try {
     return await storage.read()
   } catch (error) {
@@ -199,7 +206,7 @@ function toEtag(text: string): string {
   return `"${createHash('sha256').update(text).digest('hex').slice(0, 16)}"`
 }
 
-function toPublic({ text: _text, ...version }: StoredVersion) {
+function toPublic({ text: _text, ...version }: StoredConfigVersion) {
   return version
 }
 

@@ -18,7 +18,7 @@ import {
   createFileStorage,
   createStoreStorage,
   MEMORY_STORAGE,
-  type StoredVersion,
+  type StoredConfigVersion,
 } from '../../../../platform/config/versions/storage.ts'
 import {
   type ConfigVersionsOptions,
@@ -165,7 +165,7 @@ t.test('the store has the text as written, encrypted with a key', async (t) => {
   const adapter = createMemoryStore({ maxBytes: 1e9 })
   const store = createStore(adapter)
   const key = parseSecretKey(makeSecretKey(), '')
-  const version: StoredVersion = {
+  const version: StoredConfigVersion = {
     ...{ number: 1, time: 1, author: 'file', etag: '""', summary: '' },
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a reference of mx.yaml.
     text: 'token: ${secret:shop/token}',

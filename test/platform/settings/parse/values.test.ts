@@ -7,11 +7,11 @@ import {
 import { CORES } from '../../../../platform/settings/parse/amount.ts'
 import { NETWORK_NAME, SERVER_ID } from '../../../../platform/settings/parse/names.ts'
 import {
-  SHARED_TOKEN,
   PASSWORD,
   PRIVATE_KEY,
   SECRET_KEY,
   SECRET_KEY_SOURCE,
+  SHARED_TOKEN,
 } from '../../../../platform/settings/parse/secret.ts'
 import {
   BROKER_URL,
