@@ -15,7 +15,7 @@ export const Version: TUnsafe<ConfigVersion> = Type.Unsafe(
 
 const Change: TUnsafe<ConfigChange> = Type.Unsafe(
   Type.Object({
-    kind: Type.String({ description: 'route, service, plugin, order or setting.' }),
+    kind: Type.String({ description: 'route, service, consumer, plugin, order or setting.' }),
     name: Type.String(),
     change: Type.String({ description: 'added, removed or changed.' }),
     detail: Type.String({

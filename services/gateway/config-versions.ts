@@ -1,7 +1,7 @@
 /** A difference between two configurations. */
 export interface ConfigChange {
-  readonly kind: 'route' | 'service' | 'plugin' | 'order' | 'setting'
-  /** Name of the route, service, plugin or setting. */
+  readonly kind: 'route' | 'service' | 'consumer' | 'plugin' | 'order' | 'setting'
+  /** Name of the route, service, consumer, plugin or setting. */
   readonly name: string
   readonly change: 'added' | 'removed' | 'changed'
   /** Values of a setting, with secrets redacted; changed keys of a route, service or plugin; empty: none. */

@@ -4,16 +4,19 @@ import { formatSpecifier, planPlugins } from '../../plugins/plan.ts'
 import { SETTINGS, type Settings } from '../../settings/settings.ts'
 import { SETTING_KEYS } from '../../settings/sources.ts'
 import { listServices, toFullName } from '../configured-services.ts'
-import type { Configuration } from '../types.ts'
+import type { ConfigFile, Configuration } from '../types.ts'
 
 type Parts = Readonly<Record<string, unknown>>
 
 const LISTED_SEPARATELY: readonly (keyof Settings)[] = ['backends', 'plugins']
+const COMPARED: readonly (keyof ConfigFile)[] = [
+  ...(['folder', 'settings', 'services', 'routes', 'consumers', 'plugins', 'text'] as const),
+]
 /** Source positions move with every line. */
 const POSITION = 'at'
 const SUMMARY_MAX = 200
 
-/** Lists the differences in routes, services, plugins and settings; secrets are redacted. */
+/** Lists the differences by name; secrets are redacted. */
 export function diffConfigurations(
   before: Configuration,
   after: Configuration,
@@ -22,9 +25,11 @@ export function diffConfigurations(
   return [
     ...compare('route', listRoutes(before), listRoutes(after)),
     ...compare('service', listServiceParts(before), listServiceParts(after)),
+    ...compare('consumer', listConsumers(before), listConsumers(after)),
     ...compare('plugin', ...plugins),
     ...compareOrder(...plugins),
     ...compareSettings(before, after),
+    ...compareOthers(before, after),
   ]
 }
 
@@ -38,6 +43,12 @@ export function summarizeChanges(changes: readonly ConfigChange[]): string {
 
 function listRoutes({ config }: Configuration): Map<string, Parts> {
   return new Map(config.routes.map(({ name, ...parts }) => [name, parts]))
+}
+
+function listConsumers({ config }: Configuration): Map<string, Parts> {
+  return new Map(
+    config.consumers.map(({ account, namespace, ...parts }) => [`${namespace}/${account}`, parts]),
+  )
 }
 
 /** Services by full name; a flag replaces the service of the file. */
@@ -117,13 +128,30 @@ function compareSettings(before: Configuration, after: Configuration): ConfigCha
   })
 }
 
-/** Value as written; undefined if it is not set. */
-function toText({ inputs }: Configuration, key: keyof Settings): string | undefined {
+/** Keys of the file that are neither settings nor lists of names, such as `errors`. */
+function compareOthers(before: Configuration, after: Configuration): ConfigChange[] {
+  return findChangedParts(listOthers(before), listOthers(after)).map((name) => ({
+    ...{ kind: 'setting', name, change: 'changed', detail: '' },
+  }))
+}
+
+/** Without empty lists, which are the same as missing ones. */
+function listOthers({ config }: Configuration): Parts {
+  const others = Object.entries(config).filter(
+    ([name, value]) =>
+      !COMPARED.includes(name as keyof ConfigFile) && !(Array.isArray(value) && value.length === 0),
+  )
+  return Object.fromEntries(others)
+}
+
+/** Value as written; undefined if it is not set. A value that a reference was resolved to is redacted. */
+function toText({ inputs, config }: Configuration, key: keyof Settings): string | undefined {
   const values = inputs.get(key)?.values
   if (values === undefined) return undefined
   const { name, kind, notInFile } = SETTINGS[key]
   const isSecret = kind !== 'switch' && (notInFile !== undefined || SECRET_NAME.test(name))
-  return isSecret ? REDACTED : values.map(redactUserinfo).join(',')
+  const isWritten = values.every((value) => config.text.includes(value))
+  return isSecret || !isWritten ? REDACTED : values.map(redactUserinfo).join(',')
 }
 
 function isEqual(a: unknown, b: unknown): boolean {

@@ -51,6 +51,16 @@ t.test('comments, line numbers and other spellings are not changes', (t) => {
   t.end()
 })
 
+t.test('consumers are compared by name, error pages as a whole', (t) => {
+  const consumer = 'consumers: [{ account: a, plugins: [body-limit: { limit: 3 }] }]'
+  t.same(diff('log_level: info', `log_level: info\n${consumer}`), ['added consumer mx/a'])
+  t.same(diff(consumer, consumer.replace('3', '4')), ['changed consumer mx/a plugins'])
+  t.same(diff('log_level: info', 'log_level: info\nerrors: { 404: ./a.html }'), [
+    'changed setting errors',
+  ])
+  t.end()
+})
+
 t.test('the order of plugins is a change', (t) => {
   t.match(diff('plugins: [namespace, cors]', 'plugins: [cors, namespace]'), [
     /^changed order plugins .*cors, namespace/,
@@ -72,6 +82,12 @@ t.test('passwords in URLs and values of secret settings are redacted', (t) => {
   t.same(diff('broker: memory', 'broker: nats://joe:hunter22@host:4222'), [
     'changed setting broker memory -> nats://********@host:4222',
   ])
+  const resolved = configure('broker: nats://host:4222')
+  const [reference] = diffConfigurations(configure('broker: memory'), {
+    ...resolved,
+    config: { ...resolved.config, text: 'broker: a reference' },
+  })
+  t.match(reference, { name: 'broker', detail: 'memory -> ********' })
   const secret: SettingsInput = new Map([['authSecret', { source: '--', values: ['hunter22'] }]])
   const [change] = diffConfigurations(
     configure('log_level: info'),
