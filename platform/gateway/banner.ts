@@ -1,6 +1,13 @@
+import { listNames } from '../config/configured-services.ts'
+import { lintConfiguration } from '../config/lint.ts'
+import { formatOthers } from '../config/listen/main-listener.ts'
+import type { Configuration } from '../config/types.ts'
+import { formatSpecifier, planPlugins } from '../plugins/plan.ts'
 import type { Log } from '../process/log.ts'
+import { readVersion } from '../process/version.ts'
 import { type Address, formatAddress } from '../settings/parse/address.ts'
 import type { Settings } from '../settings/settings.ts'
+import type { GatewayServer } from './types.ts'
 
 /** Contents of the startup banner. */
 export interface BannerFacts {
@@ -97,4 +104,33 @@ function toFirst(names: readonly string[], count: number): readonly string[] {
   const rest = names.length - count
   // "and 1 more" is not shorter than the name.
   return rest > 1 ? [...names.slice(0, count), `and ${rest} more`] : names
+}
+
+type ServingFacts = Pick<BannerFacts, 'listener' | 'admin'> &
+  Pick<GatewayServer, 'port' | 'http2Port' | 'otherPorts'>
+
+/** Prints the banner of `mx api`, and logs warnings about its configuration. */
+export function announce(
+  configuration: Configuration,
+  { listener, port, http2Port, otherPorts, admin }: ServingFacts,
+  workers: number,
+  log: Log,
+): void {
+  const { settings, file } = configuration
+  const facts = {
+    version: readVersion(),
+    settings,
+    address: { ...settings.address, port },
+    admin,
+    listener,
+    http2Address:
+      http2Port === undefined ? undefined : { ...settings.http2Address!, port: http2Port },
+    others: formatOthers(configuration.config.listen, otherPorts),
+    workers,
+    config: file,
+    services: listNames(configuration),
+    plugins: planPlugins(configuration).map(formatSpecifier),
+  }
+  printBanner(facts, log)
+  for (const warning of lintConfiguration(configuration)) log.warn(warning)
 }

@@ -6,9 +6,8 @@ import { readAll } from '../admin/metrics/read-all.ts'
 import { createWorkerMetrics } from '../admin/metrics/worker-metrics.ts'
 import { createProcessAdmin } from '../admin/process-admin.ts'
 import { createWorkerReadiness } from '../admin/worker-readiness.ts'
-import { listNames, listServiceFiles } from '../config/configured-services.ts'
-import { lintConfiguration } from '../config/lint.ts'
-import { formatOthers, listOthers, setAddresses } from '../config/listen/main-listener.ts'
+import { listServiceFiles } from '../config/configured-services.ts'
+import { listOthers, setAddresses } from '../config/listen/main-listener.ts'
 import { configurationFrom, keepFixed, type LoadConfiguration } from '../config/load.ts'
 import { listFiles, type Reloading, reloadOnChange } from '../config/reload-on-change.ts'
 import { createReloader, logRejection } from '../config/reloader.ts'
@@ -16,7 +15,6 @@ import { reportReload } from '../config/report-reload.ts'
 import type { Configuration } from '../config/types.ts'
 import { openApiVersions } from '../config/versions/open-api-versions.ts'
 import { pluginFiles } from '../plugins/load.ts'
-import { formatSpecifier, planPlugins } from '../plugins/plan.ts'
 import { createLog, type Log } from '../process/log.ts'
 import { claimPort } from '../process/port.ts'
 import {
@@ -25,7 +23,6 @@ import {
   logUncaughtExceptions,
   logWarnings,
 } from '../process/signals.ts'
-import { readVersion } from '../process/version.ts'
 import { findMisspelt } from '../settings/env.ts'
 import { parseFlags } from '../settings/flags.ts'
 import { type Address, parseBindAddress, parseGatewayAddress } from '../settings/parse/address.ts'
@@ -44,10 +41,10 @@ import {
   startWorkers,
   type Workers,
 } from '../workers/workers.ts'
-import { type BannerFacts, printBanner } from './banner.ts'
+import { announce } from './banner.ts'
 import { startGatewayServer } from './gateway-server.ts'
 import { openClientCa } from './listeners/choose-listener.ts'
-import type { ApiParts, GatewayServer } from './types.ts'
+import type { ApiParts } from './types.ts'
 
 /** How long a shutdown waits for a start in progress, whose dependencies may never become available. */
 const START_GRACE_MS = 2000
@@ -335,32 +332,4 @@ async function loadOrFallBack(
 /** Without an admin server, metrics are not counted. */
 function createMetrics(admin: unknown): Pick<ApiParts, 'metrics'> {
   return admin === undefined ? {} : { metrics: new RequestMetrics() }
-}
-
-type ServingFacts = Pick<BannerFacts, 'listener' | 'admin'> &
-  Pick<GatewayServer, 'port' | 'http2Port' | 'otherPorts'>
-
-function announce(
-  configuration: Configuration,
-  { listener, port, http2Port, otherPorts, admin }: ServingFacts,
-  workers: number,
-  log: Log,
-): void {
-  const { settings, file } = configuration
-  const facts = {
-    version: readVersion(),
-    settings,
-    address: { ...settings.address, port },
-    admin,
-    listener,
-    http2Address:
-      http2Port === undefined ? undefined : { ...settings.http2Address!, port: http2Port },
-    others: formatOthers(configuration.config.listen, otherPorts),
-    workers,
-    config: file,
-    services: listNames(configuration),
-    plugins: planPlugins(configuration).map(formatSpecifier),
-  }
-  printBanner(facts, log)
-  for (const warning of lintConfiguration(configuration)) log.warn(warning)
 }

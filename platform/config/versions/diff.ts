@@ -10,7 +10,16 @@ type Parts = Readonly<Record<string, unknown>>
 
 const LISTED_SEPARATELY: readonly (keyof Settings)[] = ['backends', 'plugins']
 const COMPARED: readonly (keyof ConfigFile)[] = [
-  ...(['folder', 'settings', 'services', 'routes', 'consumers', 'plugins', 'text'] as const),
+  ...([
+    'folder',
+    'settings',
+    'services',
+    'routes',
+    'consumers',
+    'plugins',
+    'text',
+    'references',
+  ] as const),
 ]
 /** Source positions move with every line. */
 const POSITION = 'at'
@@ -59,9 +68,9 @@ function listServiceParts(configuration: Configuration): Map<string, Parts> {
     const earlier = (services.get(name)?.['nodes'] ?? []) as readonly unknown[]
     services.set(name, { nodes: [...earlier, ...nodes] })
   }
-  for (const { name, nodes, ...parts } of config.services) {
+  for (const { name, nodes, tls, timeouts: timeout, ...parts } of config.services) {
     const full = toFullName(name, settings.namespace)
-    services.set(full, { ...parts, ...services.get(full) })
+    services.set(full, { ...parts, timeout, tls: tls?.id, ...services.get(full) })
   }
   return services
 }
@@ -150,8 +159,13 @@ function toText({ inputs, config }: Configuration, key: keyof Settings): string 
   if (values === undefined) return undefined
   const { name, kind, notInFile } = SETTINGS[key]
   const isSecret = kind !== 'switch' && (notInFile !== undefined || SECRET_NAME.test(name))
-  const isWritten = values.every((value) => config.text.includes(value))
-  return isSecret || !isWritten ? REDACTED : values.map(redactUserinfo).join(',')
+  if (isSecret) return REDACTED
+  return values
+    .map((value) => {
+      const shown = config.references.hidden.hide(value)
+      return shown === value && !config.text.includes(value) ? REDACTED : redactUserinfo(shown)
+    })
+    .join(',')
 }
 
 function isEqual(a: unknown, b: unknown): boolean {

@@ -95,7 +95,7 @@ export async function openConfigVersions(
     return {
       etag: current().etag,
       changes: diffConfigurations(loaded, next),
-      restart: keepFixed(initial.settings, next.settings).restart,
+      restart: keepFixed(initial, next).restart,
     }
   }
 

@@ -29,7 +29,7 @@ t.test('lists routes, services, plugins and settings by name with their changed 
       'changed route x match',
       'added route z',
       'removed route y',
-      'changed service go.mx.api.a nodes, reply_timeout',
+      'changed service go.mx.api.a timeout, nodes',
       'added service go.mx.api.c',
       'removed service go.mx.api.b',
       'changed plugin body-limit limit',
