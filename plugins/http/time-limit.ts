@@ -8,7 +8,7 @@ const options = Type.Object({
   limit: Type.Union([Type.String(), Type.Integer({ minimum: 1 })], {
     default: 'none',
     description:
-      'Maximum time from the request head to the end of the response: 250, 30s, 5m, none.',
+      'Maximum time from the request head to the end of the response: 250ms, 30s, 5m, none.',
   }),
 })
 

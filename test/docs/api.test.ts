@@ -11,7 +11,7 @@ const GUIDE = readFileSync(join(ROOT, 'docs/api.md'), 'utf8')
 function firstCells(header: string): string[] {
   const table = GUIDE.slice(GUIDE.indexOf(header)).split('\n\n')[0]!.split('\n').slice(2)
   return table.flatMap((row) =>
-    [...row.split('|')[1]!.matchAll(/`([a-z0-9_]+)`/g)].map(([, name]) => name!),
+    [...row.split('|')[1]!.matchAll(/`([A-Za-z0-9_]+)`/g)].map(([, name]) => name!.toLowerCase()),
   )
 }
 

@@ -73,7 +73,7 @@ export function ConfiguredRoutes(): JSX.Element | null {
   // Members see the routes to services only.
   if (error?.code === 403 || (value?.total === 0 && search === '')) return null
   return (
-    <section aria-label="Configured routes">
+    <div class="gateway-tab">
       <div class="gateway-bar">
         <p class="muted">Routes of the configuration, which precede all others</p>
         <Search
@@ -98,7 +98,7 @@ export function ConfiguredRoutes(): JSX.Element | null {
       {value !== undefined && value.total > value.routes.length && (
         <p class="muted">{value.total - value.routes.length} more: refine the search.</p>
       )}
-    </section>
+    </div>
   )
 }
 

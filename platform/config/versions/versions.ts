@@ -154,9 +154,12 @@ export async function openConfigVersions(
 
     async diff(text) {
       rejectEmpty(text)
-      const next = await rejectInvalid(() => load(text))
-      await rejectInvalid(() => check(next))
-      return compare(next)
+      // Loads share the resolved references of the process.
+      return inOrder(async () => {
+        const next = await rejectInvalid(() => load(text))
+        await rejectInvalid(() => check(next))
+        return compare(next)
+      })
     },
 
     async apply(text, request) {

@@ -1,4 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
@@ -6,6 +8,7 @@ import { openDashboard } from '../../fixtures/dashboard.ts'
 import { eventually } from '../../fixtures/eventually.ts'
 import { createService } from '../../fixtures/sdk-services.ts'
 import { ADMIN, openServer } from '../../fixtures/server.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 t.setTimeout(120_000)
 
@@ -131,6 +134,45 @@ t.test('the gateway page', async (t) => {
     await other.page.getByText('Forbidden: gateway plugins').waitFor()
     await other.page.getByText('reader', { exact: true }).first().waitFor()
   })
+})
+
+const ROUTES = `
+services:
+  shop: { nodes: [127.0.0.1:1], plugins: [body-limit] }
+routes:
+  - name: shop-api
+    match: { host: "*.shop.test", path: "/api/{id}/**", method: POST, headers: { x-beta: "1" } }
+    service: shop
+    handler: proxy
+    strip_prefix: /api
+    plugins: [ redirect-https ]
+  - { match: { path: /healthz }, respond: { body: ok } }
+`
+
+t.test('lists configured routes, and explains a request of a row', async (t) => {
+  const file = join(makeTempFolder(t, 'dashboard'), 'mx.yaml')
+  writeFileSync(file, ROUTES)
+  const opened = await openDashboard(t, { path: '/gateway', words: [`--config=${file}`] })
+  if (opened === undefined) return
+  const { page } = opened
+  const table = page.getByRole('table', { name: 'Configured routes' })
+  const row = (text: string) => table.getByRole('row').filter({ hasText: text })
+  await row('/healthz').getByText('respond 200').waitFor()
+  await checkAccessibility(t, page, 'gateway-configured-routes')
+  await page.getByLabel('Search configured routes').fill('shop.test')
+  await row('/healthz').waitFor({ state: 'detached' })
+  await row('shop-api').getByText('redirect-https (route)').waitFor()
+  await row('shop-api').getByText('body-limit (service)').waitFor()
+  await row('shop-api').getByRole('button', { name: 'Explain' }).click()
+  t.equal(await page.getByLabel('Path').inputValue(), '/api/id')
+  t.match(
+    await page.getByRole('textbox', { name: 'Headers' }).inputValue(),
+    'Host: a.shop.test\nx-beta: 1',
+  )
+  await page.getByRole('button', { name: 'Explain' }).click()
+  const explanation = page.getByRole('region', { name: 'Explanation' })
+  await explanation.getByText('by route shop-api').waitFor()
+  await explanation.getByText('redirect-https onRequest (route)').waitFor()
 })
 
 t.test('shows a server without links', async (t) => {
