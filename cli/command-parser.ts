@@ -20,15 +20,11 @@ interface Section {
 /** Creates the parser that prints the help of a command, or of the subcommand in its arguments. */
 export async function createParser(command: Command, args: readonly string[]): Promise<CAC> {
   const { name, settings } = command
-  const { description, usage, flags, examples, phrases } = narrow(command, args)
+  const { description, usages, flags, examples, phrases } = narrow(command, args)
   const areas = await listAreas(settings)
   const hasFlags = settings !== undefined || Object.keys(flags).length > 0
-  const parts = [name, usage, hasFlags ? '[flags]' : '']
   const cli = cac('mx')
-  const parsed = cli
-    .command(`${name} [...words]`, description)
-    .usage(parts.filter((part) => part !== '').join(' '))
-    .allowUnknownOptions()
+  const parsed = cli.command(`${name} [...words]`, description).allowUnknownOptions()
   for (const example of examples) parsed.example(`  ${example}`)
   for (const [flag, text] of Object.entries(flags)) {
     const { isRepeatable } = parseFlag(flag)
@@ -36,10 +32,15 @@ export async function createParser(command: Command, args: readonly string[]): P
   }
   // The library hides an option named `version` as its own.
   for (const option of parsed.options) if (option.name === 'version') option.name = 'its version'
+  const lines = usages.map((usage) => {
+    const parts = ['  $ mx', name, usage, hasFlags ? '[flags]' : '']
+    return parts.filter((part) => part !== '').join(' ')
+  })
   // Without the library's heading, the name of the program.
   return cli.help(([, ...sections]) => [
     { body: description },
     ...sections.flatMap((section): Section[] => {
+      if (section.title === 'Usage') return [{ title: 'Usage', body: lines.join('\n') }]
       if (section.title !== 'Options') return [section]
       if (settings === undefined) return [{ title: 'Flags', body: toHelpText(section.body) }]
       if (phrases.length > 0)
@@ -75,7 +76,13 @@ function narrow(command: Command, args: readonly string[]) {
     named = matches
     start = next
   }
-  if (named.length === 0) return { ...command, phrases: [] }
+  if (named.length === 0) {
+    // The first usage is without a subcommand.
+    const isOptional = command.settings !== undefined || forms.includes('')
+    const some = forms.filter((form) => form !== '')
+    const usages = some.length === 0 ? [command.usage] : [...(isOptional ? [''] : []), ...some]
+    return { ...command, usages, phrases: [] }
+  }
   const phrases = named.map(toPhrase)
   const flags = Object.entries(command.flags).flatMap(([flag, text]): [string, string][] => {
     const of = SUBCOMMANDS.exec(text)?.[0].split(', ')
@@ -86,7 +93,7 @@ function narrow(command: Command, args: readonly string[]) {
   })
   return {
     description: summaries[start] ?? command.description,
-    usage: named.length > 1 ? `<${named.join(' | ')}>` : named[0]!,
+    usages: named,
     flags: Object.fromEntries(flags),
     examples: command.examples.filter((example) => example.includes(`mx ${name} ${start}`)),
     phrases,

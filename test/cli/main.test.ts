@@ -16,7 +16,7 @@ const refused: [words: string[], message: string | RegExp, env?: Record<string, 
   [['--hlep'], "mx: unrecognized flag: --hlep, did you mean --help? See 'mx --help'\n"],
   [
     ['api', '--wokers=2', 'greeter', '--address'],
-    `mx: unknown flag --wokers, did you mean --workers? See 'mx api --help'\nmx: unexpected argument "greeter"\nmx: --address needs a value: --address=<host:port>\n`,
+    `mx: unknown flag --wokers, did you mean --workers? See 'mx api --help'\nmx: unexpected argument "greeter"\nmx: --address needs a value: --address=<host:port or unix:/path>\n`,
   ],
   [['api'], /^mx: MX_WORKERS must be a whole number.*got "many"\n$/, { MX_WORKERS: 'many' }],
   [

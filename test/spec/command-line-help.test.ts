@@ -38,7 +38,7 @@ t.test('--help after a subcommand shows its usage, flags and examples only', asy
   const create = (await runMx(['auth', 'create', '-h'], options)).stdout
   t.match(
     create,
-    /mx auth <create rule <id> \| create account <id> \| create token <id>> \[flags\]/,
+    /\n {2}\$ mx auth create rule <id> \[flags\]\n {2}\$ mx auth create account <id> \[flags\]\n/,
   )
   t.match(create, /--priority <n> +create rule: /)
   t.notMatch(create, /--old_secret/)

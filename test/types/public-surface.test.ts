@@ -104,16 +104,20 @@ t.test(
   },
 )
 
-t.test('the package exports these three entries and its package.json', async (t) => {
-  const { exports, bin } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
-  t.same(exports, {
-    '.': { types: './dist/sdk/index.d.ts', default: './dist/bundle/index.js' },
-    './registry': {
-      types: './dist/platform/registry.d.ts',
-      default: './dist/bundle/registry.js',
-    },
-    './testing': { types: './dist/sdk/testing.d.ts', default: './dist/bundle/testing.js' },
-    './package.json': './package.json',
-  })
-  t.same(bin, { mx: 'dist/cli/bundle/mx.js' })
-})
+t.test(
+  'the package exports these three entries, the schema of mx.yaml and its package.json',
+  async (t) => {
+    const { exports, bin } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+    t.same(exports, {
+      '.': { types: './dist/sdk/index.d.ts', default: './dist/bundle/index.js' },
+      './registry': {
+        types: './dist/platform/registry.d.ts',
+        default: './dist/bundle/registry.js',
+      },
+      './testing': { types: './dist/sdk/testing.d.ts', default: './dist/bundle/testing.js' },
+      './mx.schema.json': './mx.schema.json',
+      './package.json': './package.json',
+    })
+    t.same(bin, { mx: 'dist/cli/bundle/mx.js' })
+  },
+)

@@ -64,7 +64,15 @@ t.test('completes commands, subcommands and flags of the help', async (t) => {
   t.same(await complete('auth', 'delete', ''), ['account', 'rule'])
   t.same(await complete('user', ''), ['config', 'namespace', 'set', 'token'])
   t.same(await complete('user', 'namespace', ''), ['set'])
-  t.same(await complete('api', ''), ['check', 'explain'])
+  t.same(await complete('api', ''), [
+    'apply',
+    'check',
+    'diff',
+    'explain',
+    'history',
+    'rollback',
+    'schema',
+  ])
   t.same(await complete('new', 'p'), ['plugin'])
   t.same(await complete('completion', ''), ['bash', 'fish', 'zsh'])
   t.same(await complete('login', '--user'), ['--username='])

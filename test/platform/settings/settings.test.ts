@@ -175,7 +175,7 @@ t.test('an unknown or incomplete flag is an error with a suggestion', async (t) 
     ],
     [['--zzzzzzz'], /^unknown flag --zzzzzzz\. See 'mx api --help'$/],
     [['-x'], /^unknown flag -x\. See 'mx api --help'$/],
-    [['--address'], /^--address needs a value: --address=<host:port>$/],
+    [['--address'], /^--address needs a value: --address=<host:port or unix:\/path>$/],
     [['--address', '--workers=1'], /^--address needs a value/],
     [['--address='], /^--address needs a value/],
     [['--workers=1', '--workers=2'], /^--workers must not be repeated$/],
