@@ -17,7 +17,7 @@ const SET = '/config/set?path=a&value.data=1'
 
 /** Names of endpoints that change nothing. */
 const READING =
-  /\.(?:Get|GetService|Read|List\w*|Watch\w*|History|Logs|Keys|Inspect|Test|Stats|Requests|Routes|Plugins|Explain|Graph|Nodes|Services|Status|Topics|Groups|Databases|Tables)$/
+  /\.(?:Get|GetService|Read|List\w*|Watch\w*|History|Config|ConfiguredRoutes|Logs|Keys|Inspect|Test|Stats|Requests|Routes|Plugins|Explain|Graph|Nodes|Services|Status|Topics|Groups|Databases|Tables)$/
 
 interface Sent {
   readonly method?: string
