@@ -1,11 +1,12 @@
 /**
- * Rejects words of `vocabulary.json` in file names, exported names, comments and Markdown, and doubled words in comments and
- * Markdown. Code in Markdown and comments is not checked.
+ * Rejects words of `vocabulary.json` in file names, exported names, comments, texts of the program and Markdown, and doubled words in
+ * comments and Markdown. Code in Markdown and comments is not checked.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
 import { ROOT } from './root.ts'
 
 interface Vocabulary {
@@ -75,31 +76,86 @@ function checkName(name: string, line: number): Finding[] {
   return words.map((word) => ({ line, word, use: IN_NAMES.get(word.toLowerCase())! }))
 }
 
+function checkWords(prose: string, firstLine: number): Finding[] {
+  const text = mask(mask(prose, CODE), EXEMPT)
+  return [...text.matchAll(PROSE_WORD)].map(({ 0: match, index }) => {
+    const word = match.replace(/\s[\s*]*/, ' ')
+    const line = firstLine + text.slice(0, index).split('\n').length - 1
+    return { line, word, use: IN_PROSE.get(word.toLowerCase())! }
+  })
+}
+
 function checkProse(prose: string, firstLine: number): Finding[] {
   const text = mask(mask(prose, CODE), EXEMPT)
   const lineAt = (index: number): number => firstLine + text.slice(0, index).split('\n').length - 1
-  const words = [...text.matchAll(PROSE_WORD)].map(({ 0: match, index }) => {
-    const word = match.replace(/\s[\s*]*/, ' ')
-    return { line: lineAt(index), word, use: IN_PROSE.get(word.toLowerCase())! }
-  })
   const openings = [...text.matchAll(OPENING_WORD)].map(({ 0: word, index }) => {
     return { line: lineAt(index), word, use: AT_START.get(word)! }
   })
   const doubled = [...text.matchAll(DOUBLED_WORD)].map(({ 1: word, index }) => {
     return { line: lineAt(index), word: `${word} ${word}`, use: word! }
   })
-  return [...words, ...openings, ...doubled]
+  return [...checkWords(prose, firstLine), ...openings, ...doubled]
 }
 
-/** Findings in one file: its name, its exported names, and its comments, or all of its text for Markdown. */
+/** A string of the program. */
+interface Literal {
+  readonly start: number
+  /** False in tests for all but titles: these are data. */
+  readonly isProse: boolean
+  readonly text: string
+}
+
+const STRINGS: ReadonlySet<ts.SyntaxKind> = new Set([
+  ts.SyntaxKind.StringLiteral,
+  ts.SyntaxKind.NoSubstitutionTemplateLiteral,
+  ts.SyntaxKind.TemplateHead,
+  ts.SyntaxKind.TemplateMiddle,
+  ts.SyntaxKind.TemplateTail,
+  ts.SyntaxKind.JsxText,
+])
+/** A sentence or a part of one, in contrast to a key. */
+const SENTENCE = /[a-z,] [a-z]/i
+const SQL = /\b(?:SELECT|FROM|WHERE)\b/
+
+function listLiterals(path: string, source: string): readonly Literal[] {
+  const literals: Literal[] = []
+  const titles = new Set<ts.Node>()
+  const isTest = path.startsWith('test/')
+  const visit = (node: ts.Node): void => {
+    if (isTest && ts.isCallExpression(node) && /\.test$/.test(node.expression.getText(file)))
+      titles.add(node.arguments[0]!)
+    if (STRINGS.has(node.kind)) {
+      const start = node.getStart(file)
+      const isProse = !isTest || titles.has(node)
+      literals.push({ start, isProse, text: source.slice(start, node.end) })
+    }
+    ts.forEachChild(node, visit)
+  }
+  const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest)
+  visit(file)
+  return literals
+}
+
+/** Findings in one file: its name, its exported names, its comments and texts, or all of its text for Markdown. */
 export function checkFile(path: string, text: string): readonly Finding[] {
   const lineAt = (index: number): number => text.slice(0, index).split('\n').length
   const ofFile = checkName(basename(path).replace(/\..*$/, ''), 1)
   if (path.endsWith('.md')) return [...ofFile, ...checkProse(text, 1)]
+  const literals = listLiterals(path, text)
+  let code = text
+  // A string may contain the start of a comment.
+  for (const { start, text: literal } of literals)
+    if (literal.includes('/'))
+      code = code.slice(0, start) + mask(literal, /./g) + code.slice(start + literal.length)
   return [
     ...ofFile,
+    ...literals
+      .filter(
+        ({ text: literal, isProse }) => isProse && SENTENCE.test(literal) && !SQL.test(literal),
+      )
+      .flatMap(({ start, text: literal }) => checkWords(literal, lineAt(start))),
     ...[...text.matchAll(EXPORT)].flatMap(({ 1: name, index }) => checkName(name!, lineAt(index))),
-    ...[...text.matchAll(COMMENT)].flatMap(({ 0: comment, index }) =>
+    ...[...code.matchAll(COMMENT)].flatMap(({ 0: comment, index }) =>
       checkProse(comment, lineAt(index)),
     ),
   ]

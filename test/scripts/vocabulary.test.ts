@@ -32,6 +32,21 @@ t.test('rejects words in file names, exported names and comments, but not in cod
   ])
 })
 
+t.test(
+  'rejects words in texts of the program and titles of tests, but not in keys and test data',
+  async (t) => {
+    const source = [
+      "const KEY = 'told'",
+      "const detail = 'the caller was told'",
+      'const text = `the caller was kept, others wait`',
+      "t.test('a caller is asked', () => { run('the caller was told') })",
+      "const glob = '/a/**'; const after = 'is' // fine",
+    ].join('\n')
+    t.strictSame(wordsOf('core/a.ts', source), ['2 told', '3 kept', '4 asked', '4 told'])
+    t.strictSame(wordsOf('test/a.test.ts', source), ['4 asked'])
+  },
+)
+
 t.test('rejects words in Markdown with file, line and replacement', async (t) => {
   const text = 'A title\n\nNobody was told.\n'
   t.strictSame(formatFindings('docs/a.md', checkFile('docs/a.md', text)), [

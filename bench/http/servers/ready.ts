@@ -35,7 +35,7 @@ export async function waitUntilOpen(program: Program, port: number): Promise<num
       await once(socket, 'connect')
       return undefined
     } catch {
-      return 'nobody listens'
+      return 'no program listens'
     } finally {
       socket.destroy()
     }

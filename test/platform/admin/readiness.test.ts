@@ -15,7 +15,7 @@ t.test('is ready while it serves without problems, until it leaves', async (t) =
   t.same(await readiness.problems(), ['draining'])
 })
 
-t.test('is never ready if it was asked to end during the start', async (t) => {
+t.test('is never ready if it was stopped during the start', async (t) => {
   const readiness = createReadiness()
   readiness.leave()
   readiness.serve(() => [])

@@ -245,7 +245,7 @@ t.test('a retry sends the original request', async (t) => {
   }
 })
 
-t.test('stopping a service fails calls in flight, and later calls are refused', async (t) => {
+t.test('stopping a service fails calls in flight, and later calls are rejected', async (t) => {
   const service = createService(t).handle('A', {
     wait: endpoint({ handle: () => new Promise(() => {}) }),
   })

@@ -69,7 +69,7 @@ t.test('a client that cancels 50 requests stays connected', async (t) => {
   raw.destroy()
 })
 
-t.test('streams beyond the limit of 128 are refused, the others are served', async (t) => {
+t.test('streams beyond the limit of 128 are rejected, others are served', async (t) => {
   const pending: Exchange[] = []
   const { port } = await open(t, (x) => void pending.push(x))
   const raw = new Http2Raw(port)

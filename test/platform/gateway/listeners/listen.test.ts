@@ -158,7 +158,7 @@ async function startOn(t: Test, path: string) {
   return gateway
 }
 
-t.test('the flag address takes a Unix socket, and replaces one that was left', async (t) => {
+t.test('the flag address accepts a Unix socket, and replaces a stale socket', async (t) => {
   const folder = makeTempFolder(t, 'unix')
   const path = join(folder, 'mx.sock')
   const first = startMx(['api', `--address=unix:${path}`, '--access_log=off'], {

@@ -14,7 +14,7 @@ function build(text: string) {
   )
 }
 
-t.test('plugins of a route replace those of its service with the same name', async (t) => {
+t.test('plugins of a route replace plugins of its service with the same name', async (t) => {
   const scopes = await build(`
 services: { shop: { nodes: [127.0.0.1:1], plugins: [body-limit, proxy-status] } }
 routes: [{ name: a, service: shop, plugins: [headers, body-limit] }]
