@@ -127,7 +127,10 @@ function listLiterals(path: string, source: string): readonly Literal[] {
     if (STRINGS.has(node.kind)) {
       const start = node.getStart(file)
       const isProse = !isTest || titles.has(node)
-      literals.push({ start, isProse, text: source.slice(start, node.end) })
+      // Without its delimiters: backticks enclose code in prose.
+      const quote = node.kind === ts.SyntaxKind.JsxText ? 0 : 1
+      const text = source.slice(start + quote, node.end - quote)
+      literals.push({ start: start + quote, isProse, text })
     }
     ts.forEachChild(node, visit)
   }
