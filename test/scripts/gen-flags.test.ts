@@ -6,7 +6,10 @@ t.test(
   async (t) => {
     const table = formatSettings()
     t.match(table, /^\n\| flag \| only \| default \| meaning \| values \| in mx.yaml \|\n/)
-    t.match(table, '| `--address <host:port or unix:/path>` |  | `127.0.0.1:8080` | Address to listen on')
+    t.match(
+      table,
+      '| `--address <host:port or unix:/path>` |  | `127.0.0.1:8080` | Address to listen on',
+    )
     t.match(table, '| `--handler <name>` | api | `meta` | How requests')
     t.match(table, '| `--store <name or url>` |  | `lmdb` | Store of ACME certificates')
     t.match(table, '| `--events <name or url>` | server |')
