@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { commitIf } from '../../../domain/store/commit-if.ts'
 import type { Store, StoreWrite } from '../../../domain/store/store.ts'
 import {
@@ -29,8 +30,11 @@ export interface StoredKeyNote extends KeyNote {
   readonly version: number
 }
 
-/** Maximum number of attempts: namespaces that change concurrently are processed again. */
-const MAX_ATTEMPTS = 100
+/** How long namespaces that change concurrently are processed again. */
+const TIME_LIMIT_MS = 60_000
+
+/** Maximum random pause after a conflict, so that attempts do not stay in step with a regular writer. */
+const PAUSE_MAX_MS = 20
 
 /** Reads which key encrypts the secrets of a store; undefined: there never were any. */
 export async function readKeyNote(store: Store): Promise<StoredKeyNote | undefined> {
@@ -49,7 +53,9 @@ export async function changeSecretKey(change: KeyChange): Promise<void> {
   /** Version of the source of each new record. */
   const done = new Map<string, number>()
   let noteVersion: number | undefined
-  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
+  const giveUpAt = performance.now() + TIME_LIMIT_MS
+  for (let attempts = 0; performance.now() < giveUpAt; attempts++) {
+    if (attempts > 0) await setTimeout(Math.random() * PAUSE_MAX_MS)
     const found = await readKeyNote(store)
     if (found === undefined || found.keyId === to.id) return tidy(store)
     if (found.keyId !== from.id)

@@ -107,9 +107,12 @@ for (const [name, openStores] of Object.entries(STORES)) {
     })()
     const from = parseSecretKey(KEY, 'key')
     const to = parseSecretKey(OTHER_KEY, 'key')
-    await changeSecretKey({ store: stores[1], from, to })
-    isOver = true
-    await writing
+    try {
+      await changeSecretKey({ store: stores[1], from, to })
+    } finally {
+      isOver = true
+      await writing
+    }
     const { get } = await openPlatformConfig(t, { store: stores[1], key: OTHER_KEY })
     t.equal(await get('secret', { secret: true }), 'x')
     const plain = (await get('plain')) as object
