@@ -3,7 +3,7 @@ import type { Account } from '../contracts/auth.ts'
 import type { Endpoint } from '../contracts/registry.ts'
 import type { Exchange } from '../exchange.ts'
 
-/** Plugins besides the plugins of the gateway. */
+/** Plugins of routes, services, consumers and endpoints. */
 export interface ScopedPlugins {
   /**
    * By `RouteRule.scope` of a route, or full name of a service. They run after routing, and replace plugins of the gateway with the
@@ -43,14 +43,14 @@ export function compileChain(
   const last = namesOf(ofConsumers)
   const isLast = ({ name }: Plugin): boolean => last.has(name)
   const isEarly = (plugin: Plugin): boolean => !isLast(plugin)
-  const hasScopes = routes.size > 0 || findPolicies !== undefined
   const first = [
     ...listHooks(
       plugins.filter(({ name }) => !afterRoute.has(name)),
       'onRequest',
     ),
     toHook('route', route),
-    ...(hasScopes ? [toHook('scope', enterScope)] : []),
+    ...(routes.size > 0 ? [toHook('scope', enterRoute)] : []),
+    ...(findPolicies === undefined ? [] : [toHook('scope', enterEndpoint)]),
   ]
   const use = { active: 0 }
   const all = [...plugins, ...new Set([...scoped, ...ofConsumers])]
@@ -79,8 +79,17 @@ export function compileChain(
     const onError = listHooks(applied, 'onError').reverse()
     const onReply = listHooks(applied, 'onReply')
     const onDone = listHooks(applied, 'onDone')
-    const withConsumer = new Map<string, Chain>()
-    const withPolicies = new WeakMap<readonly Plugin[], Chain>()
+    /** By their list of plugins. */
+    const chains = new WeakMap<readonly Plugin[], Chain>()
+    const continueWith = (
+      own: readonly Plugin[] | undefined,
+      create: (own: readonly Plugin[]) => Chain,
+    ): Chain | undefined => {
+      if (own === undefined) return undefined
+      const chain = chains.get(own) ?? create(own)
+      chains.set(own, chain)
+      return chain
+    }
     return {
       plugins: applied,
       steps: steps.map(({ run }) => run),
@@ -94,22 +103,12 @@ export function compileChain(
         onDone: onDone.map(({ stage }) => stage),
       },
       scopes,
-      ofEndpoint(service, endpoint) {
-        const declared = findPolicies?.(service, endpoint)
-        if (declared === undefined) return undefined
-        let chain = withPolicies.get(declared)
-        chain ??= compile(replaced, declared, NO_CHAINS)
-        withPolicies.set(declared, chain)
-        return chain
-      },
-      ofConsumer(key) {
-        const own = consumers.get(key)
-        if (own === undefined) return undefined
-        let chain = withConsumer.get(key)
-        chain ??= compile(replace(replaced, own), policies, NO_CHAINS)
-        withConsumer.set(key, chain)
-        return chain
-      },
+      ofEndpoint: (service, endpoint) =>
+        continueWith(findPolicies?.(service, endpoint), (own) => compile(replaced, own, NO_CHAINS)),
+      ofConsumer: (key) =>
+        continueWith(consumers.get(key), (own) =>
+          compile(replace(replaced, own), policies, NO_CHAINS),
+        ),
       use,
       close: (onFault) => closePlugins(all, onFault),
     }
@@ -144,13 +143,19 @@ function toHook(hook: 'route' | 'scope' | 'handle', run: Step): Hook<Step> {
   return { stage: { plugin: undefined, hook }, run }
 }
 
-/** Continues with the chain of the route or service, and of the endpoint. */
-function enterScope(x: Exchange): void {
+/** Continues with the chain of the route or service. */
+function enterRoute(x: Exchange): void {
+  const { route } = x
+  if (route !== undefined)
+    x.chain = x.chain.scopes.get(route.rule?.scope ?? route.service) ?? x.chain
+}
+
+/** Continues with the chain of the endpoint. */
+function enterEndpoint(x: Exchange): void {
   const { route, upstream } = x
-  if (route === undefined) return
-  const chain = x.chain.scopes.get(route.rule?.scope ?? route.service) ?? x.chain
-  const endpoint = upstream?.hasPolicies ? upstream.endpoints.get(route.endpoint) : undefined
-  x.chain = (endpoint && chain.ofEndpoint(route.service, endpoint)) ?? chain
+  if (upstream?.hasPolicies !== true || route === undefined) return
+  const endpoint = upstream.endpoints.get(route.endpoint)
+  x.chain = (endpoint && x.chain.ofEndpoint(route.service, endpoint)) ?? x.chain
 }
 
 /** Continues with the chain of the caller. */

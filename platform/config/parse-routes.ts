@@ -16,7 +16,12 @@ export const ROUTE_KEYS: readonly string[] = [
   ...['redirect', 'respond', 'files', 'timeout', 'plugins', 'errors', 'listeners'],
 ]
 export const MATCH_KEYS: readonly string[] = [
-  ...['host', 'path', 'method', 'headers', 'query', 'client'],
+  'host',
+  'path',
+  'method',
+  'headers',
+  'query',
+  'client',
 ]
 export const ACTIONS: readonly string[] = ['service', 'redirect', 'respond', 'files']
 const SERVICE_KEYS = ['endpoint', 'handler', 'strip_prefix', 'add_prefix', 'rewrite']

@@ -60,7 +60,10 @@ function readService(source: YamlSource, entry: YamlEntry, folder: string): Conf
       dns === undefined ? (srv.length > 0 ? DEFAULT_DNS : undefined) : readDns(source, what, dns),
     balance: readScalar(source, `balance of ${what}`, entries.get('balance'), SETTINGS.balance),
     timeouts: readTimeouts(source, what, entries.get('timeout'), [
-      ...(['request', 'connect', 'response', 'idle'] as const),
+      'request',
+      'connect',
+      'response',
+      'idle',
     ]),
     keepAliveMs: readScalar(
       source,

@@ -10,16 +10,14 @@ type Parts = Readonly<Record<string, unknown>>
 
 const LISTED_SEPARATELY: readonly (keyof Settings)[] = ['backends', 'plugins']
 const COMPARED: readonly (keyof ConfigFile)[] = [
-  ...([
-    'folder',
-    'settings',
-    'services',
-    'routes',
-    'consumers',
-    'plugins',
-    'text',
-    'references',
-  ] as const),
+  'folder',
+  'settings',
+  'services',
+  'routes',
+  'consumers',
+  'plugins',
+  'text',
+  'references',
 ]
 /** Source positions move with every line. */
 const POSITION = 'at'
