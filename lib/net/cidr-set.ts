@@ -59,6 +59,21 @@ export function createCidrSet(ranges: readonly string[], what: string): CidrSet 
   }
 }
 
+/** Whether one of the ranges contains all addresses of `inner`. The words are the same as in {@link createCidrSet}. */
+export function containsRange(ranges: readonly string[], inner: string): boolean {
+  if (inner === 'unix') return ranges.includes(inner)
+  const outer = ranges.filter((range) => range !== 'unix').flatMap(toRanges)
+  return toRanges(inner).every(([base, bits]) =>
+    outer.some(
+      ([first, most]) => first.kind() === base.kind() && most <= bits && base.match(first, most),
+    ),
+  )
+}
+
+function toRanges(text: string): Range[] {
+  return (WORDS[text] ?? [text]).map((range) => parseRange(range, 'range'))
+}
+
 /** Parses an IP address and ignores the port that some proxies add (`192.0.2.7:4711`, `[2001:db8::1]:4711`); undefined for other text. */
 export function parseIpAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   let bare = text.trim()

@@ -1,7 +1,10 @@
+import { compileHosts } from '../../core/http/served-hosts.ts'
 import type { PathTemplate } from '../../core/path/template.ts'
+import { containsRange } from '../../lib/net/cidr-set.ts'
 import { suggest } from '../../lib/text/did-you-mean.ts'
+import { listHosts } from '../plugins/defaults.ts'
 import { listNames, toFullName } from './configured-services.ts'
-import type { Configuration, ConfiguredRoute } from './types.ts'
+import type { Configuration, ConfiguredRoute, RouteMatch, RouteValue } from './types.ts'
 
 /** Full names of the services that routes lead to. */
 export function listRoutedServices({ settings, config }: Configuration): readonly string[] {
@@ -12,16 +15,25 @@ export function listRoutedServices({ settings, config }: Configuration): readonl
 
 /** Returns warnings about routes that can never match, and about unknown services. */
 export function lintRoutes(configuration: Configuration): readonly string[] {
-  return [...findShadowed(configuration.config.routes), ...findUnknown(configuration)]
+  return [
+    ...findShadowed(configuration.config.routes),
+    ...findRejectedHosts(configuration),
+    ...findUnknown(configuration),
+  ]
 }
 
-/** The first of several routes with the same match gets every request. */
+/**
+ * Routes whose requests all match routes before them in the file. Only a route with the same path, host, method and number of conditions
+ * can have that effect: otherwise the more specific one takes precedence.
+ */
 function findShadowed(routes: readonly ConfiguredRoute[]): string[] {
-  const first = new Map<string, ConfiguredRoute>()
+  const previous = new Map<string, ConfiguredRoute[]>()
   return routes.flatMap((route) => {
-    const keys = listKeys(route)
-    const owners = keys.map((key) => first.get(key))
-    for (const key of keys) if (!first.has(key)) first.set(key, route)
+    const owners = listKeys(route.match).map((key) => {
+      const known = previous.get(key) ?? []
+      previous.set(key, [...known, route])
+      return known.find(({ match }) => covers(match, route.match))
+    })
     const [owner] = owners
     if (owner === undefined || owners.includes(undefined)) return []
     return [
@@ -31,19 +43,14 @@ function findShadowed(routes: readonly ConfiguredRoute[]): string[] {
 }
 
 /** One for each combination of path, host and method. */
-function listKeys({ match }: ConfiguredRoute): string[] {
-  const { paths, hosts, methods, headers, query, clients, listeners } = match
-  const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1)
-  const conditions = [
-    headers.toSorted(byName),
-    query.toSorted(byName),
-    clients.toSorted(),
-    listeners.toSorted(),
-  ]
+function listKeys({ paths, hosts, methods, ...rest }: RouteMatch): string[] {
+  const { headers, query, clients, listeners } = rest
+  const names = [headers, query].map((list) => list.map(({ name }) => name).sort())
+  const kinds = [...names, clients.length > 0, listeners.length > 0]
   return paths.flatMap((path) =>
     hosts.flatMap((host) =>
       (methods.length === 0 ? [''] : methods).map((method) =>
-        JSON.stringify([toShape(path), host, method, ...conditions]),
+        JSON.stringify([toShape(path), host, method, ...kinds]),
       ),
     ),
   )
@@ -51,6 +58,39 @@ function listKeys({ match }: ConfiguredRoute): string[] {
 
 function toShape({ segments, verb }: PathTemplate): string {
   return `${segments.join('/')}:${verb}`
+}
+
+/** Whether the conditions of a match hold for every request of another one, which has conditions of the same kinds. */
+function covers(outer: RouteMatch, inner: RouteMatch): boolean {
+  return (
+    coversValues(outer.headers, inner.headers) &&
+    coversValues(outer.query, inner.query) &&
+    inner.clients.every((network) => containsRange(outer.clients, network)) &&
+    inner.listeners.every((name) => outer.listeners.includes(name))
+  )
+}
+
+function coversValues(outer: readonly RouteValue[], inner: readonly RouteValue[]): boolean {
+  return outer.every(({ name, kind, value }) => {
+    const other = inner.find((each) => each.name === name)!
+    if (kind === 'present') return true
+    if (kind === 'exact') return other.kind === 'exact' && other.value === value
+    return other.kind !== 'present' && other.value.startsWith(value)
+  })
+}
+
+/** Routes of hosts that the setting `hosts` rejects. */
+function findRejectedHosts({ settings, config }: Configuration): string[] {
+  const allowed = listHosts(settings)
+  if (allowed === undefined) return []
+  const isAllowed = compileHosts(allowed)
+  return config.routes.flatMap(({ name, match, at }) => {
+    const isRejected = (host: string): boolean => !host.includes('*') && !isAllowed(host)
+    if (!match.hosts.every(isRejected)) return []
+    return [
+      `${at}: route ${name} can never match: the setting hosts does not allow ${match.hosts.join(', ')}`,
+    ]
+  })
 }
 
 /** Only without a registry are all services known. */

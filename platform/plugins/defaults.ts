@@ -53,12 +53,9 @@ export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
     name: 'hosts',
     setting: 'hosts',
     guard: 'everywhere',
-    options: ({ hosts, address, http2Address = address }) => {
-      if (hosts === 'any') return undefined
-      const names = [address, http2Address]
-        .filter((each) => toSocketPath(each) === undefined)
-        .flatMap(({ host }) => (isIP(host) === 0 ? host : []))
-      return { allow: names.length === 0 ? hosts : [...hosts, ...names] }
+    options: (settings) => {
+      const allow = listHosts(settings)
+      return allow && { allow }
     },
   },
   {
@@ -99,3 +96,16 @@ export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
       maxBodyBytes === Number.POSITIVE_INFINITY ? undefined : { limit: maxBodyBytes },
   },
 ]
+
+/** Allowed hosts, with the names in `address` and `http2_address`; undefined: any. */
+export function listHosts({
+  hosts,
+  address,
+  http2Address = address,
+}: Settings): readonly string[] | undefined {
+  if (hosts === 'any') return undefined
+  const names = [address, http2Address]
+    .filter((each) => toSocketPath(each) === undefined)
+    .flatMap(({ host }) => (isIP(host) === 0 ? host : []))
+  return [...hosts, ...names]
+}

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createCidrSet } from '../../../lib/net/cidr-set.ts'
+import { containsRange, createCidrSet } from '../../../lib/net/cidr-set.ts'
 
 t.test('an address is inside if one of the ranges contains it', async (t) => {
   const set = createCidrSet(['10.0.0.0/8', '192.0.2.7', '2001:db8::/32', 'loopback'], 'trusted')
@@ -70,4 +70,13 @@ t.test('an invalid range is rejected with the name of its option', async (t) => 
   ]) {
     t.throws(() => createCidrSet([bad], 'trusted'), /^trusted must be address ranges such as/, bad)
   }
+})
+
+t.test('containsRange compares ranges of the same family, and words', async (t) => {
+  for (const inner of ['10.0.0.0/8', '10.1.0.0/16', '10.1.2.3', '::1', 'loopback', 'unix'])
+    t.ok(containsRange(['10.0.0.0/8', 'loopback', 'unix'], inner), inner)
+  for (const inner of ['0.0.0.0/0', '10.0.0.0/7', '::/0', 'private', '192.168.0.1'])
+    t.notOk(containsRange(['10.0.0.0/8', 'loopback'], inner), inner)
+  t.notOk(containsRange(['0.0.0.0/0'], 'unix'))
+  t.notOk(containsRange(['0.0.0.0/0'], '::1'))
 })

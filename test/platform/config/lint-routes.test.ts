@@ -24,6 +24,44 @@ routes:
 })
 
 t.test(
+  'a route whose conditions include the conditions of a previous one is reported',
+  async (t) => {
+    const rows: readonly [first: string, second: string, isShadowed: boolean][] = [
+      ['headers: { x: { present: true } }', 'headers: { x: "1" }', true],
+      ['headers: { x: "1" }', 'headers: { x: { present: true } }', false],
+      ['headers: { x: { prefix: a } }', 'headers: { x: { prefix: ab } }', true],
+      ['headers: { x: { prefix: a } }', 'headers: { x: ab }', true],
+      ['headers: { x: { prefix: a } }', 'headers: { x: b }', false],
+      ['headers: { x: "1" }', 'headers: { x: "2" }', false],
+      ['headers: { x: "1" }', 'headers: { x: "1", y: "2" }', false],
+      ['query: { v: { present: true } }', 'query: { v: "2" }', true],
+      ['client: [10.0.0.0/8, loopback]', 'client: [10.1.0.0/16, 127.0.0.1]', true],
+      ['client: private', 'client: 192.168.1.0/24', true],
+      ['client: 10.0.0.0/8', 'client: [10.0.0.0/8, 11.0.0.0/8]', false],
+      ['client: "10.0.0.0/16"', 'client: 10.0.0.0/8', false],
+      ['client: "10.0.0.0/8"', 'client: "::1"', false],
+      ['method: GET', 'query: { v: "1" }, method: GET', false],
+    ]
+    for (const [first, second, isShadowed] of rows) {
+      const warnings = lint(
+        `handler: proxy\nroutes:\n  - { match: { path: /a, ${first} }, respond: {} }\n  - { match: { path: /a, ${second} }, respond: {} }`,
+      )
+      t.equal(warnings.length, isShadowed ? 1 : 0, `${second} after ${first}`)
+    }
+  },
+)
+
+t.test('a route of a host that the setting hosts does not allow is reported', async (t) => {
+  const routes = (host: string): string =>
+    `hosts: "*.example.com"\nhandler: proxy\nroutes: [{ match: { host: ${host} }, respond: {} }]`
+  t.strictSame(lint(routes('shop.example.org')), [
+    'mx.yaml:3:10: route 1 can never match: the setting hosts does not allow shop.example.org',
+  ])
+  for (const host of ['shop.example.com', '"*.example.org"', 'localhost', '[a.org, b.example.com]'])
+    t.strictSame(lint(routes(host)), [], host)
+})
+
+t.test(
   'an unknown service is reported with a suggestion, unless a registry may have it',
   async (t) => {
     const text = `
