@@ -1,7 +1,6 @@
 import type { Plugin } from '../../../core/chain.ts'
-import type { Exchange } from '../../../core/exchange.ts'
+import { mapReply } from './reply-urls.ts'
 
-const LOCATIONS = ['location', 'content-location']
 const COOKIE_PATH = /(;\s*path=)([^;]*)/i
 
 /**
@@ -18,19 +17,13 @@ export function createPrefixPlugin(stripped: string, added: string): Plugin {
   const restorePath = (path: string): string => restore(path).replace(/(?<=.)\/$/, '')
   return {
     name: 'prefix',
-    onReply({ replyHeaders, host }: Exchange) {
-      for (const name of LOCATIONS) {
-        const value = replyHeaders.get(name)
-        if (value !== undefined) replyHeaders.set(name, restoreUrl(value, host, restore))
-      }
-      const cookies = replyHeaders.getAll('set-cookie')
-      if (cookies.length === 0) return
-      replyHeaders.delete('set-cookie')
-      for (const cookie of cookies)
-        replyHeaders.append(
-          'set-cookie',
+    onReply(x) {
+      mapReply(
+        x,
+        (url) => restoreUrl(url, x.host, restore),
+        (cookie) =>
           cookie.replace(COOKIE_PATH, (_, key: string, path: string) => key + restorePath(path)),
-        )
+      )
     },
   }
 }
