@@ -23,15 +23,14 @@ export interface KeyChange {
   readonly store: Store
   readonly from: SecretKey
   readonly to: SecretKey
+  /** How long namespaces that change concurrently are processed again. @default 60000 */
+  readonly timeoutMs?: number
 }
 
 /** Stored note of the key. */
 export interface StoredKeyNote extends KeyNote {
   readonly version: number
 }
-
-/** How long namespaces that change concurrently are processed again. */
-const TIME_LIMIT_MS = 60_000
 
 /** Maximum random pause after a conflict, so that attempts do not stay in step with a regular writer. */
 const PAUSE_MAX_MS = 20
@@ -49,11 +48,11 @@ export async function readKeyNote(store: Store): Promise<StoredKeyNote | undefin
  * @throws {Error} if `from` is not the key of the store, or a secret cannot be decrypted; nothing is changed then.
  */
 export async function changeSecretKey(change: KeyChange): Promise<void> {
-  const { store, from, to } = change
+  const { store, from, to, timeoutMs = 60_000 } = change
   /** Version of the source of each new record. */
   const done = new Map<string, number>()
   let noteVersion: number | undefined
-  const giveUpAt = performance.now() + TIME_LIMIT_MS
+  const giveUpAt = performance.now() + timeoutMs
   for (let attempts = 0; performance.now() < giveUpAt; attempts++) {
     if (attempts > 0) await setTimeout(Math.random() * PAUSE_MAX_MS)
     const found = await readKeyNote(store)

@@ -180,7 +180,7 @@ t.test('gives up while heads change continuously', async (t) => {
       return store.commit(writes)
     },
   }
-  await t.rejects(changeSecretKey({ store: busy, from, to }), {
+  await t.rejects(changeSecretKey({ store: busy, from, to, timeoutMs: 200 }), {
     message: 'the configuration is being changed concurrently: its secret key could not be rotated',
   })
   t.strictSame(await readAll(store, from), ALL)
