@@ -49,7 +49,8 @@ const command: Command = defineCommand({
       const id = ids[0] ?? (await prompt('Enter username: ', '--username'))
       const secret = isPiped
         ? await readInput()
-        : (password ?? (await prompt('Enter password: ', '--password', { hidden: true })))
+        : (password ??
+          (await prompt('Enter password: ', '--password or --password_stdin', { hidden: true })))
       const { environment, namespace } = session
       for (const [value, what] of [
         [id, 'user name'],

@@ -72,7 +72,10 @@ t.test(
       code: 2,
       stderr: 'mx: --username is required without a terminal\n',
     })
-    t.match(await mx(['login', 'admin']), { code: 2, stderr: /^mx: --password is required/ })
+    t.match(await mx(['login', 'admin']), {
+      code: 2,
+      stderr: /^mx: --password or --password_stdin is required/,
+    })
   },
 )
 
