@@ -7,7 +7,7 @@ import { TestExchange } from '../../sdk/testing.ts'
 import { toRuns } from '../fixtures/property-runs.ts'
 import { makeUpstream } from '../fixtures/services.ts'
 
-/** Requests that differ in everything a choice may look at. */
+/** Requests that differ in every property that a policy may use. */
 const requests = Array.from(
   { length: 8000 },
   (_, i) =>
@@ -54,7 +54,7 @@ export function testBalancer(t: Test, name: string, balance: BalanceOptions): vo
         return weights.every((weight, i) => {
           const expected = (weight / total) * rounds
           const got = counts.get(9001 + i) ?? 0
-          // Five standard deviations of a draw, and the error of a table of slots.
+          // Tolerance: five standard deviations of a random selection, and the rounding error of a slot table.
           return Math.abs(got - expected) < 5 * Math.sqrt(expected) + 0.05 * expected
         })
       }),

@@ -8,7 +8,7 @@ import type { Maybe } from '../../lib/async/maybe.ts'
 
 const TOPIC = 'go.mx.api.orders'
 
-/** Contract of brokers, behind the front that every user has. */
+/** Contract of brokers, behind `createBroker`. */
 export function testBroker(t: Test, create: () => Maybe<Broker>): void {
   const open = async (t: Test, options: BrokerOptions = {}): Promise<CheckedBroker> => {
     const broker = createBroker(await create(), options)
@@ -285,7 +285,7 @@ function textOf({ body }: Message): string {
   return Buffer.from(body).toString()
 }
 
-/** Without metadata that a platform adds to a message. */
+/** Omits metadata that a platform adds to a message. */
 function ownHeaders({ headers }: Message): object {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('mx-')))
 }

@@ -8,13 +8,13 @@ import { Echo, Sink, Source } from '../fixtures/call-streams.ts'
 import { tick, until } from '../fixtures/raw-backend.ts'
 import { createTracker, RecordedCall } from '../fixtures/rpc.ts'
 
-/** A way for calls from who makes them to who serves them. */
+/** A call transport between a caller and a dispatcher. */
 export interface CallPath {
   /** Creates a caller of this dispatcher. Closed with the test. */
   readonly open: (t: Test, dispatch: Dispatch) => Promise<Caller>
-  /** Accepts streams of the caller. The HTTP transport does not, nor streams of other content than JSON. */
+  /** Whether it supports request streams. The HTTP transport does not, and supports only response streams of JSON. */
   readonly isFast: boolean
-  /** Most bodies of a few bytes that wait between the two ends for a caller that reads nothing. */
+  /** Maximum number of small bodies buffered between both ends for a caller that does not read. */
   readonly maxHeld: number
 }
 
@@ -184,7 +184,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
       const { dispatch, calls, events } = createTracker()
       const caller = await open(t, dispatch)
       const late = await settle(caller, { timeoutMs: 250 })
-      // Either clock may be first; the caller sees the same.
+      // Either timer may expire first; the caller receives the same error.
       t.match(late, [/^(lost timeout|fail 408 helloworld: )/])
       const { timeoutMs } = calls[0]!
       t.ok(timeoutMs > 0 && timeoutMs <= 250, `${timeoutMs} ms`)
@@ -334,7 +334,7 @@ async function settle(caller: Caller, fields: Partial<RecordedCall>): Promise<st
   return call.events
 }
 
-/** Resolves when a count has not changed for some turns of the event loop. */
+/** Resolves when a count has not changed for several event loop ticks. */
 async function quiet(count: () => number): Promise<void> {
   for (let same = 0, last = count(); same < 200; same = last === count() ? same + 1 : 0) {
     last = count()

@@ -34,7 +34,7 @@ interface KnownTopic {
   readonly groups: Map<string, KnownGroup>
 }
 
-/** How far a group should be. */
+/** Expected position of a group. */
 interface KnownGroup {
   readonly from: number
   readonly sinceMs: number
@@ -46,7 +46,7 @@ interface KnownGroup {
 interface KnownMember {
   readonly member: EventMember
   readonly topic: KnownTopic
-  /** Undefined: it follows, and nothing is acknowledged. */
+  /** Undefined: new events only, and nothing is acknowledged. */
   readonly group: KnownGroup | undefined
   next: number
   readonly sinceMs: number
@@ -97,7 +97,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 export interface EventsModelOptions {
   readonly numRuns?: number
-  /** The order among events that come again. */
+  /** Order of redelivered events. */
   readonly comesAgain?: 'by sequence' | 'in any order'
 }
 
@@ -220,7 +220,7 @@ class Run {
     this.#members.push({ member, topic, group: known, next: from, sinceMs })
   }
 
-  /** Sequences a member should get. */
+  /** Sequences that a member should receive. */
   #expect({ topic, group, next, sinceMs }: KnownMember): number[] {
     const from = Math.max(topic.first, group?.from ?? next)
     const since = group?.sinceMs ?? sinceMs
@@ -238,7 +238,7 @@ class Run {
     if (holder === undefined) return
     const all = this.#expect(holder)
     const expected = all.slice(0, limit + 1)
-    // It would wait.
+    // The pull would wait.
     if (expected.length === 0) return
     const pulled: EventDelivery[] = []
     while (pulled.length < expected.length)

@@ -15,12 +15,12 @@ import type {
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { until } from '../fixtures/raw-backend.ts'
 
-/** Events to test, none so far. */
+/** An empty event store to test. */
 export interface EventsSubject {
   readonly adapter: EventsAdapter
   /** Reopens the data of a closed adapter; absent: it is not persistent. */
   readonly reopen?: () => Maybe<EventsAdapter>
-  /** Opens another adapter on the same events, as another server does; absent: one server has them alone. */
+  /** Opens another adapter for the same events, like another server; absent: not shared. */
   readonly open?: () => Maybe<EventsAdapter>
 }
 
@@ -28,13 +28,13 @@ const ORDERS: EventTopic = { namespace: 'mx', topic: 'orders' }
 const OTHER: EventTopic = { namespace: 'mx', topic: 'other.v1' }
 const ALL: EventRange = { from: 1, limit: 100_000, maxBytes: 1e9 }
 const FROM_START: EventStart = { sequence: 1 }
-/** Long enough not to pass while a test runs. */
+/** Longer than any test. */
 const LONG_MS = 60_000
-/** Short enough to be waited for. */
+/** Short, so that tests can wait for it. */
 const SHORT_MS = 250
 const MUCH = 1e9
 
-/** Contract of adapters, without their front; capabilities are tested if present. */
+/** Contract of adapters without `createEvents`; optional capabilities are tested if present. */
 export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): void {
   const open = async (t: Test): Promise<EventsSubject> => {
     const subject = await create(t)
@@ -304,7 +304,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       await a!.nack(0)
       await a!.ack()
       await append(adapter, ORDERS, ['c'])
-      // Had it not been acknowledged late, it would be the next, since its time is over before the other times.
+      // Without the late acknowledgement it would be the next event, because its ack timeout expires first.
       const c = await takeAll(two, 1)
       t.equal(toPair(c[0]!), 'c 1')
       const after = await takeAll(one, 1)
@@ -502,7 +502,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const group = await join(t, adapter, { name: 'group', ackWaitMs: LONG_MS })
     const alone = await join(t, adapter, {}, OTHER)
     for (const topic of [ORDERS, OTHER]) await append(adapter, topic, ['a'])
-    /** As it is when so much time has passed. */
+    /** State after this time. */
     const isThere = async (topic: EventTopic, ms: number): Promise<boolean> => {
       while (await adapter.retain!(topic, retention, Date.now() + ms));
       return (await adapter.listTopics()).some(
@@ -517,7 +517,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.ok(await isThere(ORDERS, 10 * SHORT_MS), 'it has a group')
     await adapter.deleteGroup!(ORDERS, 'group')
     await alone.leave()
-    // An adapter may wait for the last member to be gone.
+    // An adapter may wait until the last member has left.
     for (const topic of [ORDERS, OTHER])
       while (await isThere(topic, 10 * SHORT_MS))
         await new Promise((resolve) => setTimeout(resolve, 20))
@@ -635,7 +635,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     ]
     for (const member of members) await take(member, 1)
     const rejected = members.map((member) => t.rejects(pullSome(member, 1), { code: 410 }))
-    // Pulls that have reached the server end at once, others later.
+    // Pulls that have reached the server end immediately, others later.
     await adapter.listTopics()
     t.equal(await other.deleteTopic!(ORDERS), true)
     t.same(await append(other, ORDERS, ['b']), [1])
@@ -693,7 +693,7 @@ function make(payload: string | Uint8Array, more: Partial<NewEvent> = {}): NewEv
   }
 }
 
-/** One batch; the sequences. */
+/** Appends a batch and returns the sequences. */
 async function append(
   adapter: EventsAdapter,
   topic: EventTopic,
@@ -702,7 +702,7 @@ async function append(
   return adapter.append(texts.map((text) => ({ topic, event: make(text) })))
 }
 
-/** Events that happened at these times, which are their payloads. */
+/** Events with these timestamps, which are also their payloads. */
 async function appendAt(
   adapter: EventsAdapter,
   topic: EventTopic,
@@ -767,7 +767,7 @@ async function takeAll(member: EventMember, count: number): Promise<EventDeliver
   return taken
 }
 
-/** Sequences of so many events, in their order; repeated events count once. */
+/** Sequences of the next `count` events, in order; redelivered events count once. */
 async function takeSequences(member: EventMember, count: number): Promise<number[]> {
   const sequences = new Set<number>()
   while (sequences.size < count)
@@ -788,7 +788,7 @@ async function retain(
   while (await adapter.retain!(topic, retention, Date.now()));
 }
 
-/** Resolves with nothing once all is there: others may have the last of it. */
+/** Resolves with undefined at the end: other members may have received the last events. */
 async function isFull(got: readonly string[][], count: number): Promise<readonly EventDelivery[]> {
   await until(() => got.flat().length >= count)
   return []
@@ -802,7 +802,7 @@ function textsOf(events: readonly StoredEvent[]): string[] {
   return events.map(textOf)
 }
 
-/** Text of an event and its number of pulls. */
+/** Payload and attempt number of an event. */
 function toPair({ event, attempt }: EventDelivery): string {
   return `${textOf(event)} ${attempt}`
 }

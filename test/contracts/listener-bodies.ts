@@ -15,14 +15,14 @@ const STALL_MAX_BYTES = 12 * MIB
 
 const sha256 = (data: Uint8Array | string) => createHash('sha256').update(data).digest('hex')
 
-/** Bytes that show when one is lost, doubled or moved. */
+/** Bytes that reveal lost, duplicated or reordered bytes. */
 function createPattern(bytes: number): Buffer {
   const pattern = Buffer.alloc(bytes)
   for (let i = 0; i + 4 <= bytes; i += 4) pattern.writeUInt32LE(i, i)
   return pattern
 }
 
-/** Sends a body, in Node's own way, and gives back status and body of the reply. */
+/** Sends a body with node:http, and returns status and body of the response. */
 function upload(
   port: number,
   body: Buffer,
@@ -43,7 +43,7 @@ function upload(
   })
 }
 
-/** How bodies flow, both ways. */
+/** Bodies in both directions. */
 export function testListenerBodies({ create, http2 = false }: ListenerSubject): void {
   t.test('collects a body of any kind', async (t) => {
     const { port } = await openListener(t, create, async (x) => {
@@ -197,7 +197,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
   )
 
   t.test(
-    'responds with 413 to a Content-Length above the limit, also if the body came with the head',
+    'responds with 413 to a Content-Length above the limit, even if the body came with the head',
     { skip: http2 && 'in HTTP/2 the stream ends, not its connection' },
     async (t) => {
       const { port, served } = await openListener(t, create, (x) => {
@@ -284,7 +284,7 @@ function defer(): { promise: Promise<unknown>; resolve: (value: unknown) => void
   return { promise, resolve }
 }
 
-/** The value of `read` once it is no longer negative and has not moved for a while. */
+/** The value of `read` once it is not negative and stable. */
 async function untilStill(read: () => number): Promise<number> {
   let before = -1
   for (let still = 0; still < 10; ) {

@@ -8,7 +8,7 @@ import type { ListenerSubject } from './listener-subject.ts'
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
 
-/** Exchanges a test answers itself. */
+/** Exchanges to which the test responds. */
 class Held {
   readonly exchanges: Exchange[] = []
   #waiting: (() => void)[] = []
@@ -29,7 +29,7 @@ async function until(test: () => boolean): Promise<void> {
   while (!test()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-/** Life and death of connections. */
+/** Start and end of connections. */
 export function testListenerConnections({ create, name, http2 = false }: ListenerSubject): void {
   t.test('serves sequential requests on a connection', async (t) => {
     const { port, listener } = await openListener(t, create, (x) => x.reply(200, x.path))
@@ -83,7 +83,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
       client.destroy()
       const bodies = splitReplies(client.text).map((reply) => reply.split('\r\n\r\n')[1])
       t.same(bodies, paths.slice(0, bodies.length))
-      // µWebSockets gives such a connection up (its issue 277).
+      // µWebSockets drops such a connection (its issue 277).
       t.equal(bodies.length, name === 'uws' ? 0 : paths.length)
     },
   )
@@ -201,7 +201,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
       t.match(running.text, /^HTTP\/1\.1 200 .*\r\nconnection: close\r\n.*done$/is)
       await sending.ended()
       t.same(statusCodes(sending.text), [200, 200])
-      // µWebSockets lists no connections: it ends idle ones itself, after ten seconds.
+      // µWebSockets lists no connections: it closes idle ones after ten seconds.
       if (name === 'uws') idle.destroy()
       else await idle.ended()
       await until(() => listener.connections === 0)

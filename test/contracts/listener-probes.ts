@@ -5,9 +5,9 @@ import { PROBES, type Probe } from '../fixtures/probes.ts'
 import { RawClient, statusCodes } from '../fixtures/raw-client.ts'
 import type { ListenerSubject } from './listener-subject.ts'
 
-/** Probes sent at a time. */
+/** Number of concurrent probes. */
 const PARALLEL = 12
-/** A server that neither answers nor closes for that long is waiting for more. */
+/** A server that neither responds nor closes for this time waits for more input. */
 const QUIET_MS = 250
 
 const MODES: readonly [string, (x: Exchange) => void | Promise<void>][] = [
@@ -34,7 +34,7 @@ export function testListenerProbes({ create, name }: ListenerSubject): void {
       const probes = PROBES.filter((probe) => name === 'node' || probe.strictOnly !== true)
 
       const check = async (probe: Probe, number: number) => {
-        // A path of its own for the hidden request of each probe, as long as the replaced path: lengths count.
+        // A unique path for the hidden request of each probe, as long as the replaced path, because lengths matter.
         const hidden = `/sm-${String(number).padStart(5, '0')}`
         const raw = probe.raw.replaceAll('/smuggled', hidden)
         const { text, closed } = await new RawClient(port).send(raw).settle(QUIET_MS)

@@ -10,11 +10,11 @@ import { until } from '../fixtures/raw-backend.ts'
 import { RawClient, splitReplies } from '../fixtures/raw-client.ts'
 import type { ListenerSubject } from './listener-subject.ts'
 
-/** More than the sockets between a client that does not read and the listener take. */
+/** More bytes than the socket buffers hold for a client that does not read. */
 const LONG = Buffer.alloc(16 * 1024 * 1024, 'abcdefg')
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
 
-/** How replies leave, whole ones and streamed ones. */
+/** Complete and streamed responses. */
 export function testListenerReplies({ create, http2 = false }: ListenerSubject): void {
   t.test('replaces a status that is not final by 500 and logs it (RFC 9110 §15)', async (t) => {
     const statuses = [0, 99, 100, 101, 102, 103, 199, 600, 999, 200.5, Number.NaN]
@@ -41,7 +41,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     const [reply] = await client.send(REQUEST).replies(1)
     client.destroy()
     t.match(reply, /^HTTP\/1\.1 418 I'm a Teapot\r\n/)
-    // node:http2 sends fields of one name together.
+    // node:http2 sends headers with the same name together.
     if (http2) t.match(reply, /set-cookie: a=1\r\nset-cookie: c=2\r\nx-a: b\r\n/i)
     else t.match(reply, /set-cookie: a=1\r\nx-a: b\r\nset-cookie: c=2\r\n/i)
     t.equal(reply!.match(/\r\ndate: /gi)?.length, 1)

@@ -8,7 +8,7 @@ import type { ListenerSubject } from './listener-subject.ts'
 
 const ok = (x: Exchange) => x.reply(200, 'ok')
 
-/** How requests arrive at the chain. */
+/** Requests as the chain receives them. */
 export function testListenerRequests({ create, name, http2 = false }: ListenerSubject): void {
   t.test('preserves method, path, query and host', async (t) => {
     const { port, served } = await openListener(t, create, ok)
@@ -109,7 +109,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
     },
   )
 
-  // µWebSockets decodes values as UTF-8, and takes such bytes at either end of a value for blanks.
+  // µWebSockets decodes values as UTF-8, and strips such bytes at both ends of a value like blanks.
   const values = name === 'uws' ? ['gr\xc3\xbcn'] : ['gr\xc3\xbcn', 'caf\xe9', '\xc3\xbc \xff']
   for (const value of values) {
     t.test(`preserves the bytes of the header value ${JSON.stringify(value)}`, async (t) => {
@@ -125,7 +125,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
     })
   }
 
-  // README.md, "Limits": the library has lost them before anybody could look.
+  // README.md, "Limits": the library drops them before the gateway could check.
   const lost = name === 'uws' ? ['zo\xc3\xab', '\xc3\xabzo', 'zo\xeb', '\xff zo \xff'] : []
   for (const value of lost) {
     t.test(`limit: trims the header value ${JSON.stringify(value)}`, async (t) => {

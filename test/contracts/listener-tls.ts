@@ -42,7 +42,7 @@ function toPair(name: string): Certificate {
 
 const toBase64 = (pem: string) => pem.replace(/-----.*-----|\s/g, '')
 
-/** Certificates: chosen by name, and replaced while connections go on. */
+/** Certificates: selected by name, and replaced while connections stay open. */
 export function testListenerTls({ create, name }: ListenerSubject): void {
   t.test('TLS', async (t) => {
     const folder = createCertificateFolder()
@@ -68,7 +68,7 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
     await t.test('selects the certificate by the name in the handshake (SNI)', async (t) => {
       t.equal(await shown(port, 'first.test'), toBase64(first.cert))
       t.equal(await shown(port, 'second.test'), toBase64(second.cert))
-      // µWebSockets compares letter by letter; clients send names in lower case.
+      // µWebSockets compares case-sensitively; clients send names in lower case.
       if (name !== 'uws') t.equal(await shown(port, 'SECOND.test'), toBase64(second.cert))
       t.equal(await shown(port, 'a.wild.test'), toBase64(second.cert))
       t.equal(await shown(port, 'unknown.test'), toBase64(first.cert), 'an unknown name')
@@ -105,7 +105,7 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
         await old.send('GET /1 HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(1)
         for (let round = 0; round < 3; round++) {
           const newFirst = createCertificate(['first.test'])
-          // The names change as well: the second name is now unknown.
+          // The names change, too: the second name is now unknown.
           const newSecond = createCertificate([`round-${round}.test`])
           folder.write('first', newFirst)
           folder.write('second', newSecond)

@@ -8,9 +8,9 @@ import { makeNode, makeService } from '../fixtures/services.ts'
 /** A registry to test. */
 export interface RegistrySubject {
   readonly registry: Registry
-  /** Makes it hold exactly these services, by whatever means it has. */
+  /** Replaces its content by these services. */
   readonly become: (services: readonly Service[]) => Maybe<void>
-  /** Disconnects the registry and reconnects it with exactly these services, where that can happen. */
+  /** Disconnects the registry and reconnects it with exactly these services; absent if it cannot disconnect. */
   readonly restart?: (services: readonly Service[]) => Maybe<void>
   /** False: lists and watches of all services have no nodes. @default true */
   readonly listsNodes?: boolean
@@ -20,12 +20,12 @@ const GREETER = makeService('go.mx.api.greeter', ['127.0.0.1:9001', '127.0.0.1:9
 const GREETER_NEXT = makeService('go.mx.api.greeter', ['127.0.0.1:9003'], 'next')
 const USERS = makeService('go.mx.api.users', [makeNode('[::1]:9004', { weight: '3' })])
 
-/** A registry, and services as it lists them. */
+/** A registry, and its services as listed. */
 interface OpenSubject extends RegistrySubject {
   readonly listed: (services: readonly Service[]) => readonly Service[]
 }
 
-/** Contract of registries; capabilities are tested if present. */
+/** Contract of registries; optional capabilities are tested if present. */
 export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): void {
   const open = async (t: Test): Promise<OpenSubject> => {
     const subject = await create()

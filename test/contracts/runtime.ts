@@ -19,13 +19,13 @@ export type Behaviour =
 /** A runtime to test, and its workloads. */
 export interface RuntimeSubject {
   readonly runtime: Runtime
-  /** A workload of one copy, revision `1`, with this behaviour and these changes. */
+  /** A workload with one instance, revision `1`, this behaviour and these changes. */
   readonly toWorkload: (behaviour: Behaviour, changes?: Partial<Workload>) => Workload
 }
 
 const KEY: WorkloadKey = { namespace: 'mx', name: 'shop', version: 'latest' }
 
-/** Contract of runtimes. Failures follow one another fast: back-off is for their own tests. */
+/** Contract of runtimes. Failures follow each other quickly: other tests cover the back-off. */
 export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
   t.test('contract: starts an applied workload, reports and lists it', async (t) => {
     const { runtime, toWorkload } = open(t)

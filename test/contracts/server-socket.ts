@@ -24,9 +24,9 @@ import {
 export interface ServerSocketSubject {
   readonly create: CreateListener
   readonly name: 'uws' | 'node'
-  /** Close code that the receiver gets for a client's 3000: some parsers accept none between 1011 and 4000. */
+  /** Close code that the receiver gets for a client's 3000: some parsers accept no code between 1011 and 4000. */
   readonly clientClosed3000: readonly string[]
-  /** Close code for a client that sent text which is not UTF-8. */
+  /** Close code for a client that sent invalid UTF-8. */
   readonly badText: string
   /** Whether a client can be paused. */
   readonly holdsClientsBack: boolean
@@ -43,7 +43,7 @@ class Recorder {
   /** `code reason` of every end. */
   readonly ends: string[] = []
   socket: ServerSocket | undefined = undefined
-  /** In place of keeping messages. */
+  /** Called instead of recording messages. */
   onData: ((data: Uint8Array, binary: boolean) => void) | undefined = undefined
   goOn: () => void = () => {}
 
@@ -76,7 +76,7 @@ class Recorder {
 interface SocketServer extends OpenListener {
   /** Recorders of all exchanges so far. */
   readonly recorders: Recorder[]
-  /** Opens a WebSocket to it: the client's end and the server's end. */
+  /** Opens a WebSocket and returns the client's and the server's end. */
   readonly connect: () => Promise<Connected>
 }
 
@@ -90,11 +90,11 @@ interface ServerOptions {
   readonly accept?: AcceptOptions
   readonly listener?: Partial<ListenerOptions>
   readonly plugins?: readonly Plugin[]
-  /** In place of accepting at once. */
+  /** Called instead of accepting immediately. */
   readonly handle?: (recorder: Recorder) => void | Promise<void>
 }
 
-/** The fields of a handshake, and the end of its head. */
+/** Headers of a handshake, and the end of its head. */
 const HANDSHAKE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
 
@@ -126,7 +126,7 @@ async function openServer(
   return { ...open, recorders, connect }
 }
 
-/** Sends back whatever comes. */
+/** Echoes every message. */
 function echo(recorder: Recorder): void {
   const socket = recorder.accept()!
   recorder.onData = (data, binary) =>
@@ -509,7 +509,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       const { connect, gateway } = await openServer(t, create, { accept })
       const { client, recorder, socket } = await connect()
       client.pause()
-      // In answers, less than the library collects before it writes.
+      // In responses, less than the library buffers before it writes.
       const [count, size] = where === 'of its own accord' ? [16, 64 * KIB] : [8, KIB]
       const message = Buffer.alloc(size)
       let most = 0
@@ -563,7 +563,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     const left = await settled(() => client.bufferedAmount)
     t.ok(total - left < SLACK_BYTES, `${total - left} of ${total} bytes were taken`)
     t.ok(recorder.bytes < SLACK_BYTES, `${recorder.bytes} bytes arrived`)
-    // Meanwhile the other way is open, also for more than the client takes at once.
+    // Meanwhile the other direction is open, even for more than the client accepts at once.
     const back = new Promise<number>((resolve) => {
       let got = 0
       client.on('message', (data: Buffer) => {
@@ -983,12 +983,12 @@ export function testServerSocket(subject: ServerSocketSubject): void {
   })
 }
 
-/** Whether two lists are equal; comparing them whole would print them whole. */
+/** Whether two lists are equal; a comparison by tap would print the complete lists. */
 function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((item, i) => item === b[i])
 }
 
-/** Numbers from 0 to 1, the same ones every time. */
+/** Pseudo-random numbers from 0 to 1 with a fixed seed. */
 function createRandom(seed: number): () => number {
   let state = seed
   return () => {
@@ -1002,7 +1002,7 @@ function parseClose(text: string): [code: number, reason: string] {
   return [Number(code), reason]
 }
 
-/** The value once it stays the same for a while. */
+/** The value once it is stable. */
 async function settled(read: () => number): Promise<number> {
   let value = read()
   for (let same = 0; same < 6; ) {

@@ -82,7 +82,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('purge' as const) }),
 )
 
-/** After any operations in any order, a store has the same records as a plain list. */
+/** After any operations in any order, a store has the same records as a simple list. */
 export function testStoreModel(
   t: Test,
   create: () => Maybe<StoreAdapter>,

@@ -14,7 +14,7 @@ const QUOTAS: StoreQuotas = {
   config: createQuota('quota_config', { limit: LIMIT, namespaces: {} }),
 }
 
-/** Quotas of namespaces, as every store must keep them. */
+/** Quotas of namespaces that every store must enforce. */
 export function testStoreQuotas(
   t: Test,
   create: (t: Test) => Maybe<OpenWithQuotas>,
@@ -94,7 +94,7 @@ export function testStoreQuotas(
     })
 }
 
-/** A store with a limit of its own, 160 kB. @param create opens one of these bytes; a persistent adapter, with its records. */
+/** A store with its own limit, 160 kB. @param create opens a store with this limit in bytes; a persistent adapter retains its records. */
 export function testStoreReserve(
   t: Test,
   create: () => (maxBytes: number) => StoreAdapter,

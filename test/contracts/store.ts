@@ -9,7 +9,7 @@ import type {
 } from '../../core/contracts/store.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 
-/** A store to test, empty. */
+/** An empty store to test. */
 export interface StoreSubject {
   readonly adapter: StoreAdapter
   /** Reopens the data of a closed adapter; absent: it is not persistent. */
@@ -19,7 +19,7 @@ export interface StoreSubject {
 const NOW_MS = 1_000_000
 const USERS: StoreTable = { database: 'mx', table: 'users' }
 const ALL: StoreRange = { limit: 100_000, maxBytes: 1e9 }
-/** In the order of their UTF-8 bytes: by UTF-16, the emoji would stand before U+E000. */
+/** In the order of their UTF-8 bytes: in UTF-16, the emoji would precede U+E000. */
 const ORDERED = [
   '\u0001',
   '\u0001\u0001',
@@ -58,7 +58,7 @@ const ORDERED = [
   '\u{10ffff}',
 ]
 
-/** Contract of stores, without their front; capabilities are tested if present. */
+/** Contract of stores without `createStore`; optional capabilities are tested if present. */
 export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): void {
   const open = async (t: Test): Promise<StoreSubject> => {
     const subject = await create(t)
@@ -235,7 +235,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     t.ok(await adapter.read(tables[0]!, key))
   })
 
-  t.test('contract: increments the version with every write, also of a deleted key', async (t) => {
+  t.test('contract: increments the version with every write, even of a deleted key', async (t) => {
     const { adapter } = await open(t)
     let last = 0
     for (let round = 0; round < 4; round++) {
@@ -455,7 +455,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
   })
 }
 
-/** Commits groups none of which may conflict. */
+/** Commits groups that must not conflict. */
 async function commit(
   adapter: StoreAdapter,
   groups: readonly (readonly StoreChange[])[],

@@ -23,11 +23,11 @@ import {
 export interface TunnelSubject {
   readonly create: CreateListener
   readonly name: 'uws' | 'node'
-  /** Close code for a client whose backend died without a close frame. */
+  /** Close code for a client whose backend closed without a close frame. */
   readonly backendDied: string
   /** Events after a client's close code 3000: some parsers accept no code between 1011 and 4000. */
   readonly clientClosed3000: readonly string[]
-  /** Whether a frame without a mask ends the WebSocket, as RFC 6455 §5.1 demands. */
+  /** Whether a frame without a mask ends the WebSocket, as required by RFC 6455 §5.1. */
   readonly demandsMasks: boolean
   /** Whether a client that sends more than its backend reads is paused. */
   readonly holdsClientsBack: boolean
@@ -35,7 +35,7 @@ export interface TunnelSubject {
 
 const KIB = 1024
 const MIB = 1024 * KIB
-/** The answer to the key of {@link HANDSHAKE}. */
+/** The `Sec-WebSocket-Accept` for the key of {@link HANDSHAKE}. */
 const ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo='
 const HANDSHAKE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
@@ -376,7 +376,7 @@ export function testTunnel(subject: TunnelSubject): void {
             if (next === count) resolve()
           })
         })
-        // Meanwhile the other way is open, also for more than the client takes at once.
+        // Meanwhile the other direction is open, even for more than the client accepts at once.
         const back = nextMessage(client)
         peer.send(Buffer.alloc(10 * MIB))
         t.equal((await back).length, 10 * MIB)
@@ -404,7 +404,7 @@ export function testTunnel(subject: TunnelSubject): void {
     for (let i = 0; i < count; i++) client.send(Buffer.alloc(64 * KIB))
     const total = count * 64 * KIB
     await settled(() => client.bufferedAmount)
-    // More than the client takes at once, again and again.
+    // Repeatedly more than the client accepts at once.
     for (let round = 0; round < 20; round++) {
       const back = nextMessage(client)
       peer.send(Buffer.alloc(8 * MIB))
@@ -602,7 +602,7 @@ export function testTunnel(subject: TunnelSubject): void {
   t.test(
     `${name}: tries the next node after a connect timeout, or responds with 504`,
     async (t) => {
-      // It does not answer the TLS handshake.
+      // It does not respond to the TLS handshake.
       const { port: quiet, sockets } = await openSilentServer(t)
       const metadata = { protocol: 'https' }
       const node = { id: 'silent', address: `127.0.0.1:${quiet}`, metadata }
@@ -798,7 +798,7 @@ export function testTunnel(subject: TunnelSubject): void {
   })
 }
 
-/** The value once it stays the same for a while. */
+/** The value once it is stable. */
 async function settled(read: () => number): Promise<number> {
   let value = read()
   for (let same = 0; same < 6; ) {

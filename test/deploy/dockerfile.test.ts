@@ -6,7 +6,7 @@ import { SETTINGS } from '../../platform/settings/settings.ts'
 import { ROOT } from '../../scripts/root.ts'
 
 const TEXT = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
-/** Lines that are continued are one. */
+/** Joins continued lines. */
 const INSTRUCTIONS = TEXT.replaceAll(/^#.*\n/gm, '')
   .replaceAll(/\\\n\s*/g, '')
   .split('\n')

@@ -22,7 +22,7 @@ const embedded = toRelease(read('server-embedded.yaml'))
 const external = toRelease(read('server-external.yaml'))
 const servers = { embedded, external }
 
-/** Rules of a Role that a page of the documentation shows. */
+/** Rules of a Role in a page of the documentation. */
 function readDocumentedRules(page: string, name: string): unknown {
   const text = readFileSync(join(ROOT, 'docs', page), 'utf8')
   const blocks = [...text.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, block]) => block!)

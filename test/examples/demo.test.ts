@@ -8,7 +8,7 @@ import { startServerProcess } from '../fixtures/server-process.ts'
 
 t.setTimeout(120_000)
 
-/** As `npm run demo` starts it: the build, not the sources. */
+/** The build, as started by `npm run demo`. */
 const DEMO = join(ROOT, 'dist/examples/demo.js')
 
 t.test('`npm run demo`: every printed command works, and Ctrl-C ends it', async (t) => {
@@ -19,7 +19,7 @@ t.test('`npm run demo`: every printed command works, and Ctrl-C ends it', async 
     cwd: ROOT,
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
-    // A group of its own, as Ctrl-C at a terminal ends it.
+    // In a separate process group, as a terminal ends it on Ctrl-C.
     detached: true,
   })
   t.teardown(() => {

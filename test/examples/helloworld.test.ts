@@ -11,11 +11,11 @@ import { startMx } from '../fixtures/mx.ts'
 import { openRawBackend, until } from '../fixtures/raw-backend.ts'
 
 const MAIN = join(ROOT, 'examples/helloworld/main.ts')
-/** Whether its types hold, the compiler says: `npm run check` has it read the examples. */
+/** `npm run check` checks its types. */
 const CLIENT = join(ROOT, 'examples/helloworld-client.ts')
 const SOURCES = join(ROOT, 'test/fixtures/tsconfig.sources.json')
 
-/** Starts the example from its sources; `mx` is the SDK of the sources, not of the last build. */
+/** Starts the example from its sources with the SDK of the sources, not of the last build. */
 function start(t: Test, address = '127.0.0.1:0') {
   const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), MAIN], {
     env: {

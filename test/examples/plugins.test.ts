@@ -131,7 +131,7 @@ t.test('concurrency-limit responds with 429 beyond the limit per client', async 
   t.equal((await first).status, 200)
   const third = begin('192.0.2.1')
   t.equal(waiting.length, 4, 'a place is free once a request is done')
-  // A client that disconnects frees its place too.
+  // A client that disconnects frees its slot, too.
   ;(waiting[1] as Exchange & { leave(): void }).leave()
   t.ok((await second).aborted)
   const fourth = begin('192.0.2.1')

@@ -13,7 +13,7 @@ import { skipUnless } from '../fixtures/servers.ts'
 
 const MAIN = join(ROOT, 'examples/python-service/main.py')
 
-/** The service in a process of its own, and who calls it. */
+/** The service in a separate process, and its client. */
 async function start(t: Test, python: string) {
   const service = spawn(python, ['-W', 'error', MAIN, '0'], { stdio: ['ignore', 'pipe', 'pipe'] })
   let stderr = ''

@@ -8,7 +8,7 @@ import { skipUnless } from '../../../fixtures/servers.ts'
 
 t.setTimeout(120_000)
 
-/** Whether somebody listens there. */
+/** Whether a program listens on a port. */
 async function isOpen(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   const open = await new Promise<boolean>((resolve) => {
