@@ -29,7 +29,7 @@ const [rounds = 3, seconds = 5] = process.argv.slice(2).map(Number)
 /** A path to the service. */
 interface CallPath {
   readonly name: string
-  /** Intermediate program; undefined: none. */
+  /** Intermediate program; undefined if none. */
   readonly program: Program | undefined
   readonly load: (seconds: number) => Promise<CallLoad>
 }

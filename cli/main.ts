@@ -5,7 +5,7 @@ import { COMMANDS } from './commands.gen.ts'
 import { CliError, EXIT, printProblems, watchOutput } from './ui/output.ts'
 import { guardTerminal } from './ui/terminal.ts'
 
-/** Flags that stand for commands. */
+/** Flags that are aliases of commands. */
 const WORDS: Readonly<Record<string, string>> = { '-v': 'version', '--version': 'version' }
 
 /** Command that shells call to complete a line (`mx completion`). */

@@ -83,9 +83,9 @@ export interface Chain {
   }
   /** Chains of routes and services with plugins of their own, by name. They begin with the same steps, up to routing. */
   readonly scopes: ReadonlyMap<string, Chain>
-  /** The chain with the plugins that an endpoint declares; undefined: none. It begins with the same steps, up to routing. */
+  /** The chain with the plugins that an endpoint declares; undefined if none. It begins with the same steps, up to routing. */
   readonly ofEndpoint: (service: string, endpoint: Endpoint) => Chain | undefined
-  /** The chain with the plugins of a consumer; undefined: none. It begins with the same steps, up to authentication. */
+  /** The chain with the plugins of a consumer; undefined if none. It begins with the same steps, up to authentication. */
   readonly ofConsumer: (key: string) => Chain | undefined
   /** Exchanges in flight, of its scopes, too: the chain may be closed at 0. */
   readonly use: { active: number }
@@ -171,7 +171,7 @@ export function runDoneHooks(chain: Chain, x: Exchange, onFault: ReportFault | u
  * Runs the `onReply` hooks for an error response that replaces another response. A hook that throws does not stop the
  * others; it is reported unless it throws a {@link GatewayError}.
  *
- * @param failedHook index of the hook that is skipped; -1: none.
+ * @param failedHook index of the hook that is skipped; -1 if none.
  */
 export function runErrorHooks(
   chain: Chain,

@@ -7,7 +7,7 @@ export interface ErrorBody {
   /** HTTP status code. */
   readonly Code: number
   readonly Detail: string
-  /** Standard reason phrase of `Code`; empty when there is none. */
+  /** Standard reason phrase of `Code`; empty if `Code` has none. */
   readonly Status: string
 }
 
@@ -51,7 +51,7 @@ export class GatewayError extends Error {
     this.repeatable = options.repeatable ?? true
   }
 
-  /** Converts a thrown value: anything but a {@link GatewayError} becomes a 500 without details. */
+  /** Converts a thrown value: all except a {@link GatewayError} become a 500 without details. */
   static from(thrown: unknown, id: string = GATEWAY_ID): GatewayError {
     if (thrown instanceof GatewayError) return thrown
     return new GatewayError(id, 500, 'internal error', { cause: thrown })

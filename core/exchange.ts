@@ -52,11 +52,11 @@ export abstract class Exchange extends IncomingRequest {
   id = ''
   /** The chain that serves it: the one in use when the request arrived. */
   chain: Chain = NO_CHAIN
-  /** Index in `chain.steps` of the stage that threw or is pending; -1: none yet. */
+  /** Index in `chain.steps` of the stage that threw or is pending; -1 if none yet. */
   step = -1
   /** A proxy forwarded the request without a trusted client address: the client is unknown (plugin `forwarded`). */
   relayed = false
-  /** Prefix of service names (plugin `namespace`); empty: none. */
+  /** Prefix of service names (plugin `namespace`); empty if none. */
   namespace = ''
   /** Session of the caller, set by a plugin; undefined: anonymous. */
   session: Session | undefined = undefined
@@ -78,11 +78,11 @@ export abstract class Exchange extends IncomingRequest {
   explicitTarget: ExplicitTarget | undefined = undefined
   /** The routed service's nodes. */
   upstream: Upstream | undefined = undefined
-  /** Id of the last node it was sent to; empty: none yet. */
+  /** Id of the last node it was sent to; empty if none yet. */
   node = ''
-  /** Error of the last failed attempt; empty: none. */
+  /** Error of the last failed attempt; empty if none. */
   failure = ''
-  /** Kind of that failure; empty: none. */
+  /** Kind of that failure; empty if none. */
   failureKind: FailureKind | TransportFailure | 'no-node' | '' = ''
   /** `performance.now()` when the request was sent upstream, and when the response head arrived; 0: not yet. */
   upstreamStartMs = 0
@@ -99,7 +99,7 @@ export abstract class Exchange extends IncomingRequest {
   streaming = false
   /** Status of the response; 0 before it. Plugins may change it in `onReply`. */
   status = 0
-  /** gRPC status sent to a client of gRPC or Connect; -1: none. */
+  /** gRPC status sent to a client of gRPC or Connect; -1 if none. */
   rpcStatus = -1
   /** Headers of the response. Plugins change them in `onReply`. */
   replyHeaders: HeaderList = NO_HEADERS
@@ -203,8 +203,8 @@ export abstract class Exchange extends IncomingRequest {
   /**
    * Begins a streamed response; {@link write} and {@link end} follow.
    *
-   * @param status 200 to 599; any other, also from an `onReply` hook, becomes a 500.
-   * @param length exact number of body bytes, also for HEAD and 304, which send none; -1: unknown.
+   * @param status 200 to 599; any other, including one set by an `onReply` hook, becomes a 500.
+   * @param length exact number of body bytes, including for HEAD and 304, which send none; -1: unknown.
    */
   start(status: number, headers: HeaderList, length: number): void {
     this.stream(status, headers, length, false)
@@ -352,7 +352,7 @@ export abstract class Exchange extends IncomingRequest {
    * Sends an error instead of a response of which nothing was sent. The `onReply` hooks run for it, because errors need
    * request id, CORS and security headers, too.
    *
-   * @param failedHook index of the hook that is skipped; -1: none.
+   * @param failedHook index of the hook that is skipped; -1 if none.
    */
   private replaceReply(failure: GatewayError, failedHook: number = -1): void {
     // Without the headers of the error: a malformed one would throw here, where nothing catches it.

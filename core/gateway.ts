@@ -5,7 +5,7 @@ import type { RequestMetrics } from './metrics/request-metrics.ts'
 
 export interface GatewayOptions {
   readonly chain: Chain
-  /** Called for everything thrown but a {@link GatewayError}, and for errors that cannot be sent. */
+  /** Called for exceptions other than {@link GatewayError}, and for errors that cannot be sent. */
   readonly onFault: ReportFault
   /** Milliseconds an exchange may wait for an asynchronous stage, then 504. @default 60000 */
   readonly parkTimeoutMs?: () => number

@@ -15,7 +15,7 @@ export interface RequestLine {
   readonly path: string
   /** Header `Host` as received, port included. */
   readonly host: string
-  /** Prefix of service names, without the dot; empty: none. */
+  /** Prefix of service names, without the dot; empty if none. */
   readonly namespace: string
   /** Without `?`. @default '' */
   readonly query?: string
@@ -34,17 +34,17 @@ export interface Route {
   readonly endpoint: string
   /** Handler that a declared endpoint requires; undefined: any. */
   readonly handler?: string | undefined
-  /** Path variables of a declared endpoint, values decoded, in the order of the path; undefined: none. */
+  /** Path variables of a declared endpoint, values decoded, in the order of the path; undefined if none. */
   readonly variables?: readonly (readonly [name: string, value: string])[] | undefined
-  /** Template of a declared endpoint that the path matched; undefined: none. */
+  /** Template of a declared endpoint that the path matched; undefined if none. */
   readonly template?: PathTemplate | undefined
-  /** Additions of a configured route (`routes:`); undefined: none. */
+  /** Additions of a configured route (`routes:`); undefined if none. */
   readonly rule?: RouteRule | undefined
   /** Set by the gateway with the first request that it counts. */
   counters?: RouteCounters | undefined
 }
 
-/** Settings of a configured route besides its service. */
+/** Settings of a configured route, except its service. */
 export interface RouteRule {
   /** `name` of the route, or its number from 1. */
   readonly name: string
@@ -86,7 +86,7 @@ export interface ResolverOptions {
   /** Fallback for request lines without a route, or the resolver to wrap. */
   readonly inner: Resolver
   readonly registry: Registry
-  /** Base domain of the gateway's hosts; empty: none. */
+  /** Base domain of the gateway's hosts; empty if none. */
   readonly domain: string
   /** Called with each ignored declaration and the reason, for operators. */
   readonly onWarning: (message: string) => void

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'esbuild'
 import { ROOT } from './root.ts'
 
-/** Has a bundle of its own. */
+/** Has a separate bundle. */
 const SCHEMA = 'core/schema.ts'
 /** Bundled with the platform (46 modules); other packages are external. */
 const JOSE = 'jose'

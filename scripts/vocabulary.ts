@@ -179,7 +179,7 @@ function listFindings(): readonly string[] {
   return files
     .split('\n')
     .filter((path) => /\.(?:tsx?|md)$/.test(path))
-    .filter((path) => !/^(?:docs\/decisions|bench\/results)\//.test(path))
+    .filter((path) => !/^bench\/results\//.test(path))
     .flatMap((path) =>
       formatFindings(path, checkFile(path, readFileSync(join(ROOT, path), 'utf8'))),
     )

@@ -20,7 +20,7 @@ export interface CallScope {
   readonly service: string
   /** `<Handler>.<Method>` */
   readonly endpoint: string
-  /** Deadline as `performance.now()`; Infinity: none. */
+  /** Deadline as `performance.now()`; Infinity if none. */
   readonly expiresMs: number
   /** Aborts when the response is no longer expected. Created on first access. */
   readonly signal: AbortSignal
@@ -65,7 +65,7 @@ export class Context {
     return this.#scope.endpoint
   }
 
-  /** Namespace of the call (`Mx-Namespace`); empty: none. */
+  /** Namespace of the call (`Mx-Namespace`); empty if none. */
   get namespace(): string {
     return findField(this.fields, 'mx-namespace') ?? ''
   }
@@ -85,7 +85,7 @@ export class Context {
     return this.#id
   }
 
-  /** Deadline, milliseconds since 1970; Infinity: none. */
+  /** Deadline, milliseconds since 1970; Infinity if none. */
   get deadlineMs(): number {
     return performance.timeOrigin + this.#scope.expiresMs
   }

@@ -24,9 +24,9 @@ export class ServiceError extends GatewayError {
     this.name = NAME
   }
 
-  /** True for every typed error, also one created as a `GatewayError`. */
+  /** True for every typed error, including a `GatewayError`. */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    // biome-ignore lint/complexity/noThisInStatic: subclasses inherit this method and mean themselves.
+    // biome-ignore lint/complexity/noThisInStatic: in a subclass, `this` is the subclass.
     const kind: unknown = this === ServiceError ? GatewayError : this
     return Function.prototype[Symbol.hasInstance].call(kind, value)
   }

@@ -61,7 +61,7 @@ export interface TestResult {
   /** The connection was closed before the response was complete. */
   readonly aborted: boolean
   /**
-   * Error thrown by the chain or a hook: a {@link GatewayError}, or another error that became a 500; undefined: none.
+   * Error thrown by the chain or a hook: a {@link GatewayError}, or another error that became a 500; undefined if none.
    */
   readonly thrown: unknown
   /** The exchange; `x.headers` are the headers that the backend received. */

@@ -134,7 +134,7 @@ function report(
     '|---|--:|--:|--:|--:|--:|',
     ...lines,
   ].join('\n')}\n`
-  const note = `\n${STEADY} stable nodes and ${FLAPPING} that deregister and register once per second, as far as the registry keeps up; ${options.connections} connections, closed loop, ${options.rounds} interleaved rounds of ${options.seconds} s, medians.\n`
+  const note = `\n${STEADY} stable nodes and ${FLAPPING} that deregister and register once per second, or less often if the registry does not keep up; ${options.connections} connections, closed loop, ${options.rounds} interleaved rounds of ${options.seconds} s, medians.\n`
   const title = 'Flapping nodes'
   const origin = readOrigin('npm run bench --', backend.describe(findScenario('rpc')))
   const path = writeResult('flap', title, origin, { rows }, table + note)

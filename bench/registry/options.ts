@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 export interface FaultOptions {
   /** Requests per second. */
   readonly rate: number
-  /** Seconds of measurement, also before a failure. */
+  /** Seconds of measurement, with and before failures. */
   readonly seconds: number
   /** Seconds of a Consul outage. */
   readonly outageSeconds: number

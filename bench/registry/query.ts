@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 export interface Answer {
   /** 0: no response. */
   readonly status: number
-  /** Id of the process that responded; 0: none. */
+  /** Id of the process that responded; 0 if none. */
   readonly pid: number
 }
 

@@ -69,7 +69,7 @@ export async function runRollback(args: readonly string[]): Promise<void> {
   const { client, format, words, ifMatch } = await readCommand(args, 'rollback [version]')
   const [version = '0', ...more] = words
   if (more.length > 0 || !/^\d{1,9}$/.test(version))
-    throw usage('expected at most one version number, as mx api history lists them')
+    throw usage("expected at most one version number from 'mx api history'")
   const match = ifMatch ?? (await client.current()).etag
   const applied = await client.rollback(Number(version), match)
   await print(format, applied, formatApplied(applied))

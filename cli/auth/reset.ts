@@ -16,7 +16,7 @@ export async function runAuthReset(args: readonly string[]): Promise<void> {
   const lines = [
     ...rules.map((id) => `Deleted the rule ${id}`),
     'Restored the rule default: anonymous callers may call every service. If access was restricted before, restrict it again.',
-    `Password of admin: ${password.password} (also in ${password.file})`,
+    `Password of admin: ${password.password} (stored in ${password.file})`,
     ...(notAudited === undefined ? [] : [`Not recorded in the audit log: ${notAudited}`]),
   ]
   await print(format, { account: 'admin', ...password, rules, notAudited }, `${lines.join('\n')}\n`)

@@ -123,7 +123,7 @@ function toPath(path: string | undefined, { all = false }: ConfigFlags): string 
   throw usageError('config', problem)
 }
 
-/** Reads a value as JSON. @throws {CliError} if there is none (reference 15.25) */
+/** Reads a value as JSON. @throws {CliError} if it is missing (reference 15.25) */
 async function get(
   { call, namespace }: Session,
   path: string,

@@ -9,7 +9,7 @@ import { CliError, EXIT, printProblems } from '../ui/output.ts'
 
 const FLAGS = {
   '--address <host:port>': 'Address to listen on (default: 127.0.0.1:8082)',
-  '--hosts <name>...': 'Allowed host name besides localhost, or any',
+  '--hosts <name>...': 'Allowed host name in addition to localhost, or any',
   '--session_idle_timeout <duration>': 'Session lifetime without an open page (default: 30m)',
   '--session_max_age <duration>': 'Session lifetime after the login (default: 12h)',
   ...ENV_FLAG,

@@ -25,7 +25,7 @@ const SERVICE_COMMANDS: ReadonlySet<string> = new Set([
 const FORMATS = ['text', 'json', 'yaml']
 /** Words without a special meaning in any shell: bash inserts them unquoted, and services choose the names of fields. */
 const PLAIN = /^[\w@%+=:,./-]+$/
-/** Flags of every service call, besides its fields. */
+/** Flags of every service call, in addition to its fields. */
 const CALL_FLAGS = ['--env=', '--namespace=', '--output=', '--json=', '--help']
 
 /** Prints the completion candidates, one a line. */

@@ -57,7 +57,7 @@ export function parseObject(text: string): { readonly name: string; readonly ver
  * Finds an object.
  *
  * @param version empty: `latest`, else the only version, else the only version that ever started
- * @throws {CliError} if there is none, or more than one
+ * @throws {CliError} unless exactly one matches
  */
 export async function findObject(
   session: Session,

@@ -51,7 +51,7 @@ export async function mustFindService(session: Session, name: string): Promise<r
   throw new CliError(`Service not found: ${name}${hint}`, { status: EXIT.unreachable })
 }
 
-/** A service with a similar name; undefined if there is none, or if services cannot be listed. */
+/** A service with a similar name; undefined if none is similar, or if services cannot be listed. */
 export async function suggestService(session: Session, name: string): Promise<string | undefined> {
   const services = await listServices(session).catch(() => [])
   return suggest(

@@ -52,7 +52,7 @@ export async function prompt(
  *
  * @param what name of the secret, for prompts
  * @param flag see {@link prompt}
- * @throws {CliError} see {@link prompt}; also for different inputs
+ * @throws {CliError} see {@link prompt}, and if the inputs differ
  */
 export async function promptNewSecret(what: string, flag: string): Promise<string> {
   const secret = await prompt(`Enter new ${what}: `, flag, { hidden: true })

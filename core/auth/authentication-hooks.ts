@@ -10,7 +10,7 @@ export interface IdentityOptions {
   /**
    * Authenticates a request by its credentials; undefined: it has none of this kind.
    *
-   * @throws {GatewayError} for invalid credentials, also by rejecting.
+   * @throws {GatewayError} for invalid credentials; thrown or rejected.
    */
   readonly identify: (x: Exchange) => Maybe<Session | undefined>
   /** Reject anonymous requests. Other plugins may authenticate the caller. */

@@ -21,7 +21,7 @@ export interface CallInput {
  *
  * @returns the session of the caller; undefined: anonymous.
  * @throws {GatewayError} 400 for repeated tokens or namespaces, which two parsers could read differently; 401 for an
- * invalid token and denied access; 503 as {@link Authorizer}. Also by rejecting.
+ * invalid token and denied access; 503 as {@link Authorizer}; thrown or rejected.
  */
 export function admitCall(authorizer: Authorizer, call: CallInput): Maybe<Session | undefined> {
   const authorization = findSingle(call, 'authorization')

@@ -14,11 +14,11 @@ export function usesCallerAddress(service: string): boolean {
 /**
  * Replaces the identity headers of a metadata block.
  *
- * @param address IP address; empty: none.
+ * @param address IP address; empty if none.
  */
 export function withCaller(metadata: string, account?: Account, address = ''): string {
   let fields = metadata
-  // Usually there are none.
+  // Usually absent.
   if (metadata.includes(ACCOUNT) || metadata.includes(CALLER_ADDRESS))
     fields = withoutCaller(metadata)
   if (account !== undefined) fields = `${ACCOUNT}: ${formatAccount(account)}\r\n${fields}`

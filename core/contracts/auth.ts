@@ -36,7 +36,7 @@ export interface Rule {
 /** Decision of the rules on a call. */
 export interface Ruling {
   readonly granted: boolean
-  /** The decisive rule; undefined: none applied, which denies. */
+  /** The decisive rule; undefined if none applied, which denies. */
   readonly rule: Rule | undefined
   /** Scope with which the account would be granted a denied call; undefined: the caller is anonymous, or no scope helps. */
   readonly missingScope?: string

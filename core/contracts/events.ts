@@ -52,7 +52,7 @@ export interface EventSlice {
 
 /** State of an existing topic: one with events, past events, or a named group. */
 export interface TopicState extends EventTopic {
-  /** Sequence of the oldest stored event; `last + 1`: none. */
+  /** Sequence of the oldest stored event; `last + 1` if none. */
   readonly first: number
   /** Highest sequence so far. */
   readonly last: number
@@ -166,7 +166,7 @@ export interface EventsAdapter {
    * @returns whether there is more to remove at once: each call removes a limited number.
    */
   readonly retain?: (topic: EventTopic, retention: EventRetention, nowMs: number) => Maybe<boolean>
-  /** Last time that an earlier process saved; undefined: none. */
+  /** Last time that an earlier process saved; undefined if none. */
   readonly readTime?: () => number | undefined
   /** Saves the time of {@link retain} periodically, for adapters whose events outlive the process. Milliseconds since 1970. */
   readonly saveTime?: (nowMs: number) => Maybe<void>

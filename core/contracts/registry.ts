@@ -84,7 +84,7 @@ export interface WatchOptions {
 export interface Registry {
   readonly name: string
   /**
-   * Returns all versions of a service, with their nodes; empty when there are none. A known version that does not run may have no
+   * Returns all versions of a service, with their nodes; empty for an unknown service. A known version that does not run may have no
    * nodes: requests to it are 503, not 404. @throws {Error} when the registry is unavailable.
    */
   readonly getService: (name: string) => Maybe<readonly Service[]>
@@ -94,7 +94,7 @@ export interface Registry {
    */
   readonly listServices: () => Maybe<readonly Service[]>
   /**
-   * Returns the domains of services, as far as known from {@link listServices} and watches; cheap. Absent: only the own domain.
+   * Returns the domains of services that {@link listServices} and watches have found; cheap. Absent: the registry has a single domain.
    */
   readonly listDomains?: () => ReadonlySet<string>
   /**

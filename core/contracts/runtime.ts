@@ -44,7 +44,7 @@ export type Program =
       readonly args?: readonly string[]
     }
 
-/** Resource limits of an instance; undefined: none. */
+/** Resource limits of an instance; undefined if none. */
 export interface Resources {
   readonly memoryBytes?: number
   /** Cores, such as 0.5. */
@@ -71,12 +71,12 @@ export interface Workload extends WorkloadKey {
 
 /** Observed state of a workload. */
 export interface WorkloadState extends WorkloadKey {
-  /** Revision that serves, or starts while none does; empty: none yet. */
+  /** Revision that serves, or starts while none does; empty if none yet. */
   readonly revision: string
   readonly status: RuntimeStatus
   /** Cause of status `error`, or of a failed start of the last revision, with exit status and last log line; undefined: no error. */
   readonly error?: string
-  /** Missing resource that instances wait for, such as capacity on a node, if the scheduler reports it; undefined: none. */
+  /** Missing resource that instances wait for, such as capacity on a node, if the scheduler reports it; undefined if none. */
   readonly waiting?: string
   /** Number of ready instances. */
   readonly ready: number
@@ -84,7 +84,7 @@ export interface WorkloadState extends WorkloadKey {
   readonly startedMs?: number
   /** Consecutive failures. */
   readonly retries: number
-  /** Restarts of instances of the revision; undefined: none. */
+  /** Restarts of instances of the revision; undefined if none. */
   readonly restarts?: number
   /** How an instance last failed, with the last line of its log; it may be healthy since. */
   readonly lastFailure?: string
@@ -100,7 +100,7 @@ export interface LogLine {
 }
 
 export interface LogQuery {
-  /** Number of last stored lines; 0: none, undefined: all. */
+  /** Number of last stored lines; 0 if none, undefined: all. */
   readonly lines?: number
   /** Only lines since then, Unix time in milliseconds. */
   readonly sinceMs?: number

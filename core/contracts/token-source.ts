@@ -2,7 +2,7 @@
 export interface TokenSource {
   /** True if the credentials are implicit; explicit ones take precedence. @default false */
   readonly isGuess?: boolean
-  /** Current access token; undefined: none yet, or unavailable. */
+  /** Current access token; undefined if none yet, or unavailable. */
   readonly current: () => string | undefined
   /** Milliseconds until another token is needed; 0: now. Infinity: not known. */
   readonly leftMs: () => number

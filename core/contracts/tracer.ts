@@ -6,7 +6,7 @@ export interface SpanContext {
   readonly spanId: string
   /** Whether the trace is sampled. */
   readonly isSampled: boolean
-  /** List members to propagate; empty: none. */
+  /** List members to propagate; empty if none. */
   readonly tracestate: string
   /** Whether it was received from another process. */
   readonly isRemote: boolean

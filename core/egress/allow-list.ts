@@ -23,7 +23,7 @@ const WORDS: ReadonlyMap<string, readonly AddressKind[]> = new Map([
   ['loopback', ['loopback', 'this server']],
   ['link-local', ['link-local']],
 ])
-/** Kinds that a wider range does not allow: `0.0.0.0/0` and `10.0.0.0/8` stand for other machines. */
+/** Kinds that a wider range does not allow: `0.0.0.0/0` and `10.0.0.0/8` mean other machines. */
 const SENSITIVE: ReadonlySet<AddressKind> = new Set([
   'loopback',
   'this server',

@@ -7,9 +7,9 @@ const WEIGHT = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i
 
 /**
  * Content codings of `supported` that a client accepts, best first (RFC 9110 §12.5.3). Codings with the same weight
- * have the order of `supported`. Codings that the client likes less than none are left out.
+ * have the order of `supported`. Omits codings that the client ranks below the unencoded body.
  *
- * @param accepted value of `Accept-Encoding`; undefined or empty: none.
+ * @param accepted value of `Accept-Encoding`; undefined or empty if none.
  */
 export function acceptedCodings<T extends string>(
   accepted: string | undefined,

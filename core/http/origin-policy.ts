@@ -20,7 +20,7 @@ export function rejectOrigin(id: string, what = 'WebSockets'): GatewayError {
   return new GatewayError(id, 403, `${what} from pages of this origin are not allowed`)
 }
 
-/** @throws {TypeError} for anything but scheme, host and a port other than the default of the scheme. */
+/** @throws {TypeError} for other parts than scheme, host and port, and for the default port of the scheme. */
 function toOrigin(text: string): string {
   const lower = text.toLowerCase()
   if (!lower.includes('*') && URL.canParse(lower) && new URL(lower).origin === lower) return lower

@@ -1,4 +1,4 @@
-/** `.` and `..`, literal or percent-encoded, also with path parameters. */
+/** `.` and `..`, literal or percent-encoded, with or without path parameters. */
 const DOTS = /^(?:\.|%2e){1,2}(?:;|%3b|$)/i
 const VERSION = /^v\d+$/
 const DOT = 46

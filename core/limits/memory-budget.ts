@@ -46,9 +46,9 @@ export const replyMemory: MemoryBudget = { usedBytes: 0, maxBytes }
 export const LONG_REPLY_BYTES: number = 256 * 1024
 
 /**
- * Whether a response may be buffered for its caller.
+ * Whether a response may be buffered until its caller reads it.
  *
- * @param longBytes size up to which it always may.
+ * @param longBytes size up to which a response is always buffered.
  */
 export function mayWait(
   { length }: string | Uint8Array,
@@ -60,7 +60,7 @@ export function mayWait(
 /**
  * Returns the budget for an amount of memory.
  *
- * @param constrainedBytes memory limit of the process; 0 or more than `totalBytes`: none.
+ * @param constrainedBytes memory limit of the process; no limit if 0 or more than `totalBytes`.
  */
 export function toMaxBytes(constrainedBytes: number, totalBytes: number): number {
   const bytes = toMemoryBytes(constrainedBytes, totalBytes)

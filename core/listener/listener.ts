@@ -16,7 +16,7 @@ export interface ListenerOptions {
   /** Authorities of client certificates; with `tls`. Only the `node` listener supports it. @default no client certificates */
   readonly clientCa?: ClientCa | undefined
   /**
-   * Whether the `node` listener serves HTTP/2 in addition to HTTP/1.1: over TLS by ALPN (RFC 7301), with `cleartext` also
+   * Whether the `node` listener serves HTTP/2 in addition to HTTP/1.1: over TLS by ALPN (RFC 7301), and with `cleartext`
    * without TLS by prior knowledge (RFC 9113 §3.3). `uws` does not support it. @default 'tls'
    */
   readonly http2?: 'tls' | 'cleartext' | 'off'
@@ -54,7 +54,7 @@ export interface ListenerOptions {
 /** An open port. */
 export interface Listener {
   readonly name: 'uws' | 'node'
-  /** The actual port, also when 0 was requested; 0 for a Unix socket. */
+  /** The actual port, even when 0 was requested; 0 for a Unix socket. */
   readonly port: number
   /** Open client connections. */
   readonly connections: number

@@ -27,7 +27,7 @@ export class RequestValidator {
   host = ''
   /** The validated path. */
   path = ''
-  /** 0: none; -1: chunked. */
+  /** 0 if none; -1: chunked. */
   bodyLength = 0
   /** The connection closes after the response: requested by the client, or required by the framing. */
   closing = false
@@ -52,7 +52,7 @@ export class RequestValidator {
 
   /**
    * @param internalHeaders whether to pass `mx-*` headers on: all clients are part of the platform.
-   * @param encodedSlashes whether paths may contain `%2F`, at present: the service decides about each request.
+   * @param encodedSlashes whether paths may contain `%2F`, called for each request: the service decides.
    */
   constructor(internalHeaders = false, encodedSlashes = (): boolean => false) {
     this.#internalHeaders = internalHeaders

@@ -14,7 +14,7 @@ const MIB = 1024 * 1024
 const TICK_BYTES = 2 * MIB
 /**
  * Bytes that one client may send in one tick, beyond as much as its backend has read from it before. uSockets reads a socket again while
- * it fills the whole buffer of 512 KiB, also when it is paused: only closing it stops that.
+ * it fills the whole buffer of 512 KiB, even when it is paused: only closing it stops that.
  */
 const CLIENT_TICK_BYTES = 12 * MIB
 /** Clients that have sent nothing for this long are not paused. */

@@ -11,7 +11,7 @@ export interface RecentRequest {
   readonly path: string
   /** 0: the client disconnected before a response. */
   readonly status: number
-  /** Status of gRPC or Connect; -1: none. */
+  /** Status of gRPC or Connect; -1 if none. */
   readonly rpc_status: number
   /** As of `RequestMetrics.durations`. */
   readonly duration_ms: number

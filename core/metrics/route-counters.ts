@@ -18,9 +18,9 @@ export class RouteCounters {
   readonly service: string
   /** Name of the endpoint; empty: requests are proxied by path. */
   readonly endpoint: string
-  /** Path template of the endpoint; empty: none. */
+  /** Path template of the endpoint; empty if none. */
   readonly path: string
-  /** Durations in milliseconds, by method, then first digit of the status; undefined: none yet. */
+  /** Durations in milliseconds, by method, then first digit of the status; undefined if none yet. */
   readonly durations: (Buckets | undefined)[] = new Array(LABELLED_METHODS.length * CLASSES).fill(
     undefined,
   )

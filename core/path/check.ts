@@ -8,7 +8,7 @@ const ENCODED_SLASH = /%2f/gi
  * and a double decoding results in other segments.
  */
 const ENCODED_SLASH_TRAP = /;|%3b|%25[0-9a-f]{2}/i
-/** A `.` or `..` segment, literal or percent-encoded, also with path parameters. */
+/** A `.` or `..` segment, literal or percent-encoded, with or without path parameters. */
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/;]|%3b|$)/i
 export const NOT_ENCODED = 'the request target contains a character that must be percent-encoded'
 

@@ -4,7 +4,7 @@ import { decodeSegment } from './decode.ts'
 export interface PathTemplate {
   /** `*`: any one segment; `**`: any number of them, at most once; otherwise literals, percent-decoded. */
   readonly segments: readonly string[]
-  /** Text after the last `:`; empty: none. */
+  /** Text after the last `:`; empty if none. */
   readonly verb: string
   /** In the order of the path. */
   readonly variables: readonly TemplateVariable[]

@@ -44,7 +44,7 @@ export function watchParsedFile<T>(
   return { value, close: () => clearInterval(timer) }
 }
 
-/** Changes with the file, also when an editor or a mount replaces it. */
+/** Changes with the file, even when an editor or a mount replaces it. */
 function readVersion(file: string): string {
   const { ino, mtimeMs, size } = statSync(file)
   return `${ino} ${mtimeMs} ${size}`

@@ -11,7 +11,7 @@ const WHAT = 'form field'
  * Parses a body of type `application/x-www-form-urlencoded` into name, value, name, value…, in the order sent, by the rules
  * of `parsePairs`.
  *
- * @throws {GatewayError} 400, also for JSON: command-line tools send it under this type by default.
+ * @throws {GatewayError} 400, including for JSON: command-line tools send it under this type by default.
  */
 export function parseFormPairs(body: Uint8Array, id: string = GATEWAY_ID): string[] {
   const text = decodeUtf8(body, 'form', id)

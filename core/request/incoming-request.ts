@@ -26,7 +26,7 @@ const QUEUE_MAX_BYTES = 64 * 1024
 /** Overhead of a buffered chunk: bodies may arrive byte by byte. */
 const PIECE_BYTES = 128
 
-/** A path that can stand in a request line: visible ASCII without `?`, `#` and `\` (RFC 9112 §3.2.1). */
+/** A path that is valid in a request line: visible ASCII without `?`, `#` and `\` (RFC 9112 §3.2.1). */
 const QUERY = /^[\x21\x22\x24-\x7e]*$/
 const PATH = /^\/[\x21\x22\x24-\x3e\x40-\x5b\x5d-\x7e]*$/
 
@@ -34,7 +34,7 @@ const PATH = /^\/[\x21\x22\x24-\x3e\x40-\x5b\x5d-\x7e]*$/
 export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   readonly method: string
   readonly path: string
-  /** As received, without the `?`; empty when there is none. */
+  /** As received, without the `?`; empty if absent. */
   readonly query: string
   readonly host: string
   /** End-to-end headers of the request, without hop-by-hop and framing headers (RFC 9110 §7.6.1). They are sent upstream. */
@@ -160,7 +160,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
     return false
   }
 
-  /** Trailers of the request, complete with the last chunk of its body; undefined: none, or dropped by the listener. */
+  /** Trailers of the request, complete with the last chunk of its body; undefined if none, or dropped by the listener. */
   get requestTrailers(): HeaderList | undefined {
     return undefined
   }

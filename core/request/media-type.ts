@@ -9,9 +9,9 @@ export type BodyKind = 'json' | 'protobuf' | 'form' | 'multipart'
 export interface MediaType {
   /** `type/subtype` in lower case. */
   readonly type: string
-  /** Parameter `charset` in lower case; empty when there is none. */
+  /** Parameter `charset` in lower case; empty if absent. */
   readonly charset: string
-  /** Parameter `boundary`; empty when there is none. */
+  /** Parameter `boundary`; empty if absent. */
   readonly boundary: string
 }
 

@@ -1,7 +1,7 @@
 /** RFC 9110 §5.6.2. */
 const TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+/y
 
-/** Returns the end of the token at `at`; `at` when there is none. */
+/** Returns the end of the token at `at`; `at` if there is no token. */
 export function skipToken(text: string, at: number): number {
   TOKEN.lastIndex = at
   return TOKEN.test(text) ? TOKEN.lastIndex : at

@@ -17,7 +17,7 @@ export interface RequestParts {
   readonly query: string
   /** Content type of the body. */
   readonly type: RequestType
-  /** Empty: none. */
+  /** Empty if none. */
   readonly body: Uint8Array
   /** Shape of the endpoint's requests, if it is known. */
   readonly shape: Shape | undefined
@@ -27,7 +27,7 @@ export interface RequestParts {
  * Merges path variables, query and body into the request of an endpoint. The query takes precedence over the path, the body over
  * both; forms become JSON, an empty request is `{}`.
  *
- * Returns the unread bytes of the body if there is nothing to add; otherwise JSON text, whatever the content type was.
+ * Returns the unread bytes of the body if there is nothing to add; otherwise JSON text, for any content type.
  *
  * @throws {GatewayError} 400 when a part is malformed or does not match the shape, and for a protobuf body with a query or
  *   variables, which cannot be merged.
@@ -42,7 +42,7 @@ export function toRequestDocument(
   if (kind === 'protobuf' && body.length > 0) {
     throw badRequest(
       id,
-      `query and path fields require a JSON body to be merged with, got ${type.type}`,
+      `query and path fields can only be merged into a JSON body, got ${type.type}`,
     )
   }
   if (kind === 'json' && isBare) return body.length > 0 ? body : '{}'

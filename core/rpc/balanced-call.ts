@@ -20,7 +20,7 @@ import { toAttemptFailure, toTransportError } from './transport-error.ts'
 /**
  * A call that is load-balanced across the nodes of a service.
  *
- * A call that was certainly not served is retried on the next node, whatever its method. A call whose connection was
+ * A call that was certainly not served is retried on the next node, regardless of its method. A call whose connection was
  * lost may have been served: it fails with 502. Each outcome counts towards the health of the node.
  */
 export abstract class BalancedCall extends OutgoingCall implements Attempts {
@@ -56,7 +56,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
     return false
   }
 
-  /** Selects the node for the next attempt; undefined when there is none left. */
+  /** Selects the node for the next attempt; undefined if no node is left. */
   protected pick(): UpstreamNode | undefined {
     return pickNode(this, undefined)
   }
@@ -102,7 +102,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
   override onFail(error: GatewayError, isUntyped = false): void {
     if (this.over) return
     this.leave()
-    // A typed error proves that the node responds, whatever the error says.
+    // Any typed error proves that the node responds.
     if (isUntyped && isGatewayError(error.code)) recordFailure(this, 'gateway')
     else recordSuccess(this)
     if (this.mayRepeat(error)) this.again()

@@ -11,7 +11,7 @@ const OF_THE_BODY = /^content-/
 /**
  * JSON of an error (docs/protocol.md §1), at most as long as a FAIL frame allows.
  *
- * @param repeatable false: the call must not be retried, whatever the error says.
+ * @param repeatable false: the call must not be retried, regardless of the error.
  */
 export function formatFail(error: GatewayError, repeatable = true): string {
   const { id, message, headers } = error
@@ -25,7 +25,7 @@ export function formatFail(error: GatewayError, repeatable = true): string {
   return JSON.stringify({ ...short.toBody(), Repeat })
 }
 
-/** Headers of an error as a metadata block; undefined when there are none, or they cannot be encoded. */
+/** Headers of an error as a metadata block; undefined if absent or not encodable. */
 export function formatFailFields(headers: readonly string[]): string | undefined {
   try {
     const block = formatMetadata(toFailFields(headers))

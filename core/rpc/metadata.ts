@@ -64,7 +64,7 @@ export function formatMetadata(fields: readonly string[]): string {
   return text
 }
 
-/** First value of a name (lower case), found without parsing the block; undefined: none. */
+/** First value of a name (lower case), found without parsing the block; undefined if none. */
 export function findMetadata(text: string, name: string): string | undefined {
   if (text === '') return undefined
   const start = `${name}:`

@@ -55,7 +55,7 @@ class ProxiedCall extends BalancedCall {
   readonly #call: IncomingCall
   /** Bodies of the caller; undefined: it does not stream. */
   readonly requests: BodyRelay | undefined
-  /** Bodies of the service; undefined: none received yet. */
+  /** Bodies of the service; undefined if none received yet. */
   #responses: BodyRelay | undefined = undefined
   /** The error to send after the last body. */
   #error: GatewayError | undefined = undefined

@@ -18,7 +18,7 @@ const CONNECT = /^\d{1,10}$/
 
 /**
  * Timeout requested by a client, milliseconds, capped at `maxMs`: `Timeout` in seconds, else as {@link
- * readWireTimeout}; 0: none.
+ * readWireTimeout}; 0 if none.
  *
  * @throws {GatewayError} 400 when a header is malformed.
  */
@@ -34,7 +34,7 @@ export function readTimeout(headers: HeaderList, maxMs: number, id: string): num
 
 /**
  * Timeout requested by a gRPC or Connect client, milliseconds, capped at `maxMs`: `grpc-timeout` (`500m`, `10S`) or
- * `connect-timeout-ms`; 0: none.
+ * `connect-timeout-ms`; 0 if none.
  *
  * @throws {GatewayError} 400 when a header is malformed.
  */

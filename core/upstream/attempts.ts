@@ -40,7 +40,7 @@ export interface Attempts {
   inFlight: boolean
 }
 
-/** Selects the node for the next attempt; undefined: there is none left. */
+/** Selects the node for the next attempt; undefined if no node is left. */
 export function pickNode(request: Attempts, x: Exchange | undefined): UpstreamNode | undefined {
   return request.upstream?.pick(x, request.node, request.tried)
 }
@@ -60,7 +60,7 @@ export function endAttempt(request: Attempts): void {
   request.node!.active--
 }
 
-/** Records that the node responded, with whatever result. */
+/** Records that the node responded, with any result. */
 export function recordSuccess({ upstream, node }: Attempts): void {
   upstream!.succeeded(node!)
 }

@@ -39,7 +39,7 @@ export interface UpstreamCall {
   readonly method: string
   /** Request line and headers with the empty line; one byte per character. */
   readonly head: string
-  /** Length of the request body, bytes; 0: none; -1: chunked. */
+  /** Length of the request body, bytes; 0 if none; -1: chunked. */
   readonly bodyLength: number
   /** Safe to repeat (GET and HEAD), so it may be pipelined. */
   readonly idempotent: boolean
@@ -56,7 +56,7 @@ export interface UpstreamCall {
   /** Head and short body as one string, for a retry if nothing was sent. Set by the connection. */
   whole: string
   /**
-   * `clock.nowMs` by which the response must have started, also when queued; 0: the request is not sent yet. Set by the
+   * `clock.nowMs` by which the response must have started, even when queued; 0: the request is not sent yet. Set by the
    * connection.
    */
   deadlineMs: number
@@ -70,7 +70,7 @@ export interface UpstreamCall {
   /** A complete response; `body` is valid during the call only. */
   readonly onReply: (status: number, headers: HeaderList, body: Uint8Array) => void
   /**
-   * Head of a streamed response. `length`: announced body length, also where no body follows (HEAD, 304); -1: unknown.
+   * Head of a streamed response. `length`: announced body length, even where no body follows (HEAD, 304); -1: unknown.
    */
   readonly onReplyHead: (status: number, headers: HeaderList, length: number) => void
   /**

@@ -4,7 +4,7 @@ import { HEALTHY, type UpstreamNode } from './node-health.ts'
 export interface EjectionOptions {
   /** Consecutive failures that eject a node; a refused connection ejects it at once. 0: never. @default 5 */
   readonly failuresInRow?: number
-  /** Count responses 502, 503 and 504 as failures, also from the application. @default false */
+  /** Count responses 502, 503 and 504 as failures, including responses of the application. @default false */
   readonly countsStatus?: boolean
   /** Milliseconds of the first ejection; doubled after each failed trial. @default 10000 */
   readonly baseMs?: number
@@ -21,7 +21,7 @@ export interface EjectionOptions {
 export class OutlierDetector {
   /** Nodes that are not ejected. */
   usable: readonly UpstreamNode[] = []
-  /** When the next ejected node may be tried; Infinity: none is ejected. */
+  /** When the next ejected node may be tried; Infinity if none is ejected. */
   nextTrialMs: number = Number.POSITIVE_INFINITY
   /** All nodes, the ejected ones included. */
   nodes: readonly UpstreamNode[] = []

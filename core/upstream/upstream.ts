@@ -113,7 +113,7 @@ export class Upstream {
     return this.#nodes
   }
 
-  /** Declared endpoints of all versions, by name; empty: none declared. */
+  /** Declared endpoints of all versions, by name; empty if none declared. */
   get endpoints(): ReadonlyMap<string, Endpoint> {
     return this.#endpoints
   }
@@ -123,7 +123,7 @@ export class Upstream {
     return this.#hasPolicies
   }
 
-  /** Handler requested by the metadata of a service without declared endpoints; undefined: none. */
+  /** Handler requested by the metadata of a service without declared endpoints; undefined if none. */
   get handler(): string | undefined {
     return this.#handler
   }
@@ -214,7 +214,7 @@ export class Upstream {
   }
 
   /**
-   * Selects the node for a request; undefined: there is none.
+   * Selects the node for a request; undefined if none is available.
    *
    * @param x undefined for a call that is not an HTTP request: no request data to hash.
    * @param last node of the previous attempt: returned only when no other is usable.
@@ -237,7 +237,7 @@ export class Upstream {
     return this.#balancer.pick(x, last)
   }
 
-  /** Candidates besides the tried nodes: usable ones, else ejected ones. */
+  /** Candidates except the nodes already tried: usable ones, else ejected ones. */
   others(tried: readonly UpstreamNode[]): readonly UpstreamNode[] {
     const { usable, nodes } = this.#health
     const isOther = (node: UpstreamNode): boolean => !tried.includes(node)

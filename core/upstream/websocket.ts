@@ -22,7 +22,7 @@ export interface OpenBackend {
   readonly socket: WebSocket
   /** The socket below, for batched writes. */
   readonly connection: Socket
-  /** Selected subprotocol; empty: none. */
+  /** Selected subprotocol; empty if none. */
   readonly protocol: string
   /** End-to-end headers of the response. */
   readonly headers: HeaderList

@@ -101,7 +101,7 @@ export interface Events {
   readonly close: () => Promise<void>
 }
 
-/** Upper limit of payloads: a page must hold one besides others. */
+/** Upper limit of payloads: a page must have space for one and others. */
 const MOST_PAYLOAD_BYTES = 4 * 1024 * 1024
 const RETENTION: EventRetention = { maxAgeMs: 7 * 24 * 60 * 60 * 1000, maxBytes: 1024 ** 3 }
 const NO_METADATA = {}

@@ -1,5 +1,5 @@
 export interface RetentionClockOptions {
-  /** Time last saved by an earlier process, Unix time in milliseconds; undefined: none. */
+  /** Time last saved by an earlier process, Unix time in milliseconds; undefined if none. */
   readonly savedMs?: number | undefined
   /** Wall clock, Unix time in milliseconds. @default Date.now */
   readonly wallMs?: () => number

@@ -29,7 +29,7 @@ export function createReserve(options: ReserveOptions): Reserve {
   let calmUntilMs = Number.NEGATIVE_INFINITY
   let sinceMs: number | undefined
 
-  /** Bytes available besides the reserve, and its size. */
+  /** Bytes available without the reserve, and its size. */
   function readRoom(): { readonly left: number; readonly reserved: number } {
     try {
       const { bavail, blocks, bsize } = statfsSync(folder)

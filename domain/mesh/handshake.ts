@@ -14,7 +14,7 @@ export interface Introduction {
   readonly id: string
   /** Changes with each restart. */
   readonly instance: string
-  /** Advertised address of its RPC proxy; empty: none. */
+  /** Advertised address of its RPC proxy; empty if none. */
   readonly address: string
   /** Random, unique per link. */
   readonly nonce: string
@@ -43,7 +43,7 @@ const KEY_BYTES = 32
  * Derives the key of proofs from the token of the network by key stretching, so that a received proof is no cheap test of
  * guesses. Takes about 40 ms.
  *
- * @param token empty: none, and no key is derived.
+ * @param token empty if none, and no key is derived.
  */
 export function deriveLinkKey(token: string): Buffer {
   return token === '' ? Buffer.alloc(0) : scryptSync(token, SALT, KEY_BYTES, SCRYPT)

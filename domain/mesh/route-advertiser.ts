@@ -17,7 +17,7 @@ export interface RouteAdvertiser {
   readonly mark: (key: string) => void
   readonly isPending: () => boolean
   /**
-   * Returns updates of about `maxBytes` bytes, at least one; empty: none. Not to be called in the middle of a batch of
+   * Returns updates of about `maxBytes` bytes, at least one; empty if none. Not to be called in the middle of a batch of
    * changes.
    *
    * Servers go before services and come after them: a peer knows a server only with all its services, and a service that

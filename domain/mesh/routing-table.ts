@@ -49,11 +49,11 @@ export interface RouteTable {
   readonly applyRoute: (peer: string, key: string, advertised: AdvertisedRoute | undefined) => void
   /** The last usable route of a peer. */
   readonly findAdvertised: (peer: string, key: string) => AdvertisedRoute | undefined
-  /** The cheapest route; undefined: none, or local. */
+  /** The cheapest route; undefined if none, or local. */
   readonly find: (key: string) => Route | undefined
   /** All routes, cheapest first. */
   readonly list: (key: string) => readonly AdvertisedRoute[]
-  /** Route to advertise to a peer; undefined: none, since the peer is on the path. */
+  /** Route to advertise to a peer; undefined if none, since the peer is on the path. */
   readonly tell: (key: string, peer: string) => AdvertisedRoute | undefined
   /** Remote and local destinations. */
   readonly keys: () => Iterable<string>

@@ -35,7 +35,7 @@ export function skipTo({ from, to }: KeyRange, key: string, reverse: boolean): K
   return reverse ? { from, to: earlier(to, key) } : { from: later(from, `${key}\0`), to }
 }
 
-/** First text after all with the prefix; undefined: none. */
+/** First text after all with the prefix; undefined if none. */
 function toPrefixEnd(prefix: string): string | undefined {
   const points = [...prefix]
   while (points.length > 0) {

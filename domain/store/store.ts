@@ -112,7 +112,7 @@ export interface Store {
 
 /** Upper limit of values: a page must fit at least one. */
 const MOST_VALUE_BYTES = 8 * 1024 * 1024
-/** Approximate overhead of a change besides its key, value and metadata. */
+/** Approximate overhead of a change, without its key, value and metadata. */
 const CHANGE_BYTES = 200
 const NO_METADATA = {}
 const NOTHING: Promise<readonly number[]> = Promise.resolve([])

@@ -22,7 +22,7 @@ export interface GroupCheck {
   readonly usedOf: (area: StoreArea) => number
   /** Stored size of a record. */
   readonly sizeOf: (change: StoreChange) => number
-  /** Stored size of the record that a change replaces or deletes; 0: none. */
+  /** Stored size of the record that a change replaces or deletes; 0 if none. */
   readonly sizeBefore: (change: StoreChange) => number
   /** Whether only the reserve is left. */
   readonly isLow?: boolean
@@ -36,7 +36,7 @@ export const NO_STORE_QUOTAS: StoreQuotas = {
 /** Share of the store limit that reserved tables may use in addition. */
 const RESERVED_SHARE = 1 / 16
 
-/** Approximate overhead of a record besides its key, value and metadata. */
+/** Approximate overhead of a record, without its key, value and metadata. */
 export const RECORD_OVERHEAD_BYTES = 100
 
 const RESERVED: ReadonlySet<string> = new Set(['acme', 'auth', 'runtime'])

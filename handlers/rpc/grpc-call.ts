@@ -70,7 +70,7 @@ export class FramedCall extends GatewayCall {
     const contentType = headers.get('content-type')!
     headers.set('content-type', TYPES[this.#wire.codec]!)
     this.metadata = formatContext(x)
-    // Determines the protocol of the client, also for errors.
+    // Determines the protocol of the client, including the form of errors.
     headers.set('content-type', contentType)
     this.stream = true
     this.readDeadline()

@@ -5,7 +5,7 @@ export interface Disposer {
   /** Adds a resource. */
   readonly add: (close: () => Maybe<unknown>) => void
   /**
-   * Closes all resources in reverse order, also after failures.
+   * Closes all resources in reverse order, even after failures.
    *
    * @throws the first error, after all were closed.
    */

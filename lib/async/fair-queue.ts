@@ -42,7 +42,7 @@ interface Waiter {
 interface Member {
   inUse: number
   waiting: number
-  /** Number of its last grant; 0: none yet. */
+  /** Number of its last grant; 0 if none yet. */
   lastGrant: number
 }
 

@@ -17,7 +17,7 @@ const SLABS_MAX = 16
 
 interface Page {
   readonly memory: Buffer
-  /** Class of its blocks; -1: none yet. */
+  /** Class of its blocks; -1 if none yet. */
   classIndex: number
   blocks: Buffer[]
   /** Indexes of free blocks in {@link blocks}. */

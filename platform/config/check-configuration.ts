@@ -20,7 +20,7 @@ export interface CheckedApi {
   /** Path of the configuration file; undefined without one. */
   readonly file: string | undefined
   readonly address: string
-  /** URLs of the listeners of `listen:` besides the main one. */
+  /** URLs of the additional listeners of `listen:`. */
   readonly others: readonly string[]
   readonly handler: string
   /** In the order of execution. */

@@ -39,7 +39,7 @@ export function listDnsServices(configuration: Configuration): readonly DnsServi
   })
 }
 
-/** Files of the configuration besides its own: their changes require a reload. */
+/** Additional files of the configuration; a change of one requires a reload. */
 export function listServiceFiles({ config }: Configuration): readonly string[] {
   return config.services.flatMap(({ tls }) => tls?.files ?? [])
 }

@@ -59,7 +59,7 @@ export async function readConfig(
   return parseConfig(await readConfigText(file), file, command, references)
 }
 
-/** Settings among `keys` with valid values, as far as a file without its secrets has them. */
+/** Settings among `keys` that have valid values in a file without its secrets. */
 export function parseSome(
   text: string,
   file: string,

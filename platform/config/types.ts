@@ -88,7 +88,7 @@ export type RouteAction =
       readonly handler: string | undefined
       /** `Handler.Method`; empty: the request is proxied. */
       readonly endpoint: string
-      /** Empty: none. */
+      /** Empty if none. */
       readonly stripPrefix: string
       readonly addPrefix: string
       /** Template of the new path. */
@@ -121,7 +121,7 @@ export interface FilesAction {
   readonly index: string
   /** Below `root`; undefined: missing files are 404. */
   readonly fallback: string | undefined
-  /** Empty: none. */
+  /** Empty if none. */
   readonly stripPrefix: string
   /** `Cache-Control` by path below `root`. */
   readonly cacheControl: readonly (readonly [path: PathTemplate, value: string])[]
@@ -142,7 +142,7 @@ export interface ConfiguredRoute {
 
 /** A consumer of `consumers:`. */
 export interface ConfiguredConsumer {
-  /** Account id, also of an API key or an OIDC user. */
+  /** Account id, including the id of an API key or an OIDC user. */
   readonly account: string
   /** Namespace of the account. */
   readonly namespace: string

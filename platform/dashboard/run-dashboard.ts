@@ -13,7 +13,7 @@ import { type Dashboard, type DashboardOptions, startDashboard } from './dashboa
 export interface StandaloneDashboardOptions
   extends Pick<DashboardOptions, 'idleTimeoutMs' | 'maxAgeMs'> {
   readonly address: Address
-  /** Allowed host names besides the names of this machine and IP addresses; `any` for all. */
+  /** Allowed host names in addition to the names of this machine and IP addresses; `any` for all. */
   readonly hosts: 'any' | readonly string[]
   /** RPC proxy of the server: `host:port`, or with `mx://` or `mxs://`. */
   readonly proxy: string

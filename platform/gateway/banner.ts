@@ -19,7 +19,7 @@ export interface BannerFacts {
   readonly admin?: string | undefined
   readonly listener: string
   readonly http2Address?: Address | undefined
-  /** URLs of the listeners of `listen:` besides the main one. */
+  /** URLs of the additional listeners of `listen:`. */
   readonly others?: readonly string[] | undefined
   readonly workers: number
   readonly config: string | undefined

@@ -87,7 +87,7 @@ export interface GatewayServer {
   readonly port: number
   /** Actual port of `http2_address`; undefined: not set. */
   readonly http2Port: number | undefined
-  /** Actual ports of the listeners of `listen:` besides the main one, by name. */
+  /** Actual ports of the additional listeners of `listen:`, by name. */
   readonly otherPorts: ReadonlyMap<string, number>
   /** Number of requests in flight. */
   readonly inFlight: number

@@ -8,7 +8,7 @@ export interface DefaultPlugin {
   readonly name: string
   /** Setting that requires the plugin. */
   readonly setting?: keyof Settings
-  /** Security plugin, of the gateway or also of the dashboard: disabled only by its setting, not by omission from `plugins:` in `mx.yaml`. */
+  /** Security plugin of the gateway, or of gateway and dashboard. Only its setting disables it, not its omission from `plugins:` in `mx.yaml`. */
   readonly guard?: 'gateway' | 'everywhere'
   /** Options; undefined to omit the plugin because it would have no effect. */
   readonly options: (settings: Settings) => object | undefined

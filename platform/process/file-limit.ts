@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Log } from './log.ts'
 
-/** Open files besides connections: logs, certificates, watches, libraries. */
+/** Open files other than connections: logs, certificates, watches, libraries. */
 const RESERVED = 64
 /** Assumed limit if the system does not report one. */
 const UNKNOWN_LIMIT = 4096

@@ -5,7 +5,7 @@ import { probePort } from '../../core/listener/probe-port.ts'
 import { type Address, formatAddress, toSocketPath } from '../settings/parse/address.ts'
 
 /**
- * Checks that an address is free, also of gateways with a shared port, and returns its port; a free one for port 0. Removes the file of a
+ * Checks that no program, including a gateway with a shared port, uses an address, and returns its port; a free one for port 0. Removes the file of a
  * Unix socket that nothing listens on.
  *
  * @param setting name of its setting, or its position in `mx.yaml`, for the error.

@@ -75,7 +75,7 @@ function formatPassword({ adminPassword, folder }: ServerBannerInput): string | 
   const { password, file } = adminPassword
   return file === undefined
     ? `${password} (shown once)`
-    : `${password} (shown once; also in ${file})`
+    : `${password} (shown once; stored in ${file})`
 }
 
 function toFields(server: ServerBannerInput, { settings, file }: Configuration) {

@@ -27,7 +27,7 @@ export interface Setting<T> extends ValueType<T> {
   readonly name: string
   /** Noun phrase, for help and documentation. */
   readonly description: string
-  /** As a user writes it; for lists, the elements joined by their separator. Empty: none. */
+  /** As a user writes it; for lists, the elements joined by their separator. Empty if none. */
   readonly default: string
   /** Meaning of an empty default, for help. */
   readonly unset?: string

@@ -64,7 +64,7 @@ export function validatePorts(
     keys.slice(0, i).flatMap((other) => {
       const [address, earlier] = [settings[key], settings[other]]
       return address !== undefined && earlier !== undefined && isSamePort(address, earlier)
-        ? `${sourceOf(key)} must be another address than ${SETTINGS[other].name}, got ${formatAddress(address)}`
+        ? `${sourceOf(key)} must differ from ${SETTINGS[other].name}, got ${formatAddress(address)}`
         : []
     }),
   )

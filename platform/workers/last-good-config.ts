@@ -37,7 +37,7 @@ export function storeLastGood(): (worker: Worker) => void {
     })
 }
 
-/** In a worker: requests the last good configuration; undefined if there is none. */
+/** In a worker: requests the last good configuration; undefined if no configuration was valid. */
 export function requestLastGood(): Promise<LastGood | undefined> {
   return new Promise((resolve) => {
     const onMessage = (message: PrimaryMessage | undefined): void => {

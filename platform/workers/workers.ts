@@ -16,7 +16,7 @@ export interface WorkersOptions {
   /** Shared address of the workers. */
   readonly address: Address
   readonly http2Address?: Address | undefined
-  /** Names and addresses of the listeners of `listen:` besides the main one. */
+  /** Names and addresses of the additional listeners of `listen:`. */
   readonly others?: readonly { readonly name: string; readonly address: Address }[]
   /** Configuration file of the workers, even if it is missing when a worker starts; undefined without one. */
   readonly config: () => string | undefined
@@ -53,7 +53,7 @@ export interface Workers {
 export const ADDRESS_VARIABLE = 'MX_WORKER_ADDRESS'
 /** The same for `http2_address`. */
 export const HTTP2_ADDRESS_VARIABLE = 'MX_WORKER_HTTP2_ADDRESS'
-/** The same for the listeners of `listen:` besides the main one: JSON list of name and address. */
+/** The same for the additional listeners of `listen:`: JSON list of name and address. */
 const OTHERS_VARIABLE = 'MX_WORKER_LISTENERS'
 /** Set for a worker that replaces an ended worker: it may request the last good configuration. */
 export const IN_PLACE_VARIABLE = 'MX_WORKER_IN_PLACE'
@@ -264,7 +264,7 @@ class WorkerStartError extends Error {
   }
 }
 
-/** In a worker: addresses of the listeners besides the main one, by name. */
+/** In a worker: addresses of the additional listeners, by name. */
 export function readOtherAddresses(env: NodeJS.ProcessEnv): ReadonlyMap<string, Address> {
   const others = JSON.parse(env[OTHERS_VARIABLE] ?? '[]') as [name: string, address: string][]
   return new Map(others.map(([name, text]) => [name, parseGatewayAddress(text)]))

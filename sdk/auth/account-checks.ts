@@ -35,7 +35,7 @@ export interface AccountChecks {
   readonly mustBeService: (ctx: Context, namespace: string, id: string, service?: string) => void
   /** Scope `admin` of the namespace, or of `mx`. */
   readonly mustBeAdmin: AccountCheck
-  /** Scope `admin` of `mx`, whatever namespace the call is about. */
+  /** Scope `admin` of `mx`, for calls about any namespace. */
   readonly mustBeOperator: (ctx: Context, id: string) => void
 }
 

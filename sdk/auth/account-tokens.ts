@@ -18,7 +18,7 @@ export function createAccountTokens({
   call,
 }: AccountTokensOptions): TokenSource {
   const { namespace, isGuess } = credentials
-  /** Last rejected implicit secret; initially empty: none is stored yet. */
+  /** Last rejected implicit secret; initially empty if none is stored yet. */
   let wrong = ''
 
   async function callPlatform(request: object): Promise<LoginReply> {

@@ -33,7 +33,7 @@ const NONE: Credentials = { id: '', secret: '' }
  * Finds the credentials of a program: its option, else `MX_AUTH_ID` and `MX_AUTH_SECRET` with `MX_NAMESPACE`, else, for
  * a platform on this machine, the file `~/.mx/service_credentials` of a server of the same user.
  *
- * @param platform address, `host:port` or with a scheme; undefined: none.
+ * @param platform address, `host:port` or with a scheme; undefined if none.
  * @throws {TypeError} for invalid or incomplete credentials.
  */
 export function findCredentials(
@@ -52,12 +52,12 @@ export function findCredentials(
   return { ...readLeft(), namespace: DEFAULT_DOMAIN, isGuess: true }
 }
 
-/** Credentials stored by a server of the same user; empty: none yet. */
+/** Credentials stored by a server of the same user; empty if none yet. */
 export function readLeft(): Credentials {
   return readFile(join(homedir(), '.mx', FILE)) ?? NONE
 }
 
-/** Address of the platform of a registry; undefined: none. */
+/** Address of the platform of a registry; undefined if none. */
 export function toPlatform(registry: Registry | string | undefined): string | undefined {
   return typeof registry === 'string' && registry.trim() !== 'memory' ? registry : undefined
 }

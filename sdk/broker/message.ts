@@ -29,7 +29,7 @@ export interface MessageDetails {
 
 /** Options of a message handler. */
 export interface HandlerOptions {
-  /** Name of the service; empty: none. */
+  /** Name of the service; empty if none. */
   readonly service: string
   /** @default silent */
   readonly log?: PluginLog
@@ -74,7 +74,9 @@ export function encodeMessage(value: unknown, details: MessageDetails): Message 
     return { headers, body: Buffer.from(toJsonText(value, RULE)) }
   }
   if (typeof value === 'string') return { headers, body: Buffer.from(value) }
-  throw new TypeError(`message must be bytes or text where it is ${type}, got ${typeof value}`)
+  throw new TypeError(
+    `message must be bytes or text if its content type is ${type}, got ${typeof value}`,
+  )
 }
 
 /**

@@ -156,7 +156,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     if (this.over) return
     const { code, repeatable } = error
     this.endSpan(code, error.message)
-    // A typed error proves that the node responds, whatever the error says.
+    // Any typed error proves that the node responds.
     if (isUntyped && isGatewayError(code) && this.inFlight) recordFailure(this, 'gateway')
     else this.markHealthy()
     endAttempt(this)

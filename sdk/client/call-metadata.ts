@@ -6,7 +6,7 @@ import type { Context } from '../context.ts'
 export interface CallDetails {
   /** Context of the call being served: its metadata is passed on. */
   readonly context?: Context
-  /** Namespace, sent as `Mx-Namespace`; empty: none. @default the context's, then the client's */
+  /** Namespace, sent as `Mx-Namespace`; empty if none. @default the context's, then the client's */
   readonly namespace?: string
   /** Metadata by name; replaces the context's. */
   readonly metadata?: Readonly<Record<string, string>>

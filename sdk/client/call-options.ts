@@ -24,7 +24,7 @@ export interface CallRouter {
   ) => Maybe<Upstream | LocalService | undefined>
   /** True if the client's token may be sent to an address: the configured one, or one in the registry. */
   readonly isKnown: (service: string, address: string) => Maybe<boolean>
-  /** Name of the proxy's {@link Upstream}; undefined: none. */
+  /** Name of the proxy's {@link Upstream}; undefined if none. */
   readonly proxy: string | undefined
   /** Aborts when the client is closed. */
   readonly closing: AbortSignal

@@ -298,7 +298,7 @@ export class Client {
 }
 
 /**
- * Credentials of a client; undefined: none, or it has a token.
+ * Credentials of a client; undefined if none, or it has a token.
  *
  * @param platform the environment's credentials are for.
  */

@@ -31,7 +31,7 @@ export interface ProtoFile {
  * endpoint({ request: proto.message('helloworld.Request', Request), ... })
  * ```
  *
- * Field names are as in the file, also in JSON. Loads protobufjs on demand.
+ * Field names are as in the file, including in JSON. Loads protobufjs on demand.
  *
  * @throws {Error} when a file is missing or invalid.
  */

@@ -48,7 +48,7 @@ export interface ConfigValue {
    * Validates and decodes the value with a schema.
    *
    * @throws {SchemaError} naming the path of the first invalid field.
-   * @throws {ServiceError} the error of the read; 404 when there is no value.
+   * @throws {ServiceError} the error of the read; 404 if the value does not exist.
    */
   scan<S extends Schema>(schema: S): Promise<Decoded<S>>
 }

@@ -57,7 +57,7 @@ const TEMPORARY = [404, 502, 503]
 export function openChannel(options: ChannelOptions): EventChannel {
   const { client, traces, call, begin, acks, resumes } = options
   let request: ConsumeRequest | undefined
-  /** Sequence of the last event, if the channel tracks the position; 0: none. */
+  /** Sequence of the last event, if the channel tracks the position; 0 if none. */
   let sequence = 0
   let stream: Stream | undefined
   /** The pending read. */

@@ -85,7 +85,7 @@ export interface EventsGroup {
 /** A topic. */
 export interface EventsTopic {
   readonly topic: string
-  /** Sequence of the oldest stored event; `last + 1`: none. */
+  /** Sequence of the oldest stored event; `last + 1` if none. */
   readonly first: number
   /** Sequence of the newest event ever published. */
   readonly last: number

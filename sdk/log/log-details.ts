@@ -1,7 +1,7 @@
 import { format } from 'node:util'
 import type { PluginLog } from '../../core/plugin/define.ts'
 
-/** Fields of a log line besides its message. */
+/** Fields of a log line, except its message. */
 export type LogDetails = Readonly<Record<string, unknown>>
 
 /** Fields of every line of a service's log. */

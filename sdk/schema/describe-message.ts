@@ -127,7 +127,7 @@ function toChoiceType(values: readonly unknown[]): string {
   return 'any'
 }
 
-/** The alternative that determines the type: the only one besides null, or all of one kind. */
+/** The alternative that determines the type: the only one except null, or all of one kind. */
 export function findOnly({ anyOf, oneOf }: JsonSchema): JsonSchema | undefined {
   const options = (anyOf ?? oneOf)?.filter((option) => option.type !== 'null')
   if (options === undefined || options.length === 0) return undefined

@@ -62,7 +62,7 @@ function choose(value: number, text: string, shape: Shape, root: string, keys: K
   if (integer === undefined && Number.isFinite(value)) return value
   const expected =
     integer === undefined
-      ? 'a number a double can hold'
+      ? 'a number in the range of a double'
       : `an integer from ${integer.min} to ${integer.max}`
   throw new SchemaError(
     `${formatKeyPath(root, keys)} must be ${expected}, got ${text.slice(0, 100)}`,

@@ -116,7 +116,7 @@ export interface CompiledSchema {
   readonly encode: (value: unknown) => Maybe<unknown>
   /** JSON Schema of the wire format; undefined if the library does not provide it. */
   readonly jsonSchema: JsonSchema | undefined
-  /** Protobuf codec; undefined: none. */
+  /** Protobuf codec; undefined if none. */
   readonly protobuf: MessageCodec | undefined
 }
 

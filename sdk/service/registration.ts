@@ -42,7 +42,7 @@ const PAUSE_MS = 200
 
 /**
  * Registers a service and renews the registration before its TTL (specification: States and transitions). A registry
- * that does not accept registrations, also by status 501, is left alone. If the registry is unavailable, the service is
+ * that does not accept registrations (status 501, too) is left alone. If the registry is unavailable, the service is
  * registered later, and the outage is logged at its start, once a minute, and at its end.
  *
  * @throws {Error} when the registry rejects the service.

@@ -9,7 +9,7 @@ export interface RunningService extends Omit<ServiceEntry, 'nodes'> {
   readonly server: ServicePort['server']
   /** Name of the registry. */
   readonly registry: string
-  /** Name of its broker; empty: none. */
+  /** Name of its broker; empty if none. */
   readonly broker: string
   /** Name of the runtime instance; empty: not started by a runtime. */
   readonly instance: string

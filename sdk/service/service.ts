@@ -160,7 +160,7 @@ export class Service<H extends object = Record<never, never>> {
   #closeAuthorizer: () => void = () => {}
   #traced: OpenedTracer | undefined = undefined
 
-  /** @throws {TypeError} for an invalid name, version or address, also of proxy, registry and broker. */
+  /** @throws {TypeError} for an invalid name, version or address, including addresses of proxy, registry and broker. */
   constructor(options: ServiceOptions) {
     rejectUnknownOptions('new Service', options, OPTIONS)
     // A missing name is reported like an invalid one.

@@ -2,7 +2,7 @@ import { AcceptedSocket } from '../../core/listener/websocket/accepted-socket.ts
 
 /** The client's end of a WebSocket accepted by a test exchange; records everything sent. */
 export class TestSocket extends AcceptedSocket {
-  /** Selected subprotocol; empty: none. */
+  /** Selected subprotocol; empty if none. */
   readonly protocol: string
   /** Messages sent to the client: text as strings, others as bytes. */
   readonly messages: (string | Buffer)[] = []

@@ -17,7 +17,7 @@ const DEBUG = 'Debug.'
 /** Lines of a metadata block. */
 const OF_THE_TRACE = /^trace(?:parent|state):.*\r\n/gm
 
-/** Trace context of a call, from its metadata; undefined: none. */
+/** Trace context of a call, from its metadata; undefined if none. */
 export function findCallPlace(metadata: string): SpanContext | undefined {
   return metadata === '' ? undefined : findSpanContext((name) => findMetadata(metadata, name))
 }

@@ -41,7 +41,7 @@ interface Entry {
 
 /** The last 256 calls. Recording is cheap; spans are computed on request. */
 export class Traces {
-  /** Tracer for exported spans of incoming and outgoing calls; undefined: none. */
+  /** Tracer for exported spans of incoming and outgoing calls; undefined if none. */
   tracer: Tracer | undefined = undefined
   /** Start a trace for calls without one. */
   begins = true

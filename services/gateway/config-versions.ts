@@ -4,7 +4,7 @@ export interface ConfigChange {
   /** Name of the route, service, consumer, plugin or setting. */
   readonly name: string
   readonly change: 'added' | 'removed' | 'changed'
-  /** Values of a setting, with secrets redacted; changed keys of a route, service or plugin; empty: none. */
+  /** Values of a setting, with secrets redacted; changed keys of a route, service or plugin; empty if none. */
   readonly detail: string
 }
 

@@ -1,6 +1,6 @@
 import { type TUnsafe, Type } from '../../core/schema.ts'
 
-/** A plugin that applies to a route besides the plugins of the gateway. */
+/** A plugin that applies to a route in addition to the plugins of the gateway. */
 export interface RoutePluginMessage {
   readonly name: string
   readonly scope: string

@@ -186,7 +186,7 @@ export const Request: TUnsafe<RecentRequest> = Type.Unsafe(
     method: Type.String(),
     path: Type.String({ description: 'Path without the query.' }),
     status: count('0: the client left before a response.'),
-    rpc_status: count('Status of gRPC or Connect; -1: none.'),
+    rpc_status: count('Status of gRPC or Connect; -1 if none.'),
     duration_ms: Type.Number(),
     service: Type.String({ description: 'Full name; empty: not found.' }),
     error: Type.String({ description: 'Error of the last node.' }),
@@ -212,7 +212,7 @@ export const Routes: TUnsafe<RoutesPage> = Type.Unsafe(
     url: Type.String({ description: 'URL of the gateway.' }),
     handler: Type.String({ description: 'Handler of the gateway.' }),
     resolver: Type.String({ description: 'Resolver of the gateway.' }),
-    namespace: Type.String({ description: 'Prefix of service names; empty: none.' }),
+    namespace: Type.String({ description: 'Prefix of service names; empty if none.' }),
     routes: Type.Array(Route),
     left_out: Type.Array(Type.String(), {
       description: 'Declared routes that are not served, with the reason.',
@@ -226,7 +226,7 @@ export const Routes: TUnsafe<RoutesPage> = Type.Unsafe(
 export const Plugin: TUnsafe<PluginMessage> = Type.Unsafe(
   Type.Object({
     name: Type.String(),
-    description: Type.String({ description: 'Empty: none.' }),
+    description: Type.String({ description: 'Empty if none.' }),
     source: Type.String({ description: 'Setting that enables it.' }),
     specifier: Type.String({ description: 'Configured name, package or file.' }),
     hooks: Type.Array(Type.String(), { description: 'In order of execution.' }),
@@ -249,16 +249,16 @@ export const Explanation: TUnsafe<Explained> = Type.Unsafe(
       }),
       { description: 'Steps that the request passed, in order.' },
     ),
-    namespace: Type.String({ description: 'Prefix of service names; empty: none.' }),
+    namespace: Type.String({ description: 'Prefix of service names; empty if none.' }),
     account: Type.String({ description: 'Account of the caller; empty: anonymous.' }),
     route: Type.Optional(
       Type.Object({
         name: Type.Optional(
-          Type.String({ description: 'Name of the configured route; absent: none matched.' }),
+          Type.String({ description: 'Name of the configured route; absent if none matched.' }),
         ),
         service: Type.String(),
         endpoint: Type.String(),
-        handler: Type.String({ description: 'Handler required by the route; empty: none.' }),
+        handler: Type.String({ description: 'Handler required by the route; empty if none.' }),
         variables: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
       }),
     ),
@@ -271,7 +271,7 @@ export const Explanation: TUnsafe<Explained> = Type.Unsafe(
         namespace: Type.String(),
         resource: Type.String({ description: 'type:name:endpoint' }),
         granted: Type.Boolean(),
-        rule: Type.String({ description: 'Id of the deciding rule; empty: none applies.' }),
+        rule: Type.String({ description: 'Id of the deciding rule; empty if none applies.' }),
       }),
     ),
     nodes: Type.Array(

@@ -15,9 +15,9 @@ export interface AdmissionOptions {
   readonly id: string
   /** Name of its network. */
   readonly network: string
-  /** Advertised address of its RPC proxy; empty: none. */
+  /** Advertised address of its RPC proxy; empty if none. */
   readonly address: () => string
-  /** Shared token of the network; empty: none. */
+  /** Shared token of the network; empty if none. */
   readonly token: string
   /** Whether all servers may link without a token; otherwise none. */
   readonly isOpen: boolean
@@ -27,7 +27,7 @@ export interface AdmissionOptions {
 export interface Admission {
   /** First message of a link. */
   readonly createHello: () => Introduction
-  /** Proves that this server knows the token. @throws {GatewayError} 403 if there is none. */
+  /** Proves that this server knows the token. @throws {GatewayError} 403 if this server has no token. */
   readonly prove: (role: keyof Introductions, pair: Introductions) => string
   /**
    * Authenticates the other server.

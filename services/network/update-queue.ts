@@ -3,7 +3,7 @@ import { formatUpdate, type RouteUpdate } from '../../domain/mesh/messages.ts'
 /** Source of updates. */
 export interface UpdateSource {
   readonly isPending: () => boolean
-  /** Returns updates of about this size in bytes; empty: none. */
+  /** Returns updates of about this size in bytes; empty if none. */
   readonly take: (maxBytes: number) => readonly RouteUpdate[]
 }
 

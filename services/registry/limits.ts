@@ -89,7 +89,7 @@ export const VALUE: Demand<Value> = [
  * Checks that the nodes of a registration are reachable by callers.
  *
  * @param id of the error.
- * @throws {GatewayError} 400 if there are none, or naming the first invalid one.
+ * @throws {GatewayError} 400 if the list is empty, or with the first invalid node.
  */
 export function checkNodes({ nodes }: Service, id: string): void {
   if (nodes.length === 0) throw badRequest(id, 'request.nodes must have a node')

@@ -110,7 +110,7 @@ function parsePlace(text: string, id: string): Place {
   if (name === undefined || version === undefined || domain === undefined || rest.length > 0)
     throw badRequest(
       id,
-      `request.after must be the next of another page, got ${JSON.stringify(text.slice(0, 100))}`,
+      `request.after must be a cursor returned as next, got ${JSON.stringify(text.slice(0, 100))}`,
     )
   return { name, version, domain }
 }

@@ -19,7 +19,7 @@ export interface RegistryUsage {
   /** Size of the entries of all versions of a service. */
   readonly bytesOf: (name: string) => number
   /**
-   * A registered name that differs from `name` only in letter case; undefined if there is none, or if `name` is registered
+   * A registered name that differs from `name` only in letter case; undefined if no name does, or if `name` is registered
    * as well, since a registry filled by others may contain both.
    */
   readonly findOtherCase: (name: string) => string | undefined

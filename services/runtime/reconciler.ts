@@ -41,7 +41,7 @@ export interface ReconcilerOptions {
   readonly nowMs: () => number
 }
 
-/** Makes the objects of this server match their records, also after changes by other servers. */
+/** Makes the objects of this server match their records, even after changes by other servers. */
 export interface Reconciler {
   /** Reads all records and starts reconciling. @throws {GatewayError} 503 if the store is unavailable. */
   readonly begin: () => Promise<void>

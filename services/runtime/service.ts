@@ -85,7 +85,7 @@ export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'pr
   readonly minFreeDiskBytes?: number
   /** Maximum number of concurrent builds; a namespace leaves one to others. @default 3 */
   readonly builds?: number
-  /** Namespaces whose administrators may run processes on this server, besides operators. @default all */
+  /** Namespaces whose administrators may run processes on this server, in addition to operators. @default all */
   readonly namespaces?: readonly string[]
   /** Isolation of programs. @default none, they run as the user of the server */
   readonly isolation?: Promise<Isolation>

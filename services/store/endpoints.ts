@@ -79,7 +79,7 @@ export function createStoreEndpoints(
       expiresMs: toExpiresMs(expiry, nowMs()),
     }
   }
-  /** Response with one record, or the error if there is none. */
+  /** Response with one record, or an error if it is missing. */
   const toOneRecord = (
     record: StoreRecord | undefined,
     key: string,

@@ -234,7 +234,7 @@ export const RecordsInput: TUnsafe<readonly RecordMessage[]> = Type.Unsafe(
       description: 'Alternative to record: all are written atomically; keys must be unique.',
     }),
     (records) => new Set(records.map(({ key }) => key)).size === records.length,
-    () => 'must name each key once',
+    () => 'must not repeat a key',
   ),
 )
 

@@ -49,7 +49,7 @@ export function createWatches(options: WatchesOptions): Watches {
   const stopping = 'the store is stopping'
   const hub = createWatchHub<StoreEvent>({ maxWatchers, maxWaiting, stopping })
 
-  /** Only keys are pending, so that a slow watcher takes little memory whatever the values are. */
+  /** Queues only keys, so that a slow watcher takes little memory for values of any size. */
   async function toEvent({ type, table, key }: StoreEvent): Promise<WatchEvent | undefined> {
     if (type === 'delete') return { action: type, key }
     const record = await store.read(table, key)

@@ -217,7 +217,7 @@ t.test(
   },
 )
 
-t.test('a chain closes once, also when its last exchange outlives the gateway', async (t) => {
+t.test('a chain closes once, even when its last exchange outlives the gateway', async (t) => {
   const log: string[] = []
   const plugin = (name: string): Plugin => ({ name, close: () => void log.push(`${name} closed`) })
   const pending: Exchange[] = []
@@ -233,7 +233,7 @@ t.test('a chain closes once, also when its last exchange outlives the gateway', 
   t.match(faults, [{ message: 'stuck' }])
 })
 
-t.test('idle resolves after the last exchange, also when the client disconnects', async (t) => {
+t.test('idle resolves after the last exchange, even when the client disconnects', async (t) => {
   const { gateway, serve } = open(() => {})
   await gateway.idle()
   const x = serve()

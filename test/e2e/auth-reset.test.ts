@@ -40,7 +40,7 @@ t.test('mx auth reset restores the default rule and an admin password', async (t
   t.same({ code, stderr }, { code: 0, stderr: '' })
   t.match(stdout, /^Deleted the rule ban\nRestored the rule default: /)
   const file = join(home, '.mx/admin_password')
-  t.match(stdout, `Password of admin: ${readFileSync(file, 'utf8').trim()} (also in ${file})\n`)
+  t.match(stdout, `Password of admin: ${readFileSync(file, 'utf8').trim()} (stored in ${file})\n`)
   t.equal(statSync(file).mode & 0o777, 0o600)
 
   const again = await startServerProcess(t, [], { home })

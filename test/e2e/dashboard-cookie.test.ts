@@ -14,7 +14,7 @@ import { rejectedWebSocket } from '../fixtures/web-gateway.ts'
 const NO_MESSAGE = new Uint8Array(5)
 const COOKIES = ['mx-dashboard=a; Path=/', 'own=1', '__Host-mx-dashboard=a; Secure; Path=/']
 
-/** A backend that sets cookies with every response, also to handshakes; handshakes at `/site/closed` are rejected. */
+/** A backend that sets cookies with every response, including handshakes; handshakes at `/site/closed` are rejected. */
 async function openSite(t: Test, seen: (string | undefined)[]): Promise<string> {
   const server = createServer(({ headers, url = '' }, reply) => {
     seen.push(headers.cookie)

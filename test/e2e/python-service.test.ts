@@ -57,7 +57,7 @@ class PythonService {
     return { reply, lines: createInterface(reply)[Symbol.asyncIterator]() }
   }
 
-  /** Number of its connections: one thread each, besides the main thread. */
+  /** Number of its connections: one thread each, in addition to the main thread. */
   countConnections(): number {
     return readdirSync(`/proc/${this.#process.pid}/task`).length - 1
   }

@@ -99,7 +99,7 @@ t.test('an invalid route keeps the previous routes on reload', async (t) => {
   t.equal((await send('GET', '/a')).text, 'one')
 })
 
-t.test('timeouts of a service override timeouts of the gateway, also after a reload', async (t) => {
+t.test('timeouts of a service override timeouts of the gateway, even after a reload', async (t) => {
   const server = createServer(() => {})
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => {

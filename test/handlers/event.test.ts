@@ -355,29 +355,34 @@ t.test('publishes nothing if the client disconnects before the end of the body',
   t.equal(Buffer.from((await message).body).toString(), 'marker')
 })
 
-t.test('stores an event with the published id, besides or instead of publishing it', async (t) => {
-  for (const streamOnly of [false, true]) {
-    const { origin, events, next } = await open(t, { stream: {}, streamOnly })
-    const message = next('go.mx.api.orders')
-    const reply = await fetch(`${origin}/orders/created`, {
-      method: 'POST',
-      body: '{"order":17}',
-      headers: { authorization: 'Bearer secret', cookie: 'session=secret', 'x-a': '1' },
-    })
-    t.equal(reply.status, 200)
-    const { id } = (await reply.json()) as { id: string }
-    const topic = { namespace: 'mx', topic: 'go.mx.api.orders' }
-    const { events: retained } = await events.read(topic)
-    t.equal(retained.length, 1)
-    t.equal(retained[0]!.id, id)
-    t.strictSame(retained[0]!.metadata, { 'content-type': 'application/json', event: 'created' })
-    const { header, ...rest } = JSON.parse(Buffer.from(retained[0]!.payload).toString()) as ApiEvent
-    t.strictSame(rest, { name: 'created', id, timestamp: 1_700_000_000, data: '{"order":17}' })
-    t.same(header['X-A'], { key: 'X-A', values: ['1'] })
-    t.notOk('Authorization' in header || 'Cookie' in header, 'credentials are not stored')
-    if (!streamOnly) t.equal(eventOf(await message).id, id)
-  }
-})
+t.test(
+  'stores an event with the published id, in addition to publishing it or instead',
+  async (t) => {
+    for (const streamOnly of [false, true]) {
+      const { origin, events, next } = await open(t, { stream: {}, streamOnly })
+      const message = next('go.mx.api.orders')
+      const reply = await fetch(`${origin}/orders/created`, {
+        method: 'POST',
+        body: '{"order":17}',
+        headers: { authorization: 'Bearer secret', cookie: 'session=secret', 'x-a': '1' },
+      })
+      t.equal(reply.status, 200)
+      const { id } = (await reply.json()) as { id: string }
+      const topic = { namespace: 'mx', topic: 'go.mx.api.orders' }
+      const { events: retained } = await events.read(topic)
+      t.equal(retained.length, 1)
+      t.equal(retained[0]!.id, id)
+      t.strictSame(retained[0]!.metadata, { 'content-type': 'application/json', event: 'created' })
+      const { header, ...rest } = JSON.parse(
+        Buffer.from(retained[0]!.payload).toString(),
+      ) as ApiEvent
+      t.strictSame(rest, { name: 'created', id, timestamp: 1_700_000_000, data: '{"order":17}' })
+      t.same(header['X-A'], { key: 'X-A', values: ['1'] })
+      t.notOk('Authorization' in header || 'Cookie' in header, 'credentials are not stored')
+      if (!streamOnly) t.equal(eventOf(await message).id, id)
+    }
+  },
+)
 
 t.test('stores events in the namespace of the request', async (t) => {
   const { origin, events } = await open(t, { stream: {}, streamOnly: true })

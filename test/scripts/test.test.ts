@@ -117,7 +117,7 @@ t.test('a path without tests, or with an uncompiled one, exits 1 with one line',
   for (const [path, stderr] of cases) t.match(run(path), { status: 1, stderr, stdout: '' })
 })
 
-t.test('unit tests share a process, also after a test that fails, crashes or hangs', async (t) => {
+t.test('unit tests share a process, even after a test that fails, crashes or hangs', async (t) => {
   const run = await makeRepository(
     t,
     {

@@ -24,7 +24,7 @@ export interface GroupMessage {
 
 export interface TopicMessage {
   readonly topic: string
-  /** Sequence of the oldest retained event; `last + 1` if there is none. */
+  /** Sequence of the oldest retained event; `last + 1` if the topic is empty. */
   readonly first: number
   readonly last: number
   readonly bytes: number

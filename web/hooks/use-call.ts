@@ -5,7 +5,7 @@ import { createRetryDelay } from '../state/retry-delay.ts'
 import { session } from '../state/session.ts'
 
 export interface CallState<T> {
-  /** `loading` also during a reload, which preserves the previous value. */
+  /** `loading` includes reloads, which preserve the previous value. */
   readonly state: 'loading' | 'ready' | 'failed'
   readonly value: T | undefined
   readonly error: CallError | undefined

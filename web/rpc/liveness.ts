@@ -17,7 +17,7 @@ export interface SilenceOptions {
 export class Silence {
   readonly #options: SilenceOptions
   #isAlive = true
-  /** Ticks since the probe; undefined: none is pending. */
+  /** Ticks since the probe; undefined if none is pending. */
   #probeTicks: number | undefined
 
   constructor(options: SilenceOptions) {

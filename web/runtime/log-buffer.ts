@@ -19,7 +19,7 @@ export interface LogLine extends LogMessage {
 
 export interface LogBufferOptions {
   readonly maxLines: number
-  /** Limit for all lines together; the newest line is retained whatever its length. */
+  /** Limit for all lines together; the newest line is always retained. */
   readonly maxCharacters: number
 }
 
@@ -38,7 +38,7 @@ export interface LogBuffer {
   readonly matches: () => number
   /** Index of the nth match, counted from the oldest. */
   readonly matchAt: (n: number) => number | undefined
-  /** Number `n` (see {@link matchAt}) of the first match at or after an index; {@link matches} if there is none. */
+  /** Number `n` (see {@link matchAt}) of the first match at or after an index; {@link matches} if no match follows. */
   readonly findMatch: (index: number) => number
 }
 

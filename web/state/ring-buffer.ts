@@ -4,7 +4,7 @@ export interface RecentLimits<T> {
   readonly sizeOf: (item: T) => number
 }
 
-/** Bounded buffer of the most recent items. Retains the newest item whatever its size. */
+/** Bounded buffer of the most recent items. Always retains the newest item. */
 export class Recent<T> {
   readonly #limits: RecentLimits<T>
   readonly #items: (T | undefined)[] = []

@@ -24,7 +24,7 @@ export interface Session
   /** Creates a unique subject; `<inbox>.*` receives its replies. */
   readonly createInbox: () => string
   readonly listen: (subject: string, listener: Listener) => StopListening
-  /** Called once when the session ends, at once if it has. @returns a function that unsubscribes. */
+  /** Calls `onEnd` once when the session ends, immediately if it has ended. @returns a function that unsubscribes. */
   readonly onSettled: (onEnd: () => void) => () => void
 }
 

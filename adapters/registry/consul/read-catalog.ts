@@ -60,7 +60,7 @@ export interface CatalogReader {
 
 /**
  * Reads responses of `/v1/catalog/services`: the versions of all services, without nodes. Tags are parsed again only after a
- * change, in whatever order they come; without changes the same list is returned.
+ * change, in any order; without changes the same list is returned.
  */
 export function createCatalogReader({
   domain,

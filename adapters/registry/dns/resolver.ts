@@ -3,9 +3,9 @@ import { resolveBySystem } from '../../../core/egress/resolve.ts'
 
 /** Resolves the names of nodes. Results are sorted, so that equal ones compare equal. */
 export interface NameResolver {
-  /** IP addresses of a host name. @throws {Error} of Node.js; also when there is none. */
+  /** IP addresses of a host name. @throws {Error} of Node.js, including for a missing name. */
   readonly addresses: (host: string) => Promise<readonly string[]>
-  /** SRV records (RFC 2782). @throws {Error} of Node.js; also when there is none. */
+  /** SRV records (RFC 2782). @throws {Error} of Node.js, including for a missing name. */
   readonly services: (name: string) => Promise<readonly SrvRecord[]>
 }
 

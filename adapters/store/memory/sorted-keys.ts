@@ -22,7 +22,7 @@ export function createSortedKeys(): SortedKeys {
   /** Without empty blocks. */
   const blocks: string[][] = []
 
-  /** Index of the last block that starts at or before a key; 0 if there is none. */
+  /** Index of the last block that starts at or before a key; 0 if all start after it. */
   const findBlock = (key: string): number =>
     Math.max(0, search(blocks.length, (i) => compareKeys(blocks[i]![0]!, key) > 0) - 1)
 
@@ -71,7 +71,7 @@ function findIn(block: readonly string[], key: string): number {
   return search(block.length, (i) => compareKeys(block[i]!, key) >= 0)
 }
 
-/** Binary search: the first index for which a monotonic condition holds; `length` if there is none. */
+/** Binary search: the first index for which a monotonic condition holds; `length` if it never holds. */
 function search(length: number, condition: (index: number) => boolean): number {
   let low = 0
   let high = length

@@ -60,7 +60,7 @@ function createService(endpointName: string, count: number) {
     id += count
     server.onMessage(message, true)
   }
-  /** Sends the results. @throws {Error} when there are none. */
+  /** Sends the results. @throws {Error} if there are no results. */
   const flush = (): void => {
     server.onDrain()
     const { last } = socket

@@ -1,5 +1,5 @@
 // Registers many nodes of a service, reports it, then repeatedly deregisters and registers some of them. Arguments: registry, name,
-// address, stable nodes, flapping nodes, changes per second (0: none).
+// address, stable nodes, flapping nodes, changes per second (0 if none).
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Service } from '../../../core/contracts/registry.ts'
 import { openRegistry } from '../../../sdk/registry/open-registry.ts'

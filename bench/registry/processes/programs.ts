@@ -76,7 +76,7 @@ async function startOnPort(
   }
 }
 
-/** Starts a service (service-process.ts). @param registry address of its registry; empty: none. */
+/** Starts a service (service-process.ts). @param registry address of its registry; empty if none. */
 export async function startService(
   name: string,
   registry: string,

@@ -8,7 +8,7 @@ const REPAIRS = ['rules.', 'accounts.'] as const
 
 /**
  * True if no rule can deny a call (decision 32): operators always reach `Auth.Token`, `Rules.*` and `Accounts.*` of
- * `auth`. Otherwise one wrong rule could lock out everybody for good.
+ * `auth`. Otherwise one wrong rule could lock out everybody permanently.
  */
 export function isAlwaysAllowed(account: Account | undefined, resource: Resource): boolean {
   if (resource.name !== AUTH || account === undefined || !isOperator(account)) return false

@@ -122,7 +122,7 @@ function toSession(claims: Jws['claims'], nowS: number): Session {
   if (!isText(sub)) throw new TokenError('sub must be a string')
   if (!isText(iss) || !isServiceName(iss)) throw new TokenError('iss must be a namespace')
   if (aud !== AUDIENCE && !(Array.isArray(aud) && aud.includes(AUDIENCE)))
-    throw new TokenError('aud is another audience')
+    throw new TokenError(`aud must be ${AUDIENCE}`)
   if (!isText(jti)) throw new TokenError('jti must be a string')
   if (!isTime(iat) || iat > nowS + SKEW_S) throw new TokenError('iat must be in the past')
   if (nbf !== undefined && (!isTime(nbf) || nbf > nowS + SKEW_S))

@@ -27,7 +27,7 @@ export class ResilientWatch<T> {
     void this.#follow()
   }
 
-  /** Undefined: none received yet. */
+  /** Undefined if none received yet. */
   get value(): T | undefined {
     return this.#value
   }

@@ -95,7 +95,7 @@ export function createSecretHasher(
     { logCost, blocks, parallel }: HashCost,
     { key, hasPriority = false, maxWaitMs = MAX_HASH_WAIT_MS }: HashSlot,
   ) {
-    // With priority the wait is bounded by the checks in progress, also on a slow machine.
+    // With priority the wait is bounded by the checks in progress, even on a slow machine.
     const release = await queue.acquire(key, hasPriority ? { hasPriority } : { maxWaitMs })
     try {
       const cost = 2 ** logCost

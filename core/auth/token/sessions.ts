@@ -59,7 +59,7 @@ export class Sessions {
    * Verifies a token synchronously, further ones of the same millisecond in the thread pool: a flood of tokens takes a
    * tenth of the event loop.
    *
-   * @throws {TokenError} also by rejecting.
+   * @throws {TokenError} or rejects with it.
    */
   verify(token: string): Maybe<Session> {
     const verifying = this.#verifying.get(token)

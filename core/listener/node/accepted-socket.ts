@@ -26,7 +26,7 @@ const BINARY = { binary: true } as const
 export interface HandshakeResponse {
   /** The client's `Sec-WebSocket-Key`. */
   readonly key: string
-  /** Subprotocol; empty: none. */
+  /** Subprotocol; empty if none. */
   readonly protocol: string
   readonly headers: HeaderList
   readonly maxMessageBytes: number

@@ -158,7 +158,7 @@ export class NodeConnection {
       this.#socket.destroy()
   }
 
-  /** For the exchange: sets the idle timeout of the connection; 0: none. */
+  /** For the exchange: sets the idle timeout of the connection; 0 if none. */
   watchStall(timeoutMs: number): void {
     this.#socket.setTimeout(timeoutMs)
   }

@@ -24,7 +24,7 @@ export interface ClientCaOptions {
   readonly warn?: (message: string) => void
   /** Milliseconds without another change before a changed file is read. @default 200 */
   readonly settleMs?: number
-  /** PEM text of the authorities to use if the file does not load initially; empty: none. @default '' */
+  /** PEM text of the authorities to use if the file does not load initially; empty if none. @default '' */
   readonly last?: string | undefined
 }
 

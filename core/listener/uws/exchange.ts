@@ -26,7 +26,7 @@ const writeWhole = () => corked.writeWhole(corkedBody)
 const DEFERRED_MAX_BYTES = 64 * 1024
 
 /**
- * Payload that fits into one `cork` of the library besides the framing. It buffers 16 KiB; when a chunk does not fit, the buffer is written
+ * Payload that fits into one `cork` of the library, without the framing. It buffers 16 KiB; when a chunk does not fit, the buffer is written
  * first, and if the socket accepts none of it the chunk is lost (20.51), unless it was passed to `tryEnd`.
  */
 const PIECE_BYTES = 15 * 1024
@@ -66,7 +66,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   /** Owner of the WebSocket that it has become, or is about to become. */
   #owner: SocketOwner | undefined = undefined
   #protocol = ''
-  /** Tick whose end the response is deferred to; -1: none. */
+  /** Tick whose end the response is deferred to; -1 if none. */
   #deferTick: number
   /** Deferred writes, in order. */
   #deferred: (() => void)[] | undefined = undefined
@@ -250,7 +250,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     }
     // Must be registered before the first write: without it the library ends a stream some seconds after its back-pressure has ended.
     res.onWritable(() => this.#writable())
-    // The head is sent with the first chunk, or separately if there is none in this tick.
+    // The head is sent with the first chunk, or separately if no chunk follows in this tick.
     setImmediate(() => this.#flushHead())
   }
 
@@ -374,7 +374,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
 
   /**
    * Whether the client of a finished request sends so fast that the tick does not end: the library reads a socket again while it fills
-   * the whole buffer of 512 KiB, also when it is paused.
+   * the whole buffer of 512 KiB, even if it is paused.
    */
   #floods(bytes: number): boolean {
     this.#tickBytes = this.#deferTick === tick ? this.#tickBytes + bytes : bytes

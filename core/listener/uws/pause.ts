@@ -3,7 +3,7 @@ import type { SocketData } from './websocket.ts'
 
 /**
  * Resumes reading. The library stores the state of sockets (reading, writing) in two global variables, one for sockets with pending bytes
- * and one for the others. Pausing stores the state of a socket that is not paused; resuming restores the stored state, also of
+ * and one for the others. Pausing stores the state of a socket that is not paused; resuming restores the stored state, even of
  * another socket. So the state of this socket is stored first.
  */
 export function readOn(res: HttpResponse): void {

@@ -17,8 +17,8 @@ export interface SocketOwner {
   /**
    * The client side is closed.
    *
-   * @param code 1005: a close frame without a code; 1006: none.
-   * @param abrupt without a close frame, whatever the code.
+   * @param code 1005: a close frame without a code; 1006: no close frame.
+   * @param abrupt without a close frame, for any code.
    */
   readonly clientClosed: (code: number, reason: string, abrupt: boolean) => void
   /** Ends the WebSocket with a code of the gateway. */

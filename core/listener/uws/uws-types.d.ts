@@ -52,7 +52,7 @@ export interface WebSocket {
 
 export interface WebSocketBehavior {
   maxPayloadLength?: number
-  /** Seconds; 0: none. */
+  /** Seconds; 0 if none. */
   idleTimeout?: number
   maxBackpressure?: number
   closeOnBackpressureLimit?: boolean

@@ -109,7 +109,7 @@ export class Sockets {
     this.#accepting = false
   }
 
-  /** Ends every WebSocket with 1012, also during the handshake. */
+  /** Ends every WebSocket with 1012, even during the handshake. */
   close(): void {
     this.#accepting = false
     this.#closed = true

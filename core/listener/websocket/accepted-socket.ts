@@ -28,7 +28,7 @@ export abstract class AcceptedSocket implements ServerSocket {
   #stall: NodeJS.Timeout | undefined = undefined
   /** Messages that were not delivered yet: until they are, the client is not read. */
   #queue: Queued[] = []
-  /** Counts them; undefined: none yet. */
+  /** Counts them; undefined if none yet. */
   #queueBuffer: RequestBuffer | undefined = undefined
   /** Counted in `replyMemory`. */
   #waitingBytes = 0

@@ -72,7 +72,7 @@ export class BackendWriter implements RequestBuffer, TickReader {
   }
 
   /**
-   * @param maxWaitingBytes limit of this writer alone, besides the limit of the process.
+   * @param maxWaitingBytes limit of this writer, in addition to the limit of the process.
    * @param throttle pauses the client; undefined where the library cannot.
    * @param onOverflow called once when the backend reads nothing for too long, or too many bytes wait for it.
    */

@@ -32,7 +32,7 @@ export interface ServerSocket {
   /**
    * Closes the WebSocket; `onClose` is called with the same code before this returns. Earlier messages are still sent.
    *
-   * @param code 1005: none is sent.
+   * @param code 1005: the close frame has no code.
    * @param reason at most 123 bytes of UTF-8; truncated beyond.
    * @throws {TypeError} for a code that must not be sent (RFC 6455 §7.4).
    */

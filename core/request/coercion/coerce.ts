@@ -182,7 +182,9 @@ function fitInteger(value: FieldValue, min: bigint, max: bigint, attempt: Attemp
 function fitNumber(value: FieldValue, attempt: Attempt): Fitted {
   if (typeof value !== 'string' || !JSON_NUMBER.test(value)) return miss(attempt, 'a number', value)
   const number = Number(value)
-  return Number.isFinite(number) ? number : miss(attempt, 'a number a double can hold', value)
+  return Number.isFinite(number)
+    ? number
+    : miss(attempt, 'a number in the range of a double', value)
 }
 
 /** Parses a JSON scalar; other text is returned unchanged. */

@@ -3,7 +3,7 @@ import type { JsonValue } from '../json/json.ts'
 import { parseSchema } from './schema-shape.ts'
 import { toShape } from './value-shape.ts'
 
-/** Type of a request, or of a part of it, as far as required to interpret text. */
+/** Type of a request, or of a part of it, with the details required to interpret text. */
 export type Shape =
   | { readonly kind: 'any' | 'string' | 'number' | 'boolean' | 'null' }
   | { readonly kind: 'integer'; readonly min: bigint; readonly max: bigint }

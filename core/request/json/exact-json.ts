@@ -17,7 +17,7 @@ export function parseExactJson(text: string): unknown {
   return quoteNumbers(text, isDouble) ?? value
 }
 
-/** Quotes the numbers of a JSON text for which `isKept` is false. @returns undefined if there are none. */
+/** Quotes the numbers of a JSON text for which `isKept` is false. @returns undefined if it is false for none. */
 export function quoteNumbers(text: string, isKept: (number: string) => boolean): unknown {
   const quoted = replaceNumbers(text, (number) => (isKept(number) ? number : `"${number}"`))
   return quoted === text ? undefined : JSON.parse(quoted)

@@ -102,7 +102,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   /** Sent chunks of the body, for a retry; undefined: too long to retry. */
   #sentChunks: Uint8Array[] | undefined = []
   #cachedBytes = 0
-  /** Body bytes waiting for the stream; undefined: none so far. */
+  /** Body bytes waiting for the stream; undefined if none so far. */
   #backlog: StreamBacklog | undefined = undefined
   /** The request body is complete, sent or not. */
   #sent: boolean
@@ -453,7 +453,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   }
 
   /**
-   * Ends the response with an error, at whatever stage it is.
+   * Ends the response with an error at any stage.
    *
    * @param isUnread the client would not read trailers either.
    */

@@ -30,7 +30,7 @@ export class MessageReader {
     return this.#partial.length
   }
 
-  /** Reads a chunk. @returns the length of a message that exceeds the limit, which ends the stream; 0: none. */
+  /** Reads a chunk. @returns the length of a message that exceeds the limit, which ends the stream; 0 if none. */
   read(chunk: Uint8Array): number {
     let rest = chunk
     while (rest.length > 0) {

@@ -29,7 +29,7 @@ const STATUS = 'grpc-status'
 const MESSAGE = 'grpc-message'
 
 /**
- * Protocol of a content type; undefined: none.
+ * Protocol of a content type; undefined if none.
  *
  * @param takesTrailers true if the client uses HTTP/2. Over HTTP/1.1 `application/grpc` is a message without frames
  * (reference: content types), not this protocol.

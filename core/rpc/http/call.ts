@@ -117,7 +117,7 @@ export class PlainCall implements UpstreamCall, Carrier {
   endData(): void {}
 
   consumed(call: OutgoingCall, bytes: number): void {
-    // Bounded by the bytes received, whatever the program reports.
+    // Bounded by the bytes received, regardless of the values that the program reports.
     call.receiveWindow = Math.min(call.receiveWindow + frameCost(bytes), WINDOW_BYTES)
     if (this.#isStream && call.receiveWindow > 0) this.#deliver()
   }

@@ -38,9 +38,9 @@ export function receiveCredit(call: CallWindows, bytes: number): ProtocolError |
   return call.sendWindow > WINDOW_MAX_BYTES ? WINDOW_TOO_LARGE : undefined
 }
 
-/** Accounts for a consumed body. Returns the CREDIT to send; 0: none yet. */
+/** Accounts for a consumed body. Returns the CREDIT to send; 0 if none yet. */
 export function consumeBody(call: CallWindows, bytes: number): number {
-  // Bounded by the bytes received, whatever the program reports.
+  // Bounded by the bytes received, regardless of the values that the program reports.
   const owed = WINDOW_BYTES - call.receiveWindow
   const consumed = Math.min(call.consumedBytes + frameCost(bytes), owed)
   const credit = consumed < WINDOW_BYTES / 2 ? 0 : consumed

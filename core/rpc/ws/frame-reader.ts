@@ -47,7 +47,7 @@ export interface FrameReceiver<Bytes extends Uint8Array> {
 /** Memory for frames that do not fit into a message. */
 export interface FrameMemory<Bytes extends Uint8Array> {
   readonly allocate: (bytes: number) => Bytes
-  /** Called with the buffered bytes of an unfinished frame; 0: none. */
+  /** Called with the buffered bytes of an unfinished frame; 0 if none. */
   readonly onBuffered?: (bytes: number) => void
 }
 

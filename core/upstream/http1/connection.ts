@@ -49,7 +49,7 @@ export interface ConnectionOwner {
   readonly onClosed: (connection: Http1Connection) => void
   /** The backend closed a connection that had been idle for this long, even if a request had just been sent on it. */
   readonly onIdleClose: (idleMs: number) => void
-  /** Returns a call whose connection ended before any of it was sent: it may be sent on a new one, whatever its method. */
+  /** Returns a call whose connection ended before any of it was sent: it may be sent on a new one, regardless of its method. */
   readonly onUnsent: (call: UpstreamCall) => void
 }
 
@@ -120,7 +120,7 @@ export class Http1Connection {
   #connected = false
   /** Calls without a complete response, the current one first. */
   readonly #calls: UpstreamCall[] = []
-  /** Deadline of the current phase as `clock.nowMs`; 0: none. */
+  /** Deadline of the current phase as `clock.nowMs`; 0 if none. */
   #deadlineMs = 0
   #error: Error | undefined = undefined
   // Reading

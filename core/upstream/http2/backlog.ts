@@ -39,7 +39,7 @@ export class StreamBacklog {
       room -= piece.length
     }
     if (this.#hasEnd && pieces.length === 0) stream.end()
-    // Also after `end`, which uncorks by itself.
+    // After `end`, too, which uncorks by itself.
     stream.uncork()
   }
 }

@@ -71,7 +71,7 @@ export class Http2UpstreamConnection {
   readonly #untilMs: number
   #session: ClientHttp2Session | undefined = undefined
   #maxLoad = STREAMS_MAX
-  /** From the backend's GOAWAY: streams with greater ids were not served; -1: none received. */
+  /** From the backend's GOAWAY: streams with greater ids were not served; -1 if none received. */
   #lastStreamId = -1
   #error: Error | undefined = undefined
   #gone = false

@@ -37,7 +37,7 @@ function freeUnused(budget: ConnectionBudget): void {
 /**
  * Takes a connection from a budget, closing an unused one of another node if needed.
  *
- * @returns false when there is none.
+ * @returns false if the budget is exhausted and no connection is unused.
  */
 export function takeConnection(budget: ConnectionBudget | undefined): boolean {
   if (budget === undefined) return true

@@ -4,7 +4,7 @@ export interface GroupProgress {
   readonly acked: number
   /** Acknowledged events after it, in any order. */
   readonly ahead: Iterable<number>
-  /** Events with an earlier timestamp are skipped; undefined: none. */
+  /** Events with an earlier timestamp are skipped; undefined if none. */
   readonly sinceMs: number | undefined
   /** Number of pulls of unacknowledged events. */
   readonly attempts: ReadonlyMap<number, number>
@@ -12,7 +12,7 @@ export interface GroupProgress {
 
 const VERSION = 1
 /**
- * Version, `acked` and `sinceMs` as 64-bit floats (NaN: none), and the number of attempts; followed by a bit for each event
+ * Version, `acked` and `sinceMs` as 64-bit floats (NaN if none), and the number of attempts; followed by a bit for each event
  * ahead.
  */
 const HEAD_BYTES = 1 + 8 + 8 + 4

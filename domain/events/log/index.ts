@@ -22,7 +22,7 @@ export interface LogEnd {
 
 /** The end of a log without events. */
 export const NO_EVENTS: LogEnd = { last: 0, storedMs: 0, highestMs: 0, bytes: 0 }
-/** Approximate overhead of a stored event besides its metadata and payload. */
+/** Approximate overhead of a stored event, without its metadata and payload. */
 const EVENT_BYTES = 128
 /** Maximum number of events removed at a time. */
 export const MAX_REMOVED = 1000
@@ -55,7 +55,7 @@ export function sizeOfContent({ metadata, payload }: NewEvent): number {
   return size
 }
 
-/** Binary search of the first sequence that matches; all later ones must match, too. Returns `last + 1` if there is none. */
+/** Binary search of the first sequence that matches; all later ones must match, too. Returns `last + 1` if none matches. */
 export function findSequence(
   first: number,
   last: number,

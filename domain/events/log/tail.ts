@@ -8,7 +8,7 @@ export interface LogTailOptions {
   readonly topic: EventTopic
   /** First sequence. */
   readonly from: number
-  /** Skips events with an earlier timestamp; undefined: none. */
+  /** Skips events with an earlier timestamp; undefined if none. */
   readonly sinceMs: number | undefined
 }
 

@@ -8,7 +8,7 @@ type Watchable = Registry & Required<Pick<Registry, 'watch'>>
  * Combines a registry with services of other servers, which registered services hide. Registrations go to the registry,
  * which its owner closes.
  *
- * @param isLocal whether the registry has a service, as far as `network` knows, which contains none of these.
+ * @param isLocal whether the registry, not `network`, has a service.
  */
 export function createJoinedRegistry(
   registry: Watchable,

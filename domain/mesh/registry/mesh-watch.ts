@@ -14,7 +14,7 @@ export interface FallbackServices extends Required<Pick<Registry, 'watch'>> {
 export interface JoinedWatchOptions {
   readonly registry: Registry & Required<Pick<Registry, 'watch'>>
   readonly network: FallbackServices
-  /** Whether the registry has a service, as far as `network` knows, which contains none of these. */
+  /** Whether the registry, not `network`, has a service. */
   readonly isLocal: (name: string) => boolean
 }
 

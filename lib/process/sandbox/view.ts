@@ -10,7 +10,7 @@ export interface Exposed {
 
 export interface SandboxViewOptions {
   readonly exposed: readonly Exposed[]
-  /** Folder whose other content must be invisible, whatever its mode. */
+  /** Folder whose other content must be invisible, regardless of its mode. */
   readonly hidden: string
   /** Empty folder where the view is assembled. */
   readonly stage: string

@@ -20,7 +20,7 @@ export const LISTEN_KEYS: readonly (keyof Settings)[] = [
 export interface ListenerRoles {
   /** Configured by `address` and the TLS settings: the first with ACME, else the first with TLS, else the first. */
   readonly main: ConfiguredListener
-  /** Redirects to HTTPS and serves ACME challenges, as `acme_address`; undefined: none. */
+  /** Redirects to HTTPS and serves ACME challenges, as `acme_address`; undefined if none. */
   readonly challenges: ConfiguredListener | undefined
   readonly others: readonly ConfiguredListener[]
 }
@@ -77,7 +77,7 @@ export function findUnknownListeners(
   )
 }
 
-/** Conflicts between the settings and the listeners besides the main one, one line each. */
+/** Conflicts between the settings and the additional listeners, one line each. */
 export function validateListen({ settings, config, inputs }: Configuration): readonly string[] {
   const { listener, enableAcme, http2Address, acmeAddress, adminAddress } = settings
   const used = [
@@ -90,7 +90,7 @@ export function validateListen({ settings, config, inputs }: Configuration): rea
       .filter(([, other]) => other !== undefined && isSamePort(other, address))
       .map(
         ([setting]) =>
-          `${at}: listener ${name} must have another address than ${setting}, got ${formatAddress(address)}`,
+          `${at}: listener ${name} must have a different address than ${setting}, got ${formatAddress(address)}`,
       ),
     ...(tls !== undefined && tls.clientCa !== '' && listener === 'uws'
       ? [`${at}: client_ca of listener ${name} needs --listener=node`]
@@ -98,7 +98,7 @@ export function validateListen({ settings, config, inputs }: Configuration): rea
   ])
 }
 
-/** Listeners besides the main one and the listener of ACME challenges, with their actual ports. */
+/** Additional listeners, except the listener of ACME challenges, with their actual ports. */
 export function listOthers(
   listen: readonly ConfiguredListener[],
   ports: ReadonlyMap<string, number> = new Map(),
@@ -133,7 +133,7 @@ export function setAddresses(
   })
 }
 
-/** Plain HTTP listeners that redirect, without the listener of ACME challenges; undefined: none. */
+/** Plain HTTP listeners that redirect, without the listener of ACME challenges; undefined if none. */
 export function findRedirects(
   listen: readonly ConfiguredListener[],
 ): { readonly names: readonly string[]; readonly at: string } | undefined {

@@ -33,7 +33,7 @@ export function readListen(
       if (isSamePort(other.address, listener.address))
         source.report(
           item,
-          `listener ${listener.name} must have another address than listener ${other.name}, got ${formatAddress(listener.address)}`,
+          `listener ${listener.name} must have a different address than listener ${other.name}, got ${formatAddress(listener.address)}`,
         )
     }
     listeners.push(listener)

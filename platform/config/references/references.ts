@@ -30,7 +30,7 @@ export class References {
     this.#env = env
   }
 
-  /** Files that the last configuration refers to, also if it was rejected. */
+  /** Files that the last configuration refers to, even if it was rejected. */
   get files(): readonly string[] {
     return [...this.#files]
   }

@@ -84,7 +84,7 @@ const ROUTE: Readonly<Record<string, ConfigSchema>> = {
   ),
   timeout: note(
     object({ request: DURATION_SCHEMA, response: DURATION_SCHEMA, idle: DURATION_SCHEMA }),
-    'Timeouts instead of the timeouts of the service.',
+    'Timeouts that override the timeouts of the service.',
   ),
   errors: ERRORS_SCHEMA,
   plugins: note(PLUGINS, 'Plugins of this route.'),
@@ -99,7 +99,7 @@ const SERVICE: Readonly<Record<string, ConfigSchema>> = {
       ...{ connect: DURATION_SCHEMA, response: DURATION_SCHEMA },
       ...{ request: DURATION_SCHEMA, idle: DURATION_SCHEMA },
     }),
-    'Timeouts instead of connect_timeout, reply_timeout, request_timeout and idle_timeout.',
+    'Timeouts that override connect_timeout, reply_timeout, request_timeout and idle_timeout.',
   ),
   host: note(SCALAR, 'Host header of requests to nodes: client, backend or a name.'),
   tls: note(

@@ -9,7 +9,7 @@ import type { Settings } from '../../settings/settings.ts'
 import { HOME_FOLDER, openTls } from '../../tls/open.ts'
 import { openClientCa } from './choose-listener.ts'
 
-/** A listener of `listen:` besides the main one. */
+/** An additional listener of `listen:`. */
 export interface OtherListener {
   readonly name: string
   readonly address: Address
@@ -19,7 +19,7 @@ export interface OtherListener {
 }
 
 /**
- * Opens the certificates of the listeners besides the main one.
+ * Opens the certificates of the additional listeners.
  *
  * @param main certificates of the main listener, which others with ACME share.
  * @param folder of the self-signed certificate; undefined to keep it in memory.

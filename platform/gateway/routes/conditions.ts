@@ -10,7 +10,7 @@ export interface ValueCondition {
   readonly value: string
 }
 
-/** Conditions of a route besides path, host and method. All must hold. */
+/** Conditions of a route in addition to path, host and method. All must hold. */
 export interface RouteConditions {
   readonly headers: readonly ValueCondition[]
   readonly query: readonly ValueCondition[]

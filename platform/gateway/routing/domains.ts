@@ -1,7 +1,7 @@
 import type { Registry } from '../../../core/contracts/registry.ts'
 import { DEFAULT_DOMAIN } from '../../../core/registry/service.ts'
 
-/** The domains besides the default one; each is an isolated set of services. */
+/** The domains except the default one; each is an isolated set of services. */
 export interface DomainRegistries {
   /** Registry of a domain; undefined if nothing is registered in it. Called for every request. */
   readonly find: (domain: string) => Registry | undefined

@@ -11,7 +11,7 @@ export interface Explanation {
   readonly stages: readonly ExplainedStage[]
   /** Undefined if no route was found. */
   readonly route: Exchange['route']
-  /** Name of the configured route; undefined: none matched. */
+  /** Name of the configured route; undefined if none matched. */
   readonly routeName: string | undefined
   /** Path and query as forwarded. */
   readonly target: string

@@ -75,7 +75,7 @@ function listByName(
   })
 }
 
-/** Shortest path that resolves to an endpoint; undefined if there is none. */
+/** Shortest path that resolves to an endpoint; undefined if none does. */
 function findPath(
   name: string,
   endpoint: string,

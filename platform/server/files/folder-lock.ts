@@ -127,7 +127,7 @@ function listLocks(folder: string): number[] {
     .map(Number)
 }
 
-/** Process id of the first live lock; undefined if there is none. */
+/** Process id of the first live lock; undefined if no lock is live. */
 async function findOwner(paths: Paths, numbers: readonly number[]): Promise<string | undefined> {
   for (const number of numbers) {
     const owner = await queryOwner(paths.of(`lock.${number}`))

@@ -46,7 +46,7 @@ export const ORIGINS: ValueType<readonly string[]> = patterns(
   (text) => ORIGIN.test(text),
 )
 
-/** `any`, `same-host`, or web origins besides the same host. */
+/** `any`, `same-host`, or web origins in addition to the same host. */
 export const WEB_ORIGINS: ValueType<'any' | readonly string[]> = orAny(
   'same-host',
   patterns(
@@ -56,7 +56,7 @@ export const WEB_ORIGINS: ValueType<'any' | readonly string[]> = orAny(
   ),
 )
 
-/** `any`, `local`, or host names besides the names of this machine. */
+/** `any`, `local`, or host names in addition to the names of this machine. */
 export const HOSTS: ValueType<'any' | readonly string[]> = orAny(
   'local',
   patterns('name,...', 'any, local, or names such as app.example.com or *.example.com', (text) =>

@@ -8,7 +8,7 @@ import { list, notAllowed, single, withoutSubject } from './value.ts'
 
 const NAMESPACE = /^[a-z0-9]+(?:-+[a-z0-9]+)*(?:\.[a-z0-9]+(?:-+[a-z0-9]+)*)*$/i
 
-/** Prefix of service names; blanks only: none (specification: Namespace). */
+/** Prefix of service names; only blanks if none (specification: Namespace). */
 export const NAMESPACE_PREFIX: ValueType<string> = single(
   'prefix',
   'names joined by dots such as go.mx.api, or a single blank for none',
@@ -38,7 +38,7 @@ export const BACKENDS: ValueType<readonly string[]> = {
   },
 }
 
-/** Load-balancing policy, stored as text: every service gets a balancer of its own. */
+/** Load-balancing policy, stored as text: every service gets its own balancer. */
 export const BALANCE_POLICY: ValueType<string> = single(
   'policy',
   'round-robin, random, p2c, least-conn, hash:ip, hash:path, hash:header:<name> or hash:cookie:<name>, also behind sticky:',
@@ -58,7 +58,7 @@ export const NETWORK_NAME: ValueType<string> = single(
   },
 )
 
-/** Id of a server; empty: none. */
+/** Id of a server; empty if none. */
 export const SERVER_ID: ValueType<string> = single(
   'id',
   '1 to 100 letters, digits, and inner dots, dashes or underscores',

@@ -54,7 +54,7 @@ function parseQuota(
     }
     const namespace = text.slice(0, at).trim()
     if (!isServiceName(namespace)) throw notAllowed('limit or namespace=limit', text)
-    if (namespace in namespaces) throw new RangeError(`names the namespace ${namespace} twice`)
+    if (namespace in namespaces) throw new RangeError(`lists the namespace ${namespace} twice`)
     namespaces[namespace] = parse(text.slice(at + 1))
   }
   return { limit: limit ?? parseCommon(defaultText), namespaces }

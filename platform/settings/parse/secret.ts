@@ -11,7 +11,7 @@ const MAX_PASSWORD = 1024
 const MIN_TOKEN = 16
 const KEY_FORMS = '32 bytes in base64'
 
-/** Encryption key; empty: none. */
+/** Encryption key; empty if none. */
 export const SECRET_KEY: ValueType<string> = single('key', KEY_FORMS, (text) => {
   const trimmed = text.trim()
   try {
@@ -32,7 +32,7 @@ export const SECRET_KEY_SOURCE: ValueType<string> = single(
   },
 )
 
-/** Token that clients and servers share; empty: none. */
+/** Token that clients and servers share; empty if none. */
 export const SHARED_TOKEN: ValueType<string> = single(
   'secret',
   `at least ${MIN_TOKEN} characters`,
@@ -46,7 +46,7 @@ export const SHARED_TOKEN: ValueType<string> = single(
   },
 )
 
-/** Password; empty: none. The service auth requires at least 8 characters. */
+/** Password; empty if none. The service auth requires at least 8 characters. */
 export const PASSWORD: ValueType<string> = single(
   'password',
   `8 to ${MAX_PASSWORD} characters`,
@@ -57,7 +57,7 @@ export const PASSWORD: ValueType<string> = single(
   },
 )
 
-/** Ed25519 key, as PEM; empty: none. */
+/** Ed25519 key, as PEM; empty if none. */
 export const PRIVATE_KEY: ValueType<string> = single(
   'key',
   'an Ed25519 key in PEM, or that in base64',

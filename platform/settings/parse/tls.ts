@@ -33,7 +33,7 @@ export const ACME_HOSTS: ValueType<readonly string[]> = list('name,...', HOST_FO
   return [...new Set(hosts)]
 })
 
-/** URL of an HTTP server; empty: none. */
+/** URL of an HTTP server; empty if none. */
 export const PERMISSION_URL: ValueType<string> = single(
   'url',
   'a URL such as http://127.0.0.1:9000/ask',
@@ -54,7 +54,7 @@ export const DIRECTORY_URL: ValueType<string> = single(
   },
 )
 
-/** Mail address; empty: none. */
+/** Mail address; empty if none. */
 export const EMAIL_ADDRESS: ValueType<string> = single(
   'address',
   'an address such as admin@example.com',

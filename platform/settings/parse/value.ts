@@ -71,7 +71,7 @@ export function notAllowed(
   })
 }
 
-/** A hint with the most similar of `words`; empty: none is similar. */
+/** A hint with the most similar of `words`; empty if none is similar. */
 export function didYouMean(text: string, words: readonly string[]): string {
   const word = suggest(text.trim(), words)
   return word === undefined ? '' : `, did you mean ${word}?`

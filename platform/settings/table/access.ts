@@ -8,10 +8,10 @@ export interface AccessSettings {
   readonly trustedProxies: readonly string[]
   readonly trustedProxiesHeader: (typeof FORWARDING_HEADERS)[number]
   readonly trustedProxiesOptional: boolean
-  /** Host names of requests, besides the names of this machine. */
+  /** Host names of requests, in addition to the names of this machine. */
   readonly hosts: 'any' | readonly string[]
   readonly corsOrigins: readonly string[]
-  /** Besides the same host. */
+  /** In addition to the same host. */
   readonly webOrigins: 'any' | readonly string[]
   readonly rpcAddressAllow: readonly string[]
   readonly registerAllow: readonly string[]
@@ -79,7 +79,7 @@ export const ACCESS_SETTINGS: SettingTable<AccessSettings> = {
     ...ALLOW_LIST,
     name: 'register_allow',
     description:
-      'Networks in which services may register nodes besides the address they connect from, such as 10.0.0.0/8, private or loopback; operators may register any',
+      'Networks in which services may register nodes in addition to the address they connect from, such as 10.0.0.0/8, private or loopback; operators may register any',
     default: '',
     only: 'server',
     live: true,

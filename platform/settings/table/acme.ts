@@ -7,10 +7,10 @@ export interface AcmeSettings {
   readonly enableAcme: boolean
   /** Lower case. */
   readonly acmeHosts: readonly string[]
-  /** Empty: none. */
+  /** Empty if none. */
   readonly acmeAsk: string
   readonly acmeDirectory: string
-  /** Empty: none. */
+  /** Empty if none. */
   readonly acmeEmail: string
   readonly acmeAddress: Address
   /** Empty: the authorities of Node.js. */

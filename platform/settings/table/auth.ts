@@ -6,7 +6,7 @@ import type { SettingTable } from '../setting.ts'
 export interface AuthSettings {
   /** `none`, or the RPC proxy of a platform, `mx://host:port`. */
   readonly auth: string
-  /** Empty: none. */
+  /** Empty if none. */
   readonly authId: string
   readonly authSecret: string
   readonly forwardToken: boolean

@@ -18,12 +18,12 @@ export interface ListenSettings {
   readonly address: Address
   readonly listener: (typeof LISTENERS)[number]
   readonly http2: (typeof HTTP2_MODES)[number]
-  /** Undefined: none. */
+  /** Undefined if none. */
   readonly http2Address: Address | undefined
   readonly clientKeepAliveMs: number
-  /** Undefined: none. */
+  /** Undefined if none. */
   readonly adminAddress: Address | undefined
-  /** Empty: none. */
+  /** Empty if none. */
   readonly adminToken: string
   readonly proxyAddress: Address
   /** Undefined: the first address of this machine, if the RPC proxy listens on it. */
@@ -53,7 +53,7 @@ export const LISTEN_SETTINGS: SettingTable<ListenSettings> = {
     ...oneOf(HTTP2_MODES),
     name: 'http2',
     description:
-      'HTTP/2 of the node listener: tls (over TLS only), cleartext (also without TLS, by prior knowledge, for gRPC) or off',
+      'HTTP/2 of the node listener: tls (over TLS only), cleartext (with TLS, and without TLS by prior knowledge, for gRPC) or off',
     default: 'tls',
     live: false,
   },

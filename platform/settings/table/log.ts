@@ -9,7 +9,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 
 export interface LogSettings {
   readonly logLevel: LogLevel
-  /** `on`: standard output, `off`: none, else a file. */
+  /** `on`: standard output, `off`: no log, else a file. */
   readonly accessLog: string
   readonly serverTiming: 'any' | readonly string[]
   readonly tracingTrust: 'any' | readonly string[]

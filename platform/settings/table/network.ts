@@ -7,7 +7,7 @@ export interface NetworkSettings {
   readonly network: string
   /** `mx://host:port` or `mxs://host:port` each. */
   readonly networkNodes: readonly string[]
-  /** Empty: none. */
+  /** Empty if none. */
   readonly networkToken: string
   /** Empty: the id in the data folder, or a generated id. */
   readonly serverId: string

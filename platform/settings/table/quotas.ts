@@ -48,7 +48,7 @@ function countSetting(name: string, limit: string, subject: string): Setting<Quo
   return {
     ...countQuota(limit),
     name,
-    description: `Quota of ${subject} of a namespace except mx, or none; beyond it 429`,
+    description: `Maximum number of ${subject} per namespace except mx, or none; exceeding requests fail with 429`,
     default: limit,
     only: 'server',
     live: false,

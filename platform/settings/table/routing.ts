@@ -10,7 +10,7 @@ export interface RoutingSettings {
   readonly handler: (typeof HANDLERS)[number]
   /** Empty: the default resolver of the handler. */
   readonly resolver: string
-  /** Prefix of service names; empty: none. */
+  /** Prefix of service names; empty if none. */
   readonly namespace: string
   /** `name=host:port[;weight],...` each. */
   readonly backends: readonly string[]

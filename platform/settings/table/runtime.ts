@@ -15,9 +15,9 @@ export interface RuntimeSettings {
   readonly runtimeUids: UserIdRange | undefined
   readonly restartDelayMaxMs: number
   readonly runtimeReadOnlyRoot: boolean
-  /** 0: none. */
+  /** 0 if none. */
   readonly runtimeCpuRequest: number
-  /** 0: none. */
+  /** 0 if none. */
   readonly runtimeMemoryRequestBytes: number
   readonly runtimePodSecurity: (typeof POD_SECURITIES)[number]
 }
@@ -36,7 +36,7 @@ export const RUNTIME_SETTINGS: SettingTable<RuntimeSettings> = {
     ...NAMESPACE_NAMES,
     name: 'runtime_namespaces',
     description:
-      'Namespaces whose administrators may run programs with the process runtime, besides administrators of mx',
+      'Namespaces whose administrators may run programs with the process runtime, in addition to administrators of mx',
     default: '',
     only: 'server',
     live: false,
@@ -72,7 +72,7 @@ export const RUNTIME_SETTINGS: SettingTable<RuntimeSettings> = {
     ...CORES,
     name: 'runtime_cpu_request',
     description:
-      'CPU request of pods of the kubernetes runtime whose service has no limit; or none',
+      'CPU request of pods of the kubernetes runtime, if their service has no limit, or none',
     default: '0.1',
     only: 'server',
     live: false,
@@ -81,7 +81,7 @@ export const RUNTIME_SETTINGS: SettingTable<RuntimeSettings> = {
     ...SIZE_OR_ZERO,
     name: 'runtime_memory_request',
     description:
-      'Memory request of pods of the kubernetes runtime whose service has no limit; or none',
+      'Memory request of pods of the kubernetes runtime, if their service has no limit, or none',
     default: '64mb',
     only: 'server',
     live: false,

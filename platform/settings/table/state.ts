@@ -17,9 +17,9 @@ export interface StateSettings {
   readonly minFreeDiskBytes: number
   /** `memory`, or the URL of a broker. */
   readonly broker: string
-  /** `file`, `memory`, or the key; empty: none. */
+  /** `file`, `memory`, or the key; empty if none. */
   readonly configSecretKey: string
-  /** Empty: none. */
+  /** Empty if none. */
   readonly configSecretKeyPrevious: string
 }
 
@@ -76,7 +76,7 @@ export const STATE_SETTINGS: SettingTable<StateSettings> = {
   broker: {
     ...BROKER_URL,
     name: 'broker',
-    description: `Message broker, also of the handler event: ${BROKER_URL.allowed}`,
+    description: `Message broker of services and of the handler event: ${BROKER_URL.allowed}`,
     default: 'memory',
     live: false,
   },

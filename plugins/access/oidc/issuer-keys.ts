@@ -21,7 +21,7 @@ export interface IssuerKeysOptions {
   readonly nowMs: () => number
 }
 
-/** Minimum time between fetches, whatever key ids tokens contain. */
+/** Minimum time between fetches, even for tokens with unknown key ids. */
 const COOL_DOWN_MS = 30_000
 /** Age at which keys are fetched again; they stay valid until the fetch succeeds. */
 const FRESH_MS = 600_000
@@ -30,7 +30,7 @@ const MAX_BYTES = 1024 * 1024
 
 /** Signing keys of an issuer, fetched on first use, when stale, and when a key is missing. */
 export interface IssuerKeys {
-  /** Finds the key of a token. Rejects with `JWKSNoMatchingKey` if there is none, with another error if no fetch has succeeded. */
+  /** Finds the key of a token. Rejects with `JWKSNoMatchingKey` if no key matches, with another error if no fetch has succeeded. */
   readonly find: JWTVerifyGetKey
 }
 

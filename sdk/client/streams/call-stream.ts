@@ -24,7 +24,7 @@ export class CallStream<Q = unknown, R = unknown> implements AsyncIterableIterat
    * Sends a request. Resolves when it was accepted: await it for backpressure.
    *
    * @returns false when the call has ended and the request was discarded; the loop over the responses gets the reason.
-   * @throws {TypeError} when JSON cannot represent the request, or it follows {@link end}.
+   * @throws {TypeError} if JSON cannot represent the request, or after {@link end}.
    * @throws {RangeError} when it is longer than 16 MiB.
    */
   send(request: Q): Promise<boolean> {
@@ -53,7 +53,7 @@ export class CallStream<Q = unknown, R = unknown> implements AsyncIterableIterat
   /**
    * The single response of a call with streamed requests.
    *
-   * @throws {GatewayError} 502 when there is none.
+   * @throws {GatewayError} 502 if the stream ends without a response.
    */
   async reply(): Promise<R> {
     const { done, value } = await this.next()

@@ -39,7 +39,7 @@ export class Credit {
 
   /** Returns the credit of a consumed body. */
   consumed(cost: number): void {
-    // Bounded by the credit taken, whatever the program reports.
+    // Bounded by the credit taken, regardless of the values that the program reports.
     this.#consumed = Math.min(this.#consumed + cost, WINDOW_BYTES - this.#left)
     if (this.#isHeld) this.#ask()
   }

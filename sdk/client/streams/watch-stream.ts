@@ -31,7 +31,7 @@ const PAUSE_MS = 100
  */
 export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableIterator<E> {
   const { open, service, toEvent, tokens } = options
-  /** Remaining lifetime of the token of the last stream; 0: none yet. */
+  /** Remaining lifetime of the token of the last stream; 0 if none yet. */
   let leftMs = 0
   const begin = () => {
     leftMs = tokens?.leftMs() ?? Number.POSITIVE_INFINITY

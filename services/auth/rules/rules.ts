@@ -153,7 +153,7 @@ function toWrite(namespace: string, rule: Rule): StoreWrite {
   return { table: AUTH_TABLE, key: toRuleKey(namespace, rule.id), value: encodeRecord(rule) }
 }
 
-/** Returns the access that a change would revoke from operators or the caller; undefined: none. */
+/** Returns the access that a change would revoke from operators or the caller; undefined if none. */
 function findLostAccess(
   namespace: string,
   caller: SubjectRules | undefined,

@@ -196,7 +196,7 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
     }
   }
 
-  /** Ensures a key of this server, also while others start concurrently. */
+  /** Ensures that this server has a key, even while other servers start concurrently. */
   async function begin(): Promise<void> {
     for (let i = 0; i < ATTEMPTS_MAX; i++) {
       const isThere =

@@ -50,7 +50,7 @@ export interface Tokens {
   /**
    * Exchanges a refresh token, which can be used once. A token that is used twice was stolen, by one of its two users: all
    * tokens of its login are revoked (RFC 9700 §4.14.2). Within 10 s of its first use it returns the valid refresh token of
-   * its login, also after its successor was used: browser tabs and repeated requests race with one token. If the store is
+   * its login, even after its successor was used: browser tabs and repeated requests race with one token. If the store is
    * full, it stays valid and is returned again.
    *
    * @param onWrong called for a rejected token with its family, if known.

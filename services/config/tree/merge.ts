@@ -82,7 +82,7 @@ export function setNode(
     if (old !== undefined && !isMap(old) && old.secret) return old
     throw badRequest(
       id,
-      `request.value.data must not be ${MASK} at ${formatPath(path)}: it refers to an existing secret, but there is none`,
+      `request.value.data must not be ${MASK} at ${formatPath(path)}: it refers to an existing secret, but the field has no secret`,
     )
   }
 

@@ -23,7 +23,7 @@ export function isMap(node: ConfigNode): node is ConfigMap {
   return node instanceof Map
 }
 
-/** Node at a path; undefined if there is none. */
+/** Node at a path; undefined if absent. */
 export function findNode(tree: ConfigMap, names: readonly string[]): ConfigNode | undefined {
   let node: ConfigNode | undefined = tree
   for (const name of names) {
@@ -33,7 +33,7 @@ export function findNode(tree: ConfigMap, names: readonly string[]): ConfigNode 
   return node
 }
 
-/** Tree without the node at a path; the same tree if there is none. */
+/** Tree without the node at a path; the same tree if absent. */
 export function removeNode(tree: ConfigMap, names: readonly string[]): ConfigMap {
   const [name, ...rest] = names
   if (name === undefined) return tree.size === 0 ? tree : EMPTY

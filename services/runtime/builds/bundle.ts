@@ -75,7 +75,7 @@ function buildWith(options: BuildOptions, say: Builder['say']): Promise<Metafile
 }
 
 async function toOptions(rootPath: string, filePath: string): Promise<BuildOptions> {
-  // Resolved as esbuild does, also if a link leads to the data folder of the server.
+  // Resolved as esbuild does, even if a link leads to the data folder of the server.
   const root = await realpath(rootPath)
   const file = await realpath(filePath)
   return {

@@ -8,7 +8,7 @@ const ID = 'runtime'
  * Runs work with a timeout.
  *
  * @param what name of the work in the error.
- * @throws {ServiceError} 408 on timeout, whatever the work failed with.
+ * @throws {ServiceError} 408 on timeout, regardless of the error of the work.
  */
 export async function withDeadline<T>(
   what: string,

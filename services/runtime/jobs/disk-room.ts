@@ -5,7 +5,7 @@ import { ServiceError } from '../../../sdk/errors.ts'
 export interface DiskRoomOptions {
   /** Folder on the monitored disk; it or a parent exists. */
   readonly folder: string
-  /** Free space in bytes to preserve during uploads and builds; 0: none. */
+  /** Free space in bytes to preserve during uploads and builds; 0 if none. */
   readonly leastBytes: number
   /** Frees space if the limit is reached. @default no-op */
   readonly makeRoom?: () => Promise<void>

@@ -23,7 +23,7 @@ export function parseRemoteRefs(text: string): RemoteRefs {
   return { head, commits }
 }
 
-/** Full name of a reference, a branch before a tag; undefined if there is none. */
+/** Full name of a reference, a branch before a tag; undefined if not found. */
 export function findRef({ head, commits }: RemoteRefs, ref: string): string | undefined {
   const branches = ref === LATEST ? DEFAULT_BRANCHES : [ref]
   const names = [...branches.map((name) => `refs/heads/${name}`), `refs/tags/${ref}`]

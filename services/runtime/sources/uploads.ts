@@ -25,7 +25,7 @@ export interface Uploads {
     parts: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
   ) => Promise<void>
-  /** Claims the pending upload of an object and returns its id; undefined if there is none. */
+  /** Claims the pending upload of an object and returns its id; undefined if no upload is pending. */
   readonly claim: (key: WorkloadKey) => string | undefined
   readonly wasClaimed: (key: WorkloadKey) => boolean
   /** Deletes the pending upload of an object. */

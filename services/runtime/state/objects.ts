@@ -42,7 +42,7 @@ export interface Objects {
    *
    * @param change returns the same record to leave it, undefined to delete it.
    * @param isRequested whether a tenant may choose the size of the record: then as {@link add}. @default false
-   * @returns the stored record; undefined if there is none.
+   * @returns the stored record; undefined if not found.
    */
   readonly change: (
     key: WorkloadKey,

@@ -19,9 +19,9 @@ export interface DesiredState {
   readonly command: readonly string[]
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** Encrypted JSON of secret environment variables; empty: none. */
+  /** Encrypted JSON of secret environment variables; empty if none. */
   readonly secrets: string
-  /** Encrypted repository credentials; empty: none. */
+  /** Encrypted repository credentials; empty if none. */
   readonly credentials: string
   /** Container image; empty: runs the build of the source. */
   readonly image: string
@@ -42,7 +42,7 @@ export interface Requested {
   readonly id: string
   /** `restart`: same build with the current settings. `rollback`: the previous revision. */
   readonly kind: 'build' | 'restart' | 'rollback'
-  /** Id of its upload; empty: none. */
+  /** Id of its upload; empty if none. */
   readonly upload: string
 }
 
@@ -50,9 +50,9 @@ export interface Requested {
 export interface Revision {
   /** Id of its request. */
   readonly id: string
-  /** Id of its build; empty: none. */
+  /** Id of its build; empty if none. */
   readonly build: string
-  /** Commit of the repository; empty: none. */
+  /** Commit of the repository; empty if none. */
   readonly commit: string
   readonly program: Program
   /** Merged from the project and the desired state. */

@@ -4,7 +4,7 @@ import { testBroker } from '../../contracts/broker.ts'
 
 testBroker(t, createMemoryBroker)
 
-t.test('distributes messages of a queue round-robin, also after a member leaves', (t) => {
+t.test('distributes messages of a queue round-robin, even after a member leaves', (t) => {
   const broker = createMemoryBroker()
   const got: string[] = []
   const leave = ['a', 'b', 'c'].map((name) =>

@@ -56,7 +56,7 @@ t.test('consume starts at the requested sequence', async (t) => {
   t.match(JSON.parse(text), { sequence: 3, payload_base64: '/w==', attempt: 1 })
 })
 
-t.test('a group continues after the last printed event, also after Ctrl-C', async (t) => {
+t.test('a group continues after the last printed event, even after Ctrl-C', async (t) => {
   const words = ['consume', 'many', '--group', 'billing', '--offset', '1']
   t.equal(await events(...words, '-l', '2'), '0\n1\n')
   const { child, ended, output, until } = start('events', ...words)

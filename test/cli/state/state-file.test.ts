@@ -39,7 +39,7 @@ t.test('concurrent changes are all stored, and no temporary files remain', async
 t.test('the stale lock of a killed process is ignored', async (t) => {
   const folder = makeTempFolder(t, 'state')
   const file = join(folder, 'tokens')
-  // Also after the clock was set back.
+  // Even after the clock was set back.
   for (const [shift, text] of [
     [-60, 'x'],
     [3600, 'y'],

@@ -13,7 +13,7 @@ t.test('an error is one line with its exit status', (t) => {
   t.end()
 })
 
-t.test('the id of a server error is shown, also from a nested cause', (t) => {
+t.test('the id of a server error is shown, even from a nested cause', (t) => {
   for (const cause of [
     new GatewayError('config.Config.Get', 404, 'Not found'),
     new ServiceError('config.Config.Get', 404, 'Not found'),

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { toContentType } from '../../../core/files/content-type.ts'
 
-t.test('the type follows the extension, whatever its case', async (t) => {
+t.test('the type follows the extension, case-insensitively', async (t) => {
   t.strictSame(toContentType('a.min.JS'), {
     type: 'text/javascript; charset=utf-8',
     isCompressible: true,

@@ -379,7 +379,7 @@ t.test('rejects control characters at any position of a header value', async (t)
   t.equal(
     detail,
     'header values must not contain control characters',
-    'also in headers that are removed',
+    'in headers that are removed, too',
   )
 })
 

@@ -50,7 +50,7 @@ t.test(
     await steerConnections(port, old.length)
     t.same(await countServers(), ['new 1'], 'one socket accepts all connections')
     old[0]!.drain()
-    t.same(await countServers(), ['new 1'], 'also while the other sockets close')
+    t.same(await countServers(), ['new 1'], 'while the other sockets close, too')
     old[1]!.drain()
     t.same(
       await countServers(),

@@ -62,7 +62,7 @@ t.test('a listener with a service receives events of that service only', async (
 })
 
 t.test(
-  'every listener is notified of an outage, also when it is added during the outage',
+  'every listener is notified of an outage, even if it is added during the outage',
   async (t) => {
     const { watch, reportOutage } = createRegistryWatchers()
     const errors: string[] = []

@@ -124,7 +124,7 @@ t.test('a protobuf body with query or path variables is 400', async (t) => {
   for (const parts of [{ query: 'a=1' }, { variables: ['a', '1'] }])
     t.throws(() => make({ type: 'application/protobuf', body, ...parts }), {
       code: 400,
-      message: /require a JSON body to be merged with, got application\/protobuf$/,
+      message: /can only be merged into a JSON body, got application\/protobuf$/,
     })
   t.equal(
     make({ type: 'application/protobuf', query: 'a=1' }),

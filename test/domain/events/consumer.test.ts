@@ -200,5 +200,5 @@ t.test('delivers nothing after leaving, with any pending pull', async (t) => {
   await ids()
   const next = ids()
   await consumer.leave()
-  t.strictSame(await next, [], 'also with the maximum in flight')
+  t.strictSame(await next, [], 'even with the maximum in flight')
 })

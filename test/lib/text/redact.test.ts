@@ -1,7 +1,7 @@
 import t from 'tap'
 import { hasSecretPart, redactUrl } from '../../../lib/text/redact.ts'
 
-t.test('credentials before an @ are redacted, also in malformed URLs', async (t) => {
+t.test('credentials before an @ are redacted, even in malformed URLs', async (t) => {
   const rows: [string, string][] = [
     ['postgres://u:p@ss@h:1/d', 'postgres://[hidden]@h:1/d'],
     ['consul://token@h:1?dc=a', 'consul://[hidden]@h:1?dc=a'],

@@ -175,7 +175,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     )
   }
 
-  t.test(`${name}: HEAD returns no body, also for an error`, async (t) => {
+  t.test(`${name}: HEAD returns no body, even for an error`, async (t) => {
     const { port } = (await open(t, { listener })).gateway
     const client = new RawClient(port)
     t.teardown(() => client.destroy())

@@ -19,7 +19,7 @@ for (const command of ['api', 'server'] as const)
     await t.rejects(right(), /^unknown flag .*$/, 'one problem only')
   })
 
-t.test('reports other problems besides an invalid profile', async (t) => {
+t.test('reports other problems in addition to an invalid profile', async (t) => {
   const flags = readFlags(['--profile=x', '--address=nowhere'], 'server')
   await t.rejects(configurationFrom(flags, {}, 'server')(), /^--address .*\n--profile /)
   t.throws(
@@ -31,10 +31,10 @@ t.test('reports other problems besides an invalid profile', async (t) => {
 t.test('mx api rejects two settings with the same port', async (t) => {
   const load = (...words: string[]) => configurationFrom(readFlags(words), {})()
   await t.rejects(load('--address=127.0.0.1:9', '--admin_address=127.0.0.1:9'), {
-    message: '--admin_address must be another address than address, got 127.0.0.1:9',
+    message: '--admin_address must differ from address, got 127.0.0.1:9',
   })
   await t.rejects(load('--address=:9', '--http2_address=127.0.0.1:9'), {
-    message: '--http2_address must be another address than address, got 127.0.0.1:9',
+    message: '--http2_address must differ from address, got 127.0.0.1:9',
   })
   // These have the defaults of the RPC proxy and of the admin address.
   for (const port of [8081, 8089])

@@ -163,7 +163,7 @@ t.test('rules match a path regardless of duplicate and encoded slashes', async (
     t.equal(await ask(`/app/${path}`), 400, path)
 })
 
-t.test('the registry memory includes the configured backends, also after a reload', async (t) => {
+t.test('the registry memory includes the configured backends, even after a reload', async (t) => {
   const words = ['--registry=memory', '--backend', `greeter=${await named(t, 'one')}`]
   const { api, url } = await start(t, configure(words))
   t.equal(await text(`${url}/greeter`), 'one')
@@ -421,7 +421,7 @@ t.test(
   },
 )
 
-t.test('close can be called repeatedly, also during a drain', async (t) => {
+t.test('close can be called repeatedly, even during a drain', async (t) => {
   const { api } = await start(t, configure([]))
   await Promise.all([api.drain(), api.close(), api.close()])
   t.equal(api.inFlight, 0)

@@ -20,7 +20,7 @@ t.test('is empty before the gateway runs', async (t) => {
   t.equal(source.metrics.requests, 0)
 })
 
-t.test('reflects the current plugins and options, also after a reload', async (t) => {
+t.test('reflects the current plugins and options, even after a reload', async (t) => {
   const cwd = t.testdir({
     'own.mjs': `
       import { definePlugin, Type } from 'mx-gateway'

@@ -25,7 +25,7 @@ async function open(t: Test, ...words: readonly string[]) {
   return { configuration, closing, deciding }
 }
 
-/** Service of a path after the steps before the handler, empty if there is none. */
+/** Service of a path after the steps before the handler, empty if no service matches. */
 async function lead({ deciding, configuration }: Awaited<ReturnType<typeof open>>, path: string) {
   const chain = await deciding.buildChain(configuration, planPlugins(configuration))
   const x = new TestExchange({ path })

@@ -345,7 +345,7 @@ t.test('SIGUSR2 does not end a gateway without hot restart', async (t) => {
   t.equal((await fetch(url)).status, 200)
 })
 
-t.test('writes process warnings only to the log, also during the start', async (t) => {
+t.test('writes process warnings only to the log, even during the start', async (t) => {
   const warns =
     "process.emitWarning('mind the step')\nexport default { onDone() { process.emitWarning('again') } }\n"
   const cwd = t.testdir({ 'warns.ts': warns })

@@ -143,7 +143,7 @@ t.test('an instance that is down stays registered and receives no calls', async 
   t.equal(await ways(), undefined)
 })
 
-t.test('a registered program owns its name, also while it is down or draining', async (t) => {
+t.test('a registered program owns its name, even while it is down or draining', async (t) => {
   const { doors, registry } = open(t)
   const domain = { registry, namespace: 'mx' }
   const toAccount = (id: string, scope: string) => ({

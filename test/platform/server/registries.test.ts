@@ -154,7 +154,7 @@ t.test(
 )
 
 t.test(
-  'the registry memory finds services of the process besides the configured ones',
+  'the registry memory finds services of the process in addition to the configured ones',
   async (t) => {
     const service = createService(t, { name: NAME, registry: 'memory' }).handle('Parcels', {
       who: endpoint({ handle: async () => ({ name: 'registered' }) }),

@@ -101,7 +101,7 @@ t.test('the first start shows the admin password on a terminal', async (t) => {
   const adminPassword = { password: 'abc', file: '/home/a/.mx/admin_password' }
   t.match(
     formatServerBanner({ ...SERVER, adminPassword }, configuration),
-    '  password   abc (shown once; also in /home/a/.mx/admin_password)\n',
+    '  password   abc (shown once; stored in /home/a/.mx/admin_password)\n',
   )
 })
 

@@ -168,7 +168,7 @@ t.test('the registry publishes changes to the broker', async (t) => {
 })
 
 t.test(
-  'finds Kubernetes services besides the built-in ones, and rejects registrations',
+  'finds Kubernetes services in addition to the built-in ones, and rejects registrations',
   async (t) => {
     const api = await openKubernetesApi(t)
     const backend = createHttpServer((_, response) => response.end('plain'))

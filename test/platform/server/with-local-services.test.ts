@@ -6,7 +6,7 @@ import { makeService } from '../../fixtures/services.ts'
 
 const isOwn = (address: string): boolean => address === '10.0.0.1:8081'
 
-t.test('finds services of this server besides services of the registry', async (t) => {
+t.test('finds services of this server and of the registry', async (t) => {
   const other = createStaticRegistry([makeService('web', ['a:1']), makeService('store', ['b:1'])])
   const registry = withLocalServices(other, isOwn)
   const events: RegistryEvent[] = []

@@ -135,16 +135,16 @@ t.test('contradictory settings are an error that names their source', async (t) 
   t.match(await problemOf(['--registry=static']), /^--registry must be memory/)
   t.equal(
     await problemOf(['--proxy_address=:8080']),
-    `--proxy_address must be another address than address, got ${formatAddress(parseBindAddress(':8080'))}`,
+    `--proxy_address must differ from address, got ${formatAddress(parseBindAddress(':8080'))}`,
   )
   t.equal(
     await problemOf(['--web_address', '127.0.0.1:1', '--proxy_address=127.0.0.1:1']),
-    '--web_address must be another address than proxy_address, got 127.0.0.1:1',
+    '--web_address must differ from proxy_address, got 127.0.0.1:1',
   )
   t.equal(await problemOf(['--address=127.0.0.1:0', '--web_address=127.0.0.1:0']), '')
   t.equal(
     await problemOf(['--admin_address=127.0.0.1:8080']),
-    '--admin_address must be another address than address, got 127.0.0.1:8080',
+    '--admin_address must differ from address, got 127.0.0.1:8080',
   )
   t.equal(
     await problemOf(['--address=127.0.0.1:8089']),

@@ -45,7 +45,7 @@ t.test('a malformed quota is an error with the expected form', (t) => {
     [['x'], /size/],
     [['1mb', '2mb'], /one limit without a namespace/],
     [['a/b=1mb'], /namespace=limit/],
-    [['a=1mb', 'a=2mb'], /names the namespace a twice/],
+    [['a=1mb', 'a=2mb'], /lists the namespace a twice/],
     [['a='], /size/],
   ]
   for (const [texts, message] of wrong) t.throws(() => quotaStore.parse(texts), { message })

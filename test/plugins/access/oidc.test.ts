@@ -149,7 +149,7 @@ t.test('finds new keys and rejects tokens of removed keys', async (t) => {
 })
 
 t.test(
-  'uses cached keys while the issuer is unreachable, and responds with 503 if there are none',
+  'uses cached keys while the issuer is unreachable, and responds with 503 if no keys are cached',
   async (t) => {
     const { issuer, run, clock, messages } = await open(t)
     issuer.failing = 500

@@ -356,7 +356,7 @@ t.test('processes a long list of proxies in bounded time', async (t) => {
   t.equal(x.clientAddress, '10.0.0.2')
 })
 
-t.test('replaces an invalid scheme, also of a trusted proxy', async (t) => {
+t.test('replaces an invalid scheme, even of a trusted proxy', async (t) => {
   for (const proto of ['gopher', 'https, http', '', 'HTTPS']) {
     const { all } = await forward(
       { remoteAddress: PROXY, headers: { 'x-forwarded-proto': proto } },

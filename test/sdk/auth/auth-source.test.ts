@@ -85,43 +85,46 @@ t.test('a watch whose token expires restarts', async (t) => {
   await until(async () => (await rules.next()).value.length === 2)
 })
 
-t.test('a service with its own account checks its callers, also on streams', async (t) => {
-  const { server, admin } = await open(t)
-  const service = createService(t, { name: 'orders', proxy: server.proxy, auth: AUTH })
-  service.handle('Orders', {
-    who: endpoint({ handle: (_, ctx) => ctx.account?.id ?? 'nobody' }),
-    watch: endpoint({
-      stream: 'server',
-      async *handle(_, ctx) {
-        yield {}
-        await new Promise((resolve) =>
-          ctx.signal.addEventListener('abort', resolve, { once: true }),
-        )
-      },
-    }),
-  })
-  await service.start()
-  // Directly at the port of the service, without gateway and proxy.
-  const { address } = service
-  const stranger = openClient(t, { address, retries: 0 })
-  t.equal(await stranger.call('orders', 'Orders.Who'), 'nobody')
-  const known = openClient(t, { address, token: server.token, retries: 0 })
-  t.equal(await known.call('orders', 'Orders.Who'), 'admin')
-  const wrong = openClient(t, { address, token: 'a.b.c', retries: 0 })
-  await t.rejects(wrong.call('orders', 'Orders.Who'), { code: 401 })
-  const stream = known.stream('orders', 'Orders.Watch', {})
-  await stream.next()
-  await deny(admin)
-  const startMs = performance.now()
-  await t.rejects(stream.next(), { code: 401 })
-  t.ok(performance.now() - startMs < 1000)
-  await until(async () =>
-    stranger.call('orders', 'Orders.Who').then(
-      () => false,
-      ({ code }) => code === 401,
-    ),
-  )
-})
+t.test(
+  'a service with its own account checks its callers, including callers of streams',
+  async (t) => {
+    const { server, admin } = await open(t)
+    const service = createService(t, { name: 'orders', proxy: server.proxy, auth: AUTH })
+    service.handle('Orders', {
+      who: endpoint({ handle: (_, ctx) => ctx.account?.id ?? 'nobody' }),
+      watch: endpoint({
+        stream: 'server',
+        async *handle(_, ctx) {
+          yield {}
+          await new Promise((resolve) =>
+            ctx.signal.addEventListener('abort', resolve, { once: true }),
+          )
+        },
+      }),
+    })
+    await service.start()
+    // Directly at the port of the service, without gateway and proxy.
+    const { address } = service
+    const stranger = openClient(t, { address, retries: 0 })
+    t.equal(await stranger.call('orders', 'Orders.Who'), 'nobody')
+    const known = openClient(t, { address, token: server.token, retries: 0 })
+    t.equal(await known.call('orders', 'Orders.Who'), 'admin')
+    const wrong = openClient(t, { address, token: 'a.b.c', retries: 0 })
+    await t.rejects(wrong.call('orders', 'Orders.Who'), { code: 401 })
+    const stream = known.stream('orders', 'Orders.Watch', {})
+    await stream.next()
+    await deny(admin)
+    const startMs = performance.now()
+    await t.rejects(stream.next(), { code: 401 })
+    t.ok(performance.now() - startMs < 1000)
+    await until(async () =>
+      stranger.call('orders', 'Orders.Who').then(
+        () => false,
+        ({ code }) => code === 401,
+      ),
+    )
+  },
+)
 
 t.test(
   'calls with the context of a caller use its account, other calls the account of the service',

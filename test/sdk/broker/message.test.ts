@@ -57,7 +57,7 @@ t.test('a message that is not JSON or bytes, or a reserved header, is rejected',
       message: /^message must be bytes or a JSON value, got/,
     })
   t.throws(() => encodeMessage({}, { headers: { 'content-type': 'text/plain' } }), {
-    message: 'message must be bytes or text where it is text/plain, got object',
+    message: 'message must be bytes or text if its content type is text/plain, got object',
   })
   t.throws(() => encodeMessage({}, { headers: { 'Mx-Account': '{}' } }), {
     message: 'header mx-account is reserved for the platform and cannot be set',

@@ -50,15 +50,15 @@ t.test('satisfies the broker contract within the process', async (t) => {
 t.test('a message is delivered only in its namespace', async (t) => {
   const { client } = await openPlatformBroker(t)
   const [acme, other] = [open(t, client, 'acme').broker, open(t, client, 'other').broker]
-  const got: string[] = []
-  await acme.subscribe('a', (message) => void got.push(textOf(message)))
+  const received: string[] = []
+  await acme.subscribe('a', (message) => void received.push(textOf(message)))
   await other.publish('a', toMessage('1'))
   await acme.publish('a', toMessage('2'))
-  await until(() => got.length > 0)
-  t.same(got, ['2'])
+  await until(() => received.length > 0)
+  t.same(received, ['2'])
 })
 
-t.test('a missing broker service is 404', async (t) => {
+t.test('fails with 404 without a broker service', async (t) => {
   const registry = openRegistry(t)
   const { broker } = open(t, openClient(t, { registry }))
   const error = { code: 404, message: 'service not found: broker' }
@@ -84,17 +84,17 @@ t.test('a subscription is restored after a restart of the service', async (t) =>
   }
   let service = await start()
   const { broker, warnings } = open(t, openClient(t, { address, retries: 0 }))
-  const got = new Set<string>()
-  const leave = await broker.subscribe('a', (message) => void got.add(textOf(message)))
+  const received = new Set<string>()
+  const leave = await broker.subscribe('a', (message) => void received.add(textOf(message)))
   let next = 0
-  let taken = 0
+  let accepted = 0
   const codes = new Set<number>()
   let done = false
   const load = (async () => {
     while (!done) {
       try {
         await broker.publish('a', toMessage(String(next++)))
-        taken++
+        accepted++
       } catch (error) {
         codes.add((error as { code: number }).code)
       }
@@ -102,12 +102,12 @@ t.test('a subscription is restored after a restart of the service', async (t) =>
     }
   })()
   for (let round = 1; round <= 3; round++) {
-    await until(() => got.size >= round * 100)
+    await until(() => received.size >= round * 100)
     await service.close()
     await until(() => warnings.length === 2 * round - 1)
-    const before = got.size
+    const before = received.size
     service = await start()
-    await until(() => warnings.length === 2 * round && got.size > before)
+    await until(() => warnings.length === 2 * round && received.size > before)
   }
   done = true
   await load
@@ -115,14 +115,14 @@ t.test('a subscription is restored after a restart of the service', async (t) =>
     /^the subscription to a failed: .*; subscribing again$/,
     /^the subscription to a was restored after \d+ ms$/,
   ])
-  t.ok(got.size <= taken)
+  t.ok(received.size <= accepted)
   for (const code of codes) t.ok([502, 503].includes(code), `rejected with ${code}`)
   t.equal(service.subscribers(), 1)
   await leave()
   await until(() => service.subscribers() === 0)
 })
 
-t.test('a subscription that was left during an outage is not restored', async (t) => {
+t.test('a subscription that is cancelled during an outage is not restored', async (t) => {
   const { client, close, broker: checked } = await openPlatformBroker(t)
   const { broker, warnings } = open(t, client)
   const leave = await broker.subscribe('a', () => void t.fail('the subscriber has left'))
@@ -146,12 +146,12 @@ t.test('a subscription ends with its client, with a warning', async (t) => {
 
 t.test('a subscription that is rejected on restore ends with a warning', async (t) => {
   const registry = openRegistry(t)
-  const create = (refusal?: number) =>
+  const create = (rejection?: number) =>
     createService(t, { name: 'broker', registry }).handle('Broker', {
       subscribe: endpoint({
         stream: 'server',
         async *handle(_: unknown, ctx) {
-          if (refusal !== undefined) throw new ServiceError('broker', refusal, 'not for you')
+          if (rejection !== undefined) throw new ServiceError('broker', rejection, 'access denied')
           ctx.start()
           await once(ctx.signal, 'abort')
           yield {}
@@ -166,7 +166,7 @@ t.test('a subscription that is rejected on restore ends with a warning', async (
   await first.stop({ timeoutMs: 1 })
   await until(() => warnings.length === 2)
   t.match(warnings[0], /^the subscription to a failed: .*; subscribing again$/)
-  t.equal(warnings[1], 'the subscription to a has ended: not for you')
+  t.equal(warnings[1], 'the subscription to a has ended: access denied')
 })
 
 t.test('the server counts messages dropped in the queue of a subscriber', async (t) => {

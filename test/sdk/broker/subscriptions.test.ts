@@ -139,7 +139,7 @@ t.test('an invalid topic or queue fails the start', async (t) => {
 })
 
 /** A broker that fails subscriptions with these errors in order. */
-function refusing(...errors: (Error | undefined)[]): Broker {
+function rejecting(...errors: (Error | undefined)[]): Broker {
   const memory = createMemoryBroker()
   return {
     ...memory,
@@ -152,12 +152,12 @@ function refusing(...errors: (Error | undefined)[]): Broker {
 }
 
 t.test('an unavailable broker is retried until it accepts', async (t) => {
-  const passing = [
-    brokerUnavailable(new Error('NATS is away')),
+  const temporary = [
+    brokerUnavailable(new Error('NATS is unreachable')),
     new GatewayError('broker', 404, 'service not found: broker'),
     new GatewayError('broker', 429, 'limit of 10000 subscribers reached'),
   ]
-  const { subscriptions, begin, publish, lines } = open(t, refusing(...passing))
+  const { subscriptions, begin, publish, lines } = open(t, rejecting(...temporary))
   let got = 0
   subscriptions.add('a', () => void got++, {})
   await begin()
@@ -175,16 +175,16 @@ t.test('a permanent rejection fails the start', async (t) => {
     brokerUnavailable(denied),
     new Error('broken'),
   ]) {
-    const { subscriptions, begin } = open(t, refusing(error))
+    const { subscriptions, begin } = open(t, rejecting(error))
     subscriptions.add('a', () => {}, {})
     await t.rejects(begin(), error)
   }
 })
 
 t.test('a later rejection is logged once and retried', async (t) => {
-  const away = brokerUnavailable(new Error('away'))
-  const no = new GatewayError('broker', 403, 'no')
-  const { subscriptions, begin, lines } = open(t, refusing(away, no, no, away))
+  const outage = brokerUnavailable(new Error('unreachable'))
+  const denial = new GatewayError('broker', 403, 'denied')
+  const { subscriptions, begin, lines } = open(t, rejecting(outage, denial, denial, outage))
   subscriptions.add('a', () => {}, {})
   await begin()
   await until(() => lines.some((line) => line.includes('"subscribed"')))
@@ -195,8 +195,8 @@ t.test('a later rejection is logged once and retried', async (t) => {
 })
 
 t.test('end stops retries', async (t) => {
-  const endless = Array.from({ length: 1000 }, () => brokerUnavailable(new Error('away')))
-  const { subscriptions, begin, lines } = open(t, refusing(...endless))
+  const endless = Array.from({ length: 1000 }, () => brokerUnavailable(new Error('unreachable')))
+  const { subscriptions, begin, lines } = open(t, rejecting(...endless))
   subscriptions.add('a', () => {}, {})
   await begin()
   await subscriptions.end()

@@ -64,14 +64,14 @@ t.test('a malformed message, or a message that does not match the schema, is 400
     handlers: { Helloworld: { call } },
     log,
   })
-  const ask = (body: Uint8Array) =>
+  const send = (body: Uint8Array) =>
     serve(dispatcher, 'Helloworld.Call', { body, metadata: PROTOBUF })
   for (const body of [Buffer.from([0x0a]), Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x7f])]) {
-    const { error } = await ask(body)
+    const { error } = await send(body)
     t.equal(error?.code, 400)
     t.match(error?.message, /^request body must be the protobuf message/)
   }
-  const long = await ask(Request.encode({ name: 'Johnny' }).finish())
+  const long = await send(Request.encode({ name: 'Johnny' }).finish())
   t.match(long.error?.toBody(), { Code: 400, Detail: /^request\.name must not have more than 4/ })
 })
 

@@ -15,7 +15,7 @@ t.test('the runtime renames the first service of a program only', async (t) => {
   const service = new Service({ name: 'hello', address: '127.0.0.1:0' })
   service.handle('Shop', { call: endpoint({ handle: () => 'called' }) })
   t.equal(service.name, 'shop')
-  t.equal(toRuntimeName('hello'), 'shop', 'also if created again')
+  t.equal(toRuntimeName('hello'), 'shop', 'repeated for the same service')
   t.equal(toRuntimeName('other'), 'other')
   t.throws(() => toRuntimeName('shop'), {
     ...{ name: 'TypeError', message: /^the service hello of this program runs as shop .*--name/ },

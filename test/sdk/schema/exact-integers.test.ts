@@ -47,7 +47,7 @@ t.test('an integer that a number cannot represent is 400 with the digits sent', 
       message: `request.a[1].id must be an integer from -9007199254740991 to 9007199254740991, got ${digits}`,
     })
   }
-  // Also in unions with other types.
+  // Unions with other types, too.
   const optional = Type.Object({ id: Type.Union([Type.Null(), Type.Union([Type.Integer()])]) })
   t.throws(() => decode(optional, '{"id":9007199254740993}'), {
     code: 400,
@@ -79,7 +79,7 @@ t.test('a number out of the range of a double is 400 with the digits sent', asyn
   for (const schema of [Type.Number(), Type.String(), Type.Union([Type.Number(), Type.Null()])])
     t.throws(() => decode(Type.Object({ x: schema }), '{"x":-1e400}'), {
       code: 400,
-      message: 'request.x must be a number a double can hold, got -1e400',
+      message: 'request.x must be a number in the range of a double, got -1e400',
     })
 })
 

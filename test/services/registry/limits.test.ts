@@ -134,7 +134,7 @@ t.test('an invalid field of GetService, ListServices and Watch is 400', async (t
   await refused(t, 'ListServices', [
     [{ limit: 1001 }, 'request.limit must be <= 1000, got 1001'],
     [{ limit: -1 }, 'request.limit must be >= 0, got -1'],
-    [{ after: 'nonsense' }, 'request.after must be the next of another page, got "nonsense"'],
+    [{ after: 'nonsense' }, 'request.after must be a cursor returned as next, got "nonsense"'],
   ])
   const { watch } = await openPlatformRegistry(t)
   await t.rejects(watch({ service: 'a b' }).next(), {

@@ -85,7 +85,7 @@ t.test('an invalid cursor is 400', async (t) => {
       {
         id: ID,
         code: 400,
-        message: /^request\.after must be the next of another page, got "/,
+        message: /^request\.after must be a cursor returned as next, got "/,
       },
     )
 })

@@ -59,7 +59,7 @@ t.test('names the invalid field of a request', async (t) => {
   t.same(await read(), [])
 })
 
-t.test('rejects images on a server that runs processes, also in an update', async (t) => {
+t.test('rejects images on a server that runs processes, even in an update', async (t) => {
   const runtime = await openPlatformRuntime(t)
   await runtime.create('shop', toPlain('one'))
   await runtime.settled('shop')

@@ -83,7 +83,7 @@ t.test('skips a record of a newer version and logs it', async (t) => {
       { name: 'shop', status: 4 },
       { name: 'other', version: 'latest', status: 0, metadata: { error: /a newer version of mx/ } },
     ],
-    'it is listed besides the others',
+    'it is listed with the others',
   )
   await t.rejects(runtime.call('Delete', 'other'), { code: 500, message: /a newer version of mx/ })
 })

@@ -209,7 +209,7 @@ t.test('a batch of records is written atomically or rejected', async (t) => {
   ])
   const long = Buffer.alloc(store.maxValueBytes + 1).toString('base64')
   for (const [input, more, message] of [
-    [[{ key: 'x' }, { key: 'x' }], {}, /^request\.records must name each key once/],
+    [[{ key: 'x' }, { key: 'x' }], {}, /^request\.records must not repeat a key/],
     [[{ key: 'x' }, { key: '' }], {}, /^request\.records\[1\]\.key must be 1 to 1024 bytes/],
     [
       [{ key: 'x' }, { key: 'y', value: long }],

@@ -67,7 +67,7 @@ t.test('edited JSON is loaded into the form', async (t) => {
   t.match(request.problems.value, [{ message: /^cannot be shown in the form/ }])
 })
 
-t.test('input is adopted by another schema, also if fields are missing', async (t) => {
+t.test('input is adopted by another schema, even if fields are missing', async (t) => {
   const before = openRequest(toField(SHAPE))
   before.draft.value = setDraft('', [typed('Ann'), typed('abc'), ABSENT, ABSENT])
   const wider = openRequest(

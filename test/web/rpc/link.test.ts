@@ -226,7 +226,7 @@ t.test('close fails pending calls with 503, and later calls with 401 until open'
   await untilState(opened, 'lost')
   const call = await opened.link.call(HELLO)
   opened.link.close()
-  await t.rejects(left.next(), { code: 503 }, 'also on a connection after GOAWAY')
+  await t.rejects(left.next(), { code: 503 }, 'on a connection after GOAWAY, too')
   await t.rejects(call.next(), { code: 503 })
   await t.rejects(opened.link.call(HELLO), { code: 401 })
   opened.link.open()

@@ -49,7 +49,7 @@ t.test('sorts objects by name and version', async (t) => {
   )
 })
 
-t.test('detects queued and running builds, also of updates', async (t) => {
+t.test('detects queued and running builds, including updates', async (t) => {
   t.notOk(isBuilding(MAIL))
   t.ok(isBuilding({ ...MAIL, status: 1 }))
   t.ok(isBuilding({ ...MAIL, metadata: { update: 'building' } }))

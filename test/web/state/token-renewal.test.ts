@@ -7,7 +7,7 @@ const DATE_MS = Date.parse(DATE)
 const EXPIRES = DATE_MS + 15 * MINUTE_MS
 
 t.test(
-  'renews a session after two thirds of its lifetime, whatever the browser clock',
+  'renews a session after two thirds of its lifetime, regardless of the browser clock',
   async (t) => {
     for (const minutes of [0, 15, -8, 100_000])
       t.equal(toRenewalMs(EXPIRES, DATE, DATE_MS + minutes * MINUTE_MS), 10 * MINUTE_MS)

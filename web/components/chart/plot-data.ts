@@ -1,7 +1,7 @@
 /** Step of Page Up and Page Down, in points. */
 const PAGE = 10
 
-/** Index of the point that a key moves to; undefined for keys without a function. @param active -1: none; keys start at the last point */
+/** Index of the point that a key moves to; undefined for keys without a function. @param active -1 if none; keys start at the last point */
 export function toPointIndex(key: string, active: number, count: number): number | undefined {
   const last = count - 1
   const steps: Readonly<Record<string, number>> = {

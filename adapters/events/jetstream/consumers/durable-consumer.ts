@@ -69,7 +69,7 @@ export async function joinGroup(
     const group: AckedGroup = { stream, subject: toAcksSubject(prefix, topic, name, currentRun) }
     enter(currentRun)
     const { done, stop } = await acks.follow(session, group)
-    // A start after the end of the stream is reduced to its end by the server.
+    // The server reduces a start after the end of the stream to its end.
     done.add(1, (config.opt_start_seq ?? 1) - 1)
     const sinceMs = parseSince(info) ?? Number.NEGATIVE_INFINITY
     const calls: DeliveryCalls = {

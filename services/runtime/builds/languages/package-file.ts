@@ -23,7 +23,7 @@ interface FoundPackage {
 export const LOCK_FILES: readonly string[] = ['npm-shrinkwrap.json', 'package-lock.json']
 const ID = 'runtime'
 
-/** Reads the package.json of a folder; undefined if there is none. @throws {ServiceError} 400 if it is invalid. */
+/** Reads the package.json of a folder; undefined if it has none. @throws {ServiceError} 400 if it is invalid. */
 export async function readPackage(folder: string): Promise<PackageFile | undefined> {
   const text = await readIfExists(join(folder, 'package.json'))
   if (text === undefined) return undefined
@@ -40,7 +40,7 @@ export async function readPackage(folder: string): Promise<PackageFile | undefin
 
 /**
  * Returns the package that declares the dependencies of a project: its own, the nearest above, or the one above that lists
- * it as a workspace; an empty package if there is none.
+ * it as a workspace; an empty package if no project is found.
  */
 export async function findPackage({ root, folder }: Project): Promise<FoundPackage> {
   let nearest: FoundPackage | undefined

@@ -83,7 +83,7 @@ t.test('emits changes after the first response to all listeners', async (t) => {
   t.same(errors, ['create b', 'create b', 'delete a', 'delete a'])
 })
 
-t.test('reports the start and end of an outage, also to new listeners', async (t) => {
+t.test('reports the start and end of an outage, including to new listeners', async (t) => {
   const { watch, answer } = open(t)
   const errors: (string | undefined)[] = []
   const warnings = t.capture(process, 'emitWarning', () => {})

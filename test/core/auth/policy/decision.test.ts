@@ -19,7 +19,7 @@ t.test(
     t.equal(await judge('mx'), false)
     t.equal(await judge('acme'), false, 'another namespace does not bypass the rules of mx')
     t.equal(await judge('acme', 'acme'), true, 'a service of acme follows the rules of acme')
-    t.equal(await judge('', 'acme'), true, 'also for calls without a namespace')
+    t.equal(await judge('', 'acme'), true, 'including calls without a namespace')
     for (const other of ['mx', 'other'])
       await t.rejects(judge(other, 'acme'), { code: 404, message: 'service not found: helloworld' })
     t.equal(await judge('', 'mx', createAccount()), true)

@@ -42,7 +42,7 @@ const breakDown = (): AsyncIterable<number> => {
 t.test('first() rejects with the error of a watch that cannot start', async (t) => {
   const { watch } = open(breakDown)
   await t.rejects(watch.first(), { message: 'broken' })
-  await t.rejects(watch.first(), { message: 'broken' }, 'also for later callers')
+  await t.rejects(watch.first(), { message: 'broken' }, 'for later callers, too')
   watch.close()
 })
 

@@ -141,7 +141,7 @@ t.test('a request that does not match is 400 with the path of the first wrong fi
     ['f=x', 'f must be a number, got "x"'],
     ['f=Infinity', 'f must be a number, got "Infinity"'],
     ['f=0x1', 'f must be a number, got "0x1"'],
-    ['f=1e999', 'f must be a number a double can hold, got "1e999"'],
+    ['f=1e999', 'f must be a number in the range of a double, got "1e999"'],
     ['b=yes', 'b must be true or false, got "yes"'],
     ['z=0', 'z must be null, got "0"'],
     ['color=blue', 'color must be one of "red", "green", got "blue"'],

@@ -550,7 +550,7 @@ t.test('an error line is the error of the stream if it is the last line', async 
   t.strictSame(
     call.events.slice(1),
     ['data 1', 'fail 409 a: b'],
-    'also without the end of the stream',
+    'even without the end of the stream',
   )
 })
 

@@ -82,7 +82,7 @@ t.test('send returns false while the peer is slow, onDrain follows', async (t) =
   t.equal(server.received.bytes, (pieces + 1) * piece.length + 1)
 })
 
-t.test('both ends receive the close, also while paused', async (t) => {
+t.test('both ends receive the close, even while paused', async (t) => {
   const [client, server] = await openPair(t)
   client.end.pause()
   server.end.send(Buffer.from('last'))

@@ -11,7 +11,7 @@ function read(name: string, ...cookies: string[]): string | undefined {
 t.test('a cookie is found by its exact name', async (t) => {
   t.equal(read('sid', 'sid=1'), '1')
   t.equal(read('sid', 'a=b; sid=1; c=d'), '1')
-  t.equal(read('sid', 'a=b;sid=1'), '1', 'also without a space')
+  t.equal(read('sid', 'a=b;sid=1'), '1', 'without a space, too')
   t.equal(read('sid', 'sid='), '')
   t.equal(read('sid', 'sid=a=b'), 'a=b')
   t.equal(read('sid', 'xsid=1; sidx=2; a=sid=3; b=sid; sid=4'), '4')

@@ -9,11 +9,11 @@ import { toRuns } from '../../../fixtures/property-runs.ts'
 import { tick, until } from '../../../fixtures/raw-backend.ts'
 import { makeNode, makeService } from '../../../fixtures/services.ts'
 
-/** The watch of a registry whose events arrive a tick late. */
-type Late = 'none' | 'of all' | 'of one'
+/** Watches of the registry whose events arrive one tick later. */
+type DelayedWatch = 'none' | 'of all' | 'of one'
 
 /** The network of a, with the peers b and c, over a synchronous or asynchronous registry. */
-async function open(isAsync: boolean, late: Late = 'none') {
+async function open(isAsync: boolean, delayed: DelayedWatch = 'none') {
   const memory = createMemoryRegistry()
   const registry: Registry = {
     ...memory,
@@ -22,9 +22,9 @@ async function open(isAsync: boolean, late: Late = 'none') {
       listServices: async () => memory.listServices(),
     }),
     watch(listener, options = {}) {
-      const isLate = late === (options.service === undefined ? 'of all' : 'of one')
-      const hear = isLate ? (event: RegistryEvent) => setImmediate(listener, event) : listener
-      return memory.watch(hear, options)
+      const isDelayed = delayed === (options.service === undefined ? 'of all' : 'of one')
+      const receive = isDelayed ? (event: RegistryEvent) => setImmediate(listener, event) : listener
+      return memory.watch(receive, options)
     },
   }
   const network = createNetwork({ id: 'a', registry })
@@ -38,7 +38,7 @@ async function open(isAsync: boolean, late: Late = 'none') {
 
 const format = (...versions: string[]): string =>
   formatVersions(versions.map((version) => makeService('s', [], version)))
-const theirs = (path: string, ...versions: string[]) => ({
+const toRoute = (path: string, ...versions: string[]) => ({
   path: path.split(''),
   metric: path.length,
   entry: format(...versions),
@@ -53,52 +53,51 @@ const STEP = fc.oneof(
     what: fc.constantFrom('b', 'c'),
     version: fc.constantFrom('v1', 'v2', 'v3', 'v1 v2', 'v2 v3', ''),
   }),
-  fc.record({ what: fc.constantFrom('wait', 'ask'), version: fc.constant('') }),
+  fc.record({ what: fc.constantFrom('wait', 'query'), version: fc.constant('') }),
 )
 
 t.test('a watch agrees with lookups under random changes', async () => {
   const property = fc.asyncProperty(
     fc.record({
       isAsync: fc.boolean(),
-      late: fc.constantFrom<Late>('none', 'of all', 'of one'),
+      delayed: fc.constantFrom<DelayedWatch>('none', 'of all', 'of one'),
       watchesOne: fc.boolean(),
     }),
     fc.array(STEP, { maxLength: 30, size: 'max' }),
-    async ({ isAsync, late, watchesOne }, steps) => {
-      const { memory, network } = await open(isAsync, late)
+    async ({ isAsync, delayed, watchesOne }, steps) => {
+      const { memory, network } = await open(isAsync, delayed)
       const { registry, table } = network
-      let picture: readonly Service[] = []
+      let state: readonly Service[] = []
       /** Events during a query are applied to its result, as a directory does. */
       let events: RegistryEvent[] = []
-      const hear = (event: RegistryEvent): void => {
+      const receive = (event: RegistryEvent): void => {
         events.push(event)
-        picture = applyEvent(picture, event)
+        state = applyEvent(state, event)
       }
-      const stop = registry.watch!(hear, watchesOne ? { service: 's' } : {})
+      const stop = registry.watch!(receive, watchesOne ? { service: 's' } : {})
       for (const { what, version } of steps) {
         const localService = makeService('s', [`own-${version}:1`], version)
         if (what === 'register') memory.register(localService)
         else if (what === 'deregister') memory.deregister(localService)
         else if (what === 'wait') await tick()
-        else if (what === 'ask') {
+        else if (what === 'query') {
           events = []
-          const answer = await registry.getService('s')
-          picture = events.reduce(applyEvent, answer)
+          const result = await registry.getService('s')
+          state = events.reduce(applyEvent, result)
         } else
           table.applyRoute(
             what,
             's',
-            version === '' ? undefined : theirs(what, ...version.split(' ')),
+            version === '' ? undefined : toRoute(what, ...version.split(' ')),
           )
       }
-      for (let turns = 0; turns < 4; turns++) await tick()
-      const requests = await registry.getService('s')
+      for (let ticks = 0; ticks < 4; ticks++) await tick()
+      const expected = await registry.getService('s')
       const sort = (services: readonly Service[]) => services.map(toText).sort().join(' ')
       stop()
       network.close()
       memory.close?.()
-      if (sort(picture) !== sort(requests))
-        throw new Error(`${sort(picture)} is not ${sort(requests)}`)
+      if (sort(state) !== sort(expected)) throw new Error(`${sort(state)} is not ${sort(expected)}`)
     },
   )
   await fc.assert(property, { numRuns: toRuns(600) })
@@ -114,13 +113,13 @@ t.test('retries a registry that is unavailable while a service moves', async (t)
     network.close()
     memory.close?.()
   })
-  table.applyRoute('b', 's', theirs('b', 'v1', 'v2'))
+  table.applyRoute('b', 's', toRoute('b', 'v1', 'v2'))
   t.strictSame(reported.splice(0), ['create v1@b:1', 'create v2@b:1'])
   const { getService } = memory
   let requests = 0
   Object.assign(memory, {
     getService(name: string) {
-      if (requests++ === 0) throw new Error('away')
+      if (requests++ === 0) throw new Error('unavailable')
       return getService(name)
     },
   })

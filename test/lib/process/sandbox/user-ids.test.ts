@@ -6,7 +6,7 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 const RANGE = { first: 200_000, last: 200_001 }
 
-t.test('each namespace has its own user id, also after a restart', async (t) => {
+t.test('each namespace has its own user id, even after a restart', async (t) => {
   const file = join(makeTempFolder(t, 'ids'), 'isolation', 'user-ids.json')
   const toUserId = openUserIds(file, RANGE)
   t.strictSame([toUserId('a'), toUserId('__proto__'), toUserId('a')], [200_000, 200_001, 200_000])

@@ -27,7 +27,7 @@ t.test('the topmost closed folder is covered by a tmpfs with the exposed paths',
   ])
 })
 
-t.test('a hidden folder is covered whatever its mode; open folders are not', async (t) => {
+t.test('a hidden folder is covered regardless of its mode; open folders are not', async (t) => {
   const { open, app } = makeTree(t)
   const exposed = [
     { path: join(app, 'build'), isWritable: true },

@@ -34,7 +34,7 @@ async function comes(registry: Registry): Promise<void> {
   await eventually(async () => (await list(registry)).length > 0)
 }
 
-/** Replaces its services, besides itself. */
+/** Replaces its services, except itself. */
 async function fill(registry: Registry, services: readonly Entry[]): Promise<void> {
   await replaceServices(registry, [...services, ...(await registry.getService('registry'))])
 }

@@ -24,7 +24,7 @@ function openGate(t: Test) {
 
 for (const later of [false, true])
   t.test(
-    `forwards allowed calls unchanged${later ? ', also after an asynchronous lookup' : ''}`,
+    `forwards allowed calls unchanged${later ? ', even after an asynchronous lookup' : ''}`,
     (t) => {
       const { authorizer } = openGate(t)
       testCalls(t, {

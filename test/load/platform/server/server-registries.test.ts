@@ -36,7 +36,7 @@ t.test('memory: a domain exists from the first registration until it is closed',
   t.not(create('shop'), shop)
 })
 
-t.test('kubernetes: domains besides the default one are empty and read-only', async (t) => {
+t.test('kubernetes: domains other than the default one are empty and read-only', async (t) => {
   const { registry, create } = await open(t, 'kubernetes')
   t.equal(registry.name, 'kubernetes')
   const shop = create('shop')

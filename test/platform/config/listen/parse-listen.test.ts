@@ -16,7 +16,7 @@ function problemsOf(text: string): readonly string[] {
   }
 }
 
-t.test('reads listeners; the first with TLS stands for address and TLS settings', (t) => {
+t.test('reads listeners; the first with TLS replaces address and TLS settings', (t) => {
   const { listen, settings } = parse(`
 listen:
   - { name: web, address: ":8080", https_redirect: true }
@@ -60,7 +60,7 @@ const FAULTS: Readonly<Record<string, RegExp>> = {
   'listen: [{ address: "80" }]': /address of listener 1 must be host:port .*unix:\/path, got "80"/,
   'listen: [{ address: "unix:run" }]': /must be unix: and an absolute path/,
   'listen: [{ address: ":1" }, { address: "127.0.0.1:1" }]':
-    /listener 2 must have another address than listener 1/,
+    /listener 2 must have a different address than listener 1/,
   'listen: [{ name: a, address: ":1" }, { name: a, address: ":2" }]': /duplicate listener name "a"/,
   'listen: [{ address: ":1", https_redirect: true }]': /https_redirect of listener 1 needs another/,
   'listen: [{ address: ":1", https_redirect: maybe }]': /must be true or false, got maybe/,

@@ -22,7 +22,7 @@ function problemsOf(text: string, file?: string): readonly string[] {
   }
 }
 
-t.test('resolves variables in values, also in parts of them, with the type of the setting', (t) => {
+t.test('resolves variables in values and in parts of values, with the type of the setting', (t) => {
   const { settings, services, routes } = parse(`
 address: 127.0.0.1:\${PORT}
 workers: \${WORKERS:-3}

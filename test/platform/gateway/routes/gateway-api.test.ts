@@ -8,7 +8,7 @@ interface Case {
   readonly title: string
   /** List items of `routes`, without an action: each responds with its number. */
   readonly matches: readonly string[]
-  /** Request line, headers as `name=value`, and the number of the matching route; 0: none. */
+  /** Request line, headers as `name=value`, and the number of the matching route; 0 if none. */
   readonly rows: readonly (readonly [request: string, route: number])[]
 }
 

@@ -116,7 +116,7 @@ t.test('keeps a secret set to [secret] and rejects it elsewhere', async (t) => {
       {
         id: ID,
         code: 400,
-        message: `request.value.data must not be "[secret]" at ${path}: it refers to an existing secret, but there is none`,
+        message: `request.value.data must not be "[secret]" at ${path}: it refers to an existing secret, but the field has no secret`,
       },
       path,
     )

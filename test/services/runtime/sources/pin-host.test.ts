@@ -16,7 +16,7 @@ t.test('pins git to the checked addresses', async (t) => {
   t.equal(await pinHost('https://git.test/a', egress), 'git.test:443:192.0.2.7,[2001:db8::7]')
 })
 
-t.test('rejects a repository of the server itself, also in address formats of git', async (t) => {
+t.test('rejects a repository of the server itself in every address format of git', async (t) => {
   const hosts = ['127.0.0.1', '127.1', '2130706433', '0x7f.1', '0177.0.0.1', 'local.test']
   for (const host of [...hosts, '0.0.0.0', '169.254.169.254', '[::1]', '[::ffff:127.0.0.1]'])
     await t.rejects(

@@ -12,7 +12,7 @@ t.test('expands objects and lists up to the requested level', async (t) => {
   t.equal(findOpen('text', 3).size, 0)
 })
 
-t.test('expands at most 2000 members initially, whatever the nesting', async (t) => {
+t.test('expands at most 2000 members initially at any nesting depth', async (t) => {
   const value = fill(100, () => fill(100, () => fill(100, () => 1)))
   const open = findOpen(value, 3)
   const rendered = [...open].reduce<number>((sum, each) => sum + (each as unknown[]).length, 0)

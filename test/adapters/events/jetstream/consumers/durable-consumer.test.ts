@@ -22,7 +22,7 @@ t.test('rejects a consumer that is not an event group', async (t) => {
   await t.rejects(joining, { code: 409, message: /is not an event group/ })
 })
 
-t.test('shares a group that servers create concurrently, also after a kill', async (t) => {
+t.test('shares a group that servers create concurrently, even after a kill', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const adapters = [server.openEvents(), server.openEvents(), server.openEvents()]

@@ -262,7 +262,7 @@ t.test('bytes of a paused body that the listener buffers count as buffered', asy
   })
   upload.on('error', () => {})
   upload.write(Buffer.alloc(1_000_000))
-  // The window of the stream, besides the bytes pending in the connection to the backend.
+  // The window of the stream, in addition to the bytes pending in the connection to the backend.
   await until(() => bodyMemory.usedBytes > 200_000)
   t.ok(bodyMemory.usedBytes < 400_000, `${bodyMemory.usedBytes} bytes`)
   client.destroy()
