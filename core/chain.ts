@@ -31,12 +31,31 @@ export interface Plugin {
    * listed last is called first. Not called for clients of gRPC and Connect.
    */
   readonly onError?: (x: Exchange, error: GatewayError) => Maybe<ErrorPage | undefined>
+  /**
+   * Before `onReply`, for responses with a body except errors of the gateway, partial content (206) and gRPC: returns how to change the
+   * body, or undefined. `x.status` and `x.replyHeaders` are of the response. A streamed body is buffered first. Also called for responses
+   * to HEAD and for 304, which then have no length.
+   */
+  readonly onReplyBody?: (x: Exchange) => BodyChange | undefined
   /** Before the first byte of any response, errors included: may change `x.status` and `x.replyHeaders`. */
   readonly onReply?: (x: Exchange) => void
   /** After the last byte, or when the client disconnected (`x.aborted`). Adds no latency. */
   readonly onDone?: (x: Exchange) => void
   /** Releases timers and files. Awaited once, in reverse order of the list. */
   readonly close?: () => Maybe<void>
+}
+
+/** How a plugin changes the body of a response, returned by its `onReplyBody` hook. May be shared by exchanges. */
+export interface BodyChange {
+  /** Longest body that is buffered, bytes. A longer one is not sent: the response becomes a 502. */
+  readonly maxBytes: number
+  /**
+   * Returns the new body, or undefined to leave it unchanged. May change `x.replyHeaders`. A {@link GatewayError} that it throws becomes
+   * the response.
+   *
+   * @param body valid during the call only; not empty.
+   */
+  readonly change: (body: Buffer, x: Exchange) => string | Uint8Array | undefined
 }
 
 /** The last step: forwards a routed exchange and responds. */
@@ -72,12 +91,14 @@ export interface Chain {
   readonly steps: readonly Step[]
   /** In the order of the calls. */
   readonly onError: readonly NonNullable<Plugin['onError']>[]
+  readonly onReplyBody: readonly NonNullable<Plugin['onReplyBody']>[]
   readonly onReply: readonly ((x: Exchange) => void)[]
   readonly onDone: readonly ((x: Exchange) => void)[]
   /** Owners of the steps and hooks, by index. */
   readonly stages: {
     readonly steps: readonly Stage[]
     readonly onError: readonly Stage[]
+    readonly onReplyBody: readonly Stage[]
     readonly onReply: readonly Stage[]
     readonly onDone: readonly Stage[]
   }

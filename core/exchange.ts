@@ -19,6 +19,7 @@ import { countBuffered } from './limits/request-buffers.ts'
 import type { AcceptOptions, ServerSocket, SocketReceiver } from './listener/websocket/session.ts'
 import type { TunnelTarget } from './listener/websocket/tunnel-target.ts'
 import { compileChain } from './plugin/compile-chain.ts'
+import { findReplyChange, type ReplyChange } from './reply-change.ts'
 import { toErrorResponse } from './request/error-response.ts'
 import type { ExplicitTarget } from './request/explicit-target.ts'
 import { IncomingRequest } from './request/incoming-request.ts'
@@ -113,6 +114,10 @@ export abstract class Exchange extends IncomingRequest {
   private waitingBytes = 0
   /** The error that is sent once its page is known. */
   private pendingError: ErrorReply | undefined = undefined
+  /** Changes of the response body by `onReplyBody` hooks; undefined if absent, or before they have run. */
+  private replyChange: ReplyChange | undefined = undefined
+  /** The `onReplyBody` hooks have run. */
+  private isBodyDecided = false
   private pluginState: Map<unknown, unknown> | undefined = undefined
 
   // Explicit: otherwise the compiler passes `...arguments`, which V8 does not inline.
@@ -196,6 +201,8 @@ export abstract class Exchange extends IncomingRequest {
   /** {@link reply} with a header list that the exchange then owns. A long body beyond the memory limit of slow clients becomes a 503. */
   send(status: number, headers: HeaderList, body: string | Uint8Array): void {
     if (this.answered) return
+    if (this.chain.onReplyBody.length > 0 && !this.isBodyDecided)
+      return this.sendChanged(status, headers, body)
     if (!mayWait(body)) return this.fail(rejectResponse(this.route?.service ?? GATEWAY_ID))
     if (this.beginReply(status, headers)) this.transmit(body)
   }
@@ -207,6 +214,8 @@ export abstract class Exchange extends IncomingRequest {
    * @param length exact number of body bytes, including for HEAD and 304, which send none; -1: unknown.
    */
   start(status: number, headers: HeaderList, length: number): void {
+    if (this.chain.onReplyBody.length > 0 && !this.isBodyDecided)
+      return this.startChanged(status, headers, length)
     this.stream(status, headers, length, false)
   }
 
@@ -217,20 +226,21 @@ export abstract class Exchange extends IncomingRequest {
 
   /** Sends a chunk of a started response; `chunk` may be reused after the call. False: wait for the peer's `onDrain`. */
   write(chunk: Uint8Array): boolean {
-    if (!this.streaming || this.finished) return true
+    if (!this.streaming || this.finished) return this.collect(chunk)
     this.bytesOut += chunk.length
     return this.transmitChunk(chunk)
   }
 
   /** Ends a started response. Trailers are sent over HTTP/2, and omitted over HTTP/1.1 (RFC 9110 §6.5.1). */
   end(trailers?: HeaderList): void {
-    if (!this.streaming || this.finished) return
+    if (!this.streaming || this.finished) return this.endCollecting()
     this.transmitEnd(trailers)
   }
 
   /** Ends the exchange after a failure: with an error while no response has begun, else by closing the connection, which shows the client that the response is incomplete. */
   giveUp(error: GatewayError): void {
     if (this.finished) return
+    this.stopCollecting()
     if (this.answered) {
       if (this.pendingError !== undefined) this.sendError(undefined)
       else if (this.isHeadPending) {
@@ -274,16 +284,19 @@ export abstract class Exchange extends IncomingRequest {
     this.waitingBytes += bytes
   }
 
+  private releaseWaiting(): void {
+    if (this.waitingBytes === 0) return
+    replyMemory.usedBytes -= this.waitingBytes
+    this.waitingBytes = 0
+  }
+
   /** For listeners: the response is complete, or cannot be completed. */
   protected finish(): void {
     if (this.finished) return
     this.finished = true
     this.dropQueue()
     if (this.bufferedBytes > 0) countBuffered(this, 0)
-    if (this.waitingBytes > 0) {
-      replyMemory.usedBytes -= this.waitingBytes
-      this.waitingBytes = 0
-    }
+    this.releaseWaiting()
     runDoneHooks(this.chain, this, this.onFault)
     this.onFinish?.(this)
   }
@@ -321,6 +334,80 @@ export abstract class Exchange extends IncomingRequest {
     this.streaming = true
     if (this.beginReply(status, headers, isHandshake)) this.transmitHead(length)
     else this.streaming = false
+  }
+
+  /** {@link send} with the body as `onReplyBody` hooks change it. */
+  private sendChanged(status: number, headers: HeaderList, body: string | Uint8Array): void {
+    if (this.decideBody(status, headers)) this.sendDecided(body)
+  }
+
+  private sendDecided(body: string | Uint8Array): void {
+    let changed = body
+    try {
+      changed = this.replyChange?.apply(this, body, this.onFault) ?? body
+    } catch (error) {
+      return this.rejectReply(error)
+    }
+    this.send(this.status, this.replyHeaders, changed)
+  }
+
+  /** {@link start} for a chain with `onReplyBody` hooks: a body that they change is buffered, and sent as a whole. */
+  private startChanged(status: number, headers: HeaderList, length: number): void {
+    if (this.answered || !this.decideBody(status, headers)) return
+    const change = this.replyChange
+    if (change === undefined) return this.start(status, headers, length)
+    // Without a body; the length of the changed one is unknown.
+    if (this.method === 'HEAD' || status === 204 || status === 205 || status === 304)
+      return this.start(status, headers, -1)
+    if (length > change.maxBytes) return this.rejectReply(change.tooLong(this.route?.service))
+    change.isCollecting = true
+    this.answered = true
+  }
+
+  /** Runs the `onReplyBody` hooks. False: one of them failed, and its error was sent. */
+  private decideBody(status: number, headers: HeaderList): boolean {
+    this.isBodyDecided = true
+    this.status = status
+    this.replyHeaders = headers
+    try {
+      this.replyChange = findReplyChange(this, this.onFault)
+      return true
+    } catch (error) {
+      this.rejectReply(error)
+      return false
+    }
+  }
+
+  /** Sends an error in place of a response whose body cannot be changed. */
+  private rejectReply(error: unknown): void {
+    const failure = GatewayError.from(error)
+    this.failure = failure.message
+    this.giveUp(failure)
+  }
+
+  /** Buffers a chunk of a body that will be changed. */
+  private collect(chunk: Uint8Array): true {
+    const change = this.replyChange
+    if (change === undefined || !change.isCollecting || this.finished) return true
+    const error = change.add(chunk, this.route?.service)
+    if (error === undefined) this.awaitClient(chunk.length)
+    else this.rejectReply(error)
+    return true
+  }
+
+  /** Sends the buffered body. */
+  private endCollecting(): void {
+    if (!this.finished && this.stopCollecting()) this.sendDecided(this.replyChange!.received)
+  }
+
+  /** Frees a buffered body; nothing of its response was sent. False: there is none. */
+  private stopCollecting(): boolean {
+    const change = this.replyChange
+    if (change === undefined || !change.isCollecting) return false
+    change.isCollecting = false
+    this.answered = false
+    this.releaseWaiting()
+    return true
   }
 
   /**

@@ -12,6 +12,7 @@ import origins from './access/origins.ts'
 import bodyLimit from './http/body-limit.ts'
 import forwarded from './http/forwarded.ts'
 import headers from './http/headers.ts'
+import json from './http/json.ts'
 import namespace from './http/namespace.ts'
 import redirectHttps from './http/redirect-https.ts'
 import timeLimit from './http/time-limit.ts'
@@ -34,6 +35,7 @@ export const plugins: Readonly<Record<string, PluginDefinition>> = {
   headers,
   hosts,
   'ip-allow': ipAllow,
+  json,
   namespace,
   oidc,
   origins,

@@ -4,7 +4,7 @@
  * The only entry point of `mx-gateway`; internal modules import files directly.
  */
 
-export type { Plugin, Step } from '../core/chain.ts'
+export type { BodyChange, Plugin, Step } from '../core/chain.ts'
 export type { Broker, Message, MessageHandler, SubscribeOptions } from '../core/contracts/broker.ts'
 export type {
   Endpoint,

@@ -12,6 +12,7 @@ const OPTIONS: Readonly<Record<string, object>> = {
   cors: { origins: ['https://app.example.com'] },
   origins: { allow: ['https://app.example.com'] },
   headers: { request: { set: { 'x-edge': 'a' } }, reply: { set: { 'x-served-by': 'mx' } } },
+  json: { request: { remove: ['a'] }, reply: { remove: ['a'] } },
 }
 /** Plugins that need a token or other setup, measured by `auth-public` and `auth-bearer`. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['auth', 'oidc', 'api-keys', 'basic-auth'])

@@ -2,6 +2,7 @@ import type { Chain, Plugin, ReportFault, Stage, Step } from '../chain.ts'
 import type { Account } from '../contracts/auth.ts'
 import type { Endpoint } from '../contracts/registry.ts'
 import type { Exchange } from '../exchange.ts'
+import type { HOOKS } from './define.ts'
 
 /** Plugins of routes, services, consumers and endpoints. */
 export interface ScopedPlugins {
@@ -77,6 +78,7 @@ export function compileChain(
       toHook('handle', handle),
     ]
     const onError = listHooks(applied, 'onError').reverse()
+    const onReplyBody = listHooks(applied, 'onReplyBody')
     const onReply = listHooks(applied, 'onReply')
     const onDone = listHooks(applied, 'onDone')
     /** By their list of plugins. */
@@ -94,11 +96,13 @@ export function compileChain(
       plugins: applied,
       steps: steps.map(({ run }) => run),
       onError: onError.map(({ run }) => run),
+      onReplyBody: onReplyBody.map(({ run }) => run),
       onReply: onReply.map(({ run }) => run),
       onDone: onDone.map(({ run }) => run),
       stages: {
         steps: steps.map(({ stage }) => stage),
         onError: onError.map(({ stage }) => stage),
+        onReplyBody: onReplyBody.map(({ stage }) => stage),
         onReply: onReply.map(({ stage }) => stage),
         onDone: onDone.map(({ stage }) => stage),
       },
@@ -129,7 +133,7 @@ interface Hook<T> {
   readonly run: T
 }
 
-function listHooks<K extends 'onRequest' | 'onRoute' | 'onError' | 'onReply' | 'onDone'>(
+function listHooks<K extends Exclude<(typeof HOOKS)[number], 'close'>>(
   plugins: readonly Plugin[],
   hook: K,
 ): Hook<NonNullable<Plugin[K]>>[] {

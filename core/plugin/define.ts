@@ -62,7 +62,15 @@ const DEFAULT_SCOPES: readonly PluginScope[] = ['gateway', 'service', 'route', '
 const SCOPES: readonly PluginScope[] = [...DEFAULT_SCOPES, 'endpoint']
 const NO_OPTIONS: TObject = Type.Object({})
 /** Hook names in the order they run. */
-const HOOKS = ['onRequest', 'onRoute', 'onError', 'onReply', 'onDone', 'close'] as const
+export const HOOKS = [
+  'onRequest',
+  'onRoute',
+  'onError',
+  'onReplyBody',
+  'onReply',
+  'onDone',
+  'close',
+] as const
 
 /**
  * Declares a plugin.

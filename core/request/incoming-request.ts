@@ -4,6 +4,7 @@ import { copyToBuffer, releaseBuffer } from '../../lib/io/buffer-pool.ts'
 import { ByteBuffer } from '../../lib/io/byte-buffer.ts'
 import { tickNow } from '../../lib/time/tick-clock.ts'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
+import { removeDigests } from '../http/content-digests.ts'
 import type { HeaderList } from '../http/headers.ts'
 import { rejectBody } from '../limits/memory-budget.ts'
 import { countBuffered, mayBuffer, type RequestBuffer } from '../limits/request-buffers.ts'
@@ -229,6 +230,23 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   }
 
   /**
+   * Replaces the body after {@link readBody}, and removes its digests from the headers.
+   *
+   * @throws {GatewayError} 503 when the process buffers too many bytes.
+   */
+  replaceBody(body: string | Uint8Array): void {
+    if (!this.bodyDone) throw new TypeError('replaceBody requires a body that readBody has read')
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    const before = this.queue?.reduce((sum, chunk) => sum + chunk.length, 0) ?? 0
+    if (!this.reserveMemory(bytes.length)) throw rejectBody(GATEWAY_ID)
+    countBuffered(this, this.bufferedBytes - Math.min(before, this.bufferedBytes))
+    this.dropQueue()
+    if (bytes.length > 0) this.queue = [bytes]
+    ;(this as { bodyLength: number }).bodyLength = bytes.length
+    removeDigests(this.headers)
+  }
+
+  /**
    * Counts bytes of the request body that stay in memory until the exchange ends. False: all exchanges of the process
    * together buffer too many; respond with `rejectBody`.
    */
@@ -318,7 +336,8 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   }
 }
 
-function tooLarge(limit: number): GatewayError {
+/** Error of a request body that is longer than `limit` bytes. */
+export function tooLarge(limit: number): GatewayError {
   return new GatewayError(GATEWAY_ID, 413, `request body exceeds the limit of ${limit} bytes`)
 }
 

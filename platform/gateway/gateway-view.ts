@@ -3,6 +3,7 @@ import type { Authorizer } from '../../core/contracts/auth.ts'
 import type { Registry, Service } from '../../core/contracts/registry.ts'
 import { RecentRequests } from '../../core/metrics/recent-requests.ts'
 import { RequestMetrics } from '../../core/metrics/request-metrics.ts'
+import { HOOKS } from '../../core/plugin/define.ts'
 import { toRegistryFault } from '../../core/registry/errors.ts'
 import { Default } from '../../core/schema.ts'
 import { createDisposer } from '../../lib/async/disposer.ts'
@@ -39,9 +40,6 @@ export interface GatewaySource {
   /** Sets the running gateway. */
   readonly use: (api: GatewayServer, versions?: () => ConfigVersions | undefined) => void
 }
-
-/** In the order of execution. */
-const HOOKS = ['onRequest', 'onRoute', 'onReply', 'onDone', 'close'] as const
 
 /** Maximum characters of a non-error response body. */
 const MAX_DETAIL = 1000

@@ -23,6 +23,7 @@ function describe(x: Exchange | undefined, stage: Stage | undefined): string {
   if (plugin !== undefined && hook === 'close') return `plugin "${plugin}" failed to close`
   const failed = plugin === undefined ? `${hook} failed` : `plugin "${plugin}" threw in ${hook}`
   if (hook === 'onDone') return `${failed} after the response`
-  if (hook !== 'onReply' && x?.answered) return `${failed} after the response started`
+  if (hook !== 'onReply' && hook !== 'onReplyBody' && x?.answered)
+    return `${failed} after the response started`
   return `${failed}; sent 500`
 }

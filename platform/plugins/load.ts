@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import type { Plugin } from '../../core/chain.ts'
 import {
   createPlugin,
+  HOOKS,
   type PluginDefinition,
   type PluginEnv,
   type PluginScope,
@@ -23,9 +24,6 @@ interface LoadedFile {
 }
 
 const loaded = new Map<string, LoadedFile>()
-const HOOKS: readonly (keyof Plugin)[] = [
-  ...(['onRequest', 'onRoute', 'onError', 'onReply', 'onDone', 'close'] as const),
-]
 const EXPECTED_EXPORT = 'definePlugin(...), an object with hooks, or a function that returns one'
 
 /**

@@ -1,5 +1,5 @@
-import { GATEWAY_ID, GatewayError } from '../../core/errors.ts'
 import { definePlugin, type PluginDefinition } from '../../core/plugin/define.ts'
+import { tooLarge } from '../../core/request/incoming-request.ts'
 import { Type } from '../../core/schema.ts'
 import { parseSize } from '../../lib/text/units.ts'
 
@@ -19,11 +19,7 @@ const plugin: PluginDefinition = definePlugin({
   create({ limit: text }) {
     const limit = parseLimit(text)
     if (limit === Number.POSITIVE_INFINITY) return {}
-    const tooLong = new GatewayError(
-      GATEWAY_ID,
-      413,
-      `request body exceeds the limit of ${limit} bytes`,
-    )
+    const tooLong = tooLarge(limit)
     return {
       onRequest(x) {
         x.bodyLimit = limit

@@ -177,7 +177,7 @@ t.test('create must return an object with known hooks', async (t) => {
   })
   t.throws(
     () => toPlugin('a', { onFoobarBaz() {} }),
-    /the hooks are onRequest, onRoute, onError, onReply, onDone, close/,
+    /the hooks are onRequest, onRoute, onError, onReplyBody, onReply, onDone, close/,
   )
   t.throws(() => toPlugin('a', { name: 'B' }), /name must be kebab-case, got "B"/)
   t.throws(() => toPlugin('a', Object.freeze({})), /a frozen plugin must have a name/)

@@ -1,0 +1,118 @@
+import { ByteBuffer } from '../lib/io/byte-buffer.ts'
+import type { BodyChange, ReportFault } from './chain.ts'
+import { GATEWAY_ID, GatewayError } from './errors.ts'
+import type { Exchange } from './exchange.ts'
+import { removeDigests } from './http/content-digests.ts'
+import { isFinalStatus } from './http/final-status.ts'
+import { rejectResponse, replyMemory } from './limits/memory-budget.ts'
+
+interface Change {
+  readonly of: BodyChange
+  /** Index of its hook. */
+  readonly index: number
+}
+
+/** The changes of a response body, in the order of the plugins. */
+export class ReplyChange {
+  /** The body is buffered. */
+  isCollecting = false
+  /** Lowest limit of the changes, bytes. */
+  readonly maxBytes: number
+  readonly #changes: readonly Change[]
+  readonly #received = new ByteBuffer()
+
+  constructor(changes: readonly Change[]) {
+    this.#changes = changes
+    this.maxBytes = Math.min(...changes.map(({ of }) => of.maxBytes))
+  }
+
+  /** Buffers a chunk of the body. Undefined, or the error in place of the response. */
+  add(chunk: Uint8Array, service: string | undefined): GatewayError | undefined {
+    if (this.#received.length + chunk.length > this.maxBytes) return this.tooLong(service)
+    if (replyMemory.usedBytes + chunk.length > replyMemory.maxBytes)
+      return rejectResponse(service ?? GATEWAY_ID)
+    this.#received.append(chunk)
+    return undefined
+  }
+
+  /** Buffered bytes; valid until the next change. */
+  get received(): Uint8Array {
+    return this.#received.bytes
+  }
+
+  tooLong(service: string | undefined): GatewayError {
+    const detail = `response body exceeds the limit of ${this.maxBytes} bytes for changes`
+    return new GatewayError(service ?? GATEWAY_ID, 502, detail)
+  }
+
+  /** Returns the changed body. @throws {GatewayError} in place of the response. */
+  apply(
+    x: Exchange,
+    body: string | Uint8Array,
+    onFault: ReportFault | undefined,
+  ): string | Uint8Array {
+    let changed = body
+    for (const { of, index } of this.#changes) {
+      const bytes = toBuffer(changed)
+      if (bytes.length === 0) return changed
+      if (bytes.length > this.maxBytes && changed === body) throw this.tooLong(x.route?.service)
+      try {
+        changed = of.change(bytes, x) ?? changed
+      } catch (error) {
+        throw toFailure(x, index, error, onFault)
+      }
+    }
+    return changed
+  }
+}
+
+/**
+ * Runs the `onReplyBody` hooks for a response with `x.status` and `x.replyHeaders`. If one of them changes the body, the entity tag
+ * becomes weak, and digests and `Accept-Ranges` are removed.
+ *
+ * @returns undefined: the body stays as it is.
+ * @throws {GatewayError} in place of the response, after an unexpected error was reported.
+ */
+export function findReplyChange(
+  x: Exchange,
+  onFault: ReportFault | undefined,
+): ReplyChange | undefined {
+  const { status, replyHeaders: headers } = x
+  if (status === 206 || headers.get('content-type')?.startsWith('application/grpc'))
+    return undefined
+  const changes: Change[] = []
+  for (const [index, hook] of x.chain.onReplyBody.entries()) {
+    try {
+      const change = hook(x)
+      if (change !== undefined) changes.push({ of: change, index })
+    } catch (error) {
+      throw toFailure(x, index, error, onFault)
+    }
+  }
+  if (changes.length === 0) return undefined
+  const tag = headers.get('etag')
+  // A strong tag means equal bytes (RFC 9110 §8.8.1).
+  if (tag !== undefined && !tag.startsWith('W/')) headers.set('etag', `W/${tag}`)
+  removeDigests(headers)
+  headers.delete('accept-ranges')
+  return new ReplyChange(changes)
+}
+
+/** Without a copy of bytes. */
+function toBuffer(body: string | Uint8Array): Buffer {
+  return typeof body === 'string'
+    ? Buffer.from(body)
+    : Buffer.from(body.buffer, body.byteOffset, body.length)
+}
+
+function toFailure(
+  x: Exchange,
+  index: number,
+  error: unknown,
+  onFault: ReportFault | undefined,
+): GatewayError {
+  const thrown = GatewayError.from(error)
+  const failure = isFinalStatus(thrown.code) ? thrown : GatewayError.from(undefined)
+  if (failure !== error) onFault?.(error, x, x.chain.stages.onReplyBody[index])
+  return failure
+}
