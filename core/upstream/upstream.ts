@@ -2,7 +2,8 @@ import type { LookupFunction } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
 import type { Endpoint, Node, Service } from '../contracts/registry.ts'
 import type { Exchange } from '../exchange.ts'
-import { DEFAULT_DOMAIN, POLICY } from '../registry/service.ts'
+import { DEFAULT_DOMAIN, isSameMap, POLICY } from '../registry/service.ts'
+import { collectSettings } from '../registry/setting-metadata.ts'
 import type { Caller } from '../rpc/caller.ts'
 import { createBalancer } from './balance/balancer.ts'
 import type { BalanceOptions, Balancer } from './balance/policy.ts'
@@ -43,6 +44,14 @@ export interface UpstreamOptions {
   /** `Host` of requests. @default the host of the client */
   readonly host?: NodeHost | undefined
   readonly ejection?: EjectionOptions
+  /**
+   * Applies settings of the service's metadata (`mx/...`) when they change, and returns policy and `Host` that are then in force.
+   *
+   * @default they are ignored
+   */
+  readonly onSettings?:
+    | ((metadata: Readonly<Record<string, string>>) => Pick<UpstreamOptions, 'balance' | 'host'>)
+    | undefined
   /** Monotonic clock, milliseconds. @default performance.now */
   readonly nowMs?: () => number
   /** Returns 32 random bits as a signed integer. @default seeded by Math.random */
@@ -60,14 +69,11 @@ export interface UpstreamOptions {
 }
 
 /**
- * Options of a service in a domain. TLS settings and `Host` are of services of the configuration, which is of the default
- * domain: a service of another domain may have the same name.
+ * Options of a service, by its name and domain.
+ *
+ * @param domain @default mx
  */
-export function toDomainOptions(options: UpstreamOptions, domain: string): UpstreamOptions {
-  return domain === DEFAULT_DOMAIN
-    ? { ...options, domain }
-    : { ...options, domain, tls: undefined, host: undefined }
-}
+export type FindUpstreamOptions = (service: string, domain?: string) => UpstreamOptions
 
 const NO_CHOICE: Balancer = { pick: () => undefined }
 const NOTHING: ReadonlyMap<string, string> = new Map()
@@ -92,6 +98,7 @@ export class Upstream {
   #nodes: readonly UpstreamNode[] = []
   #endpoints: ReadonlyMap<string, Endpoint> = new Map()
   #hasPolicies = false
+  #settings: Readonly<Record<string, string>> | undefined = undefined
   #handler: string | undefined = undefined
   #grpc = false
   #balancer: Balancer = NO_CHOICE
@@ -121,6 +128,11 @@ export class Upstream {
   /** Whether an endpoint declares policies (`policy.<plugin>` in its metadata). */
   get hasPolicies(): boolean {
     return this.#hasPolicies
+  }
+
+  /** Settings in the metadata of the service, by their keys. */
+  get settings(): Readonly<Record<string, string>> {
+    return this.#settings ?? {}
   }
 
   /** Handler requested by the metadata of a service without declared endpoints; undefined if none. */
@@ -175,6 +187,7 @@ export class Upstream {
     )
     const [metadata] = services.map((service) => service.metadata)
     this.#handler = endpoints.length === 0 ? metadata?.['handler'] : undefined
+    this.#applySettings(services)
     const known = new Map(this.#nodes.map((node) => [node.id, node]))
     const next = new Map<string, UpstreamNode>()
     const skipped = new Map<string, string>()
@@ -211,6 +224,18 @@ export class Upstream {
     for (const node of known.values()) {
       if (next.get(node.id) !== node) node.retire()
     }
+  }
+
+  #applySettings(services: readonly Service[]): void {
+    const { onSettings, host: oldHost } = this.#options
+    if (onSettings === undefined || services.length === 0) return
+    const settings = collectSettings(services)
+    if (this.#settings !== undefined && isSameMap(settings, this.#settings)) return
+    this.#settings = settings
+    const { balance, host } = onSettings(settings)
+    if (!isDeepStrictEqual(balance, this.#balance)) this.rebalance(balance)
+    // Other options replace the nodes.
+    if (!isDeepStrictEqual(host, oldHost)) this.#options = { ...this.#options, host }
   }
 
   /**

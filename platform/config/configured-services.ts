@@ -2,6 +2,7 @@ import type { DnsService } from '../../adapters/registry/dns/dns-services.ts'
 import { parseBackend, toService } from '../../adapters/registry/static.ts'
 import type { Service } from '../../core/contracts/registry.ts'
 import { joinName } from '../../core/route.ts'
+import { NEEDS_NODES } from './services/needs-nodes.ts'
 import type { Configuration, ConfiguredService } from './types.ts'
 
 /** Services of `--backend` and `mx.yaml`, with full names. A flag replaces the service of the file. */
@@ -9,8 +10,28 @@ export function listServices({ settings, config }: Configuration): readonly Serv
   const { namespace } = settings
   const flagged = settings.backends.map((text) => parseBackend(text, namespace))
   const names = new Set(flagged.map(({ name }) => name))
-  const listed = config.services.map(({ name, nodes }) => toService(name, nodes, namespace))
+  const listed = config.services
+    .filter(hasNodes)
+    .map(({ name, nodes }) => toService(name, nodes, namespace))
   return [...flagged, ...listed.filter(({ name }) => !names.has(name))]
+}
+
+/** False: the registry has the nodes. */
+function hasNodes({ nodes, srv }: ConfiguredService): boolean {
+  return nodes.length > 0 || srv.length > 0
+}
+
+/** Returns problems of services without nodes: without a registry nothing has them. */
+export function findMissingNodes(configuration: Configuration): readonly string[] {
+  const { settings, config } = configuration
+  if (settings.registry !== 'static') return []
+  const known = listNames(configuration)
+  return config.services
+    .filter(({ name }) => !known.includes(toFullName(name, settings.namespace)))
+    .map(
+      ({ name, at }) =>
+        `${at}: service "${name}" ${NEEDS_NODES}, or a registry that knows it (--registry)`,
+    )
 }
 
 /** Unique full names of {@link listServices}: several flags may add nodes to one service. */

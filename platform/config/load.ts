@@ -12,6 +12,7 @@ import {
   SettingsError,
 } from '../settings/sources.ts'
 import { validatePorts, validateServer } from '../settings/validate.ts'
+import { findMissingNodes } from './configured-services.ts'
 import { LISTEN_KEYS, validateListen } from './listen/main-listener.ts'
 import { readConfigText } from './read-config-text.ts'
 import { fetchSecrets, listSecretPaths } from './references/fetch-secrets.ts'
@@ -58,7 +59,7 @@ export function configurationFrom(
     if (problems.length > 0) throw new SettingsError([...problems, ...findInvalidValues(inputs)])
     return references.hidden.guard(async () => {
       const configuration = { settings: merge(inputs, command), config, inputs, file }
-      const conflicts = validateListen(configuration)
+      const conflicts = [...validateListen(configuration), ...findMissingNodes(configuration)]
       if (conflicts.length > 0) throw new SettingsError(conflicts)
       planPlugins(configuration)
       return configuration

@@ -12,7 +12,7 @@ import { References } from './references/references.ts'
 export interface ConfiguredService {
   /** As in the file; without a dot it is relative to the namespace. */
   readonly name: string
-  /** `host:port[;weight]`, as in `--backend`. */
+  /** `host:port[;weight]`, as in `--backend`. Empty without {@link srv}: the registry has the nodes. */
   readonly nodes: readonly string[]
   /** SRV names among the nodes. */
   readonly srv: readonly SrvName[]
@@ -28,8 +28,8 @@ export interface ConfiguredService {
   readonly encodedSlash: boolean
   /** Connections to https://, grpcs:// and mxs:// nodes. */
   readonly tls: ConfiguredTls | undefined
-  /** `Host` of requests to nodes; undefined: the host of the client. */
-  readonly host: NodeHost | undefined
+  /** `Host` of requests to nodes. @default as in the registry, else `client` */
+  readonly host: NodeHost | 'client' | undefined
   /** Plugins for requests to this service. */
   readonly plugins: readonly PluginEntry[]
   readonly errors?: readonly ErrorPageEntry[]

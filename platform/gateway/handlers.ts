@@ -54,7 +54,7 @@ export function createForwarding(
     timeoutMs: settings.replyTimeoutMs,
     find,
     open: (service, node) => {
-      const opened = new Upstream(service, upstream(service))
+      const opened = new Upstream(service, { ...upstream(service), onSettings: undefined })
       opened.update([
         { name: service, version: 'latest', metadata: {}, endpoints: [], nodes: [node] },
       ])

@@ -6,7 +6,7 @@ import type { Tracer } from '../../core/contracts/tracer.ts'
 import { createEgressPolicy, type EgressPolicy } from '../../core/egress/egress-policy.ts'
 import { dashboardCookie } from '../../core/http/dashboard-cookie.ts'
 import { compileChain } from '../../core/plugin/compile-chain.ts'
-import type { UpstreamOptions } from '../../core/upstream/upstream.ts'
+import type { FindUpstreamOptions } from '../../core/upstream/upstream.ts'
 import type { Disposer } from '../../lib/async/disposer.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { isServerText } from '../../sdk/auth/credentials.ts'
@@ -43,7 +43,7 @@ export interface PipelineOptions {
   readonly tracer?: Tracer | undefined
   /** Outgoing address policy. @default by the configuration */
   readonly egress?: EgressPolicy | undefined
-  readonly upstream: (service: string) => UpstreamOptions
+  readonly upstream: FindUpstreamOptions
   /** Configured services. @default as written, without DNS */
   readonly services?: readonly Service[] | undefined
   readonly log: Log

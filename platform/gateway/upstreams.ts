@@ -1,18 +1,28 @@
 import type { RequestMetrics } from '../../core/metrics/request-metrics.ts'
+import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
 import { parseBalance } from '../../core/upstream/balance/parse-balance.ts'
 import type { Timeouts } from '../../core/upstream/http1/connection.ts'
 import { Http2Pool } from '../../core/upstream/http2/pool.ts'
 import type { EjectionOptions } from '../../core/upstream/outlier-detection.ts'
 import { Pool } from '../../core/upstream/pool/pool.ts'
-import type { PoolAddress, UpstreamOptions } from '../../core/upstream/upstream.ts'
+import type {
+  FindUpstreamOptions,
+  PoolAddress,
+  UpstreamOptions,
+} from '../../core/upstream/upstream.ts'
 import { indexServices } from '../config/configured-services.ts'
+import {
+  limitSettings,
+  type RegistrySettings,
+  readRegistrySettings,
+} from '../config/services/registry-settings.ts'
 import type { Configuration } from '../config/types.ts'
 import type { Log } from '../process/log.ts'
 import type { Settings } from '../settings/settings.ts'
 
 /** Connection pools and load balancing of services, by the current configuration. */
 export interface Upstreams {
-  readonly of: (service: string) => UpstreamOptions
+  readonly of: FindUpstreamOptions
   /** Applies another configuration. Users of {@link of} have to call it again. */
   readonly use: (configuration: Configuration) => void
 }
@@ -26,6 +36,20 @@ export interface UpstreamsOptions {
   readonly log: Log
 }
 
+/** Settings of a service, changed in place for open connections. */
+interface ServiceState {
+  readonly service: string
+  readonly domain: string
+  /** As in the registry, and within the limits of the domain. */
+  found: RegistrySettings
+  limited: RegistrySettings
+  readonly timeouts: Timeouts
+  /** Logged problems. */
+  readonly warned: Set<string>
+}
+
+/** Warnings about one service in the registry: its owner may change them again and again. */
+const MAX_WARNINGS = 10
 /** Idle timeout of HTTP/2 connections, which backends close gracefully (GOAWAY). */
 const HTTP2_KEEP_ALIVE_MS = 60_000
 /** Requests that may queue for a connection to one node. */
@@ -38,26 +62,45 @@ export function createUpstreams(
   let { settings } = configuration
   let configured = indexServices(configuration)
   const ejection = toEjection(settings)
-  const toTimeouts = (service: string): Timeouts => {
+  const toTimeouts = (service: string, { timeouts = {} }: RegistrySettings): Timeouts => {
     const { connect, response, idle } = configured.get(service)?.timeouts ?? {}
     return {
-      connectMs: connect ?? settings.connectTimeoutMs,
-      replyMs: response ?? settings.replyTimeoutMs,
-      idleMs: idle ?? settings.idleTimeoutMs,
+      connectMs: connect ?? timeouts.connect ?? settings.connectTimeoutMs,
+      replyMs: response ?? timeouts.response ?? settings.replyTimeoutMs,
+      idleMs: idle ?? timeouts.idle ?? settings.idleTimeoutMs,
     }
   }
-  /** By service; changed in place by a reload, for open connections. */
-  const timeouts = new Map<string, Timeouts>()
-  const openTimeouts = (service: string): Timeouts => {
-    const known = timeouts.get(service) ?? toTimeouts(service)
-    timeouts.set(service, known)
-    return known
+  /** By domain and service. */
+  const states = new Map<string, ServiceState>()
+  const openState = (service: string, domain: string): ServiceState => {
+    const key = `${domain}/${service}`
+    const known = states.get(key)
+    if (known !== undefined) return known
+    const timeouts = toTimeouts(service, {})
+    const state = { service, domain, found: {}, limited: {}, timeouts, warned: new Set<string>() }
+    states.set(key, state)
+    return state
   }
-  const maxAgeOf = (service: string): number =>
-    configured.get(service)?.maxConnectionAgeMs ?? settings.maxConnectionAgeMs
+  const refresh = (state: ServiceState): void => {
+    state.limited = limitSettings(state.found, settings, state.domain)
+    Object.assign(state.timeouts, toTimeouts(state.service, state.limited))
+  }
+  const maxAgeOf = ({ service, limited }: ServiceState): number =>
+    configured.get(service)?.maxConnectionAgeMs ??
+    limited.maxConnectionAgeMs ??
+    settings.maxConnectionAgeMs
+  /** TLS settings and `Host` of the file are of the default domain: a service of another one may have the same name. */
+  const inForce = ({ service, domain, limited }: ServiceState) => {
+    const own = configured.get(service)
+    const host = (domain === DEFAULT_DOMAIN ? own?.host : undefined) ?? limited.host
+    return {
+      balance: parseBalance(own?.balance ?? limited.balance ?? settings.balance),
+      host: host === 'client' ? undefined : host,
+    }
+  }
   const budget = { left: maxConnections }
   const createPool = (
-    service: string,
+    state: ServiceState,
     { host, port, secure, pipeline, lookup, tls }: PoolAddress,
   ): Pool => {
     return new Pool({
@@ -67,13 +110,14 @@ export function createUpstreams(
       lookup,
       tls,
       pipeline,
-      timeouts: openTimeouts(service),
+      timeouts: state.timeouts,
       // Getters: a reload changes open pools, too.
       get keepAliveMs() {
-        return configured.get(service)?.keepAliveMs ?? settings.keepAliveMs
+        const own = configured.get(state.service)?.keepAliveMs
+        return own ?? state.limited.keepAliveMs ?? settings.keepAliveMs
       },
       get maxAgeMs() {
-        return maxAgeOf(service)
+        return maxAgeOf(state)
       },
       maxConnections,
       budget,
@@ -81,7 +125,7 @@ export function createUpstreams(
     })
   }
   const createHttp2Pool = (
-    service: string,
+    state: ServiceState,
     { host, port, secure, lookup, tls }: PoolAddress,
   ): Http2Pool => {
     return new Http2Pool({
@@ -90,10 +134,10 @@ export function createUpstreams(
       secure,
       lookup,
       tls,
-      timeouts: openTimeouts(service),
+      timeouts: state.timeouts,
       keepAliveMs: HTTP2_KEEP_ALIVE_MS,
       get maxAgeMs() {
-        return maxAgeOf(service)
+        return maxAgeOf(state)
       },
       maxConnections,
       budget,
@@ -101,15 +145,26 @@ export function createUpstreams(
     })
   }
   return {
-    of: (service) => {
+    of: (service, domain = DEFAULT_DOMAIN) => {
       const counters = metrics?.services.of(service)
+      const state = openState(service, domain)
+      const warn = (key: string, problem: string): void => {
+        if (state.warned.size >= MAX_WARNINGS || state.warned.has(`${key} ${problem}`)) return
+        state.warned.add(`${key} ${problem}`)
+        log.warn({ service, key }, `setting in the registry ignored: ${key} ${problem}`)
+      }
       return {
-        balance: parseBalance(configured.get(service)?.balance ?? settings.balance),
-        tls: configured.get(service)?.tls,
-        host: configured.get(service)?.host,
+        domain,
+        ...inForce(state),
+        tls: domain === DEFAULT_DOMAIN ? configured.get(service)?.tls : undefined,
         ejection,
-        createPool: (address) => createPool(service, address),
-        createHttp2Pool: (address) => createHttp2Pool(service, address),
+        onSettings(metadata) {
+          state.found = readRegistrySettings(metadata, warn)
+          refresh(state)
+          return inForce(state)
+        },
+        createPool: (address) => createPool(state, address),
+        createHttp2Pool: (address) => createHttp2Pool(state, address),
         ...(findCaller && { findCaller }),
         onSkip: (node, reason) => log.warn({ service, node: node.id }, `node skipped: ${reason}`),
         onEject(node, forMs) {
@@ -124,7 +179,7 @@ export function createUpstreams(
     use(next) {
       ;({ settings } = next)
       configured = indexServices(next)
-      for (const [service, current] of timeouts) Object.assign(current, toTimeouts(service))
+      for (const state of states.values()) refresh(state)
     },
   }
 }

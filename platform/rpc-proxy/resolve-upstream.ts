@@ -2,7 +2,7 @@ import type { Registry } from '../../core/contracts/registry.ts'
 import { ServiceCache, type ServiceCacheOptions } from '../../core/registry/service-cache.ts'
 import { findMetadata } from '../../core/rpc/metadata.ts'
 import type { FindUpstream } from '../../core/rpc/proxy-call.ts'
-import { toDomainOptions } from '../../core/upstream/upstream.ts'
+import type { FindUpstreamOptions } from '../../core/upstream/upstream.ts'
 import { createPerDomain, type DomainRegistries } from '../gateway/routing/domains.ts'
 import { withFallback } from '../gateway/routing/routing.ts'
 
@@ -10,7 +10,7 @@ export interface ProxyFinderOptions {
   /** Registry of the default domain. */
   readonly registry: Registry
   readonly domains: DomainRegistries
-  readonly directory: ServiceCacheOptions
+  readonly directory: ServiceCacheOptions & { readonly upstream: FindUpstreamOptions }
 }
 
 /** Finds the upstreams of forwarded calls. */
@@ -31,7 +31,7 @@ export function createProxyFinder({
 }: ProxyFinderOptions): ProxyFinder {
   const main = new ServiceCache(registry, directory)
   const finders = createPerDomain(domains, (registry, domain) => {
-    const upstream = (service: string) => toDomainOptions(directory.upstream(service), domain)
+    const upstream = (service: string) => directory.upstream(service, domain)
     const cache = new ServiceCache(registry, { ...directory, upstream })
     return { cache, finder: withFallback(cache, main), close: cache.close.bind(cache) }
   })

@@ -13,7 +13,7 @@ import {
   pickMetadata,
   type ReadTags,
   toPlainEndpoints,
-  toPlainHandler,
+  toPlainMetadata,
 } from './tags.ts'
 
 /** Consul's own service, which is not routable. */
@@ -80,7 +80,7 @@ export function createCatalogReader({
       const service: Service = {
         name,
         version,
-        metadata: read.marked ? pickMetadata(read, version) : toPlainHandler(read, read.protocol),
+        metadata: read.marked ? pickMetadata(read, version) : toPlainMetadata(read, read.protocol),
         endpoints: [
           ...(read.marked ? pickEndpoints(read, version, only) : []),
           ...(version === DEFAULT_VERSION ? toPlainEndpoints(read) : []),

@@ -12,7 +12,7 @@ import {
   pickMetadata,
   type ReadTags,
   toPlainEndpoints,
-  toPlainHandler,
+  toPlainMetadata,
 } from './tags.ts'
 
 export interface ReadOptions {
@@ -154,7 +154,7 @@ function readRow(
     : {
         name,
         version: DEFAULT_VERSION,
-        metadata: toPlainHandler(tags, protocol),
+        metadata: toPlainMetadata(tags, protocol),
         endpoints: toPlainEndpoints(tags),
         nodes: [
           {
@@ -163,7 +163,7 @@ function readRow(
             address,
             metadata: {
               ...omit(meta, RESERVED_KEYS),
-              ...toPlainMetadata(protocol, entry['Weights']),
+              ...toPlainNodeMetadata(protocol, entry['Weights']),
               ...(tags.others.length > 0 && {
                 tags: tags.others.join(',').slice(0, MAX_TAGS_TEXT),
               }),
@@ -190,7 +190,7 @@ function isPassing(checks: unknown): boolean {
   return list.every((check) => isRecord(check) && readText(check, 'Status') === 'passing')
 }
 
-function toPlainMetadata(protocol: string, weights: unknown): Record<string, string> {
+function toPlainNodeMetadata(protocol: string, weights: unknown): Record<string, string> {
   const weight = isRecord(weights) ? weights['Passing'] : undefined
   const weighs = typeof weight === 'number' && Number.isInteger(weight) && weight > 1
   return {

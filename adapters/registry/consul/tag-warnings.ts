@@ -1,10 +1,11 @@
 import { isServiceName } from '../../../core/registry/service-name.ts'
+import { SETTING_NAMES } from '../../../core/registry/setting-metadata.ts'
 import { suggest } from '../../../lib/text/did-you-mean.ts'
 import type { ReadTags } from './tags.ts'
 
 /** `mx.path` and likely misspellings: capitals, blanks, `mx-path=` as in Meta. */
 const LIKE_MX_TAG = /^\s*mx(?:\.|-(?=[a-z]+=))\s*([^=@\s]{1,40})/i
-const KEYS = [
+const KEYS: readonly string[] = [
   'path',
   'host',
   'method',
@@ -16,6 +17,7 @@ const KEYS = [
   'metadata',
   'node',
   'revision',
+  ...SETTING_NAMES,
 ]
 
 /** Warnings about tags without effect. */

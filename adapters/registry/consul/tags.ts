@@ -1,5 +1,6 @@
 import type { Endpoint } from '../../../core/contracts/registry.ts'
 import { DEFAULT_DOMAIN } from '../../../core/registry/service.ts'
+import { SETTING_NAMES, toSettingMetadata } from '../../../core/registry/setting-metadata.ts'
 import { isRecord, readEndpoint, readMap } from './http/json.ts'
 
 export { DEFAULT_DOMAIN }
@@ -30,6 +31,8 @@ export interface ReadTags {
   readonly protocol: string
   /** `mx.path`, `mx.host`, `mx.method` and `mx.handler` of a plain service, joined by commas. */
   readonly route: Readonly<Record<string, string>>
+  /** Metadata from the settings of a plain service, `mx.keep_alive` and so on. */
+  readonly settings: Readonly<Record<string, string>>
   /** Tags without a meaning in mx. */
   readonly others: readonly string[]
 }
@@ -45,7 +48,8 @@ const REVISION_START = `mx.${REVISION}`
 export const MAX_TAG = 65_536
 /** Maximum number of tags per service. */
 const MAX_TAGS = 4096
-const TAG = /^mx\.([a-z]+)(?:@([^=]+))?=(.*)$/s
+const TAG = /^mx\.([a-z][a-z._]*)(?:@([^=]+))?=(.*)$/s
+const SETTING_KEYS: ReadonlySet<string> = new Set(SETTING_NAMES)
 const ROUTE_KEYS: ReadonlySet<string> = new Set(['path', 'host', 'method', 'handler'])
 
 /** Formats a tag: `mx.<key>=<value>`, with `@<domain>` after the key outside the default domain. */
@@ -82,6 +86,7 @@ export function parseTags(
   const endpoints: ReadEndpoint[] = []
   const metadata = new Map<string, Record<string, string>>()
   const routes = new Map<string, string[]>()
+  const settings = new Map<string, string>()
   const others: string[] = []
   let marked = false
   let protocol = ''
@@ -126,6 +131,7 @@ export function parseTags(
     else if (key === 'domain') domains.add(value)
     else if (key === 'protocol') protocol = value
     else if (ROUTE_KEYS.has(key)) routes.set(key, [...(routes.get(key) ?? []), value])
+    else if (SETTING_KEYS.has(key)) settings.set(key, value)
     else if (!Object.hasOwn(parsers, key)) others.push(tag)
     else if ((scope ?? DEFAULT_DOMAIN) === domain) {
       try {
@@ -144,6 +150,7 @@ export function parseTags(
     nodeMetadata,
     protocol,
     route: Object.fromEntries([...routes].map(([key, values]) => [key, values.join(',')])),
+    settings: toSettingMetadata((key) => settings.get(key)),
     others,
   }
 }
@@ -179,13 +186,13 @@ export function toPlainEndpoints({ route }: ReadTags): Endpoint[] {
   return [{ name: 'Http.Any', request: none, response: none, metadata }]
 }
 
-/** Metadata of a plain service: the handler, unless its endpoint has one or it speaks the call protocol. */
-export function toPlainHandler(
-  { route }: ReadTags,
+/** Metadata of a plain service: its settings, and the handler, unless its endpoint has one or it speaks the call protocol. */
+export function toPlainMetadata(
+  { route, settings }: ReadTags,
   protocol: string,
 ): Readonly<Record<string, string>> {
-  if (route['path'] !== undefined || protocol.startsWith('mx')) return {}
-  return { handler: route['handler'] ?? 'proxy' }
+  if (route['path'] !== undefined || protocol.startsWith('mx')) return settings
+  return { ...settings, handler: route['handler'] ?? 'proxy' }
 }
 
 function quote(text: string): string {

@@ -1,5 +1,6 @@
 import type { Endpoint, Node, Service } from '../../../core/contracts/registry.ts'
 import { checkService } from '../../../core/registry/service.ts'
+import { toSettingMetadata } from '../../../core/registry/setting-metadata.ts'
 import { parseNode } from '../../../core/upstream/parse-node.ts'
 import { parseEndpoints } from './endpoints.ts'
 import type { KubernetesService, ServicePort, Slice } from './objects.ts'
@@ -26,7 +27,7 @@ export function toService(from: KubernetesService, slices: Iterable<Slice>): Ser
   const port = findPort(from)
   const nodeMetadata = toNodeMetadata(annotations, port)
   const endpoints = toEndpoints(annotations)
-  const metadata: Record<string, string> = {}
+  const metadata = toSettingMetadata((key) => annotations.get(key))
   // Without endpoints the service is plain HTTP, unless its port only accepts calls.
   const isPlain = endpoints.length === 0 && !annotations.has('endpoints')
   if (isPlain && !nodeMetadata['protocol']?.startsWith('mx'))

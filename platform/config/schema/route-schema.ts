@@ -91,7 +91,10 @@ const ROUTE: Readonly<Record<string, ConfigSchema>> = {
   listeners: note(SCALAR_LIST, 'Names of listeners. Default: all.'),
 }
 const SERVICE: Readonly<Record<string, ConfigSchema>> = {
-  nodes: note(SCALAR_LIST, 'Nodes: host:port[;weight], http://, https://, mx:// or grpc:// URLs.'),
+  nodes: note(
+    SCALAR_LIST,
+    'Nodes: host:port[;weight], http://, https://, mx:// or grpc:// URLs. Absent: the nodes of the registry.',
+  ),
   errors: ERRORS_SCHEMA,
   plugins: note(PLUGINS, 'Plugins of requests to this service.'),
   timeout: note(
@@ -131,7 +134,7 @@ export const SERVICES_SCHEMA: ConfigSchema = {
   type: 'object',
   description: 'Services and their nodes, by name.',
   additionalProperties: {
-    anyOf: [SCALAR_LIST, { ...object(pick(SERVICE_KEYS, SERVICE)), required: ['nodes'] }],
+    anyOf: [SCALAR_LIST, { ...object(pick(SERVICE_KEYS, SERVICE)), minProperties: 1 }],
   },
 }
 

@@ -1,6 +1,7 @@
 import { formatDuration } from '../../../lib/text/units.ts'
 import { indexServices } from '../configured-services.ts'
 import type { Configuration, ConfiguredService } from '../types.ts'
+import type { RegistrySettings } from './registry-settings.ts'
 
 /** Stands for `none`, as `Infinity`. */
 const MAX_TIMER_MS = 2 ** 31 - 1
@@ -22,11 +23,13 @@ export function describeServices(
  * Settings in force for requests to a service, settings of the gateway included.
  *
  * @param routeName name of the configured route, whose timeouts take precedence.
+ * @param found settings of the registry; where one is in force, the view says so.
  */
 export function describeInForce(
   configuration: Configuration,
   name: string,
   routeName: string | undefined,
+  found: RegistrySettings,
 ): ServiceView {
   const { settings, config } = configuration
   const service = indexServices(configuration).get(name)
@@ -44,9 +47,16 @@ export function describeInForce(
   }
   return {
     ...describe(gateway),
+    ...markSource(describe(found), 'registry'),
     ...(service && describe(service)),
     ...(route && describe({ timeouts: route.timeouts })),
   }
+}
+
+function markSource(view: ServiceView, source: string): ServiceView {
+  return Object.fromEntries(
+    Object.entries(view).map(([key, value]) => [key, `${value} (${source})`]),
+  )
 }
 
 function describe(service: Partial<ConfiguredService>): ServiceView {

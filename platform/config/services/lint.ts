@@ -1,6 +1,6 @@
 import { hasName, type SrvName } from '../../../adapters/registry/dns/names.ts'
 import type { Service } from '../../../core/contracts/registry.ts'
-import { indexServices, listServices } from '../configured-services.ts'
+import { indexServices, listNames, listServices } from '../configured-services.ts'
 import type { Configuration, ConfiguredTls } from '../types.ts'
 
 const SECURE = /^(?:https|grpcs|mxs)$/
@@ -9,27 +9,33 @@ const SECURE = /^(?:https|grpcs|mxs)$/
 export function lintServices(configuration: Configuration): readonly string[] {
   const configured = indexServices(configuration)
   return [...configured].flatMap(([name, { tls, srv, dns, at }]) => {
+    // The registry has its nodes.
+    const isUnknown = !listNames(configuration).includes(name)
     const nodes = listServices(configuration).filter((service) => service.name === name)
     return [
-      ...(tls === undefined ? [] : lintTls(name, nodes, srv, tls)),
+      ...(tls === undefined ? [] : lintTls(name, isUnknown ? undefined : nodes, srv, tls)),
       ...(dns === undefined || srv.length > 0 || nodes.some((each) => each.nodes.some(hasName))
         ? []
-        : [`${at}: dns of service ${name} has no effect: all of its nodes are IP addresses`]),
+        : [
+            `${at}: dns of service ${name} has no effect: ${isUnknown ? 'the registry has its nodes' : 'all of its nodes are IP addresses'}`,
+          ]),
     ]
   })
 }
 
 function lintTls(
   name: string,
-  nodes: readonly Service[],
+  nodes: readonly Service[] | undefined,
   srv: readonly SrvName[],
   { at, warnings, isVerified }: ConfiguredTls,
 ): string[] {
   const protocols = [
-    ...nodes.flatMap((service) => service.nodes.map(({ metadata }) => metadata['protocol'] ?? '')),
+    ...(nodes ?? []).flatMap((service) =>
+      service.nodes.map(({ metadata }) => metadata['protocol'] ?? ''),
+    ),
     ...srv.map(({ protocol }) => protocol),
   ]
-  const isUsed = protocols.some((protocol) => SECURE.test(protocol))
+  const isUsed = nodes === undefined || protocols.some((protocol) => SECURE.test(protocol))
   return [
     ...warnings.map((warning) => `${at}: ${warning}`),
     ...(isUsed

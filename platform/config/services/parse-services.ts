@@ -9,8 +9,9 @@ import { readPlugins } from '../parse-plugins.ts'
 import type { ConfiguredService } from '../types.ts'
 import type { YamlEntry, YamlSource, YamlText } from '../yaml-source.ts'
 import { DEFAULT_DNS, readDns } from './dns.ts'
+import { NEEDS_NODES } from './needs-nodes.ts'
 import { readTls } from './tls.ts'
-import { readHost, readScalar, readTimeouts } from './values.ts'
+import { HOST_TYPE, readScalar, readTimeouts } from './values.ts'
 
 export const SERVICE_KEYS: readonly string[] = [
   ...['nodes', 'balance', 'timeout', 'keep_alive', 'max_connection_age', 'host', 'tls'],
@@ -39,8 +40,10 @@ function readService(source: YamlSource, entry: YamlEntry, folder: string): Conf
   const nodes = entries.get('nodes')?.value
   const list = source.follow(nodes)
   const texts = list === undefined ? [] : source.texts(nodes, `nodes of ${what}`)
-  if (list === undefined || (isSeq(list) && list.items.length === 0))
-    source.report(key, `${what} needs a list of nodes such as [127.0.0.1:9001, 127.0.0.1:9002]`)
+  const isListed = list !== undefined && !(isSeq(list) && list.items.length === 0)
+  // Settings alone are of a service in the registry.
+  if (!isListed && (entries.has('nodes') || entries.size === 0))
+    source.report(key, `${what} ${NEEDS_NODES}`)
   let srv: readonly SrvName[] = []
   try {
     toService(name, [], '')
@@ -79,7 +82,7 @@ function readService(source: YamlSource, entry: YamlEntry, folder: string): Conf
     ),
     encodedSlash:
       readScalar(source, `encoded_slash of ${what}`, entries.get('encoded_slash'), SWITCH) ?? false,
-    host: readHost(source, what, entries.get('host')),
+    host: readScalar(source, `host of ${what}`, entries.get('host'), HOST_TYPE),
     tls: tls && readTls(source, what, tls, folder),
     plugins: plugins === undefined ? [] : readPlugins(source, plugins, folder),
     errors: errors === undefined ? [] : readErrors(source, what, errors, folder),

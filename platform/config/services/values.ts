@@ -54,20 +54,13 @@ export function readTimeouts(
   return timeouts
 }
 
-/** Reads `host:` of a service. */
-export function readHost(
-  source: YamlSource,
-  what: string,
-  entry: YamlEntry | undefined,
-): NodeHost | undefined {
-  return readScalar(source, `host of ${what}`, entry, {
-    parse([text]) {
-      if (text === 'client') return undefined
-      if (text === 'backend') return 'backend'
-      if (HOST.test(text!)) return { name: text! }
-      throw new RangeError(
-        `must be client, backend or a host such as shop.internal or shop.internal:8080, got ${JSON.stringify(text)}`,
-      )
-    },
-  })
+/** `host:` of a service. */
+export const HOST_TYPE: Pick<ValueType<NodeHost | 'client'>, 'parse'> = {
+  parse([text]) {
+    if (text === 'client' || text === 'backend') return text
+    if (HOST.test(text!)) return { name: text! }
+    throw new RangeError(
+      `must be client, backend or a host such as shop.internal or shop.internal:8080, got ${JSON.stringify(text)}`,
+    )
+  },
 }

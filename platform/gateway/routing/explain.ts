@@ -9,13 +9,14 @@ import { POLICY } from '../../../core/registry/service.ts'
 import { toRoute } from '../../../core/route.ts'
 import type { Caller } from '../../../core/rpc/caller.ts'
 import type { Pool } from '../../../core/upstream/pool/pool.ts'
-import type { UpstreamOptions } from '../../../core/upstream/upstream.ts'
+import type { FindUpstreamOptions, UpstreamOptions } from '../../../core/upstream/upstream.ts'
 import type { Disposer } from '../../../lib/async/disposer.ts'
 import { settlesWithin, withTimeout } from '../../../lib/async/timeout.ts'
 import { TestExchange, type TestRequest } from '../../../sdk/testing.ts'
 import { listDnsServices } from '../../config/configured-services.ts'
 import { assignRoles } from '../../config/listen/main-listener.ts'
 import { describeInForce } from '../../config/services/describe.ts'
+import { limitSettings, readRegistrySettings } from '../../config/services/registry-settings.ts'
 import type { Configuration } from '../../config/types.ts'
 import { planPlugins } from '../../plugins/plan.ts'
 import type { Log } from '../../process/log.ts'
@@ -193,7 +194,18 @@ async function run(
       ...{ id, protocol, draining },
       address: `${host.includes(':') ? `[${host}]` : host}:${port}`,
     })),
-    settings: upstream && describeInForce(configuration, upstream.name, route?.rule?.name),
+    settings:
+      upstream &&
+      describeInForce(
+        configuration,
+        upstream.name,
+        route?.rule?.name,
+        limitSettings(
+          readRegistrySettings(upstream.settings),
+          configuration.settings,
+          upstream.domain,
+        ),
+      ),
     endpoints: [...(upstream?.endpoints.keys() ?? [])],
     sentTo,
     answer: sentTo === undefined ? { status: x.status, body: x.body, error } : undefined,
@@ -280,15 +292,15 @@ function createDryUpstreams(
   configuration: Configuration,
   log: Log,
   reach: () => void,
-): (service: string) => UpstreamOptions {
+): FindUpstreamOptions {
   const upstreams = createUpstreams(configuration, {
     maxConnections: 1,
     findCaller: undefined,
     log,
   })
   const caller: Caller = { pending: 0, call: reach, drain: () => {}, close: () => {} }
-  return (service) => {
-    const options = upstreams.of(service)
+  return (service, domain) => {
+    const options = upstreams.of(service, domain)
     const createPool = (address: Parameters<UpstreamOptions['createPool']>[0]): Pool =>
       Object.assign(options.createPool(address), { dispatch: reach, cancel: () => {} })
     return { ...options, createPool, findCaller: () => caller }

@@ -2,7 +2,7 @@ import type { Registry } from '../../../core/contracts/registry.ts'
 import { DEFAULT_DOMAIN } from '../../../core/registry/service.ts'
 import type { Resolver } from '../../../core/route.ts'
 import { RouteCache } from '../../../core/route-cache.ts'
-import { toDomainOptions, type UpstreamOptions } from '../../../core/upstream/upstream.ts'
+import type { FindUpstreamOptions } from '../../../core/upstream/upstream.ts'
 import createEndpoint from '../../../resolvers/endpoint.ts'
 import type { Log } from '../../process/log.ts'
 import { readVersion } from '../../process/version.ts'
@@ -27,7 +27,7 @@ export interface GatewayRoutingOptions {
   readonly settings: Settings
   readonly registry: Registry
   readonly domains: DomainRegistries | undefined
-  readonly upstream: (service: string) => UpstreamOptions
+  readonly upstream: FindUpstreamOptions
   readonly onServices: ResolverContext['onServices']
   /** Precede everything else that the resolver finds. */
   readonly routes?: ConfiguredRoutes
@@ -65,7 +65,7 @@ export function createGatewayRouting({
     const routing: RegistryRouting = createRouting({
       ...options,
       directory: {
-        upstream: (service) => toDomainOptions(upstream(service), domain),
+        upstream: (service) => upstream(service, domain),
         onError: (service, error) => log.warn({ service, err: error }, 'registry failed'),
         onOutage: (state, outage) => logOutage(log, state, outage, routing.directory.size),
       },

@@ -346,3 +346,35 @@ t.test('error statuses eject a node only if countsStatus is set', async (t) => {
     t.same(ejected, [node.id])
   }
 })
+
+t.test('settings in the metadata apply when they change', async (t) => {
+  const { createPool } = createPools()
+  const received: object[] = []
+  let host: 'backend' | undefined
+  const upstream = new Upstream('greeter', {
+    createPool,
+    onSettings(metadata) {
+      received.push(metadata)
+      return { balance: { kind: 'random' }, host }
+    },
+  })
+  const update = (metadata: Record<string, string>, other: Record<string, string> = {}) =>
+    upstream.update([
+      { ...makeService('greeter', ['127.0.0.1:9001'], 'latest'), metadata },
+      { ...makeService('greeter', ['127.0.0.1:9002'], 'next'), metadata: other },
+    ])
+  update({ owner: 'a' })
+  t.strictSame(received, [{}], 'of a new service')
+  const [node] = upstream.nodes
+  update({ owner: 'b', 'mx/balance': 'random' }, { 'mx/balance': 'p2c', 'mx/keep_alive': '1s' })
+  const settings = { 'mx/balance': 'random', 'mx/keep_alive': '1s' }
+  t.strictSame(received, [{}, settings], 'the first version counts')
+  t.strictSame(upstream.settings, settings)
+  update({ 'mx/balance': 'random' }, { 'mx/keep_alive': '1s' })
+  t.equal(received.length, 2, 'unchanged')
+  t.equal(upstream.nodes[0], node, 'nodes stay')
+  host = 'backend'
+  update({ 'mx/host_header': 'backend' })
+  t.equal(upstream.host, 'backend')
+  t.not(upstream.nodes[0], node, 'nodes have another host')
+})

@@ -40,3 +40,16 @@ t.test('mx api rejects two settings with the same port', async (t) => {
   for (const port of [8081, 8089])
     t.match((await load(`--address=127.0.0.1:${port}`)).settings.address, { port })
 })
+
+t.test('a service needs nodes, or a registry that knows it', async (t) => {
+  const file = join(makeTempFolder(t, 'configuration'), 'mx.yaml')
+  writeFileSync(file, 'services:\n  shop: { balance: p2c }\n')
+  const load = (...words: string[]) =>
+    configurationFrom(readFlags([`--config=${file}`, ...words]), {})()
+  await t.rejects(load(), {
+    message:
+      /mx\.yaml:2:3: service "shop" needs a list of nodes such as .*, or a registry that knows it/,
+  })
+  for (const word of ['--registry=memory', '--backend=shop=127.0.0.1:9001'])
+    t.match((await load(word)).config.services, [{ name: 'shop', nodes: [], balance: 'p2c' }], word)
+})

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { findTagWarnings } from '../../../../adapters/registry/consul/tag-warnings.ts'
 import {
   formatTag,
   parseTags,
@@ -6,7 +7,7 @@ import {
   pickMetadata,
   type ReadTags,
   toPlainEndpoints,
-  toPlainHandler,
+  toPlainMetadata,
 } from '../../../../adapters/registry/consul/tags.ts'
 
 function read(tags: unknown, domain = 'mx'): ReadTags & { warnings: string[] } {
@@ -83,9 +84,29 @@ t.test(
   },
 )
 
+t.test('converts tags with settings to metadata of a plain service', (t) => {
+  const tags = [
+    'mx.keep_alive=5s',
+    'mx.timeout.response=2s',
+    'mx.host_header=backend',
+    'mx.path=/a',
+  ]
+  const parsed = read([...tags, 'mx.timeout.respose=1s'])
+  t.same(toPlainMetadata(parsed, 'http'), {
+    'mx/keep_alive': '5s',
+    'mx/timeout.response': '2s',
+    'mx/host_header': 'backend',
+  })
+  t.same(parsed.others, ['mx.timeout.respose=1s'])
+  t.same(findTagWarnings(parsed), [
+    'the tag "mx.timeout.respose=1s" has no effect, did you mean mx.timeout.response=?',
+  ])
+  t.end()
+})
+
 t.test('sets the handler of a plain service without a route', (t) => {
   const handlerOf = (protocol: string, ...tags: string[]) =>
-    toPlainHandler(
+    toPlainMetadata(
       parseTags(tags, 'mx', () => {}),
       protocol,
     )

@@ -177,3 +177,19 @@ t.test('treats a Service without endpoints as plain HTTP or by mx/handler', (t) 
   t.equal(handlerOf({ 'mx/path': '/orders/*' }), undefined, 'the endpoint has the handler')
   t.end()
 })
+
+t.test('reads settings of the service from annotations', async (t) => {
+  const annotations = {
+    'mx/host': 'shop.example.com',
+    'mx/keep_alive': '5s',
+    'mx/timeout.response': '2s',
+    'mx/host_header': 'backend',
+  }
+  const { metadata } = convert(makeKubernetesService('greeter', annotations), SLICE)
+  t.same(metadata, {
+    handler: 'proxy',
+    'mx/keep_alive': '5s',
+    'mx/timeout.response': '2s',
+    'mx/host_header': 'backend',
+  })
+})

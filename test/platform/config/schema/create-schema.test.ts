@@ -154,7 +154,7 @@ const MISTAKES: Readonly<Record<string, (value: unknown) => object>> = {
   'an address without a host': () => ({ address: 8080 }),
   'a map for a list': (value) => ({ trusted_proxies: { a: value } }),
   'services as a list': (value) => ({ services: [value] }),
-  'a service without nodes': () => ({ services: { a: { keep_alive: '1s' } } }),
+  'a service without nodes and settings': () => ({ services: { a: {} } }),
   'an unknown key of a service': (value) => ({ services: { a: { nodes: 'a:1', nods: value } } }),
   'routes as a map': () => ({ routes: { service: 'a' } }),
   'a route without an action': () => ({ routes: [{ match: {} }] }),

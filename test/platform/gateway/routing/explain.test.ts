@@ -1,4 +1,7 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createMemoryRegistry } from '../../../../adapters/registry/memory.ts'
 import type { Authorizer } from '../../../../core/contracts/auth.ts'
 import { createDisposer } from '../../../../lib/async/disposer.ts'
 import { configurationFrom } from '../../../../platform/config/load.ts'
@@ -7,6 +10,8 @@ import { createLog } from '../../../../platform/process/log.ts'
 import { readFlags } from '../../../../platform/settings/flags.ts'
 import { openAuthorizer } from '../../../fixtures/authorizer.ts'
 import { openRawBackend } from '../../../fixtures/raw-backend.ts'
+import { makeService } from '../../../fixtures/services.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 async function ask(
   t: Test,
@@ -102,6 +107,30 @@ t.test('returns the settings in force for the service', async (t) => {
     ...{ 'timeout.request': 'none', 'timeout.response': '7s' },
   })
   t.equal((await ask(t, { path: '/' }, words)).settings, undefined)
+})
+
+t.test('names the registry as the source of a setting', async (t) => {
+  const registry = createMemoryRegistry()
+  const metadata = {
+    ...{ handler: 'proxy', 'mx/timeout.response': '2s', 'mx/balance': 'p2c' },
+    ...{ 'mx/host_header': 'backend', 'mx/keep_alive': 'soon' },
+  }
+  await registry.register!({ ...makeService('go.mx.api.shop', ['127.0.0.1:9001']), metadata })
+  const file = join(makeTempFolder(t, 'explain'), 'mx.yaml')
+  writeFileSync(file, 'services: { shop: { balance: random } }')
+  const words = ['--registry=memory', `--config=${file}`]
+  const configuration = await configurationFrom(readFlags(words, 'api'), {})()
+  const closing = createDisposer()
+  t.teardown(closing.close)
+  const { settings } = await explain(
+    { method: 'GET', path: '/shop/', headers: {} },
+    { configuration, authorizer: undefined, registry, log: createLog('silent') },
+    closing,
+  )
+  t.match(settings, {
+    ...{ 'timeout.response': '2s (registry)', host: 'backend (registry)' },
+    ...{ balance: 'random', keep_alive: '4s' },
+  })
 })
 
 t.test('does not publish events', async (t) => {

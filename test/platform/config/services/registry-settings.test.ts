@@ -1,0 +1,69 @@
+import t from 'tap'
+import {
+  limitSettings,
+  readRegistrySettings,
+} from '../../../../platform/config/services/registry-settings.ts'
+import { readFlags } from '../../../../platform/settings/flags.ts'
+import { mergeSettings } from '../../../../platform/settings/sources.ts'
+
+t.test('reads settings of a service', async (t) => {
+  const metadata = {
+    owner: 'a',
+    'mx/balance': 'least-conn',
+    'mx/timeout.connect': '1s',
+    'mx/timeout.response': '2s',
+    'mx/timeout.idle': '3s',
+    'mx/keep_alive': '4s',
+    'mx/max_connection_age': 'none',
+    'mx/host_header': 'shop.internal',
+  }
+  t.strictSame(
+    readRegistrySettings(metadata, (key) => t.fail(key)),
+    {
+      balance: 'least-conn',
+      timeouts: { connect: 1000, response: 2000, idle: 3000 },
+      keepAliveMs: 4000,
+      maxConnectionAgeMs: Number.POSITIVE_INFINITY,
+      host: { name: 'shop.internal' },
+    },
+  )
+})
+
+t.test('ignores invalid and unknown settings, and says what is expected', async (t) => {
+  const rows: [string, string, RegExp][] = [
+    ['mx/timeout.response', '5', /^must be a duration.*without a unit/],
+    ['mx/keep_alive', 'soon', /^must be a duration/],
+    ['mx/balance', 'best', /^must be /],
+    ['mx/host_header', 'a b', /^must be client, backend or a host such as shop\.internal/],
+    ['mx/timeout.respose', '5s', /^is unknown, did you mean mx\/timeout\.response\?$/],
+    ['mx/xyz', '1', /^is unknown; known: mx\/balance, mx\/timeout\.connect, /],
+    ['mx/tls', '{}', /^is a setting of services in mx\.yaml only$/],
+    ['mx/tls.insecure_skip_verify', 'true', /^is a setting of services in mx\.yaml only$/],
+    ['mx/timeout.request', '1s', /^is a setting of services in mx\.yaml only$/],
+  ]
+  for (const [key, text, expected] of rows) {
+    const problems: [string, string][] = []
+    const found = readRegistrySettings({ [key]: text, 'mx/timeout.idle': '3s' }, (...problem) =>
+      problems.push(problem),
+    )
+    t.match(problems, [[key, expected]], key)
+    t.match(found, { timeouts: { idle: 3000 } }, 'others apply')
+    t.equal(found.host, undefined)
+  }
+})
+
+t.test('services outside the default domain do not extend times of the gateway', async (t) => {
+  const settings = mergeSettings(readFlags(['--reply_timeout=10s', '--keep_alive=4s']))
+  const found = readRegistrySettings({
+    'mx/timeout.response': '1m',
+    'mx/timeout.idle': '1s',
+    'mx/keep_alive': '1h',
+    'mx/balance': 'p2c',
+  })
+  t.equal(limitSettings(found, settings, 'mx'), found)
+  t.match(limitSettings(found, settings, 'tenant'), {
+    balance: 'p2c',
+    timeouts: { connect: undefined, response: 10_000, idle: 1000 },
+    keepAliveMs: 4000,
+  })
+})
