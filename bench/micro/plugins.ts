@@ -12,10 +12,17 @@ const OPTIONS: Readonly<Record<string, object>> = {
   cors: { origins: ['https://app.example.com'] },
   origins: { allow: ['https://app.example.com'] },
   headers: { request: { set: { 'x-edge': 'a' } }, reply: { set: { 'x-served-by': 'mx' } } },
+  'ip-allow': { allow: ['loopback'] },
   json: { request: { remove: ['a'] }, reply: { remove: ['a'] } },
 }
 /** Plugins that need a token or other setup, measured by `auth-public` and `auth-bearer`. */
-const LEFT_OUT: ReadonlySet<string> = new Set(['auth', 'oidc', 'api-keys', 'basic-auth'])
+const LEFT_OUT: ReadonlySet<string> = new Set([
+  'auth',
+  'oidc',
+  'api-keys',
+  'basic-auth',
+  'forward-auth',
+])
 const BODY = Buffer.from('{"message":"Hello John"}')
 const ORIGIN = ['origin', 'https://app.example.com', ...BROWSER_FIELDS]
 
