@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { openConfigured } from '../fixtures/configured-gateway.ts'
+import { openConfiguredGateway } from '../fixtures/configured-gateway.ts'
 import { openEcho } from '../fixtures/echo-backend.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 
@@ -12,9 +12,8 @@ for (const listener of Object.keys(LISTENERS)) {
     `${listener}: plugins of an account replace those of route, service and gateway`,
     async (t) => {
       const port = await openEcho(t, 'shop')
-      const { send } = await openConfigured(
+      const { send } = await openConfiguredGateway(
         t,
-        listener,
         `
 services: { shop: "http://127.0.0.1:${port}" }
 plugins:
@@ -30,6 +29,7 @@ consumers:
   - account: partner
     plugins: [ body-limit: { limit: 20 }, headers: { reply: { set: { x-scope: consumer } } } ]
 `,
+        { listener },
       )
       const post = async (account: string, path: string, bytes: number) => {
         const { status, headers } = await send(

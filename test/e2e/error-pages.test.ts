@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { becomes } from '../fixtures/becomes.ts'
-import { openConfigured } from '../fixtures/configured-gateway.ts'
+import { openConfiguredGateway } from '../fixtures/configured-gateway.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 
 for (const listener of Object.keys(LISTENERS)) {
@@ -19,9 +19,8 @@ for (const listener of Object.keys(LISTENERS)) {
       server.close()
     })
     const { port } = server.address() as AddressInfo
-    const { send, folder } = await openConfigured(
+    const { send, folder } = await openConfiguredGateway(
       t,
-      listener,
       `
 errors: { 4xx: ./gateway.html, 5xx: ./gateway.html }
 services:
@@ -33,7 +32,7 @@ routes:
     files: ./dist
     errors: { 404: ./dist/404.html }
 `,
-      { 'gateway.html': '<p>gateway', 'dist/404.html': '<p>no such file' },
+      { listener, files: { 'gateway.html': '<p>gateway', 'dist/404.html': '<p>no such file' } },
     )
     const html = { accept: 'text/html' }
     t.match(await send('GET', '/files/none', html), { status: 404, text: '<p>no such file' })
@@ -53,7 +52,7 @@ routes:
 }
 
 t.test('invalid pages are errors that say what is expected', async (t) => {
-  const open = (errors: string) => openConfigured(t, 'node', `errors: ${errors}`)
+  const open = (errors: string) => openConfiguredGateway(t, `errors: ${errors}`)
   const rows: [string, RegExp][] = [
     ['{ 302: a.html }', /key of errors of the gateway must be a status from 400 to 599, 4xx or/],
     ['{ 502: "service:" }', /errors\.502 of the gateway must be a file such as/],

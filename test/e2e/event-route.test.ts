@@ -2,7 +2,7 @@ import t from 'tap'
 import { createNatsBroker } from '../../adapters/broker/nats.ts'
 import { parseNatsUrl } from '../../adapters/nats/url.ts'
 import type { Message } from '../../core/contracts/broker.ts'
-import { openConfigured } from '../fixtures/configured-gateway.ts'
+import { openConfiguredGateway } from '../fixtures/configured-gateway.ts'
 import { startNats } from '../fixtures/nats.ts'
 
 t.test('a route publishes its requests, beside routes to services', async (t) => {
@@ -15,9 +15,8 @@ t.test('a route publishes its requests, beside routes to services', async (t) =>
     hear = resolve
   })
   await broker.subscribe('go.mx.api.orders', (message) => hear(message))
-  const { send } = await openConfigured(
+  const { send } = await openConfiguredGateway(
     t,
-    'node',
     `
 broker: ${server.url}
 routes:

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { openConfigured } from '../fixtures/configured-gateway.ts'
+import { openConfiguredGateway } from '../fixtures/configured-gateway.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import type { Teardown } from '../fixtures/teardown.ts'
 
@@ -30,9 +30,8 @@ for (const listener of Object.keys(LISTENERS)) {
       const backend = await listen(t, (request, reply) => {
         request.pipe(reply.setHeader('x-seen', `${request.url} ${request.headers['remote-user']}`))
       })
-      const { send } = await openConfigured(
+      const { send } = await openConfiguredGateway(
         t,
-        listener,
         `
 services: { shop: "http://127.0.0.1:${backend}" }
 routes:
@@ -44,6 +43,7 @@ routes:
   - match: { path: /open }
     service: shop
 `,
+        { listener },
       )
       const denied = await send('GET', '/api/a?b=c', { 'remote-user': 'admin' })
       t.match(denied, { status: 302, text: 'log in', headers: { location: 'https://login.test/' } })

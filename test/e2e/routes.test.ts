@@ -1,16 +1,15 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { openConfigured } from '../fixtures/configured-gateway.ts'
+import { openConfiguredGateway } from '../fixtures/configured-gateway.ts'
 import { openEcho } from '../fixtures/echo-backend.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 
 for (const listener of Object.keys(LISTENERS)) {
   t.test(`${listener}: routes forward, rewrite, redirect and respond`, async (t) => {
     const [shop, blog] = [await openEcho(t, 'shop'), await openEcho(t, 'blog')]
-    const { send, reload } = await openConfigured(
+    const { send, reload } = await openConfiguredGateway(
       t,
-      listener,
       `
 services:
   shop:
@@ -40,6 +39,7 @@ routes:
   - match: { path: /healthz }
     respond: { status: 200, body: ok, headers: { cache-control: no-store } }
 `,
+      { listener },
     )
     const api = await send('GET', '/api/a%20b/c?d=1', { host: 'shop.test', 'x-beta': '1' })
     t.equal(api.text, 'shop GET /a%20b/c?d=1 shop.test')
@@ -88,9 +88,8 @@ routes:
 }
 
 t.test('an invalid route keeps the previous routes on reload', async (t) => {
-  const { send, reload } = await openConfigured(
+  const { send, reload } = await openConfiguredGateway(
     t,
-    'node',
     'routes: [{ match: { path: /a }, respond: { body: one } }]',
   )
   await t.rejects(reload('routes: [{ match: { path: /a }, redirect: { path: "/{x}" } }]'), {
@@ -109,7 +108,7 @@ t.test('timeouts of a service override timeouts of the gateway, even after a rel
   const { port } = server.address() as AddressInfo
   const toText = (response: string): string =>
     `services: { slow: { nodes: ["http://127.0.0.1:${port}"], timeout: { response: ${response} } } }`
-  const { send, reload } = await openConfigured(t, 'node', toText('1h'))
+  const { send, reload } = await openConfiguredGateway(t, toText('1h'))
   await reload(toText('100ms'))
   const reply = await send('GET', '/slow/a')
   t.equal(reply.status, 504)

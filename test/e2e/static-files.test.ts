@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import t from 'tap'
-import { type ConfiguredGateway, openConfigured } from '../fixtures/configured-gateway.ts'
+import { type ConfiguredGateway, openConfiguredGateway } from '../fixtures/configured-gateway.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 
 const FILES = {
@@ -24,7 +24,10 @@ routes:
 
 for (const listener of Object.keys(LISTENERS)) {
   t.test(`${listener}: a route serves files of a folder`, async (t) => {
-    const { send, folder, port } = await openConfigured(t, listener, CONFIG, FILES)
+    const { send, folder, port } = await openConfiguredGateway(t, CONFIG, {
+      listener,
+      files: FILES,
+    })
     const page = await send('GET', '/app/users/7', { accept: 'text/html' })
     t.match(page, { status: 200, text: '<p>home', headers: { 'cache-control': 'no-cache' } })
     t.match(await send('GET', '/app/docs'), { status: 308, headers: { location: './docs/' } })
@@ -66,7 +69,7 @@ for (const listener of Object.keys(LISTENERS)) {
 
 t.test('an invalid folder is an error that names route and folder', async (t) => {
   const open = (files: string): Promise<ConfiguredGateway> =>
-    openConfigured(t, 'node', `routes: [{ match: { path: /a }, files: ${files} }]`, FILES)
+    openConfiguredGateway(t, `routes: [{ match: { path: /a }, files: ${files} }]`, { files: FILES })
   await t.rejects(open('./none'), /mx\.yaml:1:10: route 1: root of files is not a folder: .*none/)
   await t.rejects(open('{ root: dist, fallback: a.html }'), /fallback of files does not exist: /)
   await t.rejects(open('.'), /root of files contains the configuration file/)

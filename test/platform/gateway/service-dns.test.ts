@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import { type ConfiguredGateway, openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
 import { openDnsServer } from '../../fixtures/dns-server.ts'
-import { type ConfiguredGateway, openConfiguredGateway } from '../../fixtures/file-gateway.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 
 /** Responds with its address; `/hold` when it is released. */
@@ -25,12 +25,12 @@ async function openBackend(t: Test, host: string, port = 0) {
 }
 
 async function count(
-  { ask }: ConfiguredGateway,
+  { send }: ConfiguredGateway,
   requests: number,
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (let i = 0; i < requests; i++) {
-    const { status, text } = await ask('/shop/')
+    const { status, text } = await send('GET', '/shop/')
     const key = status === 200 ? text : `${status}`
     counts[key] = (counts[key] ?? 0) + 1
   }
@@ -51,7 +51,7 @@ t.test('each address of a name is a node, and changes are followed', async (t) =
   )
   t.strictSame(await count(gateway, 4), { [A]: 2, [B]: 2 })
 
-  const held = Promise.all([1, 2].map(() => gateway.ask('/shop/hold')))
+  const held = Promise.all([1, 2].map(() => gateway.send('GET', '/shop/hold')))
   await until(() => a.pending.length + b.pending.length === 2)
   dns.records.set('shop.internal', [B, C])
   while ((await count(gateway, 2))[C] === undefined);

@@ -9,7 +9,7 @@ import {
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
-import { openConfiguredGateway } from '../../fixtures/file-gateway.ts'
+import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
 import { GrpcClient } from '../../fixtures/grpc.ts'
 
 /** Responds with the received `Host` and `X-Forwarded-Host`. */
@@ -46,9 +46,12 @@ services:
 routes:
   - { match: { path: /call }, service: called, handler: rpc, endpoint: Greeter.Hello }
 `
-    const { ask, gateway, reload } = await openConfiguredGateway(t, text('backend'), { listener })
+    const { send, gateway, reload } = await openConfiguredGateway(t, text('backend'), {
+      listener,
+      handler: 'web',
+    })
     const hostOf = async (service: string): Promise<string> =>
-      (await ask(`/${service}/`, { host: 'public.example' })).text
+      (await send('GET', `/${service}/`, { host: 'public.example' })).text
     t.equal(await hostOf('default'), '"public.example public.example"')
     t.equal(await hostOf('client'), '"public.example public.example"')
     t.equal(await hostOf('changed'), `"${node} public.example"`)

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
-import { openConfiguredGateway } from '../../fixtures/file-gateway.ts'
+import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
 
 /** `/silent` never responds, `/stall` stops after the head and a chunk, `/drip` sends chunks forever. */
 async function openBackend(t: Test): Promise<number> {
@@ -46,23 +46,24 @@ routes:
 
 for (const listener of ['uws', 'node'])
   t.test(`${listener}: the timeout of the route, else of the service, applies`, async (t) => {
-    const { ask, gateway } = await openConfiguredGateway(t, YAML(await openBackend(t)), {
+    const { send, gateway } = await openConfiguredGateway(t, YAML(await openBackend(t)), {
       listener,
+      handler: 'web',
     })
     for (const path of ['/late', '/r/late', '/r/longer', '/r/none']) {
-      const { status, text } = await ask(`${path}/silent`)
+      const { status, text } = await send('GET', `${path}/silent`)
       t.equal(status, 504, path)
       t.match(text, /the backend did not respond in time/, path)
     }
     for (const path of ['/whole', '/r/whole']) {
-      const { status, text } = await ask(`${path}/silent`)
+      const { status, text } = await send('GET', `${path}/silent`)
       t.equal(status, 504, path)
       t.match(text, /exceeded the time limit of 500ms/, path)
-      await t.rejects(ask(`${path}/drip`), `${path}: a response that goes on is cut`)
-      t.equal((await ask(`${path}/fast`)).text, 'fast')
+      await t.rejects(send('GET', `${path}/drip`), `${path}: a response that goes on is cut`)
+      t.equal((await send('GET', `${path}/fast`)).text, 'fast')
     }
     for (const path of ['/paused', '/r/paused'])
-      await t.rejects(ask(`${path}/stall`), `${path}: a response that stalls is cut`)
+      await t.rejects(send('GET', `${path}/stall`), `${path}: a response that stalls is cut`)
     for (const path of ['/late', '/r/late']) {
       const socket = new WebSocket(`ws://127.0.0.1:${gateway.port}${path}/`)
       const [error] = await once(socket, 'error')

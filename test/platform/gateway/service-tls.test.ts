@@ -9,7 +9,7 @@ import * as grpc from '@grpc/grpc-js'
 import t, { type Test } from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
 import { createAuthority } from '../../fixtures/client-authority.ts'
-import { openConfiguredGateway } from '../../fixtures/file-gateway.ts'
+import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
 import { GrpcClient, openGrpcBackend } from '../../fixtures/grpc.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
@@ -66,7 +66,7 @@ const TLS = '{ ca: ca.pem, cert: client.pem, key: client.key, server_name: shop.
 for (const listener of ['uws', 'node'])
   t.test(`${listener}: a private authority, a client certificate and a server name`, async (t) => {
     const { node } = await openBackend(t, MUTUAL)
-    const { ask, gateway } = await openConfiguredGateway(
+    const { send, gateway } = await openConfiguredGateway(
       t,
       `
 services:
@@ -76,7 +76,7 @@ services:
   misnamed: { nodes: [${node}], tls: { ca: ca.pem, server_name: other.internal } }
   insecure: { nodes: [${node}], tls: { cert: client.pem, key: client.key, insecure_skip_verify: true } }
 `,
-      { listener, folder: makeFolder(t) },
+      { listener, handler: 'web', folder: makeFolder(t) },
     )
     const rows: [service: string, status: number, text: RegExp][] = [
       ['shop', 200, /^gateway shop\.internal$/],
@@ -86,7 +86,7 @@ services:
       ['insecure', 200, /^gateway none$/],
     ]
     for (const [service, status, text] of rows) {
-      const reply = await ask(`/${service}/`)
+      const reply = await send('GET', `/${service}/`)
       t.equal(reply.status, status, service)
       t.match(reply.text, text, service)
     }
@@ -126,14 +126,14 @@ routes: [{ match: { path: /helloworld.Greeter/** }, service: greeter }]
 t.test('a reload uses rotated files for new connections, and closes the others', async (t) => {
   const { node, sockets } = await openBackend(t, MUTUAL)
   const folder = makeFolder(t)
-  const { ask, reload } = await openConfiguredGateway(
+  const { send, reload } = await openConfiguredGateway(
     t,
     `services: { shop: { nodes: [${node}], keep_alive: 60s, tls: ${TLS} } }`,
     { folder },
   )
-  t.equal((await ask('/shop/')).text, 'gateway shop.internal')
+  t.equal((await send('GET', '/shop/')).text, 'gateway shop.internal')
   await reload()
-  t.equal((await ask('/shop/')).text, 'gateway shop.internal')
+  t.equal((await send('GET', '/shop/')).text, 'gateway shop.internal')
   t.equal(sockets.length, 1, 'unchanged files: the connection stays in use')
 
   const rotated = clients.issue('rotated')
@@ -142,12 +142,16 @@ t.test('a reload uses rotated files for new connections, and closes the others',
     reload(),
     /mx\.yaml:1:\d+: .*key .*client\.key does not belong to certificate .*client\.pem/,
   )
-  t.equal((await ask('/shop/')).text, 'gateway shop.internal', 'rejected: nothing has changed')
+  t.equal(
+    (await send('GET', '/shop/')).text,
+    'gateway shop.internal',
+    'rejected: nothing has changed',
+  )
   writeFileSync(join(folder, 'client.key'), rotated.key)
   const closed = once(sockets[0]!, 'close')
   await reload()
   await closed
-  t.equal((await ask('/shop/')).text, 'rotated shop.internal')
+  t.equal((await send('GET', '/shop/')).text, 'rotated shop.internal')
   t.equal(sockets.length, 2)
 })
 
@@ -161,15 +165,15 @@ t.test('requests in flight survive a change of the settings', async (t) => {
   await once(backend, 'listening')
   t.teardown(() => void backend.close())
   const node = `https://127.0.0.1:${(backend.address() as AddressInfo).port}`
-  const { ask, reload } = await openConfiguredGateway(
+  const { send, reload } = await openConfiguredGateway(
     t,
     `services: { shop: { nodes: [${node}], tls: { ca: ca.pem, server_name: shop.internal } } }`,
     { folder: makeFolder(t) },
   )
-  const reply = ask('/shop/')
+  const reply = send('GET', '/shop/')
   await once(backend, 'request')
   await reload(`services: { shop: { nodes: [${node}] } }`)
-  t.match((await ask('/shop/')).text, /is not trusted/)
+  t.match((await send('GET', '/shop/')).text, /is not trusted/)
   finish()
   t.equal((await reply).text, 'begin end')
 })

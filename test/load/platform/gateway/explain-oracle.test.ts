@@ -7,7 +7,7 @@ import {
   openExplainer,
 } from '../../../../platform/gateway/routing/explain.ts'
 import { createLog } from '../../../../platform/process/log.ts'
-import { openConfigured } from '../../../fixtures/configured-gateway.ts'
+import { openConfiguredGateway } from '../../../fixtures/configured-gateway.ts'
 import { openEcho } from '../../../fixtures/echo-backend.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
 
@@ -125,7 +125,7 @@ t.test(
         routes,
       })
       const closing = createDisposer()
-      const gateway = await openConfigured({ teardown: closing.add }, 'node', text)
+      const gateway = await openConfiguredGateway({ teardown: closing.add }, text)
       const parts = { configuration: gateway.configuration, authorizer: undefined, log }
       const explain = await openExplainer(parts, closing)
       for (const each of requests.slice(sent, sent + REQUESTS)) {

@@ -1,6 +1,6 @@
 // Semantics of HTTPRoute of the Kubernetes Gateway API (v1), expressed as routes of mx.yaml.
 import t from 'tap'
-import { openConfigured } from '../../../fixtures/configured-gateway.ts'
+import { openConfiguredGateway } from '../../../fixtures/configured-gateway.ts'
 import { openEcho } from '../../../fixtures/echo-backend.ts'
 
 interface Case {
@@ -177,7 +177,7 @@ for (const { title, matches, rows } of CASES) {
       (match, i) =>
         `  - { ${match === '' ? '' : `match: ${match}, `}respond: { body: "${i + 1}" } }`,
     )
-    const { send } = await openConfigured(t, 'node', `routes:\n${routes.join('\n')}\n`)
+    const { send } = await openConfiguredGateway(t, `routes:\n${routes.join('\n')}\n`)
     for (const [line, route] of rows) {
       const [method = '', path = '', ...headers] = line.split(' ')
       const fields = Object.fromEntries(headers.map((field) => field.split('=')))
@@ -188,7 +188,7 @@ for (const { title, matches, rows } of CASES) {
 }
 
 t.test('when no rule matches a request, the status is 404', async (t) => {
-  const { send } = await openConfigured(t, 'node', 'routes: [{ match: { path: /a }, respond: {} }]')
+  const { send } = await openConfiguredGateway(t, 'routes: [{ match: { path: /a }, respond: {} }]')
   t.equal((await send('GET', '/b')).status, 404)
 })
 
@@ -208,9 +208,8 @@ for (const [path, prefix, replacement, forwarded] of REPLACED) {
     async (t) => {
       const port = await openEcho(t, 'shop')
       const added = replacement === '' ? '' : `, add_prefix: ${replacement}`
-      const { send } = await openConfigured(
+      const { send } = await openConfiguredGateway(
         t,
-        'node',
         `services: { shop: "http://127.0.0.1:${port}" }
 routes: [{ match: { path: "${prefix}/**" }, service: shop, strip_prefix: ${prefix}${added} }]
 `,
@@ -222,9 +221,8 @@ routes: [{ match: { path: "${prefix}/**" }, service: shop, strip_prefix: ${prefi
 
 t.test('filters modify request and response headers, rewrite paths and redirect', async (t) => {
   const port = await openEcho(t, 'shop')
-  const { send } = await openConfigured(
+  const { send } = await openConfiguredGateway(
     t,
-    'node',
     `services: { shop: "http://127.0.0.1:${port}" }
 routes:
   - match: { path: /modified }
