@@ -1,4 +1,4 @@
-import { toHostName } from '../core/http/host-name.ts'
+import { toHostName } from '../core/http/host/host-name.ts'
 import { isServiceName } from '../core/registry/service-name.ts'
 import { joinName, type RequestLine, type Resolver, toRoute } from '../core/route.ts'
 

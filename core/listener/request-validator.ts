@@ -1,7 +1,7 @@
 import { DirectMappedCache } from '../../lib/collections/direct-mapped-cache.ts'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { appendParsed, HeaderList } from '../http/headers.ts'
-import { isHostHeader } from '../http/host-header.ts'
+import { isHostHeader } from '../http/host/host-header.ts'
 import { rejectMethod } from '../http/methods.ts'
 import { checkPath, NOT_ENCODED } from '../path/check.ts'
 import { checkValue, hasNonAscii, isPrintable } from './header-value.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { isDnsName, toHostName } from '../../core/http/host-name.ts'
+import { isDnsName, toHostName } from '../../core/http/host/host-name.ts'
 import { toListenError } from '../../core/listener/errors.ts'
 import type { Log } from '../process/log.ts'
 import { type Address, formatAddress } from '../settings/parse/address.ts'

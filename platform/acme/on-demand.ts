@@ -1,4 +1,4 @@
-import { isDnsName, toHostName } from '../../core/http/host-name.ts'
+import { isDnsName, toHostName } from '../../core/http/host/host-name.ts'
 import { untilAborted } from '../../lib/async/timeout.ts'
 import type { OnDemandPolicy } from './on-demand-policy.ts'
 

@@ -1,4 +1,4 @@
-import { compileHosts } from '../../core/http/served-hosts.ts'
+import { compileHosts } from '../../core/http/host/served-hosts.ts'
 import type { Configuration } from '../config/types.ts'
 import { claimPort } from '../process/port.ts'
 import { formatAddress, isLoopback } from '../settings/parse/address.ts'

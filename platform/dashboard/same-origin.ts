@@ -1,6 +1,6 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
-import { isSameHost } from '../../core/http/same-host.ts'
+import { isSameHost } from '../../core/http/host/same-host.ts'
 import { ID } from './id.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { isWildcardHost } from '../../core/http/wildcard-host.ts'
+import { isWildcardHost } from '../../core/http/host/wildcard-host.ts'
 import { redactUrl } from '../../lib/text/redact.ts'
 import type { Configuration } from '../config/types.ts'
 import { formatFacts, hasTerminal } from '../gateway/banner.ts'

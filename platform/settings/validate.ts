@@ -1,4 +1,4 @@
-import { isWildcardHost } from '../../core/http/wildcard-host.ts'
+import { isWildcardHost } from '../../core/http/host/wildcard-host.ts'
 import { type Address, formatAddress, toSocketPath } from './parse/address.ts'
 import type { ServerCommand } from './setting.ts'
 import { SETTINGS, type Settings, type SettingsInput } from './settings.ts'

@@ -1,5 +1,5 @@
 import { appendParsed, type HeaderList } from '../../core/http/headers.ts'
-import { compileOrigins } from '../../core/http/origins.ts'
+import { compileOrigins } from '../../core/http/origin/origins.ts'
 import { definePlugin, type PluginDefinition } from '../../core/plugin/define.ts'
 import { Type } from '../../core/schema.ts'
 

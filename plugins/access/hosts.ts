@@ -1,5 +1,5 @@
 import { GATEWAY_ID, GatewayError } from '../../core/errors.ts'
-import { compileHosts } from '../../core/http/served-hosts.ts'
+import { compileHosts } from '../../core/http/host/served-hosts.ts'
 import { definePlugin, type PluginDefinition } from '../../core/plugin/define.ts'
 import { quote } from '../../core/request/bad-request.ts'
 import { Type } from '../../core/schema.ts'

@@ -1,4 +1,4 @@
-import { toHostName } from '../../core/http/host-name.ts'
+import { toHostName } from '../../core/http/host/host-name.ts'
 import type { PathTemplate } from '../../core/path/template.ts'
 import type { RequestLine } from '../../core/route.ts'
 import type { RequestPath } from './request-path.ts'

@@ -1,6 +1,6 @@
 import { isIP, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { findWildcardHost, isWildcardHost } from '../../core/http/wildcard-host.ts'
+import { findWildcardHost, isWildcardHost } from '../../core/http/host/wildcard-host.ts'
 
 /** Where a service listens. */
 export interface ListenAddress {

@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import { isDnsName } from '../../../core/http/host-name.ts'
+import { isDnsName } from '../../../core/http/host/host-name.ts'
 import type { ValueType } from '../setting.ts'
 import { list, nonEmptyTexts, notAllowed, single } from './value.ts'
 

@@ -1,7 +1,7 @@
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { findWildcardHost } from '../../../core/http/wildcard-host.ts'
+import { findWildcardHost } from '../../../core/http/host/wildcard-host.ts'
 import { parseConfig, readConfig } from '../../../platform/config/parse-file.ts'
 import { mergeSettings, SettingsError } from '../../../platform/settings/sources.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findWildcardHost } from '../../../core/http/wildcard-host.ts'
+import { findWildcardHost } from '../../../core/http/host/wildcard-host.ts'
 import { configurationFrom } from '../../../platform/config/load.ts'
 import { parseConfig } from '../../../platform/config/parse-file.ts'
 import { listSettings } from '../../../platform/settings/command.ts'

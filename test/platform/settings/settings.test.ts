@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findWildcardHost } from '../../../core/http/wildcard-host.ts'
+import { findWildcardHost } from '../../../core/http/host/wildcard-host.ts'
 import { findMisspelt, readEnvironment } from '../../../platform/settings/env.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findWildcardHost } from '../../../core/http/wildcard-host.ts'
+import { findWildcardHost } from '../../../core/http/host/wildcard-host.ts'
 import { readProfile } from '../../../platform/settings/command.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 import { mergeSettings, SettingsError } from '../../../platform/settings/sources.ts'

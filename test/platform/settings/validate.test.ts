@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findWildcardHost } from '../../../core/http/wildcard-host.ts'
+import { findWildcardHost } from '../../../core/http/host/wildcard-host.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 import { mergeSettings } from '../../../platform/settings/sources.ts'
 

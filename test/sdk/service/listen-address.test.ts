@@ -1,6 +1,6 @@
 import type { NetworkInterfaceInfo } from 'node:os'
 import t from 'tap'
-import { findWildcardHost } from '../../../core/http/wildcard-host.ts'
+import { findWildcardHost } from '../../../core/http/host/wildcard-host.ts'
 import { parseHostPort } from '../../../core/upstream/parse-node.ts'
 import {
   parseListenAddress,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { toHostName } from '../../../core/http/host-name.ts'
+import { toHostName } from '../../../../core/http/host/host-name.ts'
 
 t.test('toHostName returns the name in lower case without port and trailing dot', async (t) => {
   const rows: [string, string][] = [

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { compileOriginPolicy, rejectOrigin } from '../../../core/http/origin-policy.ts'
-import { TestExchange } from '../../../sdk/testing.ts'
+import { compileOriginPolicy, rejectOrigin } from '../../../../core/http/origin/origin-policy.ts'
+import { TestExchange } from '../../../../sdk/testing.ts'
 
 function isAllowed(listed: readonly string[], origins: readonly string[]): boolean {
   return compileOriginPolicy(listed)(new TestExchange({ headers: { origin: origins } }))

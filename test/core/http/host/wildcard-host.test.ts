@@ -1,6 +1,6 @@
 import type { NetworkInterfaceInfo } from 'node:os'
 import t from 'tap'
-import { findWildcardHost, isWildcardHost } from '../../../core/http/wildcard-host.ts'
+import { findWildcardHost, isWildcardHost } from '../../../../core/http/host/wildcard-host.ts'
 
 const toInterface = (family: 'IPv4' | 'IPv6', address: string): NetworkInterfaceInfo =>
   ({ family, address, internal: true }) as NetworkInterfaceInfo

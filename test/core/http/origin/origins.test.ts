@@ -1,5 +1,5 @@
 import t from 'tap'
-import { compileOrigins } from '../../../core/http/origins.ts'
+import { compileOrigins } from '../../../../core/http/origin/origins.ts'
 
 t.test('an origin matches if it is listed or a subdomain of a listed wildcard', async (t) => {
   const isListed = compileOrigins(['https://app.test', 'http://localhost:3000', 'https://*.b.test'])

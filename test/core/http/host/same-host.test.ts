@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isSameHost } from '../../../core/http/same-host.ts'
+import { isSameHost } from '../../../../core/http/host/same-host.ts'
 
 t.test('isSameHost compares host and port of an origin with a Host header', async (t) => {
   const rows: [string, string, boolean][] = [

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { compileHosts } from '../../../core/http/served-hosts.ts'
+import { compileHosts } from '../../../../core/http/host/served-hosts.ts'
 
 t.test('localhost, IP addresses and listed names are served on any port', async (t) => {
   const isServed = compileHosts(['App.example.com', '*.apps.example.com'])

@@ -1,5 +1,5 @@
-import { GatewayError } from '../errors.ts'
-import type { Exchange } from '../exchange.ts'
+import { GatewayError } from '../../errors.ts'
+import type { Exchange } from '../../exchange.ts'
 
 /**
  * Compiles a check of the header `Origin` against a list (`https://app.example.com`). Requests without one pass: they do not
