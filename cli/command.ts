@@ -55,7 +55,7 @@ interface Declaration<Flags extends FlagTable = FlagTable, Form extends string =
   readonly runRaw?: RawAction
 }
 
-/** Declares a command: the default export of a file in `cli/commands/`. `npm run gen` lists it in `cli/commands.gen.ts`. */
+/** Declares a command: the default export of a file in `cli/commands/<group>/`. `npm run gen` lists it in `cli/commands.gen.ts`. */
 export function defineCommand<
   Flags extends FlagTable = Record<never, string>,
   Form extends string = never,

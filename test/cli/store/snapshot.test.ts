@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import configCommand from '../../../cli/commands/config.ts'
-import storeCommand from '../../../cli/commands/store.ts'
+import configCommand from '../../../cli/commands/platform/config.ts'
+import storeCommand from '../../../cli/commands/platform/store.ts'
 import { openCliServer } from '../../fixtures/cli-server.ts'
 
 const { home, run, mx, start } = await openCliServer(t)
