@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import type { PluginMessage } from '../../services/gateway/messages.ts'
 import { Badge } from '../components/badge.tsx'
 import { Problem } from '../components/problem.tsx'
 import { Empty, Loading } from '../components/states.tsx'
@@ -6,7 +7,6 @@ import { JsonView } from '../components/tree/json-view.tsx'
 import { useCall } from '../hooks/use-call.ts'
 import { usePolling } from '../hooks/use-polling.ts'
 import { call } from '../rpc/caller.ts'
-import type { ChainPlugin } from './messages.ts'
 
 const REFRESH_MS = 15_000
 
@@ -14,7 +14,7 @@ const REFRESH_MS = 15_000
 export function Chain(): JSX.Element {
   const read = useCall(
     (signal) =>
-      call<{ plugins: readonly ChainPlugin[] }>('api', 'Api.Plugins', {}, { signal }).then(
+      call<{ plugins: readonly PluginMessage[] }>('api', 'Api.Plugins', {}, { signal }).then(
         ({ body }) => body.plugins,
       ),
     [],
@@ -35,7 +35,7 @@ export function Chain(): JSX.Element {
   )
 }
 
-function Plugin({ plugin }: { readonly plugin: ChainPlugin }): JSX.Element {
+function Plugin({ plugin }: { readonly plugin: PluginMessage }): JSX.Element {
   const { name, description, source, specifier, hooks, options } = plugin
   return (
     <li class="card chain-plugin">

@@ -1,5 +1,9 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import type {
+  ConfiguredRouteMessage,
+  ConfiguredRoutesPage,
+} from '../../services/gateway/configured-routes.ts'
 import { Badge } from '../components/badge.tsx'
 import { Problem } from '../components/problem.tsx'
 import { Search } from '../components/search.tsx'
@@ -10,12 +14,11 @@ import { call } from '../rpc/caller.ts'
 import { saveDraft } from '../state/draft-storage.ts'
 import { setQuery } from '../state/router.ts'
 import { EXPLAIN_DRAFT, NO_REQUEST } from './explain-draft.ts'
-import type { ConfiguredRoute, ConfiguredRoutesPage } from './messages.ts'
 
 const REFRESH_MS = 15_000
 const LIMIT = 100
 
-const COLUMNS: readonly Column<ConfiguredRoute>[] = [
+const COLUMNS: readonly Column<ConfiguredRouteMessage>[] = [
   {
     ...{ id: 'name', title: 'Name', heading: true },
     render: ({ name, source }) => <span title={source}>{name}</span>,
@@ -103,7 +106,7 @@ export function ConfiguredRoutes(): JSX.Element | null {
 }
 
 /** Opens the form with a request that the route may match. */
-function explain({ paths, hosts, methods, conditions }: ConfiguredRoute): void {
+function explain({ paths, hosts, methods, conditions }: ConfiguredRouteMessage): void {
   const headers = conditions.flatMap((condition) => {
     const [, name, , value = 'x'] = /^header (\S+)( (?:=|begins with) (.*))?$/.exec(condition) ?? []
     return name === undefined ? [] : [`${name}: ${value}`]

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import type { Explained } from '../../services/gateway/messages.ts'
 import { Field } from '../components/field.tsx'
 import { Problem } from '../components/problem.tsx'
 import { CallError } from '../rpc/call-error.ts'
@@ -7,7 +8,6 @@ import { call } from '../rpc/caller.ts'
 import { useDraft } from '../state/draft-storage.ts'
 import { EXPLAIN_DRAFT, NO_REQUEST } from './explain-draft.ts'
 import { Explanation } from './explanation.tsx'
-import type { Explained } from './messages.ts'
 import { readHeaders } from './read-headers.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']

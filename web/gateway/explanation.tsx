@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
+import type { Explained } from '../../services/gateway/messages.ts'
 import { Badge } from '../components/badge.tsx'
 import { Link } from '../state/router.ts'
-import type { Explained } from './messages.ts'
 
 export interface ExplanationProps {
   readonly method: string

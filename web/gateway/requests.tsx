@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import type { RecentRequest } from '../../core/metrics/recent-requests.ts'
 import { Badge } from '../components/badge.tsx'
 import { Problem } from '../components/problem.tsx'
 import { Empty, Loading } from '../components/states.tsx'
@@ -8,11 +9,10 @@ import { formatDateTime } from '../components/time/format-time.ts'
 import { useCall } from '../hooks/use-call.ts'
 import { usePolling } from '../hooks/use-polling.ts'
 import { call } from '../rpc/caller.ts'
-import type { GatewayRequest } from './messages.ts'
 
 const REFRESH_MS = 5000
 
-const COLUMNS: readonly Column<GatewayRequest & { readonly key: string }>[] = [
+const COLUMNS: readonly Column<RecentRequest & { readonly key: string }>[] = [
   {
     ...{ id: 'time', title: 'Time', sort: ({ time }) => time },
     render: ({ time }) => formatDateTime(time),
@@ -65,14 +65,14 @@ export function Requests(): JSX.Element {
   )
 }
 
-function Status({ status, rpc_status }: GatewayRequest): JSX.Element {
+function Status({ status, rpc_status }: RecentRequest): JSX.Element {
   const tone = status === 0 || status >= 500 ? 'bad' : status >= 400 ? 'warning' : 'neutral'
   const text = rpc_status < 0 ? `${status}` : `${status}, gRPC ${rpc_status}`
   return <Badge tone={tone}>{status === 0 ? 'client disconnected' : text}</Badge>
 }
 
 async function readRequests(signal: AbortSignal) {
-  const { body } = await call<{ requests: GatewayRequest[] }>('api', 'Api.Requests', {}, { signal })
+  const { body } = await call<{ requests: RecentRequest[] }>('api', 'Api.Requests', {}, { signal })
   // Clients choose request ids, so they may repeat.
   return body.requests.map((request, i) => ({ ...request, key: String(i) }))
 }

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
+import type { RouteMessage, RoutesPage } from '../../services/gateway/messages.ts'
 import { Badge } from '../components/badge.tsx'
 import { Problem } from '../components/problem.tsx'
 import { Search } from '../components/search.tsx'
@@ -10,11 +11,10 @@ import { usePolling } from '../hooks/use-polling.ts'
 import { call } from '../rpc/caller.ts'
 import { Link } from '../state/router.ts'
 import { ConfiguredRoutes } from './configured-routes.tsx'
-import type { GatewayRoute, RoutesPage } from './messages.ts'
 
 const REFRESH_MS = 15_000
 
-const COLUMNS: readonly Column<GatewayRoute>[] = [
+const COLUMNS: readonly Column<RouteMessage>[] = [
   {
     ...{ id: 'path', title: 'Path', heading: true, sort: ({ path }) => path },
     render: ({ path }) => <code>{path}</code>,
@@ -120,7 +120,7 @@ function LeftOut({ problems }: { readonly problems: readonly string[] }): JSX.El
 }
 
 async function readRoutes(signal: AbortSignal): Promise<RoutesPage> {
-  const routes: GatewayRoute[] = []
+  const routes: RouteMessage[] = []
   const left_out: string[] = []
   for (let after = ''; ; ) {
     const { body } = await call<RoutesPage>('api', 'Api.Routes', { after }, { signal })
@@ -131,6 +131,6 @@ async function readRoutes(signal: AbortSignal): Promise<RoutesPage> {
   }
 }
 
-function toKey({ service, endpoint, path, methods, hosts }: GatewayRoute): string {
+function toKey({ service, endpoint, path, methods, hosts }: RouteMessage): string {
   return JSON.stringify([service, endpoint, path, methods, hosts])
 }

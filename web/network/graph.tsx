@@ -1,12 +1,12 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
+import type { LinkMessage, PeerMessage } from '../../services/network/messages.ts'
 import { layOut, type PlacedServer } from './layout.ts'
-import type { NetworkLink, Peer } from './messages.ts'
 
 export interface GraphProps {
-  readonly root: Peer
+  readonly root: PeerMessage
   /** Links of the root server. */
-  readonly links: readonly NetworkLink[]
+  readonly links: readonly LinkMessage[]
 }
 
 /** Margin for the names of the outermost servers, pixels. */

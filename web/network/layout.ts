@@ -1,8 +1,8 @@
-import type { Peer, Server } from './messages.ts'
+import type { PeerMessage, ServerMessage } from '../../services/network/messages.ts'
 
 /** Server with its position in the graph. */
 export interface PlacedServer {
-  readonly server: Server
+  readonly server: ServerMessage
   /** Distance from the root server in links. */
   readonly hops: number
   readonly x: number
@@ -22,7 +22,7 @@ export interface Layout {
 }
 
 interface Branch {
-  readonly server: Server
+  readonly server: ServerMessage
   readonly hops: number
   readonly children: Branch[]
 }
@@ -36,7 +36,7 @@ const SPACING_PX = 28
  * Radial layout: the root server in the center, the others on circles by distance, each in the sector of its parent. A server that
  * occurs several times in the tree is placed once, with a link for each occurrence.
  */
-export function layOut(root: Peer): Layout {
+export function layOut(root: PeerMessage): Layout {
   const { tree, ids, pairs } = readTree(root)
   const rings = countRings(tree)
   const ringPx = Math.max(
@@ -63,7 +63,7 @@ export function layOut(root: Peer): Layout {
 }
 
 /** Spanning tree (breadth-first), server ids in order of discovery, and unique links. */
-function readTree(root: Peer) {
+function readTree(root: PeerMessage) {
   const ids = new Map<string, number>([[root.node.id, 0]])
   const pairs = new Map<string, readonly [string, string]>()
   const tree: Branch = { server: root.node, hops: 0, children: [] }

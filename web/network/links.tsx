@@ -1,18 +1,18 @@
 import type { JSX } from 'preact'
+import type { LinkMessage } from '../../services/network/messages.ts'
 import { Badge, type Tone } from '../components/badge.tsx'
 import { Empty } from '../components/states.tsx'
 import { type Column, Table } from '../components/table/table.tsx'
 import { formatBytes, formatCount, formatDuration } from '../components/time/format.ts'
-import type { NetworkLink } from './messages.ts'
 
-const TONES: Readonly<Record<NetworkLink['state'], Tone>> = {
+const TONES: Readonly<Record<LinkMessage['state'], Tone>> = {
   linked: 'good',
   connecting: 'warning',
   waiting: 'bad',
   asleep: 'neutral',
 }
 
-const COLUMNS: readonly Column<NetworkLink>[] = [
+const COLUMNS: readonly Column<LinkMessage>[] = [
   {
     ...{ id: 'server', title: 'Server', heading: true, sort: ({ id, address }) => id || address },
     render: ({ id }) => id || 'unknown',
@@ -56,7 +56,7 @@ const COLUMNS: readonly Column<NetworkLink>[] = [
 ]
 
 /** Outbound links of this server. */
-export function Links({ links }: { readonly links: readonly NetworkLink[] }): JSX.Element {
+export function Links({ links }: { readonly links: readonly LinkMessage[] }): JSX.Element {
   return (
     <Table
       label="Links"

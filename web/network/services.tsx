@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
+import type { RouteMessage } from '../../services/network/messages.ts'
 import { Badge } from '../components/badge.tsx'
 import { Problem } from '../components/problem.tsx'
 import { Search } from '../components/search.tsx'
@@ -9,9 +10,8 @@ import { useCall } from '../hooks/use-call.ts'
 import { usePolling } from '../hooks/use-polling.ts'
 import { call } from '../rpc/caller.ts'
 import { Link } from '../state/router.ts'
-import type { NetworkRoute, RoutesPage } from './messages.ts'
 
-const COLUMNS: readonly Column<NetworkRoute>[] = [
+const COLUMNS: readonly Column<RouteMessage>[] = [
   {
     ...{ id: 'service', title: 'Service', heading: true, sort: ({ service }) => service },
     render: ({ service }) => <Link to={`/services/${encodeURIComponent(service)}`}>{service}</Link>,
@@ -82,20 +82,23 @@ export function NetworkServices(): JSX.Element {
   )
 }
 
-async function readRoutes(signal: AbortSignal): Promise<readonly NetworkRoute[]> {
-  const routes: NetworkRoute[] = []
+async function readRoutes(signal: AbortSignal): Promise<readonly RouteMessage[]> {
+  const routes: RouteMessage[] = []
   for (let after = ''; ; ) {
-    const { body } = await call<RoutesPage>('network', 'Network.Routes', { after }, { signal })
+    const { body } = await call<{
+      readonly routes: readonly RouteMessage[]
+      readonly next?: string
+    }>('network', 'Network.Routes', { after }, { signal })
     for (const route of body.routes) routes.push(route)
     if (body.next === undefined) return routes
     after = body.next
   }
 }
 
-function isLocal({ link }: NetworkRoute): boolean {
+function isLocal({ link }: RouteMessage): boolean {
   return link === 'local'
 }
 
-function toServer(route: NetworkRoute): string {
+function toServer(route: RouteMessage): string {
   return isLocal(route) ? '' : (route.path.at(-1) ?? '')
 }

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
+import type { LinkMessage, PeerMessage, ServerMessage } from '../../services/network/messages.ts'
 import { Page } from '../components/page.tsx'
 import { Problem } from '../components/problem.tsx'
 import { Loading } from '../components/states.tsx'
@@ -9,10 +10,15 @@ import { usePolling } from '../hooks/use-polling.ts'
 import { Graph } from '../network/graph.tsx'
 import { layOut, type PlacedServer } from '../network/layout.ts'
 import { Links } from '../network/links.tsx'
-import type { NetworkStatus, Peer } from '../network/messages.ts'
 import { NetworkServices } from '../network/services.tsx'
 import { call } from '../rpc/caller.ts'
 import '../style/network.css'
+
+interface NetworkStatus {
+  readonly node: ServerMessage
+  readonly links: readonly LinkMessage[]
+  readonly listeners: readonly string[]
+}
 
 const COLUMNS: readonly Column<PlacedServer>[] = [
   {
@@ -46,13 +52,13 @@ export default function Network(): JSX.Element {
 
 interface NetworkState {
   readonly status: NetworkStatus
-  readonly root: Peer
+  readonly root: PeerMessage
 }
 
 async function readNetwork(signal: AbortSignal): Promise<NetworkState> {
   const [status, graph] = await Promise.all([
     call<NetworkStatus>('network', 'Network.Status', {}, { signal }),
-    call<{ root: Peer }>('network', 'Network.Graph', {}, { signal }),
+    call<{ root: PeerMessage }>('network', 'Network.Graph', {}, { signal }),
   ])
   return { status: status.body, root: graph.body.root }
 }

@@ -1,8 +1,8 @@
 import t from 'tap'
+import type { PeerMessage } from '../../../services/network/messages.ts'
 import { layOut } from '../../../web/network/layout.ts'
-import type { Peer } from '../../../web/network/messages.ts'
 
-const toPeer = (id: string, ...peers: Peer[]): Peer => ({
+const toPeer = (id: string, ...peers: PeerMessage[]): PeerMessage => ({
   node: { id, address: `mx://${id}:1`, network: 'mx' },
   peers,
 })
