@@ -8,7 +8,9 @@ import type { Exchange } from '../../core/exchange.ts'
 import type { CreateListener } from '../../core/listener/listener.ts'
 import { loadTls } from '../../core/listener/tls/tls.ts'
 import { createCertificate, createCertificateFolder } from '../fixtures/certificates.ts'
+import { listen } from '../fixtures/listen.ts'
 import { openListener } from '../fixtures/open-listener.ts'
+import { findClosedPort } from '../fixtures/ports.ts'
 import { openRawBackend, until } from '../fixtures/raw-backend.ts'
 import { RawClient } from '../fixtures/raw-client.ts'
 import {
@@ -564,10 +566,7 @@ export function testTunnel(subject: TunnelSubject): void {
   t.test(
     `${name}: responds with 503 without a node, 502 if none is reachable, 504 if one is silent`,
     async (t) => {
-      const nobody = createServer().listen(0, '127.0.0.1')
-      await once(nobody, 'listening')
-      const { port: closed } = nobody.address() as { port: number }
-      nobody.close()
+      const closed = await findClosedPort()
       const { port: quiet } = await openSilentServer(t)
       for (const [ports, code] of [
         [[], 503],
@@ -621,10 +620,7 @@ export function testTunnel(subject: TunnelSubject): void {
 
   t.test(`${name}: skips an unreachable node`, async (t) => {
     const backend = await openBackendServer(t)
-    const nobody = createServer().listen(0, '127.0.0.1')
-    await once(nobody, 'listening')
-    const { port: closed } = nobody.address() as { port: number }
-    nobody.close()
+    const closed = await findClosedPort()
     const { port, served } = await openWebGateway(t, create, [closed, backend.port])
     for (let i = 0; i < 4; i++) {
       const client = await connectWebSocket(t, port)
@@ -645,12 +641,8 @@ export function testTunnel(subject: TunnelSubject): void {
           'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: AAAA\r\n\r\n',
         ),
       )
-    }).listen(0, '127.0.0.1')
-    await once(liar, 'listening')
-    t.teardown(() => liar.close())
-    const { port, gateway } = await openWebGateway(t, create, [
-      (liar.address() as { port: number }).port,
-    ])
+    })
+    const { port, gateway } = await openWebGateway(t, create, [await listen(t, liar)])
     t.equal((await rejectedWebSocket(port)).status, 502)
     await gateway.idle()
   })
@@ -658,13 +650,8 @@ export function testTunnel(subject: TunnelSubject): void {
   t.test(
     `${name}: closes the backend connection when the client leaves during the handshake`,
     async (t) => {
-      const sockets: Socket[] = []
-      const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1')
-      await once(silent, 'listening')
-      t.teardown(() => silent.close())
-      const { port, gateway, upstream, served } = await openWebGateway(t, create, [
-        (silent.address() as { port: number }).port,
-      ])
+      const { port: quiet, sockets } = await openSilentServer(t)
+      const { port, gateway, upstream, served } = await openWebGateway(t, create, [quiet])
       const client = new RawClient(port)
       client.send(`GET /app HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
       await until(() => sockets.length === 1)
@@ -817,12 +804,6 @@ function hash(data: Buffer): string {
 /** Accepts connections and sends nothing. */
 async function openSilentServer(t: Test): Promise<{ port: number; sockets: readonly Socket[] }> {
   const sockets: Socket[] = []
-  const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1')
-  await once(silent, 'listening')
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    silent.close()
-  })
-  const { port } = silent.address() as { port: number }
-  return { port, sockets }
+  const silent = createServer((socket) => sockets.push(socket))
+  return { port: await listen(t, silent), sockets }
 }

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer, get, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { get, type IncomingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
 import { json, text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { ROOT } from '../../scripts/root.ts'
 import { eventually } from '../fixtures/eventually.ts'
+import { listenHttp } from '../fixtures/listen.ts'
 import { startMx } from '../fixtures/mx.ts'
 import { findPorts } from '../fixtures/ports.ts'
 import { skipUnless } from '../fixtures/servers.ts'
@@ -110,15 +110,10 @@ ${withPorts(nginx, ports)}}`,
 async function openPorts(t: Test): Promise<ReadonlyMap<number, number>> {
   const ports = new Map<number, number>([[8080, (await findPorts(1))[0]!]])
   for (const guidePort of [9001, 9002]) {
-    const backend = createServer(({ url, headers }, res) => {
+    const port = await listenHttp(t, ({ url, headers }, res) => {
       res.end(JSON.stringify({ guidePort, url, headers }))
-    }).listen(0, '127.0.0.1')
-    await once(backend, 'listening')
-    t.teardown(() => {
-      backend.close()
-      backend.closeAllConnections()
     })
-    ports.set(guidePort, (backend.address() as AddressInfo).port)
+    ports.set(guidePort, port)
   }
   return ports
 }

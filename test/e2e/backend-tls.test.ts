@@ -1,21 +1,14 @@
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer, type ServerOptions } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createCertificate, createCertificateFolder } from '../fixtures/certificates.ts'
+import { listen } from '../fixtures/listen.ts'
 import { startMx } from '../fixtures/mx.ts'
 
 async function startBackend(t: Test, options: ServerOptions): Promise<string> {
   const backend = createServer(options, (_, response) => response.end('ok'))
-  backend.listen(0, '127.0.0.1')
-  await once(backend, 'listening')
-  t.teardown(() => {
-    backend.close()
-    backend.closeAllConnections()
-  })
-  return `https://127.0.0.1:${(backend.address() as AddressInfo).port}`
+  return `https://127.0.0.1:${await listen(t, backend)}`
 }
 
 t.test('backends with a private authority, and with client certificates', async (t) => {

@@ -2,10 +2,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect, createServer as createHttp2Server } from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
 import { endpoint } from '../../sdk/service/endpoint.ts'
+import { listen } from '../fixtures/listen.ts'
 import { createService } from '../fixtures/sdk-services.ts'
 import { openServer } from '../fixtures/server.ts'
 import { rejectedWebSocket } from '../fixtures/web-gateway.ts'
@@ -35,11 +35,7 @@ async function openSite(t: Test, seen: (string | undefined)[]): Promise<string> 
     const lines = COOKIES.map((cookie) => `Set-Cookie: ${cookie}\r\n`).join('')
     socket.end(`HTTP/1.1 403 Forbidden\r\n${lines}Content-Length: 0\r\nConnection: close\r\n\r\n`)
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  t.teardown(() => {
-    server.close().closeAllConnections()
-  })
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `127.0.0.1:${await listen(t, server)}`
 }
 
 /** A gRPC backend that sets cookies with every response. */
@@ -51,9 +47,7 @@ async function openGrpcSite(t: Test): Promise<string> {
     stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }))
     stream.end(NO_MESSAGE)
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  t.teardown(() => void server.close())
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `127.0.0.1:${await listen(t, server)}`
 }
 
 for (const listener of ['uws', 'node'])

@@ -1,13 +1,11 @@
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { dirname, extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { ROOT } from '../../scripts/root.ts'
 import { openBrowser } from '../fixtures/dashboard.ts'
+import { listenHttp } from '../fixtures/listen.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 // The compiler reads the complete SDK.
@@ -69,16 +67,10 @@ function findDeadLinks(folder: string, page: string): readonly string[] {
 }
 
 async function serveFolder(t: Test, folder: string): Promise<string> {
-  const server = createServer(({ url = '/' }, res) => {
+  return `http://127.0.0.1:${await listenHttp(t, ({ url = '/' }, res) => {
     const file = join(folder, new URL(url, 'http://localhost').pathname)
     if (!existsSync(file)) return void res.writeHead(404).end()
     const type = TYPES[extname(file)] ?? 'application/octet-stream'
     res.writeHead(200, { 'content-type': type }).end(readFileSync(file))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })}`
 }

@@ -1,24 +1,17 @@
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { becomes } from '../fixtures/becomes.ts'
 import { openConfiguredGateway } from '../fixtures/configured-gateway.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
+import { listenHttp } from '../fixtures/listen.ts'
 
 for (const listener of Object.keys(LISTENERS)) {
   t.test(`${listener}: errors have the pages of route, service and gateway`, async (t) => {
-    const server = createServer((request, reply) => {
+    const port = await listenHttp(t, (request, reply) => {
       if (request.url === '/pages/own') reply.writeHead(502).end('own error')
       else reply.setHeader('content-type', 'text/html').end(`<p>page ${request.url}`)
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    t.teardown(() => {
-      server.closeAllConnections()
-      server.close()
-    })
-    const { port } = server.address() as AddressInfo
     const { send, folder } = await openConfiguredGateway(
       t,
       `

@@ -1,33 +1,20 @@
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage } from 'node:http'
 import t from 'tap'
 import { openConfiguredGateway } from '../fixtures/configured-gateway.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
-import type { Teardown } from '../fixtures/teardown.ts'
-
-type Listen = Parameters<typeof createServer>[1]
-
-async function listen(t: Teardown, serve: Listen): Promise<number> {
-  const server = createServer(serve)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
-}
+import { listenHttp } from '../fixtures/listen.ts'
 
 for (const listener of Object.keys(LISTENERS)) {
   t.test(
     `${listener}: an authentication server admits and denies requests of a route`,
     async (t) => {
       const queries: IncomingMessage[] = []
-      const auth = await listen(t, (request, reply) => {
+      const auth = await listenHttp(t, (request, reply) => {
         queries.push(request)
         if (request.headers.cookie === 'session=jane') reply.setHeader('Remote-User', 'jane').end()
         else reply.writeHead(302, { location: 'https://login.test/' }).end('log in')
       })
-      const backend = await listen(t, (request, reply) => {
+      const backend = await listenHttp(t, (request, reply) => {
         request.pipe(reply.setHeader('x-seen', `${request.url} ${request.headers['remote-user']}`))
       })
       const { send } = await openConfiguredGateway(

@@ -9,6 +9,7 @@ import t, { type Test } from 'tap'
 import { probePort } from '../../core/listener/probe-port.ts'
 import { openApi } from '../fixtures/api.ts'
 import { eventually } from '../fixtures/eventually.ts'
+import { listen } from '../fixtures/listen.ts'
 import { skipUnless } from '../fixtures/servers.ts'
 import { spawnTied } from '../fixtures/spawn-tied.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
@@ -129,16 +130,6 @@ async function openBackend(t: Test): Promise<number> {
     else res.writeHead(200, { etag: '"a"', 'content-length': 5 }).end('12345')
   })
   return listen(t, server)
-}
-
-async function listen(t: Test, server: ReturnType<typeof createServer>): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
 }
 
 async function openFront(t: Test, front: Front, gateway: number): Promise<number | undefined> {

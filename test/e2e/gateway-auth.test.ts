@@ -1,5 +1,4 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocketServer } from 'ws'
 import type { Rule } from '../../core/contracts/auth.ts'
@@ -10,6 +9,7 @@ import { createAccount, createRule } from '../fixtures/auth-source.ts'
 import { openAuthorizer } from '../fixtures/authorizer.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import { createGreeter } from '../fixtures/greeter.ts'
+import { listen } from '../fixtures/listen.ts'
 import { openMxService } from '../fixtures/mx-service.ts'
 import { RawClient } from '../fixtures/raw-client.ts'
 import { openRpcGateway } from '../fixtures/rpc-gateway.ts'
@@ -42,13 +42,7 @@ async function openSite(t: Test) {
     seen.push({ url: req.url, ...req.headers })
     socket.on('message', (data) => socket.send(String(data)))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    for (const socket of sockets.clients) socket.terminate()
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
+  const port = await listen(t, server)
   return { seen, entry: makeService('go.mx.api.site', [`127.0.0.1:${port}`]) }
 }
 

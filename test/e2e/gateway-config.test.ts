@@ -1,11 +1,9 @@
 // `mx api diff`, `apply`, `history` and `rollback` at a running `mx api` and at `mx server`.
-import { once } from 'node:events'
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openCliServer } from '../fixtures/cli-server.ts'
+import { listenHttp } from '../fixtures/listen.ts'
 import { runMx, startMx } from '../fixtures/mx.ts'
 import { findPorts } from '../fixtures/ports.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
@@ -129,17 +127,10 @@ t.test('mx api: of two applies of the same version one is rejected', async (t) =
 })
 
 t.test('mx api: requests in flight are completed while configurations are applied', async (t) => {
-  const backend = createServer((_request, response) => {
+  const port = await listenHttp(t, (_request, response) => {
     response.write('a')
     setTimeout(() => response.end('b'), 30)
   })
-  backend.listen(0, '127.0.0.1')
-  await once(backend, 'listening')
-  t.teardown(() => {
-    backend.closeAllConnections()
-    backend.close()
-  })
-  const { port } = backend.address() as AddressInfo
   const { url, env } = await startGateway(t)
   const toText = (i: number) =>
     `services: { slow: 127.0.0.1:${port} }\nmax_body: ${i}kb\n${respond(`r${i % 3}`)}`

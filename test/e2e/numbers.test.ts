@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import t from 'tap'
 import callCommand from '../../cli/commands/calls/call.ts'
@@ -13,6 +10,7 @@ import { Int64, Uint64 } from '../../sdk/schema/schema-types.ts'
 import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
 import { Service } from '../../sdk/service/service.ts'
 import { openCliServer } from '../fixtures/cli-server.ts'
+import { listenHttp } from '../fixtures/listen.ts'
 import { createQuietLog } from '../fixtures/sdk-services.ts'
 
 const { run, proxy, url, token, post } = await openCliServer(t)
@@ -148,15 +146,13 @@ t.test('preserves JSON numbers of requests and responses exactly', async (t) => 
   const typed =
     '{"2": 9007199254740993,"1":[1E400,1.0, -0],"t":"\\u00e4\\/","t":0.1000000000000000055}'
   const bodies: string[] = []
-  const server = createServer(async (request, response) => {
+  const port = await listenHttp(t, async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
     bodies.push(body.trim())
     response.setHeader('content-type', 'application/json').end(typed)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  const address = `127.0.0.1:${port}`
   const values = ['2', 'id'].map((name) => ({ name, type: 'int64', values: [] }))
   const { status } = await post('/registry/registry/register', {
     name: 'typed',

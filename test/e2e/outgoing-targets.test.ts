@@ -1,10 +1,8 @@
 // Tenants and service accounts must not make the server connect to targets of their choice.
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { listenHttp } from '../fixtures/listen.ts'
 import { logIn } from '../fixtures/server.ts'
 import { type ServerProcess, startServerProcess } from '../fixtures/server-process.ts'
 
@@ -98,10 +96,8 @@ for (const profile of ['test', 'local'])
     t.equal(metrics.status, 404)
     await metrics.body?.cancel()
 
-    const backend = createServer((_request, reply) => void reply.end('mine')).listen(0, '127.0.0.1')
-    await once(backend, 'listening')
-    t.teardown(() => void backend.close())
-    const loopback = `127.0.0.1:${(backend.address() as AddressInfo).port}`
+    const backendPort = await listenHttp(t, (_request, reply) => void reply.end('mine'))
+    const loopback = `127.0.0.1:${backendPort}`
     t.match(await register(tenants, loopback, tenant, 'tb'), {
       status: 403,
       detail: /\(loopback\)/,

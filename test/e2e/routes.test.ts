@@ -1,9 +1,8 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { openConfiguredGateway } from '../fixtures/configured-gateway.ts'
 import { openEcho } from '../fixtures/echo-backend.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
+import { listenHttp } from '../fixtures/listen.ts'
 
 for (const listener of Object.keys(LISTENERS)) {
   t.test(`${listener}: routes forward, rewrite, redirect and respond`, async (t) => {
@@ -99,13 +98,7 @@ t.test('an invalid route keeps the previous routes on reload', async (t) => {
 })
 
 t.test('timeouts of a service override timeouts of the gateway, even after a reload', async (t) => {
-  const server = createServer(() => {})
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
+  const port = await listenHttp(t, () => {})
   const toText = (response: string): string =>
     `services: { slow: { nodes: ["http://127.0.0.1:${port}"], timeout: { response: ${response} } } }`
   const { send, reload } = await openConfiguredGateway(t, toText('1h'))

@@ -6,6 +6,7 @@ import { endpoint } from '../../sdk/service/endpoint.ts'
 import { createStore } from '../../sdk/store/store.ts'
 import { until } from '../contracts/registry.ts'
 import { startConsul } from '../fixtures/consul.ts'
+import { listen } from '../fixtures/listen.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'
 import { launchServer, startServerProcess } from '../fixtures/server-process.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
@@ -79,9 +80,7 @@ t.test('completes requests in flight on keep-alive connections', async (t) => {
 
 t.test('waits drain_timeout once for hanging calls of several services', async (t) => {
   const silent = createServer()
-  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => silent.close())
-  const { port } = silent.address() as { port: number }
+  const port = await listen(t, silent)
   const server = await startServerProcess(t, ['--profile=test', '--drain_timeout=5s'])
   const client = openClient(t, { proxy: server.proxy, auth: server.auth, retries: 0 })
   const parts = async function* (): AsyncGenerator<object> {

@@ -8,6 +8,7 @@ import { createConfig } from '../../sdk/config/config.ts'
 import { createEvents } from '../../sdk/events/events.ts'
 import { createStore } from '../../sdk/store/store.ts'
 import { until } from '../contracts/registry.ts'
+import { listen } from '../fixtures/listen.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { launchServer, type ServerProcess, startServerProcess } from '../fixtures/server-process.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
@@ -196,9 +197,7 @@ t.test(
   'fails with one line and status 1 if a resource is unavailable, and leaves nothing behind',
   async (t) => {
     const taken = createServer()
-    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
-    t.teardown(() => taken.close())
-    const { port } = taken.address() as { port: number }
+    const port = await listen(t, taken)
     for (const setting of ['address', 'proxy_address', 'web_address']) {
       const home = makeTempFolder(t, 'home')
       const { code, stderr } = await fail(t, [`--${setting}=127.0.0.1:${port}`], { home })

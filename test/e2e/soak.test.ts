@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { LISTENERS, openGateway } from '../fixtures/gateway.ts'
+import { listen } from '../fixtures/listen.ts'
 import { countFiles } from '../fixtures/process-memory.ts'
 import { until } from '../fixtures/raw-backend.ts'
 
@@ -56,13 +57,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         res.setHeader('content-type', 'application/json')
         res.end('{"ok":true}')
       })
-      backend.listen(0, '127.0.0.1')
-      await once(backend, 'listening')
-      t.teardown(() => {
-        backend.closeAllConnections()
-        backend.close()
-      })
-      const port = (backend.address() as AddressInfo).port
+      const port = await listen(t, backend)
       const gateway = await openGateway(
         t,
         { app: [port] },

@@ -1,10 +1,9 @@
 // Requests that a web page can make a browser send: docs/server.md, "Web pages".
-import { once } from 'node:events'
 import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { chromium } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { RPC_PATH } from '../../core/rpc/ws/frames.ts'
+import { listen } from '../fixtures/listen.ts'
 import { logIn, openServer } from '../fixtures/server.ts'
 import { skipUnless } from '../fixtures/servers.ts'
 import { rejectedWebSocket } from '../fixtures/web-gateway.ts'
@@ -238,8 +237,7 @@ t.test('a browser cannot call anything for a page of another host', async (t) =>
     reply.setHeader('content-type', 'text/html')
     reply.end(`<!doctype html><form></form><a href="http://127.0.0.1:${port}${SET}">x</a>`)
   })
-  await once(page.listen(0, '127.0.0.1'), 'listening')
-  t.teardown(() => void page.close())
+  const pagePort = await listen(t, page)
   const browser = await chromium.launch({
     executablePath: program,
     args: ['--no-sandbox', '--disable-gpu', '--host-resolver-rules=MAP evil.test 127.0.0.1'],
@@ -249,7 +247,7 @@ t.test('a browser cannot call anything for a page of another host', async (t) =>
   // All of its requests are authorized as administrator.
   await context.setExtraHTTPHeaders({ authorization: `Bearer ${token}` })
   const tab = await context.newPage()
-  const evil = `http://evil.test:${(page.address() as AddressInfo).port}/`
+  const evil = `http://evil.test:${pagePort}/`
   await tab.goto(evil)
   // As text, because it runs in the page.
   const attempts = await tab.evaluate(`(async () => {

@@ -1,12 +1,11 @@
 // Specification, "Gateway, handler-based mode": the handler table, and the selection of a handler.
-import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocketServer } from 'ws'
 import type { Service } from '../../core/contracts/registry.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import { createGreeter } from '../fixtures/greeter.ts'
+import { listen } from '../fixtures/listen.ts'
 import { startMx } from '../fixtures/mx.ts'
 import { metadataOf, openMxService } from '../fixtures/mx-service.ts'
 import { openRpcGateway } from '../fixtures/rpc-gateway.ts'
@@ -25,13 +24,8 @@ async function openBackend(t: Test): Promise<{ address: string; entry: Service }
   new WebSocketServer({ server }).on('connection', (socket, { url }) => {
     socket.on('message', (data) => socket.send(`${url} ${data}`))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const port = await listen(t, server)
+  const address = `127.0.0.1:${port}`
   const node = { id: address, address, metadata: { protocol: 'http' } }
   const name = 'go.mx.api.site'
   return { address, entry: { name, version: 'latest', metadata: {}, endpoints: [], nodes: [node] } }

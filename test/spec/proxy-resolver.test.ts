@@ -1,9 +1,7 @@
 // Specification, "Gateway, handler-based mode": Proxy resolver.
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { openApi } from '../fixtures/api.ts'
+import { listenHttp } from '../fixtures/listen.ts'
 
 const TABLE: [string, string, string][] = [
   ['/<a>', '/greeter', 'greeter'],
@@ -13,14 +11,7 @@ const TABLE: [string, string, string][] = [
 
 /** A backend that returns its name and the request. */
 async function openBackend(t: Test, name: string): Promise<string> {
-  const server = createServer((request, response) => response.end(`${name} ${request.url}`))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `${name}=127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `${name}=127.0.0.1:${await listenHttp(t, (request, response) => response.end(`${name} ${request.url}`))}`
 }
 
 for (const listener of ['uws', 'node']) {

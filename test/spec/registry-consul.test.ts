@@ -1,10 +1,9 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import t from 'tap'
 import { until } from '../contracts/registry.ts'
 import { openApi } from '../fixtures/api.ts'
 import { startConsul } from '../fixtures/consul.ts'
+import { listenHttp } from '../fixtures/listen.ts'
 import { openServer } from '../fixtures/server.ts'
 
 t.test(
@@ -12,13 +11,7 @@ t.test(
   async (t) => {
     const consul = await startConsul(t)
     if (consul === undefined) return
-    const backend = createServer((request, response) => response.end(`orders ${request.url}`))
-    await new Promise<void>((listening) => backend.listen(0, '127.0.0.1', listening))
-    t.teardown(() => {
-      backend.closeAllConnections()
-      backend.close()
-    })
-    const { port } = backend.address() as AddressInfo
+    const port = await listenHttp(t, (request, response) => response.end(`orders ${request.url}`))
     const entry = { Name: 'orders', Address: '127.0.0.1', Port: port, Tags: ['mx.path=/orders/*'] }
     await consul.call('PUT', '/agent/service/register', entry)
 
@@ -49,13 +42,7 @@ t.test(
 t.test('a service in Consul without a passing instance is 503 until one passes', async (t) => {
   const consul = await startConsul(t)
   if (consul === undefined) return
-  const backend = createServer((_, response) => response.end('orders'))
-  await new Promise<void>((listening) => backend.listen(0, '127.0.0.1', listening))
-  t.teardown(() => {
-    backend.closeAllConnections()
-    backend.close()
-  })
-  const { port } = backend.address() as AddressInfo
+  const port = await listenHttp(t, (_, response) => response.end('orders'))
   const Check = { CheckID: 'health', TTL: '60s', Status: 'critical' }
   const Tags = ['mx.path=/orders']
   await consul.call('PUT', '/agent/service/register', {
@@ -145,13 +132,7 @@ t.test('a gateway on the registry of a server with Consul follows its node chang
     return `${response.status} ${await response.text()}`
   }
   const register = async (id: string, tag: string): Promise<void> => {
-    const backend = createServer((_, response) => response.end(id))
-    await new Promise<void>((listening) => backend.listen(0, '127.0.0.1', listening))
-    t.teardown(() => {
-      backend.closeAllConnections()
-      backend.close()
-    })
-    const { port } = backend.address() as AddressInfo
+    const port = await listenHttp(t, (_, response) => response.end(id))
     const entry = { ID: id, Name: 'orders', Address: '127.0.0.1', Port: port }
     await consul.call('PUT', '/agent/service/register', {
       ...entry,

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import type { Cluster } from '../../../adapters/kubernetes/cluster.ts'
@@ -11,17 +9,13 @@ import {
   readText,
   send,
 } from '../../../adapters/kubernetes/request.ts'
+import { listen } from '../../fixtures/listen.ts'
 
 const SIGNAL = new AbortController().signal
 
 async function open(t: Test, answer: RequestListener, path = ''): Promise<Cluster> {
-  const server = createServer(answer).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
+  const server = createServer(answer)
+  const port = await listen(t, server)
   return {
     server: new URL(`http://127.0.0.1:${port}${path}`),
     namespace: 'shop',

@@ -1,7 +1,7 @@
-import type { AddressInfo } from 'node:net'
-import { createServer, type Socket } from 'node:net'
+import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { createOtlpTracing, type OtlpTracing } from '../../../adapters/tracer/otlp.ts'
+import { listen } from '../../fixtures/listen.ts'
 import { exportTo, openOtlpCollector, setVariables } from '../../fixtures/otlp-collector.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 
@@ -185,14 +185,8 @@ t.test('drops spans while the collector is unreachable', async (t) => {
 })
 
 t.test('bounds the queue and the close for a silent collector', async (t) => {
-  const sockets = new Set<Socket>()
-  const silent = createServer((socket) => sockets.add(socket))
-  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    silent.close()
-  })
-  exportTo(t, { url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}` })
+  const port = await listen(t, createServer())
+  exportTo(t, { url: `http://127.0.0.1:${port}` })
   setVariables(t, {
     OTEL_BSP_MAX_QUEUE_SIZE: '10',
     OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '5',

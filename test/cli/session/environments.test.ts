@@ -11,6 +11,7 @@ import {
 import { writeConfig } from '../../../cli/state/config.ts'
 import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
 import { openCli } from '../../fixtures/cli.ts'
+import { listen } from '../../fixtures/listen.ts'
 import { runMx } from '../../fixtures/mx.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
@@ -79,9 +80,7 @@ async function openTlsFront(t: Test, address: string) {
     for (const [from, to] of [[socket, behind] as const, [behind, socket] as const])
       from.on('error', () => to.destroy()).pipe(to)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  const { port: front } = server.address() as { readonly port: number }
+  const front = await listen(t, server)
   return { address: `mxs://localhost:${front}`, certFile }
 }
 

@@ -1,25 +1,18 @@
-import { once } from 'node:events'
 import { createServer } from 'node:https'
-import { type AddressInfo, createServer as createTcpServer } from 'node:net'
-import t, { type Test } from 'tap'
+import { createServer as createTcpServer } from 'node:net'
+import t from 'tap'
 import { checkServer } from '../../../cli/doctor/server.ts'
 import { withSession } from '../../../cli/session/session.ts'
 import { createCertificate } from '../../fixtures/certificates.ts'
 import { openCli } from '../../fixtures/cli.ts'
+import { listen } from '../../fixtures/listen.ts'
 
 await openCli(t)
-const { port: tls } = await listen(t, createServer(createCertificate(['127.0.0.1'])))
-const { port: plain } = await listen(
+const tls = await listen(t, createServer(createCertificate(['127.0.0.1'])))
+const plain = await listen(
   t,
   createTcpServer((socket) => socket.on('error', () => {}).end('HTTP/1.1 404 Not Found\r\n\r\n')),
 )
-
-async function listen(t: Test, server: ReturnType<typeof createTcpServer>): Promise<AddressInfo> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => void server.close())
-  return server.address() as AddressInfo
-}
 
 t.test('a failed TLS or protocol handshake names the reason and the remedy', async (t) => {
   t.teardown(() => delete process.env['MX_ENV_DEV_ADDRESS'])

@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import {
   type ConnectionOptions,
   connect as connectTls,
@@ -12,6 +11,7 @@ import {
   toConnectDetail,
 } from '../../../core/upstream/connect-error.ts'
 import { createCertificate } from '../../fixtures/certificates.ts'
+import { listen } from '../../fixtures/listen.ts'
 import { openRawBackend } from '../../fixtures/raw-backend.ts'
 
 t.test('connect errors are described to clients without addresses', (t) => {
@@ -66,10 +66,8 @@ t.test('TLS failures are described in one line', async (t) => {
       ...{ minVersion: version, maxVersion: version },
     })
     strict.on('tlsClientError', () => {})
-    strict.listen(0, '127.0.0.1')
-    await once(strict, 'listening')
-    t.teardown(() => strict.close())
-    const options = { port: (strict.address() as AddressInfo).port, rejectUnauthorized: false }
+    const strictPort = await listen(t, strict)
+    const options = { port: strictPort, rejectUnauthorized: false }
     const detail = await fail(options)
     t.equal(findConnectFault(detail), version === 'TLSv1.3' ? 'client-certificate' : 'tls', detail)
   }

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import type { Caller } from '../../../core/rpc/caller.ts'
 import { Http2UpstreamConnection } from '../../../core/upstream/http2/connection.ts'
@@ -8,6 +6,7 @@ import { type NodeOptions, UpstreamNode } from '../../../core/upstream/node-heal
 import { type NodeSettings, parseNode } from '../../../core/upstream/parse-node.ts'
 import { Upstream } from '../../../core/upstream/upstream.ts'
 import { createGreeter } from '../../fixtures/greeter.ts'
+import { listen } from '../../fixtures/listen.ts'
 import { openMxService } from '../../fixtures/mx-service.ts'
 import { openRpcGateway } from '../../fixtures/rpc-gateway.ts'
 import { createPools, makeNode } from '../../fixtures/services.ts'
@@ -103,10 +102,8 @@ t.test('a node with a host name is connected at its resolved addresses', async (
     const reply = await fetch(`${origin}/greeter/hello?name=John`)
     t.same(await reply.json(), { message: 'Hello John' }, protocol)
   }
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => void server.close())
-  const { port } = server.address() as AddressInfo
+  const server = createServer()
+  const port = await listen(t, server)
   const metadata = { protocol: 'grpc', resolved: '127.0.0.1' }
   const { lookup } = new UpstreamNode(
     'greeter',

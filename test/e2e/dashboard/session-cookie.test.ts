@@ -2,9 +2,7 @@
 // ports of a host (RFC 6265 §8.5). docs/dashboard.md, "Security".
 // Requests that other pages of the same machine can make with the session: docs/dashboard.md, "Security".
 
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { BrowserContext, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { configurationFrom } from '../../../platform/config/load.ts'
@@ -13,6 +11,7 @@ import { startServer } from '../../../platform/server/server.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
 import { logInBrowser, openBrowser, openDashboard } from '../../fixtures/dashboard.ts'
+import { listen, listenHttp } from '../../fixtures/listen.ts'
 import { ADMIN, openServer, QUIET_WORDS } from '../../fixtures/server.ts'
 
 t.setTimeout(120_000)
@@ -39,11 +38,10 @@ async function openSite(): Promise<Site> {
       ])
     reply.end('<!doctype html><title>site</title><body>')
   })
-  await once(listener.listen(0, '127.0.0.1'), 'listening')
-  t.teardown(() => listener.close().closeAllConnections())
+  const port = await listen(t, listener)
   const node = {
     id: 'site-1',
-    address: `127.0.0.1:${(listener.address() as AddressInfo).port}`,
+    address: `127.0.0.1:${port}`,
     metadata: { protocol: 'http' },
   }
   const entry = { name: 'site', metadata: { handler: 'web' }, nodes: [node] }
@@ -212,14 +210,11 @@ t.test(
 
 /** A page at another port: the same site for a browser, so that even strict cookies are sent. */
 async function openAttacker(t: Test): Promise<string> {
-  const server = createServer((_, reply) => {
+  const port = await listenHttp(t, (_, reply) => {
     reply.setHeader('content-type', 'text/html')
     reply.end('<!doctype html><title>attacker</title><body>')
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close().closeAllConnections())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  return `http://127.0.0.1:${port}/`
 }
 
 /** A browser logged in as `admin`, undefined if no browser is installed. */

@@ -1,18 +1,15 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { createConsulRegistry } from '../../../adapters/registry/consul.ts'
 import { createMxRegistry } from '../../../adapters/registry/mx.ts'
 import { explainTls } from '../../../lib/net/tls-error-hint.ts'
 import { createCertificate } from '../../fixtures/certificates.ts'
+import { listen } from '../../fixtures/listen.ts'
 
 t.test('a TLS connection to a plain registry fails with a hint to the plain scheme', async (t) => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
+  const server = createServer()
+  const port = await listen(t, server)
   const options = { host: '127.0.0.1', port, secure: true }
   const rows = { mx: createMxRegistry(options), consul: createConsulRegistry(options) }
   for (const [name, registry] of Object.entries(rows)) {
@@ -29,10 +26,8 @@ t.test(
   'a certificate of an unknown authority fails with a hint to the setting for its file',
   async (t) => {
     const { cert, key } = createCertificate(['127.0.0.1'])
-    const server = createTlsServer({ cert, key }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    t.teardown(() => server.close())
-    const { port } = server.address() as AddressInfo
+    const server = createTlsServer({ cert, key })
+    const port = await listen(t, server)
     const options = { host: '127.0.0.1', port, secure: true }
     const rows = [
       [createMxRegistry(options), 'NODE_EXTRA_CA_CERTS'],

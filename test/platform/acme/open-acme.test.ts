@@ -1,6 +1,6 @@
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer as createHttpServer, request } from 'node:http'
+import { request } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -19,6 +19,7 @@ import { readFlags } from '../../../platform/settings/flags.ts'
 import { mergeSettings } from '../../../platform/settings/sources.ts'
 import { makeSecretKey, parseSecretKey } from '../../../services/config/secrets/secret-key.ts'
 import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
+import { listen, listenHttp } from '../../fixtures/listen.ts'
 import { openListener } from '../../fixtures/open-listener.ts'
 import { type Pebble, startPebble } from '../../fixtures/pebble.ts'
 import { startPostgres } from '../../fixtures/postgres.ts'
@@ -280,14 +281,12 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
 
   await t.test('are ordered on demand for hosts that the policy allows', async (t) => {
     const queries: string[] = []
-    const rule = createHttpServer((req, res) => {
+    const rulePort = await listenHttp(t, (req, res) => {
       const host = new URL(req.url!, 'http://rule').searchParams.get('domain')!
       queries.push(host)
       res.writeHead(host.startsWith('yes') ? 200 : 403).end()
-    }).listen(0, '127.0.0.1')
-    await once(rule, 'listening')
-    t.teardown(() => rule.close())
-    const words = [`--acme_ask=http://127.0.0.1:${(rule.address() as AddressInfo).port}/may?a=b`]
+    })
+    const words = [`--acme_ask=http://127.0.0.1:${rulePort}/may?a=b`]
     const gateway = await openGateway(t, pebble, openMemory(t), words)
     const { acme, names } = gateway
     const [node, uws] = await Promise.all(
@@ -336,10 +335,9 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
         ? suggested
         : { ...known, renewalInfo: `https://127.0.0.1:${port}/ari` }
       res.setHeader('retry-after', '21600').end(JSON.stringify(reply))
-    }).listen(0, '127.0.0.1')
-    await once(front, 'listening')
-    t.teardown(() => front.close())
-    const directory = `https://127.0.0.1:${(front.address() as AddressInfo).port}/dir`
+    })
+    const frontPort = await listen(t, front)
+    const directory = `https://127.0.0.1:${frontPort}/dir`
     const both = { ...pebble, directory }
     const words = ['--acme_hosts=a.test']
     const gateway = await openGateway(t, both, openMemory(t), words, { nowMs: () => nowMs })

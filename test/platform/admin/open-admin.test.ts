@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { openAdmin } from '../../../platform/admin/open-admin.ts'
 import { createReadiness } from '../../../platform/admin/readiness.ts'
@@ -7,6 +7,7 @@ import { configurationFrom } from '../../../platform/config/load.ts'
 import { createLog } from '../../../platform/process/log.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 import type { Settings } from '../../../platform/settings/settings.ts'
+import { listen } from '../../fixtures/listen.ts'
 
 const LOG = createLog('silent')
 const toLoopback = (url = ''): string => url.replace(/\[::\]|0\.0\.0\.0/, '127.0.0.1')
@@ -22,13 +23,6 @@ async function open(t: Test, words: readonly string[], unasked: Partial<Settings
   })
   t.teardown(admin.close)
   return admin
-}
-
-async function takePort(t: Test): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  return (server.address() as AddressInfo).port
 }
 
 const status = async (url: string | undefined, host?: string): Promise<number> => {
@@ -64,7 +58,7 @@ t.test('on other addresses it accepts any host unless --hosts lists some', async
 })
 
 t.test('fails for an explicit port in use, and warns for the default port', async (t) => {
-  const port = await takePort(t)
+  const port = await listen(t, createServer())
   await t.rejects(open(t, [`--admin_address=127.0.0.1:${port}`]), {
     message: `address 127.0.0.1:${port} is in use by another program; choose another with --admin_address or MX_ADMIN_ADDRESS`,
   })

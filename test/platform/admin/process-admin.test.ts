@@ -1,20 +1,13 @@
 // `mx` as a process: its admin server from start to end.
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import { listenHttp } from '../../fixtures/listen.ts'
 import { type RunningMx, startMx } from '../../fixtures/mx.ts'
 import { findScraped, parseScrape } from '../../fixtures/prometheus.ts'
 import { launchServer } from '../../fixtures/server-process.ts'
 
 async function startBackend(t: Test): Promise<string> {
-  const server = createServer((_request, response) => response.end('hello'))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `127.0.0.1:${await listenHttp(t, (_request, response) => response.end('hello'))}`
 }
 
 function start(t: Test, words: readonly string[]): RunningMx {

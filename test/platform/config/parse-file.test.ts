@@ -3,17 +3,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import { findWildcardHost } from '../../../core/http/host/wildcard-host.ts'
 import { parseConfig, readConfig } from '../../../platform/config/parse-file.ts'
-import { mergeSettings, SettingsError } from '../../../platform/settings/sources.ts'
+import { mergeSettings } from '../../../platform/settings/sources.ts'
+import { problemsOf as listProblems } from '../../fixtures/settings-problems.ts'
 
-function problemsOf(text: string): readonly string[] {
-  try {
-    parseConfig(text, 'mx.yaml')
-  } catch (error) {
-    if (error instanceof SettingsError) return error.problems
-    throw error
-  }
-  return []
-}
+const problemsOf = (text: string) => listProblems(() => parseConfig(text, 'mx.yaml'))
 
 t.test('parses settings, services and plugins', async (t) => {
   const { settings, services, plugins } = parseConfig(

@@ -1,21 +1,13 @@
 import { resolve } from 'node:path'
 import t from 'tap'
 import { parseConfig } from '../../../platform/config/parse-file.ts'
-import { SettingsError } from '../../../platform/settings/sources.ts'
+import { problemsOf as listProblems } from '../../fixtures/settings-problems.ts'
 
 function parse(routes: string) {
   return parseConfig(`routes:\n${routes}`, 'mx.yaml').routes
 }
 
-function problemsOf(routes: string): readonly string[] {
-  try {
-    parse(routes)
-  } catch (error) {
-    if (error instanceof SettingsError) return error.problems
-    throw error
-  }
-  return []
-}
+const problemsOf = (routes: string) => listProblems(() => parse(routes))
 
 t.test('parses match, action and plugins of a route', async (t) => {
   const [shop, old, health, site] = parse(`

@@ -1,12 +1,6 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  request,
-  type ServerResponse,
-} from 'node:http'
+import { type IncomingMessage, type RequestListener, request, type ServerResponse } from 'node:http'
 import { request as requestTls } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
@@ -29,6 +23,7 @@ import { Service } from '../../../sdk/service/service.ts'
 import { createAccount, createRule } from '../../fixtures/auth-source.ts'
 import { openAuthorizer } from '../../fixtures/authorizer.ts'
 import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
+import { listenHttp } from '../../fixtures/listen.ts'
 import { startNats } from '../../fixtures/nats.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
@@ -36,14 +31,7 @@ import { createQuietLog } from '../../fixtures/sdk-services.ts'
 const LOG = createLog('silent')
 
 async function startBackend(t: Test, listener: RequestListener): Promise<string> {
-  const server = createServer(listener)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `127.0.0.1:${await listenHttp(t, listener)}`
 }
 
 function named(t: Test, name: string): Promise<string> {

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
 import type { Endpoint, Service } from '../../../core/contracts/registry.ts'
 import { createGreeter } from '../../fixtures/greeter.ts'
+import { listen } from '../../fixtures/listen.ts'
 import { type MxService, openMxService } from '../../fixtures/mx-service.ts'
 import { openRpcGateway } from '../../fixtures/rpc-gateway.ts'
 
@@ -16,13 +16,7 @@ async function openBackend(t: Test, listener: RequestListener): Promise<string> 
   new WebSocketServer({ server }).on('connection', (socket) => {
     socket.on('message', (data) => socket.send(`backend ${data}`))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `127.0.0.1:${await listen(t, server)}`
 }
 
 function describe(address: string, endpoints: Record<string, Endpoint['metadata']>): Service {

@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { openApi } from '../../fixtures/api.ts'
 import { eventually } from '../../fixtures/eventually.ts'
@@ -11,17 +8,12 @@ import {
   makeKubernetesService,
   makeSlice,
 } from '../../fixtures/kubernetes-objects.ts'
+import { listenHttp } from '../../fixtures/listen.ts'
 
 t.test(
   'a Kubernetes Service without a ready endpoint is 503, by name and by declared path',
   async (t) => {
-    const backend = createServer((_, response) => response.end('ok')).listen(0, '127.0.0.1')
-    await once(backend, 'listening')
-    t.teardown(() => {
-      backend.close()
-      backend.closeAllConnections()
-    })
-    const { port } = backend.address() as AddressInfo
+    const port = await listenHttp(t, (_, response) => response.end('ok'))
     const kubernetes = await openKubernetesApi(t)
     useKubeconfig(t, kubernetes)
     const ports = [{ name: 'http', port, protocol: 'TCP' }]

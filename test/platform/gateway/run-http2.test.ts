@@ -1,27 +1,20 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { type ClientHttp2Session, connect } from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import { createServer as createTcpServer } from 'node:net'
 import t, { type Test } from 'tap'
+import { listen, listenHttp } from '../../fixtures/listen.ts'
 import { type RunningMx, startMx } from '../../fixtures/mx.ts'
 
 /** A backend whose response to `/greeter/slow` is sent by the test. */
 async function startBackend(t: Test): Promise<{ node: string; answer: () => void }> {
   const waiting: (() => void)[] = []
-  const server = createServer((request, response) => {
+  const port = await listenHttp(t, (request, response) => {
     if (request.url?.endsWith('/slow')) waiting.push(() => response.end('slow'))
     else response.end('hello')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
   })
   const answer = (): void => {
     for (const end of waiting.splice(0)) end()
   }
-  return { node: `127.0.0.1:${(server.address() as AddressInfo).port}`, answer }
+  return { node: `127.0.0.1:${port}`, answer }
 }
 
 function start(t: Test, words: readonly string[]): RunningMx {
@@ -72,10 +65,8 @@ t.test('all workers share the HTTP/2 address, and a restart loses no request', a
 })
 
 t.test('reports an HTTP/2 port in use before any worker starts', async (t) => {
-  const server = createTcpServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
+  const server = createTcpServer()
+  const port = await listen(t, server)
   const mx = start(t, [
     '--workers=2',
     `--http2_address=127.0.0.1:${port}`,

@@ -5,6 +5,7 @@ import { type AddressInfo, createConnection } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { eventually } from '../../fixtures/eventually.ts'
+import { listen } from '../../fixtures/listen.ts'
 import { type RunningMx, startMx } from '../../fixtures/mx.ts'
 import { RawClient } from '../../fixtures/raw-client.ts'
 
@@ -22,12 +23,7 @@ async function startBackend(
       waiting.push(() => response.end(name.slice(1)))
     } else response.end(name)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
+  const port = await listen(t, server)
   return {
     node: `127.0.0.1:${port}`,
     slow: () => {

@@ -11,29 +11,23 @@ import t, { type Test } from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
 import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
 import { GrpcClient } from '../../fixtures/grpc.ts'
+import { listen } from '../../fixtures/listen.ts'
 
 /** Responds with the received `Host` and `X-Forwarded-Host`. */
-async function openBackend(t: Test): Promise<{ readonly port: number }> {
+function openBackend(t: Test): Promise<number> {
   const backend = createServer(({ headers }, response) => {
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify(`${headers.host} ${headers['x-forwarded-host']}`))
   })
   const accept = new WebSocketServer({ server: backend })
   accept.on('connection', (socket, { headers }) => socket.send(String(headers.host)))
-  backend.listen(0, '127.0.0.1')
-  await once(backend, 'listening')
-  t.teardown(() => {
-    for (const socket of accept.clients) socket.terminate()
-    backend.closeAllConnections()
-    backend.close()
-  })
-  return backend.address() as AddressInfo
+  return listen(t, backend)
 }
 
 for (const listener of ['uws', 'node'])
   t.test(`${listener}: Host is that of the client, of the backend, or a constant`, async (t) => {
-    const { port } = await openBackend(t)
-    const { port: free } = await openBackend(t)
+    const port = await openBackend(t)
+    const free = await openBackend(t)
     const node = `127.0.0.1:${port}`
     const text = (host: string) => `
 services:
@@ -76,9 +70,8 @@ routes:
   })
 
 t.test('the authority of gRPC calls', async (t) => {
-  const backend = createHttp2Server().listen(0, '127.0.0.1')
-  await once(backend, 'listening')
-  t.teardown(() => backend.close())
+  const backend = createHttp2Server()
+  await listen(t, backend)
   backend.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     const status = { 'grpc-status': '5', 'grpc-message': headers[':authority'] }
     stream.respond({ 'content-type': 'application/grpc', ...status }, { endStream: true })

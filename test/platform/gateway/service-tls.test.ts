@@ -2,7 +2,6 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer, type ServerOptions } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import * as grpc from '@grpc/grpc-js'
@@ -11,6 +10,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { createAuthority } from '../../fixtures/client-authority.ts'
 import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
 import { GrpcClient, openGrpcBackend } from '../../fixtures/grpc.ts'
+import { listen } from '../../fixtures/listen.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const servers = createAuthority('servers')
@@ -33,14 +33,7 @@ async function openBackend(t: Test, options: ServerOptions) {
   backend.on('upgrade', (request, socket, head) =>
     accept.handleUpgrade(request, socket, head, (ws) => ws.send(describe(socket as TLSSocket))),
   )
-  backend.listen(0, '127.0.0.1')
-  await once(backend, 'listening')
-  t.teardown(() => {
-    for (const ws of accept.clients) ws.terminate()
-    backend.closeAllConnections()
-    backend.close()
-  })
-  return { sockets, node: `https://127.0.0.1:${(backend.address() as AddressInfo).port}` }
+  return { sockets, node: `https://127.0.0.1:${await listen(t, backend)}` }
 }
 
 /** First message of a WebSocket; or the error of its handshake. */
@@ -161,10 +154,8 @@ t.test('requests in flight survive a change of the settings', async (t) => {
     response.write('begin ')
     finish = () => void response.end('end')
   })
-  backend.listen(0, '127.0.0.1')
-  await once(backend, 'listening')
-  t.teardown(() => void backend.close())
-  const node = `https://127.0.0.1:${(backend.address() as AddressInfo).port}`
+  const port = await listen(t, backend)
+  const node = `https://127.0.0.1:${port}`
   const { send, reload } = await openConfiguredGateway(
     t,
     `services: { shop: { nodes: [${node}], tls: { ca: ca.pem, server_name: shop.internal } } }`,

@@ -1,10 +1,10 @@
 // Each `--balance` and each `--resolver` with a complete gateway in front of real backends.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { clock } from '../../../lib/time/coarse-clock.ts'
 import { openApi } from '../../fixtures/api.ts'
+import { listen, listenHttp } from '../../fixtures/listen.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 
 /** Number of requests that do not all reach one of two nodes by chance. */
@@ -19,17 +19,13 @@ interface Backend {
 /** A backend that returns its name. */
 async function openBackend(t: Test, name: string): Promise<Backend> {
   const pending: ServerResponse[] = []
-  const server = createServer((req, res) => {
-    if (req.url!.endsWith('/hold')) pending.push(res)
-    else res.end(name)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, pending }
+  return {
+    address: `127.0.0.1:${await listenHttp(t, (req, res) => {
+      if (req.url!.endsWith('/hold')) pending.push(res)
+      else res.end(name)
+    })}`,
+    pending,
+  }
 }
 
 interface Asked {
@@ -164,15 +160,10 @@ t.test('keep_alive and max_connection_age apply to connections of all services',
   ] as const) {
     let connections = 0
     const server = createServer((_req, res) => res.end('ok')).on('connection', () => connections++)
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    t.teardown(() => {
-      server.closeAllConnections()
-      server.close()
-    })
+    const serverPort = await listen(t, server)
     const { port } = await openApi(t, {
       MX_HANDLER: 'proxy',
-      MX_BACKEND: `app=127.0.0.1:${(server.address() as AddressInfo).port}`,
+      MX_BACKEND: `app=127.0.0.1:${serverPort}`,
       MX_ACCESS_LOG: 'off',
       [name]: value,
     })

@@ -1,20 +1,13 @@
-import { once } from 'node:events'
 import { mkdirSync, readdirSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { claimPorts } from '../../../platform/process/claim-ports.ts'
 import { lockFolder } from '../../../platform/server/files/folder-lock.ts'
+import { listen } from '../../fixtures/listen.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const FREE = { host: '127.0.0.1', port: 0 }
-
-async function takePort(t: Test): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  return (server.address() as AddressInfo).port
-}
 
 t.test('accepts free ports and port 0', async () => {
   await claimPorts(
@@ -25,7 +18,7 @@ t.test('accepts free ports and port 0', async () => {
 
 t.test('names the other server that uses the data folder, without changing it', async (t) => {
   const folder = join(makeTempFolder(t, 'ports'), 'state')
-  const address = { host: '127.0.0.1', port: await takePort(t) }
+  const address = { host: '127.0.0.1', port: await listen(t, createServer()) }
   const claim = () =>
     claimPorts(
       { address: FREE, http2Address: undefined, proxyAddress: address, webAddress: FREE },

@@ -1,5 +1,3 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { configurationFrom } from '../../../platform/config/load.ts'
 import { startGatewayServer } from '../../../platform/gateway/gateway-server.ts'
@@ -7,6 +5,7 @@ import type { GatewayServer } from '../../../platform/gateway/types.ts'
 import { createLog } from '../../../platform/process/log.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 import { eventually } from '../../fixtures/eventually.ts'
+import { listenHttp } from '../../fixtures/listen.ts'
 import { openServer } from '../../fixtures/server.ts'
 
 const LOG = createLog('silent')
@@ -28,13 +27,7 @@ async function openApi(t: Test, words: readonly string[], env = {}): Promise<str
 }
 
 async function openBackend(t: Test): Promise<string> {
-  const server = createServer((req, res) => res.end(req.headers['authorization'] ?? 'nothing'))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `app=127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `app=127.0.0.1:${await listenHttp(t, (req, res) => res.end(req.headers['authorization'] ?? 'nothing'))}`
 }
 
 t.test('counts logins through a trusted gateway for its clients', async (t) => {

@@ -1,8 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { once } from 'node:events'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
-import { createServer as createHttpServer } from 'node:http'
-import { type AddressInfo, createServer, type Server as NetServer } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
@@ -18,6 +16,7 @@ import { until } from '../../contracts/registry.ts'
 import { useKubeconfig } from '../../fixtures/kubeconfig.ts'
 import { openKubernetesApi } from '../../fixtures/kubernetes-api.ts'
 import { makeKubernetesService, makeSlice } from '../../fixtures/kubernetes-objects.ts'
+import { listen, listenHttp } from '../../fixtures/listen.ts'
 import { startNats } from '../../fixtures/nats.ts'
 import { createService, openClient } from '../../fixtures/sdk-services.ts'
 import { ADMIN, openServer, QUIET_WORDS } from '../../fixtures/server.ts'
@@ -34,13 +33,6 @@ async function hear(t: Test, client: Client, topic: string): Promise<Record<stri
     heard.push(JSON.parse(Buffer.from(body).toString()))
   })
   return heard
-}
-
-async function takePort(t: Test): Promise<number> {
-  const server: NetServer = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  return (server.address() as { port: number }).port
 }
 
 const inFiles = (folder: string): string[] => [
@@ -86,7 +78,7 @@ t.test('state in files survives a restart', async (t) => {
 
 t.test('a failed start reports the reason in one line and leaves nothing open', async (t) => {
   const folder = join(makeTempFolder(t, 'server'), 'state')
-  const port = await takePort(t)
+  const port = await listen(t, createServer())
   for (const setting of ['address', 'proxy_address', 'web_address']) {
     const words = [...inFiles(folder), `--${setting}=127.0.0.1:${port}`]
     const others = QUIET_WORDS.filter((word) => !word.startsWith(`--${setting}=`))
@@ -171,13 +163,7 @@ t.test(
   'finds Kubernetes services in addition to the built-in ones, and rejects registrations',
   async (t) => {
     const api = await openKubernetesApi(t)
-    const backend = createHttpServer((_, response) => response.end('plain'))
-    await new Promise<void>((resolve) => backend.listen(0, '127.0.0.1', resolve))
-    t.teardown(() => {
-      backend.closeAllConnections()
-      backend.close()
-    })
-    const { port } = backend.address() as { port: number }
+    const port = await listenHttp(t, (_, response) => response.end('plain'))
     const ports = { ports: [{ name: 'http', port, protocol: 'TCP' }] }
     api.write('endpointslices', makeSlice('web-1', 'web', ['127.0.0.1'], ports))
     api.write('services', makeKubernetesService('web'))
@@ -290,9 +276,8 @@ t.test('calls built-in services in process, regardless of other registrations', 
     requests++
     socket.destroy()
   })
-  await once(gone.listen(0, '127.0.0.1'), 'listening')
-  t.teardown(() => void gone.close())
-  const address = `127.0.0.1:${(gone.address() as AddressInfo).port}`
+  const port = await listen(t, gone)
+  const address = `127.0.0.1:${port}`
   const nodes = Array.from({ length: 9 }, (_, i) => ({ id: `gone-${i}`, address }))
   t.equal((await post('/registry/register', { name: 'store', nodes })).status, 200)
   const { body } = await get('/registry/getService?service=store')

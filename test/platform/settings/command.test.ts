@@ -6,17 +6,7 @@ import { listSettings } from '../../../platform/settings/command.ts'
 import { readEnvironment } from '../../../platform/settings/env.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 import { formatAddress, parseBindAddress } from '../../../platform/settings/parse/address.ts'
-import { SettingsError } from '../../../platform/settings/sources.ts'
-
-function problemsOf(run: () => unknown): readonly string[] {
-  try {
-    run()
-  } catch (error) {
-    if (error instanceof SettingsError) return error.problems
-    throw error
-  }
-  return []
-}
+import { problemsOf } from '../../fixtures/settings-problems.ts'
 
 const namesOf = (command: 'api' | 'server') => listSettings(command).map(({ name }) => name)
 

@@ -3,22 +3,8 @@ import { findWildcardHost } from '../../../core/http/host/wildcard-host.ts'
 import { findMisspelt, readEnvironment } from '../../../platform/settings/env.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.ts'
-import {
-  findSetting,
-  mergeSettings,
-  SETTING_KEYS,
-  SettingsError,
-} from '../../../platform/settings/sources.ts'
-
-function problemsOf(run: () => unknown): readonly string[] {
-  try {
-    run()
-  } catch (error) {
-    if (error instanceof SettingsError) return error.problems
-    throw error
-  }
-  return []
-}
+import { findSetting, mergeSettings, SETTING_KEYS } from '../../../platform/settings/sources.ts'
+import { problemsOf } from '../../fixtures/settings-problems.ts'
 
 t.test('every setting has a valid default', async (t) => {
   const settings = mergeSettings()

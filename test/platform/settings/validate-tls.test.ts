@@ -3,17 +3,11 @@ import { findWildcardHost } from '../../../core/http/host/wildcard-host.ts'
 import { readProfile } from '../../../platform/settings/command.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 import { mergeSettings, SettingsError } from '../../../platform/settings/sources.ts'
+import { problemsOf as listProblems } from '../../fixtures/settings-problems.ts'
 
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
 
-function problemsOf(flags: readonly string[]): readonly string[] {
-  try {
-    mergeSettings(readFlags(flags))
-    return []
-  } catch (error) {
-    return (error as SettingsError).problems
-  }
-}
+const problemsOf = (flags: readonly string[]) => listProblems(() => mergeSettings(readFlags(flags)))
 
 t.test('enable_acme enables TLS and normalizes host names', async (t) => {
   const flags = ['--enable_acme', '--acme_hosts=A.test., b.test,a.test,bücher.example']

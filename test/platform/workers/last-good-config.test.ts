@@ -1,13 +1,12 @@
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { get } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { PeerCertificate, TLSSocket } from 'node:tls'
 import t from 'tap'
 import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
 import { eventually } from '../../fixtures/eventually.ts'
+import { listenHttp } from '../../fixtures/listen.ts'
 import { type RunningMx, startMx } from '../../fixtures/mx.ts'
 
 /** Response at `/greeter`, and the name in the certificate. */
@@ -31,14 +30,11 @@ function workerOf({ child }: RunningMx): number | undefined {
 t.test(
   'a worker restarts with the last good configuration while the files are invalid',
   async (t) => {
-    const server = createServer((_request, response) => response.end('hello'))
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    t.teardown(() => server.close())
+    const port = await listenHttp(t, (_request, response) => response.end('hello'))
     const folder = createCertificateFolder()
     t.teardown(folder.remove)
     const { certFile, keyFile } = folder.write('site', createCertificate(['first.test']))
-    const services = `services:\n  greeter: [127.0.0.1:${(server.address() as AddressInfo).port}]\n`
+    const services = `services:\n  greeter: [127.0.0.1:${port}]\n`
     const cwd = t.testdir({ 'mx.yaml': services })
     const file = join(cwd, 'mx.yaml')
     const words = ['api', '--handler=proxy', '--address=127.0.0.1:0', '--hot_restart']

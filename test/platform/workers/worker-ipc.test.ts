@@ -1,15 +1,12 @@
 import { once } from 'node:events'
 import { createServer, get, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { handlePrimaryMessages } from '../../../platform/workers/worker-ipc.ts'
+import { listen } from '../../fixtures/listen.ts'
 
 t.test('a leaving worker accepts pending connections and resets none', async (t) => {
   const server = createServer((_, response) => response.end('hello'))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
+  const port = await listen(t, server)
   let left = false
   const drain = (): void => {
     left = true

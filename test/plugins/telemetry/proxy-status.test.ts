@@ -1,10 +1,9 @@
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { createServer, type Server } from 'node:net'
 import t, { type Test } from 'tap'
 import plugin from '../../../plugins/telemetry/proxy-status.ts'
 import { buildPlugin, runPlugin } from '../../../sdk/testing.ts'
 import { openGateway } from '../../fixtures/gateway.ts'
+import { listen } from '../../fixtures/listen.ts'
 
 const built = buildPlugin(plugin)
 
@@ -18,10 +17,7 @@ async function openBackend(t: Test, answer: string | undefined): Promise<number>
     })
     t.teardown(() => socket.destroy())
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  return (server.address() as AddressInfo).port
+  return listen(t, server)
 }
 
 async function status(origin: string, path: string): Promise<[number, string | null]> {

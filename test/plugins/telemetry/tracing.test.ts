@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
 import { openApi } from '../../fixtures/api.ts'
+import { listen } from '../../fixtures/listen.ts'
 import {
   exportTo,
   openOtlpCollector,
@@ -34,12 +34,7 @@ sockets.on('connection', (socket, request) => {
   seen.set(request.url!, request.headers)
   socket.on('message', (data) => socket.send(data))
 })
-await new Promise<void>((resolve) => backend.listen(0, '127.0.0.1', resolve))
-t.teardown(() => {
-  backend.closeAllConnections()
-  backend.close()
-})
-const nodePort = (backend.address() as AddressInfo).port
+const nodePort = await listen(t, backend)
 
 const GATEWAY = {
   MX_HANDLER: 'web',

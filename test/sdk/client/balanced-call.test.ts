@@ -1,7 +1,4 @@
 // Node selection, retries and deadlines of calls over real connections.
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import type { Registry } from '../../../core/contracts/registry.ts'
 import { GatewayError } from '../../../core/errors.ts'
@@ -10,6 +7,7 @@ import { deadlines } from '../../../core/rpc/deadlines.ts'
 import { type ServiceError, timeout, tooManyRequests } from '../../../sdk/errors.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { Traces } from '../../../sdk/tracing/traces.ts'
+import { findClosedPort } from '../../fixtures/ports.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { createTracker } from '../../fixtures/rpc.ts'
 import { openRpcService } from '../../fixtures/rpc-service.ts'
@@ -21,16 +19,6 @@ import {
   toNode,
 } from '../../fixtures/sdk-services.ts'
 import { makeService } from '../../fixtures/services.ts'
-
-/** A loopback port without a listener. */
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 const fail =
   (code: number): Dispatch =>
@@ -212,7 +200,7 @@ t.test(
   'calls that were not sent are retried on the next node, even with idempotent: false',
   async (t) => {
     const { registry, services, client, counts } = await open(t, ok)
-    const closed = await closedPort()
+    const closed = await findClosedPort()
     declare(registry, [closed, services[0]!.port], { idempotent: 'false' })
     for (let i = 0; i < 6; i++)
       t.strictSame(await client.call('greeter', 'A.B', {}, { retries: 0 }), { ok: true })
@@ -222,7 +210,7 @@ t.test(
 
 t.test('refused connections to all nodes are 502', async (t) => {
   const registry = openRegistry(t)
-  registerPorts(registry, 'greeter', [await closedPort(), await closedPort()])
+  registerPorts(registry, 'greeter', [await findClosedPort(), await findClosedPort()])
   const client = openClient(t, { registry })
   await t.rejects(client.call('greeter', 'A.B'), {
     code: 502,
@@ -250,7 +238,7 @@ t.test('a connection lost during a call is 502 without a retry', async (t) => {
 t.test('a node that refuses connections is skipped', async (t) => {
   const { registry, services, client, counts } = await open(t, ok, ok)
   const [first, second] = services.map(({ port }) => port)
-  registerPorts(registry, 'greeter', [await closedPort(), first!, second!])
+  registerPorts(registry, 'greeter', [await findClosedPort(), first!, second!])
   for (let i = 0; i < 30; i++) await client.call('greeter', 'A.B', {}, { retries: 0 })
   t.strictSame(counts, [15, 15])
 })
@@ -371,7 +359,7 @@ t.test('client calls are added to the traces', async (t) => {
 
 t.test('one call probes an unreachable node while the others use healthy nodes', async (t) => {
   const { registry, services, client, counts } = await open(t, ok)
-  const closed = await closedPort()
+  const closed = await findClosedPort()
   registerPorts(registry, 'greeter', [closed, services[0]!.port])
   const results = await Promise.allSettled(
     Array.from({ length: 200 }, () => client.call('greeter', 'A.B', {}, { retries: 0 })),

@@ -2,9 +2,9 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { createCertificate } from '../../../fixtures/certificates.ts'
+import { listen } from '../../../fixtures/listen.ts'
 import { toMxWords } from '../../../fixtures/programs.ts'
 
 /** Runs `mx bench` with `args` until it exits. */
@@ -17,25 +17,19 @@ function runBench(...args: string[]): Promise<{ status: number; stdout: string; 
   })
 }
 
-async function listen(
+async function serve(
   t: Test,
   onRequest: RequestListener,
   server: Server = createServer(),
 ): Promise<string> {
   server.on('request', onRequest)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `127.0.0.1:${await listen(t, server)}`
 }
 
 t.test(
   'mx bench prints throughput, latency, statuses, errors and the share of gateway and backend',
   async (t) => {
-    const address = await listen(t, (_request, response) => {
+    const address = await serve(t, (_request, response) => {
       response.setHeader('server-timing', 'gateway;dur=0.01, upstream;dur=0.02')
       response.end('hello')
     })
@@ -62,7 +56,7 @@ t.test(
 
 t.test('mx bench sends the requested method, headers and body at the requested rate', async (t) => {
   const seen: string[] = []
-  const address = await listen(t, async (request, response) => {
+  const address = await serve(t, async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
     seen.push(`${request.method} ${request.url} ${request.headers['x-a']} ${body}`)
@@ -97,7 +91,7 @@ t.test('mx bench sends the requested method, headers and body at the requested r
 
 t.test('mx bench connects to a gateway with a self-signed certificate', async (t) => {
   const server = createTlsServer(createCertificate(['127.0.0.1']))
-  const address = await listen(
+  const address = await serve(
     t,
     (_request, response) => response.end('x'.repeat(100_000)),
     server as unknown as Server,
@@ -118,7 +112,7 @@ t.test('mx bench connects to a gateway with a self-signed certificate', async (t
 })
 
 t.test('Ctrl-C stops mx bench, which prints the results so far', async (t) => {
-  const address = await listen(t, onRequest)
+  const address = await serve(t, onRequest)
   const words = ['bench', '/x', '--address', address, '--duration', '1d', '--rate', '100']
   const child = spawn(process.execPath, toMxWords(...words))
   t.teardown(() => child.kill('SIGKILL'))
@@ -139,7 +133,7 @@ t.test('Ctrl-C stops mx bench, which prints the results so far', async (t) => {
 
 t.test('an unreachable gateway is a one-line error with exit status 1', async (t) => {
   const server = createServer()
-  const address = await listen(t, () => {}, server)
+  const address = await serve(t, () => {}, server)
   server.close()
   const { status, stdout, stderr } = await runBench('/x', '--address', address)
   t.equal(status, 1)
@@ -164,7 +158,7 @@ t.test('invalid flags, values and URLs exit 2 and are named', async (t) => {
 })
 
 t.test('mx bench exits 1 if no response was successful', async (t) => {
-  const address = await listen(t, (_request, response) => response.writeHead(404).end())
+  const address = await serve(t, (_request, response) => response.writeHead(404).end())
   const { status, stdout, stderr } = await runBench(
     '/nobody',
     ...['--address', address, '--connections=1', '--duration=100ms'],

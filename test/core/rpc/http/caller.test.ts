@@ -1,6 +1,4 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import type { OutgoingCall } from '../../../../core/rpc/call.ts'
@@ -9,6 +7,7 @@ import { PlainCaller } from '../../../../core/rpc/http/caller.ts'
 import { formatMetadata } from '../../../../core/rpc/metadata.ts'
 import { Pool, type PoolOptions } from '../../../../core/upstream/pool/pool.ts'
 import { clock } from '../../../../lib/time/coarse-clock.ts'
+import { listenHttp } from '../../../fixtures/listen.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
 import { openRawBackend, tick, until } from '../../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../../fixtures/rpc.ts'
@@ -55,24 +54,20 @@ interface Request {
 /** A service on node:http. */
 async function openService(t: Test, listener: RequestListener) {
   const requests: Request[] = []
-  const server = createServer((request, response) => {
-    let body = ''
-    request.setEncoding('latin1')
-    request.on('data', (chunk: string) => {
-      body += chunk
-    })
-    request.on('end', () => {
-      requests.push({ head: request, body })
-      listener(request, response)
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { port: (server.address() as AddressInfo).port, requests }
+  return {
+    port: await listenHttp(t, (request, response) => {
+      let body = ''
+      request.setEncoding('latin1')
+      request.on('data', (chunk: string) => {
+        body += chunk
+      })
+      request.on('end', () => {
+        requests.push({ head: request, body })
+        listener(request, response)
+      })
+    }),
+    requests,
+  }
 }
 
 /** Makes a call that is answered with `bytes`; `close` closes the connection afterwards. */

@@ -1,28 +1,19 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { createRequest } from '../../../../cli/load/request.ts'
 import { type LoadOptions, type LoadResult, runLoad } from '../../../../cli/load/run-load.ts'
+import { listen } from '../../../fixtures/listen.ts'
 
-async function listen(t: Test, server: Server): Promise<string> {
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
-  })
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+async function serve(t: Test, server: Server): Promise<string> {
+  server.on('connection', (socket: Socket) => socket.on('error', () => {}))
+  return `127.0.0.1:${await listen(t, server)}`
 }
 
-const listenHttp = (t: Test, onRequest: RequestListener) => listen(t, createHttpServer(onRequest))
-const listenRaw = (t: Test, onData: (socket: Socket) => void) =>
-  listen(
+const serveHttp = (t: Test, onRequest: RequestListener) => serve(t, createHttpServer(onRequest))
+const serveRaw = (t: Test, onData: (socket: Socket) => void) =>
+  serve(
     t,
     createServer((socket) => socket.on('data', () => onData(socket))),
   )
@@ -36,7 +27,7 @@ t.test('without a rate every connection sends the next request after its respons
   let served = 0
   let running = 0
   let mostRunning = 0
-  const address = await listenHttp(t, (_request, response) => {
+  const address = await serveHttp(t, (_request, response) => {
     served++
     mostRunning = Math.max(mostRunning, ++running)
     setTimeout(() => {
@@ -71,7 +62,7 @@ t.test('without a rate every connection sends the next request after its respons
 })
 
 t.test('with a rate every scheduled request is either sent or counted as overdue', async (t) => {
-  const address = await listenHttp(t, (_request, response) => response.end('hello'))
+  const address = await serveHttp(t, (_request, response) => response.end('hello'))
   const result = await load(address, { rate: 500, durationMs: 400, connections: 64 })
   t.equal(result.sent + result.overdue, 200)
   t.equal(result.replies, result.sent)
@@ -80,7 +71,7 @@ t.test('with a rate every scheduled request is either sent or counted as overdue
 
 t.test('requests scheduled during a stall count with the time since their schedule', async (t) => {
   let first = true
-  const address = await listenHttp(t, (_request, response) => {
+  const address = await serveHttp(t, (_request, response) => {
     setTimeout(() => response.end(), first ? 300 : 0)
     first = false
   })
@@ -93,7 +84,7 @@ t.test('requests scheduled during a stall count with the time since their schedu
 t.test(
   'requests without a free connection count as overdue, with their waiting time',
   async (t) => {
-    const address = await listenHttp(t, () => {})
+    const address = await serveHttp(t, () => {})
     const result = await load(address, {
       connections: 1,
       rate: 100,
@@ -109,7 +100,7 @@ t.test(
 )
 
 t.test('reconnects after a response that closes the connection', async (t) => {
-  const address = await listenHttp(t, (_request, response) => {
+  const address = await serveHttp(t, (_request, response) => {
     response.setHeader('connection', 'close')
     response.end('hello')
   })
@@ -119,7 +110,7 @@ t.test('reconnects after a response that closes the connection', async (t) => {
 })
 
 t.test('accepts responses that end with the connection', async (t) => {
-  const address = await listenRaw(t, (socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nhello'))
+  const address = await serveRaw(t, (socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nhello'))
   const result = await load(address, { connections: 2 })
   t.ok(result.replies > 2)
   t.equal(result.replies, result.sent)
@@ -142,7 +133,7 @@ const FAULTS: readonly [
 
 for (const [title, failure, onData] of FAULTS) {
   t.test(`${title} is counted as ${failure}, and the next request is sent`, async (t) => {
-    const result = await load(await listenRaw(t, onData), { connections: 1, durationMs: 100 })
+    const result = await load(await serveRaw(t, onData), { connections: 1, durationMs: 100 })
     t.ok(result.failures[failure] > 1)
     t.equal(result.failures[failure], result.sent)
     t.equal(result.replies, 0)
@@ -150,7 +141,7 @@ for (const [title, failure, onData] of FAULTS) {
 }
 
 t.test('responses with status 400 and above count as errors in the progress', async (t) => {
-  const address = await listenHttp(t, (_request, response) => response.writeHead(503).end())
+  const address = await serveHttp(t, (_request, response) => response.writeHead(503).end())
   const lines: number[] = []
   const result = await load(address, {
     durationMs: 700,
@@ -162,7 +153,7 @@ t.test('responses with status 400 and above count as errors in the progress', as
 
 t.test('fails at once if the connection is refused at the start', async (t) => {
   const server = createServer()
-  const address = await listen(t, server)
+  const address = await serve(t, server)
   server.close()
   await once(server, 'close')
   await t.rejects(load(address), {
@@ -175,7 +166,7 @@ t.test('retries at intervals when the gateway stops during the run', async (t) =
     server.close()
     socket.on('data', () => socket.destroy())
   })
-  const address = await listen(t, server)
+  const address = await serve(t, server)
   const result = await load(address, { connections: 1, durationMs: 1000 })
   t.ok(
     result.failures.refused >= 2 && result.failures.refused <= 10,
@@ -186,7 +177,7 @@ t.test('retries at intervals when the gateway stops during the run', async (t) =
 t.test('an aborted run ends at once and returns its results', async (t) => {
   const stop = new AbortController()
   let served = 0
-  const address = await listenHttp(t, (_request, response) => {
+  const address = await serveHttp(t, (_request, response) => {
     if (++served === 50) stop.abort()
     if (served < 50) response.end()
   })

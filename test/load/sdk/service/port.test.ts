@@ -1,6 +1,4 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
 import { Channel } from '../../../../core/rpc/ws/channel.ts'
@@ -8,6 +6,7 @@ import { WS_MESSAGE_MAX_BYTES } from '../../../../core/rpc/ws/frames.ts'
 import { createDispatcher } from '../../../../sdk/service/dispatch.ts'
 import { endpoint } from '../../../../sdk/service/endpoint.ts'
 import { openServicePort, type ServicePortOptions } from '../../../../sdk/service/port.ts'
+import { findClosedPort } from '../../../fixtures/ports.ts'
 import { openRawBackend, until } from '../../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../../fixtures/rpc.ts'
 import { createQuietLog } from '../../../fixtures/sdk-services.ts'
@@ -253,10 +252,7 @@ t.test('a call beyond maxCalls of its connection is 503', async (t) => {
 })
 
 t.test('an invalid origin is a TypeError', async (t) => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
+  const port = await findClosedPort()
   await t.rejects(
     open(t, { origins: ['example.com'], address: { host: '127.0.0.1', port } }),
     TypeError,

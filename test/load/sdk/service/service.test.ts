@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import t from 'tap'
 import { createMemoryBroker } from '../../../../adapters/broker/memory.ts'
 import type { Registry } from '../../../../core/contracts/registry.ts'
@@ -10,6 +8,7 @@ import type { Client } from '../../../../sdk/client/client.ts'
 import { findLocalCaller } from '../../../../sdk/internal/local-services.ts'
 import { endpoint } from '../../../../sdk/service/endpoint.ts'
 import { Service } from '../../../../sdk/service/service.ts'
+import { findClosedPort } from '../../../fixtures/ports.ts'
 import { openRawBackend, until } from '../../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../../fixtures/rpc.ts'
 import {
@@ -177,7 +176,7 @@ t.test('two services of one name register two nodes', async (t) => {
 t.test(
   'listens on the address option, MX_SERVICE_ADDRESS or a random loopback port, in this order',
   async (t) => {
-    const { port } = await closedPort()
+    const port = await findClosedPort()
     process.env['MX_SERVICE_ADDRESS'] = `127.0.0.1:${port}`
     t.teardown(() => delete process.env['MX_SERVICE_ADDRESS'])
     t.equal(await createService(t).start(), `127.0.0.1:${port}`)
@@ -214,7 +213,7 @@ t.test('fails to start in one line if the port is in use, and registers nothing'
 })
 
 t.test('closes its port if the registration fails', async (t) => {
-  const { port } = await closedPort()
+  const port = await findClosedPort()
   const refusing: Registry = {
     ...openRegistry(t),
     register() {
@@ -346,7 +345,7 @@ t.test('logs its registry without credentials', async (t) => {
     const line = lines.find((line) => line.includes('service ready'))!
     return JSON.parse(line)['registry']
   }
-  const { port } = await closedPort()
+  const port = await findClosedPort()
   t.equal(await tellRegistry(openRegistry(t)), 'memory')
   t.equal(await tellRegistry(` mx://127.0.0.1:${port}`), `mx://127.0.0.1:${port}`)
   const consul = `127.0.0.1:${port}?dc=a`
@@ -496,14 +495,4 @@ for (const listener of ['uws', 'node'] as const) {
       t.ok(most < 64 * 1024 * 1024, `${most} bytes of buffers at most`)
     },
   )
-}
-
-/** A closed loopback port. */
-async function closedPort(): Promise<{ port: number }> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return { port }
 }

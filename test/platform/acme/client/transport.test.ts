@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { createTransport } from '../../../../platform/acme/client/transport.ts'
 import { createOnDemandPolicy } from '../../../../platform/acme/on-demand-policy.ts'
 import { createCertificate } from '../../../fixtures/certificates.ts'
+import { listen } from '../../../fixtures/listen.ts'
 
 const certificate = createCertificate(['127.0.0.1'])
 const NOW_MS = Date.parse('2026-01-01T00:00:00Z')
@@ -15,18 +16,14 @@ async function open(
   listener: RequestListener,
   { ca = certificate.cert, timeoutMs = 20_000 } = {},
 ) {
-  const server = createTlsServer(certificate, listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.close()
-    server.closeAllConnections()
-  })
+  const server = createTlsServer(certificate, listener)
+  const port = await listen(t, server)
   const skews: number[] = []
   const closing = new AbortController()
   t.teardown(() => closing.abort())
   const options = { ca, signal: closing.signal, timeoutMs, nowMs: () => NOW_MS }
   const transport = createTransport({ ...options, onSkew: (ms) => skews.push(ms) })
-  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/dir`
+  const url = `https://127.0.0.1:${port}/dir`
   const request = { url, method: 'GET', headers: {}, body: undefined }
   return { transport, skews, closing, send: () => transport.send(request), request }
 }

@@ -1,7 +1,4 @@
 // A gateway in this process and its metrics.
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { RequestMetrics } from '../../../../core/metrics/request-metrics.ts'
 import { format } from '../../../../platform/admin/metrics/format.ts'
@@ -13,33 +10,18 @@ import type { ApiParts, GatewayServer } from '../../../../platform/gateway/types
 import { createLog } from '../../../../platform/process/log.ts'
 import { readVersion } from '../../../../platform/process/version.ts'
 import { createCertificate, createCertificateFolder } from '../../../fixtures/certificates.ts'
+import { listenHttp } from '../../../fixtures/listen.ts'
+import { findClosedPort } from '../../../fixtures/ports.ts'
 import { findScraped, parseScrape, type Scraped } from '../../../fixtures/prometheus.ts'
 
 /** Responses of a backend by path. */
 const STATUS: Readonly<Record<string, number>> = { '/greeter/missing': 404, '/greeter/away': 503 }
 
 async function startBackend(t: Test): Promise<string> {
-  const server = createServer((request, response) => {
+  return `127.0.0.1:${await listenHttp(t, (request, response) => {
     response.statusCode = STATUS[request.url ?? ''] ?? 200
     request.resume().on('end', () => response.end('hello'))
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`
-}
-
-/** A closed port. */
-async function findNobody(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return `127.0.0.1:${port}`
+  })}`
 }
 
 async function open(
@@ -65,7 +47,7 @@ async function scrape(api: GatewayServer): Promise<readonly Scraped[]> {
 }
 
 t.test('reports requests, retries, ejections and aborted responses', async (t) => {
-  const [node, nobody] = [await startBackend(t), await findNobody()]
+  const [node, nobody] = [await startBackend(t), `127.0.0.1:${await findClosedPort()}`]
   const api = await open(t, { MX_HANDLER: 'proxy', MX_BACKEND: `greeter=${nobody},${node}` })
   const url = `http://127.0.0.1:${api.port}`
   for (const path of ['/greeter/a', '/greeter/b', '/greeter/missing', '/nobody', '/nobody'])

@@ -1,20 +1,13 @@
 import t from 'tap'
 import { parseConfig } from '../../../../platform/config/parse-file.ts'
-import { mergeSettings, SettingsError } from '../../../../platform/settings/sources.ts'
+import { mergeSettings } from '../../../../platform/settings/sources.ts'
+import { problemsOf as listProblems } from '../../../fixtures/settings-problems.ts'
 
 function parse(text: string) {
   return parseConfig(text, '/etc/mx/mx.yaml')
 }
 
-function problemsOf(text: string): readonly string[] {
-  try {
-    parse(text)
-    return []
-  } catch (error) {
-    if (error instanceof SettingsError) return error.problems
-    throw error
-  }
-}
+const problemsOf = (text: string) => listProblems(() => parse(text))
 
 t.test('reads listeners; the first with TLS replaces address and TLS settings', (t) => {
   const { listen, settings } = parse(`

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parseConfig } from '../../../../platform/config/parse-file.ts'
 import { References } from '../../../../platform/config/references/references.ts'
-import { mergeSettings, SettingsError } from '../../../../platform/settings/sources.ts'
+import { mergeSettings } from '../../../../platform/settings/sources.ts'
+import { problemsOf as listProblems } from '../../../fixtures/settings-problems.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 const ENV = { PORT: '4711', FLAG: 'true', HOSTS: '10.0.0.0/8,oops', EMPTY: '', TOKEN: 'hunter2!' }
@@ -12,15 +13,7 @@ function parse(text: string, file = 'mx.yaml', env: Record<string, string> = ENV
   return parseConfig(text, file, 'api', new References(env))
 }
 
-function problemsOf(text: string, file?: string): readonly string[] {
-  try {
-    parse(text, file)
-    return []
-  } catch (error) {
-    if (error instanceof SettingsError) return error.problems
-    throw error
-  }
-}
+const problemsOf = (text: string, file?: string) => listProblems(() => parse(text, file))
 
 t.test('resolves variables in values and in parts of values, with the type of the setting', (t) => {
   const { settings, services, routes } = parse(`

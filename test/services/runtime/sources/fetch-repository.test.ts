@@ -18,6 +18,7 @@ import { type Git, requirePinning } from '../../../../services/runtime/sources/g
 import { createCertificate } from '../../../fixtures/certificates.ts'
 import { openEgress } from '../../../fixtures/egress.ts'
 import { makeGitRepository } from '../../../fixtures/git-repository.ts'
+import { listen, listenHttp } from '../../../fixtures/listen.ts'
 import { setEnv } from '../../../fixtures/set-env.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
@@ -136,14 +137,13 @@ t.test('writes links as plain files and runs no hooks or filters', async (t) => 
 /** A repository host with the given responses. */
 async function serve(t: Test, answer: (request: IncomingMessage) => number) {
   const requests: IncomingMessage[] = []
-  const server = createServer((request, response) => {
-    requests.push(request)
-    response.writeHead(answer(request)).end()
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  return { requests, address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  return {
+    requests,
+    address: `http://127.0.0.1:${await listenHttp(t, (request, response) => {
+      requests.push(request)
+      response.writeHead(answer(request)).end()
+    })}`,
+  }
 }
 
 t.test('returns 404 for a missing or private repository', async (t) => {
@@ -189,10 +189,7 @@ t.test(
       targets.push(url!)
       socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n')
     })
-    proxy.listen(0, '127.0.0.1')
-    await once(proxy, 'listening')
-    t.teardown(() => proxy.close())
-    const { port } = proxy.address() as AddressInfo
+    const port = await listen(t, proxy)
     setEnv(t, {
       https_proxy: `http://127.0.0.1:${port}`,
       no_proxy: 'far.test',
@@ -229,9 +226,7 @@ t.test('follows no redirect behind a proxy', async (t) => {
     socket.pipe(upstream).pipe(socket)
   })
   for (const server of [host, proxy]) {
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    t.teardown(() => server.close())
+    await listen(t, server)
   }
   setEnv(t, {
     https_proxy: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
@@ -270,11 +265,8 @@ t.test('rejects a git version that would resolve the checked host again', async 
 
 t.test('times out for a host that sends nothing', async (t) => {
   const server = createServer(() => {})
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  t.teardown(() => server.closeAllConnections())
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a.git`
+  const port = await listen(t, server)
+  const address = `http://127.0.0.1:${port}/a.git`
   const late = open(t, address, { timeoutMs: 300 })
   await t.rejects(late.fetch(), { code: 408, message: /timed out after 300ms/ })
   t.strictSame(readdirSync(late.above), [])

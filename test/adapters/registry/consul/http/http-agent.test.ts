@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import * as http from 'node:http'
 import * as https from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { createAgent } from '../../../../../adapters/registry/consul/http/http-agent.ts'
 import { until } from '../../../../contracts/registry.ts'
 import { createCertificate, createCertificateFolder } from '../../../../fixtures/certificates.ts'
+import { listen } from '../../../../fixtures/listen.ts'
 
 t.test('reuses and limits connections', async (t) => {
   const agent = createAgent({}, 7)
@@ -38,16 +39,6 @@ t.test('reads TLS files at creation and names an invalid one', async (t) => {
     })
   t.doesNotThrow(() => createAgent({ caFile: '/none' }, 1), 'not read without TLS')
 })
-
-async function listen(t: Test, server: http.Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
-}
 
 t.test('reads all connections into one buffer without corrupting responses', async (t) => {
   const folder = createCertificateFolder()

@@ -1,8 +1,8 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import t from 'tap'
 import { createConnections } from '../../../../../adapters/store/postgres/client/connections.ts'
 import { parsePostgresUrl } from '../../../../../adapters/store/postgres/client/url.ts'
+import { listen } from '../../../../fixtures/listen.ts'
 
 const PASSWORD = 'correct-horse-battery'
 /** AuthenticationCleartextPassword (PostgreSQL documentation: message formats). */
@@ -17,10 +17,7 @@ t.test('sends no cleartext password without TLS', async (t) => {
       received += bytes.toString('latin1')
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
+  const port = await listen(t, server)
   const connections = createConnections({
     address: parsePostgresUrl(`postgres://mx:${PASSWORD}@127.0.0.1:${port}/mx`),
     maxConnections: 1,

@@ -31,6 +31,7 @@ import {
   statusOf,
 } from '../../../../fixtures/grpc.ts'
 import { END_HEADERS, END_STREAM, FRAME, toBlock, toFrame } from '../../../../fixtures/http2-raw.ts'
+import { listen } from '../../../../fixtures/listen.ts'
 import { openRawBackend, until } from '../../../../fixtures/raw-backend.ts'
 import {
   openRpcGateway,
@@ -250,10 +251,8 @@ t.test(
 t.test('bytes of a paused body that the listener buffers count as buffered', async (t) => {
   const backend = createServer()
   backend.on('stream', (stream) => stream.pause().on('error', () => {}))
-  backend.listen(0, '127.0.0.1')
-  await once(backend, 'listening')
-  t.teardown(() => backend.close())
-  const gateway = await open(t, [(backend.address() as AddressInfo).port])
+  const port = await listen(t, backend)
+  const gateway = await open(t, [port])
   const client = connect(`http://127.0.0.1:${gateway.port}`)
   client.on('error', () => {})
   const upload = client.request({
@@ -495,9 +494,8 @@ t.test('a TLS backend is reached over HTTP/2 by ALPN', async (t) => {
 t.test('a retry on a TLS node has the scheme https', async (t) => {
   const { cert, key } = createCertificate(['localhost'])
   const schemes: unknown[] = []
-  const backend = createSecureServer({ cert, key }).listen(0, '127.0.0.1')
-  await once(backend, 'listening')
-  t.teardown(() => backend.close())
+  const backend = createSecureServer({ cert, key })
+  await listen(t, backend)
   backend.on('stream', (stream, headers) => {
     schemes.push(headers[':scheme'])
     stream.respond({ 'content-type': 'application/grpc', 'grpc-status': '5' }, { endStream: true })
@@ -511,9 +509,8 @@ t.test('a retry on a TLS node has the scheme https', async (t) => {
     },
   })
   let refused = 0
-  const full = createServer().listen(0, '127.0.0.1')
-  await once(full, 'listening')
-  t.teardown(() => full.close())
+  const full = createServer()
+  await listen(t, full)
   full.on('stream', (stream) => {
     refused++
     stream.on('error', () => {}).close(constants.NGHTTP2_REFUSED_STREAM)

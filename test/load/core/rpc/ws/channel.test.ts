@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -8,6 +6,8 @@ import { deadlines } from '../../../../../core/rpc/deadlines.ts'
 import { Channel, type ChannelOptions } from '../../../../../core/rpc/ws/channel.ts'
 import { createUpstreamTls } from '../../../../../core/upstream/tls.ts'
 import { createCertificate } from '../../../../fixtures/certificates.ts'
+import { listen } from '../../../../fixtures/listen.ts'
+import { findClosedPort } from '../../../../fixtures/ports.ts'
 import { tick, until } from '../../../../fixtures/raw-backend.ts'
 import { createTracker, RecordedCall } from '../../../../fixtures/rpc.ts'
 import { openRpcService } from '../../../../fixtures/rpc-service.ts'
@@ -33,31 +33,12 @@ async function settle(call: RecordedCall, events = 1): Promise<string[]> {
 }
 
 /** A server that accepts connections and calls `onSocket`. */
-async function openTcp(t: Test, onSocket: (socket: Socket) => void): Promise<number> {
-  const sockets = new Set<Socket>()
+function openTcp(t: Test, onSocket: (socket: Socket) => void): Promise<number> {
   const server = createServer((socket) => {
-    sockets.add(socket)
     socket.on('error', () => {})
     onSocket(socket)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
-}
-
-/** A closed loopback port. */
-async function closedPort(): Promise<number> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
+  return listen(t, server)
 }
 
 t.test('connects on the first call and sends all calls over one connection', async (t) => {
@@ -148,7 +129,7 @@ t.test('a failed connection fails the pending calls, and only a new call reconne
   const again = send(channel)
   t.strictSame(await settle(again), ['lost connect'])
   t.equal(connections, 2)
-  const refused = openChannel(t, await closedPort())
+  const refused = openChannel(t, await findClosedPort())
   const call = send(refused)
   await settle(call)
   t.match(call.lost, { kind: 'connect', detail: /ECONNREFUSED/ })
@@ -365,7 +346,7 @@ t.test(
 t.test('a lost call can be sent again over another channel', async (t) => {
   const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
-  const refusing = openChannel(t, await closedPort())
+  const refusing = openChannel(t, await findClosedPort())
   const channel = openChannel(t, service.port)
   const call = send(refusing, { stream: true, timeoutMs: 60_000 })
   await settle(call)

@@ -1,10 +1,8 @@
-import { once } from 'node:events'
 import { existsSync, lstatSync, readdirSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { makeSource, runBuilt } from '../../../../fixtures/build-source.ts'
+import { listenHttp } from '../../../../fixtures/listen.ts'
 import { makeTar } from '../../../../fixtures/tar.ts'
 
 /** A published package with an install script. */
@@ -27,14 +25,10 @@ t.setTimeout(110_000)
 /** Serves packages. */
 async function serve(t: Test) {
   let count = 0
-  const server = createServer((_, response) => {
+  const port = await listenHttp(t, (_, response) => {
     count++
     response.end(ARCHIVE)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
   return { count: () => count, url: `http://127.0.0.1:${port}/greeting.tgz` }
 }
 
