@@ -5,6 +5,7 @@ import { deadlines } from '../../core/rpc/deadlines.ts'
 import { findMetadata } from '../../core/rpc/metadata.ts'
 import { ServiceError } from '../../sdk/errors.ts'
 import { Echo, Sink, Source } from '../fixtures/call-streams.ts'
+import { keepAlive } from '../fixtures/keep-alive.ts'
 import { tick, until } from '../fixtures/raw-backend.ts'
 import { createTracker, RecordedCall } from '../fixtures/rpc.ts'
 
@@ -178,8 +179,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
   t.test(
     'contract: sends the deadline to the service and ends the call on both sides with 408',
     async (t) => {
-      const alive = setInterval(() => {}, 1000)
-      t.teardown(() => clearInterval(alive))
+      keepAlive(t)
       const before = deadlines.size
       const { dispatch, calls, events } = createTracker()
       const caller = await open(t, dispatch)

@@ -45,15 +45,12 @@ const toBase64 = (pem: string) => pem.replace(/-----.*-----|\s/g, '')
 /** Certificates: selected by name, and replaced while connections stay open. */
 export function testListenerTls({ create, name }: ListenerSubject): void {
   t.test('TLS', async (t) => {
-    const folder = createCertificateFolder()
+    const folder = createCertificateFolder(t)
     const first = createCertificate(['first.test'])
     const second = createCertificate(['second.test', '*.wild.test'])
     const files = [folder.write('first', first), folder.write('second', second)]
     const tls = loadTls(files, { warn: (message) => t.fail(message) })
-    t.teardown(async () => {
-      await tls.close()
-      folder.remove()
-    })
+    t.teardown(tls.close)
     const { port } = await openListener(t, create, (x) => x.reply(200, `${x.secure} ${x.path}`), {
       tls,
     })
@@ -170,15 +167,12 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
   t.test(
     'serves WebSockets over TLS by the default certificate and by name, across a reload',
     async (t) => {
-      const folder = createCertificateFolder()
+      const folder = createCertificateFolder(t)
       const files = ['first', 'second'].map((name) =>
         folder.write(name, createCertificate([`${name}.test`])),
       )
       const tls = loadTls(files)
-      t.teardown(async () => {
-        await tls.close()
-        folder.remove()
-      })
+      t.teardown(tls.close)
       const backend = await openBackendServer(t)
       const { port, listener } = await openWebGateway(t, create, [backend.port], {
         listener: { tls },

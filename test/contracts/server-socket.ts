@@ -919,8 +919,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
   })
 
   t.test(`${name}: behaves the same over TLS, with slow clients`, async (t) => {
-    const folder = createCertificateFolder()
-    t.teardown(() => folder.remove())
+    const folder = createCertificateFolder(t)
     const certificate = createCertificate(['app.test'])
     const tls = loadTls([folder.write('app', certificate)])
     t.teardown(() => tls.close())

@@ -218,8 +218,7 @@ export function testTunnel(subject: TunnelSubject): void {
   }
 
   t.test(`${name}: behaves the same over TLS, with a slow backend`, async (t) => {
-    const folder = createCertificateFolder()
-    t.teardown(() => folder.remove())
+    const folder = createCertificateFolder(t)
     const certificate = createCertificate(['app.test'])
     const tls = loadTls([folder.write('app', certificate)])
     t.teardown(() => tls.close())

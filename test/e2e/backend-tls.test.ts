@@ -12,8 +12,7 @@ async function startBackend(t: Test, options: ServerOptions): Promise<string> {
 }
 
 t.test('backends with a private authority, and with client certificates', async (t) => {
-  const folder = createCertificateFolder()
-  t.teardown(folder.remove)
+  const folder = createCertificateFolder(t)
   const names = ['127.0.0.1']
   const known = createCertificate(names, { ownKey: true })
   const { certFile } = folder.write('known', known)
@@ -46,8 +45,7 @@ t.test('backends with a private authority, and with client certificates', async 
 
 for (const workers of [1, 2])
   t.test(`${workers} workers: a changed file of tls is used without a restart`, async (t) => {
-    const folder = createCertificateFolder()
-    t.teardown(folder.remove)
+    const folder = createCertificateFolder(t)
     const [before, after] = [1, 2].map(() => createCertificate(['127.0.0.1'], { ownKey: true }))
     const node = await startBackend(t, after!)
     folder.write('trusted', before!)

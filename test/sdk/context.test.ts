@@ -3,6 +3,7 @@ import { type Account, createContext, metadata } from '../../sdk/context.ts'
 import { createServiceLog } from '../../sdk/log/service-log.ts'
 import { createDispatcher } from '../../sdk/service/dispatch.ts'
 import { endpoint } from '../../sdk/service/endpoint.ts'
+import { keepAlive } from '../fixtures/keep-alive.ts'
 import { begin } from '../fixtures/served-calls.ts'
 
 /** Returns the result of `look` in the context of a call with this metadata block. */
@@ -111,8 +112,7 @@ t.test('a context has a deadline, the remaining time, and a signal that aborts',
   t.equal(past.msLeft, 0)
   const soon = createContext({ timeoutMs: 1 })
   // Its timer does not keep the process alive.
-  const alive = setInterval(() => {}, 1000)
-  t.teardown(() => clearInterval(alive))
+  keepAlive(t)
   if (!soon.signal.aborted)
     await new Promise((resolve) => soon.signal.addEventListener('abort', resolve))
   t.equal((soon.signal.reason as Error).name, 'TimeoutError')

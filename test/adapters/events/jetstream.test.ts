@@ -8,6 +8,7 @@ import { createEvents } from '../../../domain/events/events.ts'
 import { testEvents } from '../../contracts/events.ts'
 import { testEventsModel } from '../../contracts/events-model.ts'
 import { JET_TOPIC, startJetStream, toAppends } from '../../fixtures/jetstream.ts'
+import { keepAlive } from '../../fixtures/keep-alive.ts'
 import { startNats } from '../../fixtures/nats.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
@@ -99,8 +100,7 @@ t.test('treats a silent server as an outage and closes without waiting', async (
   await member.pull(1, 1e6)
   const pulling = member.pull(1, 1e6)
   server.freeze()
-  const alive = setInterval(() => {}, 1000)
-  t.teardown(() => clearInterval(alive))
+  keepAlive(t)
   t.match((await events.append(toAppends('b')))[0], { code: 503 })
   await events.close!()
   t.same(await pulling, [])

@@ -37,8 +37,7 @@ t.test('authenticates by user and password or by token', async (t) => {
 })
 
 t.test('requires TLS for tls:// without fallback', async (t) => {
-  const folder = createCertificateFolder()
-  t.teardown(folder.remove)
+  const folder = createCertificateFolder(t)
   const certificate = createCertificate(['localhost', '127.0.0.1'])
   const { certFile, keyFile } = folder.write('server', certificate)
   const server = await startNats(t, { certificate })

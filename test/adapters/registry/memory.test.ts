@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
 import type { RegistryEvent, Service } from '../../../core/contracts/registry.ts'
 import { testRegistry } from '../../contracts/registry.ts'
+import { keepAlive } from '../../fixtures/keep-alive.ts'
 import { makeNode, makeService, replaceServices } from '../../fixtures/services.ts'
 
 testRegistry(t, () => {
@@ -62,8 +63,7 @@ t.test('emits expiries without a query', async (t) => {
   t.teardown(() => registry.close?.())
   await registry.register?.(makeService('greeter', ['127.0.0.1:9001']), { ttlSeconds: 1 })
   // The registry's own timer does not keep the process alive.
-  const alive = setInterval(() => {}, 1000)
-  t.teardown(() => clearInterval(alive))
+  keepAlive(t)
   const outcome = new Promise<RegistryEvent>((resolve) => registry.watch?.(resolve))
   now = 1000
   t.match(await outcome, { type: 'delete', service: { name: 'greeter', nodes: [] } })

@@ -70,8 +70,7 @@ t.test('the address scheme mxs:// enables TLS', async (t) => {
 
 /** Opens a TLS terminator before a local port; returns its address and certificate file. */
 async function openTlsFront(t: Test, address: string) {
-  const certificates = createCertificateFolder()
-  t.teardown(certificates.remove)
+  const certificates = createCertificateFolder(t)
   const certificate = createCertificate(['localhost', '127.0.0.1'])
   const { certFile } = certificates.write('front', certificate)
   const port = Number(address.split(':').at(-1))

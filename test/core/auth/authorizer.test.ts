@@ -4,6 +4,7 @@ import type { Access, Account, Ruling } from '../../../core/contracts/auth.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { until } from '../../contracts/registry.ts'
 import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
+import { keepAlive } from '../../fixtures/keep-alive.ts'
 import { createTokenKey } from '../../fixtures/token-keys.ts'
 
 const HELLO = { type: 'service', name: 'helloworld', endpoint: 'Helloworld.Call' }
@@ -148,8 +149,7 @@ t.test('waiting for rules and keys ends with 503 after waitMs', async (t) => {
     { waitMs: 10 },
   )
   t.teardown(gate.close)
-  const alive = setInterval(() => {}, 1000)
-  t.teardown(() => clearInterval(alive))
+  keepAlive(t)
   await t.rejects(
     async () => gate.judge({ namespace: 'mx', account: undefined, resource: HELLO }),
     {

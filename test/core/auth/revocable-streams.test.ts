@@ -6,6 +6,7 @@ import { HeaderList } from '../../../core/http/headers.ts'
 import { compileChain } from '../../../core/plugin/compile-chain.ts'
 import { createTestExchange, type TestExchange } from '../../../sdk/testing.ts'
 import { createAccount } from '../../fixtures/auth-source.ts'
+import { keepAlive } from '../../fixtures/keep-alive.ts'
 
 const DENIED = new GatewayError('app', 401, 'denied')
 
@@ -98,8 +99,7 @@ t.test('a stream is cut when its session expires', async (t) => {
   x.start(200, new HeaderList(), -1)
   other.start(200, new HeaderList(), -1)
   // The timer under test is unreferenced.
-  const alive = setInterval(() => {}, 1000)
-  t.teardown(() => clearInterval(alive))
+  keepAlive(t)
   await x.done
   t.ok(x.wasCut)
   t.notOk(other.finished)

@@ -23,8 +23,7 @@ const skip = /^20\.51\./.test(version)
 async function open(t: Test, receiver: Partial<SocketReceiver>, isSecure = false) {
   let socket: ServerSocket | undefined
   const whole = { onMessage: () => {}, onDrain: () => {}, onClose: () => {}, ...receiver }
-  const folder = createCertificateFolder()
-  t.teardown(() => folder.remove())
+  const folder = createCertificateFolder(t)
   const certificate = createCertificate(['app.test'])
   const tls = isSecure ? loadTls([folder.write('app', certificate)]) : undefined
   t.teardown(() => tls?.close())

@@ -4,6 +4,7 @@ import { createStaticRegistry } from '../../../adapters/registry/static.ts'
 import { Upstream } from '../../../core/upstream/upstream.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
 import { createRemote, openDirectory, ports, settle } from '../../fixtures/directories.ts'
+import { keepAlive } from '../../fixtures/keep-alive.ts'
 import { connectAll, createPools, makeService } from '../../fixtures/services.ts'
 
 const x = new TestExchange({ path: '/greeter' })
@@ -138,8 +139,7 @@ t.test('a lookup without a response within lookupTimeoutMs is 503', async (t) =>
   const { registry } = createRemote()
   const reported: unknown[] = []
   // The timer of the cache is unreferenced.
-  const alive = setInterval(() => {}, 1000)
-  t.teardown(() => clearInterval(alive))
+  keepAlive(t)
   const { directory } = openDirectory(t, registry, {
     lookupTimeoutMs: 1,
     onError: (_, error) => reported.push(error),

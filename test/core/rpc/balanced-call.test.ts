@@ -8,6 +8,7 @@ import { toBadResponse } from '../../../core/rpc/error-codec.ts'
 import type { UpstreamNode } from '../../../core/upstream/node-health.ts'
 import { Upstream } from '../../../core/upstream/upstream.ts'
 import { ServiceError } from '../../../sdk/errors.ts'
+import { keepAlive } from '../../fixtures/keep-alive.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { createPools, makeNode, makeService } from '../../fixtures/services.ts'
 
@@ -203,8 +204,7 @@ t.test('attempts share the timeout of the call', async (t) => {
 })
 
 t.test('a time limit that is not sent to the service is enforced', async (t) => {
-  const alive = setInterval(() => {}, 1000)
-  t.teardown(() => clearInterval(alive))
+  keepAlive(t)
   const { upstream } = open(t, ['a'], (call) => {
     t.equal(call.timeoutMs, 0)
     call.carrier = {

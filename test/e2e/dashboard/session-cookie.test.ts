@@ -178,8 +178,7 @@ t.test(
   async (t) => {
     const browser = await openBrowser(t)
     if (browser === undefined) return
-    const folder = createCertificateFolder()
-    t.teardown(folder.remove)
+    const folder = createCertificateFolder(t)
     const { certFile, keyFile } = folder.write('site', createCertificate(['localhost']))
     const tls = ['--enable_tls', `--tls_cert_file=${certFile}`, `--tls_key_file=${keyFile}`]
     const flags = readFlags([...QUIET_WORDS, ...tls], 'server')

@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import t from 'tap'
 import { settlesWithin, untilAborted, withTimeout } from '../../../lib/async/timeout.ts'
+import { keepAlive } from '../../fixtures/keep-alive.ts'
 
 t.test('settlesWithin: true for work that settles in time', async (t) => {
   t.equal(await settlesWithin(Promise.resolve(), 60_000), true)
@@ -18,8 +19,7 @@ t.test('withTimeout settles like work that settles in time', async (t) => {
 
 t.test('withTimeout rejects after the timeout', async (t) => {
   // The timer of withTimeout does not keep the process alive.
-  const alive = setInterval(() => {}, 1000)
-  t.teardown(() => clearInterval(alive))
+  keepAlive(t)
   await t.rejects(withTimeout(new Promise(() => {}), 1), { message: 'no response within 1 ms' })
 })
 

@@ -361,8 +361,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
 })
 
 t.test('fails to start with a CA file that contains no certificate', async (t) => {
-  const folder = createCertificateFolder()
-  t.teardown(() => folder.remove())
+  const folder = createCertificateFolder(t)
   const { keyFile } = folder.write('authority', createCertificate(['authority.test']))
   const settings = mergeSettings(
     readFlags(['--enable_acme', '--acme_hosts=a.test', `--acme_ca_file=${keyFile}`]),

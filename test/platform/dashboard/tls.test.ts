@@ -8,8 +8,7 @@ import { createCertificate, createCertificateFolder } from '../../fixtures/certi
 import { ADMIN, QUIET_WORDS } from '../../fixtures/server.ts'
 
 t.test('with enable_tls the dashboard uses TLS and a secure cookie', async (t) => {
-  const folder = createCertificateFolder()
-  t.teardown(folder.remove)
+  const folder = createCertificateFolder(t)
   const { certFile, keyFile } = folder.write('site', createCertificate(['localhost']))
   const tls = ['--enable_tls', `--tls_cert_file=${certFile}`, `--tls_key_file=${keyFile}`]
   const flags = readFlags([...QUIET_WORDS, ...tls], 'server')

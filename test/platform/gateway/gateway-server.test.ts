@@ -303,8 +303,7 @@ t.test('a failed start leaves nothing open', async (t) => {
 })
 
 t.test('enable_tls serves HTTPS with the configured files', async (t) => {
-  const folder = createCertificateFolder()
-  t.teardown(folder.remove)
+  const folder = createCertificateFolder(t)
   const { certFile, keyFile } = folder.write('localhost', createCertificate(['localhost']))
   const words = ['--enable_tls', `--tls_cert_file=${certFile}`, `--tls_key_file=${keyFile}`]
   const { api } = await start(
@@ -323,8 +322,7 @@ t.test('enable_tls serves HTTPS with the configured files', async (t) => {
 })
 
 t.test('a reload logs new certificates, and invalid ones in one line', async (t) => {
-  const folder = createCertificateFolder()
-  t.teardown(folder.remove)
+  const folder = createCertificateFolder(t)
   const { certFile, keyFile } = folder.write('localhost', createCertificate(['localhost']))
   const lines: Record<string, unknown>[] = []
   const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) })

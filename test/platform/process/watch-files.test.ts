@@ -2,10 +2,10 @@ import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSy
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { watchFiles } from '../../../platform/process/watch-files.ts'
+import { keepAlive } from '../../fixtures/keep-alive.ts'
 
 // A watch does not keep the process alive, so a timer does.
-const running = setInterval(() => {}, 1000)
-t.teardown(() => clearInterval(running))
+keepAlive(t)
 
 /** Watches files; `next` resolves at the next change, `changes` counts them. */
 function watch(t: Test, files: readonly string[]) {

@@ -31,8 +31,7 @@ t.test(
   'a worker restarts with the last good configuration while the files are invalid',
   async (t) => {
     const port = await listenHttp(t, (_request, response) => response.end('hello'))
-    const folder = createCertificateFolder()
-    t.teardown(folder.remove)
+    const folder = createCertificateFolder(t)
     const { certFile, keyFile } = folder.write('site', createCertificate(['first.test']))
     const services = `services:\n  greeter: [127.0.0.1:${port}]\n`
     const cwd = t.testdir({ 'mx.yaml': services })

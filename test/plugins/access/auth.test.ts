@@ -12,6 +12,7 @@ import cors from '../../../plugins/access/cors.ts'
 import { buildPlugin, createTestEnv, runPlugin, type TestRequest } from '../../../sdk/testing.ts'
 import { createAccount, createRule } from '../../fixtures/auth-source.ts'
 import { openAuthorizer, type TestAuthorizer } from '../../fixtures/authorizer.ts'
+import { keepAlive } from '../../fixtures/keep-alive.ts'
 import { listTokenAttacks } from '../../fixtures/token-attacks.ts'
 
 const JANE = createAccount({ id: 'jane', scopes: ['staff'] })
@@ -351,8 +352,7 @@ t.test(
   async (t) => {
     const rule = createRule({ id: 'own', scope: '*', resource: 'service:app:/app/*' })
     // The authorizer does not keep the process alive.
-    const alive = setInterval(() => {}, 1000)
-    t.teardown(() => clearInterval(alive))
+    keepAlive(t)
     const { auth, authorizer: gate, source, issue } = await open(t, [rule])
     const createPool = () => {
       throw new Error('not called')

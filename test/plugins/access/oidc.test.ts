@@ -4,6 +4,7 @@ import { HeaderList } from '../../../core/http/headers.ts'
 import plugin from '../../../plugins/access/oidc.ts'
 import { buildPlugin, createTestEnv, createTestExchange, runPlugin } from '../../../sdk/testing.ts'
 import { createAccount } from '../../fixtures/auth-source.ts'
+import { keepAlive } from '../../fixtures/keep-alive.ts'
 import { createPair, type OidcIssuer, openOidcIssuer } from '../../fixtures/oidc-issuer.ts'
 import { encodePart } from '../../fixtures/token-attacks.ts'
 
@@ -219,8 +220,7 @@ t.test('ends a stream when its token expires', async (t) => {
     (error) => t.fail(String(error)),
   )
   x.start(200, new HeaderList(), -1)
-  const alive = setInterval(() => {}, 1000)
-  t.teardown(() => clearInterval(alive))
+  keepAlive(t)
   clock.offsetMs = 331_000
   await x.done
   t.ok(x.wasCut)

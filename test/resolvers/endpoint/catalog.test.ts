@@ -13,6 +13,7 @@ import {
   createCatalog,
 } from '../../../resolvers/endpoint/catalog.ts'
 import { makeDeclaring } from '../../fixtures/endpoints.ts'
+import { keepAlive } from '../../fixtures/keep-alive.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { makeNode } from '../../fixtures/services.ts'
 
@@ -185,8 +186,7 @@ t.test('treats an exception and a timeout of the registry as failures', async (t
     },
   }
   // Its timers do not keep the process alive.
-  const alive = setInterval(() => {}, 1000)
-  t.teardown(() => clearInterval(alive))
+  keepAlive(t)
   t.match(open(t, throwing).warnings, [/cannot list services.*out of order/])
   const { catalog, warnings } = open(t, createSlow().registry, { timeoutMs: 1 })
   await catalog.ready

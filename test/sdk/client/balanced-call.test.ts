@@ -7,6 +7,7 @@ import { deadlines } from '../../../core/rpc/deadlines.ts'
 import { type ServiceError, timeout, tooManyRequests } from '../../../sdk/errors.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { Traces } from '../../../sdk/tracing/traces.ts'
+import { keepAlive } from '../../fixtures/keep-alive.ts'
 import { findClosedPort } from '../../fixtures/ports.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { createTracker } from '../../fixtures/rpc.ts'
@@ -295,8 +296,7 @@ t.test('a failed registry is 503, a registry that exceeds the timeout 408', asyn
   }
   const client = openClient(t, { registry })
   // Pending calls do not keep this process alive.
-  const alive = setInterval(() => {}, 1000)
-  t.teardown(() => clearInterval(alive))
+  keepAlive(t)
   await t.rejects(client.call('broken', 'A.B'), { code: 503, id: 'broken' })
   await t.rejects(client.call('slow', 'A.B', {}, { timeoutMs: 30 }), { code: 408, id: 'slow' })
 })

@@ -12,6 +12,7 @@ import { Bytes, Int64 } from '../../../sdk/schema/schema-types.ts'
 import { createDispatcher } from '../../../sdk/service/dispatch.ts'
 import { type Endpoints, endpoint } from '../../../sdk/service/endpoint.ts'
 import { testCalls } from '../../contracts/calls.ts'
+import { keepAlive } from '../../fixtures/keep-alive.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../fixtures/rpc.ts'
 import { openProxy, toNode } from '../../fixtures/rpc-proxy.ts'
@@ -187,8 +188,7 @@ t.test('timeout and abort reach the handler', async (t) => {
     }),
   })
   const client = openClient(t, { services: [service] })
-  const alive = setInterval(() => {}, 1000)
-  t.teardown(() => clearInterval(alive))
+  keepAlive(t)
   const before = deadlines.size
   await t.rejects(client.call('greeter', 'A.Wait', {}, { timeoutMs: 30 }), {
     id: 'greeter',

@@ -5,6 +5,7 @@ import type { Registry } from '../../../core/contracts/registry.ts'
 import { withLocalServices } from '../../../platform/server/with-local-services.ts'
 import { notImplemented, unavailable } from '../../../sdk/errors.ts'
 import { register } from '../../../sdk/service/registration.ts'
+import { keepAlive } from '../../fixtures/keep-alive.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
 import { makeService } from '../../fixtures/services.ts'
@@ -83,8 +84,7 @@ t.test('a rejected or late registration leaves nothing registered', async (t) =>
     },
   }
   // Keeps the process alive like the port of a service.
-  const alive = setInterval(() => {}, 1000)
-  t.teardown(() => clearInterval(alive))
+  keepAlive(t)
   const registration = await register({ ...options, registry: slow, answerMs: 20 })
   await registration.end()
   late[0]!()
@@ -198,8 +198,7 @@ t.test('a registry that does not respond is awaited once, then the service start
       return new Promise(() => {})
     },
   }
-  const alive = setInterval(() => {}, 1000)
-  t.teardown(() => clearInterval(alive))
+  keepAlive(t)
   const registration = await register({
     ...{ registry: silent, entry, log, answerMs: 200 },
     nowMs: () => now,
@@ -364,8 +363,7 @@ t.test('a registry that does not respond delays the end by one timeout only', as
   }
   const registration = await register({ registry: silent, entry, log, answerMs: 200 })
   // The timers of the registration do not keep the process alive.
-  const alive = setInterval(() => {}, 1000)
-  t.teardown(() => clearInterval(alive))
+  keepAlive(t)
   await registration.drain()
   await registration.end()
   t.same(queries, ['register draining', 'deregister'])

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createRequestMux } from '../../../../adapters/events/jetstream/request-mux.ts'
 import { startJetStream } from '../../../fixtures/jetstream.ts'
+import { keepAlive } from '../../../fixtures/keep-alive.ts'
 
 const PERMISSIONS = `authorization { users: [
   { user: "a", password: "b", permissions: { publish: { deny: ["denied.*"] }, subscribe: { deny: ["deaf.>"] } } }
@@ -28,8 +29,7 @@ t.test('rejects a request without a response on timeout', async (t) => {
   const connection = await server.connect()
   const { request } = createRequestMux(connection, 'inbox', 100)
   connection.subscribe('silent', { callback() {} })
-  const alive = setInterval(() => {}, 1000)
-  t.teardown(() => clearInterval(alive))
+  keepAlive(t)
   await t.rejects(request({ subject: 'silent' }), {
     code: 503,
     cause: { message: 'NATS did not respond within 100 ms' },

@@ -10,8 +10,7 @@ import { skipUnless } from '../../../fixtures/servers.ts'
 const run = promisify(execFile)
 
 t.test('third-party clients', async (t) => {
-  const folder = createCertificateFolder()
-  t.teardown(folder.remove)
+  const folder = createCertificateFolder(t)
   const tls = loadTls([folder.write('a', createCertificate(['a.test']))])
   const { port, faults, gateway } = await openListener(
     t,

@@ -3,8 +3,7 @@ import t from 'tap'
 import { readAuthorities } from '../../../../core/listener/tls/read-authorities.ts'
 import { createCertificate, createCertificateFolder } from '../../../fixtures/certificates.ts'
 
-const folder = createCertificateFolder()
-t.teardown(() => folder.remove())
+const folder = createCertificateFolder(t)
 
 t.test('readAuthorities returns the certificates of a file without other text', (t) => {
   const [first, second] = ['a.test', 'b.test'].map((name) => createCertificate([name]).cert.trim())

@@ -98,8 +98,7 @@ t.test("verifies the agent's certificate with TLS", async (t) => {
   const certificate = createCertificate(['localhost', '127.0.0.1'])
   const agent = await startConsul(t, { certificate })
   if (agent === undefined) return
-  const folder = createCertificateFolder()
-  t.teardown(folder.remove)
+  const folder = createCertificateFolder(t)
   const { certFile: caFile } = folder.write('ca', certificate)
   const registry = openConsulRegistry(t, agent, { secure: true, caFile })
   await registry.register?.(GREETER, { ttlSeconds: 90 })

@@ -111,8 +111,7 @@ t.test('counts a value at a bucket bound in that bucket', async (t) => {
 })
 
 t.test('reports the expiry of each certificate by name', async (t) => {
-  const folder = createCertificateFolder()
-  t.teardown(folder.remove)
+  const folder = createCertificateFolder(t)
   const notAfter = new Date(Date.now() + 3_600_000)
   const names = ['a.example.com', 'b.example.com']
   const { certFile, keyFile } = folder.write('a', createCertificate(names, { notAfter }))
@@ -129,8 +128,7 @@ t.test('reports the expiry of each certificate by name', async (t) => {
 })
 
 t.test('reports the default certificate without DNS names', async (t) => {
-  const folder = createCertificateFolder()
-  t.teardown(folder.remove)
+  const folder = createCertificateFolder(t)
   const { certFile, keyFile } = folder.write('a', createCertificate(['::1']))
   const node = await startBackend(t)
   const api = await open(t, {

@@ -58,12 +58,9 @@ t.test('serves both addresses, one of them with HTTP/2', async (t) => {
 })
 
 t.test('both listeners serve the same certificates', async (t) => {
-  const folder = createCertificateFolder()
+  const folder = createCertificateFolder(t)
   const tls = loadTls([folder.write('a', createCertificate(['a.test']))])
-  t.teardown(async () => {
-    await tls.close()
-    folder.remove()
-  })
+  t.teardown(tls.close)
   const { port, http2Port } = await open(t, { tls })
   t.equal(await ask(`https://127.0.0.1:${http2Port}`), '2 true')
   await t.rejects(ask(`https://127.0.0.1:${port}`), 'uWebSockets has no HTTP/2')

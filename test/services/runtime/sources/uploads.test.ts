@@ -7,14 +7,14 @@ import { createQuota, noQuota } from '../../../../core/limits/quota.ts'
 import { createDiskRoom } from '../../../../services/runtime/jobs/disk-room.ts'
 import { createFolders } from '../../../../services/runtime/jobs/folders.ts'
 import { createUploads, type UploadsOptions } from '../../../../services/runtime/sources/uploads.ts'
+import { keepAlive } from '../../../fixtures/keep-alive.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }
 
 function open(t: Test, options: Partial<UploadsOptions> = {}) {
   // The upload timer does not keep the process alive, connections do.
-  const connection = setInterval(() => {}, 1000)
-  t.teardown(() => clearInterval(connection))
+  keepAlive(t)
   const folders = createFolders(makeTempFolder(t, 'uploads'))
   const room = createDiskRoom({ folder: folders.uploads, leastBytes: 0 })
   const quota = noQuota('quota_uploads')

@@ -22,8 +22,7 @@ t.test('reuses and limits connections', async (t) => {
 })
 
 t.test('reads TLS files at creation and names an invalid one', async (t) => {
-  const folder = createCertificateFolder()
-  t.teardown(folder.remove)
+  const folder = createCertificateFolder(t)
   const certificate = createCertificate(['localhost'])
   const { certFile, keyFile } = folder.write('a', certificate)
   const agent = createAgent({ secure: true, caFile: certFile, certFile, keyFile }, 1)
@@ -41,8 +40,7 @@ t.test('reads TLS files at creation and names an invalid one', async (t) => {
 })
 
 t.test('reads all connections into one buffer without corrupting responses', async (t) => {
-  const folder = createCertificateFolder()
-  t.teardown(folder.remove)
+  const folder = createCertificateFolder(t)
   const certificate = createCertificate(['localhost'])
   const { certFile } = folder.write('a', certificate)
   const answer = (request: http.IncomingMessage, response: http.ServerResponse): void => {

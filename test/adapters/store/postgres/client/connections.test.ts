@@ -170,8 +170,7 @@ t.test('uses TLS as configured in the URL', async (t) => {
   const certificate = createCertificate(['localhost'])
   const server = await startPostgres(t, { certificate })
   if (server === undefined) return
-  const folder = createCertificateFolder()
-  t.teardown(folder.remove)
+  const folder = createCertificateFolder(t)
   const ca = folder.write('ca', certificate).certFile
   const other = folder.write('other', createCertificate(['other'], { ownKey: true })).certFile
   const isSecure = {

@@ -14,8 +14,7 @@ t.test('verifies the certificate according to sslmode', async (t) => {
 })
 
 t.test('reads files at once and names an unreadable one', async (t) => {
-  const folder = createCertificateFolder()
-  t.teardown(folder.remove)
+  const folder = createCertificateFolder(t)
   const certificate = createCertificate(['localhost'])
   const { certFile, keyFile } = folder.write('client', certificate)
   const url = `postgres://h/d?sslrootcert=${certFile}&sslcert=${certFile}&sslkey=${keyFile}`

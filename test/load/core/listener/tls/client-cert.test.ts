@@ -29,7 +29,7 @@ interface Shown {
 }
 
 async function open(t: Teardown, isOptional: boolean, options: Partial<ListenerOptions> = {}) {
-  const folder = createCertificateFolder()
+  const folder = createCertificateFolder(t)
   const tls = loadTls([folder.write('server', createCertificate(['a.test']))])
   const file = join(folder.path, 'clients.pem')
   const replace = (pem: string) => writeFileSync(file, pem)
@@ -40,7 +40,6 @@ async function open(t: Teardown, isOptional: boolean, options: Partial<ListenerO
   t.teardown(async () => {
     clientCa.close()
     await tls.close()
-    folder.remove()
   })
   const listener = await openListener(
     t,
@@ -219,16 +218,14 @@ t.test('the error of a missing or damaged authority file names the file', async 
     () => loadClientCa('/nowhere/ca.pem'),
     /^TLS client CA file \/nowhere\/ca.pem cannot be read: /,
   )
-  const folder = createCertificateFolder()
-  t.teardown(folder.remove)
+  const folder = createCertificateFolder(t)
   const file = join(folder.path, 'a.pem')
   writeFileSync(file, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----')
   t.throws(() => loadClientCa(file), /contains a malformed certificate$/)
 })
 
 t.test('starts with the previous authorities if the file cannot be loaded', async (t) => {
-  const folder = createCertificateFolder()
-  t.teardown(folder.remove)
+  const folder = createCertificateFolder(t)
   const file = join(folder.path, 'a.pem')
   const { cert } = createAuthority('kept')
   const warnings: string[] = []

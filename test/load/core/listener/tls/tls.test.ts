@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   unlinkSync,
@@ -20,11 +21,11 @@ import {
   withTlsFiles,
 } from '../../../../../core/listener/tls/tls.ts'
 import { createCertificate, createCertificateFolder } from '../../../../fixtures/certificates.ts'
+import { keepAlive } from '../../../../fixtures/keep-alive.ts'
 import { until } from '../../../../fixtures/raw-backend.ts'
 import { UNSERVABLE } from '../../../../fixtures/unservable-certificates.ts'
 
-const folder = createCertificateFolder()
-t.teardown(() => folder.remove())
+const folder = createCertificateFolder(t)
 const noWarning = (t: { fail: (message: string) => unknown }) => ({
   warn: (message: string) => void t.fail(message),
 })
@@ -228,14 +229,12 @@ t.test('a reload that a listener rejects has no effect, and the next one retries
 
 t.test('watched certificate files', async (t) => {
   const warnings: string[] = []
-  const watched = createCertificateFolder()
-  t.teardown(() => watched.remove())
+  const watched = createCertificateFolder(t)
   const files = watched.write('site', createCertificate(['0.test']))
   const source = loadTls([files], { warn: (message) => warnings.push(message), settleMs: 20 })
   t.teardown(() => source.close())
   // Neither a watch nor its delay keeps the process alive.
-  const alive = setInterval(() => {}, 1000)
-  t.teardown(() => clearInterval(alive))
+  keepAlive(t)
   source.watch()
   const changed = () =>
     new Promise<readonly string[]>((resolve) => {
@@ -298,8 +297,7 @@ t.test('watched certificate files', async (t) => {
   )
 
   await t.test('are reloaded when a symbolic link is switched', async (t) => {
-    const linked = createCertificateFolder()
-    t.teardown(() => linked.remove())
+    const linked = createCertificateFolder(t)
     const store = (version: string) => {
       mkdirSync(join(linked.path, version))
       const { certFile, keyFile } = linked.write('tls', createCertificate([`${version}.test`]))
@@ -331,12 +329,12 @@ t.test('watched certificate files', async (t) => {
   })
 
   await t.test('in a deleted folder cause a warning, not an error', async (t) => {
-    const gone = createCertificateFolder()
+    const gone = createCertificateFolder(t)
     const messages: string[] = []
     const source = loadTls([gone.write('a', createCertificate(['a.test']))], {
       warn: (message) => messages.push(message),
     })
-    gone.remove()
+    rmSync(gone.path, { recursive: true })
     source.watch()
     await source.close()
     t.match(messages, [/^TLS folder .* cannot be watched: /])
