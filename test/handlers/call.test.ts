@@ -1,39 +1,21 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer, type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { Plugin } from '../../core/chain.ts'
 import forwarded from '../../plugins/http/forwarded.ts'
 import proxyStatus from '../../plugins/telemetry/proxy-status.ts'
 import { buildPlugin } from '../../sdk/testing.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import { createGreeter, createGreeterLog } from '../fixtures/greeter.ts'
-import {
-  type MxService,
-  type MxServiceOptions,
-  metadataOf,
-  openMxService,
-} from '../fixtures/mx-service.ts'
+import { openGreeterGateway } from '../fixtures/greeter-gateway.ts'
+import { type MxService, metadataOf, openMxService } from '../fixtures/mx-service.ts'
 import { openRawBackend, until } from '../fixtures/raw-backend.ts'
-import { openRpcGateway, type RpcGateway, type RpcGatewayOptions } from '../fixtures/rpc-gateway.ts'
+import { openRpcGateway, type RpcGateway } from '../fixtures/rpc-gateway.ts'
 
 const NAME = 'go.mx.api.greeter'
 const FORM = 'application/x-www-form-urlencoded'
 const HELLO = { service: NAME, method: 'Greeter.Hello', request: { name: 'John' } }
-
-interface Open {
-  readonly gateway: RpcGateway
-  readonly service: MxService
-}
-
-async function open(
-  t: Test,
-  options: RpcGatewayOptions = {},
-  node: MxServiceOptions = {},
-): Promise<Open> {
-  const service = await openMxService(t, createGreeter(), node)
-  return { gateway: await openRpcGateway(t, [service.entry], options), service }
-}
 
 interface Reply {
   readonly status: number
@@ -69,7 +51,7 @@ function toForm(fields: Record<string, string>): string {
 for (const [name, listener] of Object.entries(LISTENERS)) {
   for (const protocol of ['mx', 'http'] as const) {
     t.test(`${name}, ${protocol}: calls with JSON, form and multipart bodies`, async (t) => {
-      const { gateway } = await open(t, { listener }, { protocol })
+      const { gateway } = await openGreeterGateway(t, { listener }, { protocol })
       const fields = { service: NAME, method: 'Greeter.Hello', request: '{"name":"Jörg"}' }
       const parts = new FormData()
       for (const [field, value] of Object.entries(fields)) parts.append(field, value)
@@ -95,7 +77,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
 }
 
 t.test('returns {} for an empty result, and the errors of the service', async (t) => {
-  const { gateway } = await open(
+  const { gateway } = await openGreeterGateway(
     t,
     {},
     {
@@ -116,7 +98,7 @@ t.test('returns {} for an empty result, and the errors of the service', async (t
 })
 
 t.test('passes the request through unchanged', async (t) => {
-  const { gateway, service } = await open(t)
+  const { gateway, service } = await openGreeterGateway(t)
   const request = '{ "id": 12345678901234567890, "a" : [1.0] }'
   await post(gateway, `{"service":"${NAME}","method":"Greeter.Echo","request":${request}}`)
   t.equal(service.calls[0]?.body, request)
@@ -133,8 +115,7 @@ t.test('passes the request through unchanged', async (t) => {
 })
 
 t.test('requires full service names without the namespace of the gateway', async (t) => {
-  const service = await openMxService(t, createGreeter(), { name: 'backend.greeter' })
-  const gateway = await openRpcGateway(t, [service.entry])
+  const { gateway } = await openGreeterGateway(t, {}, { name: 'backend.greeter' })
   t.equal((await post(gateway, { ...HELLO, service: 'backend.greeter' })).status, 200)
   t.match(await post(gateway, { ...HELLO, service: 'greeter' }), {
     status: 404,
@@ -146,7 +127,7 @@ t.test('requires full service names without the namespace of the gateway', async
 })
 
 t.test('rejects invalid calls with 400, 404, 405, 413 or 415', async (t) => {
-  const { gateway, service } = await open(t)
+  const { gateway, service } = await openGreeterGateway(t)
   const rows: [unknown, number, string, RegExp][] = [
     [{ ...HELLO, service: undefined }, 400, 'go.mx.rpc', /^service must be/],
     [{ ...HELLO, service: '' }, 400, 'go.mx.rpc', /^service must be/],
@@ -200,7 +181,7 @@ t.test('rejects invalid calls with 400, 404, 405, 413 or 415', async (t) => {
 })
 
 t.test('rejects invalid forms', async (t) => {
-  const { gateway, service } = await open(t)
+  const { gateway, service } = await openGreeterGateway(t)
   const fields = { service: NAME, method: 'Greeter.Hello', request: '{"name":"x"}' }
   const rows: [string, RegExp][] = [
     [toForm({ ...fields, request: '' }), /^request must be/],
@@ -228,7 +209,7 @@ t.test('rejects invalid forms', async (t) => {
 })
 
 t.test('returns 405 for other methods than POST, and Allow for OPTIONS', async (t) => {
-  const { gateway } = await open(t)
+  const { gateway } = await openGreeterGateway(t)
   for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE']) {
     const reply = await fetch(`${gateway.origin}/rpc?service=${NAME}`, { method })
     t.equal(reply.status, 405, method)
@@ -241,7 +222,7 @@ t.test('returns 405 for other methods than POST, and Allow for OPTIONS', async (
 })
 
 t.test('returns 413 for a body above the limit', async (t) => {
-  const { gateway } = await open(t)
+  const { gateway } = await openGreeterGateway(t)
   const { status, json } = await post(gateway, {
     ...HELLO,
     request: { pad: 'x'.repeat(17_000_000) },
@@ -288,7 +269,7 @@ t.test('address selects a registered node by address or id', async (t) => {
 })
 
 t.test('address may be inside the allowed ranges, registered or not', async (t) => {
-  const { gateway, service } = await open(t)
+  const { gateway, service } = await openGreeterGateway(t)
   const other = await openMxService(t, createGreeter())
   const stranger = await openMxService(t, createGreeter(), { name: 'backend.stranger' })
   for (const host of ['127.0.0.1', 'localhost']) {
@@ -308,7 +289,7 @@ t.test('address may be inside the allowed ranges, registered or not', async (t) 
 })
 
 t.test('accepts the schemes mx:// and mxs:// only', async (t) => {
-  const { gateway, service } = await open(t)
+  const { gateway, service } = await openGreeterGateway(t)
   const other = await openMxService(t, createGreeter())
   for (const port of [service.port, other.port])
     t.equal((await post(gateway, { ...HELLO, address: `mx://127.0.0.1:${port}` })).status, 200)
@@ -331,7 +312,7 @@ t.test('addresses of the gateway machine require a client on that machine', asyn
       x.clientAddress = x.headers.get('x-from') ?? x.clientAddress
     },
   }
-  const { gateway, service } = await open(t, { plugins: [stranger] })
+  const { gateway, service } = await openGreeterGateway(t, { plugins: [stranger] })
   const other = await openMxService(t, createGreeter())
   const ask = async (port: number, from: string): Promise<number> => {
     const body = JSON.stringify({ ...HELLO, address: `127.0.0.1:${port}` })
@@ -359,8 +340,8 @@ t.test('requests through a local proxy are not local', async (t) => {
     reply.resume()
     return reply.statusCode
   }
-  const { gateway } = await open(t, { plugins: [buildPlugin(forwarded)] })
-  const known = await open(t, {
+  const { gateway } = await openGreeterGateway(t, { plugins: [buildPlugin(forwarded)] })
+  const known = await openGreeterGateway(t, {
     plugins: [buildPlugin(forwarded, { trusted: ['loopback'], optional: true })],
   })
 
@@ -386,7 +367,7 @@ t.test('requests through a local proxy are not local', async (t) => {
 
 t.test('returns 403 for other addresses without connecting', async (t) => {
   const backend = await openRawBackend(t)
-  const { gateway } = await open(t, { flags: ['--rpc_address_allow=10.0.0.0/8'] })
+  const { gateway } = await openGreeterGateway(t, { flags: ['--rpc_address_allow=10.0.0.0/8'] })
   const addresses = [
     `127.0.0.1:${backend.port}`,
     `localhost:${backend.port}`,
@@ -447,7 +428,7 @@ t.test(
       },
     }
     const status = await buildPlugin(proxyStatus, {})
-    const { gateway } = await open(t, { plugins: [identify, status] })
+    const { gateway } = await openGreeterGateway(t, { plugins: [identify, status] })
     const ask = async (headers: Record<string, string>) => {
       const replies = addresses.map((address) => post(gateway, { ...HELLO, address }, headers))
       return (await Promise.all(replies)).map(({ status, json, headers }) =>
@@ -468,7 +449,9 @@ t.test(
 )
 
 t.test('outside of the allowed ranges only registered nodes are allowed', async (t) => {
-  const { gateway, service } = await open(t, { flags: ['--rpc_address_allow=192.0.2.0/24'] })
+  const { gateway, service } = await openGreeterGateway(t, {
+    flags: ['--rpc_address_allow=192.0.2.0/24'],
+  })
   const other = await openMxService(t, createGreeter())
   t.equal((await post(gateway, { ...HELLO, address: `127.0.0.1:${service.port}` })).status, 200)
   t.equal((await post(gateway, { ...HELLO, address: `127.0.0.1:${other.port}` })).status, 403)
@@ -476,7 +459,7 @@ t.test('outside of the allowed ranges only registered nodes are allowed', async 
 })
 
 t.test('limits the number of open unregistered nodes', async (t) => {
-  const { gateway } = await open(t)
+  const { gateway } = await openGreeterGateway(t)
   const services: MxService[] = []
   for (let i = 0; i < 70; i++) services.push(await openMxService(t, createGreeter()))
   for (const { port } of services)
@@ -491,7 +474,7 @@ t.test('limits the number of open unregistered nodes', async (t) => {
 
 for (const handler of ['meta', 'rpc', 'api', 'proxy', 'event', 'web']) {
   t.test(`/rpc is served with the handler ${handler}`, async (t) => {
-    const { gateway } = await open(t, { flags: [`--handler=${handler}`] })
+    const { gateway } = await openGreeterGateway(t, { flags: [`--handler=${handler}`] })
     t.strictSame((await post(gateway, HELLO)).json, { message: 'Hello John' })
   })
 }

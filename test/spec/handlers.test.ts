@@ -5,6 +5,7 @@ import { WebSocketServer } from 'ws'
 import type { Service } from '../../core/contracts/registry.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import { createGreeter } from '../fixtures/greeter.ts'
+import { openGreeterGateway } from '../fixtures/greeter-gateway.ts'
 import { listen } from '../fixtures/listen.ts'
 import { startMx } from '../fixtures/mx.ts'
 import { metadataOf, openMxService } from '../fixtures/mx-service.ts'
@@ -73,8 +74,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   t.test(
     `${name}: | rpc | POST with application/json or application/protobuf | json-rpc or proto-rpc according to content type | /<service>/<method> | path gives service and method |`,
     async (t) => {
-      const service = await openMxService(t, createGreeter())
-      const { origin } = await openRpcGateway(t, [service.entry], {
+      const { origin, service } = await openGreeterGateway(t, {
         listener,
         flags: ['--handler=rpc'],
       })
@@ -166,8 +166,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   t.test(
     `${name}: Paths: /<service>/<method> (dynamically mapped) and /rpc (explicit call).`,
     async (t) => {
-      const service = await openMxService(t, createGreeter())
-      const { origin } = await openRpcGateway(t, [service.entry], { listener })
+      const { origin } = await openGreeterGateway(t, { listener })
       const mapped = await fetch(`${origin}/greeter/hello`, {
         method: 'POST',
         headers: JSON_TYPE,

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { createGreeter } from '../../fixtures/greeter.ts'
+import { openGreeterGateway } from '../../fixtures/greeter-gateway.ts'
 import { openMxService } from '../../fixtures/mx-service.ts'
 import { openRpcGateway } from '../../fixtures/rpc-gateway.ts'
 
 t.test('streams one JSON document per line, an error as the last line', async (t) => {
-  const service = await openMxService(t, createGreeter())
-  const { origin } = await openRpcGateway(t, [service.entry])
+  const { origin } = await openGreeterGateway(t)
   const rows: [string, string][] = [
     ['count?to=2', '{"n":1}\n{"n":2}\n'],
     ['count?to=0', ''],
@@ -29,8 +29,7 @@ t.test('streams one JSON document per line, an error as the last line', async (t
 })
 
 t.test('streams for a request with a body', async (t) => {
-  const service = await openMxService(t, createGreeter())
-  const { origin } = await openRpcGateway(t, [service.entry])
+  const { origin } = await openGreeterGateway(t)
   const reply = await fetch(`${origin}/greeter/count`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -2,14 +2,14 @@ import t from 'tap'
 import { createNodeListener } from '../../../core/listener/node/listener.ts'
 import { createUwsListener } from '../../../core/listener/uws/listener.ts'
 import { createGreeter } from '../../fixtures/greeter.ts'
+import { openGreeterGateway } from '../../fixtures/greeter-gateway.ts'
 import { openMxService } from '../../fixtures/mx-service.ts'
 import { openRpcGateway } from '../../fixtures/rpc-gateway.ts'
 
 const HEADERS = { accept: 'text/event-stream' }
 
 t.test('streams one event per message and an end event for text/event-stream', async (t) => {
-  const service = await openMxService(t, createGreeter())
-  const { origin } = await openRpcGateway(t, [service.entry])
+  const { origin } = await openGreeterGateway(t)
   const rows: [string, string][] = [
     ['count?to=2', 'data: {"n":1}\n\ndata: {"n":2}\n\nevent: end\ndata: {}\n\n'],
     ['count?to=0', 'event: end\ndata: {}\n\n'],
@@ -30,8 +30,7 @@ t.test('streams one event per message and an end event for text/event-stream', a
 })
 
 t.test('a unary endpoint ignores text/event-stream', async (t) => {
-  const service = await openMxService(t, createGreeter())
-  const { origin } = await openRpcGateway(t, [service.entry])
+  const { origin } = await openGreeterGateway(t)
   const reply = await fetch(`${origin}/greeter/hello?name=x`, { headers: HEADERS })
   t.equal(reply.headers.get('content-type'), 'application/json')
   t.strictSame(await reply.json(), { message: 'Hello x' })

@@ -2,46 +2,21 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { Endpoint, Service } from '../../../core/contracts/registry.ts'
 import { LISTENERS } from '../../fixtures/gateway.ts'
 import { createGreeter } from '../../fixtures/greeter.ts'
-import {
-  FORMS,
-  type MxService,
-  type MxServiceOptions,
-  metadataOf,
-  openMxService,
-} from '../../fixtures/mx-service.ts'
+import { openGreeterGateway } from '../../fixtures/greeter-gateway.ts'
+import { FORMS, metadataOf, openMxService } from '../../fixtures/mx-service.ts'
 import { PROBES } from '../../fixtures/probes.ts'
 import { toRuns } from '../../fixtures/property-runs.ts'
 import { RawClient, statusCodes } from '../../fixtures/raw-client.ts'
-import {
-  openRpcGateway,
-  type RpcGateway,
-  type RpcGatewayOptions,
-} from '../../fixtures/rpc-gateway.ts'
+import { openRpcGateway } from '../../fixtures/rpc-gateway.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const ERROR_KEYS = ['Id', 'Code', 'Detail', 'Status']
 /** Longer than the silence of a gateway that waits for more of a request. */
 const QUIET_MS = 250
-
-interface Open {
-  readonly gateway: RpcGateway
-  readonly service: MxService
-  readonly origin: string
-}
-
-async function open(
-  t: Test,
-  options: RpcGatewayOptions = {},
-  serviceOptions: MxServiceOptions = {},
-): Promise<Open> {
-  const service = await openMxService(t, createGreeter(), serviceOptions)
-  const gateway = await openRpcGateway(t, [service.entry], options)
-  return { gateway, service, origin: gateway.origin }
-}
 
 interface Reply {
   readonly status: number
@@ -79,7 +54,7 @@ function withMetadata(entry: Service, name: string, metadata: Endpoint['metadata
 for (const [name, listener] of Object.entries(LISTENERS)) {
   for (const protocol of FORMS) {
     t.test(`${name}, ${protocol}: GET and POST call endpoints, JSON passes through`, async (t) => {
-      const { origin, service } = await open(t, { listener }, { protocol })
+      const { origin, service } = await openGreeterGateway(t, { listener }, { protocol })
       const hello = `${origin}/greeter/hello`
       const replies = [
         await send(`${hello}?name=J%C3%B6rg`),
@@ -100,7 +75,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     })
 
     t.test(`${name}, ${protocol}: protobuf passes through`, async (t) => {
-      const { origin } = await open(t, { listener }, { protocol })
+      const { origin } = await openGreeterGateway(t, { listener }, { protocol })
       const reply = await fetch(`${origin}/greeter/proto`, {
         method: 'POST',
         headers: { 'content-type': 'application/protobuf' },
@@ -116,7 +91,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.test(
       `${name}, ${protocol}: returns {} for an empty JSON result, 204 for protobuf`,
       async (t) => {
-        const { origin } = await open(
+        const { origin } = await openGreeterGateway(
           t,
           { listener },
           {
@@ -140,7 +115,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.test(
       `${name}, ${protocol}: returns the error body for errors of gateway and service`,
       async (t) => {
-        const { origin } = await open(t, { listener }, { protocol })
+        const { origin } = await openGreeterGateway(t, { listener }, { protocol })
         const rows: [string, RequestInit, number, string, RegExp][] = [
           ['/greeter/fail?code=409', {}, 409, 'greeter.own', /^as asked for$/],
           ['/greeter/fail?code=599', {}, 599, 'greeter.own', /^as asked for$/],
@@ -176,7 +151,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   }
 
   t.test(`${name}: HEAD returns no body, even for an error`, async (t) => {
-    const { port } = (await open(t, { listener })).gateway
+    const { port } = (await openGreeterGateway(t, { listener })).gateway
     const client = new RawClient(port)
     t.teardown(() => client.destroy())
     for (const [i, path] of ['/hello?name=John', '/none', '/hello?name=John'].entries()) {
@@ -189,7 +164,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   })
 
   t.test(`${name}: accepts chunked and large bodies`, async (t) => {
-    const { port } = (await open(t, { listener })).gateway
+    const { port } = (await openGreeterGateway(t, { listener })).gateway
     const pad = 'x'.repeat(3 * 1024 * 1024)
     for (const chunked of [true, false]) {
       const body = JSON.stringify({ pad })
@@ -215,7 +190,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   t.test(
     `${name}: returns 413 for a body above the limit, with and without Content-Length`,
     async (t) => {
-      const { port, gateway } = (await open(t, { listener })).gateway
+      const { port, gateway } = (await openGreeterGateway(t, { listener })).gateway
       const line = 'POST /greeter/echo HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n'
       const announced = new RawClient(port)
       announced.send(`${line}content-length: ${17 * 1024 * 1024}\r\n\r\n`)
@@ -237,7 +212,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   )
 
   t.test(`${name}: rejects malformed requests`, async (t) => {
-    const { gateway, service } = await open(t, { listener })
+    const { gateway, service } = await openGreeterGateway(t, { listener })
     const probes = PROBES.filter((probe) => name === 'node' || probe.strictOnly !== true)
     const queue = [...probes.entries()]
     const work = async (): Promise<void> => {
@@ -263,7 +238,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
 }
 
 t.test('converts query parameters to fields, nested fields and lists by the schema', async (t) => {
-  const { origin } = await open(t)
+  const { origin } = await openGreeterGateway(t)
   const rows: [string, unknown][] = [
     ['echo', {}],
     [
@@ -290,7 +265,7 @@ t.test('converts query parameters to fields, nested fields and lists by the sche
 })
 
 t.test('rejects invalid query parameters with 400 and names the field', async (t) => {
-  const { origin, service } = await open(t)
+  const { origin, service } = await openGreeterGateway(t)
   const pairs = (count: number): string =>
     Array.from({ length: count }, (_, i) => `a${i}=1`).join('&')
   const rows: [string, RegExp][] = [
@@ -323,7 +298,7 @@ t.test('rejects invalid query parameters with 400 and names the field', async (t
 })
 
 t.test('rejects 10 000 pairs immediately', async (t) => {
-  const { origin, service } = await open(t)
+  const { origin, service } = await openGreeterGateway(t)
   const pairs = Array.from({ length: 10_000 }, (_, i) => `a${i}=1`).join('&')
   const form = await post(`${origin}/greeter/echo`, pairs, 'application/x-www-form-urlencoded')
   t.match(form, { status: 400, json: { Detail: /at most 256/ } })
@@ -367,7 +342,7 @@ t.test('the query overrides path variables, the body overrides both', async (t) 
 })
 
 t.test('the body overrides the query; objects are merged, lists are not', async (t) => {
-  const { origin } = await open(t)
+  const { origin } = await openGreeterGateway(t)
   const rows: [string, string, unknown][] = [
     ['a=1&b=2', '{"b":3}', { a: 1, b: 3 }],
     ['a.x=1&a.y=2', '{"a":{"y":3}}', { a: { x: 1, y: 3 } }],
@@ -384,7 +359,7 @@ t.test('the body overrides the query; objects are merged, lists are not', async 
 })
 
 t.test('converts forms to JSON', async (t) => {
-  const { origin, service } = await open(t)
+  const { origin, service } = await openGreeterGateway(t)
   const form = 'application/x-www-form-urlencoded'
   const rows: [string, string, unknown][] = [
     ['echo', 'a=1&b=x+y&c.d=%C3%A9', { a: 1, b: 'x y', c: { d: 'é' } }],
@@ -404,7 +379,7 @@ t.test('converts forms to JSON', async (t) => {
 })
 
 t.test('converts multipart forms to JSON and files to Base64', async (t) => {
-  const { origin } = await open(t)
+  const { origin } = await openGreeterGateway(t)
   const form = new FormData()
   form.append('name', 'Jörg')
   form.append('tags[]', 'a')
@@ -417,7 +392,7 @@ t.test('converts multipart forms to JSON and files to Base64', async (t) => {
 })
 
 t.test('returns 415 for a compressed body; ignores Content-Encoding without a body', async (t) => {
-  const { gateway, service } = await open(t)
+  const { gateway, service } = await openGreeterGateway(t)
   const url = `${gateway.origin}/greeter/echo`
   const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
   for (const [address, body] of [
@@ -434,7 +409,7 @@ t.test('returns 415 for a compressed body; ignores Content-Encoding without a bo
 })
 
 t.test('returns 400 for a non-object body with a query', async (t) => {
-  const { gateway, service } = await open(t)
+  const { gateway, service } = await openGreeterGateway(t)
   const headers = { 'content-type': 'application/json' }
   for (const body of ['[1]', '"x"', 'null']) {
     const reply = await fetch(`${gateway.origin}/greeter/echo?a=1`, {
@@ -451,7 +426,7 @@ t.test('returns 400 for a non-object body with a query', async (t) => {
 })
 
 t.test('returns 415 for content types other than JSON and protobuf', async (t) => {
-  const { origin } = await open(t)
+  const { origin } = await openGreeterGateway(t)
   for (const type of [
     'application/json',
     'application/json; charset=utf-8',
@@ -492,7 +467,7 @@ t.test('returns 415 for content types other than JSON and protobuf', async (t) =
 })
 
 t.test('json-rpc and proto-rpc: unwraps the request and returns a plain result', async (t) => {
-  const { origin, service } = await open(t)
+  const { origin, service } = await openGreeterGateway(t)
   const envelope = '{"id":7,"method":"Greeter.Echo","params":[{"n":9007199254740993}]}'
   const echo = `${origin}/greeter/echo`
   const plain = await post(echo, envelope, 'application/json-rpc')
@@ -528,7 +503,7 @@ t.test('json-rpc and proto-rpc: unwraps the request and returns a plain result',
 })
 
 t.test('gRPC types: errors include the gRPC status, gRPC frames are 415', async (t) => {
-  const { origin } = await open(t)
+  const { origin } = await openGreeterGateway(t)
   const proto = `${origin}/greeter/proto`
   for (const type of ['application/grpc', 'application/grpc+proto', 'application/grpc+json']) {
     const framed = await post(proto, '\0\0\0\0\x03\n\x01a', type)
@@ -552,7 +527,7 @@ t.test('gRPC types: errors include the gRPC status, gRPC frames are 415', async 
 })
 
 t.test('rejects deep, long and ambiguous JSON with 400', async (t) => {
-  const { origin } = await open(t)
+  const { origin } = await openGreeterGateway(t)
   const rows: [string, string, RegExp][] = [
     ['malformed', '{"name":', /JSON/],
     ['two documents', '{}{}', /JSON/],
@@ -576,7 +551,7 @@ t.test('rejects deep, long and ambiguous JSON with 400', async (t) => {
 })
 
 t.test('responds to OPTIONS without a call', async (t) => {
-  const { origin, service } = await open(t)
+  const { origin, service } = await openGreeterGateway(t)
   const { status, headers, text } = await send(`${origin}/greeter/hello`, { method: 'OPTIONS' })
   t.strictSame([status, text], [204, ''])
   t.equal(headers.get('allow'), 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS')
@@ -584,7 +559,7 @@ t.test('responds to OPTIONS without a call', async (t) => {
 })
 
 t.test('returns 405 without a call for other methods', async (t) => {
-  const { origin, service } = await open(t)
+  const { origin, service } = await openGreeterGateway(t)
   const allow = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
   for (const method of ['PURGE', 'PROPFIND', 'REPORT']) {
     const [reply] = await once(
@@ -622,7 +597,7 @@ t.test('returns 405 with Allow if the declared route has other methods', async (
 })
 
 t.test('passes request headers as context, except connection and internal headers', async (t) => {
-  const { gateway, service } = await open(t)
+  const { gateway, service } = await openGreeterGateway(t)
   const fields = [
     'Host: a.test',
     'X-One: 1',
@@ -676,7 +651,7 @@ t.test('returns result metadata as headers, except headers that the gateway mana
     'x-bytes: \xe4',
   ]
   for (const protocol of FORMS) {
-    const { origin } = await open(
+    const { origin } = await openGreeterGateway(
       t,
       {},
       {
@@ -704,7 +679,7 @@ t.test('returns result metadata as headers, except headers that the gateway mana
 
 t.test('exposes only Health of the Debug endpoints', async (t) => {
   for (const declares of [true, false]) {
-    const { origin, service } = await open(t, {}, { declares })
+    const { origin, service } = await openGreeterGateway(t, {}, { declares })
     t.strictSame((await send(`${origin}/greeter/debug/health`)).json, { status: 'ok' })
     for (const name of ['stats', 'log', 'trace', 'Stats', 'health-x', 'any']) {
       const { status, json } = await send(`${origin}/greeter/debug/${name}`)
@@ -716,14 +691,14 @@ t.test('exposes only Health of the Debug endpoints', async (t) => {
 })
 
 t.test('forwards unknown endpoints to a service without declared endpoints', async (t) => {
-  const { origin, service } = await open(t, {}, { declares: false })
+  const { origin, service } = await openGreeterGateway(t, {}, { declares: false })
   t.strictSame((await send(`${origin}/greeter/hello?name=x`)).json, { message: 'Hello x' })
   t.match(await send(`${origin}/greeter/none`), { status: 404, json: { Id: 'go.mx.api.greeter' } })
   t.equal(service.calls.length, 2)
 })
 
 t.test('returns problem details to clients that accept them (RFC 9457)', async (t) => {
-  const { origin } = await open(t)
+  const { origin } = await openGreeterGateway(t)
   const reply = await fetch(`${origin}/greeter/fail?code=409`, {
     headers: { accept: 'application/problem+json' },
   })
@@ -761,7 +736,7 @@ t.test('sticky balancing binds a client to the node that responded', async (t) =
 
 t.test('responds to random requests with client errors only', async (t) => {
   for (const listener of Object.values(LISTENERS)) {
-    const { gateway } = await open(t, { listener })
+    const { gateway } = await openGreeterGateway(t, { listener })
     const odd = fc.constantFrom(
       ...'[]{}.=&%+"\'\\:,;-_~*!()@/?',
       ...[

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
 import type { Endpoint, Service } from '../../../core/contracts/registry.ts'
 import { createGreeter } from '../../fixtures/greeter.ts'
+import { openGreeterGateway } from '../../fixtures/greeter-gateway.ts'
 import { listen } from '../../fixtures/listen.ts'
 import { type MxService, openMxService } from '../../fixtures/mx-service.ts'
 import { openRpcGateway } from '../../fixtures/rpc-gateway.ts'
@@ -137,8 +138,11 @@ t.test('the default handler is rpc if no route matches', async (t) => {
 })
 
 t.test('serves added routes and stops serving removed ones', async (t) => {
-  const greeter = await openMxService(t, createGreeter())
-  const { origin, registry } = await openRpcGateway(t, [greeter.entry])
+  const {
+    gateway: { registry },
+    origin,
+    service: greeter,
+  } = await openGreeterGateway(t)
   t.equal((await fetch(`${origin}/hello/x`)).status, 404)
   await registry.register?.(withRoutes(greeter, { 'Greeter.Hello': { path: '/hello/{name}' } }))
   const status = async (): Promise<number> => (await fetch(`${origin}/hello/x`)).status

@@ -4,41 +4,16 @@ import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
 import { replyMemory } from '../../../../core/limits/memory-budget.ts'
 import { LISTENERS } from '../../../fixtures/gateway.ts'
-import { createGreeter, createGreeterLog, type GreeterLog } from '../../../fixtures/greeter.ts'
-import {
-  FORMS,
-  type MxService,
-  type MxServiceOptions,
-  openMxService,
-} from '../../../fixtures/mx-service.ts'
+import { createGreeter } from '../../../fixtures/greeter.ts'
+import { openGreeterGateway } from '../../../fixtures/greeter-gateway.ts'
+import { FORMS, openMxService } from '../../../fixtures/mx-service.ts'
 import { tick, until } from '../../../fixtures/raw-backend.ts'
-import {
-  openRpcGateway,
-  type RpcGateway,
-  type RpcGatewayOptions,
-} from '../../../fixtures/rpc-gateway.ts'
+import { openRpcGateway, type RpcGateway } from '../../../fixtures/rpc-gateway.ts'
 import { settled } from '../../../fixtures/streams.ts'
 import { rejectedWebSocket } from '../../../fixtures/web-gateway.ts'
 
 /** Maximum number of 1 KiB messages in socket buffers between a service and a client that does not read. */
 const HELD_MAX = 40_000
-
-interface Open {
-  readonly gateway: RpcGateway
-  readonly service: MxService
-  readonly seen: GreeterLog
-}
-
-async function open(
-  t: Test,
-  options: RpcGatewayOptions = {},
-  serviceOptions: MxServiceOptions = {},
-): Promise<Open> {
-  const seen = createGreeterLog()
-  const service = await openMxService(t, createGreeter(seen), serviceOptions)
-  const gateway = await openRpcGateway(t, [service.entry], options)
-  return { gateway, service, seen }
-}
 
 /** A WebSocket that records its messages: text unchanged, bytes as `0:` and Base64. */
 interface Client {
@@ -77,7 +52,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.test(
       `${name}, ${protocol}: sends the first message as the request and each result as a message`,
       async (t) => {
-        const { gateway } = await open(t, { listener }, { protocol })
+        const { gateway } = await openGreeterGateway(t, { listener }, { protocol })
         const unary = await connect(t, gateway, 'hello')
         unary.send({ name: 'Jörg' })
         t.equal(await unary.closed, '1000')
@@ -92,7 +67,11 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.test(
       `${name}, ${protocol}: sends a large result completely, or 503 without memory`,
       async (t) => {
-        const { gateway } = await open(t, { listener, flags: ['--max_message=16mb'] }, { protocol })
+        const { gateway } = await openGreeterGateway(
+          t,
+          { listener, flags: ['--max_message=16mb'] },
+          { protocol },
+        )
         const long = 'x'.repeat(12 * 1024 * 1024)
         const slow = await connect(t, gateway, 'hello')
         slow.socket.pause()
@@ -126,7 +105,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     )
 
     t.test(`${name}, ${protocol}: sends the query as the first request`, async (t) => {
-      const { gateway } = await open(t, { listener }, { protocol })
+      const { gateway } = await openGreeterGateway(t, { listener }, { protocol })
       const { messages, closed } = await connect(t, gateway, 'count?to=2')
       t.equal(await closed, '1000')
       t.same(messages, ['{"n":1}', '{"n":2}'])
@@ -135,7 +114,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.test(
       `${name}, ${protocol}: sends an error as the last message, then closes with 1011, or 1008 for a denied call`,
       async (t) => {
-        const { gateway } = await open(t, { listener }, { protocol })
+        const { gateway } = await openGreeterGateway(t, { listener }, { protocol })
         const rows: [string, string, object][] = [
           [
             'fail?code=409',
@@ -164,7 +143,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     )
 
     t.test(`${name}, ${protocol}: a disconnect of the client cancels the call`, async (t) => {
-      const { gateway, seen } = await open(t, { listener }, { protocol })
+      const { gateway, seen } = await openGreeterGateway(t, { listener }, { protocol })
       for (const end of ['terminate', 'close'] as const) {
         const { socket, messages } = await connect(t, gateway, 'quiet?x=1')
         await until(() => messages.length === 1)
@@ -176,7 +155,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     })
 
     t.test(`${name}, ${protocol}: a slow reader slows only its own stream`, async (t) => {
-      const { gateway, seen } = await open(t, { listener }, { protocol })
+      const { gateway, seen } = await openGreeterGateway(t, { listener }, { protocol })
       const { socket, messages } = await connect(t, gateway, 'forever?x=1')
       socket.pause()
       const pending = await settled(() => seen.yielded)
@@ -196,7 +175,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     })
 
     t.test(`${name}, ${protocol}: reports a crashed service in the last message`, async (t) => {
-      const { gateway, service } = await open(t, { listener }, { protocol })
+      const { gateway, service } = await openGreeterGateway(t, { listener }, { protocol })
       const { messages, closed } = await connect(t, gateway, 'quiet?x=1')
       await until(() => messages.length === 1)
       await service.die()
@@ -206,7 +185,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   }
 
   t.test(`${name}: each message is a request, an empty one ends them`, async (t) => {
-    const { gateway } = await open(t, { listener })
+    const { gateway } = await openGreeterGateway(t, { listener })
     const join = await connect(t, gateway, 'join')
     for (const name of ['a', 'b', 'c']) join.send({ name })
     join.socket.send('')
@@ -224,7 +203,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   })
 
   t.test(`${name}: requests and responses are concurrent`, async (t) => {
-    const { gateway } = await open(t, { listener })
+    const { gateway } = await openGreeterGateway(t, { listener })
     const { socket, messages, closed, send } = await connect(t, gateway, 'chat')
     for (let i = 1; i <= 100; i++) {
       send({ name: `n${i}` })
@@ -238,7 +217,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   })
 
   t.test(`${name}: sends protobuf in binary messages`, async (t) => {
-    const { gateway } = await open(t, { listener })
+    const { gateway } = await openGreeterGateway(t, { listener })
     const { socket, messages, closed } = await connect(t, gateway, 'talk', {
       'content-type': 'application/protobuf',
     })
@@ -255,7 +234,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   })
 
   t.test(`${name}: a slow service applies backpressure to its client`, async (t) => {
-    const { gateway, service } = await open(t, { listener })
+    const { gateway, service } = await openGreeterGateway(t, { listener })
     const { socket, send } = await connect(t, gateway, 'busy')
     const pad = 'x'.repeat(10_000)
     // 50 MB: more than the socket buffers hold.
@@ -268,7 +247,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   })
 
   t.test(`${name}: backpressure includes the number of small requests`, async (t) => {
-    const { gateway } = await open(t, { listener })
+    const { gateway } = await openGreeterGateway(t, { listener })
     const { socket } = await connect(t, gateway, 'busy')
     // A text frame of `{}`, its key of zeros (RFC 6455 §5.2).
     const frame = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x7b, 0x7d])
@@ -279,7 +258,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   })
 
   t.test(`${name}: selects the first offered subprotocol`, async (t) => {
-    const { gateway } = await open(t, { listener })
+    const { gateway } = await openGreeterGateway(t, { listener })
     const rows: [string[], string][] = [
       [['json'], 'json'],
       [['bearer.abc-123', 'json'], 'bearer.abc-123'],
@@ -296,7 +275,10 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   t.test(
     `${name}: closes with 1009 and cancels the call for a message above the limit`,
     async (t) => {
-      const { gateway, seen } = await open(t, { listener, flags: ['--max_message=64kb'] })
+      const { gateway, seen } = await openGreeterGateway(t, {
+        listener,
+        flags: ['--max_message=64kb'],
+      })
       const { socket, messages, closed } = await connect(t, gateway, 'quiet?x=1')
       await until(() => messages.length === 1)
       socket.send('x'.repeat(65_537))
@@ -306,7 +288,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   )
 
   t.test(`${name}: returns HTTP errors before the handshake`, async (t) => {
-    const { gateway, service } = await open(t, { listener })
+    const { gateway, service } = await openGreeterGateway(t, { listener })
     const { port } = gateway
     const rows: [string, Record<string, string>, number, object][] = [
       ['/greeter/none', {}, 404, { Detail: /^endpoint not found/ }],
@@ -328,7 +310,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   })
 
   t.test(`${name}: a stopping gateway notifies its clients and cancels their calls`, async (t) => {
-    const { gateway, seen } = await open(t, { listener })
+    const { gateway, seen } = await openGreeterGateway(t, { listener })
     const { messages, closed } = await connect(t, gateway, 'quiet?x=1')
     await until(() => messages.length === 1)
     gateway.listener.closeTunnels()
@@ -338,7 +320,9 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
 }
 
 t.test('a call has no deadline unless the client sets one', async (t) => {
-  const { gateway, service, seen } = await open(t, { flags: ['--reply_timeout=100ms'] })
+  const { gateway, service, seen } = await openGreeterGateway(t, {
+    flags: ['--reply_timeout=100ms'],
+  })
   const endless = await connect(t, gateway, 'chat')
   const timed = await connect(t, gateway, 'quiet?x=1', { timeout: '0.3' })
   t.match(await timed.closed, /^1011 .*in time/)
@@ -353,7 +337,7 @@ t.test('a call has no deadline unless the client sets one', async (t) => {
 })
 
 t.test('the service returns 400 for malformed JSON', async (t) => {
-  const { gateway } = await open(t)
+  const { gateway } = await openGreeterGateway(t)
   const { messages, closed, socket } = await connect(t, gateway, 'chat')
   socket.send('{"name":')
   t.match(await closed, /^1011/)
@@ -385,7 +369,7 @@ t.test('reports a service without an available node in the last message', async 
 })
 
 t.test('http: a service with the HTTP transport accepts one request', async (t) => {
-  const { gateway, seen, service } = await open(t, {}, { protocol: 'http' })
+  const { gateway, seen, service } = await openGreeterGateway(t, {}, { protocol: 'http' })
   const late = await connect(t, gateway, 'quiet')
   await tick()
   t.same(service.calls, [], 'the call waits for the first message')

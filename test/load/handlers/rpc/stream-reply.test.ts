@@ -1,46 +1,18 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { LISTENERS } from '../../../fixtures/gateway.ts'
-import { createGreeter, createGreeterLog, type GreeterLog } from '../../../fixtures/greeter.ts'
-import {
-  FORMS,
-  type MxService,
-  type MxServiceOptions,
-  openMxService,
-} from '../../../fixtures/mx-service.ts'
+import { openGreeterGateway } from '../../../fixtures/greeter-gateway.ts'
+import { FORMS } from '../../../fixtures/mx-service.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
-import {
-  openRpcGateway,
-  type RpcGateway,
-  type RpcGatewayOptions,
-} from '../../../fixtures/rpc-gateway.ts'
 import { openStream, settled } from '../../../fixtures/streams.ts'
 
 /** Maximum number of 1 KiB messages in socket buffers between a service and a client that does not read. */
 const HELD_MAX = 40_000
 
-interface Open {
-  readonly gateway: RpcGateway
-  readonly service: MxService
-  readonly seen: GreeterLog
-  readonly url: string
-}
-
-async function open(
-  t: Test,
-  options: RpcGatewayOptions = {},
-  serviceOptions: MxServiceOptions = {},
-): Promise<Open> {
-  const seen = createGreeterLog()
-  const service = await openMxService(t, createGreeter(seen), serviceOptions)
-  const gateway = await openRpcGateway(t, [service.entry], options)
-  return { gateway, service, seen, url: `${gateway.origin}/greeter` }
-}
-
 for (const [name, listener] of Object.entries(LISTENERS)) {
   for (const protocol of FORMS) {
     t.test(`${name}, ${protocol}: forwards messages immediately`, async (t) => {
-      const { url } = await open(t, { listener }, { protocol })
-      const stream = await openStream(t, `${url}/quiet`)
+      const { origin } = await openGreeterGateway(t, { listener }, { protocol })
+      const stream = await openStream(t, `${origin}/greeter/quiet`)
       t.equal(stream.status, 200)
       t.equal(await stream.until((text) => text.endsWith('\n')), '{"n":1}\n')
       t.notOk(stream.complete())
@@ -49,9 +21,9 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.test(
       `${name}, ${protocol}: a disconnect of the client ends the stream of the service`,
       async (t) => {
-        const { url, seen, gateway } = await open(t, { listener }, { protocol })
+        const { origin, seen, gateway } = await openGreeterGateway(t, { listener }, { protocol })
         for (const path of ['quiet', 'forever']) {
-          const stream = await openStream(t, `${url}/${path}`)
+          const stream = await openStream(t, `${origin}/greeter/${path}`)
           await stream.until((text) => text.includes('\n'))
           stream.leave()
         }
@@ -66,13 +38,13 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     )
 
     t.test(`${name}, ${protocol}: a slow reader slows only its own stream`, async (t) => {
-      const { url, seen, gateway } = await open(t, { listener }, { protocol })
-      const slow = await openStream(t, `${url}/forever`)
+      const { origin, seen, gateway } = await openGreeterGateway(t, { listener }, { protocol })
+      const slow = await openStream(t, `${origin}/greeter/forever`)
       const pending = await settled(() => seen.yielded)
       t.ok(pending < HELD_MAX, `${pending} messages were accepted`)
-      const quick = await openStream(t, `${url}/count?to=3000`)
+      const quick = await openStream(t, `${origin}/greeter/count?to=3000`)
       t.equal((await quick.end()).split('\n').length, 3001)
-      const other = await fetch(`${url}/hello?name=x`)
+      const other = await fetch(`${origin}/greeter/hello?name=x`)
       t.strictSame(await other.json(), { message: 'Hello x' })
       await slow.until((text) => text.length > (pending + 1000) * 1100)
       t.ok(seen.yielded > pending)
@@ -87,12 +59,12 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     })
 
     t.test(`${name}, ${protocol}: forwards empty and long streams`, async (t) => {
-      const { url } = await open(t, { listener }, { protocol })
-      const empty = await openStream(t, `${url}/count?to=0`)
+      const { origin } = await openGreeterGateway(t, { listener }, { protocol })
+      const empty = await openStream(t, `${origin}/greeter/count?to=0`)
       t.equal(empty.status, 200)
       t.equal(await empty.end(), '')
       t.ok(empty.complete())
-      const long = await openStream(t, `${url}/count?to=100000`)
+      const long = await openStream(t, `${origin}/greeter/count?to=100000`)
       const text = await long.end()
       t.ok(text.endsWith('{"n":100000}\n'))
       t.equal(text.split('\n').length, 100_001)
@@ -100,10 +72,12 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     })
 
     t.test(`${name}, ${protocol}: returns an HTTP error before the first message`, async (t) => {
-      const { url } = await open(t, { listener }, { protocol })
-      const reply = await fetch(`${url}/count?to=x`)
+      const { origin } = await openGreeterGateway(t, { listener }, { protocol })
+      const reply = await fetch(`${origin}/greeter/count?to=x`)
       t.match(await reply.json(), { Id: 'go.mx.api.greeter', Code: 400 })
-      const missing = await fetch(`${url}/count`, { headers: { accept: 'text/event-stream' } })
+      const missing = await fetch(`${origin}/greeter/count`, {
+        headers: { accept: 'text/event-stream' },
+      })
       t.equal(missing.status, 400)
       t.equal(missing.headers.get('content-type'), 'application/json')
       t.match(await missing.json(), { Code: 400, Status: 'Bad Request' })
@@ -112,8 +86,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.test(
       `${name}, ${protocol}: reports a crashed service at the end of the stream`,
       async (t) => {
-        const { url, service } = await open(t, { listener }, { protocol })
-        const stream = await openStream(t, `${url}/quiet`)
+        const { origin, service } = await openGreeterGateway(t, { listener }, { protocol })
+        const stream = await openStream(t, `${origin}/greeter/quiet`)
         await stream.until((text) => text.includes('\n'))
         await service.die()
         const last = (await stream.end()).split('\n').at(-2)!
@@ -130,9 +104,9 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   }
 
   t.test(`${name}: HEAD ends the stream`, async (t) => {
-    const { url, seen, gateway } = await open(t, { listener })
+    const { origin, seen, gateway } = await openGreeterGateway(t, { listener })
     for (const path of ['forever', 'quiet', 'count?to=0', 'count?to=2']) {
-      const reply = await fetch(`${url}/${path}`, { method: 'HEAD' })
+      const reply = await fetch(`${origin}/greeter/${path}`, { method: 'HEAD' })
       t.equal(reply.status, 200)
       t.equal(reply.headers.get('content-type'), 'application/x-ndjson')
     }
@@ -145,14 +119,18 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
 
 t.test('a stream may exceed reply_timeout', async (t) => {
   for (const declares of [true, false]) {
-    const { url, service } = await open(t, { flags: ['--reply_timeout=200ms'] }, { declares })
-    const stream = await openStream(t, `${url}/quiet`)
+    const { origin, service } = await openGreeterGateway(
+      t,
+      { flags: ['--reply_timeout=200ms'] },
+      { declares },
+    )
+    const stream = await openStream(t, `${origin}/greeter/quiet`)
     await stream.until((text) => text.includes('\n'))
-    const late = await fetch(`${url}/wait`)
+    const late = await fetch(`${origin}/greeter/wait`)
     t.equal(late.status, 408)
     t.match(await late.json(), { Code: 408, Status: 'Request Timeout' })
     // The same time again, until which the stream continues.
-    t.equal((await fetch(`${url}/wait`)).status, 408)
+    t.equal((await fetch(`${origin}/greeter/wait`)).status, 408)
     t.equal(stream.text(), '{"n":1}\n')
     t.notOk(stream.complete())
     t.equal(service.calls[0]?.timeoutMs, 0, 'no deadline is sent to the service')
@@ -162,15 +140,15 @@ t.test('a stream may exceed reply_timeout', async (t) => {
 })
 
 t.test('a client deadline ends the stream', async (t) => {
-  const { url, seen } = await open(t)
-  const stream = await openStream(t, `${url}/quiet`, { timeout: '0.2' })
+  const { origin, seen } = await openGreeterGateway(t)
+  const stream = await openStream(t, `${origin}/greeter/quiet`, { timeout: '0.2' })
   const lines = (await stream.end()).split('\n')
   t.match(JSON.parse(lines[1]!), { error: { Code: 408, Status: 'Request Timeout' } })
   await until(() => seen.aborted.length === 1)
 })
 
 t.test('returns 406 for streams other than JSON over HTTP', async (t) => {
-  const { url, seen } = await open(
+  const { origin, seen } = await openGreeterGateway(
     t,
     {},
     {
@@ -185,14 +163,14 @@ t.test('returns 406 for streams other than JSON over HTTP', async (t) => {
       },
     },
   )
-  const reply = await fetch(`${url}/forever`)
+  const reply = await fetch(`${origin}/greeter/forever`)
   t.equal(reply.status, 406)
   t.match(await reply.json(), { Id: 'go.mx.api.greeter', Code: 406, Detail: /needs a WebSocket/ })
   await until(() => seen.aborted.length === 1)
 })
 
 t.test('returns stream metadata as headers', async (t) => {
-  const { url } = await open(
+  const { origin } = await openGreeterGateway(
     t,
     {},
     {
@@ -205,10 +183,10 @@ t.test('returns stream metadata as headers', async (t) => {
       },
     },
   )
-  const stream = await openStream(t, `${url}/forever`)
+  const stream = await openStream(t, `${origin}/greeter/forever`)
   t.match(stream.headers, { 'x-one': '1', 'content-type': 'application/x-ndjson' })
   t.equal(await stream.end(), '{"n":1}\n')
-  const broken = await fetch(`${url}/echo`)
+  const broken = await fetch(`${origin}/greeter/echo`)
   t.equal(broken.status, 502)
   t.match(await broken.json(), { Code: 502, Detail: /malformed/ })
 })
