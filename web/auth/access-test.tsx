@@ -1,8 +1,9 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import { Field } from '../components/field.tsx'
 import { Problem } from '../components/problem.tsx'
+import { SelectField } from '../components/select-field.tsx'
 import { Loading } from '../components/states.tsx'
+import { TextField } from '../components/text-field.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
 import { useDraft } from '../state/draft-storage.ts'
@@ -86,82 +87,51 @@ export function AccessTest(): JSX.Element {
         aria-label="Test access rules"
         onSubmit={(event) => void test(event)}
       >
-        <Field label="Caller">
-          {(control) => (
-            <select
-              {...control}
-              value={caller}
-              onChange={({ currentTarget }) => change({ caller: currentTarget.value as Caller })}
-            >
-              <option value="account">Account</option>
-              <option value="anonymous">Anonymous</option>
-              {ids.length > 0 && <option value="all">All accounts</option>}
-            </select>
-          )}
-        </Field>
+        <SelectField
+          label="Caller"
+          value={caller}
+          choices={{
+            account: 'Account',
+            anonymous: 'Anonymous',
+            ...(ids.length > 0 && { all: 'All accounts' }),
+          }}
+          onInput={(caller) => change({ caller })}
+        />
         {caller === 'account' && (
-          <Field
+          <TextField
             label="Account"
             help={
               accounts.state === 'failed'
                 ? 'Without the admin scope you can test only your own account.'
                 : undefined
             }
-          >
-            {(control) => (
-              <input
-                {...control}
-                required
-                list="access-test-accounts"
-                autocomplete="off"
-                spellcheck={false}
-                value={id}
-                onInput={({ currentTarget }) => change({ id: currentTarget.value })}
-              />
-            )}
-          </Field>
+            required
+            list="access-test-accounts"
+            value={id}
+            onInput={(id) => change({ id })}
+          />
         )}
-        <Field label="Resource type">
-          {(control) => (
-            <select
-              {...control}
-              value={type}
-              onChange={({ currentTarget }) => change({ type: currentTarget.value })}
-            >
-              <option value="service">service</option>
-              <option value="topic">topic</option>
-            </select>
-          )}
-        </Field>
-        <Field label="Name">
-          {(control) => (
-            <input
-              {...control}
-              required
-              list="access-test-services"
-              autocomplete="off"
-              spellcheck={false}
-              value={name}
-              onInput={({ currentTarget }) => change({ name: currentTarget.value })}
-            />
-          )}
-        </Field>
-        <Field
+        <SelectField
+          label="Resource type"
+          value={type}
+          choices={['service', 'topic']}
+          onInput={(type) => change({ type })}
+        />
+        <TextField
+          label="Name"
+          required
+          list="access-test-services"
+          value={name}
+          onInput={(name) => change({ name })}
+        />
+        <TextField
           label="Endpoint"
           help="Handler.Method or a path; leave empty for all endpoints of the service."
           error={invalid}
-        >
-          {(control) => (
-            <input
-              {...control}
-              list="access-test-endpoints"
-              autocomplete="off"
-              spellcheck={false}
-              value={endpoint}
-              onInput={({ currentTarget }) => change({ endpoint: currentTarget.value })}
-            />
-          )}
-        </Field>
+          list="access-test-endpoints"
+          value={endpoint}
+          onInput={(endpoint) => change({ endpoint })}
+        />
         <div class="form-actions">
           <button type="submit" class="primary" disabled={busy}>
             Test

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { Field } from '../components/field.tsx'
 import { Problem } from '../components/problem.tsx'
+import { SelectField } from '../components/select-field.tsx'
+import { TextField } from '../components/text-field.tsx'
 import { parseMetadata } from '../form/metadata.ts'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
@@ -57,81 +58,51 @@ export function AccountForm({ draft, onChange, onCreated }: AccountFormProps): J
       aria-label="New account"
       onSubmit={(event) => void create(event)}
     >
-      <Field label="ID" help="Unique in the namespace, without spaces and slashes.">
-        {(control) => (
-          <input
-            {...control}
-            required
-            maxLength={128}
-            autocomplete="off"
-            spellcheck={false}
-            value={draft.id}
-            onInput={({ currentTarget }) => update({ id: currentTarget.value })}
-          />
-        )}
-      </Field>
-      <Field label="Name" help="Alternative login name; defaults to the ID.">
-        {(control) => (
-          <input
-            {...control}
-            maxLength={128}
-            autocomplete="off"
-            spellcheck={false}
-            value={draft.name}
-            onInput={({ currentTarget }) => update({ name: currentTarget.value })}
-          />
-        )}
-      </Field>
-      <Field label="Type">
-        {(control) => (
-          <select
-            {...control}
-            value={draft.type}
-            onChange={({ currentTarget }) => update({ type: currentTarget.value })}
-          >
-            <option value="user">user</option>
-            <option value="service">service</option>
-          </select>
-        )}
-      </Field>
-      <Field label="Scopes" help="Comma-separated; admin and service administer the namespace.">
-        {(control) => (
-          <input
-            {...control}
-            autocomplete="off"
-            spellcheck={false}
-            value={draft.scopes}
-            onInput={({ currentTarget }) => update({ scopes: currentTarget.value })}
-          />
-        )}
-      </Field>
-      <Field
+      <TextField
+        label="ID"
+        help="Unique in the namespace, without spaces and slashes."
+        required
+        maxLength={128}
+        value={draft.id}
+        onInput={(id) => update({ id })}
+      />
+      <TextField
+        label="Name"
+        help="Alternative login name; defaults to the ID."
+        maxLength={128}
+        value={draft.name}
+        onInput={(name) => update({ name })}
+      />
+      <SelectField
+        label="Type"
+        value={draft.type}
+        choices={['user', 'service']}
+        onInput={(type) => update({ type })}
+      />
+      <TextField
+        label="Scopes"
+        help="Comma-separated; admin and service administer the namespace."
+        value={draft.scopes}
+        onInput={(scopes) => update({ scopes })}
+      />
+      <TextField
         label={draft.type === 'service' ? 'Secret' : 'Password'}
         help="Leave empty to generate one, which is shown once."
-      >
-        {(control) => (
-          <input
-            {...control}
-            type="password"
-            maxLength={1024}
-            autocomplete="new-password"
-            value={draft.secret}
-            onInput={({ currentTarget }) => update({ secret: currentTarget.value })}
-          />
-        )}
-      </Field>
-      <Field label="Metadata" help="One name=value per line, or a JSON object." error={invalid}>
-        {(control) => (
-          <textarea
-            {...control}
-            class="mono"
-            rows={3}
-            spellcheck={false}
-            value={draft.metadata}
-            onInput={({ currentTarget }) => update({ metadata: currentTarget.value })}
-          />
-        )}
-      </Field>
+        type="password"
+        maxLength={1024}
+        autocomplete="new-password"
+        value={draft.secret}
+        onInput={(secret) => update({ secret })}
+      />
+      <TextField
+        label="Metadata"
+        help="One name=value per line, or a JSON object."
+        error={invalid}
+        class="mono"
+        rows={3}
+        value={draft.metadata}
+        onInput={(metadata) => update({ metadata })}
+      />
       {failure !== undefined && (
         <Problem error={failure} subject={`create account ${draft.id} (auth Auth.Generate)`} />
       )}

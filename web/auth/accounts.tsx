@@ -1,10 +1,10 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { Badge } from '../components/badge.tsx'
+import { CallStatus } from '../components/call-status.tsx'
 import { Confirm } from '../components/dialog/confirm.tsx'
-import { Problem } from '../components/problem.tsx'
 import { Search } from '../components/search.tsx'
-import { Empty, Loading } from '../components/states.tsx'
+import { Empty } from '../components/states.tsx'
 import { type Column, Table } from '../components/table/table.tsx'
 import { Time } from '../components/time/time.tsx'
 import { showToast } from '../components/toast.tsx'
@@ -47,14 +47,7 @@ export function Accounts({ draft, onChange, onCreated }: AccountsProps): JSX.Ele
       <div class="toolbar">
         <Search label="Search accounts" value={search} onInput={setSearch} count={results.length} />
       </div>
-      {accounts.error !== undefined && (
-        <Problem
-          error={accounts.error}
-          subject="list of accounts (auth Accounts.List)"
-          onRetry={accounts.reload}
-        />
-      )}
-      {accounts.value === undefined && accounts.state === 'loading' && <Loading />}
+      <CallStatus call={accounts} subject="list of accounts (auth Accounts.List)" />
       {accounts.value !== undefined && (
         <Table
           label="Accounts"

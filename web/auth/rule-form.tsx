@@ -1,7 +1,8 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { Field, type FieldControl } from '../components/field.tsx'
 import { Problem } from '../components/problem.tsx'
+import { SelectField } from '../components/select-field.tsx'
+import { TextField } from '../components/text-field.tsx'
 import { showToast } from '../components/toast.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { namespace } from '../state/session.ts'
@@ -61,36 +62,10 @@ export function RuleForm({ draft, onChange, onCreated }: RuleFormProps): JSX.Ele
     setBusy(false)
   }
 
-  const input = (field: keyof RuleDraft, more: JSX.IntrinsicElements['input'] = {}) =>
-    function TextInput(control: FieldControl): JSX.Element {
-      return (
-        <input
-          {...control}
-          required
-          autocomplete="off"
-          spellcheck={false}
-          value={draft[field]}
-          onInput={({ currentTarget }) => onChange({ ...draft, [field]: currentTarget.value })}
-          {...more}
-        />
-      )
-    }
-  const select = (field: keyof RuleDraft, choices: Readonly<Record<string, string>>) =>
-    function Select(control: FieldControl): JSX.Element {
-      return (
-        <select
-          {...control}
-          value={draft[field]}
-          onChange={({ currentTarget }) => onChange({ ...draft, [field]: currentTarget.value })}
-        >
-          {Object.entries(choices).map(([value, title]) => (
-            <option key={value} value={value}>
-              {title}
-            </option>
-          ))}
-        </select>
-      )
-    }
+  const bind = <Name extends keyof RuleDraft>(name: Name) => ({
+    value: draft[name],
+    onInput: (text: string) => onChange({ ...draft, [name]: text }),
+  })
   const scopes = Object.fromEntries(
     ['', '*', '+'].map((scope) => [scope, describeScope(scope, namespace.value)]),
   )
@@ -101,29 +76,53 @@ export function RuleForm({ draft, onChange, onCreated }: RuleFormProps): JSX.Ele
       aria-label="New access rule"
       onSubmit={(event) => void create(event)}
     >
-      <Field label="ID" help="Unique in the namespace.">
-        {input('id', { maxLength: 128 })}
-      </Field>
-      <Field label="Access">{select('access', { GRANTED: 'granted', DENIED: 'denied' })}</Field>
-      <Field label="To">{select('scope', { ...scopes, [CUSTOM]: 'accounts with a scope' })}</Field>
+      <TextField
+        label="ID"
+        help="Unique in the namespace."
+        required
+        maxLength={128}
+        {...bind('id')}
+      />
+      <SelectField
+        label="Access"
+        choices={{ GRANTED: 'granted', DENIED: 'denied' }}
+        {...bind('access')}
+      />
+      <SelectField
+        label="To"
+        choices={{ ...scopes, [CUSTOM]: 'accounts with a scope' }}
+        {...bind('scope')}
+      />
       {draft.scope === CUSTOM && (
-        <Field label="Scope">{input('customScope', { maxLength: 128 })}</Field>
+        <TextField label="Scope" required maxLength={128} {...bind('customScope')} />
       )}
-      <Field label="Resource type">
-        {select('type', { service: 'service', topic: 'topic', '*': '* (all)' })}
-      </Field>
-      <Field label="Resource name" help="Full service name, or * for all.">
-        {input('name')}
-      </Field>
-      <Field label="Endpoint" help="Handler.Method, Handler.*, a path, /path/*, or * for all.">
-        {input('endpoint')}
-      </Field>
-      <Field
+      <SelectField
+        label="Resource type"
+        choices={{ service: 'service', topic: 'topic', '*': '* (all)' }}
+        {...bind('type')}
+      />
+      <TextField
+        label="Resource name"
+        help="Full service name, or * for all."
+        required
+        {...bind('name')}
+      />
+      <TextField
+        label="Endpoint"
+        help="Handler.Method, Handler.*, a path, /path/*, or * for all."
+        required
+        {...bind('endpoint')}
+      />
+      <TextField
         label="Priority"
         help="Higher priorities are evaluated first; at equal priority, deny rules."
-      >
-        {input('priority', { type: 'number', step: 1, min: -(2 ** 31 - 1), max: 2 ** 31 - 1 })}
-      </Field>
+        type="number"
+        required
+        step={1}
+        min={-(2 ** 31 - 1)}
+        max={2 ** 31 - 1}
+        {...bind('priority')}
+      />
       {failure !== undefined && (
         <Problem error={failure} subject={`create access rule ${draft.id} (auth Rules.Create)`} />
       )}

@@ -3,10 +3,10 @@ import { useMemo, useState } from 'preact/hooks'
 import { compareRules } from '../../core/auth/policy/compare-rules.ts'
 import type { Rule } from '../../core/contracts/auth.ts'
 import { Badge } from '../components/badge.tsx'
+import { CallStatus } from '../components/call-status.tsx'
 import { Confirm } from '../components/dialog/confirm.tsx'
-import { Problem } from '../components/problem.tsx'
 import { Search } from '../components/search.tsx'
-import { Empty, Loading } from '../components/states.tsx'
+import { Empty } from '../components/states.tsx'
 import { type Column, Table } from '../components/table/table.tsx'
 import { showToast } from '../components/toast.tsx'
 import { useCall } from '../hooks/use-call.ts'
@@ -48,14 +48,7 @@ export function RuleList({ draft, onChange }: RuleListProps): JSX.Element {
           count={results.length}
         />
       </div>
-      {rules.error !== undefined && (
-        <Problem
-          error={rules.error}
-          subject="list of access rules (auth Rules.List)"
-          onRetry={rules.reload}
-        />
-      )}
-      {rules.value === undefined && rules.state === 'loading' && <Loading />}
+      <CallStatus call={rules} subject="list of access rules (auth Rules.List)" />
       {rules.value !== undefined && (
         <>
           <p class="muted">

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { Dialog } from '../components/dialog/dialog.tsx'
-import { Field } from '../components/field.tsx'
 import { Problem } from '../components/problem.tsx'
+import { TextField } from '../components/text-field.tsx'
 import { showToast } from '../components/toast.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
@@ -58,43 +58,32 @@ export function SecretDialog({
         onSubmit={(event) => void change(event)}
       >
         {requiresCurrent && (
-          <Field label={`Current ${credential}`}>
-            {(control) => (
-              <input
-                {...control}
-                type="password"
-                autocomplete="current-password"
-                value={current}
-                onInput={({ currentTarget }) => setCurrent(currentTarget.value)}
-              />
-            )}
-          </Field>
+          <TextField
+            label={`Current ${credential}`}
+            type="password"
+            autocomplete="current-password"
+            value={current}
+            onInput={setCurrent}
+          />
         )}
-        <Field label={`New ${credential}`}>
-          {(control) => (
-            <input
-              {...control}
-              type="password"
-              autocomplete="new-password"
-              required
-              maxLength={1024}
-              value={secret}
-              onInput={({ currentTarget }) => setSecret(currentTarget.value)}
-            />
-          )}
-        </Field>
-        <Field label={`Confirm ${credential}`} error={invalid}>
-          {(control) => (
-            <input
-              {...control}
-              type="password"
-              autocomplete="new-password"
-              required
-              value={repeated}
-              onInput={({ currentTarget }) => setRepeated(currentTarget.value)}
-            />
-          )}
-        </Field>
+        <TextField
+          label={`New ${credential}`}
+          type="password"
+          autocomplete="new-password"
+          required
+          maxLength={1024}
+          value={secret}
+          onInput={setSecret}
+        />
+        <TextField
+          label={`Confirm ${credential}`}
+          error={invalid}
+          type="password"
+          autocomplete="new-password"
+          required
+          value={repeated}
+          onInput={setRepeated}
+        />
         {failure !== undefined && (
           <Problem
             error={failure}

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { Field } from '../components/field.tsx'
 import { Problem } from '../components/problem.tsx'
+import { TextField } from '../components/text-field.tsx'
 import { showToast } from '../components/toast.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { readDraft, saveDraft, useStoredDraft } from '../state/draft-storage.ts'
@@ -64,40 +64,26 @@ export function NewValue({ root, below, onSet }: NewValueProps): JSX.Element {
         void save()
       }}
     >
-      <Field
+      <TextField
         label="Path"
         help={
           exists
             ? 'This path exists. An object is merged; any other value replaces it.'
             : 'Dot-separated keys, such as service.key.subkey'
         }
-      >
-        {(control) => (
-          <input
-            {...control}
-            type="text"
-            class="code"
-            required
-            autocomplete="off"
-            spellcheck={false}
-            value={path}
-            onInput={({ currentTarget }) => update({ path: currentTarget.value })}
-          />
-        )}
-      </Field>
-      <Field label="Value" help="JSON, or plain text.">
-        {(control) => (
-          <textarea
-            {...control}
-            class="code"
-            rows={4}
-            autocomplete="off"
-            spellcheck={false}
-            value={value}
-            onInput={({ currentTarget }) => update({ value: currentTarget.value })}
-          />
-        )}
-      </Field>
+        class="code"
+        required
+        value={path}
+        onInput={(path) => update({ path })}
+      />
+      <TextField
+        label="Value"
+        help="JSON, or plain text."
+        class="code"
+        rows={4}
+        value={value}
+        onInput={(value) => update({ value })}
+      />
       <label class="check">
         <input
           type="checkbox"

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Field } from '../components/field.tsx'
 import { Problem } from '../components/problem.tsx'
+import { TextField } from '../components/text-field.tsx'
 import { showToast } from '../components/toast.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { readDraft, saveDraft, useStoredDraft } from '../state/draft-storage.ts'
@@ -91,24 +91,14 @@ export function ValueEditor({ path, node }: ValueEditorProps): JSX.Element {
           </button>
         </p>
       )}
-      <Field
+      <TextField
         label={hidden && !isRevealed ? 'New value' : 'Value'}
         help={`Will be saved as ${describe(text)}. JSON, or plain text.`}
-      >
-        {(control) => (
-          <textarea
-            {...control}
-            class="code"
-            rows={Math.min(20, Math.max(3, text.split('\n').length + 1))}
-            spellcheck={false}
-            autocomplete="off"
-            value={text}
-            onInput={({ currentTarget }) =>
-              setEdit((edit) => ({ ...edit, text: currentTarget.value }))
-            }
-          />
-        )}
-      </Field>
+        class="code"
+        rows={Math.min(20, Math.max(3, text.split('\n').length + 1))}
+        value={text}
+        onInput={(text) => setEdit((edit) => ({ ...edit, text }))}
+      />
       {hasConflict && isDirty(edit) && !isBusy && (
         <p class="notice" role="status">
           This value was changed by another user.{' '}

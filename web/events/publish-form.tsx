@@ -4,11 +4,13 @@ import { Field } from '../components/field.tsx'
 import { VALUE_BYTES } from '../components/files/file-limit.ts'
 import { Picked, readPicked } from '../components/files/picked-file.tsx'
 import { Problem } from '../components/problem.tsx'
+import { SelectField } from '../components/select-field.tsx'
+import { TextField } from '../components/text-field.tsx'
 import { showToast } from '../components/toast.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
 import { useDraft } from '../state/draft-storage.ts'
-import { VALUE_FORMATS, type ValueFormat } from '../store/value-format.ts'
+import type { ValueFormat } from '../store/value-format.ts'
 import { DRAFT_KEY, type Draft, type DraftErrors, EMPTY, toRequest } from './draft.ts'
 
 export interface PublishFormProps {
@@ -58,50 +60,37 @@ export function PublishForm({ topic, onPublished }: PublishFormProps): JSX.Eleme
       onSubmit={(event) => void publish(event)}
     >
       {topic === undefined && (
-        <Field label="Topic" help="Created if it does not exist." error={errors.topic}>
-          {(control) => (
-            <input
-              {...control}
-              value={draft.topic}
-              autocomplete="off"
-              spellcheck={false}
-              onInput={({ currentTarget }) => update({ topic: currentTarget.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Topic"
+          help="Created if it does not exist."
+          error={errors.topic}
+          value={draft.topic}
+          onInput={(topic) => update({ topic })}
+        />
       )}
       {draft.file === undefined ? (
         <PayloadFields draft={draft} error={errors.payload} onChange={update} />
       ) : (
         <Picked file={draft.file} onRemove={() => update({ file: undefined })} />
       )}
-      <Field
+      <TextField
         label="Metadata"
         help="One name=value per line, or a JSON object."
         error={errors.metadata}
-      >
-        {(control) => (
-          <textarea
-            {...control}
-            class="mono"
-            rows={3}
-            spellcheck={false}
-            value={draft.metadata}
-            onInput={({ currentTarget }) => update({ metadata: currentTarget.value })}
-          />
-        )}
-      </Field>
-      <Field label="Time" help="Defaults to now." error={errors.time}>
-        {(control) => (
-          <input
-            {...control}
-            type="datetime-local"
-            step={1}
-            value={draft.time}
-            onInput={({ currentTarget }) => update({ time: currentTarget.value })}
-          />
-        )}
-      </Field>
+        class="mono"
+        rows={3}
+        value={draft.metadata}
+        onInput={(metadata) => update({ metadata })}
+      />
+      <TextField
+        label="Time"
+        help="Defaults to now."
+        error={errors.time}
+        type="datetime-local"
+        step={1}
+        value={draft.time}
+        onInput={(time) => update({ time })}
+      />
       {failure !== undefined && (
         <Problem error={failure} subject={`publish to ${draft.topic} (events Stream.Publish)`} />
       )}
@@ -123,35 +112,20 @@ interface PayloadFieldsProps {
 function PayloadFields({ draft, error, onChange }: PayloadFieldsProps): JSX.Element {
   return (
     <>
-      <Field label="Format">
-        {(control) => (
-          <select
-            {...control}
-            value={draft.format}
-            onChange={({ currentTarget }) =>
-              onChange({ format: currentTarget.value as ValueFormat })
-            }
-          >
-            {VALUE_FORMATS.map((format) => (
-              <option key={format} value={format}>
-                {FORMATS[format]}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      <Field label="Payload" error={error}>
-        {(control) => (
-          <textarea
-            {...control}
-            class="mono"
-            rows={8}
-            spellcheck={false}
-            value={draft.payload}
-            onInput={({ currentTarget }) => onChange({ payload: currentTarget.value })}
-          />
-        )}
-      </Field>
+      <SelectField
+        label="Format"
+        value={draft.format}
+        choices={FORMATS}
+        onInput={(format) => onChange({ format })}
+      />
+      <TextField
+        label="Payload"
+        error={error}
+        class="mono"
+        rows={8}
+        value={draft.payload}
+        onInput={(payload) => onChange({ payload })}
+      />
       <Field label="Payload file" help="Sent unchanged in place of the text.">
         {(control) => (
           <input

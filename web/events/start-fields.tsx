@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
-import { Field } from '../components/field.tsx'
+import { SelectField } from '../components/select-field.tsx'
+import { TextField } from '../components/text-field.tsx'
 import type { StartDraft } from './start.ts'
 
 export interface StartFieldsProps {
@@ -14,46 +15,28 @@ export function StartFields({ value, onInput, newest }: StartFieldsProps): JSX.E
   const { from, sequence, time } = value
   return (
     <>
-      <Field label="From">
-        {(control) => (
-          <select
-            {...control}
-            value={from}
-            onChange={({ currentTarget }) =>
-              onInput({ ...value, from: currentTarget.value as StartDraft['from'] })
-            }
-          >
-            <option value="new">{newest}</option>
-            <option value="oldest">Oldest</option>
-            <option value="sequence">Sequence</option>
-            <option value="time">Time</option>
-          </select>
-        )}
-      </Field>
+      <SelectField
+        label="From"
+        value={from}
+        choices={{ new: newest, oldest: 'Oldest', sequence: 'Sequence', time: 'Time' }}
+        onInput={(from) => onInput({ ...value, from })}
+      />
       {from === 'sequence' && (
-        <Field label="Sequence">
-          {(control) => (
-            <input
-              {...control}
-              inputMode="numeric"
-              value={sequence}
-              onInput={({ currentTarget }) => onInput({ ...value, sequence: currentTarget.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Sequence"
+          inputMode="numeric"
+          value={sequence}
+          onInput={(sequence) => onInput({ ...value, sequence })}
+        />
       )}
       {from === 'time' && (
-        <Field label="Time">
-          {(control) => (
-            <input
-              {...control}
-              type="datetime-local"
-              step={1}
-              value={time}
-              onInput={({ currentTarget }) => onInput({ ...value, time: currentTarget.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Time"
+          type="datetime-local"
+          step={1}
+          value={time}
+          onInput={(time) => onInput({ ...value, time })}
+        />
       )}
     </>
   )

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import type { PluginMessage } from '../../services/gateway/messages.ts'
 import { Badge } from '../components/badge.tsx'
-import { Problem } from '../components/problem.tsx'
-import { Empty, Loading } from '../components/states.tsx'
+import { CallStatus } from '../components/call-status.tsx'
+import { Empty } from '../components/states.tsx'
 import { JsonView } from '../components/tree/json-view.tsx'
 import { useCall } from '../hooks/use-call.ts'
 import { usePolling } from '../hooks/use-polling.ts'
@@ -19,12 +19,11 @@ export function Chain(): JSX.Element {
       ),
     [],
   )
-  const { value, error, state, reload } = read
+  const { value } = read
   usePolling(read, REFRESH_MS)
   return (
     <div class="gateway-tab">
-      {error !== undefined && <Problem error={error} subject="gateway plugins" onRetry={reload} />}
-      {value === undefined && state === 'loading' && <Loading />}
+      <CallStatus call={read} subject="gateway plugins" />
       {value?.length === 0 && <Empty title="No plugins" />}
       <ol class="chain" aria-label="Plugins in order of execution">
         {value?.map((plugin) => (

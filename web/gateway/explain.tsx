@@ -1,8 +1,9 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Explained } from '../../services/gateway/messages.ts'
-import { Field } from '../components/field.tsx'
 import { Problem } from '../components/problem.tsx'
+import { SelectField } from '../components/select-field.tsx'
+import { TextField } from '../components/text-field.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
 import { useDraft } from '../state/draft-storage.ts'
@@ -49,59 +50,36 @@ export function Explain(): JSX.Element {
     <div class="gateway-tab">
       <form class="form card" onSubmit={submit} noValidate>
         <div class="explain-line">
-          <Field label="Method">
-            {(control) => (
-              <select
-                {...control}
-                value={method}
-                onChange={({ currentTarget }) => change({ method: currentTarget.value })}
-              >
-                {METHODS.map((name) => (
-                  <option key={name}>{name}</option>
-                ))}
-              </select>
-            )}
-          </Field>
-          <Field label="Path" error={errors.path}>
-            {(control) => (
-              <input
-                {...control}
-                class="mono"
-                value={path}
-                placeholder="/helloworld/call?name=John"
-                autocomplete="off"
-                spellcheck={false}
-                onInput={({ currentTarget }) => change({ path: currentTarget.value })}
-              />
-            )}
-          </Field>
+          <SelectField
+            label="Method"
+            value={method}
+            choices={METHODS}
+            onInput={(method) => change({ method })}
+          />
+          <TextField
+            label="Path"
+            error={errors.path}
+            class="mono"
+            value={path}
+            placeholder="/helloworld/call?name=John"
+            onInput={(path) => change({ path })}
+          />
         </div>
-        <Field
+        <TextField
           label="Headers"
           help="One per line, such as Host: api.example.com. Headers are not stored."
           error={errors.headers}
-        >
-          {(control) => (
-            <textarea
-              {...control}
-              rows={3}
-              value={headers}
-              spellcheck={false}
-              onInput={({ currentTarget }) => change({ headers: currentTarget.value })}
-            />
-          )}
-        </Field>
-        <Field label="Body" help="Size limits are checked, too.">
-          {(control) => (
-            <textarea
-              {...control}
-              rows={2}
-              value={body}
-              spellcheck={false}
-              onInput={({ currentTarget }) => change({ body: currentTarget.value })}
-            />
-          )}
-        </Field>
+          rows={3}
+          value={headers}
+          onInput={(headers) => change({ headers })}
+        />
+        <TextField
+          label="Body"
+          help="Size limits are checked, too."
+          rows={2}
+          value={body}
+          onInput={(body) => change({ body })}
+        />
         <label class="explain-caller">
           <input
             type="checkbox"

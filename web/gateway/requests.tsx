@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import type { RecentRequest } from '../../core/metrics/recent-requests.ts'
 import { Badge } from '../components/badge.tsx'
-import { Problem } from '../components/problem.tsx'
-import { Empty, Loading } from '../components/states.tsx'
+import { CallStatus } from '../components/call-status.tsx'
+import { Empty } from '../components/states.tsx'
 import { type Column, Table } from '../components/table/table.tsx'
 import { formatDuration } from '../components/time/format.ts'
 import { formatDateTime } from '../components/time/format-time.ts'
@@ -43,12 +43,11 @@ const COLUMNS: readonly Column<RecentRequest & { readonly key: string }>[] = [
 /** Recent failed and slow requests. */
 export function Requests(): JSX.Element {
   const read = useCall(readRequests, [])
-  const { value, error, state, reload } = read
+  const { value } = read
   usePolling(read, REFRESH_MS)
   return (
     <div class="gateway-tab">
-      {error !== undefined && <Problem error={error} subject="gateway requests" onRetry={reload} />}
-      {value === undefined && state === 'loading' && <Loading />}
+      <CallStatus call={read} subject="gateway requests" />
       <p class="muted">Requests that failed or took one second or longer</p>
       {value !== undefined && (
         <Table

@@ -2,9 +2,9 @@ import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { RouteMessage, RoutesPage } from '../../services/gateway/messages.ts'
 import { Badge } from '../components/badge.tsx'
-import { Problem } from '../components/problem.tsx'
+import { CallStatus } from '../components/call-status.tsx'
 import { Search } from '../components/search.tsx'
-import { Empty, Loading } from '../components/states.tsx'
+import { Empty } from '../components/states.tsx'
 import { type Column, Table } from '../components/table/table.tsx'
 import { useCall } from '../hooks/use-call.ts'
 import { usePolling } from '../hooks/use-polling.ts'
@@ -51,7 +51,7 @@ const COLUMNS: readonly Column<RouteMessage>[] = [
 export function Routes(): JSX.Element {
   const [search, setSearch] = useState('')
   const read = useCall(readRoutes, [])
-  const { value, error, state, reload } = read
+  const { value } = read
   usePolling(read, REFRESH_MS)
   const matches = useMemo(() => {
     const words = search.toLowerCase().split(/\s+/)
@@ -63,8 +63,7 @@ export function Routes(): JSX.Element {
   return (
     <div class="gateway-tab">
       <ConfiguredRoutes />
-      {error !== undefined && <Problem error={error} subject="gateway routes" onRetry={reload} />}
-      {value === undefined && state === 'loading' && <Loading />}
+      <CallStatus call={read} subject="gateway routes" />
       {value !== undefined && (
         <>
           <div class="gateway-bar">

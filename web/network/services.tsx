@@ -2,9 +2,9 @@ import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { RouteMessage } from '../../services/network/messages.ts'
 import { Badge } from '../components/badge.tsx'
-import { Problem } from '../components/problem.tsx'
+import { CallStatus } from '../components/call-status.tsx'
 import { Search } from '../components/search.tsx'
-import { Empty, Loading } from '../components/states.tsx'
+import { Empty } from '../components/states.tsx'
 import { type Column, Table } from '../components/table/table.tsx'
 import { useCall } from '../hooks/use-call.ts'
 import { usePolling } from '../hooks/use-polling.ts'
@@ -35,7 +35,7 @@ export function NetworkServices(): JSX.Element {
   const [search, setSearch] = useState('')
   const [showLocal, setShowLocal] = useState(false)
   const read = useCall(readRoutes, [])
-  const { value, error, state, reload } = read
+  const { value } = read
   usePolling(read)
   const matches = useMemo(() => {
     const words = search.toLowerCase().split(/\s+/)
@@ -64,8 +64,7 @@ export function NetworkServices(): JSX.Element {
           count={matches.length}
         />
       </div>
-      {error !== undefined && <Problem error={error} subject="network routes" onRetry={reload} />}
-      {value === undefined && state === 'loading' && <Loading />}
+      <CallStatus call={read} subject="network routes" />
       {value !== undefined && (
         <Table
           label="Services of the network"

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { Badge } from '../components/badge.tsx'
+import { CallStatus } from '../components/call-status.tsx'
 import { Page } from '../components/page.tsx'
-import { Problem } from '../components/problem.tsx'
 import { Search } from '../components/search.tsx'
-import { Empty, Loading } from '../components/states.tsx'
+import { Empty } from '../components/states.tsx'
 import { type Column, Table } from '../components/table/table.tsx'
 import { formatBytes, formatCount } from '../components/time/format.ts'
 import { DRAFT_KEY } from '../events/draft.ts'
@@ -62,14 +62,7 @@ export default function Events(): JSX.Element {
         <Search label="Search topics" value={search} onInput={setSearch} count={results.length} />
       }
     >
-      {topics.error !== undefined && (
-        <Problem
-          error={topics.error}
-          subject="list of topics (events Stream.Topics)"
-          onRetry={topics.reload}
-        />
-      )}
-      {topics.value === undefined && topics.state === 'loading' && <Loading />}
+      <CallStatus call={topics} subject="list of topics (events Stream.Topics)" />
       {topics.value !== undefined && (
         <div class="records">
           <Table

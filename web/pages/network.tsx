@@ -1,9 +1,8 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { LinkMessage, PeerMessage, ServerMessage } from '../../services/network/messages.ts'
+import { CallStatus } from '../components/call-status.tsx'
 import { Page } from '../components/page.tsx'
-import { Problem } from '../components/problem.tsx'
-import { Loading } from '../components/states.tsx'
 import { type Column, Table } from '../components/table/table.tsx'
 import { useCall } from '../hooks/use-call.ts'
 import { usePolling } from '../hooks/use-polling.ts'
@@ -38,12 +37,11 @@ const COLUMNS: readonly Column<PlacedServer>[] = [
 /** Servers linked with this one, and their services. */
 export default function Network(): JSX.Element {
   const read = useCall(readNetwork, [])
-  const { value, error, state, reload } = read
+  const { value } = read
   usePolling(read)
   return (
     <Page title="Network" about="Servers that call each other's services">
-      {error !== undefined && <Problem error={error} subject="network" onRetry={reload} />}
-      {value === undefined && state === 'loading' && <Loading />}
+      <CallStatus call={read} subject="network" />
       {value !== undefined && <Servers {...value} />}
       <NetworkServices />
     </Page>

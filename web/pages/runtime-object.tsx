@@ -1,8 +1,9 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { CallStatus } from '../components/call-status.tsx'
 import { Page } from '../components/page.tsx'
 import { Problem } from '../components/problem.tsx'
-import { Empty, Loading } from '../components/states.tsx'
+import { Empty } from '../components/states.tsx'
 import { type Tab, Tabs } from '../components/tabs.tsx'
 import { BuildOutput } from '../runtime/build-output.tsx'
 import { Facts } from '../runtime/facts.tsx'
@@ -30,17 +31,15 @@ export default function RuntimeObjectPage({ parameters }: RouteProps): JSX.Eleme
 
 function ObjectPage({ name }: { readonly name: string }): JSX.Element {
   const version = query.value.get('version') ?? ''
-  const { state, value, error, reload } = useObjects({ service: name })
+  const read = useObjects({ service: name })
+  const { value, error, reload } = read
   const object = value === undefined ? undefined : findTarget(value, version)
   const title = version === '' ? name : `${name}@${version}`
 
   if (object === undefined)
     return (
       <Page title={title}>
-        {error !== undefined && (
-          <Problem error={error} subject={`status of ${title}`} onRetry={reload} />
-        )}
-        {value === undefined && state === 'loading' && <Loading />}
+        <CallStatus call={read} subject={`status of ${title}`} />
         {value !== undefined && <NotFound title={title} versions={value} />}
       </Page>
     )

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
+import { CallStatus } from '../components/call-status.tsx'
 import { Page } from '../components/page.tsx'
-import { Problem } from '../components/problem.tsx'
 import { Search } from '../components/search.tsx'
-import { Empty, Loading } from '../components/states.tsx'
+import { Empty } from '../components/states.tsx'
 import { type Column, Table } from '../components/table/table.tsx'
 import { Time } from '../components/time/time.tsx'
 import { type RuntimeObject, toObjectPath, toPhase } from '../runtime/objects.ts'
@@ -48,7 +48,8 @@ const COLUMNS: readonly Column<RuntimeObject>[] = [
 /** Runtime objects of the namespace. */
 export default function Runtime(): JSX.Element {
   const [search, setSearch] = useState('')
-  const { state, value, error, reload } = useObjects()
+  const read = useObjects()
+  const { value } = read
   const results = useMemo(() => {
     const words = search.toLowerCase().split(/\s+/)
     return (value ?? []).filter(({ name, version, source }) => {
@@ -65,10 +66,7 @@ export default function Runtime(): JSX.Element {
         <Search label="Search services" value={search} onInput={setSearch} count={results.length} />
       }
     >
-      {error !== undefined && (
-        <Problem error={error} subject="deployed services" onRetry={reload} />
-      )}
-      {value === undefined && state === 'loading' && <Loading />}
+      <CallStatus call={read} subject="deployed services" />
       {value !== undefined && (
         <Table
           label="Deployed services"

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import { findTableOwner } from '../../sdk/store/reserved-tables.ts'
-import { Field } from '../components/field.tsx'
 import { Page } from '../components/page.tsx'
 import { Problem } from '../components/problem.tsx'
+import { SelectField } from '../components/select-field.tsx'
 import { Empty, Loading } from '../components/states.tsx'
 import { useCall } from '../hooks/use-call.ts'
 import { query, setQuery } from '../state/router.ts'
@@ -31,21 +31,21 @@ export default function Store(): JSX.Element {
       about={`Tables of the database ${database}. Tables of built-in services cannot be read.`}
       actions={
         <>
-          <Choice
+          <SelectField
             label="Database"
             value={database}
             choices={withName(databaseNames, database)}
-            onSelect={(name) => {
+            onInput={(name) => {
               setQuery('table', '')
               setQuery('prefix', '')
               setQuery('database', name)
             }}
           />
-          <Choice
+          <SelectField
             label="Table"
             value={table}
             choices={withName(names ?? [], table)}
-            onSelect={(name) => {
+            onInput={(name) => {
               setQuery('prefix', '')
               setQuery('table', name)
             }}
@@ -80,33 +80,6 @@ export default function Store(): JSX.Element {
 /** Default table: the first that does not belong to a built-in service. */
 function findReadable(names: readonly string[]): string | undefined {
   return names.find((name) => findTableOwner(name) === undefined)
-}
-
-interface ChoiceProps {
-  readonly label: string
-  readonly value: string
-  readonly choices: readonly string[]
-  readonly onSelect: (choice: string) => void
-}
-
-function Choice({ label, value, choices, onSelect }: ChoiceProps): JSX.Element {
-  return (
-    <Field label={label}>
-      {(control) => (
-        <select
-          {...control}
-          value={value}
-          onChange={({ currentTarget }) => onSelect(currentTarget.value)}
-        >
-          {choices.map((choice) => (
-            <option key={choice} value={choice}>
-              {choice}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
-  )
 }
 
 function withName(names: readonly string[], name: string): readonly string[] {

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Endpoint } from '../../core/contracts/registry.ts'
 import { Badge } from '../components/badge.tsx'
-import { Field } from '../components/field.tsx'
+import { TextField } from '../components/text-field.tsx'
 import { JsonView } from '../components/tree/json-view.tsx'
 import { describeSchema } from '../form/read-schema.ts'
 import { ROOT } from '../form/to-request.ts'
@@ -112,23 +112,16 @@ function RequestFields({ callState }: { readonly callState: CallState }): JSX.El
         </div>
       )}
       {isRaw.value ? (
-        <Field
+        <TextField
           label="JSON request"
           error={problems.value.find(({ path }) => path === ROOT)?.message}
-        >
-          {(control) => (
-            <textarea
-              {...control}
-              class="mono call-raw"
-              rows={10}
-              spellcheck={false}
-              value={raw.value}
-              onInput={({ currentTarget: { value } }) => {
-                raw.value = value
-              }}
-            />
-          )}
-        </Field>
+          class="mono call-raw"
+          rows={10}
+          value={raw.value}
+          onInput={(value) => {
+            raw.value = value
+          }}
+        />
       ) : (
         <FormFields
           field={field}
@@ -154,34 +147,26 @@ function Options({
   return (
     <details class="call-options" open={isInvalid || undefined}>
       <summary>Options</summary>
-      <Field label="Timeout (ms)" error={find(TIMEOUT)}>
-        {(control) => (
-          <input
-            {...control}
-            type="text"
-            inputMode="numeric"
-            autocomplete="off"
-            value={timeout.value}
-            onInput={({ currentTarget: { value } }) => {
-              timeout.value = value
-            }}
-          />
-        )}
-      </Field>
-      <Field label="Metadata" help="One name: value per line." error={find(METADATA)}>
-        {(control) => (
-          <textarea
-            {...control}
-            class="mono"
-            rows={2}
-            spellcheck={false}
-            value={metadata.value}
-            onInput={({ currentTarget: { value } }) => {
-              metadata.value = value
-            }}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Timeout (ms)"
+        error={find(TIMEOUT)}
+        inputMode="numeric"
+        value={timeout.value}
+        onInput={(value) => {
+          timeout.value = value
+        }}
+      />
+      <TextField
+        label="Metadata"
+        help="One name: value per line."
+        error={find(METADATA)}
+        class="mono"
+        rows={2}
+        value={metadata.value}
+        onInput={(value) => {
+          metadata.value = value
+        }}
+      />
     </details>
   )
 }

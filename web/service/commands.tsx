@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { REDACTED } from '../../lib/text/redact.ts'
 import { CopyButton } from '../components/copy-button.tsx'
-import { Field } from '../components/field.tsx'
+import { TextField } from '../components/text-field.tsx'
 import { parseMetadataLines, parseTimeout } from '../form/call-options.ts'
 import {
   maskCall,
@@ -83,19 +83,16 @@ function CommandList({
           <CopyButton label="Copy request" text={() => JSON.stringify(call.requests[0])} />
         </p>
       )}
-      <Field label="Gateway URL" help="Used by the curl command.">
-        {(control) => (
-          <input
-            {...control}
-            type="url"
-            value={gateway.value}
-            onInput={({ currentTarget: { value } }) => {
-              gateway.value = value
-              localStorage.setItem(STORAGE_KEY, value)
-            }}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Gateway URL"
+        help="Used by the curl command."
+        type="url"
+        value={gateway.value}
+        onInput={(value) => {
+          gateway.value = value
+          localStorage.setItem(STORAGE_KEY, value)
+        }}
+      />
     </>
   )
 }

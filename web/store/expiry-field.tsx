@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { Field } from '../components/field.tsx'
+import { TextField } from '../components/text-field.tsx'
 import { parseExpiry } from './expiry.ts'
 
 export interface ExpiryFieldProps {
@@ -12,21 +12,13 @@ export interface ExpiryFieldProps {
 /** Input for the expiry of a record. */
 export function ExpiryField({ value, onInput, fallback }: ExpiryFieldProps): JSX.Element {
   return (
-    <Field
+    <TextField
       label="Expires in"
       help={`Such as 90s, 10m, 2h, 1d, or never. Default: ${fallback}.`}
       error={validateExpiry(value)}
-    >
-      {(control) => (
-        <input
-          {...control}
-          type="text"
-          autocomplete="off"
-          value={value}
-          onInput={({ currentTarget }) => onInput(currentTarget.value)}
-        />
-      )}
-    </Field>
+      value={value}
+      onInput={onInput}
+    />
   )
 }
 

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import { Field } from '../components/field.tsx'
 import { Problem } from '../components/problem.tsx'
+import { TextField } from '../components/text-field.tsx'
 import { showToast } from '../components/toast.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { readDraft, saveDraft, useStoredDraft } from '../state/draft-storage.ts'
@@ -65,19 +65,7 @@ export function NewRecord({ table, prefix, onWritten }: NewRecordProps): JSX.Ele
           void save()
         }}
       >
-        <Field label="Key" help="Must not exist yet.">
-          {(control) => (
-            <input
-              {...control}
-              type="text"
-              required
-              autocomplete="off"
-              spellcheck={false}
-              value={key}
-              onInput={({ currentTarget }) => setKey(currentTarget.value)}
-            />
-          )}
-        </Field>
+        <TextField label="Key" help="Must not exist yet." required value={key} onInput={setKey} />
         <ValueField draft={value} onInput={setValue} />
         <ExpiryField value={expiry} onInput={setExpiry} fallback="never" />
         {error !== undefined && <Problem error={error} subject={`write ${key}`} />}

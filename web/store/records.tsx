@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import { Problem } from '../components/problem.tsx'
+import { CallStatus } from '../components/call-status.tsx'
 import { Search } from '../components/search.tsx'
-import { Empty, Loading } from '../components/states.tsx'
+import { Empty } from '../components/states.tsx'
 import { type Column, Table } from '../components/table/table.tsx'
 import { formatBytes } from '../components/time/format.ts'
 import { useCall, useWatch } from '../hooks/use-call.ts'
@@ -29,7 +29,7 @@ export function Records({ database, table }: StoreTable): JSX.Element {
   const [selected, setSelected] = useState<ReadRecord>()
   const [isAdding, setAdding] = useState(false)
   const after = cursors.at(-1)!
-  const { state, value, error, reload } = useCall(
+  const read = useCall(
     async (signal) => {
       const page = await readPage({ database, table, prefix, after, limit: PAGE_SIZE }, signal)
       const readMs = Date.now()
@@ -37,6 +37,7 @@ export function Records({ database, table }: StoreTable): JSX.Element {
     },
     [prefix, after],
   )
+  const { state, value, reload } = read
   const reloadSoon = useDebounce(reload, DEBOUNCE_MS)
   // Changes before the watch started were not received.
   useWatch(() => watchTable({ database, table }), reloadSoon, [], { onLive: reloadSoon })
@@ -86,10 +87,7 @@ export function Records({ database, table }: StoreTable): JSX.Element {
           New record
         </button>
       </div>
-      {error !== undefined && (
-        <Problem error={error} subject={`records of ${database}/${table}`} onRetry={reload} />
-      )}
-      {value === undefined && state === 'loading' && <Loading />}
+      <CallStatus call={read} subject={`records of ${database}/${table}`} />
       {isAdding && (
         <NewRecord
           table={{ database, table }}

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { Field } from '../components/field.tsx'
 import { type PickedFile, VALUE_BYTES } from '../components/files/file-limit.ts'
 import { Picked, readPicked } from '../components/files/picked-file.tsx'
+import { TextField } from '../components/text-field.tsx'
 import { formatBytes } from '../components/time/format.ts'
 import { fits, formatValue, parseValue, VALUE_FORMATS, type ValueFormat } from './value-format.ts'
 
@@ -63,24 +63,16 @@ export function ValueField({ draft, onInput }: ValueFieldProps): JSX.Element {
           />
         </label>
       </fieldset>
-      <Field
+      <TextField
         label="Value"
         help={bytes instanceof RangeError ? undefined : formatBytes(bytes.length)}
         error={bytes instanceof RangeError && isTouched ? bytes.message : undefined}
-      >
-        {(control) => (
-          <textarea
-            {...control}
-            rows={isLong ? 3 : Math.min(24, Math.max(4, text.split('\n').length + 1))}
-            readOnly={isLong}
-            spellcheck={false}
-            autocomplete="off"
-            value={isLong ? `${text.slice(0, MAX_CHARACTERS / 100)}…` : text}
-            onBlur={() => setTouched(true)}
-            onInput={({ currentTarget }) => onInput({ format, text: currentTarget.value })}
-          />
-        )}
-      </Field>
+        rows={isLong ? 3 : Math.min(24, Math.max(4, text.split('\n').length + 1))}
+        readOnly={isLong}
+        value={isLong ? `${text.slice(0, MAX_CHARACTERS / 100)}…` : text}
+        onBlur={() => setTouched(true)}
+        onInput={(text) => onInput({ format, text })}
+      />
       {isLong && (
         <p class="muted">
           Too long to edit; only the beginning is shown. Upload a file to replace the value.

@@ -1,0 +1,21 @@
+import type { JSX } from 'preact'
+import type { CallState } from '../hooks/use-call.ts'
+import { Problem } from './problem.tsx'
+import { Loading } from './states.tsx'
+
+export interface CallStatusProps {
+  readonly call: CallState<unknown>
+  /** Subject of {@link Problem}. */
+  readonly subject: string
+}
+
+/** Error of a call, and that it loads for the first time. */
+export function CallStatus({ call, subject }: CallStatusProps): JSX.Element {
+  const { value, error, state, reload } = call
+  return (
+    <>
+      {error !== undefined && <Problem error={error} subject={subject} onRetry={reload} />}
+      {value === undefined && state === 'loading' && <Loading />}
+    </>
+  )
+}
