@@ -1,110 +1,32 @@
 import { createPrivateKey, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { createSecretHasher } from '../../core/auth/token/secret-hash.ts'
-import type { Authorizer } from '../../core/contracts/auth.ts'
-import type { EventTopic } from '../../core/contracts/events.ts'
 import type { Service as RegisteredService } from '../../core/contracts/registry.ts'
-import type { EgressPolicy } from '../../core/egress/egress-policy.ts'
 import { createQuota } from '../../core/limits/quota.ts'
-import type { CheckedBroker } from '../../domain/broker/broker.ts'
-import type { Network } from '../../domain/mesh/network.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import type { ServiceLog } from '../../sdk/log/service-log.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
-import type { Service } from '../../sdk/service/service.ts'
-import type { ServiceHost } from '../../sdk/service/shared-port.ts'
-import { type AuthService, openAuthService } from '../../services/auth/service.ts'
+import { openAuthService } from '../../services/auth/service.ts'
 import { createBrokerService } from '../../services/broker/service.ts'
 import { openSecretKey } from '../../services/config/secrets/open-secret-key.ts'
-import type { SecretKey } from '../../services/config/secrets/secret-key.ts'
 import { createConfigService } from '../../services/config/service.ts'
-import { AUDIT_TOPIC, RUNTIME_TOPIC } from '../../services/events/reserved.ts'
-import { createEventsService, type EventsService } from '../../services/events/service.ts'
-import { type ApiServiceOptions, createApiService } from '../../services/gateway/service.ts'
-import { createKnownServices } from '../../services/network/known-services.ts'
+import { AUDIT_TOPIC } from '../../services/events/reserved.ts'
+import { createEventsService } from '../../services/events/service.ts'
+import { createApiService } from '../../services/gateway/service.ts'
 import { createNetworkService } from '../../services/network/service.ts'
 import { createRegistryService } from '../../services/registry/service.ts'
-import { createRuntimeService } from '../../services/runtime/service.ts'
-import { createStoreService, type StoreService } from '../../services/store/service.ts'
-import type { ExpectedServices } from '../gateway/expected-services.ts'
+import { createStoreService } from '../../services/store/service.ts'
 import type { Settings } from '../settings/settings.ts'
+import { forgetPassword, forgetStalePassword, openFirstAccounts } from './bootstrap-accounts.ts'
 import {
-  type AdminPassword,
-  forgetPassword,
-  forgetStalePassword,
-  openFirstAccounts,
-} from './bootstrap-accounts.ts'
-import { describeHttpProgram } from './instance-registrar.ts'
+  type BuiltInContext,
+  type BuiltInEntry,
+  publishEvent,
+  toCommonOptions,
+} from './built-in.ts'
+import { createRuntime } from './built-in-runtime.ts'
 import { openEvents, toEventsLimits } from './open/events.ts'
-import { openIsolation } from './open/isolation.ts'
-import { openRuntime, openRuntimeFolder } from './open/runtime.ts'
 import { openStore } from './open/store.ts'
 import type { ServerRegistries } from './server-registries.ts'
-
-/** Dependencies of built-in services. */
-export interface BuiltInContext {
-  readonly settings: Settings
-  /** Folder of a part. */
-  readonly toFolder: (part: string) => string
-  /** Whether there is a persistent data folder. */
-  readonly hasFolder: boolean
-  /** Folder for user files; undefined without one. */
-  readonly ownFolder: string | undefined
-  /** Whether a random admin password is shown to a person. */
-  readonly canShowPassword: boolean
-  readonly registries: ServerRegistries
-  readonly broker: CheckedBroker
-  readonly network: Network
-  /** Receives the services that the runtime has to run. */
-  readonly expected: Pick<ExpectedServices, 'add' | 'remove' | 'listKnown' | 'restore' | 'watch'>
-  readonly gateway: GatewayPart
-  readonly host: ServiceHost
-  /** Authorizes external calls. */
-  readonly authorizer: Authorizer
-  /** Restricts outgoing connections on behalf of non-operators. */
-  readonly egress: EgressPolicy
-  readonly toLog: (service: string) => ServiceLog
-  readonly onWarning: (message: string) => void
-  /** Services created so far. */
-  readonly created: CreatedParts
-}
-
-/** Gateway data of the `api` service. */
-export type GatewayPart = Pick<ApiServiceOptions, 'metrics' | 'inFlight' | 'gateway'>
-
-/** Services and secrets that later services depend on. */
-export interface CreatedParts {
-  store?: StoreService
-  /** Encrypts secrets in the store; undefined without encryption. */
-  secretKey?: SecretKey | undefined
-  auth?: AuthService
-  /** Undefined if no password was generated. */
-  adminPassword?: AdminPassword | undefined
-  events?: EventsService
-}
-
-/** A built-in service, not started yet. */
-export interface BuiltIn {
-  readonly service: Service<object>
-  /** Resolves once it can serve callers; later services are started meanwhile. @default immediately */
-  readonly ready?: Promise<void>
-  /** Ends streams that do not end by themselves; other calls continue. */
-  readonly endStreams: () => Maybe<void>
-  /** Called once all services have started, for work that calls other services. */
-  readonly begin?: () => Promise<void>
-  /** Ends running work after the last request, while other services are still available. */
-  readonly end?: () => Promise<void>
-  /** Ends its streams, stops it, and closes its resources. */
-  readonly close: () => Promise<void>
-}
-
-export interface BuiltInEntry {
-  readonly name: string
-  /** @default always */
-  readonly isEnabled?: (settings: Settings) => boolean
-  /** @throws {Error} with a one-line message when a dependency is unavailable. */
-  readonly create: (context: BuiltInContext) => Promise<BuiltIn>
-}
 
 /** Secrets of tests need no expensive hashes. */
 const TEST_COST = 4
@@ -140,7 +62,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
     async create(context) {
       const { settings, onWarning, toFolder, created } = context
       const adapter = await openStore({ settings, folder: toFolder('store'), onWarning })
-      created.store = createStoreService({ ...toOptions('store', context), adapter })
+      created.store = createStoreService({ ...toCommonOptions('store', context), adapter })
       return created.store
     },
   },
@@ -151,7 +73,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
       const { store } = created.store!
       const secretKey = await openSecretKey({ store, ...toKeyOptions(context) })
       created.secretKey = secretKey
-      const options = { ...toOptions('config', context), store }
+      const options = { ...toCommonOptions('config', context), store }
       return createConfigService({ ...options, ...(secretKey && { secretKey }) })
     },
   },
@@ -166,7 +88,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
         begin = resolve
       })
       const auth = await openAuthService({
-        ...toOptions('auth', context),
+        ...toCommonOptions('auth', context),
         store: created.store!.store,
         findService: (namespace, name) => findRegistered(context.registries, namespace, name),
         async audit(record) {
@@ -212,7 +134,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
   {
     name: 'broker',
     async create(context) {
-      return createBrokerService({ ...toOptions('broker', context), broker: context.broker })
+      return createBrokerService({ ...toCommonOptions('broker', context), broker: context.broker })
     },
   },
   {
@@ -221,7 +143,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
       const { settings, onWarning, toFolder, created } = context
       const adapter = await openEvents({ settings, folder: toFolder('events'), onWarning })
       created.events = createEventsService({
-        ...toOptions('events', context),
+        ...toCommonOptions('events', context),
         adapter,
         events: toEventsLimits(settings),
       })
@@ -233,7 +155,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
     async create(context) {
       const { settings, network, host, egress, created } = context
       const { leave, ...rest } = createNetworkService({
-        ...toOptions('network', context),
+        ...toCommonOptions('network', context),
         network,
         networkName: settings.network,
         nodes: settings.networkNodes,
@@ -250,7 +172,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
     name: 'api',
     async create(context) {
       const { metrics, inFlight, gateway } = context.gateway
-      return createApiService({ ...toOptions('api', context), metrics, inFlight, gateway })
+      return createApiService({ ...toCommonOptions('api', context), metrics, inFlight, gateway })
     },
   },
   {
@@ -272,80 +194,6 @@ function findRegistered(
 ): Maybe<readonly RegisteredService[]> {
   if (namespace === DEFAULT_NAMESPACE) return registry.getService(name)
   return list().has(namespace) ? create(namespace).getService(name) : []
-}
-
-async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
-  const { settings, registries, network, host, created, toLog } = context
-  const temporary = context.hasFolder ? undefined : await openRuntimeFolder()
-  const folder = temporary?.path ?? context.toFolder('runtime')
-  const log = toLog('runtime')
-  const isProcess = settings.runtime === 'process'
-  const hidden = context.ownFolder ?? folder
-  const isolation = isProcess ? openIsolation({ settings, folder, hidden, log }) : undefined
-  const { store } = created.store!
-  const { expected } = context
-  const known = createKnownServices({ store, key: `${network.id}:runtime`, source: expected, log })
-  const { begin, close, ...rest } = createRuntimeService({
-    ...{ ...toOptions('runtime', context), folder, log },
-    store,
-    runtime: await openRuntime({ settings, registries, folder, isolation, log }),
-    namespaces: settings.runtimeNamespaces,
-    ...(isolation !== undefined && { isolation }),
-    accounts: created.auth!.accounts,
-    ...(created.secretKey && { sealer: created.secretKey }),
-    server: network.id,
-    allowLocal: settings.profile === 'local',
-    egress: context.egress,
-    isAlone: isStorePrivate(settings),
-    minFreeDiskBytes: settings.minFreeDiskBytes,
-    quotas: {
-      programs: createQuota('quota_programs', settings.quotaPrograms),
-      builds: createQuota('quota_builds', settings.quotaBuilds),
-      uploads: createQuota('quota_uploads', settings.quotaUploads),
-    },
-    reachedAt: host.address,
-    onExpected: ({ namespace, name, version, protocol }, isExpected) => {
-      if (!isExpected) return expected.remove(namespace, { name, version })
-      const described = describeHttpProgram({ name, version })
-      expected.add(namespace, protocol === 'http' ? described : { ...described, endpoints: [] })
-    },
-    events: (event) => publishEvent(RUNTIME_TOPIC, event, created),
-  })
-  return {
-    ...rest,
-    async begin() {
-      await begin()
-      await known.open()
-    },
-    async close() {
-      await known.close()
-      await close()
-      await temporary?.close()
-    },
-  }
-}
-
-/** Common options of all services except the registry. */
-function toOptions(name: string, { registries, host, authorizer, toLog }: BuiltInContext) {
-  return { registry: registries.registry, host, authorizer, log: toLog(name) }
-}
-
-/** Publishes an event that programs can subscribe to. */
-async function publishEvent(
-  topic: EventTopic,
-  event: { readonly action: string },
-  { events }: CreatedParts,
-): Promise<void> {
-  if (events === undefined) throw new Error('the events service is not available')
-  await events.events.publish(topic, {
-    payload: Buffer.from(JSON.stringify(event)),
-    metadata: { action: event.action },
-  })
-}
-
-/** Whether no other server uses the store. */
-function isStorePrivate({ store }: Settings): boolean {
-  return store === 'lmdb' || store === 'memory'
 }
 
 function toKeyOptions({ settings, ownFolder }: BuiltInContext) {

@@ -29,12 +29,8 @@ import type { Address } from '../settings/parse/address.ts'
 import type { Settings } from '../settings/settings.ts'
 import { openTls } from '../tls/open.ts'
 import { type AdminPassword, checkAdminPassword } from './bootstrap-accounts.ts'
-import {
-  type BuiltIn,
-  type BuiltInContext,
-  type CreatedParts,
-  listBuiltIns,
-} from './built-in-services.ts'
+import type { BuiltIn, BuiltInContext, CreatedParts } from './built-in.ts'
+import { listBuiltIns } from './built-in-services.ts'
 import { type DataFolder, openDataFolder } from './files/data-folder.ts'
 import { toHomeFolder } from './files/home-folder.ts'
 import { openServerBroker } from './open/broker.ts'

@@ -5,16 +5,15 @@ import { GatewayError } from '../../core/errors.ts'
 import type { PluginLog } from '../../core/plugin/define.ts'
 import { WrittenJson } from '../../core/request/json/written-json.ts'
 import type { CallReceiver, CancelReason } from '../../core/rpc/call.ts'
-import { isErrorCode, toFailFields } from '../../core/rpc/error-codec.ts'
-import { findMetadata, formatMetadata } from '../../core/rpc/metadata.ts'
+import { findMetadata } from '../../core/rpc/metadata.ts'
 import { PAYLOAD_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
 import { CLIENT_CLOSED_REQUEST } from '../client/client-closed-request.ts'
 import { BodyStream } from '../client/streams/body-stream.ts'
 import { type CallScope, Context } from '../context.ts'
-import { SchemaError } from '../schema/schema-error.ts'
 import { beginCall, carrySpan, endCall } from '../tracing/call-span.ts'
 import type { Traces } from '../tracing/traces.ts'
 import type { ServedEndpoint } from './served-endpoint.ts'
+import { describeThrown, toTypedError } from './thrown-error.ts'
 
 /** A call over any transport: an `IncomingCall`, or one of this process whose bodies may be values. */
 export interface ServableCall {
@@ -329,7 +328,7 @@ export class ServedCall implements CallReceiver, CallScope {
   /** Responds with an error. Untyped errors are only logged. */
   #fail(thrown: unknown): void {
     if (this.#over) return
-    const typed = toTyped(thrown)
+    const typed = toTypedError(thrown)
     const error = typed ?? GatewayError.from({ cause: thrown }, this.service)
     this.#end(error.code)
     this.#call.fail(error)
@@ -346,7 +345,7 @@ export class ServedCall implements CallReceiver, CallScope {
           ...(id === undefined ? {} : { id }),
           ...(this.#span === undefined ? {} : { trace: this.#span.traceId }),
         },
-        toMessage(thrown),
+        describeThrown(thrown),
       )
     } catch {
       // A custom log may throw: the call has ended, and the error would be uncaught.
@@ -371,41 +370,6 @@ function toIterator(source: unknown): Iterator<unknown> | AsyncIterator<unknown>
   if (iterator === undefined)
     throw new TypeError(`the handler of a stream must return an iterable, got ${typeof source}`)
   return iterator
-}
-
-/** A typed error for the caller; undefined: an internal error. */
-function toTyped(thrown: unknown): GatewayError | undefined {
-  return isA(thrown, GatewayError) && findFault(thrown) === undefined ? thrown : undefined
-}
-
-/** Why a typed error is invalid, which is possible in untyped programs; undefined: it is valid. */
-function findFault(error: GatewayError): string | undefined {
-  try {
-    const { code, message, headers } = error
-    // An error must not have status 200 (specification: Errors 3).
-    if (!isErrorCode(code)) return `the code of an error must be from 400 to 599, got ${code}`
-    if (typeof message !== 'string')
-      return `the detail of an error must be text, got ${typeof message}`
-    if (headers !== undefined) formatMetadata(toFailFields(headers))
-    return undefined
-  } catch (fault) {
-    return `the headers of an error must be names and values: ${(fault as Error).message}`
-  }
-}
-
-function toMessage(thrown: unknown): string {
-  if (isA(thrown, SchemaError)) return 'the response does not match its schema'
-  if (isA(thrown, GatewayError)) return `handler failed: ${findFault(thrown)}`
-  return 'handler failed'
-}
-
-/** `instanceof` for values that may be a throwing proxy. */
-function isA<T>(value: unknown, kind: abstract new (...args: never[]) => T): value is T {
-  try {
-    return value instanceof kind
-  } catch {
-    return false
-  }
 }
 
 function toReason(reason: CancelReason): DOMException {

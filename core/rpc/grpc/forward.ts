@@ -37,6 +37,7 @@ import { Base64Reader } from './base64-reader.ts'
 import { type Block, readTrailers, rejectHead, toFields, toReplyHead } from './reply.ts'
 import { toGrpcFields } from './request.ts'
 import { toErrorTrailers, UNAVAILABLE } from './status-codes.ts'
+import { describeLoss } from './stream-loss.ts'
 import { endReply, findWire, toWireBytes, type Wire } from './wire-format.ts'
 
 /** Longest timeout a client may request: the limit of a timer. */
@@ -49,12 +50,6 @@ const PIECE_COST_BYTES = 128
 const RETRY_SHARE = 1 / 2
 const END_STREAM = 1
 const CANCEL = 8
-/** HTTP status by HTTP/2 reset code (RFC 9113 §7), as in the gRPC HTTP/2 Transport Mapping; others are 500. */
-const RESETS: ReadonlyMap<number, number> = new Map([
-  [CANCEL, 499],
-  [11, 429],
-  [12, 403],
-])
 const NOTHING = new Uint8Array(0)
 const ignore = (): void => {}
 
@@ -491,25 +486,5 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     this.#backlog = undefined
     this.#x.trace?.leave()
     endAttempt(this)
-  }
-}
-
-/** The error for a stream that ended before its response. */
-function describeLoss(
-  { rstCode = 0 }: ClientHttp2Stream,
-  isLost: boolean,
-  isUnserved: boolean,
-  isEnded: boolean,
-): { readonly code: number; readonly detail: string } {
-  if (isLost)
-    return {
-      code: 502,
-      detail: 'bad gateway: the backend closed the connection before the end of its response',
-    }
-  if (isUnserved) return { code: 503, detail: 'the backend accepts no more calls' }
-  if (isEnded) return { code: 500, detail: 'the response of the backend has no grpc-status' }
-  return {
-    code: RESETS.get(rstCode) ?? 500,
-    detail: `the backend ended the call (RST_STREAM ${rstCode})`,
   }
 }

@@ -1,35 +1,16 @@
-// A single long file: connections and the calls waiting for one share their state.
-
-import { isIPv6, type LookupFunction, type Socket } from 'node:net'
-import type { ClientOptions } from 'ws'
-import { WebSocket } from '../../../lib/net/ws.ts'
+import { isIPv6, type Socket } from 'node:net'
+import type { WebSocket } from '../../../lib/net/ws.ts'
 import { clock } from '../../../lib/time/coarse-clock.ts'
-import { toConnectDetail } from '../../upstream/connect-error.ts'
-import { toTlsOptions, type UpstreamTls } from '../../upstream/tls.ts'
 import type { Carrier, OutgoingCall } from '../call.ts'
 import { deadlines } from '../deadlines.ts'
 import { ClientConnection, type ClientOwner } from './client-connection.ts'
-import { PAYLOAD_MAX_BYTES, RPC_PATH, SUBPROTOCOL, WS_MESSAGE_MAX_BYTES } from './frames.ts'
+import { connectToNode, type NodeConnectOptions } from './connect-to-node.ts'
+import { PAYLOAD_MAX_BYTES } from './frames.ts'
 import { WsSocket } from './ws-socket.ts'
 
-export interface ChannelOptions {
-  /** Host name or IP address, without brackets. */
-  readonly host: string
-  readonly port: number
-  /** TLS. @default false */
-  readonly secure?: boolean
-  /** DNS lookup. @default the system resolver */
-  readonly lookup?: LookupFunction | undefined
-  /** Trusted certificates, PEM. @default the certificates of the system */
-  readonly ca?: string
-  /** Replaces `ca`. @default none */
-  readonly tls?: UpstreamTls | undefined
-  /** @default '/.mx/rpc' */
-  readonly path?: string
+export interface ChannelOptions extends NodeConnectOptions {
   /** Connections to hold open while there are calls. @default 1 */
   readonly connections?: number
-  /** Milliseconds to connect, including TLS and WebSocket handshakes. @default 5000 */
-  readonly connectTimeoutMs?: number
   /** Maximum calls that wait for a connection. @default 10000 */
   readonly maxWaiting?: number
   /** Maximum calls in flight per connection. @default 100000 */
@@ -43,10 +24,6 @@ export interface ChannelOptions {
   readonly background?: boolean
 }
 
-/** Milliseconds for a node to close the TCP connection after both close frames. */
-const CLOSE_TIMEOUT_MS = 10_000
-/** TCP keep-alive delay of a connection, milliseconds. */
-const KEEP_ALIVE_MS = 30_000
 /** Delay before another connection, beside a working one, is tried again after a failure. */
 const RETRY_MS = 1000
 /** Checks of a silent connection before it is closed. */
@@ -215,66 +192,17 @@ export class Channel implements Carrier {
   }
 
   #connect(): void {
-    const {
-      secure = false,
-      path = RPC_PATH,
-      ca,
-      tls,
-      lookup,
-      connectTimeoutMs = 5000,
-    } = this.#options
-    const options: ClientOptions & { closeTimeout: number } = {
-      perMessageDeflate: false,
-      skipUTF8Validation: true,
-      maxPayload: WS_MESSAGE_MAX_BYTES,
-      closeTimeout: CLOSE_TIMEOUT_MS,
-      // A zero key: the library then leaves payloads unmasked (docs/protocol.md §2.1).
-      generateMask: (mask) => mask.fill(0),
-      ...(ca === undefined ? {} : { ca }),
-      ...(lookup && { lookup }),
-      ...(tls && toTlsOptions(tls, this.#options.host)),
-    }
-    const scheme = secure ? 'wss' : 'ws'
-    const socket = new WebSocket(`${scheme}://${this.#address}${path}`, [SUBPROTOCOL], options)
+    const socket = connectToNode(this.#options, this.#address, {
+      onOpen: (tcp) => {
+        this.#connecting.delete(socket)
+        this.#opened(socket, tcp)
+      },
+      onFailed: (detail, kind) => {
+        this.#connecting.delete(socket)
+        this.#failed(detail, kind)
+      },
+    })
     this.#connecting.add(socket)
-    let tcp: Socket | undefined
-    let fault = ''
-    let isUntyped = false
-    const timer = setTimeout(() => {
-      fault = `no response within ${connectTimeoutMs} ms`
-      socket.terminate()
-    }, connectTimeoutMs)
-    const onError = (error: Error): void => {
-      // The first error causes the following ones.
-      fault ||= toConnectDetail(error)
-      // Not HTTP, or an upgrade to another protocol.
-      isUntyped ||=
-        tcp !== undefined || (error as NodeJS.ErrnoException).code?.startsWith('HPE_') === true
-    }
-    const onClose = (): void => {
-      clearTimeout(timer)
-      this.#connecting.delete(socket)
-      this.#failed(`no connection to ${this.#address}: ${fault}`, isUntyped ? 'foreign' : 'connect')
-    }
-    socket.on('error', onError)
-    socket.on('close', onClose)
-    socket.on('unexpected-response', (_request, { statusCode = 0 }) => {
-      fault ||= `the WebSocket handshake failed with status ${statusCode}`
-      // Servers that support few methods respond 501 to a GET; other 5xx may be temporary.
-      isUntyped ||= statusCode < 500 || statusCode === 501
-      socket.terminate()
-    })
-    socket.on('upgrade', (reply) => {
-      tcp = reply.socket
-      tcp.setKeepAlive(true, KEEP_ALIVE_MS)
-    })
-    socket.on('open', () => {
-      clearTimeout(timer)
-      socket.off('error', onError)
-      socket.off('close', onClose)
-      this.#connecting.delete(socket)
-      this.#opened(socket, tcp!)
-    })
   }
 
   #opened(socket: WebSocket, tcp: Socket): void {

@@ -1,5 +1,3 @@
-// A single long file: the calls of a connection and the connection share their state.
-
 import { GatewayError } from '../../errors.ts'
 import {
   callMemory,
@@ -9,10 +7,10 @@ import {
   replyMemory,
 } from '../../limits/memory-budget.ts'
 import { TRY_AGAIN_LATER } from '../../listener/websocket/close-codes.ts'
-import { type CallReceiver, type Dispatch, type IncomingCall, NOOP_RECEIVER } from '../call.ts'
-import { deadlines, type Timed } from '../deadlines.ts'
+import type { Dispatch } from '../call.ts'
+import { deadlines } from '../deadlines.ts'
 import { formatFail } from '../error-codec.ts'
-import { openWindows, receiveBody } from './flow-control.ts'
+import { receiveBody } from './flow-control.ts'
 import { FrameConnection, toBuffer } from './frame-connection.ts'
 import { createFrameMemory } from './frame-memory.ts'
 import { FrameReader, type FrameReceiver } from './frame-reader.ts'
@@ -32,12 +30,12 @@ import {
   protocolError,
   readU16,
   readU32,
-  STREAM,
   STREAM_ID_MAX,
   TEXT_MESSAGE,
   UNKNOWN_STREAM,
   WRONG_END,
 } from './frames.ts'
+import { ServerCall, type ServerCallCarrier } from './server-call.ts'
 
 /** Limits of one connection; `callMemory` limits the requests of all callers together. */
 export interface ServerLimits {
@@ -63,11 +61,13 @@ const PAUSE_BYTES = 4 * 1024 * 1024
 /** Milliseconds for the caller to close the connection after GOAWAY. */
 const PATIENCE_MS = 2000
 
-const NO_STREAM = 'the caller does not accept a stream'
 const NOTHING = Buffer.alloc(0)
 
 /** The server end of a connection (docs/protocol.md §2). */
-export class ServerConnection extends FrameConnection<ServerCall> implements FrameReceiver<Buffer> {
+export class ServerConnection
+  extends FrameConnection<ServerCall>
+  implements FrameReceiver<Buffer>, ServerCallCarrier
+{
   readonly #dispatch: Dispatch
   readonly #maxCalls: number
   readonly #maxRequestBytes: number
@@ -374,94 +374,5 @@ export class ServerConnection extends FrameConnection<ServerCall> implements Fra
       call.receiver.onCancel('closed')
     }
     this.#onClosed?.()
-  }
-}
-
-class ServerCall implements IncomingCall, Timed {
-  readonly service: string
-  readonly endpoint: string
-  readonly metadata: string
-  readonly timeoutMs: number
-  body: Uint8Array
-  readonly stream: boolean
-  readonly more: boolean
-  over = false
-  receiver: CallReceiver = NOOP_RECEIVER
-  readonly id: number
-  /** The caller may send more bodies. */
-  receiving: boolean
-  sendWindow = 0
-  receiveWindow = 0
-  consumedBytes = 0
-  held = false
-  bodyBytes = 0
-  deadlineMs = 0
-  timedNext: Timed['timedNext'] = undefined
-  timedPrev: Timed['timedPrev'] = undefined
-  readonly #connection: ServerConnection
-  /** A stream has started. */
-  #started = false
-
-  constructor(
-    connection: ServerConnection,
-    id: number,
-    flags: number,
-    timeoutMs: number,
-    service: string,
-    endpoint: string,
-    metadata: string,
-    body: Uint8Array,
-  ) {
-    this.#connection = connection
-    this.id = id
-    this.timeoutMs = timeoutMs
-    this.service = service
-    this.endpoint = endpoint
-    this.metadata = metadata
-    this.body = body
-    this.stream = (flags & STREAM) !== 0
-    this.more = (flags & MORE) !== 0
-    this.receiving = this.more
-    openWindows(this)
-  }
-
-  reply(metadata: string, body: string | Uint8Array): void {
-    if (this.over) return
-    if (this.#started) throw new Error('end a stream with endData or fail')
-    this.#connection.reply(this, metadata, body)
-  }
-
-  fail(error: GatewayError): void {
-    if (!this.over) this.#connection.fail(this, error)
-  }
-
-  start(metadata: string): void {
-    if (this.over) return
-    if (!this.stream) throw new Error(NO_STREAM)
-    if (this.#started) throw new Error('the stream has already started')
-    this.#connection.start(this, metadata)
-    this.#started = true
-  }
-
-  sendData(body: string | Uint8Array): boolean {
-    if (this.over) return true
-    if (!this.stream) throw new Error(NO_STREAM)
-    const taken = this.#connection.sendData(this, body)
-    this.#started ||= taken
-    return taken
-  }
-
-  endData(): void {
-    if (this.over) return
-    if (!this.stream) throw new Error(NO_STREAM)
-    this.#connection.endData(this)
-  }
-
-  consumed(bytes: number): void {
-    if (!this.over) this.#connection.consumed(this, bytes)
-  }
-
-  onDeadline(): void {
-    this.#connection.expire(this)
   }
 }
