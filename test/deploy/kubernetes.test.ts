@@ -35,12 +35,17 @@ for (const [name, release] of Object.entries(servers))
   t.test(`the manifests of mx server with ${name} storage`, (t) => checkRelease(t, release))
 
 t.test('detects an unknown and a missing field of a manifest', async (t) => {
-  const wrong = structuredClone(find(gateway.manifests, 'Deployment')) as unknown as V1Deployment
-  const [first] = wrong.spec!.template.spec!.containers
-  Object.assign(first!, { imagee: 'x', ports: [{ name: 'http' }] })
-  const problems = listProblems(wrong as unknown as Manifest).join('\n')
-  t.match(problems, 'Deployment.spec.template.spec.containers[0].imagee is unknown')
-  t.match(problems, "must have required property 'containerPort'".replaceAll("'", ''))
+  const breakPod = (container: object): Manifest => {
+    const wrong = structuredClone(find(gateway.manifests, 'Deployment'))!
+    const { spec } = (wrong as unknown as V1Deployment).spec!.template
+    Object.assign(spec!.containers[0]!, container)
+    return wrong
+  }
+  const unknown = breakPod({ imagee: 'x' })
+  const incomplete = breakPod({ ports: [{ name: 'http' }] })
+  const problems = (await listProblems(t, [unknown, incomplete])).join('\n')
+  t.match(problems, /imagee.* does not exist in type 'V1Container'/)
+  t.match(problems, /containerPort.* is missing in type/)
 })
 
 t.test('image tags match this version', async (t) => {
@@ -91,7 +96,7 @@ t.test(
         const binding = manifests.find(
           ({ kind, metadata }) => kind === 'RoleBinding' && metadata.name === role.metadata.name,
         ) as unknown as V1RoleBinding
-        t.same(listProblems(binding as unknown as Manifest), [])
+        t.same(await listProblems(t, [binding as unknown as Manifest]), [])
         t.equal(binding.roleRef.name, role.metadata.name)
         const account = name === 'gateway' ? toPod(gateway) : toPod(embedded)
         t.equal(binding.subjects![0]!.name, account.spec!.serviceAccountName)
