@@ -1,4 +1,4 @@
-import { compileHosts } from '../../core/http/served-hosts.ts'
+import { compileHosts } from '../../core/http/host/served-hosts.ts'
 import type { PathTemplate } from '../../core/path/template.ts'
 import { containsRange } from '../../lib/net/cidr-set.ts'
 import { suggest } from '../../lib/text/did-you-mean.ts'

@@ -1,5 +1,5 @@
 import type { Plugin } from '../../../core/chain.ts'
-import { toHostName } from '../../../core/http/host-name.ts'
+import { toHostName } from '../../../core/http/host/host-name.ts'
 import { schemeOf } from '../../../core/http/scheme.ts'
 import { LOCATIONS, mapReply } from './reply-urls.ts'
 

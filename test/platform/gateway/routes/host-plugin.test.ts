@@ -1,15 +1,13 @@
 // Responses of services with `host: backend` or a name.
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { openConfigured } from '../../../fixtures/configured-gateway.ts'
+import { openConfiguredGateway } from '../../../fixtures/configured-gateway.ts'
+import { listenHttp } from '../../../fixtures/listen.ts'
 
 for (const listener of ['uws', 'node'])
   t.test(
     `${listener}: URLs and cookies of the host of the node become those of the client`,
     async (t) => {
-      const backend = createServer(({ url, headers }, response) => {
+      const port = await listenHttp(t, ({ url, headers }, response) => {
         const { searchParams } = new URL(url!, 'http://localhost')
         const fill = (text: string) => text.replace('HOST', headers.host!)
         response.writeHead(200, {
@@ -18,13 +16,9 @@ for (const listener of ['uws', 'node'])
           'set-cookie': [fill(searchParams.get('cookie') ?? 'a=1'), 'z=1'],
         })
         response.end()
-      }).listen(0, '127.0.0.1')
-      await once(backend, 'listening')
-      t.teardown(() => backend.close())
-      const { port } = backend.address() as AddressInfo
-      const { send } = await openConfigured(
+      })
+      const { send } = await openConfiguredGateway(
         t,
-        listener,
         `
 services:
   named: { nodes: ["127.0.0.1:${port}"], host: app.shop.internal }
@@ -33,6 +27,7 @@ services:
 routes:
   - { match: { path: /app/** }, service: named, strip_prefix: /app }
 `,
+        { listener },
       )
       const ask = async (service: string, query: Record<string, string>) => {
         const { headers } = await send('GET', `/${service}/x?${new URLSearchParams(query)}`, {
