@@ -2,7 +2,6 @@ import type { Maybe } from '../../lib/async/maybe.ts'
 import type { Cluster } from './cluster.ts'
 import { type ReflectOptions, reflect } from './list-watch.ts'
 
-/** A mirrored collection. */
 export type MirroredCollection<T> = Pick<
   ReflectOptions<T>,
   'resource' | 'selector' | 'isMetadataOnly' | 'toItem' | 'onList' | 'onChanges'

@@ -3,7 +3,6 @@ export interface Contestant {
   readonly name: string
   /** Resolves when the write is acknowledged. */
   readonly set: (key: string, value: string) => Promise<unknown>
-  /** Returns the value of a key. */
   readonly get: (key: string) => Promise<string>
   readonly close: () => Promise<void>
 }

@@ -45,7 +45,6 @@ export interface StartOptions {
   readonly cores?: Cores
   readonly workers?: number
   readonly idleServices?: number
-  /** Wraps the command. */
   readonly wrap?: (command: readonly string[]) => readonly string[]
 }
 

@@ -1,4 +1,3 @@
-/** Body of a request. */
 export interface RequestBody {
   readonly type: string
   readonly bytes: number

@@ -1,4 +1,3 @@
-/** Goals of a store. */
 export interface StoreGoals {
   readonly writesPerSecond: number
   readonly readsPerSecond: number
@@ -19,7 +18,6 @@ export interface Contestant {
   readonly goals?: StoreGoals
   /** Resolves when the write is acknowledged. */
   readonly write: (key: string, value: string) => Promise<unknown>
-  /** Returns the value of a key. */
   readonly read: (key: string) => Promise<string>
   /** Returns the values of all keys with a prefix, in key order. */
   readonly readPrefix: (prefix: string) => Promise<readonly string[]>

@@ -38,7 +38,6 @@ export function sessionFlags(
   return { ...ENV_FLAG, '--namespace <name>': `${namespace} (default: namespace of the login)` }
 }
 
-/** Options of one call. */
 export type SessionCall = Pick<
   CallOptions,
   'timeoutMs' | 'address' | 'metadata' | 'namespace' | 'asText'

@@ -65,7 +65,6 @@ export async function* readRecords(
   }
 }
 
-/** Lists the names of databases or tables. */
 export async function listNames(
   { call }: Session,
   kind: 'databases' | 'tables',

@@ -25,7 +25,6 @@ const UNNAMEABLE =
 export class RequestValidator {
   headers: HeaderList = new HeaderList()
   host = ''
-  /** The validated path. */
   path = ''
   /** 0 if none; -1: chunked. */
   bodyLength = 0

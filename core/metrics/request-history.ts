@@ -3,7 +3,6 @@ import type { RequestMetrics } from './request-metrics.ts'
 
 export interface RequestHistoryOptions {
   readonly metrics: RequestMetrics
-  /** Number of requests in flight. */
   readonly inFlight: () => number
   /** @default 300 */
   readonly maxPoints?: number

@@ -51,7 +51,6 @@ export function toServiceNotFound(service: string): GatewayError {
 
 /** A call that is relayed from one connection to another. */
 class ProxiedCall extends BalancedCall {
-  /** The incoming call. */
   readonly #call: IncomingCall
   /** Bodies of the caller; undefined: it does not stream. */
   readonly requests: BodyRelay | undefined

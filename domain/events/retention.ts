@@ -10,7 +10,6 @@ export interface RetentionOptions {
   /** Interval in milliseconds. */
   readonly everyMs: number
   readonly nowMs: () => number
-  /** Retention of a topic. */
   readonly retentionOf: (topic: EventTopic) => EventRetention
   /** Called with all topics in each run. */
   readonly onTopics: (topics: readonly TopicState[]) => void

@@ -2,7 +2,6 @@ import { compareKeys } from './compare-keys.ts'
 
 /** Range of keys; absent fields do not limit it. */
 export interface KeyBounds {
-  /** Prefix of keys. */
   readonly prefix?: string
   /** First key, inclusive. */
   readonly from?: string

@@ -22,7 +22,6 @@ export interface WatchRecordsOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** A watch of records. */
 export interface WatchedRecords {
   /** Resolves once all earlier writes were reported. @throws {GatewayError} 503 when the store is unreachable. */
   readonly refresh: () => Promise<void>

@@ -1,4 +1,3 @@
-/** Collects all items in an array. */
 export async function collect<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
   const all: T[] = []
   for await (const item of items) all.push(item)

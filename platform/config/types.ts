@@ -79,7 +79,6 @@ export interface RouteMatch {
   readonly listeners: readonly string[]
 }
 
-/** Action of a route. */
 export type RouteAction =
   | {
       readonly kind: 'service'

@@ -20,7 +20,6 @@ import type { ServerRegistries } from './server-registries.ts'
 /** Dependencies of built-in services. */
 export interface BuiltInContext {
   readonly settings: Settings
-  /** Folder of a part. */
   readonly toFolder: (part: string) => string
   /** Whether there is a persistent data folder. */
   readonly hasFolder: boolean

@@ -11,7 +11,6 @@ const MAX_SLOTS = 500_000
 const MAX_HOST = 255
 const NO_PATTERNS: readonly string[] = []
 
-/** A route of the tree. */
 export interface TreeRoute {
   readonly template: PathTemplate
   /** Lower case: `*`, a name, or `*.` and a name; at least one. */

@@ -31,7 +31,6 @@ export interface Subscriptions {
     id: string,
     onStart: () => void,
   ) => AsyncIterableIterator<Message>
-  /** Number of subscriptions. */
   readonly count: () => number
   /** Ends all streams with 503 and rejects new ones. */
   readonly close: () => void

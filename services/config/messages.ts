@@ -26,7 +26,6 @@ export interface Reading {
     readonly data: string
     readonly format: string
   }
-  /** Whether the value exists. */
   readonly exists: boolean
   /** Version of the namespace. */
   readonly version: number

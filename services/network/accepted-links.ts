@@ -13,7 +13,6 @@ import type { Links } from './links.ts'
 export interface AcceptedLinksOptions {
   readonly admission: Admission
   readonly table: RouteTable
-  /** Opens the reverse link. */
   readonly links: Pick<Links, 'openReverseLink' | 'closeReverseLink'>
   readonly log: PluginLog
   /** Checks the addresses of linking servers. @default accepts them */

@@ -6,7 +6,6 @@ import { type ServiceRecord, toObjectKey } from './state/records.ts'
 import type { Servers } from './state/servers.ts'
 import { toServiceMessage, toUnavailableMessage } from './to-message.ts'
 
-/** Watch message. */
 export interface WatchMessage {
   readonly action: 'write' | 'delete'
   /** Current object; of a deleted one, its last state with the status `stopped`. */

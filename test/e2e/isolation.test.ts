@@ -46,17 +46,6 @@ require('node:child_process')
 `
 const HTTP = 'protocol: http\ncommand: node main.cjs\n'
 
-interface Attack {
-  readonly uid: number
-  readonly reads: Record<string, string>
-  readonly lists: Record<string, string>
-  readonly kills: readonly unknown[]
-  readonly pids: readonly string[]
-  readonly files: readonly string[]
-  readonly names: readonly string[]
-  readonly status: Record<string, string>
-}
-
 interface Login {
   readonly token: { readonly access_token: string }
 }
@@ -89,7 +78,7 @@ async function attack(
   { operator, server }: Scene,
   deployer: Deployer,
   files: Record<string, string>,
-): Promise<Attack> {
+) {
   const name = `victim-${randomInt(1e6)}`
   await operator.create(name, toPlain('victim'))
   const running = await operator.settled(name)

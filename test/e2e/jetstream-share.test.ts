@@ -1,5 +1,5 @@
 // Specification, Events: each group gets every event, inside a group one member per event; here the members are processes.
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -14,12 +14,7 @@ const MEMBER = new URL('../fixtures/jetstream-member.ts', import.meta.url)
 const TOPIC: EventTopic = { namespace: 'mx', topic: 'orders' }
 const EVENTS = 2000
 
-interface MemberProcess {
-  readonly child: ChildProcess
-  readonly pulled: number[]
-}
-
-async function startMember(t: Test, ...words: string[]): Promise<MemberProcess> {
+async function startMember(t: Test, ...words: string[]) {
   const child = spawn(process.execPath, toNodeWords(MEMBER, ...words), {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -17,17 +17,7 @@ const NAME = 'go.mx.api.greeter'
 const FORM = 'application/x-www-form-urlencoded'
 const HELLO = { service: NAME, method: 'Greeter.Hello', request: { name: 'John' } }
 
-interface Reply {
-  readonly status: number
-  readonly headers: Headers
-  readonly json: Record<string, unknown>
-}
-
-async function post(
-  { origin }: RpcGateway,
-  body: unknown,
-  headers: Record<string, string> = {},
-): Promise<Reply> {
+async function post({ origin }: RpcGateway, body: unknown, headers: Record<string, string> = {}) {
   const isText = typeof body === 'string' || body instanceof FormData
   const reply = await fetch(`${origin}/rpc`, {
     method: 'POST',

@@ -12,7 +12,7 @@ import {
 } from '../../sdk/errors.ts'
 import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
 import { openApi } from '../fixtures/api.ts'
-import { type MxService, openMxService } from '../fixtures/mx-service.ts'
+import { openMxService } from '../fixtures/mx-service.ts'
 
 const STATUSES: [number, string][] = [
   [400, 'Bad Request'],
@@ -73,12 +73,7 @@ const handlers: Record<string, Endpoints> = {
   },
 }
 
-interface Open {
-  readonly url: string
-  readonly service: MxService
-}
-
-async function open(t: Test, MX_LISTENER = 'uws', protocol: 'mx' | 'http' = 'mx'): Promise<Open> {
+async function open(t: Test, MX_LISTENER = 'uws', protocol: 'mx' | 'http' = 'mx') {
   const service = await openMxService(t, handlers, { name: 'shop', protocol })
   const env = { MX_ACCESS_LOG: 'off', MX_NAMESPACE: ' ', MX_BACKEND: service.backend, MX_LISTENER }
   return { url: `http://127.0.0.1:${(await openApi(t, env)).port}`, service }

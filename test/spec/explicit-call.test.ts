@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { openApi } from '../fixtures/api.ts'
 import { createGreeter } from '../fixtures/greeter.ts'
-import { type MxService, type MxServiceOptions, openMxService } from '../fixtures/mx-service.ts'
+import { type MxServiceOptions, openMxService } from '../fixtures/mx-service.ts'
 import { openRawBackend } from '../fixtures/raw-backend.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -10,16 +10,7 @@ const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded' }
 /** A name outside the gateway's namespace. */
 const SERVICE = 'backend.greeter'
 
-interface Open {
-  readonly url: string
-  readonly service: MxService
-}
-
-async function open(
-  t: Test,
-  env: Record<string, string>,
-  options: MxServiceOptions = {},
-): Promise<Open> {
+async function open(t: Test, env: Record<string, string>, options: MxServiceOptions = {}) {
   const service = await openMxService(t, createGreeter(), { name: SERVICE, ...options })
   const { port } = await openApi(t, { MX_ACCESS_LOG: 'off', MX_BACKEND: service.backend, ...env })
   return { url: `http://127.0.0.1:${port}/rpc`, service }

@@ -18,7 +18,6 @@ export interface RequestMux {
   readonly end: (cause: unknown) => void
 }
 
-/** A pending request. */
 interface PendingRequest extends Timed {
   readonly subject: string
   readonly resolve: (message: Msg) => void

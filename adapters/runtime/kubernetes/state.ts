@@ -2,7 +2,6 @@ import type { RuntimeStatus, WorkloadState } from '../../../core/contracts/runti
 import { countFailures, findDeploymentFailure, findLastEnd, findObstacle } from './failure.ts'
 import { type Deployment, isManaged, type Pod } from './objects.ts'
 
-/** State of a workload, from its Deployment and all its pods. */
 export function toState(deployment: Deployment, pods: readonly Pod[]): WorkloadState {
   const active = pods.filter(({ isEnding }) => !isEnding)
   const current = active.filter((pod) => isManaged(deployment, pod))

@@ -16,7 +16,6 @@ export interface RevisionView {
   readonly retries: number
   /** Latest failure of an instance that has not been ready since. */
   readonly error: string | undefined
-  /** Number of restarts. */
   readonly restarts: number
   /** Latest failure. */
   readonly lastFailure: string | undefined

@@ -19,7 +19,6 @@ export function toTableEnd({ database, table }: StoreTable): string {
   return database + END + table + AFTER_END
 }
 
-/** Bounds of a database. */
 export function toDatabaseBounds(database: string): readonly [string, string] {
   return [database + END, database + AFTER_END]
 }

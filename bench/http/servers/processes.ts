@@ -33,7 +33,6 @@ export interface Program {
   readonly stop: () => Promise<void>
 }
 
-/** Whether a command is installed. */
 export function isInstalled(command: string): boolean {
   try {
     execFileSync('/bin/sh', ['-c', 'command -v "$0"', command], { stdio: 'ignore' })

@@ -18,7 +18,6 @@ export interface ConsulAgentOptions {
   readonly certificate?: { readonly cert: string; readonly key: string } | undefined
   /** Maximum number of connections per client address. @default Consul's: 200 */
   readonly maxConnections?: number
-  /** Wraps the command. */
   readonly wrap?: (command: readonly string[]) => readonly string[]
 }
 

@@ -47,7 +47,6 @@ export function takeConnection(budget: ConnectionBudget | undefined): boolean {
   return true
 }
 
-/** Returns a connection to its budget. */
 export function returnConnection(budget: ConnectionBudget | undefined): void {
   if (budget !== undefined) budget.left++
 }

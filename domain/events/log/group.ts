@@ -24,7 +24,6 @@ export interface LogGroupOptions {
 
 /** Members that share the events of a topic in a log. */
 export interface LogMembers {
-  /** Number of members. */
   readonly size: number
   readonly join: (ackWaitMs: number) => EventMember
   /** Called when events were appended. */

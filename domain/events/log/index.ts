@@ -10,7 +10,6 @@ export interface LogMark {
   readonly startBytes: number
 }
 
-/** End of a log. */
 export interface LogEnd {
   /** Sequence of the newest event, even if removed; 0: there was none. */
   readonly last: number

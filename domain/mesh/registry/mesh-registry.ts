@@ -1,7 +1,6 @@
 import type { Registry, Service } from '../../../core/contracts/registry.ts'
 import { choose, type FallbackServices, watchJoined } from './mesh-watch.ts'
 
-/** A registry with watches. */
 type Watchable = Registry & Required<Pick<Registry, 'watch'>>
 
 /**

@@ -19,7 +19,6 @@ const MS = 1 / 1000
 /** Maximum number of services with separate metrics; the others are combined. */
 const MAX_SERVICES = 1000
 
-/** Reads the metrics of a gateway. */
 export function readGateway(measured: GatewayStats): Metric[] {
   const samples = createSamples()
   const { metrics } = measured

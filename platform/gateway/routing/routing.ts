@@ -25,7 +25,6 @@ export interface Routing {
   readonly close: () => void
 }
 
-/** Routing of one registry. */
 export interface RegistryRouting extends Routing {
   readonly resolver: Resolver
   readonly directory: ServiceCache

@@ -5,7 +5,6 @@ import type { ValueType } from '../setting.ts'
 /** Builds the error of a value that is not allowed; `hint` follows the value. */
 type Reject = (hint?: string, cause?: unknown) => RangeError
 
-/** A value type of one text. */
 export function single<T>(
   placeholder: string,
   allowed: string,

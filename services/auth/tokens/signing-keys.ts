@@ -39,7 +39,6 @@ export interface SigningKeysOptions {
 
 /** Key pairs that sign tokens, shared by all servers of a store. */
 export interface SigningKeys {
-  /** Current signing key. */
   readonly current: () => SigningKey
   /** Verification keys by id; a new map after each change. */
   readonly all: () => ReadonlyMap<string, KeyObject>

@@ -27,7 +27,6 @@ export interface KeyChange {
   readonly timeoutMs?: number
 }
 
-/** Stored note of the key. */
 export interface StoredKeyNote extends KeyNote {
   readonly version: number
 }

@@ -43,7 +43,6 @@ export type Prepare = (record: ServiceRecord, work: Work) => Promise<Revision>
 
 const UPLOADED = 'source://'
 
-/** Whether a source is an upload. */
 export function isUploaded(source: string): boolean {
   return source.startsWith(UPLOADED)
 }

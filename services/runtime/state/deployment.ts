@@ -19,10 +19,8 @@ export interface DeploymentOptions {
 
 /** Deployment in progress of an object. */
 export interface Deployment {
-  /** Id of the request. */
   readonly requestId: string
   readonly phase: 'pending' | 'building' | 'starting'
-  /** Output of its build. */
   readonly output: Promise<BuildOutput>
   /** Resolves with the revision once it runs; rejects with the cause of failure. */
   readonly done: Promise<Revision>

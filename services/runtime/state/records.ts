@@ -14,7 +14,6 @@ export const RUNTIME_TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: '
 /** Key prefix of runtime objects (reference 7.3). */
 export const OBJECTS_PREFIX = 'service:'
 
-/** Desired state of an object. */
 export interface DesiredState {
   readonly command: readonly string[]
   readonly args: readonly string[]

@@ -3,18 +3,12 @@ import t from 'tap'
 import { RequestValidator } from '../../../core/listener/request-validator.ts'
 import { toRuns } from '../../fixtures/property-runs.ts'
 
-interface Judged {
-  readonly guard: RequestValidator
-  readonly code: number | undefined
-  readonly detail: string | undefined
-}
-
 function judge(
   method: string,
   target: string,
   fields: readonly string[] = ['host', 'a.test'],
   guard = new RequestValidator(),
-): Judged {
+) {
   guard.reset()
   for (let i = 0; i < fields.length; i += 2) guard.addBytes(fields[i]!, fields[i + 1]!)
   const mark = target.indexOf('?')

@@ -16,7 +16,6 @@ interface Backend {
   readonly pending: ServerResponse[]
 }
 
-/** A backend that returns its name. */
 async function openBackend(t: Test, name: string): Promise<Backend> {
   const pending: ServerResponse[] = []
   return {
@@ -28,17 +27,7 @@ async function openBackend(t: Test, name: string): Promise<Backend> {
   }
 }
 
-interface Asked {
-  readonly status: number | undefined
-  readonly text: string
-  readonly cookie: string
-}
-
-async function ask(
-  port: number,
-  path: string,
-  headers: Record<string, string> = {},
-): Promise<Asked> {
+async function ask(port: number, path: string, headers: Record<string, string> = {}) {
   const sent = request({ host: '127.0.0.1', port, path, headers, agent: false }).end()
   const [reply] = (await once(sent, 'response')) as [IncomingMessage]
   let text = ''

@@ -20,7 +20,6 @@ import { makeNode } from '../../fixtures/services.ts'
 interface Opened {
   readonly catalog: Catalog
   readonly warnings: string[]
-  /** Number of changes. */
   readonly changes: () => number
 }
 

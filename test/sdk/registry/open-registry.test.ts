@@ -27,7 +27,6 @@ testRegistry(t, () => {
 
 const greet = { call: endpoint({ handle: async () => ({ message: `from ${process.pid}` }) }) }
 
-/** Starts a service with this registry text. */
 async function start(t: Test, registry: string, name = 'greeter'): Promise<Service> {
   const service = createService(t, { name, registry })
   service.handle('Greeter', greet)

@@ -48,7 +48,6 @@ function toWatch(body = '{}'): RecordedCall {
   return new RecordedCall({ service: 'registry', endpoint: 'Registry.Watch', body, stream: true })
 }
 
-/** The next event as text. */
 async function next(events: AsyncIterableIterator<WatchEvent>): Promise<string> {
   const { value } = await events.next()
   const { action, service, timestamp } = value as WatchEvent

@@ -148,7 +148,6 @@ function toGoaway(lastId: number): Bytes {
   return bytes
 }
 
-/** Returns the error of a call. */
 function failure(call: SentCall): Promise<CallError> {
   return call.next().then(
     () => Promise.reject(new Error('the call did not fail')),

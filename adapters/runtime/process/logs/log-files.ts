@@ -12,7 +12,6 @@ export interface LogRetention {
   readonly files: number
 }
 
-/** A position in a log. */
 export interface LogFilePosition {
   readonly file: number
   /** Bytes before it in the file. */

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { findCluster } from '../../../../adapters/kubernetes/cluster.ts'
-import { type Calls, createCalls } from '../../../../adapters/runtime/kubernetes/calls.ts'
+import { createCalls } from '../../../../adapters/runtime/kubernetes/calls.ts'
 import {
   answerStatus,
   type KubernetesApi,
@@ -17,13 +17,7 @@ const SECRET = {
 const OTHER_DATA = { ...SECRET, data: { c: 'Yw==' } }
 const OTHER = { ...SECRET, metadata: { name: 'b', labels: { app: 'other' } } }
 
-interface Called {
-  readonly api: KubernetesApi
-  readonly calls: Calls
-  readonly end: AbortController
-}
-
-async function open(t: Test): Promise<Called> {
+async function open(t: Test) {
   const api = await openKubernetesApi(t)
   api.enterCluster()
   const end = new AbortController()

@@ -11,14 +11,7 @@ import { until } from '../../../fixtures/raw-backend.ts'
 
 type Fields = Record<string, unknown>
 
-/** Response of one stream. */
-interface Told {
-  readonly headers: Fields
-  readonly body: string
-  readonly trailers: Fields | undefined
-}
-
-async function read(stream: ClientHttp2Stream): Promise<Told> {
+async function read(stream: ClientHttp2Stream) {
   let headers: Fields = {}
   let trailers: Fields | undefined
   stream.once('response', (fields) => {

@@ -36,15 +36,9 @@ async function open(t: Test, name: Name, dispatch: Dispatch) {
   }
 }
 
-interface Answer {
-  readonly status: number
-  readonly headers: IncomingMessage['headers']
-  readonly body: string
-}
-
 const NAMES = { 'mx-service': 'helloworld', 'mx-endpoint': 'Helloworld.Call' }
 
-async function ask(port: number, body: string | Buffer, options: RequestOptions): Promise<Answer> {
+async function ask(port: number, body: string | Buffer, options: RequestOptions) {
   const headers = { ...NAMES, ...(options.headers as object) }
   const req = request({
     host: '127.0.0.1',
@@ -62,7 +56,6 @@ async function ask(port: number, body: string | Buffer, options: RequestOptions)
   return { status: response.statusCode!, headers: response.headers, body: text }
 }
 
-/** Text of a request. */
 function toRequest(body: string, ...fields: string[]): string {
   const lines = [
     'POST / HTTP/1.1',

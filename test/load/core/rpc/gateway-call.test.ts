@@ -5,7 +5,7 @@ import type { IncomingCall } from '../../../../core/rpc/call.ts'
 import { Pool } from '../../../../core/upstream/pool/pool.ts'
 import { ServiceError } from '../../../../sdk/errors.ts'
 import { LISTENERS } from '../../../fixtures/gateway.ts'
-import { createGreeter, createGreeterLog, type GreeterLog } from '../../../fixtures/greeter.ts'
+import { createGreeter, createGreeterLog } from '../../../fixtures/greeter.ts'
 import {
   FORMS,
   type MxService,
@@ -19,19 +19,8 @@ import {
   type RpcGatewayOptions,
 } from '../../../fixtures/rpc-gateway.ts'
 
-interface Open {
-  readonly gateway: RpcGateway
-  readonly services: readonly MxService[]
-  readonly seen: GreeterLog
-  readonly url: string
-}
-
 /** A gateway in front of one node per given options. */
-async function open(
-  t: Test,
-  nodes: readonly MxServiceOptions[],
-  options: RpcGatewayOptions = {},
-): Promise<Open> {
+async function open(t: Test, nodes: readonly MxServiceOptions[], options: RpcGatewayOptions = {}) {
   const seen = createGreeterLog()
   const services = await Promise.all(
     nodes.map((node) => openMxService(t, createGreeter(seen), node)),

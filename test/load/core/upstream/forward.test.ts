@@ -18,13 +18,7 @@ const CLOSED_PORT = 1
 const agent = new Agent()
 t.teardown(() => agent.destroy())
 
-interface Answer {
-  readonly status: number
-  readonly headers: Record<string, string | string[] | undefined>
-  readonly body: string
-}
-
-async function get(origin: string, path = '/app/x', options: object = {}): Promise<Answer> {
+async function get(origin: string, path = '/app/x', options: object = {}) {
   const { statusCode, headers, body } = await request(origin + path, {
     dispatcher: agent,
     ...options,

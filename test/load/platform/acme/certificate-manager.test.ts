@@ -2,14 +2,8 @@ import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../../adapters/store/memory.ts'
 import { GatewayError } from '../../../../core/errors.ts'
 import { createStore, type Store, type StoreWrite } from '../../../../domain/store/store.ts'
-import {
-  type CertificateCache,
-  openCertificateCache,
-} from '../../../../platform/acme/certificate-cache.ts'
-import {
-  type CertificateManager,
-  createCertificateManager,
-} from '../../../../platform/acme/certificate-manager.ts'
+import { openCertificateCache } from '../../../../platform/acme/certificate-cache.ts'
+import { createCertificateManager } from '../../../../platform/acme/certificate-manager.ts'
 import { AcmeError } from '../../../../platform/acme/client/acme-error.ts'
 import type { Issued } from '../../../../platform/acme/client/client.ts'
 import {
@@ -54,15 +48,8 @@ function openStore(t: Test): Store {
   return store
 }
 
-interface TestGateway {
-  readonly manager: CertificateManager
-  readonly cache: CertificateCache
-  readonly orders: readonly string[]
-  readonly serial: (host: string) => string | undefined
-}
-
 /** A certificate manager without listeners and directory. */
-async function openGateway(t: Test, options: GatewayOptions = {}): Promise<TestGateway> {
+async function openGateway(t: Test, options: GatewayOptions = {}) {
   const { hosts = ['a.test'], store = openStore(t), aheadMs = 0, secretKeys = NO_KEYS } = options
   const { issue = async (host: string) => issueFor(host), policy } = options
   const orders: string[] = []

@@ -84,7 +84,6 @@ t.test('uses the client address of a trusted gateway for services that need it',
   t.equal(await look('auth', addressHeader), '127.0.0.1')
 })
 
-/** A proxy of a platform with a registry. */
 async function openPlatform(t: Test): Promise<{ registry: Registry; proxy: RpcProxy }> {
   const registry = openRegistry(t)
   const options = { createPool: createTestPool, findCaller: findLocalCaller }

@@ -29,7 +29,6 @@ interface Options {
   readonly maxVersions?: number
   readonly maxValueBytes?: number
   readonly key?: string
-  /** Wraps the store. */
   readonly wrap?: (store: Store) => Store
   readonly shared?: Store
 }

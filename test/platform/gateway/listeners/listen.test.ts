@@ -13,13 +13,6 @@ import { eventually } from '../../../fixtures/eventually.ts'
 import { startMx } from '../../../fixtures/mx.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-interface Reply {
-  readonly status: number | undefined
-  readonly body: string
-  readonly location: string | undefined
-  readonly issuedFor: string | undefined
-}
-
 interface Target {
   readonly port?: number | undefined
   readonly socketPath?: string
@@ -27,7 +20,7 @@ interface Target {
   readonly path?: string
 }
 
-function ask({ secure = false, path = '/', ...target }: Target): Promise<Reply> {
+function ask({ secure = false, path = '/', ...target }: Target) {
   const send = secure ? requestTls : request
   const headers = { host: 'example.com:80' }
   return new Promise((resolve, reject) => {
