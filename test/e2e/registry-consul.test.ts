@@ -3,22 +3,23 @@ import { createConsulRegistry } from '../../adapters/registry/consul.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { startConsul } from '../fixtures/consul.ts'
 import { eventually } from '../fixtures/eventually.ts'
-import { CLIENTS, load, type Running, startGateway, startGreeter } from '../fixtures/greeters.ts'
+import {
+  load,
+  nodesOf,
+  type Running,
+  startGateway,
+  startGreeter,
+  stopAndKill,
+} from '../fixtures/greeters.ts'
 
 t.setTimeout(120_000)
 
-const NAME = 'go.mx.api.greeter'
 const toText = ({ port }: { port: number }): string => `consul://127.0.0.1:${port}`
 
 function open(t: Test, { port }: { port: number }): Registry {
   const registry = createConsulRegistry({ port })
   t.teardown(() => registry.close?.())
   return registry
-}
-
-async function nodesOf(registry: Registry): Promise<string[]> {
-  const services = await registry.getService(NAME)
-  return services.flatMap(({ nodes }) => nodes.map(({ address }) => address)).sort()
 }
 
 const addressesOf = (...nodes: Running[]): string[] => nodes.map(({ address }) => address).sort()
@@ -28,34 +29,7 @@ t.test(
   async (t) => {
     const agent = await startConsul(t)
     if (agent === undefined) return
-    const url = await startGateway(t, toText(agent))
-    t.equal((await fetch(url)).status, 404)
-    const stays = await startGreeter(t, toText(agent))
-    await eventually(async () => (await fetch(url)).status === 200)
-
-    const stops = await startGreeter(t, toText(agent))
-    const { failures, heard, by, more, round, stop } = load(t, url)
-    await heard(stays, stops)
-    stops.child.kill('SIGTERM')
-    t.equal(await stops.ended, 0)
-    const answered = by(stops)
-    await more(200)
-    t.same(failures, [])
-    t.equal(by(stops), answered, 'a stopped service receives no calls')
-    t.same(await nodesOf(open(t, agent)), [stays.address], 'its node is removed from Consul')
-
-    const dies = await startGreeter(t, toText(agent))
-    await heard(stays, dies)
-    dies.child.kill('SIGKILL')
-    await dies.ended
-    // Requests in flight have ended.
-    await round()
-    const lost = failures.length
-    t.ok(lost <= CLIENTS, `${lost} were in flight`)
-    t.ok(failures.every((failure) => failure.startsWith('502 ')))
-    await more(1000)
-    await stop()
-    t.equal(failures.length, lost, 'no failure afterwards')
+    await stopAndKill(t, toText(agent), open(t, agent))
   },
 )
 

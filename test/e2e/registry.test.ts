@@ -3,12 +3,13 @@ import { createMxRegistry } from '../../adapters/registry/mx.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { eventually } from '../fixtures/eventually.ts'
 import {
-  CLIENTS,
   load,
+  nodesOf,
   startGateway as openGateway,
   startGreeter as openGreeter,
   type Running,
   start,
+  stopAndKill,
 } from '../fixtures/greeters.ts'
 
 t.setTimeout(120_000)
@@ -28,45 +29,13 @@ function open(t: Test, { address }: Running): Registry {
   return registry
 }
 
-async function nodesOf(registry: Registry): Promise<string[]> {
-  const services = await registry.getService('go.mx.api.greeter')
-  return services.flatMap(({ nodes }) => nodes.map(({ address }) => address)).sort()
-}
-
-t.test('serves a service as soon as it is ready', async (t) => {
-  const registry = await startRegistry(t)
-  const url = await startGateway(t, registry)
-  t.equal((await fetch(url)).status, 404)
-  await startGreeter(t, registry)
-  await eventually(async () => (await fetch(url)).status === 200)
-})
-
-t.test('a stopping service loses no request, a killed one its requests in flight', async (t) => {
-  const registry = await startRegistry(t)
-  const url = await startGateway(t, registry)
-  const [stays, stops] = [await startGreeter(t, registry), await startGreeter(t, registry)]
-  const { failures, heard, by, more, round, stop } = load(t, url)
-  await heard(stays, stops)
-  stops.child.kill('SIGTERM')
-  t.equal(await stops.ended, 0)
-  const answered = by(stops)
-  await more(200)
-  t.same(failures, [])
-  t.equal(by(stops), answered, 'a stopped service receives no calls')
-  t.same(await nodesOf(open(t, registry)), [stays.address], 'its node is removed from the registry')
-  const dies = await startGreeter(t, registry)
-  await heard(stays, dies)
-  dies.child.kill('SIGKILL')
-  await dies.ended
-  // Requests in flight have ended.
-  await round()
-  const lost = failures.length
-  t.ok(lost <= CLIENTS, `${lost} were in flight`)
-  t.ok(failures.every((failure) => failure.startsWith('502 ')))
-  await more(1000)
-  await stop()
-  t.equal(failures.length, lost, 'no failure afterwards')
-})
+t.test(
+  'a service is served, loses no request when it stops, and requests in flight when it is killed',
+  async (t) => {
+    const registry = await startRegistry(t)
+    await stopAndKill(t, toText(registry), open(t, registry))
+  },
+)
 
 t.test('a registry that dies and restarts empty loses no request', async (t) => {
   const first = await startRegistry(t)
