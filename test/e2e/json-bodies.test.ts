@@ -7,7 +7,7 @@ import type { ApiRequest } from '../../core/api/messages.ts'
 import { plugins } from '../../plugins/index.gen.ts'
 import { endpoint } from '../../sdk/service/endpoint.ts'
 import { buildPlugin } from '../../sdk/testing.ts'
-import { openConfigured } from '../fixtures/configured-gateway.ts'
+import { openConfiguredGateway } from '../fixtures/configured-gateway.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import { createGreeter } from '../fixtures/greeter.ts'
 import { openMxService } from '../fixtures/mx-service.ts'
@@ -70,9 +70,8 @@ async function openBackend(t: Test): Promise<{ port: number; received: Received[
 for (const listener of Object.keys(LISTENERS)) {
   t.test(`${listener}: JSON bodies of proxied requests and responses are changed`, async (t) => {
     const { port, received } = await openBackend(t)
-    const gateway = await openConfigured(
+    const gateway = await openConfiguredGateway(
       t,
-      listener,
       `
 services:
   shop:
@@ -87,6 +86,7 @@ routes:
     respond: { body: '{"a":1}', headers: { content-type: application/json } }
     plugins: [ json: { reply: { rename: { a: b } } } ]
 `,
+      { listener },
     )
     const { send } = gateway
     const whole = await send('GET', '/shop/whole', {

@@ -1,25 +1,18 @@
 // Settings of services in the registry, and settings of the file for services that only the registry knows.
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
 import type { Service } from '../../../core/contracts/registry.ts'
 import { createLog } from '../../../platform/process/log.ts'
-import { openConfiguredGateway } from '../../fixtures/file-gateway.ts'
+import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
+import { listenHttp } from '../../fixtures/listen.ts'
 import { makeService } from '../../fixtures/services.ts'
 
 /** Responds with `Host`; never to `/slow`. */
 async function openBackend(t: Test): Promise<string> {
-  const backend = createServer((request, reply) => {
+  const port = await listenHttp(t, (request, reply) => {
     if (!request.url!.endsWith('/slow')) reply.end(request.headers.host)
-  }).listen(0, '127.0.0.1')
-  await once(backend, 'listening')
-  t.teardown(() => {
-    backend.closeAllConnections()
-    backend.close()
   })
-  return `127.0.0.1:${(backend.address() as AddressInfo).port}`
+  return `127.0.0.1:${port}`
 }
 
 t.test('settings of the registry apply, and settings of mx.yaml take precedence', async (t) => {
@@ -39,9 +32,9 @@ t.test('settings of the registry apply, and settings of mx.yaml take precedence'
     'mx/keep_alive': 'soon',
     'mx/tls': 'insecure',
   })
-  const { ask, reload } = await openConfiguredGateway(t, 'balance: p2c', { registry, log })
-  t.equal((await ask('/shop/slow')).status, 504)
-  t.equal((await ask('/shop/', { host: 'public' })).text, node)
+  const { send, reload } = await openConfiguredGateway(t, 'balance: p2c', { registry, log })
+  t.equal((await send('GET', '/shop/slow')).status, 504)
+  t.equal((await send('GET', '/shop/', { host: 'public' })).text, node)
   const problems = [
     {
       service: 'go.mx.api.shop',
@@ -63,28 +56,36 @@ t.test('settings of the registry apply, and settings of mx.yaml take precedence'
     'mx/host_header': 'shop.internal',
     'mx/tls': 'insecure',
   })
-  t.equal((await ask('/shop/', { host: 'public' })).text, 'shop.internal', 'a changed entry')
+  t.equal(
+    (await send('GET', '/shop/', { host: 'public' })).text,
+    'shop.internal',
+    'a changed entry',
+  )
   t.equal(warnings.length, 2, 'a known problem is not repeated')
 
   await reload('services: { shop: { timeout: { response: 50ms }, host: client } }')
-  t.equal((await ask('/shop/slow')).status, 504)
-  t.equal((await ask('/shop/', { host: 'public' })).text, 'public')
+  t.equal((await send('GET', '/shop/slow')).status, 504)
+  t.equal((await send('GET', '/shop/', { host: 'public' })).text, 'public')
   await reload('services: { shop: { host: own.internal } }')
-  t.equal((await ask('/shop/')).text, 'own.internal', 'a service that only the registry knows')
+  t.equal(
+    (await send('GET', '/shop/')).text,
+    'own.internal',
+    'a service that only the registry knows',
+  )
   await reload('balance: p2c')
-  t.equal((await ask('/shop/')).text, 'shop.internal')
+  t.equal((await send('GET', '/shop/')).text, 'shop.internal')
   await register({ handler: 'proxy' })
-  t.equal((await ask('/shop/', { host: 'public' })).text, 'public')
+  t.equal((await send('GET', '/shop/', { host: 'public' })).text, 'public')
 })
 
 t.test('plugins and timeouts of mx.yaml apply to a service of the registry', async (t) => {
   const registry = createMemoryRegistry()
   await registry.register!(makeService('go.mx.api.shop', [await openBackend(t)]))
-  const { ask } = await openConfiguredGateway(
+  const { send } = await openConfiguredGateway(
     t,
     'services: { shop: { timeout: { request: 50ms }, plugins: [ headers: { reply: { set: { x-a: b } } } ] } }',
     { registry },
   )
-  t.equal((await ask('/shop/')).headers['x-a'], 'b')
-  t.equal((await ask('/shop/slow')).status, 504)
+  t.equal((await send('GET', '/shop/')).headers['x-a'], 'b')
+  t.equal((await send('GET', '/shop/slow')).status, 504)
 })
