@@ -355,7 +355,7 @@ t.test('the body overrides the query; objects are merged, lists are not', async 
     t.strictSame([status, json], [200, expected], `${query} ${body}`)
   }
   const merged = await post(`${origin}/greeter/proto?name=x`, '\n\x04John', 'application/protobuf')
-  t.match(merged, { status: 400, json: { Detail: /require a JSON body/ } })
+  t.match(merged, { status: 400, json: { Detail: /merged into a JSON body/ } })
 })
 
 t.test('converts forms to JSON', async (t) => {
