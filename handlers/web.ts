@@ -7,11 +7,11 @@ import {
   type Attempts,
   beginAttempt,
   endAttempt,
-  isGatewayError,
   mayRetry,
   pickNode,
   recordFailure,
-  recordSuccess,
+  recordStatus,
+  toRouteName,
 } from '../core/upstream/attempts.ts'
 import { toNoNode } from '../core/upstream/balance/no-node.ts'
 import { toConnectDetail } from '../core/upstream/connect-error.ts'
@@ -59,6 +59,8 @@ async function openTunnel(x: Exchange, maxMessageBytes: number): Promise<void> {
   const hasNodeHost = setsHost(x)
   const request: Attempts = {
     ...{ upstream: x.upstream, node: undefined, attempts: 0, tried: undefined, inFlight: false },
+    attemptStartMs: 0,
+    routeName: toRouteName(x),
   }
   x.upstreamStartMs = performance.now()
   for (;;) {
@@ -118,8 +120,7 @@ function inNameOf(service: string, cause: GatewayError): GatewayError {
 function receive(x: Exchange, request: Attempts, status: number, headers: HeaderList): void {
   x.upstreamReplyMs = performance.now()
   x.trace?.answered(status)
-  if (isGatewayError(status)) recordFailure(request, 'gateway')
-  else recordSuccess(request)
+  recordStatus(request, status)
   const cookie = request.upstream!.replyCookie?.(x, request.node!)
   if (cookie !== undefined) headers.append('set-cookie', cookie)
 }

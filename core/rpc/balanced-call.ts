@@ -4,13 +4,13 @@ import {
   type Attempts,
   beginAttempt,
   endAttempt,
-  isGatewayError,
   mayRetry,
   pickNode,
   recordFailure,
   recordSuccess,
 } from '../upstream/attempts.ts'
 import { toNoNode } from '../upstream/balance/no-node.ts'
+import { isGatewayError } from '../upstream/health/outlier-detection.ts'
 import type { UpstreamNode } from '../upstream/node-health.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { OutgoingCall, type TransportFailure } from './call.ts'
@@ -32,12 +32,17 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
   attempts = 0
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
+  attemptStartMs = 0
   /**
    * Milliseconds from {@link startedMs} to the response; 0: no limit. The deadline sent to the service is `timeoutMs`.
    */
   protected limitMs = 0
   /** `performance.now()` at the start of the call. */
   protected startedMs = 0
+
+  get routeName(): string {
+    return this.endpoint
+  }
 
   /** Called when the service returns an error and the call is not retried. */
   protected abstract onDenied(error: GatewayError): void

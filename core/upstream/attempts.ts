@@ -1,5 +1,7 @@
+import { tickNow } from '../../lib/time/tick-clock.ts'
 import type { Exchange } from '../exchange.ts'
 import type { FailureKind } from './call.ts'
+import { UNKNOWN_LATENCY } from './health/outlier-window.ts'
 import type { UpstreamNode } from './node-health.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -38,6 +40,10 @@ export interface Attempts {
   /** Nodes that failed to serve it. */
   tried: UpstreamNode[] | undefined
   inFlight: boolean
+  /** Start of the last attempt, `performance.now()`. */
+  attemptStartMs: number
+  /** Route or endpoint, for outlier detection. Read only while a node fails. */
+  readonly routeName: string
 }
 
 /** Selects the node for the next attempt; undefined if no node is left. */
@@ -50,6 +56,7 @@ export function beginAttempt(request: Attempts, node: UpstreamNode): void {
   if (request.attempts++ > 0) request.upstream!.retried()
   request.node = node
   request.inFlight = true
+  request.attemptStartMs = tickNow()
   node.active++
 }
 
@@ -61,14 +68,13 @@ export function endAttempt(request: Attempts): void {
 }
 
 /** Records that the node responded, with any result. */
-export function recordSuccess({ upstream, node }: Attempts): void {
-  upstream!.succeeded(node!)
+export function recordSuccess(request: Attempts): void {
+  request.upstream!.responded(request.node!, 200, UNKNOWN_LATENCY, request)
 }
 
 /** Records the HTTP status of the node's response. */
 export function recordStatus(request: Attempts, status: number): void {
-  if (isGatewayError(status)) request.upstream!.failed(request.node!, 'status')
-  else recordSuccess(request)
+  request.upstream!.responded(request.node!, status, tickNow() - request.attemptStartMs, request)
 }
 
 /**
@@ -79,8 +85,9 @@ export function recordStatus(request: Attempts, status: number): void {
 export function recordFailure(request: Attempts, failure: AttemptFailure, isCounted = true): void {
   const node = request.node!
   if (isCounted) {
-    if (failure === 'connect') request.upstream!.failed(node, 'connect')
-    else if (failure === 'reset' || failure === 'gateway') request.upstream!.failed(node, 'gateway')
+    if (failure === 'connect') request.upstream!.failed(node, 'connect', request.routeName)
+    else if (failure === 'reset' || failure === 'gateway')
+      request.upstream!.failed(node, 'gateway', request.routeName)
   }
   if (failure === 'connect' || failure === 'unsent' || failure === 'reset') {
     request.tried ??= []
@@ -127,9 +134,9 @@ export function mayRetry(
   }
 }
 
-/** True for the statuses of a failed intermediary, not of the application: 502, 503 and 504. */
-export function isGatewayError(status: number): boolean {
-  return status === 502 || status === 503 || status === 504
+/** Route or endpoint of a request for outlier detection: for an undeclared path its first two segments. */
+export function toRouteName({ route, path }: Exchange): string {
+  return route?.rule?.name ?? (route?.endpoint || path.split('/', 3).join('/'))
 }
 
 function hasUntriedNode({ upstream, tried = [] }: Attempts): boolean {

@@ -57,6 +57,8 @@ class PageCall implements UpstreamCall, Attempts {
   attempts = 0
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
+  attemptStartMs = 0
+  readonly routeName = ''
   readonly upstream: Upstream
   readonly #request: FetchPageOptions
   readonly #resolve: (page: FetchedPage) => void

@@ -13,6 +13,7 @@ import {
   pickNode,
   recordFailure,
   recordStatus,
+  toRouteName,
 } from './attempts.ts'
 import { toNoNode } from './balance/no-node.ts'
 import type { CallTimeouts, UpstreamCall, UpstreamFailure } from './call.ts'
@@ -46,6 +47,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   attempts = 0
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
+  attemptStartMs = 0
   readonly #x: Exchange
   /** `Host` depends on the node, so that each attempt needs its own head. */
   readonly #hasNodeHost: boolean
@@ -61,6 +63,10 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     this.bodyLength = x.bodyLength
     // Other methods are idempotent by definition (RFC 9110 §9.2.2), but backends may not comply (reference 15.5).
     this.idempotent = x.method === 'GET' || x.method === 'HEAD'
+  }
+
+  get routeName(): string {
+    return toRouteName(this.#x)
   }
 
   start(): void {

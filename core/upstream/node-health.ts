@@ -1,6 +1,8 @@
 import type { LookupFunction } from 'node:net'
 import { createPinnedLookup } from '../egress/pinned-lookup.ts'
 import { type Caller, createCaller } from '../rpc/caller.ts'
+import type { LatencyAverage } from './balance/ewma.ts'
+import type { ResponseWindow } from './health/outlier-window.ts'
 import type { Http2Pool } from './http2/pool.ts'
 import { toHostHeader } from './node-host.ts'
 import type { NodeSettings } from './parse-node.ts'
@@ -13,25 +15,56 @@ export type NodeOptions = Pick<
   'createPool' | 'createHttp2Pool' | 'findCaller' | 'tls' | 'host'
 >
 
+/** Failures since the last success. */
+export interface FailureRun {
+  consecutive: number
+  /** Failures since the last success or other failure. */
+  consecutiveGatewayErrors: number
+}
+
+interface RouteFailures extends FailureRun {
+  /** The node is at fault, not the application: other nodes serve the route. */
+  isProven: boolean
+}
+
+/** Routes that are distinguished; further ones count as one. */
+const ROUTES_MAX = 32
+const OTHER_ROUTES = ''
+
 /** Failure state of a node. */
-export interface NodeRecord {
-  /** Consecutive gateway errors. */
-  readonly failuresInRow: number
+export class NodeFailures implements FailureRun {
+  consecutive = 0
+  consecutiveGatewayErrors = 0
+  /** Routes that failed since they last succeeded. */
+  readonly routes: Map<string, RouteFailures> = new Map()
   /** Ejections since the last success: each doubles the next ejection time. */
-  readonly ejections: number
+  ejections = 0
   /** End of the ejection, on the upstream's clock; 0: not ejected. */
-  readonly ejectedUntilMs: number
+  ejectedUntilMs = 0
   /** Ejected, and a single trial request is in flight. */
-  readonly onTrial: boolean
+  onTrial = false
+
+  add(
+    route: string,
+    { isGatewayError, isProven }: { readonly isGatewayError: boolean; readonly isProven: boolean },
+  ): void {
+    const key = this.routes.has(route) || this.routes.size < ROUTES_MAX ? route : OTHER_ROUTES
+    const failing = this.routes.get(key) ?? {
+      consecutive: 0,
+      consecutiveGatewayErrors: 0,
+      isProven: false,
+    }
+    this.routes.set(key, failing)
+    failing.isProven ||= isProven
+    for (const run of [this, failing]) {
+      run.consecutive++
+      run.consecutiveGatewayErrors = isGatewayError ? run.consecutiveGatewayErrors + 1 : 0
+    }
+  }
 }
 
 /** Shared by all nodes without failures. */
-export const HEALTHY: NodeRecord = {
-  failuresInRow: 0,
-  ejections: 0,
-  ejectedUntilMs: 0,
-  onTrial: false,
-}
+export const HEALTHY: NodeFailures = Object.freeze(new NodeFailures())
 
 /** Connections to a node, created for the first request. */
 interface Links {
@@ -65,13 +98,21 @@ export class UpstreamNode {
   readonly pipeline: number
   /** See {@link NodeSettings}. */
   readonly priority: number
+  /** See {@link NodeSettings}. */
+  readonly zone: string
   /** Shutting down: it completes its requests, and gets new ones only if no other node is available. */
   draining: boolean
   /** See {@link NodeSettings}. */
   readonly resolved: string
   active = 0
-  /** Failure state; {@link HEALTHY}: no failures. */
-  record: NodeRecord = HEALTHY
+  /** {@link HEALTHY}: no failures. */
+  failures: NodeFailures = HEALTHY
+  /** Responses of the current interval; undefined: none yet. */
+  window: ResponseWindow | undefined = undefined
+  /** Only with the balancer `ewma`. */
+  latency: LatencyAverage | undefined = undefined
+  /** It gets a growing share of the requests until then, on the upstream's clock; 0: its full share. */
+  warmUntilMs = 0
   readonly #options: NodeOptions
   #links: Links | undefined = undefined
 
@@ -85,21 +126,15 @@ export class UpstreamNode {
     this.weight = settings.weight
     this.pipeline = settings.pipeline
     this.priority = settings.priority
+    this.zone = settings.zone
     this.draining = settings.draining
     this.resolved = settings.resolved
     this.#options = options
   }
 
-  get failuresInRow(): number {
-    return this.record.failuresInRow
-  }
-
-  get ejections(): number {
-    return this.record.ejections
-  }
-
+  /** See {@link NodeFailures}. */
   get ejectedUntilMs(): number {
-    return this.record.ejectedUntilMs
+    return this.failures.ejectedUntilMs
   }
 
   /** Open HTTP connections. */
@@ -153,6 +188,7 @@ export class UpstreamNode {
       this.weight === settings.weight &&
       this.pipeline === settings.pipeline &&
       this.priority === settings.priority &&
+      this.zone === settings.zone &&
       this.resolved === settings.resolved
     )
   }

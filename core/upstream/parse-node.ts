@@ -16,6 +16,8 @@ export interface NodeSettings {
   readonly pipeline: number
   /** Nodes with a greater number are used when the nodes with smaller ones are ejected or failed (RFC 2782). */
   readonly priority: number
+  /** Availability zone; empty: unknown. */
+  readonly zone: string
   /** The node is shutting down. */
   readonly draining: boolean
   /** Pinned IP addresses of the host name, joined by commas; empty: resolved for each connection. */
@@ -38,6 +40,8 @@ const PROTOCOLS: ReadonlyMap<string, Pick<NodeSettings, 'protocol' | 'secure'>> 
 ])
 /** Metadata key of {@link NodeSettings.priority}, 0 to 65535. @default 0 */
 export const PRIORITY = 'mx/priority'
+/** Metadata key of {@link NodeSettings.zone}. @default none */
+export const ZONE = 'zone'
 const MAX_WEIGHT = 1000
 const MAX_PIPELINE = 64
 const MAX_PRIORITY = 65_535
@@ -47,8 +51,8 @@ const HOST = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?$/
 /** WHATWG URL, "ends in a number checker". */
 const ENDS_IN_NUMBER = /(?:^|\.)(?:\d+|0x[\da-f]*)$/i
 const DIGITS = /^[1-9]\d{0,4}$/
-/** Recently parsed hosts: many nodes share one. */
-const HOSTS = new DirectMappedCache<string>()
+/** Recently parsed hosts and zones: many nodes share one. */
+const TEXTS = new DirectMappedCache<string>()
 
 /** Splits `host:port` or `[IPv6]:port`; undefined for other texts, and for ports outside 1 to 65535. */
 export function parseHostPort(address: string): { host: string; port: number } | undefined {
@@ -66,11 +70,11 @@ export function parseHostPort(address: string): { host: string; port: number } |
   return { host: toShared(host), port: Number(port) }
 }
 
-function toShared(host: string): string {
-  const known = HOSTS.find(host)
+function toShared(text: string): string {
+  const known = TEXTS.find(text)
   if (known !== undefined) return known
-  const flat = flattenString(host)
-  HOSTS.keep(flat, flat)
+  const flat = flattenString(text)
+  TEXTS.keep(flat, flat)
   return flat
 }
 
@@ -95,11 +99,23 @@ export function parseNode({ address, metadata }: Node): NodeSettings | string {
   const resolved = readKey(metadata, RESOLVED) ?? ''
   if (resolved !== '' && !resolved.split(',').every((text) => isIP(text) !== 0))
     return `${RESOLVED} must be IP addresses, got ${JSON.stringify(resolved)}`
+  const zone = toShared(readKey(metadata, ZONE) ?? '')
   const { host, port } = parsed
   // Field by field: spreading would dominate the cost, and there may be 100 000 nodes.
   const { secure } = known
   const { protocol: kind } = known
-  return { host, port, secure, protocol: kind, weight, pipeline, priority, draining, resolved }
+  return {
+    host,
+    port,
+    secure,
+    protocol: kind,
+    weight,
+    pipeline,
+    priority,
+    zone,
+    draining,
+    resolved,
+  }
 }
 
 /** True for a node in state `down`: registered, but its program is to be restarted. */

@@ -1,19 +1,26 @@
+import { randomUUID } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
+import { clock } from '../../lib/time/coarse-clock.ts'
 import type { Endpoint, Node, Service } from '../contracts/registry.ts'
 import type { Exchange } from '../exchange.ts'
 import { DEFAULT_DOMAIN, isSameMap, POLICY } from '../registry/service.ts'
 import { collectSettings } from '../registry/setting-metadata.ts'
 import type { Caller } from '../rpc/caller.ts'
+import type { Attempts } from './attempts.ts'
 import { createBalancer } from './balance/balancer.ts'
+import { addLatency } from './balance/ewma.ts'
 import type { BalanceOptions, Balancer } from './balance/policy.ts'
+import { selectNodes, toSubset } from './balance/select-nodes.ts'
 import { createSticky, type Sticky } from './balance/sticky.ts'
 import { createRandomBits } from './balance/weighted.ts'
+import { OutlierDetector } from './health/outlier-detection.ts'
+import { UNKNOWN_LATENCY } from './health/outlier-window.ts'
 import type { Http2Pool } from './http2/pool.ts'
-import { HEALTHY, UpstreamNode } from './node-health.ts'
+import { UpstreamNode } from './node-health.ts'
 import type { NodeHost } from './node-host.ts'
-import { type EjectionOptions, OutlierDetector } from './outlier-detection.ts'
 import { isOffline, type NodeSettings, parseNode } from './parse-node.ts'
+import { DEFAULT_POLICIES, type UpstreamPolicies } from './policies.ts'
 import type { Pool } from './pool/pool.ts'
 import type { UpstreamTls } from './tls.ts'
 
@@ -43,7 +50,8 @@ export interface UpstreamOptions {
   readonly tls?: UpstreamTls | undefined
   /** `Host` of requests. @default the host of the client */
   readonly host?: NodeHost | undefined
-  readonly ejection?: EjectionOptions
+  /** @default {@link DEFAULT_POLICIES} */
+  readonly policies?: UpstreamPolicies | undefined
   /**
    * Applies settings of the service's metadata (`mx/...`) when they change, and returns policy and `Host` that are then in force.
    *
@@ -52,7 +60,7 @@ export interface UpstreamOptions {
   readonly onSettings?:
     | ((metadata: Readonly<Record<string, string>>) => Pick<UpstreamOptions, 'balance' | 'host'>)
     | undefined
-  /** Monotonic clock, milliseconds. @default performance.now */
+  /** Monotonic clock, milliseconds. @default a clock with a resolution of 100 ms */
   readonly nowMs?: () => number
   /** Returns 32 random bits as a signed integer. @default seeded by Math.random */
   readonly randomBits?: () => number
@@ -90,6 +98,7 @@ export class Upstream {
   /** True if a node was picked since the cache last checked. */
   used = true
   #options: UpstreamOptions
+  #policies: UpstreamPolicies
   readonly #nowMs: () => number
   readonly #randomBits: () => number
   readonly #health: OutlierDetector
@@ -102,6 +111,8 @@ export class Upstream {
   #handler: string | undefined = undefined
   #grpc = false
   #balancer: Balancer = NO_CHOICE
+  /** End of the slow start of the last node; 0: none is warming up. */
+  #warmUntilMs = 0
   /** Why nodes were skipped in the last update, by id. */
   #skipped: ReadonlyMap<string, string> = NOTHING
 
@@ -109,9 +120,13 @@ export class Upstream {
     this.name = name
     this.domain = options.domain ?? DEFAULT_DOMAIN
     this.#options = options
-    this.#nowMs = options.nowMs ?? (() => performance.now())
+    this.#nowMs = options.nowMs ?? (() => clock.nowMs)
     this.#randomBits = options.randomBits ?? createRandomBits()
-    this.#health = new OutlierDetector(options.ejection, options.onEject, options.onReturn)
+    this.#policies = options.policies ?? DEFAULT_POLICIES
+    this.#health = new OutlierDetector(this.#policies.outlier, options.onEject, (node) => {
+      this.#warm([node])
+      options.onReturn?.(node)
+    })
     this.rebalance(options.balance)
   }
 
@@ -162,7 +177,7 @@ export class Upstream {
   rebalance(balance: BalanceOptions = { kind: 'round-robin' }): void {
     this.#balance = balance
     this.#sticky = balance.sticky && createSticky(this.name, balance.sticky)
-    this.#balancer = this.#build()
+    this.#build()
   }
 
   /**
@@ -170,7 +185,9 @@ export class Upstream {
    *
    * @returns true if nodes need other connections: the next {@link update} replaces them.
    */
-  configure({ balance, tls, host }: UpstreamOptions): boolean {
+  configure({ policies = DEFAULT_POLICIES, balance, tls, host }: UpstreamOptions): boolean {
+    this.#policies = policies
+    this.#health.options = policies.outlier
     this.rebalance(balance)
     const { tls: oldTls, host: oldHost } = this.#options
     if (tls?.id === oldTls?.id && isDeepStrictEqual(host, oldHost)) return false
@@ -216,14 +233,13 @@ export class Upstream {
     }
     this.#skipped = skipped.size === 0 ? NOTHING : skipped
     this.#grpc = grpc
-    const nodes = [...next.values()]
+    const nodes = toSubset([...next.values()], this.#policies.subset, PROCESS_ID)
     changed ||= nodes.length !== this.#nodes.length
     if (!changed && nodes.every((node, i) => node === this.#nodes[i])) return
+    if (this.#nodes.length > 0) this.#warm(nodes.filter(({ id }) => !known.has(id)))
     this.#nodes = nodes
     this.#regroup()
-    for (const node of known.values()) {
-      if (next.get(node.id) !== node) node.retire()
-    }
+    for (const node of known.values()) if (!nodes.includes(node)) node.retire()
   }
 
   #applySettings(services: readonly Service[]): void {
@@ -259,7 +275,8 @@ export class Upstream {
       const node = this.#health.takeTrial(this.#nowMs(), last)
       if (node !== undefined) return node
     }
-    return this.#balancer.pick(x, last)
+    const node = this.#balancer.pick(x, last)
+    return this.#warmUntilMs === 0 ? node : this.#spare(node, x)
   }
 
   /** Candidates except the nodes already tried: usable ones, else ejected ones. */
@@ -270,30 +287,34 @@ export class Upstream {
     return left.length > 0 ? left : nodes.filter(isOther)
   }
 
-  /** Records a response that is not a gateway error. */
-  succeeded(node: UpstreamNode): void {
-    if (node.record === HEALTHY) return
-    if (this.#health.succeeded(node)) this.#regroup()
+  /** Records a response. A status of 500 or more is a failure. */
+  responded(
+    node: UpstreamNode,
+    status: number,
+    latencyMs: number,
+    request: Pick<Attempts, 'routeName'>,
+  ): void {
+    const nowMs = this.#nowMs()
+    const isFailure = status >= 500
+    if (this.#balance.kind === 'ewma' && latencyMs >= 0 && !isFailure) addLatency(node, latencyMs)
+    let hasChanged = this.#health.count(node, isFailure, latencyMs, nowMs)
+    if (isFailure)
+      hasChanged = this.#health.failed(node, status, nowMs, request.routeName) || hasChanged
+    else if (this.#health.isRelevant(node))
+      hasChanged = this.#health.succeeded(node, nowMs, request.routeName) || hasChanged
+    if (hasChanged) this.#regroup()
   }
 
   /**
-   * Records a failure: the node accepted no connection (`connect`); its response was malformed, late or incomplete
-   * (`gateway`), or 502, 503 or 504 (`status`).
+   * Records a failure: the node accepted no connection (`connect`), or its response was malformed, late or incomplete
+   * (`gateway`).
    */
-  failed(node: UpstreamNode, kind: 'connect' | 'gateway' | 'status'): void {
-    if (
-      kind === 'connect' &&
-      this.#nodes.includes(node) &&
-      this.#options.onConnectionRefused?.(node)
-    )
-      return
-    if (kind !== 'status') return this.#fail(node, kind)
-    if (this.#options.ejection?.countsStatus === true) this.#fail(node, 'gateway')
-    else this.succeeded(node)
-  }
-
-  #fail(node: UpstreamNode, kind: 'connect' | 'gateway'): void {
-    if (this.#health.failed(node, kind, this.#nowMs())) this.#balancer = this.#build()
+  failed(node: UpstreamNode, kind: 'connect' | 'gateway', route = ''): void {
+    const isListed = this.#nodes.includes(node)
+    if (kind === 'connect' && isListed && this.#options.onConnectionRefused?.(node)) return
+    const nowMs = this.#nowMs()
+    const isOver = this.#health.count(node, true, UNKNOWN_LATENCY, nowMs)
+    if (this.#health.failed(node, kind, nowMs, route) || isOver) this.#regroup()
   }
 
   /** Records a retry. */
@@ -317,7 +338,28 @@ export class Upstream {
     const near = staying.filter((node) => findCaller?.(node) !== undefined)
     const enough = staying.some(({ ejectedUntilMs }) => ejectedUntilMs === 0)
     this.#health.update(near.length > 0 ? near : enough ? staying : this.#nodes)
-    this.#balancer = this.#build()
+    this.#build()
+  }
+
+  #warm(nodes: readonly UpstreamNode[]): void {
+    const { slowStartMs } = this.#policies
+    if (slowStartMs === 0 || nodes.length === 0) return
+    const untilMs = Math.ceil(this.#nowMs() + slowStartMs)
+    this.#warmUntilMs = untilMs
+    for (const node of nodes) node.warmUntilMs = untilMs
+  }
+
+  /** Returns another node than one that is warming up, except for its current share of the requests. */
+  #spare(node: UpstreamNode | undefined, x: Exchange | undefined): UpstreamNode | undefined {
+    const nowMs = this.#nowMs()
+    if (nowMs >= this.#warmUntilMs) {
+      this.#warmUntilMs = 0
+      for (const each of this.#nodes) each.warmUntilMs = 0
+    }
+    if (node === undefined || node.warmUntilMs <= nowMs || this.#balancer.isBound?.(x)) return node
+    const share = 1 - (node.warmUntilMs - nowMs) / this.#policies.slowStartMs
+    const isDue = (this.#randomBits() >>> 0) / 2 ** 32 < Math.max(share, MIN_WARM_SHARE)
+    return isDue ? node : this.#balancer.pick(x, node)
   }
 
   #pickUntried(
@@ -327,28 +369,23 @@ export class Upstream {
   ): UpstreamNode | undefined {
     const node = this.#balancer.pick(x, last)
     if (node !== undefined && !tried.includes(node)) return node
-    const others = toPreferred(this.others(tried))
-    return createBalancer(this.#balance, others, this.#randomBits).pick(x, last)
+    const others = this.others(tried)
+    const selected = selectNodes(others, others, this.#policies)
+    return createBalancer(this.#balance, selected, this.#randomBits).pick(x, last)
   }
 
-  #build(): Balancer {
-    const usable = toPreferred(this.#health.usable)
-    const balancer = createBalancer(this.#balance, usable, this.#randomBits)
-    return this.#sticky?.wrap(balancer, usable) ?? balancer
+  #build(): void {
+    const { usable, nodes } = this.#health
+    const selected = selectNodes(nodes, usable, this.#policies)
+    const balancer = createBalancer(this.#balance, selected, this.#randomBits)
+    this.#balancer = this.#sticky?.wrap(balancer, selected) ?? balancer
   }
 }
 
-/** Nodes of the smallest priority. Mostly the same array: a copy per service would take memory. */
-function toPreferred(nodes: readonly UpstreamNode[]): readonly UpstreamNode[] {
-  const smallest = nodes.reduce(
-    (min, { priority }) => Math.min(min, priority),
-    Number.POSITIVE_INFINITY,
-  )
-  return nodes.every(({ priority }) => priority === smallest)
-    ? nodes
-    : nodes.filter(({ priority }) => priority === smallest)
-}
-
+/** Selects the subset of this process. */
+const PROCESS_ID = randomUUID()
+/** Share of the requests with which a slow start begins. */
+const MIN_WARM_SHARE = 0.1
 const MIXED =
   'it speaks gRPC but other nodes of its service do not: register them under another name'
 

@@ -21,6 +21,7 @@ import { readListen } from './listen/parse-listen.ts'
 import { readConsumers } from './parse-consumers.ts'
 import { readPlugins } from './parse-plugins.ts'
 import { readRoutes } from './parse-routes.ts'
+import { POLICY_KEYS, readPolicies } from './policies/parse-policies.ts'
 import { readConfigText } from './read-config-text.ts'
 import { References } from './references/references.ts'
 import { readServices } from './services/parse-services.ts'
@@ -100,6 +101,7 @@ export function parseConfig(
   let listen: readonly ConfiguredListener[] = []
   let plugins: readonly PluginEntry[] | undefined
   let errors: readonly ErrorPageEntry[] = []
+  const policyEntries = new Map<string, YamlEntry>()
   const { root } = source
   // Only for the first unknown key: in the file of a service every key is unknown.
   let hint = `: 'mx ${command} --help' lists the settings. If the file belongs to a service, start mx ${command} in another folder or with --config`
@@ -118,6 +120,7 @@ export function parseConfig(
     else if (entry.name === 'listen') listen = readListen(source, entry, folder)
     else if (entry.name === 'plugins') plugins = readPlugins(source, entry, folder)
     else if (entry.name === 'errors') errors = readErrors(source, 'the gateway', entry, folder)
+    else if (POLICY_KEYS.includes(entry.name)) policyEntries.set(entry.name, entry)
     else if (key === undefined) {
       source.report(entry.key, unknownKey(entry.name, toKeys(command), hint))
       hint = ''
@@ -129,6 +132,7 @@ export function parseConfig(
       if (setting !== undefined) settings.set(key, setting)
     }
   }
+  const policies = readPolicies(source, 'the gateway', policyEntries)
   source.problems.push(...findUnknownListeners(routes, listen))
   for (const [key, input] of toListenSettings(listen)) {
     const conflict = settings.get(key)
@@ -141,7 +145,7 @@ export function parseConfig(
   if (source.problems.length > 0) throw new SettingsError(source.problems)
   return {
     ...{ folder, settings, services, routes, consumers, listen },
-    ...{ plugins, errors, text, references },
+    ...{ plugins, errors, policies, text, references },
   }
 }
 
@@ -188,7 +192,16 @@ function readSetting(
 function toKeys(command: ServerCommand): readonly string[] {
   const keys = keysOf(command).filter((key) => SETTINGS[key].notInFile === undefined)
   const names = keys.map((key) => SETTINGS[key].name)
-  return ['listen', 'services', 'routes', 'consumers', 'plugins', 'errors', ...names]
+  return [
+    'listen',
+    'services',
+    'routes',
+    'consumers',
+    'plugins',
+    'errors',
+    ...POLICY_KEYS,
+    ...names,
+  ]
 }
 
 function unknownKey(name: string, known: readonly string[], hint: string): string {

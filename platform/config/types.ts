@@ -5,6 +5,7 @@ import type { NodeHost } from '../../core/upstream/node-host.ts'
 import type { UpstreamTls } from '../../core/upstream/tls.ts'
 import type { Address } from '../settings/parse/address.ts'
 import type { Settings, SettingsInput } from '../settings/settings.ts'
+import type { ConfiguredPolicies } from './policies/parse-policies.ts'
 import type { ReferencedOptions } from './references/option-values.ts'
 import { References } from './references/references.ts'
 
@@ -30,6 +31,8 @@ export interface ConfiguredService {
   readonly tls: ConfiguredTls | undefined
   /** `Host` of requests to nodes. @default as in the registry, else `client` */
   readonly host: NodeHost | 'client' | undefined
+  /** Overrides of the policies of the gateway. */
+  readonly policies?: ConfiguredPolicies
   /** Plugins for requests to this service. */
   readonly plugins: readonly PluginEntry[]
   readonly errors?: readonly ErrorPageEntry[]
@@ -210,6 +213,8 @@ export interface ConfigFile {
   /** Replaces the default plugins; undefined to use them. */
   readonly plugins: readonly PluginEntry[] | undefined
   readonly errors?: readonly ErrorPageEntry[]
+  /** For all services. */
+  readonly policies?: ConfiguredPolicies
   /** Contents of the file, with its references; empty without one. */
   readonly text: string
   /** References of the file, the same object for every reload. */

@@ -3,7 +3,6 @@ import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
 import { parseBalance } from '../../core/upstream/balance/parse-balance.ts'
 import type { Timeouts } from '../../core/upstream/http1/connection.ts'
 import { Http2Pool } from '../../core/upstream/http2/pool.ts'
-import type { EjectionOptions } from '../../core/upstream/outlier-detection.ts'
 import { Pool } from '../../core/upstream/pool/pool.ts'
 import type {
   FindUpstreamOptions,
@@ -11,6 +10,7 @@ import type {
   UpstreamOptions,
 } from '../../core/upstream/upstream.ts'
 import { indexServices } from '../config/configured-services.ts'
+import { mergePolicies } from '../config/policies/merge-policies.ts'
 import {
   limitSettings,
   type RegistrySettings,
@@ -18,7 +18,6 @@ import {
 } from '../config/services/registry-settings.ts'
 import type { Configuration } from '../config/types.ts'
 import type { Log } from '../process/log.ts'
-import type { Settings } from '../settings/settings.ts'
 
 /** Connection pools and load balancing of services, by the current configuration. */
 export interface Upstreams {
@@ -59,9 +58,8 @@ export function createUpstreams(
   configuration: Configuration,
   { maxConnections, findCaller, metrics, log }: UpstreamsOptions,
 ): Upstreams {
-  let { settings } = configuration
+  let { settings, config } = configuration
   let configured = indexServices(configuration)
-  const ejection = toEjection(settings)
   const toTimeouts = (service: string, { timeouts = {} }: RegistrySettings): Timeouts => {
     const { connect, response, idle } = configured.get(service)?.timeouts ?? {}
     return {
@@ -157,7 +155,7 @@ export function createUpstreams(
         domain,
         ...inForce(state),
         tls: domain === DEFAULT_DOMAIN ? configured.get(service)?.tls : undefined,
-        ejection,
+        policies: mergePolicies(settings.zone, config.policies, configured.get(service)?.policies),
         onSettings(metadata) {
           state.found = readRegistrySettings(metadata, warn)
           refresh(state)
@@ -177,13 +175,9 @@ export function createUpstreams(
     },
 
     use(next) {
-      ;({ settings } = next)
+      ;({ settings, config } = next)
       configured = indexServices(next)
       for (const state of states.values()) refresh(state)
     },
   }
-}
-
-function toEjection({ ejectionFailures, ejectionByStatus }: Settings): EjectionOptions {
-  return { failuresInRow: ejectionFailures, countsStatus: ejectionByStatus }
 }

@@ -10,13 +10,13 @@ import {
   type Attempts,
   beginAttempt,
   endAttempt,
-  isGatewayError,
   mayRetry,
   pickNode,
   recordFailure,
   recordSuccess,
 } from '../../core/upstream/attempts.ts'
 import { toNoNode } from '../../core/upstream/balance/no-node.ts'
+import { isGatewayError } from '../../core/upstream/health/outlier-detection.ts'
 import type { UpstreamNode } from '../../core/upstream/node-health.ts'
 import type { Upstream } from '../../core/upstream/upstream.ts'
 import { type Abortable, unwatchAbort, watchAbort } from '../../lib/async/abort-watch.ts'
@@ -43,6 +43,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   attempts = 0
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
+  attemptStartMs = 0
   /** The service runs in this process: bodies are {@link value}s. */
   isLocal = false
   /** The request of a call within the process. */
@@ -86,6 +87,10 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     this.ownMetadata = plan.metadata
     this.tokens = plan.tokens
     this.timeoutMs = plan.timeoutMs
+  }
+
+  get routeName(): string {
+    return this.endpoint
   }
 
   /** Starts the call. Errors are reported through {@link failed}. */

@@ -660,7 +660,7 @@ export function testTunnel(subject: TunnelSubject): void {
       await gateway.idle()
       t.equal(served[0]!.aborted, true)
       await until(() => upstream.nodes[0]!.active === 0)
-      t.equal(upstream.nodes[0]!.failuresInRow, 0, 'which is not the fault of the node')
+      t.equal(upstream.nodes[0]!.failures.consecutive, 0, 'which is not the fault of the node')
     },
   )
 

@@ -78,7 +78,7 @@ t.test('ejects backends with gateway errors in handshakes', async (t) => {
     t.equal((await rejectedWebSocket(port)).status, 503)
     await connectWebSocket(t, port)
   }
-  t.equal(upstream.nodes[0]!.ejections, 1)
+  t.equal(upstream.nodes[0]!.failures.ejections, 1)
   await connectWebSocket(t, port)
   await connectWebSocket(t, port)
 })

@@ -18,6 +18,7 @@ import {
   recordFailure,
   recordStatus,
   recordSuccess,
+  toRouteName,
 } from '../../upstream/attempts.ts'
 import { toNoNode } from '../../upstream/balance/no-node.ts'
 import type { FailureKind, UpstreamFailure } from '../../upstream/call.ts'
@@ -85,6 +86,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   attempts = 0
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
+  attemptStartMs = 0
   readonly #x: Exchange
   readonly #wire: Wire
   readonly #base64: Base64Reader | undefined
@@ -117,6 +119,10 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     x.beforeProxy?.(x)
     this.upstream = x.upstream
     this.#hasNodeHost = setsHost(x)
+  }
+
+  get routeName(): string {
+    return toRouteName(this.#x)
   }
 
   start(): void {

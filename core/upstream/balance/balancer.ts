@@ -1,5 +1,7 @@
 import type { UpstreamNode } from '../node-health.ts'
+import { toCost } from './ewma.ts'
 import { createHash } from './hash.ts'
+import { createMaglev } from './maglev.ts'
 import type { BalanceOptions, Balancer } from './policy.ts'
 import { buildSequence, createDraw } from './weighted.ts'
 
@@ -21,11 +23,15 @@ export function createBalancer(
     case 'random':
       return createRandom(nodes, randomBits)
     case 'p2c':
-      return createTwoChoices(nodes, randomBits)
+      return createTwoChoices(nodes, randomBits, isLessBusy)
     case 'least-conn':
       return createLeastConnections(nodes)
+    case 'ewma':
+      return createTwoChoices(nodes, randomBits, (a, b) => toCost(a) < toCost(b))
     case 'hash':
       return createHash(hashOf, nodes, createRoundRobin(nodes))
+    case 'maglev':
+      return createMaglev(hashOf, nodes, createRoundRobin(nodes))
   }
 }
 
@@ -74,13 +80,17 @@ function createRandom(nodes: readonly UpstreamNode[], randomBits: () => number):
  * Mitzenmacher 2001, "The Power of Two Choices": nearly as good as the least busy node without scanning, and no herding
  * on it.
  */
-function createTwoChoices(nodes: readonly UpstreamNode[], randomBits: () => number): Balancer {
+function createTwoChoices(
+  nodes: readonly UpstreamNode[],
+  randomBits: () => number,
+  isBetter: (a: UpstreamNode, b: UpstreamNode) => boolean,
+): Balancer {
   const draw = createDraw(nodes, randomBits)
   return {
     pick(_x, tried) {
       const first = drawUntried(nodes, draw, tried)
       const second = drawUntried(nodes, draw, tried)
-      return isLessBusy(second, first) ? second : first
+      return isBetter(second, first) ? second : first
     },
   }
 }

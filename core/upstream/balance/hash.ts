@@ -94,7 +94,7 @@ function createMemory(length: number, limit: number): Uint16Array | Uint32Array 
 }
 
 /** Creates the function that hashes the key of a request; -1: no key. */
-function createKeyReader({ from, name }: HashSource): (x: Exchange) => number {
+export function createKeyReader({ from, name }: HashSource): (x: Exchange) => number {
   if (from === 'path') return ({ path }) => hashText(path, 0, path.length)
   if (from === 'ip') {
     return ({ clientAddress }) =>
@@ -114,14 +114,14 @@ function createKeyReader({ from, name }: HashSource): (x: Exchange) => number {
 }
 
 /** FNV-1a of the characters `from` up to `to`, mixed. 31 bits, to stay a small integer. */
-function hashText(text: string, from: number, to: number): number {
+export function hashText(text: string, from: number, to: number): number {
   let hash = 0x811c9dc5
   for (let i = from; i < to; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
   return mix(hash) >>> 1
 }
 
 /** The 32-bit finalizer of MurmurHash3: every input bit affects every output bit. A signed integer. */
-function mix(value: number): number {
+export function mix(value: number): number {
   let h = value | 0
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)

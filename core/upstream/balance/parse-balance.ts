@@ -1,9 +1,11 @@
 import { suggest } from '../../../lib/text/did-you-mean.ts'
 import type { BalanceKind, BalanceOptions, HashSource } from './policy.ts'
 
-const KINDS: readonly BalanceKind[] = ['round-robin', 'random', 'p2c', 'least-conn', 'hash']
+const KINDS: readonly BalanceKind[] = [
+  ...(['round-robin', 'random', 'p2c', 'least-conn', 'ewma', 'hash', 'maglev'] as const),
+]
 const FORMS =
-  'round-robin, random, p2c, least-conn, hash:ip, hash:path, hash:header:<name> or hash:cookie:<name>, or one of these behind sticky: or sticky:<cookie>:'
+  'round-robin, random, p2c, least-conn, ewma, hash:ip, hash:path, hash:header:<name>, hash:cookie:<name>, or the same with maglev, or one of these behind sticky: or sticky:<cookie>:'
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
 /**
@@ -11,7 +13,7 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
  *
  * ```
  * balance = base | "sticky" [":" cookie] [":" base]
- * base    = "round-robin" | "random" | "p2c" | "least-conn" | "hash:" source
+ * base    = "round-robin" | "random" | "p2c" | "least-conn" | "ewma" | ("hash:" | "maglev:") source
  * source  = "header:" name | "cookie:" name | "ip" | "path"
  * ```
  *
@@ -44,7 +46,7 @@ function parseBase(words: readonly string[]): BalanceOptions {
     const hint = near === undefined ? '' : `; did you mean ${near}?`
     throw new RangeError(`balance must be ${FORMS}, got ${JSON.stringify(kind)}${hint}`)
   }
-  if (kind === 'hash') return { kind, hashOf: parseSource(rest) }
+  if (kind === 'hash' || kind === 'maglev') return { kind, hashOf: parseSource(kind, rest) }
   if (rest.length > 0)
     throw new RangeError(
       `balance ${kind} takes no parameters, got ${JSON.stringify(rest.join(':'))}`,
@@ -52,19 +54,22 @@ function parseBase(words: readonly string[]): BalanceOptions {
   return { kind }
 }
 
-function parseSource([from, name, ...rest]: readonly string[]): HashSource {
+function parseSource(
+  balance: 'hash' | 'maglev',
+  [from, name, ...rest]: readonly string[],
+): HashSource {
   if ((from === 'ip' || from === 'path') && name === undefined) return { from, name: '' }
   if ((from === 'header' || from === 'cookie') && rest.length === 0) {
     if (name === undefined || !TOKEN.test(name)) {
       throw new RangeError(
-        `balance hash:${from} must name a ${from}, as in hash:${from}:x-user, got ${JSON.stringify(name ?? '')}`,
+        `balance ${balance}:${from} must name a ${from}, as in ${balance}:${from}:x-user, got ${JSON.stringify(name ?? '')}`,
       )
     }
     return { from, name: from === 'header' ? name.toLowerCase() : name }
   }
   const kind = [from, name, ...rest].filter((word) => word !== undefined).join(':')
   throw new RangeError(
-    `balance hash must be of header:<name>, cookie:<name>, ip or path, got ${JSON.stringify(kind)}`,
+    `balance ${balance} must be of header:<name>, cookie:<name>, ip or path, got ${JSON.stringify(kind)}`,
   )
 }
 

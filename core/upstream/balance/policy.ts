@@ -13,7 +13,14 @@ export interface Balancer {
 }
 
 /** Load-balancing policies, all weighted. */
-export type BalanceKind = 'round-robin' | 'random' | 'p2c' | 'least-conn' | 'hash'
+export type BalanceKind =
+  | 'round-robin'
+  | 'random'
+  | 'p2c'
+  | 'least-conn'
+  | 'ewma'
+  | 'hash'
+  | 'maglev'
 
 export interface BalanceOptions {
   /**
@@ -21,10 +28,12 @@ export interface BalanceOptions {
    * - `random`: at random.
    * - `p2c`: of two random nodes, the one with fewer requests in flight.
    * - `least-conn`: the node with the fewest requests in flight.
+   * - `ewma`: of two random nodes, the one with the lower expected latency.
    * - `hash`: by a part of the request, the same node for the same value.
+   * - `maglev`: the same with a table, which is faster for many nodes and has more even shares.
    */
   readonly kind: BalanceKind
-  /** Key of `hash`. @default ip */
+  /** Key of `hash` and `maglev`. @default ip */
   readonly hashOf?: HashSource
   /** Sticky sessions: a cookie binds a client to the node selected by `kind`. */
   readonly sticky?: StickyOptions

@@ -2,6 +2,7 @@ import { plugins } from '../../../plugins/index.gen.ts'
 import { SETTINGS } from '../../settings/settings.ts'
 import { SETTING_KEYS } from '../../settings/sources.ts'
 import { toPluginList } from './plugin-schema.ts'
+import { POLICY_SCHEMAS } from './policy-schema.ts'
 import {
   CONSUMERS_SCHEMA,
   ERRORS_SCHEMA,
@@ -31,6 +32,7 @@ export function createConfigSchema(): ConfigSchema {
       routes: ROUTES_SCHEMA,
       consumers: CONSUMERS_SCHEMA,
       errors: ERRORS_SCHEMA,
+      ...POLICY_SCHEMAS,
       plugins: {
         $ref: '#/$defs/plugins',
         description: 'The whole chain, in order, instead of the default plugins.',

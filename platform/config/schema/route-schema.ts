@@ -3,6 +3,7 @@ import { SETTINGS } from '../../settings/settings.ts'
 import { findSetting } from '../../settings/sources.ts'
 import { ACTIONS, MATCH_KEYS, ROUTE_KEYS } from '../parse-routes.ts'
 import { SERVICE_KEYS } from '../services/parse-services.ts'
+import { POLICY_SCHEMAS } from './policy-schema.ts'
 import {
   type ConfigSchema,
   DURATION_SCHEMA,
@@ -117,6 +118,7 @@ const SERVICE: Readonly<Record<string, ConfigSchema>> = {
     'Every address of a name becomes a node; refreshed by DNS.',
   ),
   encoded_slash: note(SWITCH_SCHEMA, 'Accept %2F in paths.'),
+  ...POLICY_SCHEMAS,
 }
 
 /** Schema of `routes:`. */

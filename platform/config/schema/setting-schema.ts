@@ -40,7 +40,12 @@ export function toSettingSchema(setting: Setting<unknown>): ConfigSchema {
   }
 }
 
-function toValueSchema({ kind, placeholder, allowed }: Setting<unknown>): ConfigSchema {
+/** Schema of a value, by the texts that describe it. */
+export function toValueSchema({
+  kind,
+  placeholder,
+  allowed,
+}: Pick<Setting<unknown>, 'kind' | 'placeholder' | 'allowed'>): ConfigSchema {
   if (kind === 'switch') return SWITCH_SCHEMA
   if (kind === 'list') return SCALAR_LIST
   const [, words] = /^one of (.*)$/.exec(allowed) ?? []

@@ -6,6 +6,7 @@ import { SETTINGS } from '../../settings/settings.ts'
 import { readErrors } from '../actions/errors.ts'
 import { readMap } from '../actions/read-map.ts'
 import { readPlugins } from '../parse-plugins.ts'
+import { POLICY_KEYS, readPolicies } from '../policies/parse-policies.ts'
 import type { ConfiguredService } from '../types.ts'
 import type { YamlEntry, YamlSource, YamlText } from '../yaml-source.ts'
 import { DEFAULT_DNS, readDns } from './dns.ts'
@@ -15,7 +16,7 @@ import { HOST_TYPE, readScalar, readTimeouts } from './values.ts'
 
 export const SERVICE_KEYS: readonly string[] = [
   ...['nodes', 'balance', 'timeout', 'keep_alive', 'max_connection_age', 'host', 'tls'],
-  ...['dns', 'encoded_slash', 'plugins', 'errors'],
+  ...['dns', 'encoded_slash', 'plugins', 'errors', ...POLICY_KEYS],
 ]
 
 /** Reads `services:`. */
@@ -84,6 +85,7 @@ function readService(source: YamlSource, entry: YamlEntry, folder: string): Conf
       readScalar(source, `encoded_slash of ${what}`, entries.get('encoded_slash'), SWITCH) ?? false,
     host: readScalar(source, `host of ${what}`, entries.get('host'), HOST_TYPE),
     tls: tls && readTls(source, what, tls, folder),
+    policies: isMap(source.follow(value)) ? readPolicies(source, what, entries) : {},
     plugins: plugins === undefined ? [] : readPlugins(source, plugins, folder),
     errors: errors === undefined ? [] : readErrors(source, what, errors, folder),
     at: source.at(key),

@@ -1,14 +1,13 @@
-import { count, MAX_TIME, TIMEOUT } from '../parse/amount.ts'
+import { MAX_TIME, TIMEOUT } from '../parse/amount.ts'
 import { BALANCE_POLICY } from '../parse/names.ts'
-import { SWITCH } from '../parse/value.ts'
+import { freeText } from '../parse/value.ts'
 import type { SettingTable } from '../setting.ts'
 
 export interface UpstreamSettings {
   /** Load-balancing policy, as text. */
   readonly balance: string
-  /** 0: never. */
-  readonly ejectionFailures: number
-  readonly ejectionByStatus: boolean
+  /** Empty: unknown. */
+  readonly zone: string
   readonly connectTimeoutMs: number
   readonly keepAliveMs: number
   readonly maxConnectionAgeMs: number
@@ -22,24 +21,18 @@ export const UPSTREAM_SETTINGS: SettingTable<UpstreamSettings> = {
     ...BALANCE_POLICY,
     name: 'balance',
     description:
-      'Load-balancing policy: round-robin, random, p2c, least-conn, hash:ip, hash:path, hash:header:<name>, hash:cookie:<name>; the prefix "sticky:" binds clients to a node by a cookie',
+      'Load-balancing policy: round-robin, random, p2c, least-conn, ewma, hash:ip, hash:path, hash:header:<name>, hash:cookie:<name>, or maglev with the same keys as hash; the prefix "sticky:" binds clients to a node by a cookie',
     default: 'round-robin',
     live: true,
   },
-  ejectionFailures: {
-    ...count(0, 1_000_000),
-    name: 'ejection_failures',
+  zone: {
+    ...freeText('name'),
+    name: 'zone',
     description:
-      'Consecutive incomplete, malformed or late responses after which a node is ejected for 10 s and longer, a refused connection at once; 0 disables ejection',
-    default: '5',
-    live: false,
-  },
-  ejectionByStatus: {
-    ...SWITCH,
-    name: 'ejection_by_status',
-    description: 'Count responses 502, 503 and 504 as failures, too',
-    default: 'false',
-    live: false,
+      'Zone of this gateway: nodes with the same zone in their metadata are preferred while enough of them are usable',
+    default: '',
+    unset: 'none',
+    live: true,
   },
   connectTimeoutMs: {
     ...TIMEOUT,

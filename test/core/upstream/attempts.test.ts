@@ -21,6 +21,7 @@ function open(t: Test, nodes: number, options: Partial<UpstreamOptions> = {}) {
   show(0, nodes)
   const request: Attempts = {
     ...{ upstream, node: undefined, attempts: 0, tried: undefined, inFlight: false },
+    ...{ attemptStartMs: 0, routeName: '/a' },
   }
   const begin = (): string => {
     const node = pickNode(request, undefined)
@@ -116,19 +117,28 @@ t.test('outlier detection counts connect, reset and gateway failures only', asyn
     const { begin, fail, request } = open(t, 1)
     begin()
     fail(failure)
-    t.equal(request.node!.failuresInRow, failures, failure)
+    t.equal(request.node!.failures.consecutive, failures, failure)
     recordFailure(request, failure, false)
-    t.equal(request.node!.failuresInRow, failures, 'counted for another request')
+    t.equal(request.node!.failures.consecutive, failures, 'counted for another request')
   }
 })
 
-t.test('502, 503 and 504 count as failures if countsStatus is set', async (t) => {
-  for (const countsStatus of [true, false]) {
-    const { begin, request } = open(t, 1, { ejection: { countsStatus } })
-    begin()
-    for (const status of [502, 503, 504]) recordStatus(request, status)
-    t.equal(request.node!.failuresInRow, countsStatus ? 3 : 0)
-    recordStatus(request, 500)
-    t.equal(request.node!.failuresInRow, 0)
+t.test('responses from 500 on count as failures, 502 to 504 as gateway errors', async (t) => {
+  const { begin, request } = open(t, 1)
+  begin()
+  for (const [status, consecutive, gatewayErrors] of [
+    [502, 1, 1],
+    [503, 2, 2],
+    [500, 3, 0],
+    [504, 4, 1],
+    [404, 0, 0],
+  ] as const) {
+    recordStatus(request, status)
+    const { failures } = request.node!
+    t.strictSame(
+      [failures.consecutive, failures.consecutiveGatewayErrors],
+      [consecutive, gatewayErrors],
+      `${status}`,
+    )
   }
 })

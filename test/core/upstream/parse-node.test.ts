@@ -62,6 +62,7 @@ t.test('metadata sets protocol, weight and pipeline', async (t) => {
     weight: 1,
     pipeline: 1,
     priority: 0,
+    zone: '',
     draining: false,
     resolved: '',
   }
@@ -74,6 +75,7 @@ t.test('metadata sets protocol, weight and pipeline', async (t) => {
     pipeline: 64,
   })
   t.match(parseNode(makeNode('a:80', { 'mx/priority': '65535' })), { priority: 65_535 })
+  t.match(parseNode(makeNode('a:80', { zone: 'eu-1' })), { zone: 'eu-1' })
   t.match(parseNode(makeNode('a:80', { protocol: 'mx' })), { protocol: 'mx', secure: false })
   t.match(parseNode(makeNode('a:80', { protocol: 'mxs' })), { protocol: 'mx', secure: true })
 })

@@ -176,7 +176,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     await first.send(GET).replies(2)
     await gateway.idle()
     t.equal(recorder.node().active, 0)
-    t.equal(recorder.node().failuresInRow, 0)
+    t.equal(recorder.node().failures.consecutive, 0)
     t.strictSame(
       backend.connections.map(({ text }) => text.match(/^[A-Z]+(?= \/)/gm)),
       [['GET', 'GET']],
@@ -211,12 +211,12 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       t.equal(recorder.seen[i]!.answered, false)
       client.send(pieces[1]!)
       await server.until(() => server.text.includes('two'))
-      t.equal(node.failuresInRow, 0)
+      t.equal(node.failures.consecutive, 0)
       if (i === 0) server.reply('ok', '200 OK', 'Connection: close')
       else pass(60_000, node)
       await client.replies(1)
       t.strictSame(statusCodes(client.text), [i === 0 ? 200 : 504], '504 once the backend is slow')
-      t.equal(node.failuresInRow, i)
+      t.equal(node.failures.consecutive, i)
       client.destroy()
     }
   })

@@ -2,6 +2,7 @@ import t from 'tap'
 import type { Node } from '../../../core/contracts/registry.ts'
 import type { Caller } from '../../../core/rpc/caller.ts'
 import type { UpstreamNode } from '../../../core/upstream/node-health.ts'
+import { DEFAULT_POLICIES } from '../../../core/upstream/policies.ts'
 import { type PoolAddress, Upstream } from '../../../core/upstream/upstream.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
 import {
@@ -186,15 +187,15 @@ t.test('an ejected node returns after a successful trial', async (t) => {
   upstream.failed(down, 'connect')
   const picked = (): (UpstreamNode | undefined)[] => [upstream.pick(x), upstream.pick(x)]
   t.same(picked(), [up, up])
-  now = 10_000
+  now = 30_000
   t.same(picked(), [down, up], 'one request tries it')
-  upstream.succeeded(down)
+  upstream.responded(down, 200, 1, { routeName: '' })
   t.same(new Set(picked()), new Set([down, up]))
-  t.same(events, ['9001 ejected 10000', '9001 returned'])
+  t.same(events, ['9001 ejected 30000', '9001 returned'])
 })
 
 t.test('no load-balancing algorithm picks a tried node again', async (t) => {
-  for (const kind of ['round-robin', 'random', 'p2c', 'least-conn', 'hash'] as const) {
+  for (const kind of ['round-robin', 'p2c', 'least-conn', 'ewma', 'hash', 'maglev'] as const) {
     for (let i = 0; i < 20; i++) {
       const upstream = makeUpstream([1, 1, 1, 1], { balance: { kind, sticky: {} } })
       const exchange = new TestExchange({ path: `/${i}` })
@@ -240,7 +241,7 @@ const draining = (address: string): ReturnType<typeof makeNode> =>
   makeNode(address, { state: 'draining' })
 const [one, two, three] = ['127.0.0.1:9001', '127.0.0.1:9002', '127.0.0.1:9003'] as const
 
-for (const kind of ['round-robin', 'random', 'p2c', 'least-conn', 'hash'] as const) {
+for (const kind of ['round-robin', 'p2c', 'least-conn', 'ewma', 'hash', 'maglev'] as const) {
   t.test(`${kind}: a draining node gets no new requests and keeps its connections`, async (t) => {
     const { createPool, pools, closedPorts } = createPools()
     const hashOf = { from: 'path', name: '' } as const
@@ -308,9 +309,9 @@ t.test('draining nodes are used if no other node is usable', async (t) => {
   upstream.failed(upstream.nodes[0]!, 'connect')
   upstream.update([makeService('greeter', [one, draining(two)])])
   t.same(new Set(pick()), new Set([9002]), 'the other one is ejected')
-  now = 10_000
+  now = 30_000
   t.equal(upstream.pick(x)?.port, 9001, 'trial')
-  upstream.succeeded(upstream.nodes[0]!)
+  upstream.responded(upstream.nodes[0]!, 200, 1, { routeName: '' })
   t.same(new Set(pick()), new Set([9001]), 'usable again instead of the draining node')
 })
 
@@ -331,20 +332,41 @@ t.test('a node in this process is preferred until it drains', async (t) => {
   t.same(picked(), new Set([dead, third]))
 })
 
-t.test('error statuses eject a node only if countsStatus is set', async (t) => {
-  for (const countsStatus of [false, true]) {
-    const ejected: string[] = []
-    const upstream = makeUpstream([1, 1], {
-      ejection: { countsStatus },
-      onEject: ({ id }) => ejected.push(id),
-    })
-    const [node] = upstream.nodes as [UpstreamNode]
-    for (let i = 0; i < 4; i++) upstream.failed(node, 'gateway')
-    for (let i = 0; i < 5; i++) upstream.failed(node, 'status')
-    t.same(ejected, countsStatus ? [node.id] : [])
-    for (let i = 0; i < 5; i++) upstream.failed(node, 'gateway')
-    t.same(ejected, [node.id])
-  }
+t.test('a new or returning node gets a growing share of the requests', async (t) => {
+  let now = 0
+  const { createPool } = createPools()
+  const policies = { ...DEFAULT_POLICIES, slowStartMs: 10_000 }
+  const upstream = new Upstream('greeter', { createPool, nowMs: () => now, policies })
+  const share = (port: number): number =>
+    Array.from({ length: 2000 }, () => upstream.pick(x)).filter((node) => node!.port === port)
+      .length / 2000
+  const [one, two] = [makeNode('127.0.0.1:9001'), makeNode('127.0.0.1:9002')]
+  upstream.update([makeService('greeter', [one])])
+  t.equal(share(9001), 1, 'the first nodes have their full share')
+  upstream.update([makeService('greeter', [one, two])])
+  t.ok(share(9002) < 0.1)
+  now = 5000
+  t.ok(share(9002) > 0.2 && share(9002) < 0.3)
+  now = 10_000
+  t.ok(Math.abs(share(9002) - 0.5) < 0.01)
+  upstream.failed(upstream.nodes[0]!, 'connect')
+  now = 40_000
+  const trial = upstream.pick(x)!
+  t.equal(trial.port, 9001)
+  upstream.responded(trial, 200, 1, { routeName: '' })
+  t.ok(share(9001) < 0.1)
+})
+
+t.test('the panic threshold uses ejected nodes rather than too few others', async (t) => {
+  const outlier = { ...DEFAULT_POLICIES.outlier, maxEjectionPercent: 100 }
+  const policies = { ...DEFAULT_POLICIES, outlier }
+  const upstream = makeUpstream([1, 1, 1], { nowMs: () => 0, policies })
+  const [a, b, c] = upstream.nodes as [UpstreamNode, UpstreamNode, UpstreamNode]
+  const picked = () => new Set(Array.from({ length: 12 }, () => upstream.pick(x)))
+  upstream.failed(a, 'connect')
+  t.same(picked(), new Set([b, c]))
+  upstream.failed(b, 'connect')
+  t.same(picked(), new Set([a, b, c]))
 })
 
 t.test('settings in the metadata apply when they change', async (t) => {

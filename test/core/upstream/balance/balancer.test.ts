@@ -10,7 +10,7 @@ import { makeUpstream } from '../../../fixtures/services.ts'
 
 const x = new TestExchange({ path: '/greeter' })
 
-for (const kind of ['round-robin', 'random', 'p2c', 'least-conn'] as const) {
+for (const kind of ['round-robin', 'random', 'p2c', 'least-conn', 'ewma'] as const) {
   testBalancer(t, kind, { kind })
 }
 for (const hashOf of [
@@ -21,6 +21,7 @@ for (const hashOf of [
 ] as const) {
   testBalancer(t, `hash of ${hashOf.from}`, { kind: 'hash', hashOf })
 }
+testBalancer(t, 'maglev', { kind: 'maglev', hashOf: { from: 'path', name: '' } })
 testBalancer(t, 'sticky', { kind: 'round-robin', sticky: {} })
 
 t.test('round-robin picks the nodes in order', async (t) => {
@@ -122,3 +123,21 @@ t.test('picking allocates no memory', async (t) => {
 function ports(upstream: ReturnType<typeof makeUpstream>, count: number): number[] {
   return Array.from({ length: count }, () => upstream.pick(x)!.port)
 }
+
+t.test('ewma prefers the faster node, and tries a node without responses once', async (t) => {
+  const upstream = makeUpstream([1, 1], { balance: { kind: 'ewma' } })
+  const [slow, fast] = upstream.nodes as [UpstreamNode, UpstreamNode]
+  const answer = (node: UpstreamNode, ms: number) =>
+    upstream.responded(node, 200, ms, { routeName: '' })
+  answer(fast, 10)
+  slow.active = 1
+  for (let i = 0; i < 20; i++) t.equal(upstream.pick(x), fast, 'its first response is pending')
+  slow.active = 0
+  answer(slow, 50)
+  for (let i = 0; i < 20; i++) t.equal(upstream.pick(x), fast)
+  fast.active = 9
+  t.equal(upstream.pick(x), slow, 'the faster node is busy')
+  fast.active = 0
+  answer(fast, 1000)
+  t.equal(upstream.pick(x), slow, 'one slow response counts at once')
+})

@@ -46,9 +46,9 @@ t.test('when the node returns, its keys return', async (t) => {
   const before = paths.map((x) => upstream.pick(x))
   const [node] = upstream.nodes
   upstream.failed(node!, 'connect')
-  now = 10_000
+  now = 30_000
   t.equal(upstream.pick(paths[0]!), node, 'trial')
-  upstream.succeeded(node!)
+  upstream.responded(node!, 200, 1, { routeName: '' })
   t.ok(paths.every((x, i) => upstream.pick(x) === before[i]))
 })
 

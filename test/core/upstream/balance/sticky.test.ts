@@ -54,7 +54,7 @@ t.test('a client that is bound to a healthy node is not used for a trial', async
   const [down, up] = upstream.nodes as [UpstreamNode, UpstreamNode]
   const bound = answering(upstream.replyCookie?.(new TestExchange(), up))
   upstream.failed(down, 'connect')
-  now = 10_000
+  now = 30_000
   t.equal(upstream.pick(bound), up)
   t.equal(upstream.pick(new TestExchange()), down, 'a new client is the trial')
 })
@@ -118,6 +118,6 @@ t.test('calls that are not HTTP requests are not sticky and can be trials', asyn
   t.strictSame(picked, [first, second, first, second])
   upstream.failed(first, 'connect')
   t.equal(upstream.pick(undefined), second)
-  now = 10_000
+  now = 30_000
   t.equal(upstream.pick(undefined), first)
 })

@@ -428,7 +428,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         const replies = await Promise.all(Array.from({ length: 6 }, () => get(origin)))
         t.ok(replies.every(({ status }) => status === 502))
         t.equal(backend.connections.length, 1, 'no retry on the only node')
-        t.equal(nodes[0]!.failuresInRow, 1)
+        t.equal(nodes[0]!.failures.consecutive, 1)
       },
     )
 

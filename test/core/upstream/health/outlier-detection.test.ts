@@ -1,21 +1,28 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { HEALTHY, type UpstreamNode } from '../../../core/upstream/node-health.ts'
-import { OutlierDetector } from '../../../core/upstream/outlier-detection.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
-import { makeUpstream } from '../../fixtures/services.ts'
+import {
+  DEFAULT_OUTLIER,
+  OutlierDetector,
+  type OutlierOptions,
+} from '../../../../core/upstream/health/outlier-detection.ts'
+import { HEALTHY, type UpstreamNode } from '../../../../core/upstream/node-health.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
+import { makeUpstream } from '../../../fixtures/services.ts'
 
 const SECOND = 1000
 
 /** Outlier detector over `count` nodes with the log of its events. */
-function watchNodes(count: number): {
+function watchNodes(
+  count: number,
+  options: Partial<OutlierOptions> = {},
+): {
   health: OutlierDetector
   nodes: readonly UpstreamNode[]
   events: string[]
 } {
   const events: string[] = []
   const health = new OutlierDetector(
-    {},
+    { ...DEFAULT_OUTLIER, baseEjectionMs: 10 * SECOND, ...options },
     (node, forMs) => events.push(`${node.port} ejected for ${forMs / SECOND} s`),
     (node) => events.push(`${node.port} returned`),
   )
@@ -30,24 +37,115 @@ t.test('a connect failure ejects a node at once', async (t) => {
   t.same(health.usable, [nodes[1]])
 })
 
-t.test('five consecutive gateway errors eject a node, a success resets the count', async (t) => {
+t.test('three consecutive gateway errors eject a node, a success resets the count', async (t) => {
   const { health, nodes } = watchNodes(2)
   const [node] = nodes as [UpstreamNode]
-  for (let i = 0; i < 4; i++) t.notOk(health.failed(node, 'gateway', 0))
-  health.succeeded(node)
-  for (let i = 0; i < 4; i++) t.notOk(health.failed(node, 'gateway', 0))
+  for (let i = 0; i < 2; i++) t.notOk(health.failed(node, 'gateway', 0))
+  health.succeeded(node, 0)
+  for (let i = 0; i < 2; i++) t.notOk(health.failed(node, 'gateway', 0))
   t.equal(health.usable.length, 2)
   t.ok(health.failed(node, 'gateway', 0))
   t.same(health.usable, [nodes[1]])
 })
 
-t.test('failuresInRow 0 disables ejection', async (t) => {
-  const health = new OutlierDetector({ failuresInRow: 0 })
-  const { nodes } = makeUpstream([1, 1])
-  health.update(nodes)
-  for (let i = 0; i < 20; i++)
-    for (const kind of ['connect', 'gateway'] as const) t.notOk(health.failed(nodes[0]!, kind, 0))
+t.test('without limits no node is ejected', async (t) => {
+  const { health, nodes } = watchNodes(2, {
+    ...{ consecutive5xx: 0, consecutiveGatewayErrors: 0, failurePercentage: 0, latencyFactor: 0 },
+  })
+  for (let i = 0; i < 200; i++) {
+    for (const failure of ['connect', 'gateway', 500] as const)
+      t.notOk(health.failed(nodes[0]!, failure, i * SECOND))
+    for (const node of nodes) t.notOk(health.count(node, node === nodes[0], 9000, i * SECOND))
+  }
   t.same(health.usable, nodes)
+})
+
+t.test('five responses 5xx eject a node once another node serves the route', async (t) => {
+  const { health, nodes } = watchNodes(2)
+  const [bad, good] = nodes as [UpstreamNode, UpstreamNode]
+  for (let i = 0; i < 9; i++) t.notOk(health.failed(bad, 500, 0, '/a'), 'all nodes may fail')
+  t.notOk(health.succeeded(good, 0, '/b'), 'another route')
+  t.ok(health.succeeded(good, 0, '/a'))
+  t.same(health.usable, [good])
+})
+
+t.test('responses 5xx after the success of another node eject at the fifth', async (t) => {
+  const { health, nodes } = watchNodes(2)
+  const [bad, good] = nodes as [UpstreamNode, UpstreamNode]
+  for (let i = 0; i < 4; i++) {
+    t.notOk(health.failed(bad, 500, 0, '/a'))
+    t.notOk(health.succeeded(good, 0, '/a'))
+  }
+  t.ok(health.failed(bad, 500, 0, '/a'))
+  t.same(health.usable, [good])
+})
+
+t.test('three responses 503 eject, unless a response 500 is between them', async (t) => {
+  for (const [statuses, isEjected] of [
+    [[503, 502, 504], true],
+    [[503, 503, 500, 503], false],
+  ] as const) {
+    const { health, nodes } = watchNodes(2)
+    for (const status of statuses) {
+      health.failed(nodes[0]!, status, 0, '/a')
+      health.succeeded(nodes[1]!, 0, '/a')
+    }
+    t.equal(health.usable.length, isEjected ? 1 : 2, `${statuses}`)
+  }
+})
+
+t.test('one failing route does not eject a node that serves others, two routes do', async (t) => {
+  const { health, nodes } = watchNodes(2)
+  const [bad, good] = nodes as [UpstreamNode, UpstreamNode]
+  const serve = (failing: readonly string[]): boolean[] =>
+    ['/a', '/b', '/c'].map((route) => {
+      health.succeeded(good, 0, route)
+      return failing.includes(route)
+        ? health.failed(bad, 500, 0, route)
+        : health.succeeded(bad, 0, route)
+    })
+  for (let i = 0; i < 20; i++) t.notOk(serve(['/a']).includes(true))
+  for (let i = 0; i < 4; i++) t.notOk(serve(['/a', '/b']).includes(true))
+  t.ok(serve(['/a', '/b']).includes(true))
+  t.same(health.usable, [good])
+})
+
+t.test('scope node: five responses 5xx eject whatever other nodes do', async (t) => {
+  const { health, nodes } = watchNodes(2, { scope: 'node' })
+  for (let i = 0; i < 4; i++) t.notOk(health.failed(nodes[0]!, 500, 0, `/${i}`))
+  t.ok(health.failed(nodes[0]!, 500, 0, '/a'))
+})
+
+t.test('a node with many failures between successes is ejected after the interval', async (t) => {
+  for (const [failing, isEjected] of [
+    [[90, 0, 0], true],
+    [[80, 0, 0], false],
+    [[90, 90, 90], false],
+  ] as const) {
+    const { health, nodes, events } = watchNodes(3)
+    health.count(nodes[0]!, false, 1, 0)
+    for (let i = 0; i < 100; i++)
+      for (const [n, node] of nodes.entries()) health.count(node, i < failing[n]!, 1, SECOND)
+    t.equal(health.count(nodes[1]!, false, 1, 11 * SECOND), isEjected)
+    t.strictSame(events, isEjected ? ['9001 ejected for 10 s'] : [], `${failing}`)
+  }
+})
+
+t.test('a node is ejected if it is four times as slow as the others, from 100 ms on', async (t) => {
+  for (const [latencies, isEjected] of [
+    [[200, 20, 30], true],
+    [[200, 20], true],
+    [[50, 2, 2], false],
+    [[200, 100, 100], false],
+    [[900, 900, 900], false],
+  ] as const) {
+    const { health, nodes } = watchNodes(latencies.length)
+    health.count(nodes[0]!, false, 1, 0)
+    for (let i = 0; i < 100; i++)
+      for (const [n, node] of nodes.entries()) health.count(node, false, latencies[n]!, SECOND)
+    health.count(nodes[1]!, false, 1, 11 * SECOND)
+    t.equal(health.usable.includes(nodes[0]!), !isEjected, `${latencies}`)
+  }
 })
 
 t.test('a node is ejected for 10 s, doubled with every failed trial up to 5 min', async (t) => {
@@ -71,7 +169,7 @@ t.test('after the ejection time a single request tries the node', async (t) => {
   t.equal(health.takeTrial(10 * SECOND, undefined), node)
   t.equal(health.takeTrial(10 * SECOND, undefined), undefined, 'one trial at a time')
   t.same(health.usable, [nodes[1]], 'not usable during the trial')
-  t.ok(health.succeeded(node))
+  t.ok(health.succeeded(node, 0))
   t.same(health.usable, nodes)
   t.equal(health.nextTrialMs, Number.POSITIVE_INFINITY, 'no trial is scheduled')
 })
@@ -83,8 +181,8 @@ t.test('a successful trial resets ejection time and failure count', async (t) =>
   health.takeTrial(10 * SECOND, undefined)
   health.failed(node, 'connect', 10 * SECOND)
   health.takeTrial(30 * SECOND, undefined)
-  health.succeeded(node)
-  for (let i = 0; i < 4; i++) t.notOk(health.failed(node, 'gateway', 31 * SECOND))
+  health.succeeded(node, 0)
+  for (let i = 0; i < 2; i++) t.notOk(health.failed(node, 'gateway', 31 * SECOND))
   health.failed(node, 'gateway', 31 * SECOND)
   t.same(events, [
     '9001 ejected for 10 s',
@@ -114,7 +212,7 @@ t.test('results of requests started before the ejection are ignored', async (t) 
   const [node] = nodes as [UpstreamNode]
   health.failed(node, 'connect', 0)
   for (let i = 0; i < 64; i++) t.notOk(health.failed(node, 'connect', 5))
-  t.notOk(health.succeeded(node))
+  t.notOk(health.succeeded(node, 0))
   t.same(health.usable, [nodes[1]])
   t.same(events, ['9001 ejected for 10 s'])
 })
@@ -156,7 +254,7 @@ t.test('after random events at least half of the nodes are usable', async () => 
           now += afterMs
           const node = all[which % count]!
           if (what === 'connect' || what === 'gateway') health.failed(node, what, now)
-          else if (what === 'success') health.succeeded(node)
+          else if (what === 'success') health.succeeded(node, 0)
           else if (what === 'trial') health.takeTrial(now, undefined)
           else {
             listed = all.slice(which % count)
@@ -191,34 +289,32 @@ t.test('a node that is no longer listed is not ejected', async (t) => {
   t.same(events, [])
 })
 
-t.test('failuresInRow, baseMs and maxMs are configurable', async (t) => {
-  const health = new OutlierDetector({ failuresInRow: 2, baseMs: 100, maxMs: 150 })
-  const { nodes } = makeUpstream([1, 1])
-  health.update(nodes)
+t.test('limits, first ejection and maximum share are configurable', async (t) => {
+  const { health, nodes } = watchNodes(2, { consecutiveGatewayErrors: 2, baseEjectionMs: 100 })
   health.failed(nodes[0]!, 'gateway', 0)
   t.ok(health.failed(nodes[0]!, 'gateway', 0))
   t.equal(health.nextTrialMs, 100)
-  health.takeTrial(100, undefined)
-  health.failed(nodes[0]!, 'gateway', 100)
-  t.equal(health.nextTrialMs, 250)
+  const all = watchNodes(2, { maxEjectionPercent: 100 })
+  for (const node of all.nodes) all.health.failed(node, 'connect', 0)
+  t.same(all.health.usable, [])
 })
 
 t.test('healthy nodes share one record', async (t) => {
   const { health, nodes } = watchNodes(3)
   t.equal(health.usable, health.nodes)
   health.failed(nodes[0]!, 'gateway', 0)
-  t.equal(nodes[0]!.failuresInRow, 1)
-  health.succeeded(nodes[0]!)
+  t.equal(nodes[0]!.failures.consecutive, 1)
+  health.succeeded(nodes[0]!, 0)
   health.failed(nodes[1]!, 'connect', 0)
-  t.match(nodes[1], { failuresInRow: 1, ejections: 1, ejectedUntilMs: 10 * SECOND })
-  health.succeeded(nodes[1]!)
+  t.match(nodes[1]!.failures, { consecutive: 1, ejections: 1, ejectedUntilMs: 10 * SECOND })
+  health.succeeded(nodes[1]!, 0)
   t.match(
-    nodes[1],
-    { failuresInRow: 0, ejections: 1 },
+    nodes[1]!.failures,
+    { consecutive: 0, ejections: 1 },
     'the record remains while the node is ejected',
   )
   health.takeTrial(10 * SECOND, undefined)
-  health.succeeded(nodes[1]!)
-  for (const node of nodes) t.equal(node.record, HEALTHY)
+  health.succeeded(nodes[1]!, 0)
+  for (const node of nodes) t.equal(node.failures, HEALTHY)
   t.equal(health.usable, health.nodes)
 })

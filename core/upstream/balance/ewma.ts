@@ -1,0 +1,36 @@
+import { clock } from '../../../lib/time/coarse-clock.ts'
+import type { UpstreamNode } from '../node-health.ts'
+
+/** Time constant of the decay, milliseconds. */
+const DECAY_MS = 10_000
+/** Cost of a node whose first response is pending: requests do not all wait for it. */
+const PENDING_COST = 1e9
+
+/**
+ * Latency of a node as a peak-sensitive exponentially weighted moving average (Twitter Finagle): a slower response replaces it, faster ones
+ * lower it over ten seconds.
+ */
+export interface LatencyAverage {
+  ms: number
+  atMs: number
+}
+
+export function addLatency(node: UpstreamNode, latencyMs: number): void {
+  const nowMs = clock.nowMs
+  const average = node.latency
+  if (average === undefined) {
+    node.latency = { ms: latencyMs, atMs: nowMs }
+    return
+  }
+  const kept = Math.exp((average.atMs - nowMs) / DECAY_MS)
+  average.ms = latencyMs > average.ms ? latencyMs : average.ms * kept + latencyMs * (1 - kept)
+  average.atMs = nowMs
+}
+
+/** Expected latency of one more request, relative to the weight of the node. */
+export function toCost({ latency, active, weight }: UpstreamNode): number {
+  if (latency === undefined) return active === 0 ? 0 : PENDING_COST * active
+  // An idle node is tried again.
+  const kept = Math.exp((latency.atMs - clock.nowMs) / DECAY_MS)
+  return (latency.ms * kept * (active + 1)) / weight
+}

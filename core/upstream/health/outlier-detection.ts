@@ -1,0 +1,272 @@
+import { HEALTHY, NodeFailures, type UpstreamNode } from '../node-health.ts'
+import { findOutliers, openWindow, type WindowLimits } from './outlier-window.ts'
+
+/** When a failing node is ejected, and for how long; option names follow Envoy. */
+export interface OutlierOptions extends WindowLimits {
+  /** Consecutive responses 5xx. 0: never. @default 5 */
+  readonly consecutive5xx: number
+  /** Consecutive responses 502 to 504, or incomplete, malformed or late ones. 0: never. @default 3 */
+  readonly consecutiveGatewayErrors: number
+  /** Time after which failure percentage and latency are compared, milliseconds. @default 10000 */
+  readonly intervalMs: number
+  /** First ejection, milliseconds; doubled after each failed trial up to 5 min. @default 30000 */
+  readonly baseEjectionMs: number
+  /** Maximum share of the nodes that are ejected. @default 50 */
+  readonly maxEjectionPercent: number
+  /**
+   * - `route`: a response 5xx counts if other nodes serve the same route; a node that serves other routes is ejected once two routes fail.
+   * - `node`: every response counts, as in Envoy.
+   *
+   * @default route
+   */
+  readonly scope: 'route' | 'node'
+}
+
+/** Why a request failed: no connection, another failure of the connection, or a status from 500 to 599. */
+export type NodeFailure = 'connect' | 'gateway' | number
+
+export const DEFAULT_OUTLIER: OutlierOptions = {
+  consecutive5xx: 5,
+  consecutiveGatewayErrors: 3,
+  failurePercentage: 85,
+  latencyFactor: 4,
+  intervalMs: 10_000,
+  baseEjectionMs: 30_000,
+  maxEjectionPercent: 50,
+  scope: 'route',
+}
+
+const MAX_EJECTION_MS = 300_000
+/** Failing routes that eject a node which serves others. */
+const FAILING_ROUTES = 2
+
+/**
+ * Ejects the failing nodes of a service (passive health checking).
+ *
+ * After its ejection time a node gets a single trial request. On success it returns, otherwise the ejection time
+ * doubles. No timers: `pick` and responses compare the clock.
+ */
+export class OutlierDetector {
+  /** Nodes that are not ejected. */
+  usable: readonly UpstreamNode[] = []
+  /** When the next ejected node may be tried; Infinity: none is ejected. */
+  nextTrialMs: number = Number.POSITIVE_INFINITY
+  /** All nodes, the ejected ones included. */
+  nodes: readonly UpstreamNode[] = []
+  /** Nodes with failures that are not ejected. */
+  readonly #suspects = new Set<UpstreamNode>()
+  /** Number of the current interval. */
+  #interval = 1
+  #intervalEndMs = 0
+  options: OutlierOptions
+  readonly #onEject: ((node: UpstreamNode, forMs: number) => void) | undefined
+  readonly #onReturn: ((node: UpstreamNode) => void) | undefined
+
+  constructor(
+    options: OutlierOptions = DEFAULT_OUTLIER,
+    onEject?: (node: UpstreamNode, forMs: number) => void,
+    onReturn?: (node: UpstreamNode) => void,
+  ) {
+    this.options = options
+    this.#onEject = onEject
+    this.#onReturn = onReturn
+  }
+
+  /** Replaces the list of nodes. If too many are ejected now, the nodes closest to their return are readmitted. */
+  update(nodes: readonly UpstreamNode[]): void {
+    this.nodes = nodes
+    for (const suspect of this.#suspects)
+      if (!nodes.includes(suspect)) this.#suspects.delete(suspect)
+    const ejected = nodes
+      .filter((node) => node.ejectedUntilMs !== 0)
+      .sort((a, b) => a.ejectedUntilMs - b.ejectedUntilMs)
+    for (const node of ejected.slice(0, Math.max(0, ejected.length - this.#maxEjected())))
+      this.#readmit(node)
+    this.#refresh()
+  }
+
+  /** Returns the ejected node that is due for a trial, if any. */
+  takeTrial(nowMs: number, tried: UpstreamNode | undefined): UpstreamNode | undefined {
+    if (nowMs < this.nextTrialMs) return undefined
+    for (const node of this.nodes) {
+      if (node.ejectedUntilMs === 0 || node.ejectedUntilMs > nowMs || node === tried) continue
+      const failures = node.failures as NodeFailures
+      failures.onTrial = true
+      // If the result of the trial is never reported, the next one follows after the same time.
+      failures.ejectedUntilMs = nowMs + this.#downForMs(Math.max(0, failures.ejections - 1))
+      this.#refresh()
+      return node
+    }
+    return undefined
+  }
+
+  /**
+   * Counts a response for the comparison of the nodes.
+   *
+   * @returns true if the usable nodes changed.
+   */
+  count(node: UpstreamNode, isFailure: boolean, latencyMs: number, nowMs: number): boolean {
+    const isOver = nowMs >= this.#intervalEndMs
+    const hasChanged = isOver && this.#compare(nowMs)
+    const window = node.window ?? openWindow(node)
+    if (window.interval !== this.#interval) window.reset(this.#interval)
+    window.add(isFailure, latencyMs)
+    return hasChanged
+  }
+
+  /** Whether {@link succeeded} has an effect. */
+  isRelevant(node: UpstreamNode): boolean {
+    return node.failures !== HEALTHY || this.#suspects.size > 0
+  }
+
+  /** @returns true if the usable nodes changed. */
+  succeeded(node: UpstreamNode, nowMs: number, route = ''): boolean {
+    const { failures } = node
+    if (failures !== HEALTHY) {
+      if (failures.ejectedUntilMs === 0) this.#clear(node, route)
+      else if (failures.onTrial) {
+        this.#readmit(node)
+        this.#refresh()
+        return true
+      } else failures.consecutive = 0
+    }
+    return this.#compareWithPeer(node, route, nowMs)
+  }
+
+  /** @returns true if the usable nodes changed. */
+  failed(node: UpstreamNode, failure: NodeFailure, nowMs: number, route = ''): boolean {
+    const failures = openFailures(node)
+    if (failures.ejectedUntilMs !== 0) {
+      if (failures.onTrial) this.#eject(node, nowMs)
+      return false
+    }
+    failures.add(this.options.scope === 'node' ? '' : route, {
+      isGatewayError: typeof failure === 'string' || isGatewayError(failure),
+      isProven: typeof failure === 'string' || this.options.scope === 'node',
+    })
+    this.#suspects.add(node)
+    if (this.#isOff()) return false
+    if (failure !== 'connect' && !this.#isOutlier(failures)) return false
+    return this.#tryEject(node, nowMs)
+  }
+
+  /** Another node serves routes on which a suspect fails. */
+  #compareWithPeer(peer: UpstreamNode, route: string, nowMs: number): boolean {
+    let hasChanged = false
+    for (const suspect of this.#suspects) {
+      if (suspect === peer) continue
+      const failures = suspect.failures as NodeFailures
+      const failing = failures.routes.get(route)
+      if (failing === undefined || failing.isProven) continue
+      failing.isProven = true
+      if (this.#isOutlier(failures)) hasChanged = this.#tryEject(suspect, nowMs) || hasChanged
+    }
+    return hasChanged
+  }
+
+  #clear(node: UpstreamNode, route: string): void {
+    const failures = node.failures as NodeFailures
+    failures.consecutive = 0
+    failures.consecutiveGatewayErrors = 0
+    failures.routes.delete(this.options.scope === 'node' ? '' : route)
+    if (failures.routes.size > 0) return
+    node.failures = HEALTHY
+    this.#suspects.delete(node)
+  }
+
+  #isOff(): boolean {
+    const { consecutive5xx, consecutiveGatewayErrors } = this.options
+    return consecutive5xx === 0 && consecutiveGatewayErrors === 0
+  }
+
+  #isOutlier(failures: NodeFailures): boolean {
+    const proven = [...failures.routes.values()].filter(({ isProven }) => isProven)
+    if (proven.length > 0 && this.#isReached(failures)) return true
+    return proven.filter((route) => this.#isReached(route)).length >= FAILING_ROUTES
+  }
+
+  #isReached(run: {
+    readonly consecutive: number
+    readonly consecutiveGatewayErrors: number
+  }): boolean {
+    const { consecutive5xx, consecutiveGatewayErrors } = this.options
+    return (
+      (consecutive5xx > 0 && run.consecutive >= consecutive5xx) ||
+      (consecutiveGatewayErrors > 0 && run.consecutiveGatewayErrors >= consecutiveGatewayErrors)
+    )
+  }
+
+  /** Ends the interval. */
+  #compare(nowMs: number): boolean {
+    const windows = this.usable.flatMap((node) => {
+      const { window } = node
+      return window?.interval === this.#interval ? [{ node, window }] : []
+    })
+    this.#interval++
+    this.#intervalEndMs = nowMs + this.options.intervalMs
+    let hasChanged = false
+    for (const node of findOutliers(windows, this.options))
+      hasChanged = this.#tryEject(node, nowMs) || hasChanged
+    return hasChanged
+  }
+
+  #maxEjected(): number {
+    return Math.floor((this.nodes.length * this.options.maxEjectionPercent) / 100)
+  }
+
+  #downForMs(ejections: number): number {
+    const { baseEjectionMs } = this.options
+    return Math.min(
+      Math.max(MAX_EJECTION_MS, baseEjectionMs),
+      baseEjectionMs * 2 ** Math.min(ejections, 30),
+    )
+  }
+
+  #tryEject(node: UpstreamNode, nowMs: number): boolean {
+    // A node of an older list: its last requests are ending.
+    if (!this.usable.includes(node)) return false
+    if (this.nodes.length - this.usable.length >= this.#maxEjected()) return false
+    this.#eject(node, nowMs)
+    return true
+  }
+
+  #eject(node: UpstreamNode, nowMs: number): void {
+    const failures = openFailures(node)
+    const forMs = this.#downForMs(failures.ejections)
+    failures.ejections++
+    failures.ejectedUntilMs = nowMs + forMs
+    failures.onTrial = false
+    failures.routes.clear()
+    this.#suspects.delete(node)
+    this.#refresh()
+    this.#onEject?.(node, forMs)
+  }
+
+  #readmit(node: UpstreamNode): void {
+    node.failures = HEALTHY
+    this.#onReturn?.(node)
+  }
+
+  #refresh(): void {
+    const isEjected = this.nodes.some((node) => node.ejectedUntilMs !== 0)
+    // Mostly the same array: a copy per service would take memory.
+    this.usable = isEjected ? this.nodes.filter((node) => node.ejectedUntilMs === 0) : this.nodes
+    this.nextTrialMs = Number.POSITIVE_INFINITY
+    for (const { ejectedUntilMs } of this.nodes) {
+      if (ejectedUntilMs !== 0) this.nextTrialMs = Math.min(this.nextTrialMs, ejectedUntilMs)
+    }
+  }
+}
+
+/** True for the statuses of a failed intermediary, not of the application: 502, 503 and 504. */
+export function isGatewayError(status: number): boolean {
+  return status === 502 || status === 503 || status === 504
+}
+
+function openFailures(node: UpstreamNode): NodeFailures {
+  const { failures } = node
+  if (failures !== HEALTHY) return failures
+  const opened = new NodeFailures()
+  node.failures = opened
+  return opened
+}

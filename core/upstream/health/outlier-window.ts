@@ -1,0 +1,94 @@
+import type { UpstreamNode } from '../node-health.ts'
+
+/** When a node differs too much from the others in an interval. */
+export interface WindowLimits {
+  /** Share of failed responses, percent, unless all nodes fail. 0: never. @default 85 */
+  readonly failurePercentage: number
+  /** Multiple of the median p95 of the nodes. 0: never. @default 4 */
+  readonly latencyFactor: number
+}
+
+/** Responses of a node in an interval. */
+export interface NodeWindow {
+  readonly node: UpstreamNode
+  readonly window: ResponseWindow
+}
+
+export const UNKNOWN_LATENCY = -1
+/** Responses in an interval below which a node is not compared. */
+const MIN_RESPONSES = 20
+/** p95 below which a node is never slow, milliseconds. */
+const MIN_LATENCY_MS = 100
+/** Bounds of latencies: powers of the square root of 2 from 1 ms to 46 s. */
+const BUCKETS = 32
+const BUCKETS_PER_DOUBLING = 2
+const P95 = 0.95
+
+/** Counts the responses of a node in the current interval. */
+export class ResponseWindow {
+  interval = 0
+  responses = 0
+  failures = 0
+  #measured = 0
+  readonly #latencies = new Uint32Array(BUCKETS)
+
+  reset(interval: number): void {
+    this.interval = interval
+    this.responses = 0
+    this.failures = 0
+    this.#measured = 0
+    this.#latencies.fill(0)
+  }
+
+  /** @param latencyMs {@link UNKNOWN_LATENCY} for failures of connections and for streams. */
+  add(isFailure: boolean, latencyMs: number): void {
+    this.responses++
+    if (isFailure) this.failures++
+    if (latencyMs < 0) return
+    this.#measured++
+    const bucket = latencyMs <= 1 ? 0 : Math.ceil(Math.log2(latencyMs) * BUCKETS_PER_DOUBLING) | 0
+    this.#latencies[bucket < BUCKETS ? bucket : BUCKETS - 1]!++
+  }
+
+  /** Upper bound of the 95th percentile, milliseconds. */
+  get p95Ms(): number {
+    let left = this.#measured * P95
+    let bucket = 0
+    while (bucket < BUCKETS - 1 && left > this.#latencies[bucket]!) {
+      left -= this.#latencies[bucket]!
+      bucket++
+    }
+    return 2 ** (bucket / BUCKETS_PER_DOUBLING)
+  }
+}
+
+export function openWindow(node: UpstreamNode): ResponseWindow {
+  const window = new ResponseWindow()
+  node.window = window
+  return window
+}
+
+/** Nodes that fail much more often, or are much slower, than the others. */
+export function findOutliers(
+  all: readonly NodeWindow[],
+  { failurePercentage, latencyFactor }: WindowLimits,
+): readonly UpstreamNode[] {
+  const windows = all.filter(({ window }) => window.responses >= MIN_RESPONSES)
+  if (windows.length < 2) return []
+  const sum = (read: (window: ResponseWindow) => number): number =>
+    windows.reduce((total, { window }) => total + read(window), 0)
+  const responses = sum((window) => window.responses)
+  const failures = sum((window) => window.failures)
+  const limit = failurePercentage / 100
+  const p95s = windows.map(({ window }) => window.p95Ms).sort((a, b) => a - b)
+  // The lower median: with two nodes, the faster one.
+  const medianMs = p95s[(p95s.length - 1) >> 1]!
+  return windows
+    .filter(({ window }) => {
+      const others = (failures - window.failures) / (responses - window.responses)
+      const isFailing = limit > 0 && window.failures >= limit * window.responses && others < limit
+      const p95Ms = latencyFactor > 0 ? window.p95Ms : 0
+      return isFailing || (p95Ms >= MIN_LATENCY_MS && p95Ms >= latencyFactor * medianMs)
+    })
+    .map(({ node }) => node)
+}

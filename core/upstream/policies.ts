@@ -1,0 +1,22 @@
+import { DEFAULT_OUTLIER, type OutlierOptions } from './health/outlier-detection.ts'
+
+/** Which nodes of a service are used, and how much; `balance` selects one of them. */
+export interface UpstreamPolicies {
+  readonly outlier: OutlierOptions
+  /** Percentage of usable nodes below which all nodes are used, failing or not. @default 50 */
+  readonly panicThreshold: number
+  /** Time in which a new or returning node gets a growing share of the requests, milliseconds. @default 0 */
+  readonly slowStartMs: number
+  /** Zone of this process, whose nodes are preferred while enough of them are usable; empty: unknown. @default '' */
+  readonly zone: string
+  /** Maximum number of nodes that this process uses, the same ones as long as they are registered; 0: all. @default 0 */
+  readonly subset: number
+}
+
+export const DEFAULT_POLICIES: UpstreamPolicies = {
+  outlier: DEFAULT_OUTLIER,
+  panicThreshold: 50,
+  slowStartMs: 0,
+  zone: '',
+  subset: 0,
+}

@@ -1,0 +1,96 @@
+import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
+import { count, DELAY, TIMEOUT } from '../../settings/parse/amount.ts'
+import { oneOf } from '../../settings/parse/value.ts'
+import type { ValueType } from '../../settings/setting.ts'
+
+/** A value of a policy. */
+export interface PolicyField<T> extends ValueType<T> {
+  /** Key in `mx.yaml`. */
+  readonly name: string
+  readonly description: string
+  readonly default: string
+}
+
+export type PolicyTable<P> = { readonly [K in keyof P]-?: PolicyField<NonNullable<P[K]>> }
+
+/** Policies of one value. */
+export interface PolicyValues {
+  readonly panicThreshold?: number
+  readonly slowStartMs?: number
+  readonly subset?: number
+}
+
+export const VALUES: PolicyTable<PolicyValues> = {
+  panicThreshold: {
+    ...count(0, 100),
+    name: 'panic_threshold',
+    description: 'Percentage of usable nodes below which all nodes are used, failing or not',
+    default: '50',
+  },
+  slowStartMs: {
+    ...DELAY,
+    name: 'slow_start',
+    description: 'Time in which a new or returning node gets a growing share of the requests',
+    default: '0s',
+  },
+  subset: {
+    ...count(0, 100_000),
+    name: 'subset',
+    description: 'Maximum number of nodes that a gateway process uses; 0 for all',
+    default: '0',
+  },
+}
+
+export const OUTLIER: PolicyTable<OutlierOptions> = {
+  consecutive5xx: {
+    ...count(0, 10_000),
+    name: 'consecutive_5xx',
+    description: 'Consecutive responses 500 to 599 that eject a node; 0 for never',
+    default: '5',
+  },
+  consecutiveGatewayErrors: {
+    ...count(0, 10_000),
+    name: 'consecutive_gateway_errors',
+    description:
+      'Consecutive responses 502 to 504, or incomplete, malformed or late responses, that eject a node; 0 for never',
+    default: '3',
+  },
+  failurePercentage: {
+    ...count(0, 100),
+    name: 'failure_percentage',
+    description: 'Percentage of failures in an interval that ejects a node; 0 for never',
+    default: '85',
+  },
+  latencyFactor: {
+    ...count(0, 1000),
+    name: 'latency_factor',
+    description:
+      'Multiple of the median of the nodes that ejects a node by its 95th percentile in an interval, from 100 ms on; 0 for never',
+    default: '4',
+  },
+  intervalMs: {
+    ...TIMEOUT,
+    name: 'interval',
+    description: 'Interval in which failures and latencies of the nodes are compared',
+    default: '10s',
+  },
+  baseEjectionMs: {
+    ...TIMEOUT,
+    name: 'base_ejection_time',
+    description: 'First ejection; doubled after each failed trial, up to 5m',
+    default: '30s',
+  },
+  maxEjectionPercent: {
+    ...count(0, 100),
+    name: 'max_ejection_percent',
+    description: 'Maximum percentage of the nodes that are ejected',
+    default: '50',
+  },
+  scope: {
+    ...oneOf(['route', 'node'] as const),
+    name: 'scope',
+    description:
+      'route: failures count if other nodes serve the same route, and one failing route of a node that serves others ejects no node; node: all failures count',
+    default: 'route',
+  },
+}

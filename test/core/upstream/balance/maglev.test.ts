@@ -1,0 +1,35 @@
+import t from 'tap'
+import { TestExchange } from '../../../../sdk/testing.ts'
+import { makeUpstream } from '../../../fixtures/services.ts'
+
+const byPath = { kind: 'maglev', hashOf: { from: 'path', name: '' } } as const
+const paths = Array.from({ length: 5000 }, (_, i) => new TestExchange({ path: `/${i}` }))
+
+t.test('a key has the same node, and shares follow the weights', async (t) => {
+  const upstream = makeUpstream([1, 1, 2], { balance: byPath })
+  const picked = paths.map((x) => upstream.pick(x)!)
+  t.ok(paths.every((x, i) => upstream.pick(x) === picked[i]))
+  const shares = upstream.nodes.map((node) => picked.filter((each) => each === node).length / 5000)
+  t.match(
+    shares.map((share) => Math.round(share * 20)),
+    [5, 5, 10],
+  )
+})
+
+t.test('most keys of other nodes stay when a node leaves', async (t) => {
+  const upstream = makeUpstream(Array<number>(10).fill(1), { balance: byPath })
+  const before = paths.map((x) => upstream.pick(x)!)
+  const [gone] = upstream.nodes
+  upstream.failed(gone!, 'connect')
+  const kept = before.filter((node) => node !== gone)
+  const same = paths.filter((x, i) => before[i] !== gone && upstream.pick(x) === before[i]).length
+  t.ok(same / kept.length > 0.9, `${same / kept.length}`)
+})
+
+t.test('the node of a failed attempt is not used again', async (t) => {
+  const upstream = makeUpstream([1, 1, 1], { balance: byPath })
+  for (const x of paths.slice(0, 200)) {
+    const first = upstream.pick(x)!
+    t.not(upstream.pick(x, first), first)
+  }
+})

@@ -1,0 +1,44 @@
+import t from 'tap'
+import { selectNodes, toSubset } from '../../../../core/upstream/balance/select-nodes.ts'
+import type { UpstreamNode } from '../../../../core/upstream/node-health.ts'
+import { DEFAULT_POLICIES } from '../../../../core/upstream/policies.ts'
+
+function makeNodes(...zones: readonly string[]): readonly UpstreamNode[] {
+  return zones.map((zone, i) => ({ id: `n${i}`, zone, priority: 0 }) as UpstreamNode)
+}
+
+t.test('all nodes are used while fewer than the panic threshold are usable', async (t) => {
+  const all = makeNodes('', '', '', '')
+  const policies = { ...DEFAULT_POLICIES, panicThreshold: 50 }
+  t.equal(selectNodes(all, all, policies), all)
+  t.strictSame(selectNodes(all, all.slice(0, 2), policies), all.slice(0, 2))
+  t.equal(selectNodes(all, all.slice(0, 1), policies), all)
+  t.equal(selectNodes(all, [], policies), all)
+  const never = { ...DEFAULT_POLICIES, panicThreshold: 0 }
+  t.strictSame(selectNodes(all, [], never), [])
+})
+
+t.test('nodes of the same zone are used while enough of them are usable', async (t) => {
+  const all = makeNodes('a', 'a', 'b', 'b')
+  const policies = { ...DEFAULT_POLICIES, zone: 'a' }
+  t.strictSame(selectNodes(all, all, policies), all.slice(0, 2))
+  t.strictSame(selectNodes(all, all.slice(1), policies), all.slice(1, 2))
+  t.strictSame(selectNodes(all, all.slice(2), policies), all.slice(2), 'the zone is dead')
+  t.equal(selectNodes(all, all, { ...policies, zone: 'c' }), all, 'no node in this zone')
+  t.equal(selectNodes(all, all, { ...policies, zone: '' }), all)
+})
+
+t.test('a process uses the same subset, of which a new node replaces at most one', async (t) => {
+  const all = makeNodes(...Array<string>(100).fill(''))
+  const mine = toSubset(all, 10, 'me')
+  t.equal(mine.length, 10)
+  t.strictSame(toSubset(all.toReversed(), 10, 'me').toReversed(), mine)
+  const more = toSubset([...all, { id: 'new' } as UpstreamNode], 10, 'me')
+  t.ok(mine.filter((node) => more.includes(node)).length >= 9)
+  const counts = new Map<string, number>()
+  for (let i = 0; i < 200; i++)
+    for (const { id } of toSubset(all, 10, `${i}`)) counts.set(id, (counts.get(id) ?? 0) + 1)
+  t.equal(counts.size, 100, 'processes use different subsets')
+  t.ok(Math.max(...counts.values()) < 60)
+  t.equal(toSubset(all, 0, 'me'), all)
+})
