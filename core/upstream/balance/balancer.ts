@@ -89,8 +89,8 @@ function createTwoChoices(
   return {
     pick(_x, tried) {
       const first = drawUntried(nodes, draw, tried)
-      const second = drawUntried(nodes, draw, tried)
-      return isBetter(second, first) ? second : first
+      const second = drawUntried(nodes, draw, first)
+      return second !== tried && isBetter(second, first) ? second : first
     },
   }
 }

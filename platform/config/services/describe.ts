@@ -1,5 +1,6 @@
 import { formatDuration } from '../../../lib/text/units.ts'
 import { indexServices } from '../configured-services.ts'
+import { describePolicies } from '../policies/describe-policies.ts'
 import type { Configuration, ConfiguredService } from '../types.ts'
 import type { RegistrySettings } from './registry-settings.ts'
 
@@ -44,6 +45,7 @@ export function describeInForce(
     },
     keepAliveMs: settings.keepAliveMs,
     maxConnectionAgeMs: settings.maxConnectionAgeMs,
+    policies: config.policies ?? {},
   }
   return {
     ...describe(gateway),
@@ -72,6 +74,7 @@ function describe(service: Partial<ConfiguredService>): ServiceView {
     ['encoded_slash', service.encodedSlash === true ? 'true' : undefined],
     ['host', typeof host === 'object' ? host.name : host],
     ['tls', tls && formatTls(tls)],
+    ...describePolicies(service.policies ?? {}),
     ['dns', dns && [`refresh ${formatDuration(dns.refreshMs)}`, ...dns.servers].join(' ')],
   ]
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as ServiceView

@@ -344,9 +344,9 @@ t.test('a new or returning node gets a growing share of the requests', async (t)
   upstream.update([makeService('greeter', [one])])
   t.equal(share(9001), 1, 'the first nodes have their full share')
   upstream.update([makeService('greeter', [one, two])])
-  t.ok(share(9002) < 0.1)
+  t.ok(share(9002) < 0.13)
   now = 5000
-  t.ok(share(9002) > 0.2 && share(9002) < 0.3)
+  t.ok(share(9002) > 0.2 && share(9002) < 0.4)
   now = 10_000
   t.ok(Math.abs(share(9002) - 0.5) < 0.01)
   upstream.failed(upstream.nodes[0]!, 'connect')
@@ -354,7 +354,7 @@ t.test('a new or returning node gets a growing share of the requests', async (t)
   const trial = upstream.pick(x)!
   t.equal(trial.port, 9001)
   upstream.responded(trial, 200, 1, { routeName: '' })
-  t.ok(share(9001) < 0.1)
+  t.ok(share(9001) < 0.13)
 })
 
 t.test('the panic threshold uses ejected nodes rather than too few others', async (t) => {

@@ -1,0 +1,36 @@
+import t from 'tap'
+import { parseConfig } from '../../../../platform/config/parse-file.ts'
+import { mergePolicies } from '../../../../platform/config/policies/merge-policies.ts'
+
+t.test('policies of a service precede policies of the gateway, value by value', async (t) => {
+  const { policies, services } = parseConfig(
+    `
+outlier: { consecutive_5xx: 7, scope: node }
+panic_threshold: 20
+services:
+  shop: { nodes: [10.0.0.1:80], slow_start: 30s, outlier: { consecutive_5xx: 9, interval: 5s } }
+  plain: 10.0.0.2:80
+  off: { nodes: [10.0.0.3:80], outlier: off }
+`,
+    'mx.yaml',
+  )
+  const [shop, plain, off] = services.map((service) =>
+    mergePolicies('a', policies, service.policies),
+  )
+  t.match(shop, { zone: 'a', panicThreshold: 20, slowStartMs: 30_000, subset: 0 })
+  t.match(shop!.outlier, { consecutive5xx: 9, scope: 'node', intervalMs: 5000, latencyFactor: 4 })
+  t.match(plain, { slowStartMs: 0, panicThreshold: 20, outlier: { consecutive5xx: 7 } })
+  t.match(off!.outlier, { consecutive5xx: 0, consecutiveGatewayErrors: 0, latencyFactor: 0 })
+})
+
+t.test('invalid policies are reported with line, key and allowed values', async (t) => {
+  for (const [text, message] of [
+    ['panic_threshold: 101', 'mx.yaml:1:18: panic_threshold of the gateway must be a whole number'],
+    ['slow_start: 30', 'mx.yaml:1:13: slow_start of the gateway'],
+    ['outlier: on', 'mx.yaml:1:10: outlier of the gateway must be a map'],
+    ['outlier: { consecutive_5x: 1 }', 'did you mean "consecutive_5xx"?'],
+    ['outlier: { scope: path }', 'scope of outlier of the gateway must be one of route, node'],
+    ['services: { a: { nodes: [b:1], subset: x } }', 'mx.yaml:1:40: subset of service "a" must be'],
+  ] as const)
+    t.throws(() => parseConfig(text, 'mx.yaml'), new RegExp(message.replace(/[.?]/g, '\\$&')), text)
+})
