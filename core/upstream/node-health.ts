@@ -109,6 +109,8 @@ export class UpstreamNode {
   failures: NodeFailures = HEALTHY
   /** Responses of the current interval; undefined: none yet. */
   window: ResponseWindow | undefined = undefined
+  /** Active health checks fail. */
+  isUnhealthy = false
   /** Only with the balancer `ewma`. */
   latency: LatencyAverage | undefined = undefined
   /** It gets a growing share of the requests until then, on the upstream's clock; 0: its full share. */
@@ -160,6 +162,12 @@ export class UpstreamNode {
     const links = this.#openLinks()
     links.hostHeader ??= toHostHeader(setting, this)
     return links.hostHeader
+  }
+
+  /** Opens further HTTP/1.1 connections. @param port 0: port of the node */
+  createPool(port: number): Pool {
+    const address = this.#toAddress()
+    return this.#options.createPool(port === 0 ? address : { ...address, port })
   }
 
   /** HTTP/1.1 connections. */

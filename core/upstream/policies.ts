@@ -1,3 +1,4 @@
+import type { HealthOptions } from './health/active-checks.ts'
 import { DEFAULT_OUTLIER, type OutlierOptions } from './health/outlier-detection.ts'
 
 /** Which nodes of a service are used, and how much; `balance` selects one of them. */
@@ -7,6 +8,8 @@ export interface UpstreamPolicies {
   readonly panicThreshold: number
   /** Time in which a new or returning node gets a growing share of the requests, milliseconds. @default 0 */
   readonly slowStartMs: number
+  /** Active health checks; undefined: none. @default undefined */
+  readonly health?: HealthOptions | undefined
   /** Zone of this process, whose nodes are preferred while enough of them are usable; empty: unknown. @default '' */
   readonly zone: string
   /** Maximum number of nodes that this process uses, the same ones as long as they are registered; 0: all. @default 0 */

@@ -14,6 +14,7 @@ import type { BalanceOptions, Balancer } from './balance/policy.ts'
 import { selectNodes, toSubset } from './balance/select-nodes.ts'
 import { createSticky, type Sticky } from './balance/sticky.ts'
 import { createRandomBits } from './balance/weighted.ts'
+import { ActiveChecks } from './health/active-checks.ts'
 import { OutlierDetector } from './health/outlier-detection.ts'
 import { UNKNOWN_LATENCY } from './health/outlier-window.ts'
 import type { Http2Pool } from './http2/pool.ts'
@@ -70,6 +71,8 @@ export interface UpstreamOptions {
   readonly onEject?: (node: UpstreamNode, forMs: number) => void
   /** Called when a request or call is retried. */
   readonly onRetry?: (() => void) | undefined
+  /** Called when health checks of a node fail, with the reason, or pass again, with an empty text. */
+  readonly onHealth?: (node: UpstreamNode, reason: string) => void
   /** Called when an ejected node returns. */
   readonly onReturn?: (node: UpstreamNode) => void
   /** Called when a node refuses a connection. True: the node was removed. */
@@ -111,6 +114,7 @@ export class Upstream {
   #handler: string | undefined = undefined
   #grpc = false
   #balancer: Balancer = NO_CHOICE
+  #checks: ActiveChecks | undefined = undefined
   /** End of the slow start of the last node; 0: none is warming up. */
   #warmUntilMs = 0
   /** Why nodes were skipped in the last update, by id. */
@@ -128,6 +132,7 @@ export class Upstream {
       options.onReturn?.(node)
     })
     this.rebalance(options.balance)
+    this.#openChecks()
   }
 
   /** All nodes, the ejected ones included. */
@@ -188,6 +193,7 @@ export class Upstream {
   configure({ policies = DEFAULT_POLICIES, balance, tls, host }: UpstreamOptions): boolean {
     this.#policies = policies
     this.#health.options = policies.outlier
+    if (!isDeepStrictEqual(policies.health, this.#checks?.options)) this.#openChecks()
     this.rebalance(balance)
     const { tls: oldTls, host: oldHost } = this.#options
     if (tls?.id === oldTls?.id && isDeepStrictEqual(host, oldHost)) return false
@@ -238,6 +244,7 @@ export class Upstream {
     if (!changed && nodes.every((node, i) => node === this.#nodes[i])) return
     if (this.#nodes.length > 0) this.#warm(nodes.filter(({ id }) => !known.has(id)))
     this.#nodes = nodes
+    this.#checks?.update(nodes)
     this.#regroup()
     for (const node of known.values()) if (!nodes.includes(node)) node.retire()
   }
@@ -283,7 +290,7 @@ export class Upstream {
   others(tried: readonly UpstreamNode[]): readonly UpstreamNode[] {
     const { usable, nodes } = this.#health
     const isOther = (node: UpstreamNode): boolean => !tried.includes(node)
-    const left = usable.filter(isOther)
+    const left = usable.filter((node) => isOther(node) && !node.isUnhealthy)
     return left.length > 0 ? left : nodes.filter(isOther)
   }
 
@@ -341,6 +348,19 @@ export class Upstream {
     this.#build()
   }
 
+  #openChecks(): void {
+    this.#checks?.close()
+    const { health } = this.#policies
+    this.#checks =
+      health &&
+      new ActiveChecks(health, (node, reason) => {
+        if (reason === '') this.#warm([node])
+        this.#options.onHealth?.(node, reason)
+        this.#regroup()
+      })
+    this.#checks?.update(this.#nodes)
+  }
+
   #warm(nodes: readonly UpstreamNode[]): void {
     const { slowStartMs } = this.#policies
     if (slowStartMs === 0 || nodes.length === 0) return
@@ -376,7 +396,9 @@ export class Upstream {
 
   #build(): void {
     const { usable, nodes } = this.#health
-    const selected = selectNodes(nodes, usable, this.#policies)
+    const hasUnhealthy = this.#checks !== undefined && usable.some((node) => node.isUnhealthy)
+    const healthy = hasUnhealthy ? usable.filter((node) => !node.isUnhealthy) : usable
+    const selected = selectNodes(nodes, healthy, this.#policies)
     const balancer = createBalancer(this.#balance, selected, this.#randomBits)
     this.#balancer = this.#sticky?.wrap(balancer, selected) ?? balancer
   }

@@ -169,6 +169,10 @@ export function createUpstreams(
           if (counters !== undefined) counters.ejections++
           log.warn({ service, node: node.id, forMs }, 'node ejected after failures')
         },
+        onHealth(node, reason) {
+          if (reason === '') log.info({ service, node: node.id }, 'health checks pass again')
+          else log.warn({ service, node: node.id, reason }, 'health checks fail: node not used')
+        },
         onReturn: (node) => log.info({ service, node: node.id }, 'node available again'),
         onRetry: counters && (() => void counters.retries++),
       }

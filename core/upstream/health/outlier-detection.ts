@@ -91,11 +91,11 @@ export class OutlierDetector {
     for (const node of this.nodes) {
       if (node.ejectedUntilMs === 0 || node.ejectedUntilMs > nowMs || node === tried) continue
       const failures = node.failures as NodeFailures
-      failures.onTrial = true
+      failures.onTrial = !node.isUnhealthy
       // If the result of the trial is never reported, the next one follows after the same time.
       failures.ejectedUntilMs = nowMs + this.#downForMs(Math.max(0, failures.ejections - 1))
       this.#refresh()
-      return node
+      if (!node.isUnhealthy) return node
     }
     return undefined
   }

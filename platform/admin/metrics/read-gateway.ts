@@ -10,6 +10,7 @@ import {
   type RouteCounters,
 } from '../../../core/metrics/route-counters.ts'
 import type { ServiceInUse } from '../../../core/registry/service-cache.ts'
+import type { UpstreamNode } from '../../../core/upstream/node-health.ts'
 import type { GatewayStats } from '../../gateway/types.ts'
 import { readVersion } from '../../process/version.ts'
 import { createSamples, type Metric, type Samples, toLabels } from './samples.ts'
@@ -74,6 +75,7 @@ function readRoute(route: RouteCounters, samples: Samples): void {
 interface ServiceSums {
   usable: number
   ejected: number
+  unhealthy: number
   draining: number
   connections: number
   active: number
@@ -81,26 +83,37 @@ interface ServiceSums {
 }
 
 /** Sums by name: several domains may have services of the same name. */
+const NODE_STATES = ['usable', 'ejected', 'unhealthy', 'draining'] as const
+
+function toState({
+  draining,
+  ejectedUntilMs,
+  isUnhealthy,
+}: UpstreamNode): (typeof NODE_STATES)[number] {
+  if (draining) return 'draining'
+  if (ejectedUntilMs !== 0) return 'ejected'
+  return isUnhealthy ? 'unhealthy' : 'usable'
+}
+
 function readServices(services: readonly ServiceInUse[], samples: Samples): void {
   const sums = new Map<string, ServiceSums>()
   for (const { upstream, downForMs } of services) {
     const isKnown = sums.has(upstream.name) || sums.size < MAX_SERVICES
     const name = isKnown ? upstream.name : OTHER_ROUTES
     const sum = sums.get(name) ?? {
-      ...{ usable: 0, ejected: 0, draining: 0 },
+      ...{ usable: 0, ejected: 0, unhealthy: 0, draining: 0 },
       ...{ connections: 0, active: 0, downForMs: 0 },
     }
     sums.set(name, sum)
-    for (const { ejectedUntilMs, draining, connections, active } of upstream.nodes) {
-      sum[draining ? 'draining' : ejectedUntilMs === 0 ? 'usable' : 'ejected']++
-      sum.connections += connections
-      sum.active += active
+    for (const node of upstream.nodes) {
+      sum[toState(node)]++
+      sum.connections += node.connections
+      sum.active += node.active
     }
     sum.downForMs = Math.max(sum.downForMs, downForMs)
   }
   for (const [service, sum] of sums) {
-    for (const state of ['usable', 'ejected', 'draining'] as const)
-      samples.add('nodes', sum[state], { service, state })
+    for (const state of NODE_STATES) samples.add('nodes', sum[state], { service, state })
     samples.add('upstreamConnections', sum.connections, { service })
     samples.add('upstreamActive', sum.active, { service })
     samples.add('registryAge', sum.downForMs * MS, { service })

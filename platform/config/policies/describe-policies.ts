@@ -1,13 +1,20 @@
 import { formatDuration } from '../../../lib/text/units.ts'
 import type { ConfiguredPolicies } from './parse-policies.ts'
-import { OUTLIER, type PolicyField, VALUES } from './table.ts'
+import { HEALTH, OUTLIER, type PolicyField, VALUES } from './table.ts'
 
 /** Configured values by key, such as `outlier.interval`, as written in `mx.yaml`. */
 export function describePolicies({
   outlier = {},
+  health = {},
   ...values
 }: ConfiguredPolicies): [key: string, value: string][] {
-  return [...describe('outlier.', outlier, OUTLIER), ...describe('', values, VALUES)]
+  return [
+    ...describe('outlier.', outlier, OUTLIER),
+    ...(health === 'off'
+      ? [['health', 'off'] as [string, string]]
+      : describe('health.', health, HEALTH)),
+    ...describe('', values, VALUES),
+  ]
 }
 
 function describe(
@@ -17,6 +24,12 @@ function describe(
 ): [key: string, value: string][] {
   return Object.entries(values).map(([key, value]) => [
     `${prefix}${table[key]!.name}`,
-    key.endsWith('Ms') ? formatDuration(value as number) : String(value),
+    formatValue(key, value),
   ])
+}
+
+function formatValue(key: string, value: unknown): string {
+  if (key.endsWith('Ms')) return formatDuration(value as number)
+  if (!Array.isArray(value)) return String(value)
+  return value.map(([first, last]) => (first === last ? first : `${first}-${last}`)).join(',')
 }

@@ -1,3 +1,4 @@
+import { DEFAULT_HEALTH } from '../../../core/upstream/health/active-checks.ts'
 import { DEFAULT_POLICIES, type UpstreamPolicies } from '../../../core/upstream/policies.ts'
 import type { ConfiguredPolicies } from './parse-policies.ts'
 
@@ -7,7 +8,14 @@ export function mergePolicies(
   ...layers: readonly (ConfiguredPolicies | undefined)[]
 ): UpstreamPolicies {
   let merged: UpstreamPolicies = { ...DEFAULT_POLICIES, zone }
-  for (const { outlier, ...values } of layers.filter((layer) => layer !== undefined))
-    merged = { ...merged, ...values, outlier: { ...merged.outlier, ...outlier } }
+  for (const { outlier, health, ...values } of layers.filter((layer) => layer !== undefined))
+    merged = {
+      ...{ ...merged, ...values },
+      outlier: { ...merged.outlier, ...outlier },
+      health:
+        health === 'off'
+          ? undefined
+          : ((health && { ...DEFAULT_HEALTH, ...merged.health, ...health }) ?? merged.health),
+    }
   return merged
 }

@@ -1,18 +1,22 @@
 import { isMap } from 'yaml'
+import type { HealthOptions } from '../../../core/upstream/health/active-checks.ts'
 import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
 import { readMap } from '../actions/read-map.ts'
 import { readScalar } from '../services/values.ts'
 import type { YamlEntry, YamlSource } from '../yaml-source.ts'
-import { OUTLIER, type PolicyTable, type PolicyValues, VALUES } from './table.ts'
+import { HEALTH, OUTLIER, type PolicyTable, type PolicyValues, VALUES } from './table.ts'
 
 /** Policies as configured; missing values are inherited. */
 export interface ConfiguredPolicies extends PolicyValues {
   readonly outlier?: Partial<OutlierOptions> | undefined
+  /** `off`: not the checks of the gateway. */
+  readonly health?: Partial<HealthOptions> | 'off' | undefined
 }
 
 /** Keys of policies in `mx.yaml`, of the gateway and of services. */
 export const POLICY_KEYS: readonly string[] = [
   'outlier',
+  'health',
   ...Object.values(VALUES).map(({ name }) => name),
 ]
 /** Disables outlier detection. */
@@ -30,9 +34,11 @@ export function readPolicies(
   entries: ReadonlyMap<string, YamlEntry>,
 ): ConfiguredPolicies {
   const outlier = entries.get('outlier')
+  const health = entries.get('health')
   return {
     ...readFields(source, what, entries, VALUES),
     ...(outlier && { outlier: readOutlier(source, what, outlier) }),
+    ...(health && { health: readHealth(source, what, health) }),
   }
 }
 
@@ -46,6 +52,34 @@ function readOutlier(
   const names = Object.values(OUTLIER).map(({ name }) => name)
   const of = `outlier of ${what}`
   return readFields(source, of, readMap(source, of, entry, names), OUTLIER)
+}
+
+/** Reads `health:`: a path, a map or `off`. */
+function readHealth(
+  source: YamlSource,
+  what: string,
+  entry: YamlEntry,
+): ConfiguredPolicies['health'] {
+  const of = `health of ${what}`
+  const text = isMap(source.follow(entry.value)) ? undefined : source.text(entry.value)
+  if (text === 'off' || text === 'false') return 'off'
+  if (text?.startsWith('/'))
+    return readFields(source, of, new Map([['path', { ...entry, name: 'path' }]]), HEALTH)
+  const names = Object.values(HEALTH).map(({ name }) => name)
+  const entries = readMap(source, of, entry, names)
+  const options = readFields(source, of, entries, HEALTH)
+  const { type = 'http', path = '' } = options
+  if (path !== '' && type === 'http' && !path.startsWith('/'))
+    source.report(
+      entries.get('path')!.value,
+      `path of ${of} must begin with /, got ${JSON.stringify(path)}`,
+    )
+  if (path !== '' && (type === 'tcp' || type === 'mx'))
+    source.report(
+      entries.get('path')!.key,
+      `path of ${of} has no effect with type ${type}: remove it`,
+    )
+  return options
 }
 
 function readFields<P extends object>(

@@ -1,6 +1,7 @@
+import type { HealthOptions } from '../../../core/upstream/health/active-checks.ts'
 import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
 import { count, DELAY, TIMEOUT } from '../../settings/parse/amount.ts'
-import { oneOf } from '../../settings/parse/value.ts'
+import { oneOf, single } from '../../settings/parse/value.ts'
 import type { ValueType } from '../../settings/setting.ts'
 
 /** A value of a policy. */
@@ -39,6 +40,83 @@ export const VALUES: PolicyTable<PolicyValues> = {
     description: 'Maximum number of nodes that a gateway process uses; 0 for all',
     default: '0',
   },
+}
+
+export const HEALTH: PolicyTable<HealthOptions> = {
+  type: {
+    ...oneOf(['http', 'tcp', 'grpc', 'mx'] as const),
+    name: 'type',
+    description:
+      'http: a request; tcp: a connection; grpc: grpc.health.v1.Health/Check; mx: the call Debug.Health',
+    default: 'http',
+  },
+  path: {
+    ...single('path', 'a path such as /healthz, or the name of a service for grpc', readPath),
+    name: 'path',
+    description: 'Path and query of the request, or service of grpc',
+    default: '/',
+  },
+  intervalMs: {
+    ...TIMEOUT,
+    name: 'interval',
+    description: 'Time between two checks of a healthy node, reduced by up to a tenth at random',
+    default: '10s',
+  },
+  unhealthyIntervalMs: {
+    ...TIMEOUT,
+    name: 'unhealthy_interval',
+    description: 'Time between two checks after a failed one',
+    default: '2s',
+  },
+  timeoutMs: {
+    ...TIMEOUT,
+    name: 'timeout',
+    description: 'Time limit of a check',
+    default: '1s',
+  },
+  passes: {
+    ...count(1, 1000),
+    name: 'passes',
+    description: 'Consecutive passed checks after which an unhealthy node is used again',
+    default: '2',
+  },
+  fails: {
+    ...count(1, 1000),
+    name: 'fails',
+    description: 'Consecutive failed checks after which a node is not used',
+    default: '3',
+  },
+  expect: {
+    ...single('status,...', 'statuses such as 200-399 or 200,204', readStatuses),
+    name: 'expect',
+    description: 'Statuses of http that pass',
+    default: '200-399',
+  },
+  body: {
+    ...single('text', 'text', (text) => text),
+    name: 'body',
+    description: 'Body of a POST of http; empty for a GET',
+    default: '',
+  },
+  port: {
+    ...count(0, 65_535),
+    name: 'port',
+    description: 'Port of the checks; 0 for the port of the node',
+    default: '0',
+  },
+}
+
+function readPath(text: string, reject: () => RangeError): string {
+  if (/^[\x21-\x7e]{0,127}$/.test(text)) return text
+  throw reject()
+}
+
+function readStatuses(text: string, reject: () => RangeError): HealthOptions['expect'] {
+  return text.split(',').map((part) => {
+    const [, first = '', last = first] = /^\s*([1-5]\d\d)(?:-([1-5]\d\d))?\s*$/.exec(part) ?? []
+    if (first === '' || Number(first) > Number(last)) throw reject()
+    return [Number(first), Number(last)] as const
+  })
 }
 
 export const OUTLIER: PolicyTable<OutlierOptions> = {

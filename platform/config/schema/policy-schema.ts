@@ -1,4 +1,4 @@
-import { OUTLIER, type PolicyField, VALUES } from '../policies/table.ts'
+import { HEALTH, OUTLIER, type PolicyField, VALUES } from '../policies/table.ts'
 import { type ConfigSchema, toValueSchema } from './setting-schema.ts'
 
 /** Schemas of the policies of the gateway and of services, by key. */
@@ -8,6 +8,14 @@ export const POLICY_SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
     anyOf: [
       { enum: ['off', false] },
       { type: 'object', properties: toProperties(OUTLIER), additionalProperties: false },
+    ],
+  },
+  health: {
+    description: 'Active health checks: a path such as /healthz, a map, or off.',
+    anyOf: [
+      { enum: ['off', false] },
+      { type: 'string', pattern: '^/' },
+      { type: 'object', properties: toProperties(HEALTH), additionalProperties: false },
     ],
   },
   ...toProperties(VALUES),

@@ -23,12 +23,43 @@ services:
   t.match(off!.outlier, { consecutive5xx: 0, consecutiveGatewayErrors: 0, latencyFactor: 0 })
 })
 
+t.test('health is a path, a map or off, and inherits values of the gateway', async (t) => {
+  const { policies, services } = parseConfig(
+    `
+health: { interval: 5s, expect: "200,300-301" }
+services:
+  path: { nodes: [10.0.0.1:80], health: /healthz?a=1 }
+  off: { nodes: [10.0.0.1:80], health: off }
+  grpc: { nodes: ["grpc://10.0.0.1:80"], health: { type: grpc, path: shop.Cart } }
+`,
+    'mx.yaml',
+  )
+  const [path, off, grpc] = services.map(
+    (each) => mergePolicies('', policies, each.policies).health,
+  )
+  t.match(path, { path: '/healthz?a=1', type: 'http', intervalMs: 5000, fails: 3 })
+  t.strictSame(path!.expect, [
+    [200, 200],
+    [300, 301],
+  ])
+  t.equal(off, undefined)
+  t.match(grpc, { type: 'grpc', path: 'shop.Cart' })
+  t.equal(mergePolicies('').health, undefined)
+})
+
 t.test('invalid policies are reported with line, key and allowed values', async (t) => {
   for (const [text, message] of [
     ['panic_threshold: 101', 'mx.yaml:1:18: panic_threshold of the gateway must be a whole number'],
     ['slow_start: 30', 'mx.yaml:1:13: slow_start of the gateway'],
     ['outlier: on', 'mx.yaml:1:10: outlier of the gateway must be a map'],
     ['outlier: { consecutive_5x: 1 }', 'did you mean "consecutive_5xx"?'],
+    ['health: yes', 'health of the gateway must be a map'],
+    ['health: { path: healthz }', 'path of health of the gateway must begin with /'],
+    [
+      'health: { type: tcp, path: /a }',
+      'path of health of the gateway has no effect with type tcp',
+    ],
+    ['health: { expect: 600 }', 'expect of health of the gateway must be statuses such as'],
     ['outlier: { scope: path }', 'scope of outlier of the gateway must be one of route, node'],
     ['services: { a: { nodes: [b:1], subset: x } }', 'mx.yaml:1:40: subset of service "a" must be'],
   ] as const)

@@ -1,0 +1,184 @@
+// Health checks of real servers, over each protocol.
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2'
+import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
+import t, { type Test } from 'tap'
+import {
+  ActiveChecks,
+  DEFAULT_HEALTH,
+  type HealthOptions,
+} from '../../../../core/upstream/health/active-checks.ts'
+import type { UpstreamNode } from '../../../../core/upstream/node-health.ts'
+import { DEFAULT_POLICIES } from '../../../../core/upstream/policies.ts'
+import { Upstream } from '../../../../core/upstream/upstream.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+import { createTestPool } from '../../../fixtures/rpc-proxy.ts'
+import { createService } from '../../../fixtures/sdk-services.ts'
+import { makeNode, makeService } from '../../../fixtures/services.ts'
+
+const FAST = { intervalMs: 10, unhealthyIntervalMs: 5, timeoutMs: 200 }
+
+/** Checks of one node, and their events: `healthy`, or the reason of a failure. */
+function watch(
+  t: Test,
+  port: number,
+  options: Partial<HealthOptions>,
+  protocol = 'http',
+): { readonly node: UpstreamNode; readonly events: string[] } {
+  const upstream = new Upstream('greeter', { createPool: createTestPool })
+  upstream.update([makeService('greeter', [makeNode(`127.0.0.1:${port}`, { protocol })])])
+  const [node] = upstream.nodes as [UpstreamNode]
+  const events: string[] = []
+  const checks = new ActiveChecks({ ...DEFAULT_HEALTH, ...FAST, ...options }, (_, reason) =>
+    events.push(reason || 'healthy'),
+  )
+  checks.update([node])
+  t.teardown(() => {
+    checks.close()
+    upstream.close()
+  })
+  return { node, events }
+}
+
+async function listen(t: Test, server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+async function openHttp(t: Test, respond: RequestListener): Promise<number> {
+  const server = createServer(respond)
+  t.teardown(() => server.closeAllConnections())
+  return listen(t, server)
+}
+
+t.test('http: three failed checks make a node unhealthy, two passed ones healthy', async (t) => {
+  const seen: number[] = []
+  let status = 503
+  const port = await openHttp(t, ({ url, method }, response) => {
+    seen.push(status)
+    response.writeHead(url === '/healthz?a=1' && method === 'GET' ? status : 404).end()
+  })
+  const { node, events } = watch(t, port, { path: '/healthz?a=1' })
+  await until(() => events.length === 1)
+  t.strictSame([events[0], node.isUnhealthy], ['status 503', true])
+  t.equal(seen.length, 3)
+  status = 302
+  await until(() => events.length === 2)
+  t.strictSame([events[1], node.isUnhealthy], ['healthy', false])
+  t.equal(seen.filter((each) => each === 302).length, 2)
+})
+
+t.test('http: expected statuses, a body and another port', async (t) => {
+  const requests: string[] = []
+  const port = await openHttp(t, (request, response) => {
+    request.on('data', (chunk) => {
+      requests.push(`${request.method} ${request.headers.host} ${chunk}`)
+      response.writeHead(204).end()
+    })
+  })
+  const options = { port, body: '{"a":1}', fails: 1 }
+  const passing = watch(t, 1, { ...options, expect: [[204, 204]] })
+  const failing = watch(t, 1, { ...options, expect: [[200, 203]] })
+  await until(() => failing.events.length === 1 && requests.length > 4)
+  t.strictSame([failing.events[0], passing.events], ['status 204', []])
+  t.equal(requests[0], 'POST 127.0.0.1:1 {"a":1}')
+})
+
+t.test('http: a node that is silent, closed or not HTTP is unhealthy', async (t) => {
+  const silent = await openHttp(t, () => {})
+  const foreign = await listen(
+    t,
+    createTcpServer((socket) => void socket.on('error', () => {}).end('hello\r\n\r\n')),
+  )
+  const rows = [
+    [silent, 'no response within 50 ms'],
+    [foreign, 'status line must be'],
+    [1, 'ECONNREFUSED'],
+  ] as const
+  for (const [port, reason] of rows) {
+    const { events } = watch(t, port, { fails: 1, timeoutMs: 50 })
+    await until(() => events.length === 1)
+    t.match(events[0], reason)
+  }
+})
+
+t.test('tcp: a connection is enough', async (t) => {
+  let connections = 0
+  const server = createTcpServer((socket) => {
+    connections++
+    socket.on('error', () => {})
+  })
+  const open = watch(t, await listen(t, server), { type: 'tcp', fails: 1 })
+  const closed = watch(t, 1, { type: 'tcp', fails: 1 })
+  await until(() => closed.events.length === 1 && connections > 2)
+  t.match(closed.events[0], 'ECONNREFUSED')
+  t.strictSame(open.events, [])
+})
+
+t.test('grpc: the response must be SERVING', async (t) => {
+  let reply = [0x08, 0x01]
+  const requests: string[] = []
+  const server = createHttp2Server()
+  server.on('stream', (stream: ServerHttp2Stream, headers) => {
+    stream.on('data', (chunk: Buffer) => requests.push(`${headers[':path']} ${chunk.subarray(7)}`))
+    stream.respond({ 'content-type': 'application/grpc' }, { waitForTrailers: true })
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }))
+    stream.on('error', () => {})
+    stream.end(Buffer.from([0, 0, 0, 0, 2, ...reply]))
+  })
+  const options = { type: 'grpc', path: 'shop.Cart', fails: 1, passes: 1 } as const
+  const { events } = watch(t, await listen(t, server), options, 'grpc')
+  await until(() => requests.length > 2)
+  t.strictSame(events, [])
+  t.equal(requests[0], '/grpc.health.v1.Health/Check shop.Cart')
+  reply = [0x08, 0x02]
+  await until(() => events.length === 1)
+  t.equal(events[0], 'not serving')
+  const closed = watch(t, 1, options, 'grpc')
+  await until(() => closed.events.length === 1)
+  t.match(closed.events[0], 'ECONNREFUSED')
+})
+
+t.test('mx: the call Debug.Health', async (t) => {
+  const service = createService(t, { name: 'greeter', address: '127.0.0.1:0' })
+  await service.start()
+  const port = Number(service.address!.split(':').at(-1))
+  const { node, events } = watch(t, port, { type: 'mx', fails: 1, passes: 1 }, 'mx')
+  await service.stop()
+  await until(() => events.length === 1)
+  t.ok(node.isUnhealthy)
+})
+
+t.test('closed checks leave the node healthy', async (t) => {
+  const upstream = new Upstream('greeter', { createPool: createTestPool })
+  upstream.update([makeService('greeter', ['127.0.0.1:1'])])
+  t.teardown(() => upstream.close())
+  const [node] = upstream.nodes as [UpstreamNode]
+  const checks = new ActiveChecks({ ...DEFAULT_HEALTH, ...FAST, fails: 1 }, () => {})
+  checks.update([node])
+  await until(() => node.isUnhealthy)
+  checks.close()
+  t.notOk(node.isUnhealthy)
+})
+
+t.test('an unhealthy node is not picked while another is healthy', async (t) => {
+  const port = await openHttp(t, (_, response) => void response.end())
+  const health = { ...DEFAULT_HEALTH, ...FAST, fails: 1 }
+  const changes: string[] = []
+  const upstream = new Upstream('greeter', {
+    createPool: createTestPool,
+    policies: { ...DEFAULT_POLICIES, health },
+    onHealth: (node) => changes.push(node.id),
+  })
+  t.teardown(() => upstream.close())
+  const picked = () => new Set(Array.from({ length: 9 }, () => upstream.pick(undefined)?.port))
+  upstream.update([makeService('greeter', [`127.0.0.1:${port}`, '127.0.0.1:1'])])
+  await until(() => changes.length === 1)
+  t.same(picked(), new Set([port]))
+  upstream.update([makeService('greeter', ['127.0.0.1:1', '127.0.0.1:2'])])
+  await until(() => changes.length === 2)
+  t.same(picked(), new Set([1, 2]), 'below the panic threshold')
+})
