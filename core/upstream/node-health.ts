@@ -1,7 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import { createPinnedLookup } from '../egress/pinned-lookup.ts'
 import { type Caller, createCaller } from '../rpc/caller.ts'
-import type { LatencyAverage } from './balance/ewma.ts'
 import type { ResponseWindow } from './health/outlier-window.ts'
 import type { Http2Pool } from './http2/pool.ts'
 import { toHostHeader } from './node-host.ts'
@@ -66,6 +65,12 @@ export class NodeFailures implements FailureRun {
 /** Shared by all nodes without failures. */
 export const HEALTHY: NodeFailures = Object.freeze(new NodeFailures())
 
+/** Average latency at a time of the coarse clock, milliseconds. */
+interface LatencyAverage {
+  ms: number
+  atMs: number
+}
+
 /** Connections to a node, created for the first request. */
 interface Links {
   pool: Pool | undefined
@@ -107,7 +112,7 @@ export class UpstreamNode {
   active = 0
   /** {@link HEALTHY}: no failures. */
   failures: NodeFailures = HEALTHY
-  /** Responses of the current interval; undefined: none yet. */
+  /** Responses of the current interval; undefined before the first. */
   window: ResponseWindow | undefined = undefined
   /** Active health checks fail. */
   isUnhealthy = false

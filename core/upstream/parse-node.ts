@@ -41,7 +41,7 @@ const PROTOCOLS: ReadonlyMap<string, Pick<NodeSettings, 'protocol' | 'secure'>> 
 /** Metadata key of {@link NodeSettings.priority}, 0 to 65535. @default 0 */
 export const PRIORITY = 'mx/priority'
 /** Metadata key of {@link NodeSettings.zone}. @default none */
-export const ZONE = 'zone'
+const ZONE = 'zone'
 const MAX_WEIGHT = 1000
 const MAX_PIPELINE = 64
 const MAX_PRIORITY = 65_535

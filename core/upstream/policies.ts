@@ -1,4 +1,4 @@
-import type { HealthOptions } from './health/active-checks.ts'
+import type { HealthOptions } from './health/health-options.ts'
 import { DEFAULT_OUTLIER, type OutlierOptions } from './health/outlier-detection.ts'
 
 /** Which nodes of a service are used, and how much; `balance` selects one of them. */
@@ -8,7 +8,7 @@ export interface UpstreamPolicies {
   readonly panicThreshold: number
   /** Time in which a new or returning node gets a growing share of the requests, milliseconds. @default 0 */
   readonly slowStartMs: number
-  /** Active health checks; undefined: none. @default undefined */
+  /** Active health checks. @default no checks */
   readonly health?: HealthOptions | undefined
   /** Zone of this process, whose nodes are preferred while enough of them are usable; empty: unknown. @default '' */
   readonly zone: string

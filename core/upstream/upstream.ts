@@ -369,7 +369,7 @@ export class Upstream {
     for (const node of nodes) node.warmUntilMs = untilMs
   }
 
-  /** Returns another node than one that is warming up, except for its current share of the requests. */
+  /** Replaces a node in its slow start by another one, except for its current share of the requests. */
   #spare(node: UpstreamNode | undefined, x: Exchange | undefined): UpstreamNode | undefined {
     const nowMs = this.#nowMs()
     if (nowMs >= this.#warmUntilMs) {

@@ -5,7 +5,7 @@ import type { NodeHost } from '../../core/upstream/node-host.ts'
 import type { UpstreamTls } from '../../core/upstream/tls.ts'
 import type { Address } from '../settings/parse/address.ts'
 import type { Settings, SettingsInput } from '../settings/settings.ts'
-import type { ConfiguredPolicies } from './policies/parse-policies.ts'
+import type { ConfiguredPolicies } from './policies/configured-policies.ts'
 import type { ReferencedOptions } from './references/option-values.ts'
 import { References } from './references/references.ts'
 

@@ -7,14 +7,9 @@ const DECAY_MS = 10_000
 const PENDING_COST = 1e9
 
 /**
- * Latency of a node as a peak-sensitive exponentially weighted moving average (Twitter Finagle): a slower response replaces it, faster ones
- * lower it over ten seconds.
+ * Adds a response to the latency of a node, a peak-sensitive exponentially weighted moving average (Twitter Finagle): a slower response
+ * replaces it, faster ones lower it over ten seconds.
  */
-export interface LatencyAverage {
-  ms: number
-  atMs: number
-}
-
 export function addLatency(node: UpstreamNode, latencyMs: number): void {
   const nowMs = clock.nowMs
   const average = node.latency

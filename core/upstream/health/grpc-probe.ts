@@ -3,7 +3,7 @@ import { connect as connectTcp, isIPv6 } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { UpstreamNode } from '../node-health.ts'
 import { toTlsOptions } from '../tls.ts'
-import type { HealthOptions } from './active-checks.ts'
+import type { HealthOptions } from './health-options.ts'
 import type { Probe } from './probe.ts'
 
 const { HTTP2_HEADER_PATH, HTTP2_HEADER_METHOD } = constants

@@ -1,5 +1,5 @@
 import { HEALTHY, NodeFailures, type UpstreamNode } from '../node-health.ts'
-import { findOutliers, openWindow, type WindowLimits } from './outlier-window.ts'
+import { findOutliers, ResponseWindow, type WindowLimits } from './outlier-window.ts'
 
 /** When a failing node is ejected, and for how long; option names follow Envoy. */
 export interface OutlierOptions extends WindowLimits {
@@ -108,7 +108,8 @@ export class OutlierDetector {
   count(node: UpstreamNode, isFailure: boolean, latencyMs: number, nowMs: number): boolean {
     const isOver = nowMs >= this.#intervalEndMs
     const hasChanged = isOver && this.#compare(nowMs)
-    const window = node.window ?? openWindow(node)
+    node.window ??= new ResponseWindow()
+    const { window } = node
     if (window.interval !== this.#interval) window.reset(this.#interval)
     window.add(isFailure, latencyMs)
     return hasChanged

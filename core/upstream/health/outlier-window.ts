@@ -1,5 +1,3 @@
-import type { UpstreamNode } from '../node-health.ts'
-
 /** When a node differs too much from the others in an interval. */
 export interface WindowLimits {
   /** Share of failed responses, percent, unless all nodes fail. 0: never. @default 85 */
@@ -9,8 +7,8 @@ export interface WindowLimits {
 }
 
 /** Responses of a node in an interval. */
-export interface NodeWindow {
-  readonly node: UpstreamNode
+export interface NodeWindow<N> {
+  readonly node: N
   readonly window: ResponseWindow
 }
 
@@ -62,17 +60,11 @@ export class ResponseWindow {
   }
 }
 
-export function openWindow(node: UpstreamNode): ResponseWindow {
-  const window = new ResponseWindow()
-  node.window = window
-  return window
-}
-
 /** Nodes that fail much more often, or are much slower, than the others. */
-export function findOutliers(
-  all: readonly NodeWindow[],
+export function findOutliers<N>(
+  all: readonly NodeWindow<N>[],
   { failurePercentage, latencyFactor }: WindowLimits,
-): readonly UpstreamNode[] {
+): readonly N[] {
   const windows = all.filter(({ window }) => window.responses >= MIN_RESPONSES)
   if (windows.length < 2) return []
   const sum = (read: (window: ResponseWindow) => number): number =>

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../../lib/text/units.ts'
-import type { ConfiguredPolicies } from './parse-policies.ts'
-import { HEALTH, OUTLIER, type PolicyField, VALUES } from './table.ts'
+import type { ConfiguredPolicies } from './configured-policies.ts'
+import { HEALTH_FIELDS, OUTLIER_FIELDS, type PolicyField, VALUE_FIELDS } from './table.ts'
 
 /** Configured values by key, such as `outlier.interval`, as written in `mx.yaml`. */
 export function describePolicies({
@@ -9,11 +9,11 @@ export function describePolicies({
   ...values
 }: ConfiguredPolicies): [key: string, value: string][] {
   return [
-    ...describe('outlier.', outlier, OUTLIER),
+    ...describe('outlier.', outlier, OUTLIER_FIELDS),
     ...(health === 'off'
       ? [['health', 'off'] as [string, string]]
-      : describe('health.', health, HEALTH)),
-    ...describe('', values, VALUES),
+      : describe('health.', health, HEALTH_FIELDS)),
+    ...describe('', values, VALUE_FIELDS),
   ]
 }
 

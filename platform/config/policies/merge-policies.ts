@@ -1,6 +1,6 @@
-import { DEFAULT_HEALTH } from '../../../core/upstream/health/active-checks.ts'
+import { DEFAULT_HEALTH } from '../../../core/upstream/health/health-options.ts'
 import { DEFAULT_POLICIES, type UpstreamPolicies } from '../../../core/upstream/policies.ts'
-import type { ConfiguredPolicies } from './parse-policies.ts'
+import type { ConfiguredPolicies } from './configured-policies.ts'
 
 /** Policies in force. @param layers in increasing precedence */
 export function mergePolicies(

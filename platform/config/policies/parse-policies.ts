@@ -1,23 +1,16 @@
 import { isMap } from 'yaml'
-import type { HealthOptions } from '../../../core/upstream/health/active-checks.ts'
 import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
 import { readMap } from '../actions/read-map.ts'
 import { readScalar } from '../services/values.ts'
 import type { YamlEntry, YamlSource } from '../yaml-source.ts'
-import { HEALTH, OUTLIER, type PolicyTable, type PolicyValues, VALUES } from './table.ts'
-
-/** Policies as configured; missing values are inherited. */
-export interface ConfiguredPolicies extends PolicyValues {
-  readonly outlier?: Partial<OutlierOptions> | undefined
-  /** `off`: not the checks of the gateway. */
-  readonly health?: Partial<HealthOptions> | 'off' | undefined
-}
+import type { ConfiguredPolicies } from './configured-policies.ts'
+import { HEALTH_FIELDS, OUTLIER_FIELDS, type PolicyTable, VALUE_FIELDS } from './table.ts'
 
 /** Keys of policies in `mx.yaml`, of the gateway and of services. */
 export const POLICY_KEYS: readonly string[] = [
   'outlier',
   'health',
-  ...Object.values(VALUES).map(({ name }) => name),
+  ...Object.values(VALUE_FIELDS).map(({ name }) => name),
 ]
 /** Disables outlier detection. */
 const NO_OUTLIER: Partial<OutlierOptions> = {
@@ -36,7 +29,7 @@ export function readPolicies(
   const outlier = entries.get('outlier')
   const health = entries.get('health')
   return {
-    ...readFields(source, what, entries, VALUES),
+    ...readFields(source, what, entries, VALUE_FIELDS),
     ...(outlier && { outlier: readOutlier(source, what, outlier) }),
     ...(health && { health: readHealth(source, what, health) }),
   }
@@ -49,9 +42,9 @@ function readOutlier(
 ): Partial<OutlierOptions> | undefined {
   const text = isMap(source.follow(entry.value)) ? undefined : source.text(entry.value)
   if (text === 'off' || text === 'false') return NO_OUTLIER
-  const names = Object.values(OUTLIER).map(({ name }) => name)
+  const names = Object.values(OUTLIER_FIELDS).map(({ name }) => name)
   const of = `outlier of ${what}`
-  return readFields(source, of, readMap(source, of, entry, names), OUTLIER)
+  return readFields(source, of, readMap(source, of, entry, names), OUTLIER_FIELDS)
 }
 
 /** Reads `health:`: a path, a map or `off`. */
@@ -64,10 +57,10 @@ function readHealth(
   const text = isMap(source.follow(entry.value)) ? undefined : source.text(entry.value)
   if (text === 'off' || text === 'false') return 'off'
   if (text?.startsWith('/'))
-    return readFields(source, of, new Map([['path', { ...entry, name: 'path' }]]), HEALTH)
-  const names = Object.values(HEALTH).map(({ name }) => name)
+    return readFields(source, of, new Map([['path', { ...entry, name: 'path' }]]), HEALTH_FIELDS)
+  const names = Object.values(HEALTH_FIELDS).map(({ name }) => name)
   const entries = readMap(source, of, entry, names)
-  const options = readFields(source, of, entries, HEALTH)
+  const options = readFields(source, of, entries, HEALTH_FIELDS)
   const { type = 'http', path = '' } = options
   if (path !== '' && type === 'http' && !path.startsWith('/'))
     source.report(

@@ -1,4 +1,4 @@
-import type { HealthOptions } from '../../../core/upstream/health/active-checks.ts'
+import type { HealthOptions } from '../../../core/upstream/health/health-options.ts'
 import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
 import { count, DELAY, TIMEOUT } from '../../settings/parse/amount.ts'
 import { oneOf, single } from '../../settings/parse/value.ts'
@@ -21,7 +21,7 @@ export interface PolicyValues {
   readonly subset?: number
 }
 
-export const VALUES: PolicyTable<PolicyValues> = {
+export const VALUE_FIELDS: PolicyTable<PolicyValues> = {
   panicThreshold: {
     ...count(0, 100),
     name: 'panic_threshold',
@@ -42,7 +42,7 @@ export const VALUES: PolicyTable<PolicyValues> = {
   },
 }
 
-export const HEALTH: PolicyTable<HealthOptions> = {
+export const HEALTH_FIELDS: PolicyTable<HealthOptions> = {
   type: {
     ...oneOf(['http', 'tcp', 'grpc', 'mx'] as const),
     name: 'type',
@@ -119,7 +119,7 @@ function readStatuses(text: string, reject: () => RangeError): HealthOptions['ex
   })
 }
 
-export const OUTLIER: PolicyTable<OutlierOptions> = {
+export const OUTLIER_FIELDS: PolicyTable<OutlierOptions> = {
   consecutive5xx: {
     ...count(0, 10_000),
     name: 'consecutive_5xx',

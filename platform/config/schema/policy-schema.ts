@@ -1,4 +1,4 @@
-import { HEALTH, OUTLIER, type PolicyField, VALUES } from '../policies/table.ts'
+import { HEALTH_FIELDS, OUTLIER_FIELDS, type PolicyField, VALUE_FIELDS } from '../policies/table.ts'
 import { type ConfigSchema, toValueSchema } from './setting-schema.ts'
 
 /** Schemas of the policies of the gateway and of services, by key. */
@@ -7,7 +7,7 @@ export const POLICY_SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
     description: 'Ejection of failing and slow nodes. off: nodes are never ejected.',
     anyOf: [
       { enum: ['off', false] },
-      { type: 'object', properties: toProperties(OUTLIER), additionalProperties: false },
+      { type: 'object', properties: toProperties(OUTLIER_FIELDS), additionalProperties: false },
     ],
   },
   health: {
@@ -15,10 +15,10 @@ export const POLICY_SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
     anyOf: [
       { enum: ['off', false] },
       { type: 'string', pattern: '^/' },
-      { type: 'object', properties: toProperties(HEALTH), additionalProperties: false },
+      { type: 'object', properties: toProperties(HEALTH_FIELDS), additionalProperties: false },
     ],
   },
-  ...toProperties(VALUES),
+  ...toProperties(VALUE_FIELDS),
 }
 
 function toProperties(

@@ -4,11 +4,11 @@ import { createServer, type RequestListener } from 'node:http'
 import { createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2'
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
 import t, { type Test } from 'tap'
+import { ActiveChecks } from '../../../../core/upstream/health/active-checks.ts'
 import {
-  ActiveChecks,
   DEFAULT_HEALTH,
   type HealthOptions,
-} from '../../../../core/upstream/health/active-checks.ts'
+} from '../../../../core/upstream/health/health-options.ts'
 import type { UpstreamNode } from '../../../../core/upstream/node-health.ts'
 import { DEFAULT_POLICIES } from '../../../../core/upstream/policies.ts'
 import { Upstream } from '../../../../core/upstream/upstream.ts'

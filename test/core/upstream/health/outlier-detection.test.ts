@@ -110,7 +110,7 @@ t.test('one failing route does not eject a node that serves others, two routes d
   t.same(health.usable, [good])
 })
 
-t.test('scope node: five responses 5xx eject whatever other nodes do', async (t) => {
+t.test('scope node: five responses 5xx eject regardless of other nodes', async (t) => {
   const { health, nodes } = watchNodes(2, { scope: 'node' })
   for (let i = 0; i < 4; i++) t.notOk(health.failed(nodes[0]!, 500, 0, `/${i}`))
   t.ok(health.failed(nodes[0]!, 500, 0, '/a'))

@@ -1,0 +1,10 @@
+import type { HealthOptions } from '../../../core/upstream/health/health-options.ts'
+import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
+import type { PolicyValues } from './table.ts'
+
+/** Policies as configured; missing values are inherited. */
+export interface ConfiguredPolicies extends PolicyValues {
+  readonly outlier?: Partial<OutlierOptions> | undefined
+  /** `off`: not the checks of the gateway. */
+  readonly health?: Partial<HealthOptions> | 'off' | undefined
+}
