@@ -22,6 +22,7 @@ import type { Http1Connection } from './http1/connection.ts'
 import { formatRequestHead } from './http1/request-head.ts'
 import type { UpstreamNode } from './node-health.ts'
 import { setsHost } from './node-host.ts'
+import { restoreHost } from './reply-host.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Forwards a routed exchange to a node of its service, buffered or streamed, and relays the response. */
@@ -191,6 +192,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     x.upstreamReplyMs = tickNow()
     x.trace?.answered(status)
     recordStatus(this, status)
+    if (this.#hasNodeHost) restoreHost(x, this.node!, headers)
     const cookie = this.upstream!.replyCookie?.(x, this.node!)
     if (cookie !== undefined) headers.append('set-cookie', cookie)
   }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { openConfigured } from '../fixtures/configured-gateway.ts'
+import { openConfiguredGateway } from '../fixtures/configured-gateway.ts'
 
 /** @param statusOf status of a path */
 async function openNode(t: Test, statusOf: (path: string) => number): Promise<string> {
@@ -18,7 +18,9 @@ async function openNode(t: Test, statusOf: (path: string) => number): Promise<st
 for (const listener of ['uws', 'node']) {
   t.test(`${listener}: a node that responds 500 to everything is ejected`, async (t) => {
     const nodes = [await openNode(t, () => 500), await openNode(t, () => 200)]
-    const { send } = await openConfigured(t, listener, `services: { shop: [${nodes.join(', ')}] }`)
+    const { send } = await openConfiguredGateway(t, `services: { shop: [${nodes.join(', ')}] }`, {
+      listener,
+    })
     const statuses: number[] = []
     for (let i = 0; i < 40; i++) statuses.push((await send('GET', '/shop/a')).status)
     t.equal(statuses.filter((status) => status === 500).length, 5)
@@ -28,7 +30,9 @@ for (const listener of ['uws', 'node']) {
   t.test(`${listener}: a path that fails on all nodes ejects none`, async (t) => {
     const statusOf = (path: string) => (path.includes('broken') ? 503 : 200)
     const nodes = [await openNode(t, statusOf), await openNode(t, statusOf)]
-    const { send } = await openConfigured(t, listener, `services: { shop: [${nodes.join(', ')}] }`)
+    const { send } = await openConfiguredGateway(t, `services: { shop: [${nodes.join(', ')}] }`, {
+      listener,
+    })
     for (let i = 0; i < 20; i++) await send('GET', '/shop/broken')
     const replies = await Promise.all(Array.from({ length: 20 }, () => send('GET', '/shop/works')))
     t.ok(replies.every(({ status }) => status === 200))

@@ -1,5 +1,5 @@
 import type { Plugin } from '../../../core/chain.ts'
-import { mapReply } from './reply-urls.ts'
+import { mapReplyUrls } from '../../../core/http/reply-urls.ts'
 
 const COOKIE_PATH = /(;\s*path=)([^;]*)/i
 
@@ -18,8 +18,8 @@ export function createPrefixPlugin(stripped: string, added: string): Plugin {
   return {
     name: 'prefix',
     onReply(x) {
-      mapReply(
-        x,
+      mapReplyUrls(
+        x.replyHeaders,
         (url) => restoreUrl(url, x.host, restore),
         (cookie) =>
           cookie.replace(COOKIE_PATH, (_, key: string, path: string) => key + restorePath(path)),

@@ -9,7 +9,6 @@ import { SettingsError } from '../../settings/sources.ts'
 import { createActionPlugins, toScopeKey } from './compile-routes.ts'
 import { createPolicyFinder } from './endpoint-policies.ts'
 import { createErrorPages, type ErrorPageOptions } from './error-pages.ts'
-import { HOST_PLUGIN } from './host-plugin.ts'
 
 /** A service or route. */
 type ScopedItem = Pick<ConfiguredRoute, 'plugins' | 'timeouts' | 'errors' | 'at'>
@@ -44,8 +43,7 @@ export async function buildScopes(
   }
   try {
     for (const service of config.services) {
-      const listed = await build('service', service)
-      const own = service.host === undefined ? listed : [HOST_PLUGIN, ...listed]
+      const own = await build('service', service)
       if (own.length > 0) scopes.set(toFullName(service.name, namespace), own)
     }
     for (const route of config.routes) {

@@ -1,7 +1,7 @@
 // Responses of services with `host: backend` or a name.
 import t from 'tap'
-import { openConfiguredGateway } from '../../../fixtures/configured-gateway.ts'
-import { listenHttp } from '../../../fixtures/listen.ts'
+import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
+import { listenHttp } from '../../fixtures/listen.ts'
 
 for (const listener of ['uws', 'node'])
   t.test(
