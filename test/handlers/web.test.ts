@@ -74,7 +74,7 @@ t.test('ejects backends with gateway errors in handshakes', async (t) => {
   })
   const well = await openBackendServer(t)
   const { port, upstream } = await openWebGateway(t, createUwsListener, [sick.port, well.port])
-  for (let i = 0; i < 5; i++) {
+  for (let i = 0; i < 3; i++) {
     t.equal((await rejectedWebSocket(port)).status, 503)
     await connectWebSocket(t, port)
   }

@@ -16,6 +16,7 @@ const COMPARED: readonly (keyof ConfigFile)[] = [
   'routes',
   'consumers',
   'plugins',
+  'policies',
   'text',
   'references',
 ]
@@ -138,7 +139,7 @@ function compareSettings(before: Configuration, after: Configuration): ConfigCha
 /** Keys of the file that are neither settings nor lists of names, such as `errors`. */
 function compareOthers(before: Configuration, after: Configuration): ConfigChange[] {
   return findChangedParts(listOthers(before), listOthers(after)).map((name) => ({
-    ...{ kind: 'setting', name, change: 'changed', detail: '' },
+    ...{ kind: 'setting', name: toKey(name), change: 'changed', detail: '' },
   }))
 }
 
@@ -148,7 +149,7 @@ function listOthers({ config }: Configuration): Parts {
     ([name, value]) =>
       !COMPARED.includes(name as keyof ConfigFile) && !(Array.isArray(value) && value.length === 0),
   )
-  return Object.fromEntries(others)
+  return { ...Object.fromEntries(others), ...config.policies }
 }
 
 /** Value as written; undefined if it is not set. A value that a reference was resolved to is redacted. */

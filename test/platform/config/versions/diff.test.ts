@@ -51,12 +51,16 @@ t.test('comments, line numbers and other spellings are not changes', (t) => {
   t.end()
 })
 
-t.test('consumers are compared by name, error pages as a whole', (t) => {
+t.test('consumers are compared by name, error pages and policies by key', (t) => {
   const consumer = 'consumers: [{ account: a, plugins: [body-limit: { limit: 3 }] }]'
   t.same(diff('log_level: info', `log_level: info\n${consumer}`), ['added consumer mx/a'])
   t.same(diff(consumer, consumer.replace('3', '4')), ['changed consumer mx/a plugins'])
   t.same(diff('log_level: info', 'log_level: info\nerrors: { 404: ./a.html }'), [
     'changed setting errors',
+  ])
+  t.same(diff('panic_threshold: 5', 'panic_threshold: 6\noutlier: off'), [
+    'changed setting panic_threshold',
+    'changed setting outlier',
   ])
   t.end()
 })
