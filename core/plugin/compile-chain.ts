@@ -14,7 +14,8 @@ export interface ScopedPlugins {
   /** By {@link toConsumerKey}. They run after authentication, and replace all plugins with the same name. @default none */
   readonly consumers?: ReadonlyMap<string, readonly Plugin[]>
   /**
-   * Plugins that an endpoint declares, in addition to all others; the same list each time while the endpoint is unchanged.
+   * Plugins that an endpoint declares, in addition to all others: they run after the others for a request, and before them for a
+   * response. The same list each time while the endpoint is unchanged.
    *
    * @default none
    */
@@ -70,16 +71,18 @@ export function compileChain(
         early.filter(({ name }) => afterRoute.has(name)),
         'onRequest',
       ),
-      ...listHooks(policies, 'onRequest'),
-      ...listHooks([...early, ...policies], 'onRoute'),
+      ...listHooks(early, 'onRoute'),
       ...(consumers.size > 0 ? [toHook('scope', enterConsumer)] : []),
       ...listHooks(late, 'onRequest'),
       ...listHooks(late, 'onRoute'),
+      // Next to the service, which chose them: they change neither what others decide by, nor what others set.
+      ...listHooks(policies, 'onRequest'),
+      ...listHooks(policies, 'onRoute'),
       toHook('handle', handle),
     ]
     const onError = listHooks(applied, 'onError').reverse()
     const onReplyBody = listHooks(applied, 'onReplyBody')
-    const onReply = listHooks(applied, 'onReply')
+    const onReply = listHooks([...policies, ...replaced], 'onReply')
     const onDone = listHooks(applied, 'onDone')
     /** By their list of plugins. */
     const chains = new WeakMap<readonly Plugin[], Chain>()

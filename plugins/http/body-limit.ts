@@ -22,7 +22,8 @@ const plugin: PluginDefinition = definePlugin({
     const tooLong = tooLarge(limit)
     return {
       onRequest(x) {
-        x.bodyLimit = limit
+        // The policy of an endpoint does not lift the limit of the gateway.
+        x.bodyLimit = Math.min(x.bodyLimit, limit)
         if (x.bodyLength > limit) x.fail(tooLong)
       },
     }

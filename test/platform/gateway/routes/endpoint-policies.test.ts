@@ -1,11 +1,20 @@
 import t from 'tap'
-import { runSteps } from '../../../../core/chain.ts'
+import { type Plugin, runSteps } from '../../../../core/chain.ts'
+import type { Account } from '../../../../core/contracts/auth.ts'
 import type { Endpoint } from '../../../../core/contracts/registry.ts'
+import { dashboardCookie } from '../../../../core/http/dashboard-cookie.ts'
 import { compileChain } from '../../../../core/plugin/compile-chain.ts'
+import { createPlugin } from '../../../../core/plugin/define.ts'
 import { toRoute } from '../../../../core/route.ts'
 import { Upstream } from '../../../../core/upstream/upstream.ts'
 import { createPolicyFinder } from '../../../../platform/gateway/routes/endpoint-policies.ts'
+import bodyLimit from '../../../../plugins/http/body-limit.ts'
 import { createTestEnv, createTestExchange } from '../../../../sdk/testing.ts'
+
+const JANE: Account = {
+  ...{ id: 'jane', name: 'jane', issuer: 'mx', scopes: [], metadata: {} },
+  type: 'user',
+}
 
 function toEndpoint(metadata: Record<string, string>, name = 'Greeter.Hello'): Endpoint {
   const value = { name: 'x', type: 'Object', values: [] }
@@ -97,3 +106,64 @@ t.test(
     t.strictSame(ran, ['gateway', 'gateway', 'handled', 'gateway', 'handled'])
   },
 )
+
+t.test('policies change neither decisions nor responses of the configuration', async (t) => {
+  const env = createTestEnv()
+  const changes = {
+    request: { set: { 'mx-namespace': 'other' } },
+    reply: {
+      set: { 'cache-control': 'public', 'x-own': '1' },
+      remove: ['x-frame-options'],
+      append: { 'set-cookie': 'mx-dashboard=a' },
+    },
+  }
+  const endpoint = toEndpoint({
+    'policy.headers': JSON.stringify(changes),
+    'policy.body-limit': '{"limit":"10gb"}',
+  })
+  const upstream = new Upstream('greeter', {
+    createPool: () => {
+      throw new Error('unused')
+    },
+  })
+  upstream.update([
+    { name: 'greeter', version: '1', metadata: {}, nodes: [], endpoints: [endpoint] },
+  ])
+  const decided: (string | undefined)[] = []
+  const protect: Plugin = {
+    name: 'protect',
+    onRoute: ({ headers }) => void decided.push(headers.get('mx-namespace')),
+    onReply: ({ replyHeaders }) => {
+      replyHeaders.set('cache-control', 'private')
+      replyHeaders.set('x-frame-options', 'DENY')
+    },
+  }
+  const limit = createPlugin(bodyLimit, { limit: '1kb' }, env)
+  for (const consumers of [new Map(), new Map([['mx/jane', [protect]]])]) {
+    const chain = compileChain(
+      [limit, protect, dashboardCookie],
+      (x) => {
+        x.route = toRoute('greeter', 'Greeter.Hello')
+        x.upstream = upstream
+      },
+      (x) => x.reply(200, ''),
+      { routes: new Map(), consumers, findPolicies: createPolicyFinder(env) },
+    )
+    const x = createTestExchange({ headers: { 'mx-namespace': 'strict' } })
+    x.session = { account: JANE, id: '', issuedMs: 0, endsMs: Number.POSITIVE_INFINITY }
+    x.begin(
+      chain,
+      () => {},
+      () => {},
+    )
+    await runSteps(chain.steps, x)
+    const { replyHeaders } = x
+    t.equal(x.bodyLimit, 1024)
+    t.equal(x.headers.get('mx-namespace'), 'other', 'the service receives the header')
+    t.equal(decided.pop(), 'strict')
+    t.equal(replyHeaders.get('cache-control'), 'private')
+    t.equal(replyHeaders.get('x-frame-options'), 'DENY')
+    t.equal(replyHeaders.get('set-cookie'), undefined)
+    t.equal(replyHeaders.get('x-own'), '1')
+  }
+})
