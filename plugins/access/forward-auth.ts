@@ -52,6 +52,8 @@ const options = Type.Object({
 
 /** Headers about the body and about stored responses of the client: they do not describe the request to the server. */
 const NOT_SENT = /^(?:content-|if-|range$|expect$|host$|x-forwarded-)/
+/** Headers of a proxy in front that describe the request. */
+const TRUSTED = ['x-forwarded-method', 'x-forwarded-uri']
 /** Headers that must not be set from a response: they frame or route the request. */
 const RESERVED: ReadonlySet<string> = new Set([...NOT_OF_SERVICES, 'host', 'expect'])
 
@@ -74,7 +76,8 @@ const plugin: PluginDefinition = definePlugin({
     for (const name of copied)
       if (RESERVED.has(name))
         throw new TypeError(`auth_response_headers: the gateway manages the header ${name}`)
-    const cache = settings.cache && openCache(settings.cache, nowMs)
+    const described = settings.trust_forward_header ? TRUSTED : []
+    const cache = settings.cache && openCache(settings.cache, described, nowMs)
 
     function admit(x: Exchange, headers: readonly string[]): void {
       for (let i = 0; i < headers.length; i += 2) x.headers.append(headers[i]!, headers[i + 1]!)
@@ -151,10 +154,12 @@ function toNames(option: string, names: readonly string[]): ReadonlySet<string> 
 
 function openCache(
   { ttl, max_entries: maxEntries, key }: NonNullable<Static<typeof options>['cache']>,
+  described: readonly string[],
   nowMs: () => number,
 ) {
   const names = [...toNames('cache.key', key)]
-  return createDecisionCache({ ttlMs: parseTime('cache.ttl', ttl), maxEntries, key: names, nowMs })
+  const ttlMs = parseTime('cache.ttl', ttl)
+  return createDecisionCache({ ttlMs, maxEntries, key: names, described, nowMs })
 }
 
 /** Headers for the authentication server. Forwarding headers describe the request as the gateway sees it. */

@@ -8,6 +8,8 @@ export interface DecisionCacheOptions {
   readonly maxEntries: number
   /** Request headers that identify the caller, lower case. */
   readonly key: readonly string[]
+  /** Further request headers that the server decides by, lower case. */
+  readonly described: readonly string[]
   readonly nowMs: () => number
 }
 
@@ -33,6 +35,7 @@ export function createDecisionCache({
   ttlMs,
   maxEntries,
   key,
+  described,
   nowMs,
 }: DecisionCacheOptions): DecisionCache {
   const decisions = new LRUCache<string, Decision>({ max: maxEntries })
@@ -40,8 +43,9 @@ export function createDecisionCache({
     toKey(x) {
       const values = key.map((name) => x.headers.getAll(name))
       if (values.every((each) => each.length === 0)) return undefined
-      const parts = [x.method, schemeOf(x), x.host, x.originalTarget, x.clientAddress, values]
-      return hash('sha256', JSON.stringify(parts), 'base64')
+      const further = described.map((name) => x.headers.getAll(name))
+      const parts = [x.method, schemeOf(x), x.host, x.originalTarget, x.clientAddress]
+      return hash('sha256', JSON.stringify([...parts, values, further]), 'base64')
     },
     get(cacheKey) {
       const decision = decisions.get(cacheKey)

@@ -57,6 +57,8 @@ export function createHttpClient({ url, timeoutMs, maxBodyBytes }: HttpClientOpt
       }
       const timer = setTimeout(() => cancel(`no response within ${timeoutMs} ms`), timeoutMs)
       call.on('response', (reply) => {
+        const { statusCode = 0, rawHeaders } = reply
+        if (statusCode < 200 || statusCode > 599) return cancel(`invalid status ${statusCode}`)
         const chunks: Buffer[] = []
         let length = 0
         reply.on('data', (chunk: Buffer) => {
@@ -67,7 +69,6 @@ export function createHttpClient({ url, timeoutMs, maxBodyBytes }: HttpClientOpt
         reply.on('end', () => {
           isSettled = true
           clearTimeout(timer)
-          const { statusCode = 0, rawHeaders } = reply
           resolve({ status: statusCode, headers: rawHeaders, body: Buffer.concat(chunks) })
         })
         reply.on('error', fail)

@@ -109,6 +109,9 @@ t.test('an unreachable, slow or verbose server denies with 503', async (t) => {
   const verbose = await open(t, (_, reply) => reply.end('x'.repeat(2000)))
   const long = await runPlugin(verbose.build({ max_response_body_size: '1kb' }), { headers: JANE })
   t.strictSame([long.status, long.forwarded], [503, false])
+  const odd = await open(t, ({ socket }) => void socket.end('HTTP/1.1 999 Odd\r\n\r\n'))
+  const invalid = await runPlugin(odd.build(), { headers: JANE })
+  t.strictSame([invalid.status, invalid.forwarded], [503, false])
   const gone = await open(t)
   gone.server.close()
   const { status, x } = await runPlugin(gone.build(), { headers: JANE })
@@ -143,6 +146,25 @@ t.test('positive decisions are cached by URL, address and the key headers', asyn
   t.strictSame(await ask(), [200, 1], 'the least recently used of two entries was dropped')
   env.now += 10_001
   t.strictSame(await ask(), [200, 1], 'expired')
+})
+
+t.test('cached decisions differ by the method and URL of a trusted proxy in front', async (t) => {
+  const { build, requests } = await open(t)
+  const built = build({ trust_forward_header: true, cache: { ttl: '10s', key: ['authorization'] } })
+  const ask = async (uri: string, method = 'GET'): Promise<void> => {
+    const headers = { ...JANE, 'x-forwarded-uri': uri, 'x-forwarded-method': method }
+    await runPlugin(built, { headers })
+  }
+  for (const uri of ['/public', '/public', '/admin']) await ask(uri)
+  await ask('/admin', 'DELETE')
+  t.strictSame(
+    requests.map(({ headers }) => [headers['x-forwarded-method'], headers['x-forwarded-uri']]),
+    [
+      ['GET', '/public'],
+      ['GET', '/admin'],
+      ['DELETE', '/admin'],
+    ],
+  )
 })
 
 t.test('requests without key headers, and no-store responses, are not cached', async (t) => {
