@@ -29,8 +29,11 @@ export class HiddenValues {
   #inLog: readonly Hidden[] = []
 
   add(value: string, display: string, sensitivity: Sensitivity): void {
+    // Host names, headers and methods are converted to one case before they appear in an error.
+    const cases = sensitivity === 'public' ? [] : [value.toLowerCase(), value.toUpperCase()]
     // In quotes, a value appears as JSON.
-    for (const form of new Set([value, JSON.stringify(value).slice(1, -1)])) {
+    const forms = [value, ...cases].flatMap((each) => [each, JSON.stringify(each).slice(1, -1)])
+    for (const form of new Set(forms)) {
       const earlier = this.#values.get(form)?.sensitivity
       this.#values.delete(form)
       this.#values.set(form, {

@@ -14,6 +14,14 @@ t.test('replaces values, also as JSON and where a text was cut', (t) => {
   t.end()
 })
 
+t.test('replaces values that were converted to one case', (t) => {
+  const hidden = new HiddenValues()
+  hidden.add('Pass"Word', TOKEN, 'secret')
+  t.equal(hidden.hide('got "pass\\"word", PASS"WORD'), `got "${TOKEN}", ${TOKEN}`)
+  t.equal(hidden.hideInLog('ENOTFOUND pass"word.example'), `ENOTFOUND ${TOKEN}.example`)
+  t.end()
+})
+
 t.test('replaces other values only as whole words, and short words not at all', (t) => {
   const hidden = new HiddenValues()
   hidden.add('gate', `\${A}`, 'private')
