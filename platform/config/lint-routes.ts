@@ -1,10 +1,17 @@
 import { compileHosts } from '../../core/http/host/served-hosts.ts'
 import type { PathTemplate } from '../../core/path/template.ts'
+import { joinName } from '../../core/route.ts'
 import { containsRange } from '../../lib/net/cidr-set.ts'
 import { suggest } from '../../lib/text/did-you-mean.ts'
 import { listHosts } from '../plugins/defaults.ts'
 import { listNames, toFullName } from './configured-services.ts'
-import type { Configuration, ConfiguredRoute, RouteMatch, RouteValue } from './types.ts'
+import type {
+  Configuration,
+  ConfiguredRoute,
+  PluginEntry,
+  RouteMatch,
+  RouteValue,
+} from './types.ts'
 
 /** Full names of the services that routes lead to. */
 export function listRoutedServices({ settings, config }: Configuration): readonly string[] {
@@ -13,12 +20,18 @@ export function listRoutedServices({ settings, config }: Configuration): readonl
   )
 }
 
-/** Returns warnings about routes that can never match, and about unknown services. */
+/** Plugins that protect a service. */
+const ACCESS: ReadonlySet<string> = new Set([
+  ...['api-keys', 'basic-auth', 'forward-auth', 'ip-allow', 'oidc'],
+])
+
+/** Returns warnings about routes that can never match or that requests can avoid, and about unknown services. */
 export function lintRoutes(configuration: Configuration): readonly string[] {
   return [
     ...findShadowed(configuration.config.routes),
     ...findRejectedHosts(configuration),
     ...findUnknown(configuration),
+    ...findAvoidable(configuration),
   ]
 }
 
@@ -108,4 +121,51 @@ function findUnknown(configuration: Configuration): string[] {
       suggestion === undefined ? 'add it under "services"' : `did you mean ${suggestion}?`
     return [`${at}: route ${name} leads to the unknown service ${action.service}: ${hint}`]
   })
+}
+
+/** Routes with access plugins whose service accepts the same requests by its name, without these plugins. */
+function findAvoidable({ settings, config }: Configuration): string[] {
+  const { handler, resolver, namespace } = settings
+  // Hosts and topics name other services.
+  if (handler === 'event' || /^(?:host|subdomain|event)\b/.test(resolver)) return []
+  const prefix = joinName(namespace, '')
+  const listAccess = (plugins: readonly PluginEntry[] = []): string[] =>
+    plugins.map(({ specifier }) => specifier).filter((name) => ACCESS.has(name))
+  const everywhere = listAccess(config.plugins)
+  return config.routes.flatMap(({ action, name, at, plugins }) => {
+    const access = listAccess(plugins)
+    if (action.kind !== 'service' || action.handler === 'event' || access.length === 0) return []
+    const service = toFullName(action.service, namespace)
+    if (!service.startsWith(prefix)) return []
+    const names = service.slice(prefix.length).split('.')
+    const ofService = config.services.find((each) => toFullName(each.name, namespace) === service)
+    const elsewhere = [...everywhere, ...listAccess(ofService?.plugins)]
+    const missing = access.filter((plugin) => !elsewhere.includes(plugin))
+    const isCovered = config.routes.some(
+      (other) =>
+        listAccess(other.plugins).length > 0 && coversPath(other.match, names),
+    )
+    if (missing.length === 0 || isCovered) return []
+    return [
+      `${at}: requests avoid ${missing.join(', ')} of route ${name} by the name of its service: /${names.join('/')}/...; add the plugin to the service ${action.service}`,
+    ]
+  })
+}
+
+/** Whether a match has all requests for a path and everything below it. */
+function coversPath({ paths, hosts, methods, ...rest }: RouteMatch, path: string[]): boolean {
+  const { headers, query, clients, listeners } = rest
+  const hasConditions = [methods, headers, query, clients, listeners].some(
+    ({ length }) => length > 0,
+  )
+  return (
+    !hasConditions &&
+    hosts.includes('*') &&
+    paths.some(
+      ({ segments, verb }) =>
+        verb === '' &&
+        segments.at(-1) === '**' &&
+        segments.slice(0, -1).every((segment, i) => segment === '*' || segment === path[i]),
+    )
+  )
 }

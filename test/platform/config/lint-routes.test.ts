@@ -81,3 +81,25 @@ routes:
 t.test('a gateway that only redirects or responds needs no service', async (t) => {
   t.strictSame(lint('handler: proxy\nroutes: [{ redirect: { scheme: https } }]'), [])
 })
+
+t.test('a route whose access plugins requests avoid by the name of the service is reported', async (t) => {
+  const auth = 'plugins: [ip-allow: { allow: [10.0.0.0/8] }]'
+  const text = (route: string, service = '', more = ''): string => `
+handler: proxy
+${more}
+services: { shop: { nodes: [127.0.0.1:1], ${service} } }
+routes:
+  - { ${route}, service: shop, ${auth} }
+`
+  const admin = 'match: { host: admin.example.com }'
+  const warning =
+    'mx.yaml:6:5: requests avoid ip-allow of route 1 by the name of its service: /shop/...; add the plugin to the service shop'
+  t.strictSame(lint(text(admin)), [warning])
+  t.strictSame(lint(text('match: { path: /shop/admin/** }')), [warning])
+  t.strictSame(lint(text('match: { path: /shop/**, method: GET }')), [warning])
+  t.strictSame(lint(text('match: { path: /shop/** }')), [])
+  t.strictSame(lint(text('match: { path: [/a, /shop/**], host: "*" }')), [])
+  t.strictSame(lint(text(admin, auth)), [])
+  t.strictSame(lint(text(admin, '', auth.replace('[', '[namespace, '))), [])
+  t.strictSame(lint(text(admin, '', 'resolver: host')), [])
+})

@@ -244,3 +244,39 @@ t.test('agrees with a naive matcher for random routes and requests', async (t) =
   )
   t.ok(found > toRuns(100), `${found} routes found`)
 })
+
+t.test('a path that another route matches in its canonical form is 400', async (t) => {
+  const { wrap } = createConfiguredRoutes(
+    table([
+      { path: '/inner/**' },
+      { path: '/shop/**' },
+      { path: '/shop/admin/**' },
+      { path: '/a;v=1' },
+      { path: '/a' },
+      { path: '/**', host: 'b.test' },
+    ]),
+  )
+  const { resolve } = wrap(inner)
+  for (const path of [
+    '/inner//x',
+    '/inner/x//y',
+    '/inner//',
+    '//inner/x',
+    '/inner;a/x',
+    '/inner%3Ba/x',
+    '/inner%2Fx',
+    '/shop/admin;a/x',
+    '/shop//admin/x',
+    '/shop/%2561dmin/x',
+  ])
+    t.throws(() => resolve(request(path)), { code: 400 }, path)
+  t.throws(() => resolve(request('/x//y', { host: 'b.test' })), { code: 400 })
+  const rows = [
+    ['/shop/x;a=1/%20', 's1'],
+    ['/shop/admin/x;a', 's2'],
+    ['/a;v=1', 's3'],
+    ['/%73hop/x', 's1'],
+  ] as const
+  for (const [path, service] of rows) t.equal(resolve(request(path))?.service, service, path)
+  t.equal(resolve(request('/other//x')), undefined)
+})
