@@ -1,12 +1,14 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { suggest } from '../../../lib/text/did-you-mean.ts'
+import { formatSize } from '../../../lib/text/units.ts'
 import { notFound, ServiceError } from '../../../sdk/errors.ts'
 import { withDeadline } from '../jobs/deadline.ts'
 import type { Work } from '../jobs/run-command.ts'
 import { withWorkHome } from '../jobs/work-home.ts'
 import { checkTree } from './check-tree.ts'
 import { createGit, type Git, requirePinning } from './git.ts'
+import { limitFolder } from './limit-folder.ts'
 import { pinHost, type RepositoryPolicy } from './pin-host.ts'
 import {
   checkRef,
@@ -30,6 +32,8 @@ export interface RepositorySource {
   readonly egress: RepositoryPolicy
   /** Cache of this server, shared by all builds. */
   readonly cacheFolder: string
+  /** Maximum size of the received data and the files. @default 3 GiB */
+  readonly maxBytes?: number
 }
 
 export interface FetchedRepository {
@@ -43,6 +47,8 @@ const ID = 'runtime'
 const TIMEOUT_MS = 5 * 60_000
 const FULL_COMMIT = /^[0-9a-f]{40}$/
 const MAX_NAMES = 10
+/** The files of a commit, and the data of a host that sends whole branches. */
+const MAX_BYTES = 3 * 1024 ** 3
 
 /**
  * Fetches the files of one commit into a new folder, without history and links; no code of the repository is run. Deletes
@@ -57,11 +63,20 @@ export function fetchRepository(
   work: Work,
 ): Promise<FetchedRepository> {
   const { address, ref = LATEST, allowLocal, egress, credentials, cacheFolder } = source
-  return withDeadline(`fetching ${address}`, TIMEOUT_MS, work, async (signal) => {
+  const { maxBytes = MAX_BYTES } = source
+  return withDeadline(`fetching ${address}`, TIMEOUT_MS, work, async (ended) => {
     checkRef(ref)
+    const exceeded = new AbortController()
+    const signal = AbortSignal.any([ended, exceeded.signal])
     const candidates = toRepositoryPlaces(address, allowLocal)
     await mkdir(dirname(folder), { recursive: true })
     await mkdir(folder)
+    // The number of bytes that a host sends is known only when they have arrived.
+    const endLimit = limitFolder(folder, maxBytes, () =>
+      exceeded.abort(
+        new ServiceError(ID, 413, `the repository sends more than ${formatSize(maxBytes)}`),
+      ),
+    )
     try {
       return await withWorkHome(cacheFolder, (home) =>
         fetchFirst(candidates, ref, async (url) => {
@@ -77,6 +92,7 @@ export function fetchRepository(
       await rm(folder, { recursive: true, force: true })
       throw error
     } finally {
+      endLimit()
       await rm(join(folder, '.git'), { recursive: true, force: true })
     }
   })

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import {
   existsSync,
@@ -12,6 +13,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { fetchRepository } from '../../../../services/runtime/sources/fetch-repository.ts'
 import { type Git, requirePinning } from '../../../../services/runtime/sources/git.ts'
@@ -23,7 +25,7 @@ import { setEnv } from '../../../fixtures/set-env.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 /** Fetches into a folder that the test inspects. */
-function open(t: Test, address: string, more: { credentials?: string; timeoutMs?: number } = {}) {
+function open(t: Test, address: string, more: { credentials?: string; timeoutMs?: number; maxBytes?: number } = {}) {
   const above = makeTempFolder(t, 'fetch')
   const cacheFolder = makeTempFolder(t, 'cache')
   let count = 0
@@ -31,7 +33,7 @@ function open(t: Test, address: string, more: { credentials?: string; timeoutMs?
     above,
     async fetch(ref?: string, signal = new AbortController().signal) {
       const folder = join(above, String(++count))
-      const { credentials, timeoutMs } = more
+      const { credentials, timeoutMs, maxBytes } = more
       const egress = openEgress()
       const source = {
         address,
@@ -39,6 +41,7 @@ function open(t: Test, address: string, more: { credentials?: string; timeoutMs?
         egress,
         cacheFolder,
         ...(credentials && { credentials }),
+        ...(maxBytes && { maxBytes }),
       }
       const work = { signal, onOutput: () => {}, ...(timeoutMs && { timeoutMs }) }
       const fetched = await fetchRepository({ ...source, ...(ref && { ref }) }, folder, work)
@@ -278,4 +281,40 @@ t.test('times out for a host that sends nothing', async (t) => {
   abort.abort(new Error('given up'))
   await t.rejects(fetching, { message: 'given up' })
   t.strictSame(readdirSync(fetcher.above), [])
+})
+
+t.test('ends the fetch from a host that sends more than the limit', async (t) => {
+  const commit = '1'.repeat(40)
+  const packet = (text: string): string =>
+    `${(text.length + 4).toString(16).padStart(4, '0')}${text}`
+  const refs = `${packet(`${commit} HEAD\0shallow\n`)}${packet(`${commit} refs/heads/main\n`)}0000`
+  /** Version 2, one object: a blob of 1 TiB, as stored blocks of zlib. */
+  const header = [0x50, 0x41, 0x43, 0x4b, 0, 0, 0, 2, 0, 0, 0, 1, 0xb0]
+  const pack = Buffer.from([...header, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01, 0x78, 0x01])
+  const block = Buffer.concat([Buffer.from([0, 0xff, 0xff, 0, 0]), randomBytes(0xffff)])
+  const server = createServer(async (request, response): Promise<unknown> => {
+    if (request.method === 'GET') {
+      response.setHeader('content-type', 'application/x-git-upload-pack-advertisement')
+      return response.end(`${packet('# service=git-upload-pack\n')}0000${refs}`)
+    }
+    response.setHeader('content-type', 'application/x-git-upload-pack-result')
+    response.write(`${packet(`shallow ${commit}`)}0000`)
+    if (!(await text(request)).includes('done')) return response.end()
+    response.write(packet('NAK\n'))
+    response.write(pack)
+    const send = (): void => {
+      while (!response.destroyed && response.write(block));
+    }
+    response.on('drain', send)
+    return send()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a.git`
+  const { above, fetch } = open(t, address, { maxBytes: 1024 ** 2, timeoutMs: 20_000 })
+  await t.rejects(fetch(), { code: 413, message: 'the repository sends more than 1mb' })
+  t.strictSame(readdirSync(above), [])
 })
