@@ -142,8 +142,7 @@ function findAvoidable({ settings, config }: Configuration): string[] {
     const elsewhere = [...everywhere, ...listAccess(ofService?.plugins)]
     const missing = access.filter((plugin) => !elsewhere.includes(plugin))
     const isCovered = config.routes.some(
-      (other) =>
-        listAccess(other.plugins).length > 0 && coversPath(other.match, names),
+      (other) => listAccess(other.plugins).length > 0 && coversPath(other.match, names),
     )
     if (missing.length === 0 || isCovered) return []
     return [

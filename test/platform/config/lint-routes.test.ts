@@ -82,7 +82,7 @@ t.test('a gateway that only redirects or responds needs no service', async (t) =
   t.strictSame(lint('handler: proxy\nroutes: [{ redirect: { scheme: https } }]'), [])
 })
 
-t.test('a route whose access plugins requests avoid by the name of the service is reported', async (t) => {
+t.test('a route with access plugins that requests can avoid is reported', async (t) => {
   const auth = 'plugins: [ip-allow: { allow: [10.0.0.0/8] }]'
   const text = (route: string, service = '', more = ''): string => `
 handler: proxy

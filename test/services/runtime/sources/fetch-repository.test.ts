@@ -25,7 +25,11 @@ import { setEnv } from '../../../fixtures/set-env.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 /** Fetches into a folder that the test inspects. */
-function open(t: Test, address: string, more: { credentials?: string; timeoutMs?: number; maxBytes?: number } = {}) {
+function open(
+  t: Test,
+  address: string,
+  more: { credentials?: string; timeoutMs?: number; maxBytes?: number } = {},
+) {
   const above = makeTempFolder(t, 'fetch')
   const cacheFolder = makeTempFolder(t, 'cache')
   let count = 0
