@@ -132,7 +132,7 @@ function findAvoidable({ settings, config }: Configuration): string[] {
   const listAccess = (plugins: readonly PluginEntry[] = []): string[] =>
     plugins.map(({ specifier }) => specifier).filter((name) => ACCESS.has(name))
   const everywhere = listAccess(config.plugins)
-  return config.routes.flatMap(({ action, name, at, plugins }) => {
+  return config.routes.flatMap(({ action, name, at, match, plugins }) => {
     const access = listAccess(plugins)
     if (action.kind !== 'service' || action.handler === 'event' || access.length === 0) return []
     const service = toFullName(action.service, namespace)
@@ -142,29 +142,37 @@ function findAvoidable({ settings, config }: Configuration): string[] {
     const elsewhere = [...everywhere, ...listAccess(ofService?.plugins)]
     const missing = access.filter((plugin) => !elsewhere.includes(plugin))
     const isCovered = config.routes.some(
-      (other) => listAccess(other.plugins).length > 0 && coversPath(other.match, names),
+      (other) => listAccess(other.plugins).length > 0 && coversName(other.match, names),
     )
-    if (missing.length === 0 || isCovered) return []
+    if (missing.length === 0 || isCovered || isBelowName(match, names)) return []
     return [
       `${at}: requests avoid ${missing.join(', ')} of route ${name} by the name of its service: /${names.join('/')}/...; add the plugin to the service ${action.service}`,
     ]
   })
 }
 
-/** Whether a match has all requests for a path and everything below it. */
-function coversPath({ paths, hosts, methods, ...rest }: RouteMatch, path: string[]): boolean {
-  const { headers, query, clients, listeners } = rest
-  const hasConditions = [methods, headers, query, clients, listeners].some(
-    ({ length }) => length > 0,
-  )
+/** Whether a match has all requests that name a service in the path. */
+function coversName(match: RouteMatch, names: readonly string[]): boolean {
   return (
-    !hasConditions &&
-    hosts.includes('*') &&
-    paths.some(
+    hasPathOnly(match) &&
+    match.paths.some(
       ({ segments, verb }) =>
         verb === '' &&
         segments.at(-1) === '**' &&
-        segments.slice(0, -1).every((segment, i) => segment === '*' || segment === path[i]),
+        segments.slice(0, -1).every((segment, i) => segment === '*' || segment === names[i]),
     )
   )
+}
+
+/** Whether requests that name a service in the path have no other way to the paths of a match. */
+function isBelowName(match: RouteMatch, names: readonly string[]): boolean {
+  return (
+    hasPathOnly(match) &&
+    match.paths.every(({ segments }) => names.every((name, i) => segments[i] === name))
+  )
+}
+
+function hasPathOnly({ hosts, methods, headers, query, clients, listeners }: RouteMatch): boolean {
+  const others = [methods, headers, query, clients, listeners]
+  return hosts.includes('*') && others.every(({ length }) => length === 0)
 }

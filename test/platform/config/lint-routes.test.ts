@@ -95,7 +95,8 @@ routes:
   const warning =
     'mx.yaml:6:5: requests avoid ip-allow of route 1 by the name of its service: /shop/...; add the plugin to the service shop'
   t.strictSame(lint(text(admin)), [warning])
-  t.strictSame(lint(text('match: { path: /shop/admin/** }')), [warning])
+  t.strictSame(lint(text('match: { path: [/shop/admin/**, /admin/**] }')), [warning])
+  t.strictSame(lint(text('match: { path: /shop/admin/** }')), [])
   t.strictSame(lint(text('match: { path: /shop/**, method: GET }')), [warning])
   t.strictSame(lint(text('match: { path: /shop/** }')), [])
   t.strictSame(lint(text('match: { path: [/a, /shop/**], host: "*" }')), [])
