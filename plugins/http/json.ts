@@ -1,5 +1,5 @@
 import type { BodyChange } from '../../core/chain.ts'
-import { GATEWAY_ID } from '../../core/errors.ts'
+import { GATEWAY_ID, GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import type { HeaderList } from '../../core/http/headers.ts'
 import { definePlugin, type PluginDefinition } from '../../core/plugin/define.ts'
@@ -62,10 +62,16 @@ const plugin: PluginDefinition = definePlugin({
     const editRequest = request && within('request', () => compileEdits(request))
     const editReply = reply && within('reply', () => compileEdits(reply))
     if (editRequest === undefined && editReply === undefined) return {}
+    // A response that cannot be read would contain the fields.
+    const hidesFields =
+      reply !== undefined && reply.remove.length + Object.keys(reply.rename).length > 0
     const change: BodyChange | undefined = editReply && {
       maxBytes,
-      change: (body) => editResponse(body, editReply),
+      change: (body) => editResponse(body, editReply, hidesFields),
     }
+    const reject: BodyChange | undefined = hidesFields
+      ? { maxBytes, change: () => fail('compressed, or not in UTF-8') }
+      : undefined
     return {
       onRoute(x) {
         if (change !== undefined) {
@@ -77,8 +83,10 @@ const plugin: PluginDefinition = definePlugin({
       },
       ...(change && {
         // A 304 has no type. Its entity tag must match the changed response.
-        onReplyBody: ({ status, replyHeaders }) =>
-          status === 304 || isJson(replyHeaders) ? change : undefined,
+        onReplyBody({ status, replyHeaders }) {
+          if (status === 304 || isJson(replyHeaders)) return change
+          return isJsonType(replyHeaders) ? reject : undefined
+        },
       }),
     }
   },
@@ -114,25 +122,37 @@ function changeRequest(x: Exchange, edit: Edit, maxBytes: number): Promise<void>
   })
 }
 
-/** Undefined for a body that is not JSON. */
-function editResponse(body: Uint8Array, edit: Edit): string | undefined {
+/** Undefined for a body that is not JSON. @throws {GatewayError} 502 for such a body, if fields must not be sent. */
+function editResponse(body: Uint8Array, edit: Edit, hidesFields: boolean): string | undefined {
   let text: string
   try {
     text = decodeUtf8(body, 'response body', GATEWAY_ID)
     JSON.parse(text)
   } catch {
-    return undefined
+    return hidesFields ? fail('not valid JSON') : undefined
   }
   return edit(text)
 }
 
+function fail(reason: string): never {
+  const detail = `the response of the service is ${reason}, so that fields cannot be removed from it`
+  throw new GatewayError(GATEWAY_ID, 502, detail)
+}
+
+/** Whether a body is JSON that can be read. */
 function isJson(headers: HeaderList): boolean {
   const coding = headers.get('content-encoding')
   if (coding !== undefined && coding !== '' && coding.toLowerCase() !== 'identity') return false
   const contentType = headers.get('content-type')
   if (contentType === 'application/json') return true
+  if (!isJsonType(headers)) return false
+  return isUtf8Charset(parseMediaType(contentType!)!.charset)
+}
+
+function isJsonType(headers: HeaderList): boolean {
+  const contentType = headers.get('content-type')
   const media = contentType === undefined ? undefined : parseMediaType(contentType)
-  if (media === undefined || !isUtf8Charset(media.charset)) return false
+  if (media === undefined) return false
   const { type } = media
   if (type === 'application/json' || type === 'text/json') return true
   return type.endsWith('+json') && !FRAMED.has(type)
