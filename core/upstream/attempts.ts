@@ -87,7 +87,7 @@ export function recordFailure(request: Attempts, failure: AttemptFailure, isCoun
   if (isCounted) {
     if (failure === 'connect') request.upstream!.failed(node, 'connect', request.routeName)
     else if (failure === 'reset' || failure === 'gateway')
-      request.upstream!.failed(node, 'gateway', request.routeName)
+      request.upstream!.failed(node, failure, request.routeName)
   }
   if (failure === 'connect' || failure === 'unsent' || failure === 'reset') {
     request.tried ??= []

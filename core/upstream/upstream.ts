@@ -181,6 +181,8 @@ export class Upstream {
   /** Changes the load-balancing policy. */
   rebalance(balance: BalanceOptions = { kind: 'round-robin' }): void {
     this.#balance = balance
+    this.#health.isComparable =
+      balance.kind !== 'hash' && balance.kind !== 'maglev' && balance.sticky === undefined
     this.#sticky = balance.sticky && createSticky(this.name, balance.sticky)
     this.#build()
   }
@@ -188,15 +190,21 @@ export class Upstream {
   /**
    * Applies changed settings.
    *
-   * @returns true if nodes need other connections: the next {@link update} replaces them.
+   * @returns true if the next {@link update} replaces nodes: they need other connections, or others are in the subset.
    */
   configure({ policies = DEFAULT_POLICIES, balance, tls, host }: UpstreamOptions): boolean {
+    const { subset } = this.#policies
     this.#policies = policies
     this.#health.options = policies.outlier
     if (!isDeepStrictEqual(policies.health, this.#checks?.options)) this.#openChecks()
+    const latestMs = Math.ceil(this.#nowMs() + policies.slowStartMs)
+    for (const node of this.#nodes) node.warmUntilMs = Math.min(node.warmUntilMs, latestMs)
+    this.#warmUntilMs = Math.min(this.#warmUntilMs, latestMs)
     this.rebalance(balance)
+    this.#regroup()
     const { tls: oldTls, host: oldHost } = this.#options
-    if (tls?.id === oldTls?.id && isDeepStrictEqual(host, oldHost)) return false
+    if (tls?.id === oldTls?.id && isDeepStrictEqual(host, oldHost))
+      return subset !== policies.subset
     this.#options = { ...this.#options, tls, host }
     return true
   }
@@ -244,9 +252,10 @@ export class Upstream {
     if (!changed && nodes.every((node, i) => node === this.#nodes[i])) return
     if (this.#nodes.length > 0) this.#warm(nodes.filter(({ id }) => !known.has(id)))
     this.#nodes = nodes
-    this.#checks?.update(nodes)
+    this.#checkNodes()
     this.#regroup()
-    for (const node of known.values()) if (!nodes.includes(node)) node.retire()
+    const used = new Set(nodes)
+    for (const node of known.values()) if (!used.has(node)) node.retire()
   }
 
   #applySettings(services: readonly Service[]): void {
@@ -303,7 +312,7 @@ export class Upstream {
   ): void {
     const nowMs = this.#nowMs()
     const isFailure = status >= 500
-    if (this.#balance.kind === 'ewma' && latencyMs >= 0 && !isFailure) addLatency(node, latencyMs)
+    if (this.#balance.kind === 'ewma') addLatency(node, latencyMs, isFailure)
     let hasChanged = this.#health.count(node, isFailure, latencyMs, nowMs)
     if (isFailure)
       hasChanged = this.#health.failed(node, status, nowMs, request.routeName) || hasChanged
@@ -313,10 +322,10 @@ export class Upstream {
   }
 
   /**
-   * Records a failure: the node accepted no connection (`connect`), or its response was malformed, late or incomplete
-   * (`gateway`).
+   * Records a failure: the node accepted no connection (`connect`), lost it (`reset`), or its response was malformed or late (`gateway`).
    */
-  failed(node: UpstreamNode, kind: 'connect' | 'gateway', route = ''): void {
+  failed(node: UpstreamNode, kind: 'connect' | 'reset' | 'gateway', route = ''): void {
+    if (this.#balance.kind === 'ewma') addLatency(node, UNKNOWN_LATENCY, true)
     const isListed = this.#nodes.includes(node)
     if (kind === 'connect' && isListed && this.#options.onConnectionRefused?.(node)) return
     const nowMs = this.#nowMs()
@@ -358,7 +367,13 @@ export class Upstream {
         this.#options.onHealth?.(node, reason)
         this.#regroup()
       })
-    this.#checks?.update(this.#nodes)
+    this.#checkNodes()
+  }
+
+  /** Nodes of this process need no checks. */
+  #checkNodes(): void {
+    const { findCaller } = this.#options
+    this.#checks?.update(this.#nodes.filter((node) => findCaller?.(node) === undefined))
   }
 
   #warm(nodes: readonly UpstreamNode[]): void {
@@ -391,7 +406,10 @@ export class Upstream {
     if (node !== undefined && !tried.includes(node)) return node
     const others = this.others(tried)
     const selected = selectNodes(others, others, this.#policies)
-    return createBalancer(this.#balance, selected, this.#randomBits).pick(x, last)
+    // A table for one request costs more than the shares it evens out.
+    const { kind } = this.#balance
+    const balance = kind === 'maglev' ? { ...this.#balance, kind: 'hash' as const } : this.#balance
+    return createBalancer(balance, selected, this.#randomBits).pick(x, last)
   }
 
   #build(): void {
@@ -409,7 +427,7 @@ const PROCESS_ID = randomUUID()
 /** Share of the requests with which a slow start begins. */
 const MIN_WARM_SHARE = 0.1
 const MIXED =
-  'it speaks gRPC but other nodes of its service do not: register them under another name'
+  'the node speaks gRPC but other nodes of its service do not: register them under another name'
 
 function isOfGrpc({ metadata }: Node): boolean {
   return Object.hasOwn(metadata, 'protocol') && /^grpcs?$/.test(metadata['protocol']!)

@@ -54,7 +54,9 @@ export function createForwarding(
     timeoutMs: settings.replyTimeoutMs,
     find,
     open: (service, node) => {
-      const opened = new Upstream(service, { ...upstream(service), onSettings: undefined })
+      const opened = new Upstream(service, {
+        ...{ ...upstream(service), onSettings: undefined, policies: undefined },
+      })
       opened.update([
         { name: service, version: 'latest', metadata: {}, endpoints: [], nodes: [node] },
       ])

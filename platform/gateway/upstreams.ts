@@ -49,6 +49,8 @@ interface ServiceState {
 
 /** Warnings about one service in the registry: its owner may change them again and again. */
 const MAX_WARNINGS = 10
+/** Services whose open connections follow a reload: callers may name unknown ones. */
+const MAX_STATES = 100_000
 /** Idle timeout of HTTP/2 connections, which backends close gracefully (GOAWAY). */
 const HTTP2_KEEP_ALIVE_MS = 60_000
 /** Requests that may queue for a connection to one node. */
@@ -76,7 +78,7 @@ export function createUpstreams(
     if (known !== undefined) return known
     const timeouts = toTimeouts(service, {})
     const state = { service, domain, found: {}, limited: {}, timeouts, warned: new Set<string>() }
-    states.set(key, state)
+    if (states.size < MAX_STATES) states.set(key, state)
     return state
   }
   const refresh = (state: ServiceState): void => {

@@ -3,6 +3,8 @@ import type { UpstreamNode } from '../node-health.ts'
 
 /** Time constant of the decay, milliseconds. */
 const DECAY_MS = 10_000
+/** Minimum latency of a failure. */
+const FAILURE_MS = 1000
 /** Cost of a node whose first response is pending: requests do not all wait for it. */
 const PENDING_COST = 1e9
 
@@ -10,15 +12,18 @@ const PENDING_COST = 1e9
  * Adds a response to the latency of a node, a peak-sensitive exponentially weighted moving average (Twitter Finagle): a slower response
  * replaces it, faster ones lower it over ten seconds.
  */
-export function addLatency(node: UpstreamNode, latencyMs: number): void {
+export function addLatency(node: UpstreamNode, measuredMs: number, isFailure: boolean): void {
+  // A node that fails at once must not look fast.
+  const latencyMs = isFailure ? Math.max(measuredMs, FAILURE_MS) : measuredMs
+  if (latencyMs < 0) return
   const nowMs = clock.nowMs
   const average = node.latency
   if (average === undefined) {
     node.latency = { ms: latencyMs, atMs: nowMs }
     return
   }
-  const kept = Math.exp((average.atMs - nowMs) / DECAY_MS)
-  average.ms = latencyMs > average.ms ? latencyMs : average.ms * kept + latencyMs * (1 - kept)
+  const share = Math.exp((average.atMs - nowMs) / DECAY_MS)
+  average.ms = latencyMs > average.ms ? latencyMs : average.ms * share + latencyMs * (1 - share)
   average.atMs = nowMs
 }
 
@@ -26,6 +31,6 @@ export function addLatency(node: UpstreamNode, latencyMs: number): void {
 export function toCost({ latency, active, weight }: UpstreamNode): number {
   if (latency === undefined) return active === 0 ? 0 : PENDING_COST * active
   // An idle node is tried again.
-  const kept = Math.exp((latency.atMs - clock.nowMs) / DECAY_MS)
-  return (latency.ms * kept * (active + 1)) / weight
+  const share = Math.exp((latency.atMs - clock.nowMs) / DECAY_MS)
+  return (latency.ms * share * (active + 1)) / weight
 }

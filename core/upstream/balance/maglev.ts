@@ -36,7 +36,7 @@ export function createMaglev(
 function buildTable(nodes: readonly UpstreamNode[]): Uint16Array | Uint32Array {
   const table = nodes.length < 65_535 ? new Uint16Array(SLOTS) : new Uint32Array(SLOTS)
   const isTaken = new Uint8Array(SLOTS)
-  const maxWeight = Math.max(...nodes.map(({ weight }) => weight))
+  const maxWeight = nodes.reduce((max, { weight }) => Math.max(max, weight), 1)
   const turns = nodes.map(({ id, weight }) => {
     const hash = hashText(id, 0, id.length)
     return {

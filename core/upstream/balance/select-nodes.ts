@@ -3,31 +3,37 @@ import type { UpstreamPolicies } from '../policies.ts'
 import { hashText } from './hash.ts'
 
 /**
- * Nodes that may be balanced: of `usable`, or of all nodes when too few are usable, the nodes of the smallest priority, then of the zone of
- * this process. Mostly the same array: a copy per service would take memory.
+ * Nodes that may be balanced: the usable nodes of the smallest priority that has enough of them, or all nodes of the smallest priority if
+ * none has enough. Nodes in the zone of this process are preferred while enough of them are usable. Mostly the same array: a copy per service
+ * would take memory.
  */
 export function selectNodes(
   all: readonly UpstreamNode[],
   usable: readonly UpstreamNode[],
   { panicThreshold, zone }: UpstreamPolicies,
 ): readonly UpstreamNode[] {
-  const isEnough = (some: readonly UpstreamNode[], of: readonly UpstreamNode[]): boolean =>
-    some.length * 100 >= of.length * panicThreshold
-  const preferred = toPreferred(isEnough(usable, all) ? usable : all)
-  if (zone === '') return preferred
+  const hasEnough = (some: readonly UpstreamNode[], of: readonly UpstreamNode[]): boolean =>
+    some.length * 100 >= of.length * panicThreshold && (some.length > 0 || panicThreshold === 0)
+  const priorities = listPriorities(all)
+  const priority = priorities.find((each) => hasEnough(pick(usable, each), pick(all, each)))
+  const ofPriority = pick(all, priority ?? priorities[0] ?? 0)
+  const selected = priority === undefined ? ofPriority : pick(usable, priority)
+  if (zone === '') return selected
   const isNear = (node: UpstreamNode): boolean => node.zone === zone
-  const near = preferred.filter(isNear)
-  return near.length > 0 && isEnough(near, all.filter(isNear)) ? near : preferred
+  const near = selected.filter(isNear)
+  return near.length > 0 && hasEnough(near, ofPriority.filter(isNear)) ? near : selected
+
+  function pick(nodes: readonly UpstreamNode[], wanted: number): readonly UpstreamNode[] {
+    return priorities.length === 1 ? nodes : nodes.filter((node) => node.priority === wanted)
+  }
 }
 
-function toPreferred(nodes: readonly UpstreamNode[]): readonly UpstreamNode[] {
-  const smallest = nodes.reduce(
-    (min, { priority }) => Math.min(min, priority),
-    Number.POSITIVE_INFINITY,
-  )
-  return nodes.every(({ priority }) => priority === smallest)
-    ? nodes
-    : nodes.filter(({ priority }) => priority === smallest)
+/** In increasing order; mostly one. */
+function listPriorities(nodes: readonly UpstreamNode[]): readonly number[] {
+  const [first] = nodes
+  if (first === undefined) return []
+  if (nodes.every(({ priority }) => priority === first.priority)) return [first.priority]
+  return [...new Set(nodes.map(({ priority }) => priority))].sort((a, b) => a - b)
 }
 
 /**

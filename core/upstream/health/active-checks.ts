@@ -24,8 +24,9 @@ export class ActiveChecks {
 
   /** Replaces the nodes. */
   update(nodes: readonly UpstreamNode[]): void {
+    const wanted = new Set(nodes)
     for (const [node, check] of this.#checked)
-      if (!nodes.includes(node)) {
+      if (!wanted.has(node)) {
         check.close()
         this.#checked.delete(node)
       }

@@ -10,6 +10,7 @@ const { HTTP2_HEADER_PATH, HTTP2_HEADER_METHOD } = constants
 /** `HealthCheckResponse { status: SERVING }`. */
 const SERVING = Buffer.from([0x08, 0x01])
 const FRAME_HEADER = 5
+const CHUNKS_MAX = 8
 
 /** Calls `grpc.health.v1.Health/Check` (grpc.io, GRPC Health Checking Protocol). */
 export function createGrpcProbe(node: UpstreamNode, options: HealthOptions): Probe {
@@ -38,7 +39,7 @@ export function createGrpcProbe(node: UpstreamNode, options: HealthOptions): Pro
 
   return {
     check(onResult) {
-      session ??= open()
+      if (session === undefined || session.closed || session.destroyed) session = open()
       const current = session
       let reason = ''
       let status = ''
@@ -71,11 +72,14 @@ export function createGrpcProbe(node: UpstreamNode, options: HealthOptions): Pro
         reason = String(fields['grpc-message'] ?? reason)
       }
       stream.on('response', read).on('trailers', read)
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('data', (chunk: Buffer) => {
+        // A longer response is another service.
+        if (chunks.length < CHUNKS_MAX) chunks.push(chunk)
+      })
       stream.on('error', fail)
       stream.on('close', () => {
         const isServing = Buffer.concat(chunks).subarray(FRAME_HEADER).equals(SERVING)
-        if (status === '0') end(isServing ? '' : 'not serving')
+        if (status === '0') end(isServing ? '' : 'the response is not SERVING')
         else end(`gRPC status ${status || 'missing'}${reason === '' ? '' : `: ${reason}`}`)
       })
       stream.end(request)

@@ -14,6 +14,10 @@ import type { Probe } from './probe.ts'
 
 /** Opens the checks of one node. */
 export function openProbe(node: UpstreamNode, options: HealthOptions): Probe {
+  const { protocol } = node
+  // HTTP/1.1 is no protocol of these nodes.
+  if (options.type === 'http' && protocol !== 'http')
+    return openProbe(node, { ...options, type: protocol, path: '' })
   switch (options.type) {
     case 'http':
       return createHttpProbe(node, options)
@@ -44,12 +48,16 @@ function createHttpProbe(node: UpstreamNode, options: HealthOptions): Probe {
       const call = new ProbeCall(head, (status, detail) => {
         clearTimeout(timer)
         const isExpected = expect.some(([first, last]) => status >= first && status <= last)
-        onResult(isExpected ? '' : detail || `status ${status}`)
+        onResult(isExpected ? '' : detail || `status ${status}, expected ${formatRanges(expect)}`)
       })
       pool.dispatch(call)
     },
     close: () => pool.close(),
   }
+}
+
+function formatRanges(ranges: HealthOptions['expect']): string {
+  return ranges.map(([first, last]) => (first === last ? first : `${first}-${last}`)).join(',')
 }
 
 class ProbeCall implements UpstreamCall {
@@ -128,7 +136,7 @@ function createTcpProbe(node: UpstreamNode, { port, timeoutMs }: HealthOptions):
 }
 
 function createCallProbe(node: UpstreamNode, { port, timeoutMs }: HealthOptions): Probe {
-  const caller = createCaller(port === 0 ? node : { ...toCallee(node), port })
+  const caller = createCaller(port === 0 ? node : { ...toCallee(node, port), port })
   return {
     check(onResult) {
       caller.call(new HealthCall(node.service, timeoutMs, onResult))
@@ -137,8 +145,9 @@ function createCallProbe(node: UpstreamNode, { port, timeoutMs }: HealthOptions)
   }
 }
 
-function toCallee({ host, secure, protocol, lookup, tls, hostHeader, pool }: UpstreamNode) {
-  return { host, secure, protocol, lookup, tls, hostHeader, pool }
+function toCallee(node: UpstreamNode, port: number) {
+  const { host, secure, protocol, lookup, tls, hostHeader } = node
+  return { host, secure, protocol, lookup, tls, hostHeader, pool: node.createPool(port) }
 }
 
 class HealthCall extends OutgoingCall {

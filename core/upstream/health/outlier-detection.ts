@@ -22,8 +22,8 @@ export interface OutlierOptions extends WindowLimits {
   readonly scope: 'route' | 'node'
 }
 
-/** Why a request failed: no connection, another failure of the connection, or a status from 500 to 599. */
-export type NodeFailure = 'connect' | 'gateway' | number
+/** Why a request failed: no connection, a lost one, a malformed or late response, or a status from 500 to 599. */
+export type NodeFailure = 'connect' | 'reset' | 'gateway' | number
 
 export const DEFAULT_OUTLIER: OutlierOptions = {
   consecutive5xx: 5,
@@ -59,6 +59,8 @@ export class OutlierDetector {
   #interval = 1
   #intervalEndMs = 0
   options: OutlierOptions
+  /** Whether requests are spread at random or in turn, so that nodes are comparable by failures and latency. */
+  isComparable = true
   readonly #onEject: ((node: UpstreamNode, forMs: number) => void) | undefined
   readonly #onReturn: ((node: UpstreamNode) => void) | undefined
 
@@ -75,6 +77,7 @@ export class OutlierDetector {
   /** Replaces the list of nodes. If too many are ejected now, the nodes closest to their return are readmitted. */
   update(nodes: readonly UpstreamNode[]): void {
     this.nodes = nodes
+    if (this.#isOff()) for (const node of nodes) if (node.ejectedUntilMs !== 0) this.#readmit(node)
     for (const suspect of this.#suspects)
       if (!nodes.includes(suspect)) this.#suspects.delete(suspect)
     const ejected = nodes
@@ -106,6 +109,8 @@ export class OutlierDetector {
    * @returns true if the usable nodes changed.
    */
   count(node: UpstreamNode, isFailure: boolean, latencyMs: number, nowMs: number): boolean {
+    const { failurePercentage, latencyFactor } = this.options
+    if (!this.isComparable || (failurePercentage === 0 && latencyFactor === 0)) return false
     const isOver = nowMs >= this.#intervalEndMs
     const hasChanged = isOver && this.#compare(nowMs)
     node.window ??= new ResponseWindow()
@@ -136,6 +141,7 @@ export class OutlierDetector {
 
   /** @returns true if the usable nodes changed. */
   failed(node: UpstreamNode, failure: NodeFailure, nowMs: number, route = ''): boolean {
+    if (this.#isOff()) return false
     const failures = openFailures(node)
     if (failures.ejectedUntilMs !== 0) {
       if (failures.onTrial) this.#eject(node, nowMs)
@@ -143,10 +149,9 @@ export class OutlierDetector {
     }
     failures.add(this.options.scope === 'node' ? '' : route, {
       isGatewayError: typeof failure === 'string' || isGatewayError(failure),
-      isProven: typeof failure === 'string' || this.options.scope === 'node',
+      isProven: failure === 'connect' || failure === 'reset' || this.options.scope === 'node',
     })
-    this.#suspects.add(node)
-    if (this.#isOff()) return false
+    if (this.nodes.includes(node)) this.#suspects.add(node)
     if (failure !== 'connect' && !this.#isOutlier(failures)) return false
     return this.#tryEject(node, nowMs)
   }

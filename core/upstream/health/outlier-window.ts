@@ -13,8 +13,9 @@ export interface NodeWindow<N> {
 }
 
 export const UNKNOWN_LATENCY = -1
-/** Responses in an interval below which a node is not compared. */
+/** Responses in an interval below which a node is not compared: by failures, and by the 95th percentile. */
 const MIN_RESPONSES = 20
+const MIN_MEASURED = 100
 /** p95 below which a node is never slow, milliseconds. */
 const MIN_LATENCY_MS = 100
 /** Bounds of latencies: powers of the square root of 2 from 1 ms to 46 s. */
@@ -48,8 +49,9 @@ export class ResponseWindow {
     this.#latencies[bucket < BUCKETS ? bucket : BUCKETS - 1]!++
   }
 
-  /** Upper bound of the 95th percentile, milliseconds. */
+  /** Upper bound of the 95th percentile, milliseconds; 0 if there are too few responses. */
   get p95Ms(): number {
+    if (this.#measured < MIN_MEASURED) return 0
     let left = this.#measured * P95
     let bucket = 0
     while (bucket < BUCKETS - 1 && left > this.#latencies[bucket]!) {
@@ -72,9 +74,10 @@ export function findOutliers<N>(
   const responses = sum((window) => window.responses)
   const failures = sum((window) => window.failures)
   const limit = failurePercentage / 100
-  const p95s = windows.map(({ window }) => window.p95Ms).sort((a, b) => a - b)
-  // The lower median: with two nodes, the faster one.
-  const medianMs = p95s[(p95s.length - 1) >> 1]!
+  const p95s = windows.map(({ window }) => window.p95Ms).filter((ms) => ms > 0)
+  // The lower median: with two nodes, the faster one. One node alone is not compared.
+  const medianMs =
+    p95s.length < 2 ? Number.POSITIVE_INFINITY : p95s.sort((a, b) => a - b)[(p95s.length - 1) >> 1]!
   return windows
     .filter(({ window }) => {
       const others = (failures - window.failures) / (responses - window.responses)

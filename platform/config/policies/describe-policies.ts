@@ -1,4 +1,4 @@
-import { formatDuration } from '../../../lib/text/units.ts'
+import { formatTime } from '../services/format-time.ts'
 import type { ConfiguredPolicies } from './configured-policies.ts'
 import { HEALTH_FIELDS, OUTLIER_FIELDS, type PolicyField, VALUE_FIELDS } from './table.ts'
 
@@ -29,7 +29,7 @@ function describe(
 }
 
 function formatValue(key: string, value: unknown): string {
-  if (key.endsWith('Ms')) return formatDuration(value as number)
+  if (key.endsWith('Ms')) return formatTime(value as number)
   if (!Array.isArray(value)) return String(value)
   return value.map(([first, last]) => (first === last ? first : `${first}-${last}`)).join(',')
 }

@@ -1,4 +1,4 @@
-import { DEFAULT_HEALTH } from '../../../core/upstream/health/health-options.ts'
+import { DEFAULT_HEALTH, type HealthOptions } from '../../../core/upstream/health/health-options.ts'
 import { DEFAULT_POLICIES, type UpstreamPolicies } from '../../../core/upstream/policies.ts'
 import type { ConfiguredPolicies } from './configured-policies.ts'
 
@@ -12,10 +12,18 @@ export function mergePolicies(
     merged = {
       ...{ ...merged, ...values },
       outlier: { ...merged.outlier, ...outlier },
-      health:
-        health === 'off'
-          ? undefined
-          : ((health && { ...DEFAULT_HEALTH, ...merged.health, ...health }) ?? merged.health),
+      health: health === 'off' ? undefined : mergeHealth(merged.health, health),
     }
   return merged
+}
+
+/** A path is inherited with its type only. */
+function mergeHealth(
+  inherited: HealthOptions | undefined,
+  own: Partial<HealthOptions> | undefined,
+): HealthOptions | undefined {
+  if (own === undefined) return inherited
+  const { path: _, ...rest } = inherited ?? DEFAULT_HEALTH
+  const isSameType = own.type === undefined || own.type === inherited?.type
+  return { ...DEFAULT_HEALTH, ...(isSameType ? inherited : rest), ...own }
 }

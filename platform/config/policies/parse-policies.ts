@@ -44,6 +44,13 @@ function readOutlier(
   if (text === 'off' || text === 'false') return NO_OUTLIER
   const names = Object.values(OUTLIER_FIELDS).map(({ name }) => name)
   const of = `outlier of ${what}`
+  if (text !== undefined) {
+    source.report(
+      entry.value ?? entry.key,
+      `${of} must be a map or off, got ${JSON.stringify(text)}`,
+    )
+    return undefined
+  }
   return readFields(source, of, readMap(source, of, entry, names), OUTLIER_FIELDS)
 }
 
@@ -56,8 +63,17 @@ function readHealth(
   const of = `health of ${what}`
   const text = isMap(source.follow(entry.value)) ? undefined : source.text(entry.value)
   if (text === 'off' || text === 'false') return 'off'
-  if (text?.startsWith('/'))
-    return readFields(source, of, new Map([['path', { ...entry, name: 'path' }]]), HEALTH_FIELDS)
+  if (text?.startsWith('/')) {
+    const entries = new Map([['path', { ...entry, name: 'path' }]])
+    return { type: 'http', ...readFields(source, of, entries, HEALTH_FIELDS) }
+  }
+  if (text !== undefined) {
+    source.report(
+      entry.value ?? entry.key,
+      `${of} must be a path such as /healthz, a map or off, got ${JSON.stringify(text)}`,
+    )
+    return undefined
+  }
   const names = Object.values(HEALTH_FIELDS).map(({ name }) => name)
   const entries = readMap(source, of, entry, names)
   const options = readFields(source, of, entries, HEALTH_FIELDS)

@@ -2,10 +2,8 @@ import { formatDuration } from '../../../lib/text/units.ts'
 import { indexServices } from '../configured-services.ts'
 import { describePolicies } from '../policies/describe-policies.ts'
 import type { Configuration, ConfiguredService } from '../types.ts'
+import { formatTime } from './format-time.ts'
 import type { RegistrySettings } from './registry-settings.ts'
-
-/** Stands for `none`, as `Infinity`. */
-const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Settings of a service by their keys in `mx.yaml`, formatted. */
 export type ServiceView = Readonly<Record<string, string>>
@@ -47,12 +45,18 @@ export function describeInForce(
     maxConnectionAgeMs: settings.maxConnectionAgeMs,
     policies: config.policies ?? {},
   }
+  const inherited = describe(gateway)
+  const isOff = service?.policies?.health === 'off'
   return {
-    ...describe(gateway),
+    ...(isOff ? omitHealth(inherited) : inherited),
     ...markSource(describe(found), 'registry'),
     ...(service && describe(service)),
     ...(route && describe({ timeouts: route.timeouts })),
   }
+}
+
+function omitHealth(view: ServiceView): ServiceView {
+  return Object.fromEntries(Object.entries(view).filter(([key]) => !key.startsWith('health.')))
 }
 
 function markSource(view: ServiceView, source: string): ServiceView {
@@ -67,10 +71,10 @@ function describe(service: Partial<ConfiguredService>): ServiceView {
     ['balance', balance],
     ...Object.entries(timeouts).map(([name, ms]): [string, string | undefined] => [
       `timeout.${name}`,
-      formatTime(ms),
+      formatLimit(ms),
     ]),
-    ['keep_alive', formatTime(keepAliveMs)],
-    ['max_connection_age', formatTime(maxConnectionAgeMs)],
+    ['keep_alive', formatLimit(keepAliveMs)],
+    ['max_connection_age', formatLimit(maxConnectionAgeMs)],
     ['encoded_slash', service.encodedSlash === true ? 'true' : undefined],
     ['host', typeof host === 'object' ? host.name : host],
     ['tls', tls && formatTls(tls)],
@@ -89,7 +93,6 @@ function formatTls({
   return [...parts, ...(isVerified ? [] : ['insecure_skip_verify'])].join(' ')
 }
 
-function formatTime(ms: number | undefined): string | undefined {
-  if (ms === undefined) return undefined
-  return ms >= MAX_TIMER_MS ? 'none' : formatDuration(ms)
+function formatLimit(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : formatTime(ms)
 }

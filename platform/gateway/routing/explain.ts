@@ -303,7 +303,9 @@ function createDryUpstreams(
     const options = upstreams.of(service, domain)
     const createPool = (address: Parameters<UpstreamOptions['createPool']>[0]): Pool =>
       Object.assign(options.createPool(address), { dispatch: reach, cancel: () => {} })
-    return { ...options, createPool, findCaller: () => caller }
+    // Health checks would connect to the nodes.
+    const policies = options.policies && { ...options.policies, health: undefined }
+    return { ...options, policies, createPool, findCaller: () => caller }
   }
 }
 

@@ -4,6 +4,7 @@ import t from 'tap'
 import type { BalanceOptions } from '../../../../core/upstream/balance/policy.ts'
 import { createRandomBits } from '../../../../core/upstream/balance/weighted.ts'
 import type { UpstreamNode } from '../../../../core/upstream/node-health.ts'
+import { DEFAULT_POLICIES } from '../../../../core/upstream/policies.ts'
 import { TestExchange } from '../../../../sdk/testing.ts'
 import { testBalancer } from '../../../contracts/balancer.ts'
 import { makeUpstream } from '../../../fixtures/services.ts'
@@ -140,4 +141,16 @@ t.test('ewma prefers the faster node, and tries a node without responses once', 
   fast.active = 0
   answer(fast, 1000)
   t.equal(upstream.pick(x), slow, 'one slow response counts at once')
+})
+
+t.test('ewma avoids a node that fails at once', async (t) => {
+  const outlier = { ...DEFAULT_POLICIES.outlier, consecutive5xx: 0, consecutiveGatewayErrors: 0 }
+  const upstream = makeUpstream([1, 1], {
+    balance: { kind: 'ewma' },
+    policies: { ...DEFAULT_POLICIES, outlier },
+  })
+  const [bad, good] = upstream.nodes as [UpstreamNode, UpstreamNode]
+  upstream.responded(good, 200, 50, { routeName: '' })
+  upstream.responded(bad, 500, 1, { routeName: '' })
+  for (let i = 0; i < 20; i++) t.equal(upstream.pick(x), good)
 })

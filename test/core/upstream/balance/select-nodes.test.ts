@@ -18,6 +18,23 @@ t.test('all nodes are used while fewer than the panic threshold are usable', asy
   t.strictSame(selectNodes(all, [], never), [])
 })
 
+t.test('the next priority is used while too few nodes of the smallest are usable', async (t) => {
+  const all = [0, 0, 0, 0, 1].map(
+    (priority, i) => ({ id: `n${i}`, zone: '', priority }) as UpstreamNode,
+  )
+  const [first, second, , , backup] = all as [
+    UpstreamNode,
+    UpstreamNode,
+    UpstreamNode,
+    UpstreamNode,
+    UpstreamNode,
+  ]
+  t.strictSame(selectNodes(all, all, DEFAULT_POLICIES), all.slice(0, 4))
+  t.strictSame(selectNodes(all, [first, second, backup], DEFAULT_POLICIES), [first, second])
+  t.strictSame(selectNodes(all, [first, backup], DEFAULT_POLICIES), [backup])
+  t.strictSame(selectNodes(all, [], DEFAULT_POLICIES), all.slice(0, 4), 'none is usable')
+})
+
 t.test('nodes of the same zone are used while enough of them are usable', async (t) => {
   const all = makeNodes('a', 'a', 'b', 'b')
   const policies = { ...DEFAULT_POLICIES, zone: 'a' }

@@ -37,14 +37,14 @@ t.test('a connect failure ejects a node at once', async (t) => {
   t.same(health.usable, [nodes[1]])
 })
 
-t.test('three consecutive gateway errors eject a node, a success resets the count', async (t) => {
+t.test('three lost connections eject a node, a success resets the count', async (t) => {
   const { health, nodes } = watchNodes(2)
   const [node] = nodes as [UpstreamNode]
-  for (let i = 0; i < 2; i++) t.notOk(health.failed(node, 'gateway', 0))
+  for (let i = 0; i < 2; i++) t.notOk(health.failed(node, 'reset', 0))
   health.succeeded(node, 0)
-  for (let i = 0; i < 2; i++) t.notOk(health.failed(node, 'gateway', 0))
+  for (let i = 0; i < 2; i++) t.notOk(health.failed(node, 'reset', 0))
   t.equal(health.usable.length, 2)
-  t.ok(health.failed(node, 'gateway', 0))
+  t.ok(health.failed(node, 'reset', 0))
   t.same(health.usable, [nodes[1]])
 })
 
@@ -110,6 +110,29 @@ t.test('one failing route does not eject a node that serves others, two routes d
   t.same(health.usable, [good])
 })
 
+t.test('late responses eject a node only if another node serves the route', async (t) => {
+  const { health, nodes } = watchNodes(2)
+  const [late, good] = nodes as [UpstreamNode, UpstreamNode]
+  for (let i = 0; i < 9; i++) t.notOk(health.failed(late, 'gateway', 0, '/report'))
+  t.ok(health.succeeded(good, 0, '/report'))
+})
+
+t.test('nodes that get different requests are not compared by failures and latency', async (t) => {
+  const { health, nodes } = watchNodes(2)
+  health.isComparable = false
+  for (let i = 0; i < 300; i++)
+    for (const [n, node] of nodes.entries()) t.notOk(health.count(node, n === 0, n * 900, i * 100))
+  t.same(health.usable, nodes)
+})
+
+t.test('without limits, a new list readmits ejected nodes', async (t) => {
+  const { health, nodes } = watchNodes(2)
+  health.failed(nodes[0]!, 'connect', 0)
+  health.options = { ...health.options, consecutive5xx: 0, consecutiveGatewayErrors: 0 }
+  health.update(nodes)
+  t.same(health.usable, nodes)
+})
+
 t.test('scope node: five responses 5xx eject regardless of other nodes', async (t) => {
   const { health, nodes } = watchNodes(2, { scope: 'node' })
   for (let i = 0; i < 4; i++) t.notOk(health.failed(nodes[0]!, 500, 0, `/${i}`))
@@ -158,7 +181,7 @@ t.test('a node is ejected for 10 s, doubled with every failed trial up to 5 min'
     now += seconds * SECOND
     t.equal(health.takeTrial(now - 1, undefined), undefined, 'not before')
     t.equal(health.takeTrial(now, undefined), node)
-    health.failed(node, 'gateway', now)
+    health.failed(node, 'reset', now)
   }
 })
 
@@ -182,8 +205,8 @@ t.test('a successful trial resets ejection time and failure count', async (t) =>
   health.failed(node, 'connect', 10 * SECOND)
   health.takeTrial(30 * SECOND, undefined)
   health.succeeded(node, 0)
-  for (let i = 0; i < 2; i++) t.notOk(health.failed(node, 'gateway', 31 * SECOND))
-  health.failed(node, 'gateway', 31 * SECOND)
+  for (let i = 0; i < 2; i++) t.notOk(health.failed(node, 'reset', 31 * SECOND))
+  health.failed(node, 'reset', 31 * SECOND)
   t.same(events, [
     '9001 ejected for 10 s',
     '9001 ejected for 20 s',
@@ -291,8 +314,8 @@ t.test('a node that is no longer listed is not ejected', async (t) => {
 
 t.test('limits, first ejection and maximum share are configurable', async (t) => {
   const { health, nodes } = watchNodes(2, { consecutiveGatewayErrors: 2, baseEjectionMs: 100 })
-  health.failed(nodes[0]!, 'gateway', 0)
-  t.ok(health.failed(nodes[0]!, 'gateway', 0))
+  health.failed(nodes[0]!, 'reset', 0)
+  t.ok(health.failed(nodes[0]!, 'reset', 0))
   t.equal(health.nextTrialMs, 100)
   const all = watchNodes(2, { maxEjectionPercent: 100 })
   for (const node of all.nodes) all.health.failed(node, 'connect', 0)
@@ -302,7 +325,7 @@ t.test('limits, first ejection and maximum share are configurable', async (t) =>
 t.test('healthy nodes share one record', async (t) => {
   const { health, nodes } = watchNodes(3)
   t.equal(health.usable, health.nodes)
-  health.failed(nodes[0]!, 'gateway', 0)
+  health.failed(nodes[0]!, 'reset', 0)
   t.equal(nodes[0]!.failures.consecutive, 1)
   health.succeeded(nodes[0]!, 0)
   health.failed(nodes[1]!, 'connect', 0)

@@ -26,11 +26,11 @@ services:
 t.test('health is a path, a map or off, and inherits values of the gateway', async (t) => {
   const { policies, services } = parseConfig(
     `
-health: { interval: 5s, expect: "200,300-301" }
+health: { path: /ready, interval: 5s, expect: "200,300-301" }
 services:
   path: { nodes: [10.0.0.1:80], health: /healthz?a=1 }
   off: { nodes: [10.0.0.1:80], health: off }
-  grpc: { nodes: ["grpc://10.0.0.1:80"], health: { type: grpc, path: shop.Cart } }
+  grpc: { nodes: ["grpc://10.0.0.1:80"], health: { type: grpc } }
 `,
     'mx.yaml',
   )
@@ -43,7 +43,7 @@ services:
     [300, 301],
   ])
   t.equal(off, undefined)
-  t.match(grpc, { type: 'grpc', path: 'shop.Cart' })
+  t.match(grpc, { type: 'grpc', path: '', intervalMs: 5000 })
   t.equal(mergePolicies('').health, undefined)
 })
 
@@ -51,9 +51,12 @@ t.test('invalid policies are reported with line, key and allowed values', async 
   for (const [text, message] of [
     ['panic_threshold: 101', 'mx.yaml:1:18: panic_threshold of the gateway must be a whole number'],
     ['slow_start: 30', 'mx.yaml:1:13: slow_start of the gateway'],
-    ['outlier: on', 'mx.yaml:1:10: outlier of the gateway must be a map'],
+    ['outlier: on', 'mx.yaml:1:10: outlier of the gateway must be a map or off, got "on"'],
     ['outlier: { consecutive_5x: 1 }', 'did you mean "consecutive_5xx"?'],
-    ['health: yes', 'health of the gateway must be a map'],
+    [
+      'health: yes',
+      'health of the gateway must be a path such as /healthz, a map or off, got "yes"',
+    ],
     ['health: { path: healthz }', 'path of health of the gateway must begin with /'],
     [
       'health: { type: tcp, path: /a }',
