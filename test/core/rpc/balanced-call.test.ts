@@ -161,15 +161,22 @@ t.test('a call without an available node is 503', async (t) => {
   ])
 })
 
-t.test('error responses do not eject a node, malformed responses do', async (t) => {
+t.test('malformed responses eject a node if another one responds, errors do not', async (t) => {
   const overridden = open(t, ['a', 'b'], (call) => call.onFail(new ServiceError('x', 503, 'no')))
-  const foreign = open(t, ['a', 'b'], (call) => call.onFail(toBadResponse('x', 'none'), true))
+  const bad = toBadResponse('x', 'none')
+  const foreign = open(t, ['a', 'b'], (call) => call.onFail(bad, true))
+  const half = open(t, ['a', 'b'], (call, node) => {
+    if (node === 'a') call.onFail(bad, true)
+    else call.onReply('', Buffer.alloc(0))
+  })
   for (let i = 0; i < 20; i++) {
     t.strictSame(new TestCall(overridden.upstream).send().events, ['refused 503'])
     t.strictSame(new TestCall(foreign.upstream).send().events, ['refused 502'])
+    new TestCall(half.upstream).send()
   }
   t.strictSame(overridden.ejected, [])
-  t.equal(foreign.ejected.length, 1, 'at most half of the nodes are ejected')
+  t.strictSame(foreign.ejected, [], 'all nodes fail')
+  t.strictSame(half.ejected, ['a'])
 })
 
 t.test('mayRepeat decides whether an error is retried', async (t) => {
