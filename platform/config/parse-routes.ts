@@ -209,7 +209,7 @@ function readAction(
   const parts =
     rewrite === undefined
       ? undefined
-      : readMap(source, `rewrite of ${what}`, rewrite, ['path', 'query'])
+      : readMap(source, `rewrite of ${what}`, rewrite, ['path', 'host', 'query'])
   const path = readPath(source, `rewrite.path of ${what}`, parts?.get('path'))
   if (path !== undefined && (stripPrefix !== '' || addPrefix !== ''))
     source.report(item, `${what} must not have both rewrite.path and strip_prefix or add_prefix`)
@@ -229,7 +229,11 @@ function readAction(
       : [...readMap(source, `query of ${what}`, query, undefined).values()].map(
           (each) => [each.name, readText(source, each, each.name) ?? ''] as const,
         )
-  return { kind: 'service', service, handler, endpoint, stripPrefix, addPrefix, path, query: added }
+  const host = readText(source, parts?.get('host'), `rewrite.host of ${what}`)
+  return {
+    ...{ kind: 'service', service, handler, endpoint, stripPrefix, addPrefix },
+    ...{ path, host, query: added },
+  }
 }
 
 /** A template of a path. Otherwise a value of the request could continue the host of a redirect. */

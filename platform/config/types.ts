@@ -95,6 +95,8 @@ export type RouteAction =
       readonly addPrefix: string
       /** Template of the new path. */
       readonly path: string | undefined
+      /** Template of `Host` for the service; undefined: unchanged. */
+      readonly host: string | undefined
       /** Parameters to set, values are templates. */
       readonly query: readonly (readonly [name: string, value: string])[]
     }

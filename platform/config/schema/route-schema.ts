@@ -53,7 +53,10 @@ const ROUTE: Readonly<Record<string, ConfigSchema>> = {
   ),
   strip_prefix: note(SCALAR, 'Prefix to remove from the path, such as /api.'),
   add_prefix: note(SCALAR, 'Prefix to add to the path.'),
-  rewrite: note(object({ path: SCALAR, query: SCALAR_MAP }), 'Templates of path and query.'),
+  rewrite: note(
+    object({ path: SCALAR, host: SCALAR, query: SCALAR_MAP }),
+    'Templates of path, Host and query.',
+  ),
   redirect: note(
     object({
       scheme: oneOfWords(['http', 'https']),

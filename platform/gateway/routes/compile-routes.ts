@@ -21,8 +21,8 @@ import {
   type ConfiguredRouteTable,
 } from './configured-routes.ts'
 import { createFilesHandler } from './files.ts'
+import { compileHost } from './host-template.ts'
 import { createPrefixPlugin } from './prefix-plugin.ts'
-import { compileHost } from './redirect-host.ts'
 import { compilePath, compileText, replacePrefix } from './rewrite.ts'
 
 type ServiceAction = Extract<RouteAction, { kind: 'service' }>
@@ -118,7 +118,7 @@ function compileHandler(
 }
 
 function compileRewrite(
-  { stripPrefix: prefix, addPrefix, path, query }: ServiceAction,
+  { stripPrefix: prefix, addPrefix, path, host, query }: ServiceAction,
   template: PathTemplate,
 ): RouteRule['rewrite'] {
   const toPath = path === undefined ? undefined : compilePath(path, template)
@@ -126,8 +126,11 @@ function compileRewrite(
   const parameters = query.map(
     ([name, value]) => [name, compileText(value, template, (text) => text)] as const,
   )
-  if (toPath === undefined && prefix === addPrefix && parameters.length === 0) return undefined
+  const toHost = host === undefined ? undefined : compileHost(host, template, false, 'rewrite')
+  const hasPath = toPath !== undefined || prefix !== addPrefix
+  if (!hasPath && toHost === undefined && parameters.length === 0) return undefined
   return (x: Exchange) => {
+    if (toHost !== undefined) x.headers.set('host', toHost(x))
     if (toPath !== undefined) x.rewrite(toPath(x))
     else if (prefix !== addPrefix) x.rewrite(replacePrefix(x.path, segments, addPrefix))
     if (parameters.length === 0) return

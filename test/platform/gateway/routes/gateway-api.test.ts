@@ -234,6 +234,9 @@ routes:
   - match: { path: /full/** }
     service: shop
     rewrite: { path: /one }
+  - match: { path: "/hostname/{id}" }
+    service: shop
+    rewrite: { host: "{id}.internal.test" }
   - match: { path: /scheme }
     redirect: { scheme: https, status: 301 }
   - match: { path: /host }
@@ -249,6 +252,13 @@ routes:
   t.notOk('x-remove' in received)
   t.match(headers, { 'x-reply': 'new', 'set-cookie': undefined }, 'ResponseHeaderModifier')
   t.match((await send('GET', '/full/a/b?c=1')).text, 'shop GET /one?c=1', 'ReplaceFullPath')
+  const renamed = await send('GET', '/hostname/eu', sent)
+  t.match(
+    JSON.parse(String(renamed.headers['x-received'])),
+    { host: 'eu.internal.test' },
+    'hostname',
+  )
+  t.equal((await send('GET', '/hostname/a.b', sent)).status, 400, 'not a label')
   for (const [path, status, location] of [
     ['/scheme?a=1', 301, 'https://a.test/scheme?a=1'],
     ['/host', 302, 'http://example.org/host'],

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseTemplate } from '../../../../core/path/template.ts'
 import { toRoute } from '../../../../core/route.ts'
-import { compileHost } from '../../../../platform/gateway/routes/redirect-host.ts'
+import { compileHost } from '../../../../platform/gateway/routes/host-template.ts'
 import { createTestExchange } from '../../../../sdk/testing.ts'
 
 const TEMPLATE = parseTemplate('/t/{id}/**')

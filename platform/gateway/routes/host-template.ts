@@ -11,7 +11,7 @@ const LABEL = /^[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/
 const PLACEHOLDER = /\{[^{}]*\}/g
 
 /**
- * Compiles `host` of a redirect. `{host}` is the host of the request, other placeholders fill one label of a name, so that no value
+ * Compiles `host` of a redirect or rewrite. `{host}` is the host of the request, other placeholders fill one label of a name, so that no value
  * leads to another domain: a request with other values is 400.
  *
  * @param hasScheme whether the redirect changes the scheme: the port of the request belongs to the old one.
@@ -21,9 +21,10 @@ export function compileHost(
   text: string,
   template: PathTemplate | undefined,
   hasScheme: boolean,
+  subject: 'redirect' | 'rewrite' = 'redirect',
 ): Render {
   const fail = (what: string): never => {
-    throw new RangeError(`host of redirect ${what}, got ${JSON.stringify(text)}`)
+    throw new RangeError(`host of ${subject} ${what}, got ${JSON.stringify(text)}`)
   }
   const values = text.match(PLACEHOLDER) ?? []
   const whole = values.find((value) => /^\{(?:path|rest|client_ip)\}$/.test(value))
@@ -51,6 +52,6 @@ function toLabel(value: string): string {
 }
 
 function invalid(value: string): GatewayError {
-  const detail = `cannot redirect: ${JSON.stringify(value.slice(0, 100))} is not part of a host name`
+  const detail = `${JSON.stringify(value.slice(0, 100))} is not part of a host name`
   return new GatewayError(GATEWAY_ID, 400, detail)
 }
