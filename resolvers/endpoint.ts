@@ -125,13 +125,16 @@ function isOfPlatform(inner: Resolver, request: RequestLine): boolean {
   }
 }
 
-/** @throws {GatewayError} 405 if only the method differs; 400 if a matching path has invalid encoding. */
+/**
+ * @throws {GatewayError} 405 if only the method differs; 400 if a matching path has invalid encoding, or leads to another endpoint once a
+ *   backend has merged its empty segments, removed path parameters or decoded it.
+ */
 function find(matcher: RouteTree<EndpointRoute>, request: RequestLine): Route | undefined {
   if (matcher.size === 0) return undefined
   const path = parseRequestPath(request.path)
-  if (path === undefined) return undefined
-  const found = matcher.find(request, path)
-  if (found === undefined) return undefined
+  const found = path && matcher.find(request, path)
+  rejectOtherEndpoint(matcher, request, found)
+  if (path === undefined || found === undefined) return undefined
   if (path.malformed) throw rejectEncoding()
   if (typeof found === 'string') {
     throw new GatewayError(
@@ -145,4 +148,22 @@ function find(matcher: RouteTree<EndpointRoute>, request: RequestLine): Route | 
   }
   const { service, endpoint, handler, template } = found
   return toRoute(service, endpoint, handler, readVariables(template, path.segments), template)
+}
+
+function rejectOtherEndpoint(
+  matcher: RouteTree<EndpointRoute>,
+  request: RequestLine,
+  found: EndpointRoute | string | undefined,
+): void {
+  const path = toCanonicalPath(request.path)
+  if (path === request.path) return
+  const canonical = parseRequestPath(path)
+  const other = canonical && matcher.find({ ...request, path }, canonical)
+  if (other === found || typeof other !== 'object') return
+  // A template may have path parameters: `/a;v=1`.
+  if (typeof found === 'object' && found.template.segments.some((each) => each.includes(';')))
+    return
+  const detail =
+    'the path must not contain empty segments, path parameters or escapes that lead to another endpoint'
+  throw new GatewayError(GATEWAY_ID, 400, detail)
 }
