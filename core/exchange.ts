@@ -400,7 +400,7 @@ export abstract class Exchange extends IncomingRequest {
     if (!this.finished && this.stopCollecting()) this.sendDecided(this.replyChange!.received)
   }
 
-  /** Frees a buffered body; nothing of its response was sent. False: there is none. */
+  /** Frees a buffered body; nothing of its response was sent. False if no body is buffered. */
   private stopCollecting(): boolean {
     const change = this.replyChange
     if (change === undefined || !change.isCollecting) return false

@@ -10,6 +10,7 @@ import {
 } from '../core/route.ts'
 import { createCatalog } from './endpoint/catalog.ts'
 import type { EndpointRoute } from './endpoint/declared.ts'
+import { findOtherSpelling, rejectSpelling } from './endpoint/other-spelling.ts'
 import { parseRequestPath, readVariables, rejectEncoding } from './endpoint/request-path.ts'
 import { createEndpointTree } from './endpoint/route-bucket.ts'
 import type { RouteTree } from './endpoint/route-tree.ts'
@@ -133,7 +134,8 @@ function find(matcher: RouteTree<EndpointRoute>, request: RequestLine): Route | 
   if (matcher.size === 0) return undefined
   const path = parseRequestPath(request.path)
   const found = path && matcher.find(request, path)
-  rejectOtherEndpoint(matcher, request, found)
+  const other = findOtherSpelling(matcher, request, found)
+  if (other !== found && typeof other === 'object') throw rejectSpelling('endpoint')
   if (path === undefined || found === undefined) return undefined
   if (path.malformed) throw rejectEncoding()
   if (typeof found === 'string') {
@@ -148,22 +150,4 @@ function find(matcher: RouteTree<EndpointRoute>, request: RequestLine): Route | 
   }
   const { service, endpoint, handler, template } = found
   return toRoute(service, endpoint, handler, readVariables(template, path.segments), template)
-}
-
-function rejectOtherEndpoint(
-  matcher: RouteTree<EndpointRoute>,
-  request: RequestLine,
-  found: EndpointRoute | string | undefined,
-): void {
-  const path = toCanonicalPath(request.path)
-  if (path === request.path) return
-  const canonical = parseRequestPath(path)
-  const other = canonical && matcher.find({ ...request, path }, canonical)
-  if (other === found || typeof other !== 'object') return
-  // A template may have path parameters: `/a;v=1`.
-  if (typeof found === 'object' && found.template.segments.some((each) => each.includes(';')))
-    return
-  const detail =
-    'the path must not contain empty segments, path parameters or escapes that lead to another endpoint'
-  throw new GatewayError(GATEWAY_ID, 400, detail)
 }

@@ -100,7 +100,7 @@ export interface LogLine {
 }
 
 export interface LogQuery {
-  /** Number of last stored lines; 0 if none, undefined: all. */
+  /** Number of last stored lines; undefined for all. */
   readonly lines?: number
   /** Only lines since then, Unix time in milliseconds. */
   readonly sinceMs?: number

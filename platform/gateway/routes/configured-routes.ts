@@ -1,6 +1,6 @@
 import { GATEWAY_ID, GatewayError } from '../../../core/errors.ts'
-import { toCanonicalPath } from '../../../core/path/canonical.ts'
 import { type RequestLine, type Resolver, type RouteRule, toRoute } from '../../../core/route.ts'
+import { findOtherSpelling, rejectSpelling } from '../../../resolvers/endpoint/other-spelling.ts'
 import {
   parseRequestPath,
   readVariables,
@@ -63,7 +63,7 @@ export function createConfiguredRoutes(initial: ConfiguredRouteTable): Configure
       if (tree.size === 0) return inner.resolve(request)
       const path = parseRequestPath(request.path)
       const found = path && tree.find(request, path)
-      rejectOtherRoute(tree, request, found)
+      if (findOtherSpelling(tree, request, found) !== found) throw rejectSpelling('route')
       if (path === undefined || found === undefined) return inner.resolve(request)
       if (typeof found === 'string') return inner.resolve(request) ?? rejectMethod(request, found)
       if (path.malformed) throw rejectEncoding()
@@ -89,31 +89,6 @@ export function buildRouteTable(routes: readonly CompiledRoute[]): ConfiguredRou
     if (!tree.add(route))
       throw new RangeError(`route ${route.rule.name}: too many routes, or too many that overlap`)
   return { tree, conditionKey: createConditionKey(routes.map(({ conditions }) => conditions)) }
-}
-
-/**
- * Rejects a path that leads to another route once a backend has merged its empty segments, removed path parameters or decoded it:
- * `//` must not avoid the plugins of a route.
- *
- * @throws {GatewayError} 400
- */
-function rejectOtherRoute(
-  tree: RouteTree<CompiledRoute>,
-  request: RequestLine,
-  found: CompiledRoute | string | undefined,
-): void {
-  const path = toCanonicalPath(request.path)
-  if (path === request.path || (typeof found === 'object' && hasParameters(found))) return
-  const canonical = parseRequestPath(path)
-  if ((canonical && tree.find({ ...request, path }, canonical)) === found) return
-  const detail =
-    'the path must not contain empty segments, path parameters or escapes that lead to another route'
-  throw new GatewayError(GATEWAY_ID, 400, detail)
-}
-
-/** Whether the template of a route has path parameters: `/a;v=1`. */
-function hasParameters({ template }: CompiledRoute): boolean {
-  return template.segments.some((segment) => segment.includes(';'))
 }
 
 function rejectMethod({ method }: RequestLine, allowed: string): never {

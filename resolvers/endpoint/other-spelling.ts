@@ -1,0 +1,33 @@
+import { GATEWAY_ID, GatewayError } from '../../core/errors.ts'
+import { toCanonicalPath } from '../../core/path/canonical.ts'
+import type { RequestLine } from '../../core/route.ts'
+import { parseRequestPath } from './request-path.ts'
+import type { RouteTree, TreeRoute } from './route-tree.ts'
+
+/**
+ * Finds what a path leads to once a backend has merged its empty segments, removed path parameters or decoded it: `//` must not avoid the
+ * plugins and policies of a route.
+ *
+ * @param found what the path as received leads to
+ * @returns `found` if both are the same, or if the template of `found` has path parameters itself: `/a;v=1`.
+ */
+export function findOtherSpelling<R extends TreeRoute>(
+  tree: RouteTree<R>,
+  request: RequestLine,
+  found: R | string | undefined,
+): R | string | undefined {
+  const path = toCanonicalPath(request.path)
+  if (path === request.path || (typeof found === 'object' && hasParameters(found))) return found
+  const canonical = parseRequestPath(path)
+  return canonical && tree.find({ ...request, path }, canonical)
+}
+
+/** The error of a path whose other spelling leads elsewhere. */
+export function rejectSpelling(what: 'route' | 'endpoint'): GatewayError {
+  const detail = `the path must not contain empty segments, path parameters or escapes that lead to another ${what}`
+  return new GatewayError(GATEWAY_ID, 400, detail)
+}
+
+function hasParameters({ template }: TreeRoute): boolean {
+  return template.segments.some((segment) => segment.includes(';'))
+}
