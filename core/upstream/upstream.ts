@@ -179,12 +179,16 @@ export class Upstream {
   }
 
   /** Changes the load-balancing policy. */
-  rebalance(balance: BalanceOptions = { kind: 'round-robin' }): void {
+  rebalance(balance?: BalanceOptions): void {
+    this.#setBalance(balance)
+    this.#build()
+  }
+
+  #setBalance(balance: BalanceOptions = { kind: 'round-robin' }): void {
     this.#balance = balance
     this.#health.isComparable =
       balance.kind !== 'hash' && balance.kind !== 'maglev' && balance.sticky === undefined
     this.#sticky = balance.sticky && createSticky(this.name, balance.sticky)
-    this.#build()
   }
 
   /**
@@ -200,7 +204,7 @@ export class Upstream {
     const latestMs = Math.ceil(this.#nowMs() + policies.slowStartMs)
     for (const node of this.#nodes) node.warmUntilMs = Math.min(node.warmUntilMs, latestMs)
     this.#warmUntilMs = Math.min(this.#warmUntilMs, latestMs)
-    this.rebalance(balance)
+    this.#setBalance(balance)
     this.#regroup()
     const { tls: oldTls, host: oldHost } = this.#options
     if (tls?.id === oldTls?.id && isDeepStrictEqual(host, oldHost))
