@@ -81,6 +81,8 @@ export abstract class Exchange extends IncomingRequest {
   upstream: Upstream | undefined = undefined
   /** Id of the last node it was sent to; empty if none yet. */
   node = ''
+  /** Attempts to send it to a node. */
+  attempts = 0
   /** Error of the last failed attempt; empty if none. */
   failure = ''
   /** Kind of that failure; empty if none. */

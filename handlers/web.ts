@@ -59,7 +59,7 @@ async function openTunnel(x: Exchange, maxMessageBytes: number): Promise<void> {
   const hasNodeHost = setsHost(x)
   const request: Attempts = {
     ...{ upstream: x.upstream, node: undefined, attempts: 0, tried: undefined, inFlight: false },
-    attemptStartMs: 0,
+    ...{ attemptStartMs: 0, isRetrying: false, retry: x.route?.rule?.retry },
     routeName: toRouteName(x),
   }
   x.upstreamStartMs = performance.now()
@@ -72,6 +72,7 @@ async function openTunnel(x: Exchange, maxMessageBytes: number): Promise<void> {
     const { host, port, secure, lookup, tls, pool } = node
     beginAttempt(request, node)
     x.node = node.id
+    x.attempts = request.attempts
     if (hasNodeHost) headers.set('host', node.hostHeader!)
     x.trace?.sendFields(x, node, headers)
     try {

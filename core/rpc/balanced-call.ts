@@ -32,6 +32,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
   attempts = 0
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
+  isRetrying = false
   attemptStartMs = 0
   /**
    * Milliseconds from {@link startedMs} to the response; 0: no limit. The deadline sent to the service is `timeoutMs`.

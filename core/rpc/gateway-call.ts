@@ -6,7 +6,7 @@ import type { Exchange } from '../exchange.ts'
 import type { HeaderBlock, HeaderList } from '../http/headers.ts'
 import { rejectBody } from '../limits/memory-budget.ts'
 import type { Peer } from '../request/incoming-request.ts'
-import { pickNode } from '../upstream/attempts.ts'
+import { pickNode, takeRetry } from '../upstream/attempts.ts'
 import type { UpstreamNode } from '../upstream/node-health.ts'
 import { BalancedCall } from './balanced-call.ts'
 import type { TransportFailure } from './call.ts'
@@ -19,8 +19,6 @@ import { readTimeout } from './timeout.ts'
 
 /** Longest request body: the frame limit without the room for names and metadata. */
 export const BODY_MAX_BYTES: number = 16 * 1024 * 1024 - 128 * 1024
-/** Maximum attempts of a call that reached a service, the first included (reference 15.5). */
-const ATTEMPTS_MAX = 2
 /** Longest timeout that a client may request for a stream. */
 const STREAM_TIMEOUT_MAX_MS = 2 ** 31 - 1
 
@@ -199,6 +197,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
   }
 
   protected override chosen(node: UpstreamNode): void {
+    this.x.attempts = this.attempts
     const { x } = this
     x.node = node.id
     if (x.trace !== undefined)
@@ -230,8 +229,8 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
       (method === 'GET' || method === 'HEAD') &&
       !answered &&
       !this.more &&
-      this.attempts < ATTEMPTS_MAX &&
-      this.declared?.metadata['idempotent'] !== 'false'
+      this.declared?.metadata['idempotent'] !== 'false' &&
+      takeRetry(this)
     )
   }
 

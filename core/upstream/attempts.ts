@@ -1,14 +1,14 @@
+import { toBackOffMs } from '../../lib/async/backoff.ts'
 import { tickNow } from '../../lib/time/tick-clock.ts'
 import type { Exchange } from '../exchange.ts'
 import type { FailureKind } from './call.ts'
 import { UNKNOWN_LATENCY } from './health/outlier-window.ts'
 import type { UpstreamNode } from './node-health.ts'
+import type { RetryOptions } from './retry/retry-options.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Maximum nodes tried per request. */
 const NODES_MAX = 5
-/** Maximum attempts of a request that a node may have served, the first included. */
-const REPEATED_MAX = 2
 
 /**
  * Why an attempt failed; Envoy's name for the retry condition in parentheses.
@@ -40,10 +40,14 @@ export interface Attempts {
   /** Nodes that failed to serve it. */
   tried: UpstreamNode[] | undefined
   inFlight: boolean
+  /** The current or next attempt is counted in the retry budget of the service. */
+  isRetrying: boolean
   /** Start of the last attempt, `performance.now()`. */
   attemptStartMs: number
   /** Route or endpoint, for outlier detection. Read only while a node fails. */
   readonly routeName: string
+  /** Options of its route. @default the options of the service */
+  readonly retry?: RetryOptions | undefined
 }
 
 /** Selects the node for the next attempt; undefined if no node is left. */
@@ -53,17 +57,28 @@ export function pickNode(request: Attempts, x: Exchange | undefined): UpstreamNo
 
 /** Starts an attempt, counted as a request in flight of the node. */
 export function beginAttempt(request: Attempts, node: UpstreamNode): void {
-  if (request.attempts++ > 0) request.upstream!.retried()
+  const upstream = request.upstream!
+  if (request.attempts++ > 0) upstream.retried()
+  upstream.active++
   request.node = node
   request.inFlight = true
   request.attemptStartMs = tickNow()
   node.active++
 }
 
-/** Ends the attempt in flight, if there is one. */
-export function endAttempt(request: Attempts): void {
+/**
+ * Ends the attempt in flight, or the pause before it, if there is one.
+ *
+ * @param isLast false: {@link takeRetry} has allowed another.
+ */
+export function endAttempt(request: Attempts, isLast = true): void {
+  if (isLast && request.isRetrying) {
+    request.isRetrying = false
+    request.upstream!.retrying--
+  }
   if (!request.inFlight) return
   request.inFlight = false
+  request.upstream!.active--
   request.node!.active--
 }
 
@@ -112,7 +127,8 @@ export function classifyFailure(kind: FailureKind, isStale: boolean): AttemptFai
 
 /**
  * Decides if a failed attempt may be retried (RFC 9110 §9.2.2): on another node if the request certainly never reached
- * one; once if repeating is safe, on the same node only after losing a reused connection.
+ * one; within the limits of {@link RetryOptions} if repeating is safe, on the same node only after losing a reused
+ * connection. True: the request may be counted in the retry budget until {@link endAttempt}.
  *
  * @param isRepeatable the request is safe to repeat, and no byte of a response has arrived.
  */
@@ -121,17 +137,60 @@ export function mayRetry(
   failure: AttemptFailure,
   isRepeatable: boolean,
 ): boolean {
+  const { attempts, on } = optionsOf(request)
   switch (failure) {
     case 'connect':
     case 'unsent':
-      return hasUntriedNode(request)
+      return on.has('connect') && hasUntriedNode(request)
     case 'reset':
-      return isRepeatable && request.attempts < REPEATED_MAX && hasUntriedNode(request)
+      return isRepeatable && on.has('reset') && takeRetry(request)
     case 'stale':
-      return isRepeatable && request.attempts < REPEATED_MAX
+      return isRepeatable && on.has('reset') && request.attempts < attempts
     default:
       return false
   }
+}
+
+/**
+ * The same after a response with `status`, or after a malformed (502) or late (504) response: on another node.
+ *
+ * @param retryAfterMs delay that the node requests, milliseconds.
+ */
+export function mayRetryStatus(request: Attempts, status: number, retryAfterMs = 0): boolean {
+  const { on, backoffMaxMs } = optionsOf(request)
+  if (!on.has(status) || retryAfterMs > backoffMaxMs) return false
+  request.tried ??= []
+  if (!request.tried.includes(request.node!)) request.tried.push(request.node!)
+  return takeRetry(request)
+}
+
+/** Pause before the next attempt, milliseconds; 0: the request was not sent, or is not counted in the budget. */
+export function toPauseMs(request: Attempts): number {
+  const { backoffBaseMs, backoffMaxMs } = optionsOf(request)
+  if (!request.isRetrying || backoffBaseMs === 0) return 0
+  return toBackOffMs(request.attempts - 1, { minMs: backoffBaseMs, maxMs: backoffMaxMs })
+}
+
+/** Allows an attempt on another node within number of attempts and retry budget. */
+export function takeRetry(request: Attempts): boolean {
+  if (request.attempts >= optionsOf(request).attempts || !hasUntriedNode(request)) return false
+  return takeBudget(request)
+}
+
+/** Counts a retry in the budget of the service. False: too many retries are in progress. */
+export function takeBudget(request: Attempts): boolean {
+  if (request.isRetrying) return true
+  const { budgetPercent, minConcurrency } = optionsOf(request)
+  const upstream = request.upstream!
+  const others = upstream.active - upstream.retrying
+  if (upstream.retrying >= Math.max(minConcurrency, (others * budgetPercent) / 100)) return false
+  upstream.retrying++
+  request.isRetrying = true
+  return true
+}
+
+function optionsOf({ retry, upstream }: Attempts): RetryOptions {
+  return retry ?? upstream!.retry
 }
 
 /** Route or endpoint of a request for outlier detection: for an undeclared path its first two segments. */

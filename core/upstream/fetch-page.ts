@@ -57,6 +57,7 @@ class PageCall implements UpstreamCall, Attempts {
   attempts = 0
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
+  isRetrying = false
   attemptStartMs = 0
   readonly routeName = ''
   readonly upstream: Upstream

@@ -5,24 +5,35 @@ import type { HeaderList } from '../http/headers.ts'
 import type { Peer } from '../request/incoming-request.ts'
 import { forwardGrpc } from '../rpc/grpc/forward.ts'
 import {
+  type AttemptFailure,
   type Attempts,
   beginAttempt,
   classifyFailure,
   endAttempt,
   mayRetry,
+  mayRetryStatus,
   pickNode,
   recordFailure,
   recordStatus,
+  toPauseMs,
   toRouteName,
 } from './attempts.ts'
 import { toNoNode } from './balance/no-node.ts'
-import type { CallTimeouts, UpstreamCall, UpstreamFailure } from './call.ts'
+import type { CallTimeouts, FailureKind, UpstreamCall, UpstreamFailure } from './call.ts'
 import { describeConnectFault, findConnectFault } from './connect-error.ts'
 import type { Http1Connection } from './http1/connection.ts'
 import { formatRequestHead } from './http1/request-head.ts'
 import type { UpstreamNode } from './node-health.ts'
 import { setsHost } from './node-host.ts'
 import { restoreHost } from './reply-host.ts'
+import { RequestCopy } from './retry/request-copy.ts'
+import { readRetryAfterMs } from './retry/retry-after.ts'
+import {
+  DEFAULT_RETRY,
+  isRepeatable,
+  limitAttempt,
+  type RetryOptions,
+} from './retry/retry-options.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Forwards a routed exchange to a node of its service, buffered or streamed, and relays the response. */
@@ -48,22 +59,34 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   attempts = 0
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
+  isRetrying = false
   attemptStartMs = 0
   readonly #x: Exchange
   /** `Host` depends on the node, so that each attempt needs its own head. */
   readonly #hasNodeHost: boolean
+  /** Undefined: no body, or not repeatable. */
+  readonly #copy: RequestCopy | undefined
+  /** Pause before a retry. */
+  #timer: NodeJS.Timeout | undefined = undefined
 
   constructor(x: Exchange) {
     this.#x = x
     x.beforeProxy?.(x)
     this.upstream = x.upstream
     this.method = x.method
-    this.timeouts = x.route?.rule?.timeouts
+    const retry = this.retry
+    this.timeouts = limitAttempt(x.route?.rule?.timeouts, retry)
     this.#hasNodeHost = setsHost(x)
     this.head = this.#hasNodeHost ? '' : formatRequestHead(x)
     this.bodyLength = x.bodyLength
     // Other methods are idempotent by definition (RFC 9110 §9.2.2), but backends may not comply (reference 15.5).
     this.idempotent = x.method === 'GET' || x.method === 'HEAD'
+    const isKept = x.bodyLength !== 0 && retry.attempts > 1 && isRepeatable(x, retry)
+    this.#copy = isKept ? new RequestCopy() : undefined
+  }
+
+  get retry(): RetryOptions {
+    return this.#x.route?.rule?.retry ?? this.upstream?.retry ?? DEFAULT_RETRY
   }
 
   get routeName(): string {
@@ -89,7 +112,9 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     // No body yet: until its connection is open another node may be tried.
     x.setPeer(this)
     beginAttempt(this, node)
+    x.attempts = this.attempts
     x.node = node.id
+    this.whole = ''
     if (this.#hasNodeHost) this.head = formatRequestHead(x, node.hostHeader)
     if (x.trace !== undefined) this.head = x.trace.sendHead(x, node, this.head)
     node.pool.dispatch(this)
@@ -99,9 +124,18 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
 
   onRequestBody(chunk: Uint8Array, last: boolean): void {
     if (!this.inFlight) return
-    const connection = this.connection!
-    if (!connection.sendBody(chunk, last) && !last) this.#x.pauseBody()
-    this.#x.countSending(connection.unsentBytes)
+    this.#copy?.add(Uint8Array.prototype.slice.call(chunk), last)
+    this.#send(chunk, last)
+    this.#countSending()
+  }
+
+  #send(chunk: Uint8Array, last: boolean): void {
+    if (!this.connection!.sendBody(chunk, last) && !last) this.#x.pauseBody()
+  }
+
+  /** Counts the memory of the request body. May end the exchange. */
+  #countSending(): void {
+    this.#x.countSending((this.connection?.unsentBytes ?? 0) + (this.#copy?.bytes ?? 0))
   }
 
   onDrain(): void {
@@ -110,7 +144,8 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   }
 
   onAbort(): void {
-    if (!this.inFlight) return
+    clearTimeout(this.#timer)
+    if (!this.inFlight) return endAttempt(this)
     this.#endAttempt()
     this.node!.pool.cancel(this)
   }
@@ -118,6 +153,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   // From the backend
 
   onReady(): void {
+    this.#copy?.replay((chunk, last) => this.#send(chunk, last))
     this.#x.pipeTo(this)
   }
 
@@ -126,20 +162,25 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   }
 
   onBodyDrain(): void {
-    this.#x.countSending(0)
+    this.#countSending()
     this.#x.resumeBody()
   }
 
   onReply(status: number, headers: HeaderList, body: Uint8Array): void {
     if (!this.inFlight) return
-    this.#receive(status, headers)
+    this.#record(status)
+    if (status >= 400 && this.#repeat(status, headers, false)) return
     this.#endAttempt()
+    this.#addFields(headers)
     this.#x.send(status, headers, body)
   }
 
   onReplyHead(status: number, headers: HeaderList, length: number): void {
     if (!this.inFlight) return
-    this.#receive(status, headers)
+    this.#record(status)
+    if (status >= 400 && this.#repeat(status, headers, true)) return
+    this.#copy?.drop()
+    this.#addFields(headers)
     this.#x.start(status, headers, length)
   }
 
@@ -166,10 +207,9 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     const isStale = !replying && connection !== undefined && connection.served > 0
     const failure = classifyFailure(kind, isStale)
     recordFailure(this, failure, !collateral)
-    const isRepeatable = this.idempotent && this.bodyLength === 0 && !replying
-    if (!x.answered && mayRetry(this, failure, isRepeatable)) {
+    if (!x.answered && this.#mayRetry(kind, failure, replying)) {
       this.isRepeat = true
-      return this.#attempt()
+      return this.#attemptAgain()
     }
     const { service } = x.route!
     switch (kind) {
@@ -187,19 +227,55 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     }
   }
 
-  #receive(status: number, headers: HeaderList): void {
+  #mayRetry(kind: FailureKind, failure: AttemptFailure, replying: boolean): boolean {
+    const canRepeat = !replying && this.#canRepeat()
+    if (failure !== 'gateway') return mayRetry(this, failure, canRepeat)
+    return canRepeat && mayRetryStatus(this, kind === 'malformed' ? 502 : 504)
+  }
+
+  /** Whether it may be sent again although a node may have served it. */
+  #canRepeat(): boolean {
+    if (this.bodyLength !== 0) return this.#copy?.chunks !== undefined
+    return isRepeatable(this.#x, this.retry)
+  }
+
+  /** Sends the request to another node in place of a response, if that is allowed. */
+  #repeat(status: number, headers: HeaderList, isStreamed: boolean): boolean {
+    if (!this.retry.on.has(status) || !this.#canRepeat()) return false
+    if (!mayRetryStatus(this, status, readRetryAfterMs(headers))) return false
+    this.#endAttempt(false)
+    if (isStreamed) this.node!.pool.cancel(this)
+    this.connection = undefined
+    this.#x.upstreamReplyMs = 0
+    this.#attemptAgain()
+    return true
+  }
+
+  #attemptAgain(): void {
+    // The body waits for the next connection.
+    this.#x.setPeer(this)
+    const pauseMs = toPauseMs(this)
+    if (pauseMs === 0) this.#attempt()
+    else this.#timer = setTimeout(() => this.#attempt(), pauseMs)
+  }
+
+  #record(status: number): void {
     const x = this.#x
     x.upstreamReplyMs = tickNow()
     x.trace?.answered(status)
     recordStatus(this, status)
+  }
+
+  #addFields(headers: HeaderList): void {
+    const x = this.#x
     if (this.#hasNodeHost) restoreHost(x, this.node!, headers)
     const cookie = this.upstream!.replyCookie?.(x, this.node!)
     if (cookie !== undefined) headers.append('set-cookie', cookie)
   }
 
-  #endAttempt(): void {
+  #endAttempt(isLast = true): void {
     this.#x.trace?.leave()
-    endAttempt(this)
+    endAttempt(this, isLast)
   }
 }
 

@@ -1,9 +1,11 @@
 import type { HealthOptions } from './health/health-options.ts'
 import { DEFAULT_OUTLIER, type OutlierOptions } from './health/outlier-detection.ts'
+import { DEFAULT_RETRY, type RetryOptions } from './retry/retry-options.ts'
 
 /** Which nodes of a service are used, and how much; `balance` selects one of them. */
 export interface UpstreamPolicies {
   readonly outlier: OutlierOptions
+  readonly retry: RetryOptions
   /** Percentage of usable nodes below which all nodes are used, failing or not. @default 50 */
   readonly panicThreshold: number
   /** Time in which a new or returning node gets a growing share of the requests, milliseconds. @default 0 */
@@ -18,6 +20,7 @@ export interface UpstreamPolicies {
 
 export const DEFAULT_POLICIES: UpstreamPolicies = {
   outlier: DEFAULT_OUTLIER,
+  retry: DEFAULT_RETRY,
   panicThreshold: 50,
   slowStartMs: 0,
   zone: '',

@@ -23,6 +23,7 @@ import type { NodeHost } from './node-host.ts'
 import { isOffline, type NodeSettings, parseNode } from './parse-node.ts'
 import { DEFAULT_POLICIES, type UpstreamPolicies } from './policies.ts'
 import type { Pool } from './pool/pool.ts'
+import type { RetryOptions } from './retry/retry-options.ts'
 import type { UpstreamTls } from './tls.ts'
 
 /** Address and settings of a connection pool. */
@@ -100,6 +101,10 @@ export class Upstream {
   readonly domain: string
   /** True if a node was picked since the cache last checked. */
   used = true
+  /** Attempts in flight. */
+  active = 0
+  /** Retries in progress, their pauses included. */
+  retrying = 0
   #options: UpstreamOptions
   #policies: UpstreamPolicies
   readonly #nowMs: () => number
@@ -171,6 +176,10 @@ export class Upstream {
    */
   get replyCookie(): Sticky['replyCookie'] | undefined {
     return this.#sticky?.replyCookie
+  }
+
+  get retry(): RetryOptions {
+    return this.#policies.retry
   }
 
   /** `Host` of requests; undefined: the host of the client. */

@@ -48,6 +48,7 @@ const FIELD_MAX_CHARS = 1024
  * | `durationMs` | from the request head to the last response byte |
  * | `upstreamMs` | from forwarding the request to the head of the backend's response; absent without one |
  * | `service`, `node` | target service and the last node tried; absent if the request was not routed |
+ * | `attempts` | nodes that the request was sent to, one after the other; absent for one |
  * | `error` | error of the last failed attempt, even if a later attempt succeeded; absent for service errors below 500, which may quote the request |
  * | `account`, `namespace` | caller and its namespace; absent for anonymous requests |
  * | `userAgent`, `referer` | absent if not sent |
@@ -131,6 +132,7 @@ function createFormat(query: boolean): Format {
       line += `,"upstreamMs":${formatMs(x.upstreamReplyMs - x.upstreamStartMs)}`
     if (x.route !== undefined) line += `,"service":${quoteService(x.route.service)}`
     if (x.node !== '') line += `,"node":${quoteNode(x.node)}`
+    if (x.attempts > 1) line += `,"attempts":${x.attempts}`
     const { account } = x
     if (account !== undefined)
       line += `,"account":${quoteAccount(account.id)},"namespace":${quoteNamespace(account.issuer)}`

@@ -14,6 +14,7 @@ import {
   pickNode,
   recordFailure,
   recordSuccess,
+  takeBudget,
 } from '../../core/upstream/attempts.ts'
 import { toNoNode } from '../../core/upstream/balance/no-node.ts'
 import { isGatewayError } from '../../core/upstream/health/outlier-detection.ts'
@@ -43,6 +44,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   attempts = 0
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
+  isRetrying = false
   attemptStartMs = 0
   /** The service runs in this process: bodies are {@link value}s. */
   isLocal = false
@@ -306,7 +308,11 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
 
   private mayRepeat(): boolean {
     if (this.retries <= 0 || this.started || this.answering) return false
-    return this.upstream?.endpoints.get(this.endpoint)?.metadata['idempotent'] !== 'false'
+    const { upstream } = this
+    if (upstream === undefined) return true
+    return (
+      upstream.endpoints.get(this.endpoint)?.metadata['idempotent'] !== 'false' && takeBudget(this)
+    )
   }
 
   /** Milliseconds left; 0: no deadline; negative: none. */

@@ -5,7 +5,6 @@ import { tickNow } from '../../../lib/time/tick-clock.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Exchange } from '../../exchange.ts'
 import type { HeaderList } from '../../http/headers.ts'
-import { bodyMemory } from '../../limits/memory-budget.ts'
 import { beginWait, endWait, type WaitingReply } from '../../limits/waiting-replies.ts'
 import type { Peer } from '../../request/incoming-request.ts'
 import {
@@ -31,6 +30,8 @@ import {
 } from '../../upstream/http2/connection.ts'
 import type { UpstreamNode } from '../../upstream/node-health.ts'
 import { setsHost } from '../../upstream/node-host.ts'
+import { RequestCopy } from '../../upstream/retry/request-copy.ts'
+import type { RetryOptions } from '../../upstream/retry/retry-options.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import { deadlines, type Timed } from '../deadlines.ts'
 import { formatGrpcTimeout, readWireTimeout } from '../timeout.ts'
@@ -43,12 +44,6 @@ import { endReply, findWire, toWireBytes, type Wire } from './wire-format.ts'
 
 /** Longest timeout a client may request: the limit of a timer. */
 const TIMEOUT_MAX_MS = 2 ** 31 - 1
-/** Maximum bytes of a request buffered for a retry on another backend. */
-const RETRY_MAX_BYTES = 64 * 1024
-/** Overhead of each buffered chunk: a request may arrive byte by byte. */
-const PIECE_COST_BYTES = 128
-/** Share of `bodyMemory` for retry buffers; the rest is for requests in transit. */
-const RETRY_SHARE = 1 / 2
 const END_STREAM = 1
 const CANCEL = 8
 const NOTHING = new Uint8Array(0)
@@ -86,6 +81,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   attempts = 0
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
+  isRetrying = false
   attemptStartMs = 0
   readonly #x: Exchange
   readonly #wire: Wire
@@ -96,9 +92,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   readonly #hasNodeHost: boolean
   #fields: OutgoingHttpHeaders | undefined = undefined
   #stream: ClientHttp2Stream | undefined = undefined
-  /** Sent chunks of the body, for a retry; undefined: too long to retry. */
-  #sentChunks: Uint8Array[] | undefined = []
-  #cachedBytes = 0
+  readonly #copy = new RequestCopy()
   /** Body bytes waiting for the stream; undefined if none so far. */
   #backlog: StreamBacklog | undefined = undefined
   /** The request body is complete, sent or not. */
@@ -123,6 +117,10 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
 
   get routeName(): string {
     return toRouteName(this.#x)
+  }
+
+  get retry(): RetryOptions | undefined {
+    return this.#x.route?.rule?.retry
   }
 
   start(): void {
@@ -157,6 +155,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     x.node = node.id
     this.#trace(node)
     beginAttempt(this, node)
+    x.attempts = this.attempts
     pool.dispatch(this)
   }
 
@@ -181,7 +180,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     }
     // Padding only: no bytes to account for.
     if (bytes.length === 0 && !last) return
-    this.#keep(bytes)
+    this.#copy.add(bytes, last)
     this.#write(bytes, last)
   }
 
@@ -251,12 +250,10 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     stream.on('close', () => {
       if (this.#isOf(stream)) this.#lose(stream, connection)
     })
-    const sent = this.#sentChunks ?? []
-    for (const [i, bytes] of sent.entries()) {
-      const last = this.#sent && i === sent.length - 1
-      if (last) stream.end(bytes)
+    this.#copy.replay((bytes, isLast) => {
+      if (isLast) stream.end(bytes)
       else stream.write(bytes)
-    }
+    })
     if (!this.#sent) this.#x.pipeTo(this)
     else if (this.bodyless) this.#awaitHead()
     else this.#awaitSending()
@@ -286,14 +283,6 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   /** True if the stream belongs to the current attempt. */
   #isOf(stream: ClientHttp2Stream): boolean {
     return this.inFlight && this.#stream === stream
-  }
-
-  #keep(bytes: Uint8Array): void {
-    if (this.#sentChunks === undefined) return
-    this.#cachedBytes += bytes.length + PIECE_COST_BYTES
-    const isScarce = bodyMemory.usedBytes > bodyMemory.maxBytes * RETRY_SHARE
-    if (this.#cachedBytes > RETRY_MAX_BYTES || isScarce) this.#sentChunks = undefined
-    else this.#sentChunks.push(bytes)
   }
 
   #write(bytes: Uint8Array, last: boolean): void {
@@ -330,9 +319,8 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
    * the exchange.
    */
   #count(): void {
-    const cachedBytes = this.#sentChunks === undefined ? 0 : this.#cachedBytes
     const unsentBytes = (this.#stream?.writableLength ?? 0) + (this.#backlog?.bytes ?? 0)
-    this.#x.countSending(unsentBytes + cachedBytes)
+    this.#x.countSending(unsentBytes + this.#copy.bytes)
   }
 
   /** Starts the idle timeout: the backend must keep reading the request. */
@@ -360,7 +348,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     const { service } = x.route!
     x.upstreamReplyMs = tickNow()
     x.trace?.answered(Number(headers[':status']))
-    this.#sentChunks = undefined
+    this.#copy.drop()
     this.#count()
     if (this.#timeoutMs === 0) deadlines.remove(this)
     const error = rejectHead(headers, service)
@@ -433,7 +421,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     const { service } = x.route!
     if (isUnserved) {
       const node = this.node!
-      if (this.#sentChunks !== undefined && !this.resent) {
+      if (this.#copy.chunks !== undefined && !this.resent) {
         this.#trace(node)
         beginAttempt(this, node)
         x.setPeer(this)
@@ -447,7 +435,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
 
   /** Starts another attempt, if allowed. */
   #retry(failure: AttemptFailure): boolean {
-    if (this.#sentChunks === undefined || this.#x.answered || !mayRetry(this, failure, false))
+    if (this.#copy.chunks === undefined || this.#x.answered || !mayRetry(this, failure, false))
       return false
     this.#attempt()
     return true

@@ -1,10 +1,12 @@
 import type { HealthOptions } from '../../../core/upstream/health/health-options.ts'
 import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
+import type { RetryOptions } from '../../../core/upstream/retry/retry-options.ts'
 import type { PolicyValues } from './table.ts'
 
 /** Policies as configured; missing values are inherited. */
 export interface ConfiguredPolicies extends PolicyValues {
   readonly outlier?: Partial<OutlierOptions> | undefined
+  readonly retry?: Partial<RetryOptions> | undefined
   /** `off`: not the checks of the gateway. */
   readonly health?: Partial<HealthOptions> | 'off' | undefined
 }

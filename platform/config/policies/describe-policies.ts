@@ -1,15 +1,23 @@
 import { formatTime } from '../services/format-time.ts'
 import type { ConfiguredPolicies } from './configured-policies.ts'
-import { HEALTH_FIELDS, OUTLIER_FIELDS, type PolicyField, VALUE_FIELDS } from './table.ts'
+import {
+  HEALTH_FIELDS,
+  OUTLIER_FIELDS,
+  type PolicyField,
+  RETRY_FIELDS,
+  VALUE_FIELDS,
+} from './table.ts'
 
 /** Configured values by key, such as `outlier.interval`, as written in `mx.yaml`. */
 export function describePolicies({
   outlier = {},
+  retry = {},
   health = {},
   ...values
 }: ConfiguredPolicies): [key: string, value: string][] {
   return [
     ...describe('outlier.', outlier, OUTLIER_FIELDS),
+    ...describe('retry.', retry, RETRY_FIELDS),
     ...(health === 'off'
       ? [['health', 'off'] as [string, string]]
       : describe('health.', health, HEALTH_FIELDS)),
@@ -24,12 +32,11 @@ function describe(
 ): [key: string, value: string][] {
   return Object.entries(values).map(([key, value]) => [
     `${prefix}${table[key]!.name}`,
-    formatValue(key, value),
+    formatValue(table[key]!, key, value),
   ])
 }
 
-function formatValue(key: string, value: unknown): string {
-  if (key.endsWith('Ms')) return formatTime(value as number)
-  if (!Array.isArray(value)) return String(value)
-  return value.map(([first, last]) => (first === last ? first : `${first}-${last}`)).join(',')
+function formatValue({ format }: PolicyField<unknown>, key: string, value: unknown): string {
+  if (format !== undefined) return format(value)
+  return key.endsWith('Ms') ? formatTime(value as number) : String(value)
 }

@@ -8,10 +8,11 @@ export function mergePolicies(
   ...layers: readonly (ConfiguredPolicies | undefined)[]
 ): UpstreamPolicies {
   let merged: UpstreamPolicies = { ...DEFAULT_POLICIES, zone }
-  for (const { outlier, health, ...values } of layers.filter((layer) => layer !== undefined))
+  for (const { outlier, retry, health, ...values } of layers.filter((layer) => layer !== undefined))
     merged = {
       ...{ ...merged, ...values },
       outlier: { ...merged.outlier, ...outlier },
+      retry: { ...merged.retry, ...retry },
       health: health === 'off' ? undefined : mergeHealth(merged.health, health),
     }
   return merged

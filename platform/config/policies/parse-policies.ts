@@ -1,14 +1,22 @@
 import { isMap } from 'yaml'
 import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
+import { NO_RETRY, type RetryOptions } from '../../../core/upstream/retry/retry-options.ts'
 import { readMap } from '../actions/read-map.ts'
-import { readScalar } from '../services/values.ts'
+import { readList, readScalar } from '../services/values.ts'
 import type { YamlEntry, YamlSource } from '../yaml-source.ts'
 import type { ConfiguredPolicies } from './configured-policies.ts'
-import { HEALTH_FIELDS, OUTLIER_FIELDS, type PolicyTable, VALUE_FIELDS } from './table.ts'
+import {
+  HEALTH_FIELDS,
+  OUTLIER_FIELDS,
+  type PolicyTable,
+  RETRY_FIELDS,
+  VALUE_FIELDS,
+} from './table.ts'
 
 /** Keys of policies in `mx.yaml`, of the gateway and of services. */
 export const POLICY_KEYS: readonly string[] = [
   'outlier',
+  'retry',
   'health',
   ...Object.values(VALUE_FIELDS).map(({ name }) => name),
 ]
@@ -27,23 +35,37 @@ export function readPolicies(
   entries: ReadonlyMap<string, YamlEntry>,
 ): ConfiguredPolicies {
   const outlier = entries.get('outlier')
+  const retry = entries.get('retry')
   const health = entries.get('health')
   return {
     ...readFields(source, what, entries, VALUE_FIELDS),
-    ...(outlier && { outlier: readOutlier(source, what, outlier) }),
+    ...(outlier && {
+      outlier: readGroup(source, `outlier of ${what}`, outlier, OUTLIER_FIELDS, NO_OUTLIER),
+    }),
+    ...(retry && { retry: readRetry(source, what, retry) }),
     ...(health && { health: readHealth(source, what, health) }),
   }
 }
 
-function readOutlier(
+/** Reads `retry:` of the gateway, a service or a route. */
+export function readRetry(
   source: YamlSource,
   what: string,
   entry: YamlEntry,
-): Partial<OutlierOptions> | undefined {
+): Partial<RetryOptions> | undefined {
+  return readGroup(source, `retry of ${what}`, entry, RETRY_FIELDS, NO_RETRY)
+}
+
+/** Reads a map of fields, or `off`. */
+function readGroup<P extends object>(
+  source: YamlSource,
+  of: string,
+  entry: YamlEntry,
+  table: PolicyTable<P>,
+  off: Partial<P>,
+): Partial<P> | undefined {
   const text = isMap(source.follow(entry.value)) ? undefined : source.text(entry.value)
-  if (text === 'off' || text === 'false') return NO_OUTLIER
-  const names = Object.values(OUTLIER_FIELDS).map(({ name }) => name)
-  const of = `outlier of ${what}`
+  if (text === 'off' || text === 'false') return off
   if (text !== undefined) {
     source.report(
       entry.value ?? entry.key,
@@ -51,7 +73,31 @@ function readOutlier(
     )
     return undefined
   }
-  return readFields(source, of, readMap(source, of, entry, names), OUTLIER_FIELDS)
+  return readFields(source, of, readNested(source, of, entry, namesOf(table)), table)
+}
+
+/** Keys of a map; `a.b` is the key `b` of the map `a`. */
+function readNested(
+  source: YamlSource,
+  of: string,
+  entry: YamlEntry,
+  names: readonly string[],
+): ReadonlyMap<string, YamlEntry> {
+  const entries = new Map(
+    readMap(source, of, entry, [...new Set(names.map((name) => name.split('.')[0]!))]),
+  )
+  for (const [key, inner] of entries) {
+    const keys = names.filter((name) => name.startsWith(`${key}.`))
+    if (keys.length === 0) continue
+    const short = keys.map((name) => name.slice(key.length + 1))
+    for (const [name, value] of readMap(source, `${key} of ${of}`, inner, short))
+      entries.set(`${key}.${name}`, value)
+  }
+  return entries
+}
+
+function namesOf<P extends object>(table: PolicyTable<P>): string[] {
+  return Object.values<{ readonly name: string }>(table).map(({ name }) => name)
 }
 
 /** Reads `health:`: a path, a map or `off`. */
@@ -74,8 +120,7 @@ function readHealth(
     )
     return undefined
   }
-  const names = Object.values(HEALTH_FIELDS).map(({ name }) => name)
-  const entries = readMap(source, of, entry, names)
+  const entries = readMap(source, of, entry, namesOf(HEALTH_FIELDS))
   const options = readFields(source, of, entries, HEALTH_FIELDS)
   const { type = 'http', path = '' } = options
   if (path !== '' && type === 'http' && !path.startsWith('/'))
@@ -99,8 +144,9 @@ function readFields<P extends object>(
 ): Partial<P> {
   const values: Partial<P> = {}
   for (const key of Object.keys(table) as (keyof P)[]) {
-    const { name } = table[key]
-    const value = readScalar(source, `${name} of ${what}`, entries.get(name), table[key])
+    const { name, kind } = table[key]
+    const read = kind === 'list' ? readList : readScalar
+    const value = read(source, `${name} of ${what}`, entries.get(name), table[key])
     if (value !== undefined) values[key] = value
   }
   return values

@@ -1,7 +1,8 @@
 import type { HealthOptions } from '../../../core/upstream/health/health-options.ts'
 import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
+import type { RetryOptions, RetryReason } from '../../../core/upstream/retry/retry-options.ts'
 import { count, DELAY, TIMEOUT } from '../../settings/parse/amount.ts'
-import { oneOf, single } from '../../settings/parse/value.ts'
+import { list, notAllowed, oneOf, single } from '../../settings/parse/value.ts'
 import type { ValueType } from '../../settings/setting.ts'
 
 /** A value of a policy. */
@@ -10,6 +11,8 @@ export interface PolicyField<T> extends ValueType<T> {
   readonly name: string
   readonly description: string
   readonly default: string
+  /** @default a duration for milliseconds, else as `String()` */
+  format?(value: T): string
 }
 
 export type PolicyTable<P> = { readonly [K in keyof P]-?: PolicyField<NonNullable<P[K]>> }
@@ -89,6 +92,8 @@ export const HEALTH_FIELDS: PolicyTable<HealthOptions> = {
   expect: {
     ...single('status,...', 'statuses such as 200-399 or 200,204', readStatuses),
     name: 'expect',
+    format: (ranges) =>
+      ranges.map(([first, last]) => (first === last ? first : `${first}-${last}`)).join(','),
     description: 'Statuses of http that pass',
     default: '200-399',
   },
@@ -171,4 +176,74 @@ export const OUTLIER_FIELDS: PolicyTable<OutlierOptions> = {
       'route: failures count if other nodes serve the same route, and one failing route of a node that serves others ejects no node; node: all failures count',
     default: 'route',
   },
+}
+
+const REASONS = 'connect, reset, or statuses such as 503'
+
+export const RETRY_FIELDS: PolicyTable<RetryOptions> = {
+  attempts: {
+    ...count(1, 10),
+    name: 'attempts',
+    description: 'Maximum attempts of a request, the first included; 1 for no repetition',
+    default: '2',
+  },
+  on: {
+    ...list('reason,...', REASONS, (texts) => new Set(texts.map(readReason))),
+    name: 'on',
+    description: 'Failures after which a request is sent again',
+    default: 'connect, reset, 502, 503, 504',
+    format: (reasons) => [...reasons].join(','),
+  },
+  methods: {
+    ...oneOf(['safe', 'idempotent'] as const),
+    name: 'methods',
+    description:
+      'Methods of requests that may be sent twice. safe: GET, HEAD, QUERY; idempotent: PUT, DELETE, OPTIONS and TRACE, too',
+    default: 'safe',
+  },
+  perTryTimeoutMs: {
+    ...DELAY,
+    name: 'per_try_timeout',
+    description: 'Response timeout of each attempt; 0s for the response timeout of the service',
+    default: '0s',
+  },
+  backoffBaseMs: {
+    ...DELAY,
+    name: 'backoff.base',
+    description: 'Pause before the first retry, reduced by up to half at random, then doubled',
+    default: '25ms',
+  },
+  backoffMaxMs: {
+    ...DELAY,
+    name: 'backoff.max',
+    description: 'Longest pause; a response with a longer Retry-After is not repeated',
+    default: '250ms',
+  },
+  budgetPercent: {
+    ...single('percent', 'a percentage from 0% to 100%', readPercent),
+    name: 'budget',
+    description: 'Maximum retries in progress, as a percentage of the other requests in flight',
+    default: '20%',
+    format: (percent) => `${percent}%`,
+  },
+  minConcurrency: {
+    ...count(0, 100_000),
+    name: 'min_concurrency',
+    description: 'Retries in progress that are always allowed',
+    default: '3',
+  },
+}
+
+function readReason(text: string): RetryReason {
+  const word = text.trim()
+  if (word === 'connect' || word === 'reset') return word
+  if (/^[45]\d\d$/.test(word)) return Number(word)
+  throw notAllowed(REASONS, text)
+}
+
+function readPercent(text: string, reject: () => RangeError): number {
+  const [, digits] = /^\s*(\d{1,3})\s*%?\s*$/.exec(text) ?? []
+  const percent = Number(digits ?? Number.NaN)
+  if (!(percent <= 100)) throw reject()
+  return percent
 }

@@ -1,34 +1,57 @@
-import { HEALTH_FIELDS, OUTLIER_FIELDS, type PolicyField, VALUE_FIELDS } from '../policies/table.ts'
+import {
+  HEALTH_FIELDS,
+  OUTLIER_FIELDS,
+  type PolicyField,
+  RETRY_FIELDS,
+  VALUE_FIELDS,
+} from '../policies/table.ts'
 import { type ConfigSchema, toValueSchema } from './setting-schema.ts'
+
+/** Schema of `retry:`. */
+export const RETRY_SCHEMA: ConfigSchema = {
+  description: 'Further attempts of failed requests. off: no request is sent again.',
+  anyOf: [{ enum: ['off', false] }, toObject(RETRY_FIELDS)],
+}
 
 /** Schemas of the policies of the gateway and of services, by key. */
 export const POLICY_SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
   outlier: {
     description: 'Ejection of failing and slow nodes. off: nodes are never ejected.',
-    anyOf: [
-      { enum: ['off', false] },
-      { type: 'object', properties: toProperties(OUTLIER_FIELDS), additionalProperties: false },
-    ],
+    anyOf: [{ enum: ['off', false] }, toObject(OUTLIER_FIELDS)],
   },
+  retry: RETRY_SCHEMA,
   health: {
     description: 'Active health checks: a path such as /healthz, a map, or off.',
-    anyOf: [
-      { enum: ['off', false] },
-      { type: 'string', pattern: '^/' },
-      { type: 'object', properties: toProperties(HEALTH_FIELDS), additionalProperties: false },
-    ],
+    anyOf: [{ enum: ['off', false] }, { type: 'string', pattern: '^/' }, toObject(HEALTH_FIELDS)],
   },
   ...toProperties(VALUE_FIELDS),
 }
 
-function toProperties(
-  table: Readonly<Record<string, PolicyField<unknown>>>,
-): Record<string, ConfigSchema> {
-  return Object.fromEntries(
-    Object.values(table).map((field) => {
-      const { name, description, allowed } = field
-      const text = `${description}. Allowed: ${allowed}. Default: ${field.default}.`
-      return [name, { ...toValueSchema(field), description: text }]
+type Fields = Readonly<Record<string, PolicyField<unknown>>>
+
+function toObject(table: Fields): ConfigSchema {
+  return { type: 'object', properties: toProperties(table), additionalProperties: false }
+}
+
+/** Properties by name; `a.b` is the property `b` of the object `a`. */
+function toProperties(table: Fields): Record<string, ConfigSchema> {
+  const fields = Object.values(table)
+  const nested = new Set(fields.flatMap(({ name }) => name.split('.').slice(0, -1)))
+  const isOf = (parent: string, { name }: PolicyField<unknown>): boolean =>
+    name.startsWith(`${parent}.`)
+  return Object.fromEntries([
+    ...fields.filter(({ name }) => !name.includes('.')).map(toProperty),
+    ...[...nested].map((parent) => {
+      const own = fields
+        .filter((field) => isOf(parent, field))
+        .map((field) => [field.name, { ...field, name: field.name.slice(parent.length + 1) }])
+      return [parent, toObject(Object.fromEntries(own))]
     }),
-  )
+  ])
+}
+
+function toProperty(field: PolicyField<unknown>): [name: string, schema: ConfigSchema] {
+  const { name, description, allowed } = field
+  const text = `${description}. Allowed: ${allowed}. Default: ${field.default}.`
+  return [name, { ...toValueSchema(field), description: text }]
 }

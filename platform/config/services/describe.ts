@@ -51,7 +51,7 @@ export function describeInForce(
     ...(isOff ? omitHealth(inherited) : inherited),
     ...markSource(describe(found), 'registry'),
     ...(service && describe(service)),
-    ...(route && describe({ timeouts: route.timeouts })),
+    ...(route && describe({ timeouts: route.timeouts, policies: { retry: route.retry } })),
   }
 }
 

@@ -16,13 +16,34 @@ export function readScalar<T>(
 ): T | undefined {
   const text = readText(source, entry, what)
   if (text === undefined) return undefined
+  return attempt(source, entry!, what, () => parse([text]))
+}
+
+function attempt<T>(
+  source: YamlSource,
+  { value }: YamlEntry,
+  what: string,
+  parse: () => T,
+): T | undefined {
   try {
-    return parse([text])
+    return parse()
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    source.report(entry!.value, `${what} ${error.message}`)
+    source.report(value, `${what} ${error.message}`)
     return undefined
   }
+}
+
+/** Reads one value or a list. */
+export function readList<T>(
+  source: YamlSource,
+  what: string,
+  entry: YamlEntry | undefined,
+  { parse }: Pick<ValueType<T>, 'parse'>,
+): T | undefined {
+  if (entry === undefined) return undefined
+  const texts = source.texts(entry.value, what).map(({ text }) => text)
+  return attempt(source, entry, what, () => parse(texts))
 }
 
 const TIMEOUTS = {

@@ -5,7 +5,8 @@ import type { PathTemplate } from '../../../core/path/template.ts'
 import type { RouteRule } from '../../../core/route.ts'
 import { createCidrSet } from '../../../lib/net/cidr-set.ts'
 import { HANDLERS } from '../../../resolvers/endpoint/declared.ts'
-import { toFullName } from '../../config/configured-services.ts'
+import { indexServices, toFullName } from '../../config/configured-services.ts'
+import { mergePolicies } from '../../config/policies/merge-policies.ts'
 import type {
   Configuration,
   ConfiguredRoute,
@@ -45,11 +46,19 @@ export function createActionPlugins({ action }: ConfiguredRoute): readonly Plugi
  *
  * @throws {SettingsError} with the position of every invalid route.
  */
-export function compileRoutes({ settings, config, file }: Configuration): ConfiguredRouteTable {
+export function compileRoutes(configuration: Configuration): ConfiguredRouteTable {
+  const { settings, config, file } = configuration
+  const services = indexServices(configuration)
   const problems: string[] = []
   const routes = config.routes.flatMap((route) => {
     try {
-      return compileRoute(route, settings.namespace, file)
+      const compiled = compileRoute(route, settings.namespace, file)
+      if (route.retry === undefined) return compiled
+      return compiled.map((each) => {
+        const own = [config.policies, services.get(each.service)?.policies, { retry: route.retry }]
+        const { retry } = mergePolicies(settings.zone, ...own)
+        return { ...each, rule: { ...each.rule, retry } }
+      })
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
       problems.push(`${route.at}: route ${route.name}: ${error.message}`)

@@ -4,10 +4,13 @@ import {
   beginAttempt,
   endAttempt,
   mayRetry,
+  mayRetryStatus,
   pickNode,
   recordFailure,
   recordStatus,
 } from '../../../core/upstream/attempts.ts'
+import { DEFAULT_POLICIES } from '../../../core/upstream/policies.ts'
+import { DEFAULT_RETRY, NO_RETRY } from '../../../core/upstream/retry/retry-options.ts'
 import { Upstream, type UpstreamOptions } from '../../../core/upstream/upstream.ts'
 import { createPools, makeNode, makeService } from '../../fixtures/services.ts'
 
@@ -21,7 +24,7 @@ function open(t: Test, nodes: number, options: Partial<UpstreamOptions> = {}) {
   show(0, nodes)
   const request: Attempts = {
     ...{ upstream, node: undefined, attempts: 0, tried: undefined, inFlight: false },
-    ...{ attemptStartMs: 0, routeName: '/a' },
+    ...{ attemptStartMs: 0, routeName: '/a', isRetrying: false },
   }
   const begin = (): string => {
     const node = pickNode(request, undefined)
@@ -90,6 +93,54 @@ t.test('late and malformed responses are not retried', async (t) => {
     begin()
     t.equal(fail(failure, true), false, failure)
   }
+})
+
+t.test('502 to 504 are retried on another node, unless the node requests a delay', async (t) => {
+  const { begin, request } = open(t, 2)
+  const first = begin()
+  t.equal(mayRetryStatus(request, 500), false)
+  t.equal(mayRetryStatus(request, 503, 1000), false)
+  t.equal(mayRetryStatus(request, 503, 200), true)
+  endAttempt(request, false)
+  t.not(begin(), first)
+  t.equal(mayRetryStatus(request, 503), false, 'the second attempt')
+  const alone = open(t, 1)
+  alone.begin()
+  t.equal(mayRetryStatus(alone.request, 503), false, 'no other node')
+})
+
+t.test('without retries not even an unsent request is sent again', async (t) => {
+  const retry = { ...DEFAULT_RETRY, ...NO_RETRY }
+  const { begin, fail } = open(t, 2, { policies: { ...DEFAULT_POLICIES, retry } })
+  begin()
+  t.equal(fail('connect'), false)
+})
+
+t.test('retries in progress are at most 20 percent of the other requests, or three', async (t) => {
+  const { upstream, begin } = open(t, 2)
+  const copies = (count: number) =>
+    Array.from({ length: count }, () => {
+      const copy: Attempts = { ...request, tried: undefined }
+      beginAttempt(copy, pickNode(copy, undefined)!)
+      return copy
+    })
+  const request: Attempts = {
+    ...{ upstream, node: undefined, attempts: 0, tried: undefined, inFlight: false },
+    ...{ attemptStartMs: 0, routeName: '/a', isRetrying: false },
+  }
+  begin()
+  const few = copies(5)
+  t.equal(few.filter((each) => mayRetryStatus(each, 503)).length, 3)
+  const many = copies(95)
+  t.equal(upstream.active, 101)
+  const granted = [...few, ...many].filter((each) => mayRetryStatus(each, 503))
+  t.equal(granted.length, 17, '17 of 101: a fifth of the 84 others')
+  for (const each of granted) endAttempt(each, false)
+  t.equal(upstream.retrying, 17, 'during the pause')
+  for (const each of granted) endAttempt(each)
+  t.equal(upstream.retrying, 0)
+  for (const each of [...few, ...many]) endAttempt(each)
+  t.equal(upstream.active, 1)
 })
 
 t.test('counts each attempt once as in flight', async (t) => {

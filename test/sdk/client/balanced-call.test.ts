@@ -344,7 +344,7 @@ t.test('a completed call leaves no deadline and no listener', async (t) => {
     Array.from({ length: 100 }, () => client.call('greeter', 'A.B', {}, { signal })),
   )
   t.equal(deadlines.size, before)
-  t.ok(counts[0]! >= 100)
+  t.ok(counts[0]! + counts[1]! >= 100)
 })
 
 t.test('client calls are added to the traces', async (t) => {

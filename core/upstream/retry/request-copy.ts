@@ -1,0 +1,44 @@
+import { bodyMemory } from '../../limits/memory-budget.ts'
+
+/** Maximum bytes of a request body that is stored for a retry. */
+const MAX_BYTES = 64 * 1024
+/** Overhead of each chunk: a request may arrive byte by byte. */
+const CHUNK_BYTES = 128
+/** Share of `bodyMemory` for copies; the rest is for requests in transit. */
+const MEMORY_SHARE = 1 / 2
+
+/** The request body sent so far, for a retry. */
+export class RequestCopy {
+  /** Undefined: the body is too long, or memory is scarce. */
+  chunks: Uint8Array[] | undefined = []
+  /** The last chunk is among them. */
+  isComplete = false
+  #bytes = 0
+
+  /** Bytes in memory. */
+  get bytes(): number {
+    return this.chunks === undefined ? 0 : this.#bytes
+  }
+
+  /** Adds a chunk, which must not change afterwards. */
+  add(chunk: Uint8Array, isLast: boolean): void {
+    this.isComplete = isLast
+    if (this.chunks === undefined) return
+    this.#bytes += chunk.length + CHUNK_BYTES
+    const isScarce = bodyMemory.usedBytes > bodyMemory.maxBytes * MEMORY_SHARE
+    if (this.#bytes > MAX_BYTES || isScarce) this.chunks = undefined
+    else this.chunks.push(chunk)
+  }
+
+  /** Passes the chunks on. */
+  replay(send: (chunk: Uint8Array, isLast: boolean) => void): void {
+    const chunks = this.chunks ?? []
+    for (const [i, chunk] of chunks.entries())
+      send(chunk, this.isComplete && i === chunks.length - 1)
+  }
+
+  /** Frees the chunks: the request is not sent again. */
+  drop(): void {
+    this.chunks = undefined
+  }
+}

@@ -1,0 +1,77 @@
+import type { Exchange } from '../../exchange.ts'
+import type { CallTimeouts } from '../call.ts'
+
+/**
+ * Why a request may be sent again: no connection, a connection that was lost before the response, or a status of the
+ * node. A malformed response counts as 502, a late one as 504.
+ */
+export type RetryReason = 'connect' | 'reset' | number
+
+/** When a request is sent again after a failure. */
+export interface RetryOptions {
+  /** Maximum attempts of a request that a node may have served, the first included; 1: never repeated. @default 2 */
+  readonly attempts: number
+  /** @default connect, reset, 502, 503, 504 */
+  readonly on: ReadonlySet<RetryReason>
+  /**
+   * Methods that may be repeated; a request with `Idempotency-Key` always may.
+   * - `safe`: GET, HEAD and QUERY.
+   * - `idempotent`: PUT, DELETE, OPTIONS and TRACE, too (RFC 9110 §9.2.2).
+   *
+   * @default safe
+   */
+  readonly methods: 'safe' | 'idempotent'
+  /** Response timeout of each attempt, milliseconds; 0: the response timeout of the service. @default 0 */
+  readonly perTryTimeoutMs: number
+  /** Pause before the first retry, milliseconds, reduced by up to half at random; doubled for each further one. @default 25 */
+  readonly backoffBaseMs: number
+  /** Longest pause, milliseconds. A response with a longer `Retry-After` is not repeated. @default 250 */
+  readonly backoffMaxMs: number
+  /** Maximum retries in progress, percent of the other requests in flight to the service. @default 20 */
+  readonly budgetPercent: number
+  /** Retries in progress that are always allowed. @default 3 */
+  readonly minConcurrency: number
+}
+
+export const DEFAULT_RETRY: RetryOptions = {
+  attempts: 2,
+  on: new Set<RetryReason>(['connect', 'reset', 502, 503, 504]),
+  methods: 'safe',
+  perTryTimeoutMs: 0,
+  backoffBaseMs: 25,
+  backoffMaxMs: 250,
+  budgetPercent: 20,
+  minConcurrency: 3,
+}
+
+/** Sends no request again, not even an unsent one. */
+export const NO_RETRY: Pick<RetryOptions, 'attempts' | 'on'> = { attempts: 1, on: new Set() }
+
+/** Whether a request may be sent to a second node although the first may have served it. */
+export function isRepeatable(
+  { method, headers }: Pick<Exchange, 'method' | 'headers'>,
+  { methods }: RetryOptions,
+): boolean {
+  switch (method) {
+    case 'GET':
+    case 'HEAD':
+    case 'QUERY':
+      return true
+    case 'PUT':
+    case 'DELETE':
+    case 'OPTIONS':
+    case 'TRACE':
+      if (methods === 'idempotent') return true
+  }
+  return headers.has('idempotency-key')
+}
+
+/** Timeouts of an attempt. */
+export function limitAttempt(
+  timeouts: CallTimeouts | undefined,
+  { perTryTimeoutMs }: RetryOptions,
+): CallTimeouts | undefined {
+  if (perTryTimeoutMs === 0) return timeouts
+  const { replyMs = perTryTimeoutMs, idleMs } = timeouts ?? {}
+  return { replyMs: Math.min(replyMs, perTryTimeoutMs), idleMs }
+}
