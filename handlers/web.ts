@@ -67,7 +67,7 @@ async function openTunnel(x: Exchange, maxMessageBytes: number): Promise<void> {
     const node = pickNode(request, x)
     if (node === undefined) {
       x.failureKind = 'no-node'
-      throw toNoNode(service)
+      throw toNoNode(service, request.upstream)
     }
     const { host, port, secure, lookup, tls, pool } = node
     beginAttempt(request, node)

@@ -71,7 +71,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
     const node = this.pick()
     if (node === undefined) {
       this.over = true
-      const error = toNoNode(this.service)
+      const error = toNoNode(this.service, this.upstream)
       if (this.attempts === 0) this.note(error.message)
       return this.failed(error)
     }

@@ -104,7 +104,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     const node = pickNode(this, x)
     if (node === undefined) {
       const service = x.route?.service ?? ''
-      const error = toNoNode(service)
+      const error = toNoNode(service, this.upstream)
       if (x.failure === '') x.failure = error.message
       x.failureKind = 'no-node'
       return x.giveUp(error)

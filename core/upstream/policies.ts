@@ -1,3 +1,4 @@
+import type { BreakerOptions } from './health/breaker.ts'
 import type { HealthOptions } from './health/health-options.ts'
 import { DEFAULT_OUTLIER, type OutlierOptions } from './health/outlier-detection.ts'
 import { DEFAULT_RETRY, type RetryOptions } from './retry/retry-options.ts'
@@ -6,6 +7,8 @@ import { DEFAULT_RETRY, type RetryOptions } from './retry/retry-options.ts'
 export interface UpstreamPolicies {
   readonly outlier: OutlierOptions
   readonly retry: RetryOptions
+  /** Circuit breakers of the service and its nodes. @default none */
+  readonly breaker?: BreakerOptions | undefined
   /** Percentage of usable nodes below which all nodes are used, failing or not. @default 50 */
   readonly panicThreshold: number
   /** Time in which a new or returning node gets a growing share of the requests, milliseconds. @default 0 */

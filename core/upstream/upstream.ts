@@ -15,6 +15,7 @@ import { selectNodes, toSubset } from './balance/select-nodes.ts'
 import { createSticky, type Sticky } from './balance/sticky.ts'
 import { createRandomBits } from './balance/weighted.ts'
 import { ActiveChecks } from './health/active-checks.ts'
+import { CircuitBreakers } from './health/circuit-breakers.ts'
 import { OutlierDetector } from './health/outlier-detection.ts'
 import { UNKNOWN_LATENCY } from './health/outlier-window.ts'
 import type { Http2Pool } from './http2/pool.ts'
@@ -76,6 +77,8 @@ export interface UpstreamOptions {
   readonly onHealth?: (node: UpstreamNode, reason: string) => void
   /** Called when an ejected node returns. */
   readonly onReturn?: (node: UpstreamNode) => void
+  /** Called when the circuit breaker of a node, or of the service if undefined, opens or closes. */
+  readonly onBreaker?: (node: UpstreamNode | undefined, isOpen: boolean) => void
   /** Called when a node refuses a connection. True: the node was removed. */
   readonly onConnectionRefused?: (node: UpstreamNode) => boolean
 }
@@ -120,6 +123,7 @@ export class Upstream {
   #grpc = false
   #balancer: Balancer = NO_CHOICE
   #checks: ActiveChecks | undefined = undefined
+  #breakers: CircuitBreakers | undefined = undefined
   /** End of the slow start of the last node; 0: none is warming up. */
   #warmUntilMs = 0
   /** Why nodes were skipped in the last update, by id. */
@@ -138,6 +142,7 @@ export class Upstream {
     })
     this.rebalance(options.balance)
     this.#openChecks()
+    this.#openBreakers()
   }
 
   /** All nodes, the ejected ones included. */
@@ -210,6 +215,7 @@ export class Upstream {
     this.#policies = policies
     this.#health.options = policies.outlier
     if (!isDeepStrictEqual(policies.health, this.#checks?.options)) this.#openChecks()
+    if (!isDeepStrictEqual(policies.breaker, this.#breakers?.options)) this.#openBreakers()
     const latestMs = Math.ceil(this.#nowMs() + policies.slowStartMs)
     for (const node of this.#nodes) node.warmUntilMs = Math.min(node.warmUntilMs, latestMs)
     this.#warmUntilMs = Math.min(this.#warmUntilMs, latestMs)
@@ -266,6 +272,7 @@ export class Upstream {
     if (this.#nodes.length > 0) this.#warm(nodes.filter(({ id }) => !known.has(id)))
     this.#nodes = nodes
     this.#checkNodes()
+    this.#breakers?.keepOnly(nodes)
     this.#regroup()
     const used = new Set(nodes)
     for (const node of known.values()) if (!used.has(node)) node.retire()
@@ -296,6 +303,20 @@ export class Upstream {
     tried?: readonly UpstreamNode[],
   ): UpstreamNode | undefined {
     this.used = true
+    const breakers = this.#breakers
+    if (breakers === undefined) return this.#pickAny(x, last, tried)
+    const nowMs = this.#nowMs()
+    if (!breakers.admits(nowMs)) return undefined
+    const others = tried === undefined ? this.#health.usable : this.others(tried)
+    return breakers.replace(this.#pickAny(x, last, tried), others, nowMs)
+  }
+
+  /** {@link pick} without circuit breakers. */
+  #pickAny(
+    x: Exchange | undefined,
+    last: UpstreamNode | undefined,
+    tried: readonly UpstreamNode[] | undefined,
+  ): UpstreamNode | undefined {
     if (tried !== undefined && tried.length > 0) return this.#pickUntried(x, last, tried)
     if (
       this.#health.nextTrialMs !== Number.POSITIVE_INFINITY &&
@@ -325,6 +346,7 @@ export class Upstream {
   ): void {
     const nowMs = this.#nowMs()
     const isFailure = status >= 500
+    this.#breakers?.record(node, isFailure, nowMs)
     if (this.#balance.kind === 'ewma') addLatency(node, latencyMs, isFailure)
     let hasChanged = this.#health.count(node, isFailure, latencyMs, nowMs)
     if (isFailure)
@@ -342,8 +364,19 @@ export class Upstream {
     const isListed = this.#nodes.includes(node)
     if (kind === 'connect' && isListed && this.#options.onConnectionRefused?.(node)) return
     const nowMs = this.#nowMs()
+    this.#breakers?.record(node, true, nowMs)
     const isOver = this.#health.count(node, true, UNKNOWN_LATENCY, nowMs)
     if (this.#health.failed(node, kind, nowMs, route) || isOver) this.#regroup()
+  }
+
+  /** Milliseconds until its circuit breaker admits requests; 0: it is closed. */
+  get openForMs(): number {
+    return this.#breakers?.openForMs(this.#nowMs()) ?? 0
+  }
+
+  /** Whether the circuit breaker of a node is not closed. */
+  isOpen(node: UpstreamNode): boolean {
+    return this.#breakers?.isOpen(node) ?? false
   }
 
   /** Records a retry. */
@@ -381,6 +414,13 @@ export class Upstream {
         this.#regroup()
       })
     this.#checkNodes()
+  }
+
+  #openBreakers(): void {
+    const { breaker } = this.#policies
+    this.#breakers =
+      breaker &&
+      new CircuitBreakers(breaker, (node, isOpen) => this.#options.onBreaker?.(node, isOpen))
   }
 
   /** Nodes of this process need no checks. */

@@ -175,6 +175,11 @@ export function createUpstreams(
           if (reason === '') log.info({ service, node: node.id }, 'health checks pass again')
           else log.warn({ service, node: node.id, reason }, 'health checks fail: node not used')
         },
+        onBreaker(node, isOpen) {
+          const what = { service, ...(node && { node: node.id }) }
+          if (isOpen) log.warn(what, 'circuit breaker open after failures')
+          else log.info(what, 'circuit breaker closed')
+        },
         onReturn: (node) => log.info({ service, node: node.id }, 'node available again'),
         onRetry: counters && (() => void counters.retries++),
       }

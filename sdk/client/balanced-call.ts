@@ -250,7 +250,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     const { traces } = this.owner
     if (traces?.tracer !== undefined) this.beginSpan(traces.tracer, traces.begins)
     const caller = this.local?.caller ?? this.pick()?.caller
-    if (caller === undefined) return this.fail(toNoNode(this.service))
+    if (caller === undefined) return this.fail(toNoNode(this.service, this.upstream))
     caller.call(this)
     this.dispatched()
   }

@@ -144,7 +144,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     const pool = node?.http2
     if (node === undefined || pool === undefined) {
       const { service } = x.route!
-      const error = toNoNode(service)
+      const error = toNoNode(service, this.upstream)
       if (x.failure === '') x.failure = error.message
       x.failureKind = 'no-node'
       return this.#endWithError(error)

@@ -1,13 +1,19 @@
 import { GatewayError } from '../../errors.ts'
-
-/** Seconds, as text. */
-const RETRY_AFTER = ['retry-after', '1']
+import type { Upstream } from '../upstream.ts'
 
 /**
- * 503 for a registered service without a usable node (reference 15.2): temporary, so that clients and balancers retry.
+ * 503 for a registered service without a usable node, or whose circuit breaker is open (reference 15.2): temporary, so
+ * that clients and balancers retry.
  */
-export function toNoNode(service: string): GatewayError {
-  return new GatewayError(service, 503, `no node of ${service} is available`, {
-    headers: RETRY_AFTER,
-  })
+export function toNoNode(
+  service: string,
+  upstream: Pick<Upstream, 'openForMs'> | undefined,
+): GatewayError {
+  const openForMs = upstream?.openForMs ?? 0
+  const detail =
+    openForMs === 0
+      ? `no node of ${service} is available`
+      : `the circuit breaker of ${service} is open after too many failed requests (breaker)`
+  const seconds = Math.max(1, Math.ceil(openForMs / 1000))
+  return new GatewayError(service, 503, detail, { headers: ['retry-after', `${seconds}`] })
 }

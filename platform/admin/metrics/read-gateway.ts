@@ -11,6 +11,7 @@ import {
 } from '../../../core/metrics/route-counters.ts'
 import type { ServiceInUse } from '../../../core/registry/service-cache.ts'
 import type { UpstreamNode } from '../../../core/upstream/node-health.ts'
+import type { Upstream } from '../../../core/upstream/upstream.ts'
 import type { GatewayStats } from '../../gateway/types.ts'
 import { readVersion } from '../../process/version.ts'
 import { createSamples, type Metric, type Samples, toLabels } from './samples.ts'
@@ -76,6 +77,7 @@ interface ServiceSums {
   usable: number
   ejected: number
   unhealthy: number
+  open: number
   draining: number
   connections: number
   active: number
@@ -83,16 +85,13 @@ interface ServiceSums {
 }
 
 /** Sums by name: several domains may have services of the same name. */
-const NODE_STATES = ['usable', 'ejected', 'unhealthy', 'draining'] as const
+const NODE_STATES = ['usable', 'ejected', 'unhealthy', 'open', 'draining'] as const
 
-function toState({
-  draining,
-  ejectedUntilMs,
-  isUnhealthy,
-}: UpstreamNode): (typeof NODE_STATES)[number] {
-  if (draining) return 'draining'
-  if (ejectedUntilMs !== 0) return 'ejected'
-  return isUnhealthy ? 'unhealthy' : 'usable'
+function toState(upstream: Upstream, node: UpstreamNode): (typeof NODE_STATES)[number] {
+  if (node.draining) return 'draining'
+  if (node.ejectedUntilMs !== 0) return 'ejected'
+  if (node.isUnhealthy) return 'unhealthy'
+  return upstream.isOpen(node) ? 'open' : 'usable'
 }
 
 function readServices(services: readonly ServiceInUse[], samples: Samples): void {
@@ -101,12 +100,12 @@ function readServices(services: readonly ServiceInUse[], samples: Samples): void
     const isKnown = sums.has(upstream.name) || sums.size < MAX_SERVICES
     const name = isKnown ? upstream.name : OTHER_ROUTES
     const sum = sums.get(name) ?? {
-      ...{ usable: 0, ejected: 0, unhealthy: 0, draining: 0 },
+      ...{ usable: 0, ejected: 0, unhealthy: 0, open: 0, draining: 0 },
       ...{ connections: 0, active: 0, downForMs: 0 },
     }
     sums.set(name, sum)
     for (const node of upstream.nodes) {
-      sum[toState(node)]++
+      sum[toState(upstream, node)]++
       sum.connections += node.connections
       sum.active += node.active
     }

@@ -1,3 +1,4 @@
+import type { BreakerOptions } from '../../../core/upstream/health/breaker.ts'
 import type { HealthOptions } from '../../../core/upstream/health/health-options.ts'
 import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
 import type { RetryOptions } from '../../../core/upstream/retry/retry-options.ts'
@@ -7,6 +8,8 @@ import type { PolicyValues } from './table.ts'
 export interface ConfiguredPolicies extends PolicyValues {
   readonly outlier?: Partial<OutlierOptions> | undefined
   readonly retry?: Partial<RetryOptions> | undefined
+  /** `off`: not the circuit breakers of the gateway. */
+  readonly breaker?: Partial<BreakerOptions> | 'off' | undefined
   /** `off`: not the checks of the gateway. */
   readonly health?: Partial<HealthOptions> | 'off' | undefined
 }

@@ -1,6 +1,7 @@
 import { formatTime } from '../services/format-time.ts'
 import type { ConfiguredPolicies } from './configured-policies.ts'
 import {
+  BREAKER_FIELDS,
   HEALTH_FIELDS,
   OUTLIER_FIELDS,
   type PolicyField,
@@ -12,26 +13,27 @@ import {
 export function describePolicies({
   outlier = {},
   retry = {},
+  breaker = {},
   health = {},
   ...values
 }: ConfiguredPolicies): [key: string, value: string][] {
   return [
-    ...describe('outlier.', outlier, OUTLIER_FIELDS),
-    ...describe('retry.', retry, RETRY_FIELDS),
-    ...(health === 'off'
-      ? [['health', 'off'] as [string, string]]
-      : describe('health.', health, HEALTH_FIELDS)),
+    ...describe('outlier', outlier, OUTLIER_FIELDS),
+    ...describe('retry', retry, RETRY_FIELDS),
+    ...describe('breaker', breaker, BREAKER_FIELDS),
+    ...describe('health', health, HEALTH_FIELDS),
     ...describe('', values, VALUE_FIELDS),
   ]
 }
 
 function describe(
-  prefix: string,
-  values: object,
+  group: string,
+  values: object | 'off',
   table: Readonly<Record<string, PolicyField<unknown>>>,
 ): [key: string, value: string][] {
+  if (values === 'off') return [[group, 'off']]
   return Object.entries(values).map(([key, value]) => [
-    `${prefix}${table[key]!.name}`,
+    `${group === '' ? '' : `${group}.`}${table[key]!.name}`,
     formatValue(table[key]!, key, value),
   ])
 }

@@ -1,3 +1,4 @@
+import { type BreakerOptions, DEFAULT_BREAKER } from '../../../core/upstream/health/breaker.ts'
 import { DEFAULT_HEALTH, type HealthOptions } from '../../../core/upstream/health/health-options.ts'
 import { DEFAULT_POLICIES, type UpstreamPolicies } from '../../../core/upstream/policies.ts'
 import type { ConfiguredPolicies } from './configured-policies.ts'
@@ -8,14 +9,24 @@ export function mergePolicies(
   ...layers: readonly (ConfiguredPolicies | undefined)[]
 ): UpstreamPolicies {
   let merged: UpstreamPolicies = { ...DEFAULT_POLICIES, zone }
-  for (const { outlier, retry, health, ...values } of layers.filter((layer) => layer !== undefined))
+  for (const { outlier, retry, breaker, health, ...values } of layers.filter(
+    (layer) => layer !== undefined,
+  ))
     merged = {
       ...{ ...merged, ...values },
       outlier: { ...merged.outlier, ...outlier },
       retry: { ...merged.retry, ...retry },
+      breaker: breaker === 'off' ? undefined : mergeBreaker(merged.breaker, breaker),
       health: health === 'off' ? undefined : mergeHealth(merged.health, health),
     }
   return merged
+}
+
+function mergeBreaker(
+  inherited: BreakerOptions | undefined,
+  own: Partial<BreakerOptions> | undefined,
+): BreakerOptions | undefined {
+  return own === undefined ? inherited : { ...DEFAULT_BREAKER, ...inherited, ...own }
 }
 
 /** A path is inherited with its type only. */

@@ -6,6 +6,7 @@ import { readList, readScalar } from '../services/values.ts'
 import type { YamlEntry, YamlSource } from '../yaml-source.ts'
 import type { ConfiguredPolicies } from './configured-policies.ts'
 import {
+  BREAKER_FIELDS,
   HEALTH_FIELDS,
   OUTLIER_FIELDS,
   type PolicyTable,
@@ -17,6 +18,7 @@ import {
 export const POLICY_KEYS: readonly string[] = [
   'outlier',
   'retry',
+  'breaker',
   'health',
   ...Object.values(VALUE_FIELDS).map(({ name }) => name),
 ]
@@ -36,11 +38,15 @@ export function readPolicies(
 ): ConfiguredPolicies {
   const outlier = entries.get('outlier')
   const retry = entries.get('retry')
+  const breaker = entries.get('breaker')
   const health = entries.get('health')
   return {
     ...readFields(source, what, entries, VALUE_FIELDS),
     ...(outlier && {
       outlier: readGroup(source, `outlier of ${what}`, outlier, OUTLIER_FIELDS, NO_OUTLIER),
+    }),
+    ...(breaker && {
+      breaker: readGroup(source, `breaker of ${what}`, breaker, BREAKER_FIELDS, 'off' as const),
     }),
     ...(retry && { retry: readRetry(source, what, retry) }),
     ...(health && { health: readHealth(source, what, health) }),
@@ -57,13 +63,13 @@ export function readRetry(
 }
 
 /** Reads a map of fields, or `off`. */
-function readGroup<P extends object>(
+function readGroup<P extends object, Off>(
   source: YamlSource,
   of: string,
   entry: YamlEntry,
   table: PolicyTable<P>,
-  off: Partial<P>,
-): Partial<P> | undefined {
+  off: Off,
+): Partial<P> | Off | undefined {
   const text = isMap(source.follow(entry.value)) ? undefined : source.text(entry.value)
   if (text === 'off' || text === 'false') return off
   if (text !== undefined) {

@@ -1,3 +1,4 @@
+import type { BreakerOptions } from '../../../core/upstream/health/breaker.ts'
 import type { HealthOptions } from '../../../core/upstream/health/health-options.ts'
 import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
 import type { RetryOptions, RetryReason } from '../../../core/upstream/retry/retry-options.ts'
@@ -22,6 +23,11 @@ export interface PolicyValues {
   readonly panicThreshold?: number
   readonly slowStartMs?: number
   readonly subset?: number
+}
+
+const PERCENT = {
+  ...single('percent', 'a percentage from 0% to 100%', readPercent),
+  format: (percent: number): string => `${percent}%`,
 }
 
 export const VALUE_FIELDS: PolicyTable<PolicyValues> = {
@@ -178,6 +184,39 @@ export const OUTLIER_FIELDS: PolicyTable<OutlierOptions> = {
   },
 }
 
+export const BREAKER_FIELDS: PolicyTable<BreakerOptions> = {
+  errorPercent: {
+    ...PERCENT,
+    name: 'error_rate',
+    description: 'Percentage of failed requests in a window that opens the circuit breaker',
+    default: '50%',
+  },
+  minRequests: {
+    ...count(1, 1_000_000),
+    name: 'min_requests',
+    description: 'Requests in a window from which the percentage is compared',
+    default: '20',
+  },
+  windowMs: {
+    ...TIMEOUT,
+    name: 'window',
+    description: 'Time over which requests are counted',
+    default: '10s',
+  },
+  openMs: {
+    ...TIMEOUT,
+    name: 'open',
+    description: 'Time without requests after it has opened',
+    default: '5s',
+  },
+  halfOpen: {
+    ...count(1, 1_000_000),
+    name: 'half_open',
+    description: 'Trial requests after that time, whose results close it or open it again',
+    default: '10',
+  },
+}
+
 const REASONS = 'connect, reset, or statuses such as 503'
 
 export const RETRY_FIELDS: PolicyTable<RetryOptions> = {
@@ -220,11 +259,10 @@ export const RETRY_FIELDS: PolicyTable<RetryOptions> = {
     default: '250ms',
   },
   budgetPercent: {
-    ...single('percent', 'a percentage from 0% to 100%', readPercent),
+    ...PERCENT,
     name: 'budget',
     description: 'Maximum retries in progress, as a percentage of the other requests in flight',
     default: '20%',
-    format: (percent) => `${percent}%`,
   },
   minConcurrency: {
     ...count(0, 100_000),
@@ -241,6 +279,7 @@ function readReason(text: string): RetryReason {
   throw notAllowed(REASONS, text)
 }
 
+/** A percentage, with or without the sign. */
 function readPercent(text: string, reject: () => RangeError): number {
   const [, digits] = /^\s*(\d{1,3})\s*%?\s*$/.exec(text) ?? []
   const percent = Number(digits ?? Number.NaN)

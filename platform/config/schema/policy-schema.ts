@@ -1,4 +1,5 @@
 import {
+  BREAKER_FIELDS,
   HEALTH_FIELDS,
   OUTLIER_FIELDS,
   type PolicyField,
@@ -20,6 +21,11 @@ export const POLICY_SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
     anyOf: [{ enum: ['off', false] }, toObject(OUTLIER_FIELDS)],
   },
   retry: RETRY_SCHEMA,
+  breaker: {
+    description:
+      'Circuit breakers of the service and its nodes; a map with any key, or {}, enables them.',
+    anyOf: [{ enum: ['off', false] }, toObject(BREAKER_FIELDS)],
+  },
   health: {
     description: 'Active health checks: a path such as /healthz, a map, or off.',
     anyOf: [{ enum: ['off', false] }, { type: 'string', pattern: '^/' }, toObject(HEALTH_FIELDS)],

@@ -46,17 +46,18 @@ export function describeInForce(
     policies: config.policies ?? {},
   }
   const inherited = describe(gateway)
-  const isOff = service?.policies?.health === 'off'
   return {
-    ...(isOff ? omitHealth(inherited) : inherited),
+    ...omitOff(inherited, service?.policies),
     ...markSource(describe(found), 'registry'),
     ...(service && describe(service)),
     ...(route && describe({ timeouts: route.timeouts, policies: { retry: route.retry } })),
   }
 }
 
-function omitHealth(view: ServiceView): ServiceView {
-  return Object.fromEntries(Object.entries(view).filter(([key]) => !key.startsWith('health.')))
+/** Without the policies that the service disables. */
+function omitOff(view: ServiceView, own: ConfiguredService['policies'] = {}): ServiceView {
+  const isOff = (key: string): boolean => own[key.split('.')[0] as 'health' | 'breaker'] === 'off'
+  return Object.fromEntries(Object.entries(view).filter(([key]) => !isOff(key)))
 }
 
 function markSource(view: ServiceView, source: string): ServiceView {

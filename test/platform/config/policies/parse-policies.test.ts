@@ -47,6 +47,31 @@ services:
   t.equal(mergePolicies('').health, undefined)
 })
 
+t.test('retry and breaker inherit values of the gateway, and are disabled by off', async (t) => {
+  const { policies, services, routes } = parseConfig(
+    `
+retry: { on: [connect, 503], backoff: { max: 1s }, budget: 10% }
+breaker: {}
+services:
+  own: { nodes: [10.0.0.1:80], retry: { attempts: 3, backoff: { base: 5ms } }, breaker: { open: 1s } }
+  off: { nodes: [10.0.0.1:80], retry: off, breaker: off }
+routes: [{ service: own, retry: { methods: idempotent } }, { service: own, retry: off }]
+`,
+    'mx.yaml',
+  )
+  const [own, off] = services.map((each) => mergePolicies('', policies, each.policies))
+  t.match(own!.retry, { attempts: 3, backoffBaseMs: 5, backoffMaxMs: 1000, budgetPercent: 10 })
+  t.strictSame([...own!.retry.on], ['connect', 503])
+  t.match(own!.breaker, { openMs: 1000, errorPercent: 50, minRequests: 20 })
+  t.strictSame([off!.retry.attempts, off!.retry.on.size], [1, 0])
+  t.equal(off!.breaker, undefined)
+  t.match(mergePolicies('', policies).breaker, { openMs: 5000 })
+  t.strictSame(
+    routes.map(({ retry }) => retry?.methods ?? retry?.attempts),
+    ['idempotent', 1],
+  )
+})
+
 t.test('invalid policies are reported with line, key and allowed values', async (t) => {
   for (const [text, message] of [
     ['panic_threshold: 101', 'mx.yaml:1:18: panic_threshold of the gateway must be a whole number'],
@@ -57,6 +82,17 @@ t.test('invalid policies are reported with line, key and allowed values', async 
       'health: yes',
       'health of the gateway must be a path such as /healthz, a map or off, got "yes"',
     ],
+    [
+      'retry: { on: [reset, 200] }',
+      'on of retry of the gateway must be connect, reset, or statuses',
+    ],
+    [
+      'retry: { budget: 120% }',
+      'budget of retry of the gateway must be a percentage from 0% to 100%',
+    ],
+    ['retry: { backoff: { min: 1s } }', 'unknown key "min" of backoff of retry of the gateway'],
+    ['retry: { attempts: 0 }', 'attempts of retry of the gateway must be a whole number from 1 to'],
+    ['breaker: { error_rate: half }', 'error_rate of breaker of the gateway must be a percentage'],
     ['health: { path: healthz }', 'path of health of the gateway must begin with /'],
     [
       'health: { type: tcp, path: /a }',

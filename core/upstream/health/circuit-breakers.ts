@@ -1,0 +1,94 @@
+import type { UpstreamNode } from '../node-health.ts'
+import { Breaker, type BreakerOptions } from './breaker.ts'
+
+/**
+ * The circuit breakers of a service and of its nodes. The breaker of the service opens only while all its nodes fail: a
+ * failing node is no reason to reject requests that others serve.
+ */
+export class CircuitBreakers {
+  readonly options: BreakerOptions
+  readonly #service: Breaker
+  readonly #nodes = new Map<UpstreamNode, Breaker>()
+  /** Nodes whose breaker is not closed. */
+  readonly #open = new Set<UpstreamNode>()
+  readonly #onChange: (node: UpstreamNode | undefined, isOpen: boolean) => void
+
+  /** @param onChange called when a breaker opens or closes; `node` is undefined for the breaker of the service. */
+  constructor(
+    options: BreakerOptions,
+    onChange: (node: UpstreamNode | undefined, isOpen: boolean) => void,
+  ) {
+    this.options = options
+    this.#service = new Breaker(options)
+    this.#onChange = onChange
+  }
+
+  /** Milliseconds until the service gets requests again; 0: its breaker is closed. */
+  openForMs(nowMs: number): number {
+    return Math.max(0, this.#service.untilMs - nowMs)
+  }
+
+  /** Whether the service gets a request. */
+  admits(nowMs: number): boolean {
+    return this.#service.admits(nowMs)
+  }
+
+  isOpen(node: UpstreamNode): boolean {
+    return this.#open.has(node)
+  }
+
+  /**
+   * Returns `node`, or another one if its breaker admits no request.
+   *
+   * @param others the candidates.
+   */
+  replace(
+    node: UpstreamNode | undefined,
+    others: readonly UpstreamNode[],
+    nowMs: number,
+  ): UpstreamNode | undefined {
+    if (this.#open.size === 0 || node === undefined || this.#admitsNode(node, nowMs)) return node
+    return others.find(
+      (other) => other !== node && !other.isUnhealthy && this.#admitsNode(other, nowMs),
+    )
+  }
+
+  record(node: UpstreamNode, isFailure: boolean, nowMs: number): void {
+    let breaker = this.#nodes.get(node)
+    if (breaker === undefined) {
+      breaker = new Breaker(this.options)
+      this.#nodes.set(node, breaker)
+    }
+    if (breaker.record(isFailure, nowMs)) this.#changed(node, breaker)
+    const mayOpen = (): boolean => this.#allFail(nowMs)
+    if (this.#service.record(isFailure, nowMs, mayOpen))
+      this.#onChange(undefined, this.#service.untilMs > 0)
+  }
+
+  #changed(node: UpstreamNode, { untilMs }: Breaker): void {
+    const isOpen = untilMs > 0
+    if (this.#open.has(node) === isOpen) return
+    if (isOpen) this.#open.add(node)
+    else this.#open.delete(node)
+    this.#onChange(node, isOpen)
+  }
+
+  /** Removes nodes that left the service. */
+  keepOnly(nodes: readonly UpstreamNode[]): void {
+    const used = new Set(nodes)
+    for (const node of this.#nodes.keys())
+      if (!used.has(node)) {
+        this.#nodes.delete(node)
+        this.#open.delete(node)
+      }
+  }
+
+  #allFail(nowMs: number): boolean {
+    for (const breaker of this.#nodes.values()) if (!breaker.isFailing(nowMs)) return false
+    return true
+  }
+
+  #admitsNode(node: UpstreamNode, nowMs: number): boolean {
+    return this.#nodes.get(node)?.admits(nowMs) ?? true
+  }
+}
