@@ -6,6 +6,7 @@ import type { RouteCounters } from './metrics/route-counters.ts'
 import type { PathTemplate } from './path/template.ts'
 import { isServiceName } from './registry/service-name.ts'
 import type { CallTimeouts } from './upstream/call.ts'
+import type { HedgeOptions } from './upstream/retry/hedge-options.ts'
 import type { RetryOptions } from './upstream/retry/retry-options.ts'
 
 /** Input of a resolver. Implemented by `Exchange`. */
@@ -55,8 +56,9 @@ export interface RouteRule {
   readonly rewrite: ((x: Exchange) => void) | undefined
   /** Overrides of the timeouts of the service. */
   readonly timeouts?: CallTimeouts | undefined
-  /** Replaces the retry options of the service. */
+  /** Replace the options of the service. */
   readonly retry?: RetryOptions | undefined
+  readonly hedge?: HedgeOptions | undefined
   /** Responds in place of a service. */
   readonly handler: Handler | undefined
 }

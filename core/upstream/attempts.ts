@@ -177,6 +177,11 @@ export function takeRetry(request: Attempts): boolean {
   return takeBudget(request)
 }
 
+/** Allows a request that waits for its response to be sent to another node, too. */
+export function mayRace(request: Attempts): boolean {
+  return hasUntriedNode(request) && takeBudget(request)
+}
+
 /** Counts a retry in the budget of the service. False: too many retries are in progress. */
 export function takeBudget(request: Attempts): boolean {
   if (request.isRetrying) return true

@@ -10,6 +10,7 @@ import {
   beginAttempt,
   classifyFailure,
   endAttempt,
+  mayRace,
   mayRetry,
   mayRetryStatus,
   pickNode,
@@ -26,6 +27,8 @@ import { formatRequestHead } from './http1/request-head.ts'
 import type { UpstreamNode } from './node-health.ts'
 import { setsHost } from './node-host.ts'
 import { restoreHost } from './reply-host.ts'
+import type { HedgeOptions } from './retry/hedge-options.ts'
+import { Race } from './retry/race.ts'
 import { RequestCopy } from './retry/request-copy.ts'
 import { readRetryAfterMs } from './retry/retry-after.ts'
 import {
@@ -62,6 +65,9 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   isRetrying = false
   attemptStartMs = 0
   readonly #x: Exchange
+  /** Undefined: not hedged. */
+  #race: Race<Forwarding> | undefined = undefined
+  readonly #isHedge: boolean
   /** `Host` depends on the node, so that each attempt needs its own head. */
   readonly #hasNodeHost: boolean
   /** Undefined: no body, or not repeatable. */
@@ -69,20 +75,22 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   /** Pause before a retry. */
   #timer: NodeJS.Timeout | undefined = undefined
 
-  constructor(x: Exchange) {
+  /** @param first the attempt that is hedged. */
+  constructor(x: Exchange, first?: Forwarding) {
     this.#x = x
-    x.beforeProxy?.(x)
+    this.#isHedge = first !== undefined
+    if (!this.#isHedge) x.beforeProxy?.(x)
     this.upstream = x.upstream
     this.method = x.method
     const retry = this.retry
     this.timeouts = limitAttempt(x.route?.rule?.timeouts, retry)
     this.#hasNodeHost = setsHost(x)
-    this.head = this.#hasNodeHost ? '' : formatRequestHead(x)
+    this.head = this.#hasNodeHost ? '' : (first?.head ?? formatRequestHead(x))
     this.bodyLength = x.bodyLength
     // Other methods are idempotent by definition (RFC 9110 §9.2.2), but backends may not comply (reference 15.5).
     this.idempotent = x.method === 'GET' || x.method === 'HEAD'
-    const isKept = x.bodyLength !== 0 && retry.attempts > 1 && isRepeatable(x, retry)
-    this.#copy = isKept ? new RequestCopy() : undefined
+    const isStored = x.bodyLength !== 0 && retry.attempts > 1 && isRepeatable(x, retry)
+    this.#copy = first === undefined ? (isStored ? new RequestCopy() : undefined) : first.#copy
   }
 
   get retry(): RetryOptions {
@@ -97,12 +105,38 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     const x = this.#x
     x.upstreamStartMs = tickNow()
     this.#attempt()
+    const hedge = x.route?.rule?.hedge ?? this.upstream?.hedge
+    if (hedge !== undefined && hedge.max > 0 && this.#canRepeat()) {
+      this.#race = new Race<Forwarding>(this)
+      this.#awaitHedge(hedge)
+    }
+  }
+
+  #awaitHedge(hedge: HedgeOptions): void {
+    const afterMs = hedge.after === 'p95' ? this.upstream?.p95Ms : hedge.after
+    if (afterMs !== undefined) this.#race!.wait(afterMs, () => this.#hedge(hedge))
+  }
+
+  /** Sends the request to another node, too. */
+  #hedge(hedge: HedgeOptions): void {
+    const x = this.#x
+    const race = this.#race!
+    if (x.answered || x.finished) return
+    const rival = new Forwarding(x, this)
+    rival.tried = race.racers.flatMap(({ node }) => node ?? [])
+    const isSent = this.bodyLength === 0 || (this.#copy!.isComplete && this.#canRepeat())
+    if (!isSent || !mayRace(rival)) return
+    rival.#race = race
+    race.add(rival)
+    rival.#attempt()
+    if (race.added < hedge.max) this.#awaitHedge(hedge)
   }
 
   #attempt(): void {
     const x = this.#x
     const node = pickNode(this, x)
     if (node === undefined) {
+      if (this.#race?.leave(this)) return endAttempt(this)
       const service = x.route?.service ?? ''
       const error = toNoNode(service, this.upstream)
       if (x.failure === '') x.failure = error.message
@@ -116,7 +150,8 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     x.node = node.id
     this.whole = ''
     if (this.#hasNodeHost) this.head = formatRequestHead(x, node.hostHeader)
-    if (x.trace !== undefined) this.head = x.trace.sendHead(x, node, this.head)
+    // A hedge is part of the span of the first attempt.
+    if (x.trace !== undefined && !this.#isHedge) this.head = x.trace.sendHead(x, node, this.head)
     node.pool.dispatch(this)
   }
 
@@ -144,6 +179,11 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   }
 
   onAbort(): void {
+    if (this.#race === undefined) this.lose()
+    else this.#race.end()
+  }
+
+  lose(): void {
     clearTimeout(this.#timer)
     if (!this.inFlight) return endAttempt(this)
     this.#endAttempt()
@@ -170,6 +210,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     if (!this.inFlight) return
     this.#record(status)
     if (status >= 400 && this.#repeat(status, headers, false)) return
+    this.#win()
     this.#endAttempt()
     this.#addFields(headers)
     this.#x.send(status, headers, body)
@@ -179,6 +220,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     if (!this.inFlight) return
     this.#record(status)
     if (status >= 400 && this.#repeat(status, headers, true)) return
+    this.#win()
     this.#copy?.drop()
     this.#addFields(headers)
     this.#x.start(status, headers, length)
@@ -198,7 +240,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     if (!this.inFlight) return
     const x = this.#x
     const { connection } = this
-    x.trace?.failed(kind, detail)
+    if (!this.#isHedge) x.trace?.failed(kind, detail)
     const replying = connection?.replying ?? false
     this.#endAttempt()
     this.connection = undefined
@@ -207,6 +249,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     const isStale = !replying && connection !== undefined && connection.served > 0
     const failure = classifyFailure(kind, isStale)
     recordFailure(this, failure, !collateral)
+    if (!replying && this.#race?.leave(this)) return
     if (!x.answered && this.#mayRetry(kind, failure, replying)) {
       this.isRepeat = true
       return this.#attemptAgain()
@@ -242,6 +285,11 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   /** Sends the request to another node in place of a response, if that is allowed. */
   #repeat(status: number, headers: HeaderList, isStreamed: boolean): boolean {
     if (!this.retry.on.has(status) || !this.#canRepeat()) return false
+    if (this.#race?.leave(this)) {
+      this.#endAttempt()
+      if (isStreamed) this.node!.pool.cancel(this)
+      return true
+    }
     if (!mayRetryStatus(this, status, readRetryAfterMs(headers))) return false
     this.#endAttempt(false)
     if (isStreamed) this.node!.pool.cancel(this)
@@ -259,6 +307,19 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     else this.#timer = setTimeout(() => this.#attempt(), pauseMs)
   }
 
+  /** Cancels other attempts: this one has the response. */
+  #win(): void {
+    const race = this.#race
+    if (race === undefined) return
+    // Without them the percentile would fall with each hedge.
+    for (const { inFlight, attemptStartMs } of race.racers)
+      if (inFlight && attemptStartMs !== this.attemptStartMs)
+        this.upstream!.observe(tickNow() - attemptStartMs)
+    race.end(this)
+    this.#x.setPeer(this)
+    this.#x.node = this.node!.id
+  }
+
   #record(status: number): void {
     const x = this.#x
     x.upstreamReplyMs = tickNow()
@@ -274,7 +335,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   }
 
   #endAttempt(isLast = true): void {
-    this.#x.trace?.leave()
+    if (!this.#isHedge && (this.#race?.racers.length ?? 1) === 1) this.#x.trace?.leave()
     endAttempt(this, isLast)
   }
 }

@@ -1,12 +1,15 @@
 import type { BreakerOptions } from './health/breaker.ts'
 import type { HealthOptions } from './health/health-options.ts'
 import { DEFAULT_OUTLIER, type OutlierOptions } from './health/outlier-detection.ts'
+import type { HedgeOptions } from './retry/hedge-options.ts'
 import { DEFAULT_RETRY, type RetryOptions } from './retry/retry-options.ts'
 
 /** Which nodes of a service are used, and how much; `balance` selects one of them. */
 export interface UpstreamPolicies {
   readonly outlier: OutlierOptions
   readonly retry: RetryOptions
+  /** @default no hedging */
+  readonly hedge?: HedgeOptions | undefined
   /** Circuit breakers of the service and its nodes. @default none */
   readonly breaker?: BreakerOptions | undefined
   /** Percentage of usable nodes below which all nodes are used, failing or not. @default 50 */

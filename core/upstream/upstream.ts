@@ -24,6 +24,8 @@ import type { NodeHost } from './node-host.ts'
 import { isOffline, type NodeSettings, parseNode } from './parse-node.ts'
 import { DEFAULT_POLICIES, type UpstreamPolicies } from './policies.ts'
 import type { Pool } from './pool/pool.ts'
+import type { HedgeOptions } from './retry/hedge-options.ts'
+import { LatencyQuantile } from './retry/latency-quantile.ts'
 import type { RetryOptions } from './retry/retry-options.ts'
 import type { UpstreamTls } from './tls.ts'
 
@@ -124,6 +126,8 @@ export class Upstream {
   #balancer: Balancer = NO_CHOICE
   #checks: ActiveChecks | undefined = undefined
   #breakers: CircuitBreakers | undefined = undefined
+  /** Undefined: no request needs it so far. */
+  #latencies: LatencyQuantile | undefined = undefined
   /** End of the slow start of the last node; 0: none is warming up. */
   #warmUntilMs = 0
   /** Why nodes were skipped in the last update, by id. */
@@ -185,6 +189,16 @@ export class Upstream {
 
   get retry(): RetryOptions {
     return this.#policies.retry
+  }
+
+  get hedge(): HedgeOptions | undefined {
+    return this.#policies.hedge
+  }
+
+  /** 95th percentile of its latencies, milliseconds; undefined: not known yet. */
+  get p95Ms(): number | undefined {
+    this.#latencies ??= new LatencyQuantile()
+    return this.#latencies.p95Ms
   }
 
   /** `Host` of requests; undefined: the host of the client. */
@@ -348,6 +362,7 @@ export class Upstream {
     const isFailure = status >= 500
     this.#breakers?.record(node, isFailure, nowMs)
     if (this.#balance.kind === 'ewma') addLatency(node, latencyMs, isFailure)
+    this.observe(latencyMs)
     let hasChanged = this.#health.count(node, isFailure, latencyMs, nowMs)
     if (isFailure)
       hasChanged = this.#health.failed(node, status, nowMs, request.routeName) || hasChanged
@@ -367,6 +382,11 @@ export class Upstream {
     this.#breakers?.record(node, true, nowMs)
     const isOver = this.#health.count(node, true, UNKNOWN_LATENCY, nowMs)
     if (this.#health.failed(node, kind, nowMs, route) || isOver) this.#regroup()
+  }
+
+  /** Records a latency, or how long a cancelled attempt has taken at least. */
+  observe(latencyMs: number): void {
+    if (latencyMs !== UNKNOWN_LATENCY) this.#latencies?.add(latencyMs)
   }
 
   /** Milliseconds until its circuit breaker admits requests; 0: it is closed. */

@@ -7,14 +7,15 @@ import { readErrors } from './actions/errors.ts'
 import { readFilesAction } from './actions/files.ts'
 import { readMap, readText } from './actions/read-map.ts'
 import { readPlugins } from './parse-plugins.ts'
-import { readRetry } from './policies/parse-policies.ts'
+import { readHedge, readRetry } from './policies/parse-policies.ts'
 import { readTimeouts } from './services/values.ts'
 import type { ConfiguredRoute, RouteAction, RouteMatch, RouteValue } from './types.ts'
 import type { YamlEntry, YamlSource } from './yaml-source.ts'
 
 export const ROUTE_KEYS: readonly string[] = [
   ...['name', 'match', 'service', 'endpoint', 'handler', 'strip_prefix', 'add_prefix', 'rewrite'],
-  ...['redirect', 'respond', 'files', 'timeout', 'retry', 'plugins', 'errors', 'listeners'],
+  ...['redirect', 'respond', 'files', 'timeout', 'retry', 'hedge', 'plugins', 'errors'],
+  'listeners',
 ]
 export const MATCH_KEYS: readonly string[] = [
   'host',
@@ -83,13 +84,18 @@ function readRoute(
   if (timeout !== undefined && action !== undefined && action.kind !== 'service')
     source.report(timeout.key, `timeout of ${what} requires service`)
   const retry = entries.get('retry')
-  if (retry !== undefined && action !== undefined && action.kind !== 'service')
-    source.report(retry.key, `retry of ${what} requires service`)
-  const retryOptions = retry && readRetry(source, what, retry)
+  const hedge = entries.get('hedge')
+  for (const policy of [retry, hedge])
+    if (policy !== undefined && action !== undefined && action.kind !== 'service')
+      source.report(policy.key, `${policy.name} of ${what} requires service`)
+  const policies = {
+    ...(retry && { retry: readRetry(source, what, retry) }),
+    ...(hedge && { hedge: readHedge(source, what, hedge) }),
+  }
   if (source.problems.length > before || action === undefined) return undefined
   return {
     ...{ name, match, action, timeouts, plugins: listed, errors: pages },
-    ...(retryOptions && { retry: retryOptions }),
+    ...(Object.keys(policies).length > 0 && { policies }),
     at: source.at(item),
   }
 }

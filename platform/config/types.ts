@@ -2,7 +2,6 @@ import type { DnsOptions } from '../../adapters/registry/dns/dns-services.ts'
 import type { SrvName } from '../../adapters/registry/dns/names.ts'
 import type { PathTemplate } from '../../core/path/template.ts'
 import type { NodeHost } from '../../core/upstream/node-host.ts'
-import type { RetryOptions } from '../../core/upstream/retry/retry-options.ts'
 import type { UpstreamTls } from '../../core/upstream/tls.ts'
 import type { Address } from '../settings/parse/address.ts'
 import type { Settings, SettingsInput } from '../settings/settings.ts'
@@ -139,8 +138,8 @@ export interface ConfiguredRoute {
   readonly match: RouteMatch
   readonly action: RouteAction
   readonly timeouts: ConfiguredTimeouts
-  /** Overrides of the retry options of the service. */
-  readonly retry?: Partial<RetryOptions>
+  /** Overrides of the policies of the service. */
+  readonly policies?: Pick<ConfiguredPolicies, 'retry' | 'hedge'>
   readonly plugins: readonly PluginEntry[]
   readonly errors?: readonly ErrorPageEntry[]
   /** Source position for errors, for example `mx.yaml:3:5`. */

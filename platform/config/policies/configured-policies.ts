@@ -1,6 +1,7 @@
 import type { BreakerOptions } from '../../../core/upstream/health/breaker.ts'
 import type { HealthOptions } from '../../../core/upstream/health/health-options.ts'
 import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
+import type { HedgeOptions } from '../../../core/upstream/retry/hedge-options.ts'
 import type { RetryOptions } from '../../../core/upstream/retry/retry-options.ts'
 import type { PolicyValues } from './table.ts'
 
@@ -8,6 +9,7 @@ import type { PolicyValues } from './table.ts'
 export interface ConfiguredPolicies extends PolicyValues {
   readonly outlier?: Partial<OutlierOptions> | undefined
   readonly retry?: Partial<RetryOptions> | undefined
+  readonly hedge?: Partial<HedgeOptions> | undefined
   /** `off`: not the circuit breakers of the gateway. */
   readonly breaker?: Partial<BreakerOptions> | 'off' | undefined
   /** `off`: not the checks of the gateway. */

@@ -3,6 +3,7 @@ import type { ConfiguredPolicies } from './configured-policies.ts'
 import {
   BREAKER_FIELDS,
   HEALTH_FIELDS,
+  HEDGE_FIELDS,
   OUTLIER_FIELDS,
   type PolicyField,
   RETRY_FIELDS,
@@ -13,6 +14,7 @@ import {
 export function describePolicies({
   outlier = {},
   retry = {},
+  hedge = {},
   breaker = {},
   health = {},
   ...values
@@ -20,6 +22,7 @@ export function describePolicies({
   return [
     ...describe('outlier', outlier, OUTLIER_FIELDS),
     ...describe('retry', retry, RETRY_FIELDS),
+    ...describe('hedge', hedge, HEDGE_FIELDS),
     ...describe('breaker', breaker, BREAKER_FIELDS),
     ...describe('health', health, HEALTH_FIELDS),
     ...describe('', values, VALUE_FIELDS),

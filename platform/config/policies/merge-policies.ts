@@ -1,6 +1,7 @@
 import { type BreakerOptions, DEFAULT_BREAKER } from '../../../core/upstream/health/breaker.ts'
 import { DEFAULT_HEALTH, type HealthOptions } from '../../../core/upstream/health/health-options.ts'
 import { DEFAULT_POLICIES, type UpstreamPolicies } from '../../../core/upstream/policies.ts'
+import { DEFAULT_HEDGE } from '../../../core/upstream/retry/hedge-options.ts'
 import type { ConfiguredPolicies } from './configured-policies.ts'
 
 /** Policies in force. @param layers in increasing precedence */
@@ -9,13 +10,14 @@ export function mergePolicies(
   ...layers: readonly (ConfiguredPolicies | undefined)[]
 ): UpstreamPolicies {
   let merged: UpstreamPolicies = { ...DEFAULT_POLICIES, zone }
-  for (const { outlier, retry, breaker, health, ...values } of layers.filter(
+  for (const { outlier, retry, hedge, breaker, health, ...values } of layers.filter(
     (layer) => layer !== undefined,
   ))
     merged = {
       ...{ ...merged, ...values },
       outlier: { ...merged.outlier, ...outlier },
       retry: { ...merged.retry, ...retry },
+      ...(hedge && { hedge: { ...DEFAULT_HEDGE, ...merged.hedge, ...hedge } }),
       breaker: breaker === 'off' ? undefined : mergeBreaker(merged.breaker, breaker),
       health: health === 'off' ? undefined : mergeHealth(merged.health, health),
     }

@@ -1,5 +1,6 @@
 import { isMap } from 'yaml'
 import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
+import type { HedgeOptions } from '../../../core/upstream/retry/hedge-options.ts'
 import { NO_RETRY, type RetryOptions } from '../../../core/upstream/retry/retry-options.ts'
 import { readMap } from '../actions/read-map.ts'
 import { readList, readScalar } from '../services/values.ts'
@@ -8,6 +9,7 @@ import type { ConfiguredPolicies } from './configured-policies.ts'
 import {
   BREAKER_FIELDS,
   HEALTH_FIELDS,
+  HEDGE_FIELDS,
   OUTLIER_FIELDS,
   type PolicyTable,
   RETRY_FIELDS,
@@ -18,6 +20,7 @@ import {
 export const POLICY_KEYS: readonly string[] = [
   'outlier',
   'retry',
+  'hedge',
   'breaker',
   'health',
   ...Object.values(VALUE_FIELDS).map(({ name }) => name),
@@ -38,6 +41,7 @@ export function readPolicies(
 ): ConfiguredPolicies {
   const outlier = entries.get('outlier')
   const retry = entries.get('retry')
+  const hedge = entries.get('hedge')
   const breaker = entries.get('breaker')
   const health = entries.get('health')
   return {
@@ -45,6 +49,7 @@ export function readPolicies(
     ...(outlier && {
       outlier: readGroup(source, `outlier of ${what}`, outlier, OUTLIER_FIELDS, NO_OUTLIER),
     }),
+    ...(hedge && { hedge: readHedge(source, what, hedge) }),
     ...(breaker && {
       breaker: readGroup(source, `breaker of ${what}`, breaker, BREAKER_FIELDS, 'off' as const),
     }),
@@ -60,6 +65,15 @@ export function readRetry(
   entry: YamlEntry,
 ): Partial<RetryOptions> | undefined {
   return readGroup(source, `retry of ${what}`, entry, RETRY_FIELDS, NO_RETRY)
+}
+
+/** Reads `hedge:` of the gateway, a service or a route. */
+export function readHedge(
+  source: YamlSource,
+  what: string,
+  entry: YamlEntry,
+): Partial<HedgeOptions> | undefined {
+  return readGroup(source, `hedge of ${what}`, entry, HEDGE_FIELDS, { max: 0 })
 }
 
 /** Reads a map of fields, or `off`. */

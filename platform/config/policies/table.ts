@@ -1,10 +1,14 @@
 import type { BreakerOptions } from '../../../core/upstream/health/breaker.ts'
 import type { HealthOptions } from '../../../core/upstream/health/health-options.ts'
 import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
+import type { HedgeOptions } from '../../../core/upstream/retry/hedge-options.ts'
 import type { RetryOptions, RetryReason } from '../../../core/upstream/retry/retry-options.ts'
+import { parseDuration } from '../../../lib/text/units.ts'
 import { count, DELAY, TIMEOUT } from '../../settings/parse/amount.ts'
 import { list, notAllowed, oneOf, single } from '../../settings/parse/value.ts'
 import type { ValueType } from '../../settings/setting.ts'
+
+import { formatTime } from '../services/format-time.ts'
 
 /** A value of a policy. */
 export interface PolicyField<T> extends ValueType<T> {
@@ -215,6 +219,31 @@ export const BREAKER_FIELDS: PolicyTable<BreakerOptions> = {
     description: 'Trial requests after that time, whose results close it or open it again',
     default: '10',
   },
+}
+
+export const HEDGE_FIELDS: PolicyTable<HedgeOptions> = {
+  after: {
+    ...single('duration or p95', 'p95, or a duration of at least 1ms', (text, reject) =>
+      text.trim() === 'p95' ? 'p95' : readPositiveMs(text, reject),
+    ),
+    name: 'after',
+    description:
+      'Time without a response after which the request is sent to another node, too; p95: the 95th percentile of the service',
+    default: 'p95',
+    format: (after) => (after === 'p95' ? after : formatTime(after)),
+  },
+  max: {
+    ...count(0, 5),
+    name: 'max',
+    description: 'Maximum further nodes per request',
+    default: '1',
+  },
+}
+
+function readPositiveMs(text: string, reject: () => RangeError): number {
+  const ms = parseDuration(text)
+  if (!(ms >= 1 && Number.isFinite(ms))) throw reject()
+  return ms
 }
 
 const REASONS = 'connect, reset, or statuses such as 503'

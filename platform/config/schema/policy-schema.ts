@@ -1,6 +1,7 @@
 import {
   BREAKER_FIELDS,
   HEALTH_FIELDS,
+  HEDGE_FIELDS,
   OUTLIER_FIELDS,
   type PolicyField,
   RETRY_FIELDS,
@@ -14,6 +15,12 @@ export const RETRY_SCHEMA: ConfigSchema = {
   anyOf: [{ enum: ['off', false] }, toObject(RETRY_FIELDS)],
 }
 
+/** Schema of `hedge:`. */
+export const HEDGE_SCHEMA: ConfigSchema = {
+  description: 'Sends slow requests to another node, too. off: never.',
+  anyOf: [{ enum: ['off', false] }, toObject(HEDGE_FIELDS)],
+}
+
 /** Schemas of the policies of the gateway and of services, by key. */
 export const POLICY_SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
   outlier: {
@@ -21,6 +28,7 @@ export const POLICY_SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
     anyOf: [{ enum: ['off', false] }, toObject(OUTLIER_FIELDS)],
   },
   retry: RETRY_SCHEMA,
+  hedge: HEDGE_SCHEMA,
   breaker: {
     description:
       'Circuit breakers of the service and its nodes; a map with any key, or {}, enables them.',

@@ -3,7 +3,7 @@ import { SETTINGS } from '../../settings/settings.ts'
 import { findSetting } from '../../settings/sources.ts'
 import { ACTIONS, MATCH_KEYS, ROUTE_KEYS } from '../parse-routes.ts'
 import { SERVICE_KEYS } from '../services/parse-services.ts'
-import { POLICY_SCHEMAS, RETRY_SCHEMA } from './policy-schema.ts'
+import { HEDGE_SCHEMA, POLICY_SCHEMAS, RETRY_SCHEMA } from './policy-schema.ts'
 import {
   type ConfigSchema,
   DURATION_SCHEMA,
@@ -91,6 +91,7 @@ const ROUTE: Readonly<Record<string, ConfigSchema>> = {
     'Timeouts that override the timeouts of the service.',
   ),
   retry: RETRY_SCHEMA,
+  hedge: HEDGE_SCHEMA,
   errors: ERRORS_SCHEMA,
   plugins: note(PLUGINS, 'Plugins of this route.'),
   listeners: note(SCALAR_LIST, 'Names of listeners. Default: all.'),

@@ -50,7 +50,7 @@ export function describeInForce(
     ...omitOff(inherited, service?.policies),
     ...markSource(describe(found), 'registry'),
     ...(service && describe(service)),
-    ...(route && describe({ timeouts: route.timeouts, policies: { retry: route.retry } })),
+    ...(route && describe({ timeouts: route.timeouts, policies: route.policies ?? {} })),
   }
 }
 

@@ -53,11 +53,11 @@ export function compileRoutes(configuration: Configuration): ConfiguredRouteTabl
   const routes = config.routes.flatMap((route) => {
     try {
       const compiled = compileRoute(route, settings.namespace, file)
-      if (route.retry === undefined) return compiled
+      if (route.policies === undefined) return compiled
       return compiled.map((each) => {
-        const own = [config.policies, services.get(each.service)?.policies, { retry: route.retry }]
-        const { retry } = mergePolicies(settings.zone, ...own)
-        return { ...each, rule: { ...each.rule, retry } }
+        const own = [config.policies, services.get(each.service)?.policies, route.policies]
+        const { retry, hedge } = mergePolicies(settings.zone, ...own)
+        return { ...each, rule: { ...each.rule, retry, hedge } }
       })
     } catch (error) {
       if (!(error instanceof RangeError)) throw error

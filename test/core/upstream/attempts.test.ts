@@ -3,6 +3,7 @@ import {
   type Attempts,
   beginAttempt,
   endAttempt,
+  mayRace,
   mayRetry,
   mayRetryStatus,
   pickNode,
@@ -114,6 +115,16 @@ t.test('without retries not even an unsent request is sent again', async (t) => 
   const { begin, fail } = open(t, 2, { policies: { ...DEFAULT_POLICIES, retry } })
   begin()
   t.equal(fail('connect'), false)
+})
+
+t.test('a hedge needs another node and a place in the retry budget', async (t) => {
+  const alone = open(t, 1)
+  alone.begin()
+  t.equal(mayRace({ ...alone.request, tried: [...alone.upstream.nodes] }), false)
+  const { begin, request } = open(t, 2)
+  begin()
+  const hedges = Array.from({ length: 4 }, () => ({ ...request, tried: [request.node!] }))
+  t.strictSame(hedges.map(mayRace), [true, true, true, false])
 })
 
 t.test('retries in progress are at most 20 percent of the other requests, or three', async (t) => {

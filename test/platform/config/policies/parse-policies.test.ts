@@ -67,7 +67,7 @@ routes: [{ service: own, retry: { methods: idempotent } }, { service: own, retry
   t.equal(off!.breaker, undefined)
   t.match(mergePolicies('', policies).breaker, { openMs: 5000 })
   t.strictSame(
-    routes.map(({ retry }) => retry?.methods ?? retry?.attempts),
+    routes.map(({ policies }) => policies?.retry?.methods ?? policies?.retry?.attempts),
     ['idempotent', 1],
   )
 })

@@ -1,0 +1,19 @@
+const SAMPLES = 256
+/** Samples until the quantile is known, and between two calculations. */
+const FIRST = 32
+const STEP = 32
+
+/** The 95th percentile of the last latencies, milliseconds. */
+export class LatencyQuantile {
+  /** Undefined: too few samples. */
+  p95Ms: number | undefined = undefined
+  readonly #samples = new Float64Array(SAMPLES)
+  #count = 0
+
+  add(latencyMs: number): void {
+    this.#samples[this.#count++ % SAMPLES] = latencyMs
+    if (this.#count < FIRST || this.#count % STEP !== 0) return
+    const known = this.#samples.slice(0, this.#count).sort()
+    this.p95Ms = known[Math.ceil(known.length * 0.95) - 1]
+  }
+}

@@ -1,0 +1,88 @@
+import { request as openRequest, type RequestListener, type ServerResponse } from 'node:http'
+import t, { type Test } from 'tap'
+import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
+import { listenHttp } from '../../fixtures/listen.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+
+/** A node that holds its responses until they are released, if `isHeld`. */
+async function openNode(t: Test, name: string, isHeld: boolean) {
+  const node = { count: 0, closed: 0, port: 0, held: [] as ServerResponse[] }
+  const handle: RequestListener = (_request, reply) => {
+    node.count++
+    reply.on('close', () => {
+      if (!reply.writableFinished) node.closed++
+    })
+    if (isHeld) node.held.push(reply)
+    else reply.end(name)
+  }
+  node.port = await listenHttp(t, handle)
+  return node
+}
+
+async function open(t: Test, hedge = 'hedge: { after: 20ms }', isSecondHeld = false) {
+  const slow = await openNode(t, 'slow', true)
+  const fast = await openNode(t, 'fast', isSecondHeld)
+  const nodes = `'127.0.0.1:${slow.port};1000', '127.0.0.1:${fast.port};1'`
+  const gateway = await openConfiguredGateway(
+    t,
+    `services: { shop: { nodes: [${nodes}], ${hedge} } }`,
+  )
+  return { ...gateway, slow, fast }
+}
+
+t.test('a slow request is sent to another node, whose response cancels the first', async (t) => {
+  const { send, slow, fast } = await open(t)
+  t.match(await send('GET', '/shop/'), { status: 200, text: 'fast' })
+  await until(() => slow.closed === 1)
+  t.match([slow.count, fast.count], [1, 1])
+})
+
+t.test('the first attempt may win, and the second is cancelled', async (t) => {
+  const { send, slow, fast } = await open(t, 'hedge: { after: 20ms }', true)
+  const reply = send('GET', '/shop/')
+  await until(() => fast.count === 1)
+  slow.held[0]!.end('slow')
+  t.match(await reply, { status: 200, text: 'slow' })
+  await until(() => fast.closed === 1)
+})
+
+t.test(
+  'a response that may be repeated, or a lost connection, leaves the other attempt',
+  async (t) => {
+    for (const fail of [
+      (reply: ServerResponse) => reply.writeHead(503).end(),
+      (reply: ServerResponse) => reply.socket!.destroy(),
+    ]) {
+      const { send, slow, fast } = await open(t, 'hedge: { after: 20ms }', true)
+      const reply = send('GET', '/shop/')
+      await until(() => fast.count === 1)
+      fail(slow.held[0]!)
+      await until(() => slow.held[0]!.closed)
+      fast.held[0]!.end('fast')
+      t.match(await reply, { status: 200, text: 'fast' })
+      t.match([slow.count, fast.count], [1, 1])
+    }
+  },
+)
+
+t.test('a client that leaves cancels both attempts', async (t) => {
+  const { port, slow, fast } = await open(t, 'hedge: { after: 20ms }', true)
+  const call = openRequest({ port, path: '/shop/' }).on('error', () => {})
+  call.end()
+  await until(() => fast.count === 1)
+  call.destroy()
+  await until(() => slow.closed === 1 && fast.closed === 1)
+  t.pass('both connections are closed')
+})
+
+t.test('a POST is hedged only with Idempotency-Key, with its body', async (t) => {
+  const { send, slow, fast } = await open(t)
+  const post = send('POST', '/shop/', {}, 'body')
+  await until(() => slow.count === 1)
+  await send('GET', '/shop/')
+  t.equal(fast.count, 1, 'the GET that was sent later')
+  slow.held[0]!.end('slow')
+  t.match(await post, { text: 'slow' })
+  const reply = await send('POST', '/shop/', { 'idempotency-key': '"1"' }, 'body')
+  t.match(reply, { status: 200, text: 'fast' })
+})
