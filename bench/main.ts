@@ -13,6 +13,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   faults: 'registry/faults',
   registry: 'registry/scale',
   restart: 'restart',
+  'node-faults': 'node-faults',
   'rpc-proxy': 'rpc-proxy',
   runtime: 'runtime',
   server: 'server',

@@ -1,0 +1,161 @@
+// Failed requests while nodes fail, beside other proxies: `npm run bench node-faults [-- faults]`.
+
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import {
+  createFolder,
+  findPort,
+  OTHER_CORES,
+  type Program,
+  startProgram,
+} from './http/servers/processes.ts'
+import { type LoadFigures, runLoad } from './node-faults/load.ts'
+import type { Change, Mode } from './node-faults/node.ts'
+import { PROXIES, type Proxy } from './node-faults/proxies.ts'
+import { reportRows } from './report/rows.ts'
+import { toNodeCommand } from './rivals/rival.ts'
+
+interface Fault {
+  readonly title: string
+  readonly nodes: number
+  /** Nodes that fail. */
+  readonly failing: number
+  readonly mode: Mode
+  /** Whether failing nodes accept connections. @default true */
+  readonly listens?: boolean
+  /** The process of the first node is stopped (SIGSTOP): its sockets stay open. */
+  readonly isStopped?: boolean
+  /** Milliseconds after which the failing nodes recover or fail again. @default once, until the end */
+  readonly everyMs?: number
+}
+
+const FAULTS: Readonly<Record<string, Fault>> = {
+  errors: { title: 'responds 500', nodes: 3, failing: 1, mode: 'error' },
+  resets: { title: 'resets connections', nodes: 3, failing: 1, mode: 'reset' },
+  hangs: { title: 'never responds', nodes: 3, failing: 1, mode: 'hang' },
+  slow: { title: 'responds after 700 ms', nodes: 3, failing: 1, mode: 'slow' },
+  stopped: { title: 'is stopped, sockets open', nodes: 3, failing: 1, mode: 'ok', isStopped: true },
+  down: { title: 'accepts no connections', nodes: 3, failing: 1, mode: 'ok', listens: false },
+  'one-percent': {
+    title: 'all nodes: 1% of responses after 700 ms',
+    nodes: 3,
+    failing: 3,
+    mode: 'sometimes-slow',
+  },
+  flapping: {
+    title: '100 of 120 nodes go down and up every second',
+    nodes: 120,
+    failing: 100,
+    mode: 'ok',
+    listens: false,
+    everyMs: 1000,
+  },
+}
+const PER_SECOND = 300
+const FAULT_FROM_MS = 2000
+const FOR_MS = 12_000
+
+const chosen = process.argv.slice(2)
+const unknown = chosen.find((name) => !(name in FAULTS))
+if (unknown !== undefined) {
+  process.stderr.write(`unknown fault ${unknown}, must be of ${Object.keys(FAULTS).join(', ')}\n`)
+  process.exit(2)
+}
+const proxies = PROXIES.filter(({ version }) => version() !== undefined)
+const rows = []
+for (const [name, fault] of Object.entries(FAULTS)) {
+  if (chosen.length > 0 && !chosen.includes(name)) continue
+  for (const proxy of proxies) {
+    process.stderr.write(`${name}: ${proxy.name}\n`)
+    const { requests, sent, failed, p50Ms, p99Ms } = await measure(fault, proxy)
+    rows.push({
+      fault: fault.title,
+      proxy: proxy.name,
+      failed,
+      'p50 ms': p50Ms.toFixed(1),
+      'p99 ms': p99Ms.toFixed(0),
+      'requests of nodes': `${((requests / sent - 1) * 100).toFixed(1)}%`,
+    })
+  }
+}
+const how = `${PER_SECOND} requests/s for ${FOR_MS / 1000} s, every tenth a POST, in an open loop; the fault begins after ${FAULT_FROM_MS / 1000} s. failed: 5xx, a lost connection or no response; requests of nodes: more than the clients sent, checks included. Timeouts of connections and responses: 1 s`
+reportRows('node-faults', 'Failing nodes', how, rows)
+
+async function measure(
+  fault: Fault,
+  proxy: Proxy,
+): Promise<LoadFigures & { readonly requests: number }> {
+  const folder = createFolder()
+  const ports: number[] = []
+  while (ports.length < fault.nodes) ports.push(await findPort())
+  // The first node of its own: it may be stopped.
+  const first = await startNodes(ports.slice(0, 1))
+  const others = await startNodes(ports.slice(1))
+  const port = await findPort()
+  const program = startProgram(proxy.prepare(folder, port, ports), OTHER_CORES)
+  try {
+    await waitFor(port, program)
+    let isFailing = false
+    const turn = (): void => {
+      isFailing = !isFailing
+      if (fault.isStopped) first.kill('SIGSTOP')
+      const mode = isFailing ? fault.mode : 'ok'
+      const listens = !isFailing || fault.listens !== false
+      const change = (nodes: number[]): Change => ({ nodes, mode, listens })
+      first.send(change([0]))
+      if (fault.failing > 1)
+        others.send(change(Array.from({ length: fault.failing - 1 }, (_, i) => i)))
+    }
+    const times = fault.everyMs === undefined ? [FAULT_FROM_MS] : []
+    if (fault.everyMs !== undefined)
+      for (let ms = FAULT_FROM_MS; ms < FOR_MS; ms += fault.everyMs) times.push(ms)
+    const figures = await runLoad(
+      port,
+      PER_SECOND,
+      FOR_MS,
+      times.map((ms) => [ms, turn] as const),
+    )
+    first.kill('SIGCONT')
+    const requests = (await countRequests(first)) + (await countRequests(others))
+    return { ...figures, requests }
+  } finally {
+    await program.stop()
+    for (const nodes of [first, others]) {
+      nodes.kill('SIGCONT')
+      nodes.kill('SIGKILL')
+    }
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function startNodes(ports: readonly number[]): Promise<ChildProcess> {
+  const [, ...args] = toNodeCommand('node-faults/node', ...ports.map(String))
+  const isSource = args[0] === '--import'
+  const [module, ...rest] = isSource ? args.slice(2) : args
+  const child = fork(module!, rest, { execArgv: isSource ? args.slice(0, 2) : [] })
+  await once(child, 'message')
+  return child
+}
+
+async function countRequests(nodes: ChildProcess): Promise<number> {
+  nodes.send('requests')
+  const [count] = await once(nodes, 'message')
+  return count
+}
+
+/** Resolves once the proxy responds. */
+async function waitFor(port: number, program: Program): Promise<void> {
+  while (!program.exited()) {
+    try {
+      const { ok } = await fetch(`http://127.0.0.1:${port}/shop/`, {
+        signal: AbortSignal.timeout(1000),
+      })
+      if (ok) return
+    } catch {
+      // It is starting.
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error(`the proxy has ended: ${program.output()}`)
+}

@@ -1,0 +1,55 @@
+// Nodes of the measured service in one process: `node.js port...`. Messages of the parent change how they fail.
+
+import { createServer, type Server, type ServerResponse } from 'node:http'
+
+export type Mode = 'ok' | 'error' | 'reset' | 'hang' | 'slow' | 'sometimes-slow'
+
+/** `ports`: indexes of the nodes that change; `listens`: whether they accept connections. */
+export interface Change {
+  readonly nodes: readonly number[]
+  readonly mode: Mode
+  readonly listens: boolean
+}
+
+const SLOW_MS = 700
+const ports = process.argv.slice(2).map(Number)
+const modes: Mode[] = ports.map(() => 'ok')
+let requests = 0
+const servers = ports.map((port, i) => open(port, i))
+
+function open(port: number, index: number): Server {
+  const server = createServer((request, reply) => {
+    requests++
+    request.resume()
+    respond(modes[index]!, reply)
+  })
+  server.keepAliveTimeout = 600_000
+  return server.listen(port, '127.0.0.1', 1024)
+}
+
+function respond(mode: Mode, reply: ServerResponse): void {
+  const isSlow = mode === 'slow' || (mode === 'sometimes-slow' && requests % 100 === 0)
+  if (isSlow) setTimeout(() => reply.end('ok'), SLOW_MS)
+  else if (mode === 'error') reply.writeHead(500).end('error')
+  else if (mode === 'reset') reply.socket?.resetAndDestroy()
+  else if (mode !== 'hang') reply.end('ok')
+}
+
+process.on('message', (change: Change | 'requests') => {
+  if (change === 'requests') {
+    process.send!(requests)
+    return
+  }
+  for (const i of change.nodes) {
+    modes[i] = change.mode
+    const server = servers[i]!
+    if (change.listens === server.listening) continue
+    if (change.listens) servers[i] = open(ports[i]!, i)
+    else {
+      server.close()
+      server.closeAllConnections()
+    }
+  }
+})
+process.on('disconnect', () => process.exit())
+process.send!('ready')
