@@ -12,6 +12,7 @@ export const SETTING_NAMES = [
   'keep_alive',
   'max_connection_age',
   'host_header',
+  'policies',
 ] as const
 
 /** Metadata of a service, from the text that `get` returns for the name of a setting. */

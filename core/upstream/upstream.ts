@@ -58,12 +58,14 @@ export interface UpstreamOptions {
   /** @default {@link DEFAULT_POLICIES} */
   readonly policies?: UpstreamPolicies | undefined
   /**
-   * Applies settings of the service's metadata (`mx/...`) when they change, and returns policy and `Host` that are then in force.
+   * Applies settings of the service's metadata (`mx/...`) when they change, and returns options that are then in force.
    *
    * @default they are ignored
    */
   readonly onSettings?:
-    | ((metadata: Readonly<Record<string, string>>) => Pick<UpstreamOptions, 'balance' | 'host'>)
+    | ((
+        metadata: Readonly<Record<string, string>>,
+      ) => Pick<UpstreamOptions, 'balance' | 'host' | 'policies'>)
     | undefined
   /** Monotonic clock, milliseconds. @default a clock with a resolution of 100 ms */
   readonly nowMs?: () => number
@@ -293,15 +295,12 @@ export class Upstream {
   }
 
   #applySettings(services: readonly Service[]): void {
-    const { onSettings, host: oldHost } = this.#options
+    const { onSettings } = this.#options
     if (onSettings === undefined || services.length === 0) return
     const settings = collectSettings(services)
     if (this.#settings !== undefined && isSameMap(settings, this.#settings)) return
     this.#settings = settings
-    const { balance, host } = onSettings(settings)
-    if (!isDeepStrictEqual(balance, this.#balance)) this.rebalance(balance)
-    // Other options replace the nodes.
-    if (!isDeepStrictEqual(host, oldHost)) this.#options = { ...this.#options, host }
+    this.configure({ ...this.#options, ...onSettings(settings) })
   }
 
   /**

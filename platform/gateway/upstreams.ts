@@ -96,6 +96,7 @@ export function createUpstreams(
     return {
       balance: parseBalance(own?.balance ?? limited.balance ?? settings.balance),
       host: host === 'client' ? undefined : host,
+      policies: mergePolicies(settings.zone, config.policies, limited.policies, own?.policies),
     }
   }
   const budget = { left: maxConnections }
@@ -157,7 +158,6 @@ export function createUpstreams(
         domain,
         ...inForce(state),
         tls: domain === DEFAULT_DOMAIN ? configured.get(service)?.tls : undefined,
-        policies: mergePolicies(settings.zone, config.policies, configured.get(service)?.policies),
         onSettings(metadata) {
           state.found = readRegistrySettings(metadata, warn)
           refresh(state)

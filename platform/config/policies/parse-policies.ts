@@ -3,8 +3,9 @@ import type { OutlierOptions } from '../../../core/upstream/health/outlier-detec
 import type { HedgeOptions } from '../../../core/upstream/retry/hedge-options.ts'
 import { NO_RETRY, type RetryOptions } from '../../../core/upstream/retry/retry-options.ts'
 import { readMap } from '../actions/read-map.ts'
+import { References } from '../references/references.ts'
 import { readList, readScalar } from '../services/values.ts'
-import type { YamlEntry, YamlSource } from '../yaml-source.ts'
+import { type YamlEntry, YamlSource } from '../yaml-source.ts'
 import type { ConfiguredPolicies } from './configured-policies.ts'
 import {
   BREAKER_FIELDS,
@@ -31,6 +32,40 @@ const NO_OUTLIER: Partial<OutlierOptions> = {
   consecutiveGatewayErrors: 0,
   failurePercentage: 0,
   latencyFactor: 0,
+}
+
+/** Longest policies in the registry, characters. */
+const TEXT_MAX = 4096
+
+/**
+ * Parses the policies of a service in the registry: JSON with the keys of `mx.yaml`. Checks have the port and no body:
+ * otherwise a service could let the gateway send requests to others.
+ *
+ * @throws {RangeError} with the first problem.
+ */
+export function parsePolicies(text: string): ConfiguredPolicies {
+  const source = openJson(text)
+  const entry = { key: source.root, value: source.root }
+  const policies = readPolicies(source, 'mx/policies', readMap(source, 'it', entry, POLICY_KEYS))
+  const [problem] = source.problems
+  if (problem !== undefined) throw new RangeError(problem.replace(/^[^ ]* /, ''))
+  const { health } = policies
+  if (typeof health === 'object' && (health.port !== undefined || health.body !== undefined))
+    throw new RangeError('port and body of health are settings of services in mx.yaml only')
+  return policies
+}
+
+function openJson(text: string): YamlSource {
+  try {
+    if (text.length > TEXT_MAX || text.includes('${')) throw new SyntaxError()
+    // References would be resolved, and YAML has aliases.
+    return new YamlSource(JSON.stringify(JSON.parse(text)), '', new References({}))
+  } catch (error) {
+    throw new RangeError(
+      `must be JSON of at most ${TEXT_MAX} characters without references, such as {"retry":"off"}`,
+      { cause: error },
+    )
+  }
 }
 
 /** Reads the policies among the keys of the gateway or of a service. */

@@ -3,13 +3,17 @@ import { SETTING, type SETTING_NAMES } from '../../../core/registry/setting-meta
 import { suggest } from '../../../lib/text/did-you-mean.ts'
 import type { ValueType } from '../../settings/setting.ts'
 import { SETTINGS, type Settings } from '../../settings/settings.ts'
+import { parsePolicies } from '../policies/parse-policies.ts'
 import type { ConfiguredService } from '../types.ts'
 import { HOST_TYPE } from './values.ts'
 
 /** Settings of a service from its metadata in the registry. Settings of `mx.yaml` take precedence. */
 export interface RegistrySettings
   extends Partial<
-    Pick<ConfiguredService, 'balance' | 'timeouts' | 'keepAliveMs' | 'maxConnectionAgeMs' | 'host'>
+    Pick<
+      ConfiguredService,
+      'balance' | 'timeouts' | 'keepAliveMs' | 'maxConnectionAgeMs' | 'host' | 'policies'
+    >
   > {}
 
 const TYPES: Readonly<Record<(typeof SETTING_NAMES)[number], Pick<ValueType<unknown>, 'parse'>>> = {
@@ -20,6 +24,7 @@ const TYPES: Readonly<Record<(typeof SETTING_NAMES)[number], Pick<ValueType<unkn
   keep_alive: SETTINGS.keepAliveMs,
   max_connection_age: SETTINGS.maxConnectionAgeMs,
   host_header: HOST_TYPE,
+  policies: { parse: ([text = '']) => parsePolicies(text) },
 }
 const NAMES = Object.keys(TYPES)
 /** Settings of `services:` that the registry cannot change. */
@@ -61,6 +66,7 @@ export function readRegistrySettings(
     keepAliveMs: get('keep_alive'),
     maxConnectionAgeMs: get('max_connection_age'),
     host: get('host_header'),
+    ...(values.has('policies') && { policies: get('policies') ?? {} }),
   }
 }
 
@@ -72,16 +78,20 @@ function describeUnknown(name: string): string {
     : `is unknown, did you mean ${SETTING}${near}?`
 }
 
-/** Services outside the default domain may shorten the times of the gateway, not extend them: tenants register there. */
+/**
+ * Services outside the default domain may shorten the times of the gateway, not extend them, and have no policies: tenants register
+ * there.
+ */
 export function limitSettings(
   found: RegistrySettings,
   settings: Settings,
   domain: string,
 ): RegistrySettings {
   if (domain === DEFAULT_DOMAIN) return found
+  const { policies: _, ...rest } = found
   const { connect, response, idle } = found.timeouts ?? {}
   return {
-    ...found,
+    ...rest,
     timeouts: {
       connect: limit(connect, settings.connectTimeoutMs),
       response: limit(response, settings.replyTimeoutMs),

@@ -89,3 +89,32 @@ t.test('plugins and timeouts of mx.yaml apply to a service of the registry', asy
   t.equal((await send('GET', '/shop/')).headers['x-a'], 'b')
   t.equal((await send('GET', '/shop/slow')).status, 504)
 })
+
+t.test(
+  'policies of the registry apply at once, and policies of mx.yaml precede them',
+  async (t) => {
+    const port = await listenHttp(t, (_request, reply) => {
+      reply.writeHead(500).end()
+    })
+    const registry = createMemoryRegistry()
+    const register = (policies: string): unknown => {
+      const metadata = { handler: 'proxy', 'mx/policies': policies }
+      return registry.register!({
+        ...makeService('go.mx.api.shop', [`127.0.0.1:${port}`]),
+        metadata,
+      })
+    }
+    await register('{"breaker":{"min_requests":2,"open":"1h"}}')
+    const { send, reload } = await openConfiguredGateway(t, 'balance: p2c', { registry })
+    const statuses = async () => {
+      const seen = []
+      for (let i = 0; i < 4; i++) seen.push((await send('GET', '/shop/')).status)
+      return seen
+    }
+    t.strictSame(await statuses(), [500, 500, 503, 503])
+    await register('{"breaker":{"min_requests":3,"open":"1h"}}')
+    t.strictSame(await statuses(), [500, 500, 500, 503])
+    await reload('services: { shop: { breaker: off } }')
+    t.strictSame(await statuses(), [500, 500, 500, 500])
+  },
+)

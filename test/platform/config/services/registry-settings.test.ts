@@ -1,4 +1,5 @@
 import t from 'tap'
+import { NO_RETRY } from '../../../../core/upstream/retry/retry-options.ts'
 import {
   limitSettings,
   readRegistrySettings,
@@ -16,6 +17,7 @@ t.test('reads settings of a service', async (t) => {
     'mx/keep_alive': '4s',
     'mx/max_connection_age': 'none',
     'mx/host_header': 'shop.internal',
+    'mx/policies': '{"retry":"off","health":"/healthz"}',
   }
   t.strictSame(
     readRegistrySettings(metadata, (key) => t.fail(key)),
@@ -25,6 +27,7 @@ t.test('reads settings of a service', async (t) => {
       keepAliveMs: 4000,
       maxConnectionAgeMs: Number.POSITIVE_INFINITY,
       host: { name: 'shop.internal' },
+      policies: { retry: NO_RETRY, health: { type: 'http', path: '/healthz' } },
     },
   )
 })
@@ -37,6 +40,11 @@ t.test('ignores invalid and unknown settings, and says what is expected', async 
     ['mx/host_header', 'a b', /^must be client, backend or a host such as shop\.internal/],
     ['mx/timeout.respose', '5s', /^is unknown, did you mean mx\/timeout\.response\?$/],
     ['mx/xyz', '1', /^is unknown; known: mx\/balance, mx\/timeout\.connect, /],
+    ['mx/policies', 'retry: off', /^must be JSON of at most 4096 characters/],
+    ['mx/policies', '{"health":"/${HOME}"}', /^must be JSON .* without references/],
+    ['mx/policies', '{"retry":{"attempts":0}}', /^attempts of retry of mx\/policies must be/],
+    ['mx/policies', '{"retries":1}', /^unknown key "retries"/],
+    ['mx/policies', '{"health":{"port":22}}', /^port and body of health are settings/],
     ['mx/tls', '{}', /^is a setting of services in mx\.yaml only$/],
     ['mx/tls.insecure_skip_verify', 'true', /^is a setting of services in mx\.yaml only$/],
     ['mx/timeout.request', '1s', /^is a setting of services in mx\.yaml only$/],
