@@ -10,9 +10,9 @@ import {
   type Program,
   startProgram,
 } from './http/servers/processes.ts'
+import { CONTESTANTS, type Contestant } from './node-faults/contestants.ts'
 import { type LoadFigures, runLoad } from './node-faults/load.ts'
 import type { Change, Mode } from './node-faults/node.ts'
-import { PROXIES, type Proxy } from './node-faults/proxies.ts'
 import { reportRows } from './report/rows.ts'
 import { toNodeCommand } from './rivals/rival.ts'
 
@@ -62,7 +62,7 @@ if (unknown !== undefined) {
   process.stderr.write(`unknown fault ${unknown}, must be of ${Object.keys(FAULTS).join(', ')}\n`)
   process.exit(2)
 }
-const proxies = PROXIES.filter(({ version }) => version() !== undefined)
+const proxies = CONTESTANTS.filter(({ version }) => version() !== undefined)
 const rows = []
 for (const [name, fault] of Object.entries(FAULTS)) {
   if (chosen.length > 0 && !chosen.includes(name)) continue
@@ -84,7 +84,7 @@ reportRows('node-faults', 'Failing nodes', how, rows)
 
 async function measure(
   fault: Fault,
-  proxy: Proxy,
+  proxy: Contestant,
 ): Promise<LoadFigures & { readonly requests: number }> {
   const folder = createFolder()
   const ports: number[] = []

@@ -41,7 +41,7 @@ t.test('ignores invalid and unknown settings, and says what is expected', async 
     ['mx/timeout.respose', '5s', /^is unknown, did you mean mx\/timeout\.response\?$/],
     ['mx/xyz', '1', /^is unknown; known: mx\/balance, mx\/timeout\.connect, /],
     ['mx/policies', 'retry: off', /^must be JSON of at most 4096 characters/],
-    ['mx/policies', '{"health":"/${HOME}"}', /^must be JSON .* without references/],
+    ['mx/policies', `{"health":"/\${HOME}"}`, /^must be JSON .* without references/],
     ['mx/policies', '{"retry":{"attempts":0}}', /^attempts of retry of mx\/policies must be/],
     ['mx/policies', '{"retries":1}', /^unknown key "retries"/],
     ['mx/policies', '{"health":{"port":22}}', /^port and body of health are settings/],

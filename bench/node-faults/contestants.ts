@@ -4,7 +4,7 @@ import { findNginx } from '../rivals/nginx.ts'
 import { readVersion, toNodeCommand } from '../rivals/rival.ts'
 
 /** A proxy in front of the nodes, with its configuration against failing nodes. */
-export interface Proxy {
+export interface Contestant {
   readonly name: string
   readonly version: () => string | undefined
   /** Writes its files and returns the command to start it in the foreground. */
@@ -12,7 +12,7 @@ export interface Proxy {
 }
 
 /** mx with further lines of `mx.yaml`. */
-function mx(name: string, ...policies: readonly string[]): Proxy {
+function mx(name: string, ...policies: readonly string[]): Contestant {
   return {
     name,
     version: () => process.version,
@@ -38,7 +38,7 @@ function mx(name: string, ...policies: readonly string[]): Proxy {
 
 const RETRY = 'retry: { attempts: 3, on: [connect, reset, 500, 502, 503, 504] }'
 
-const nginx: Proxy = {
+const nginx: Contestant = {
   name: 'nginx, max_fails',
   version: () => readVersion([findNginx() ?? 'nginx', '-v'], /nginx\/([\d.]+)/),
   prepare(folder, port, nodes) {
@@ -59,7 +59,7 @@ proxy_next_upstream error timeout http_500 http_502 http_503 http_504; proxy_nex
   },
 }
 
-const haproxy: Proxy = {
+const haproxy: Contestant = {
   name: 'HAProxy, observe layer7',
   version: () => readVersion(['haproxy', '-v'], /version (\d+[\d.]*)/),
   prepare(folder, port, nodes) {
@@ -96,7 +96,7 @@ ${servers.join('\n')}
   },
 }
 
-const caddy: Proxy = {
+const caddy: Contestant = {
   name: 'Caddy, fail_duration',
   version: () => readVersion(['caddy', 'version'], /v?(\d+\.[\d.]+)/),
   prepare(folder, port, nodes) {
@@ -133,7 +133,7 @@ http://127.0.0.1:${port} {
   },
 }
 
-export const PROXIES: readonly Proxy[] = [
+export const CONTESTANTS: readonly Contestant[] = [
   mx('mx, defaults'),
   mx('mx, retry', RETRY),
   mx('mx, retry and health', RETRY, 'health: { path: /, interval: 2s, unhealthy_interval: 1s }'),
