@@ -53,7 +53,7 @@ export async function runLoad(
     for (; sent < total && sent < (nowMs / 1000) * perSecond; sent++) {
       const each = send()
       pending.add(each)
-      each.then(() => pending.delete(each))
+      void each.then(() => pending.delete(each))
     }
     await new Promise((resolve) => setTimeout(resolve, 1))
   }
