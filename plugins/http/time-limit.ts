@@ -10,6 +10,11 @@ const options = Type.Object({
     description:
       'Maximum time from the request head to the end of the response: 250ms, 30s, 5m, none.',
   }),
+  header: Type.Boolean({
+    default: false,
+    description:
+      'Send nodes the remaining time in Request-Timeout, in seconds; a shorter one of the client stays.',
+  }),
 })
 
 /** Maximum interval between checks in milliseconds, and checks per limit. */
@@ -24,7 +29,7 @@ const plugin: PluginDefinition = definePlugin({
   name: 'time-limit',
   description: 'Ends requests that exceed a time limit.',
   options,
-  create({ limit }) {
+  create({ limit, header }) {
     const limitMs = parseLimit(limit)
     if (limitMs === Number.POSITIVE_INFINITY) return {}
     // In order of arrival, which is the order of expiry.
@@ -41,7 +46,9 @@ const plugin: PluginDefinition = definePlugin({
     const timer = setInterval(endExpired, Math.min(CHECK_MS, Math.ceil(limitMs / CHECKS))).unref()
     return {
       onRequest(x) {
-        if (!x.upgrade) running.add(x)
+        if (x.upgrade) return
+        running.add(x)
+        if (header) sendLimit(x, limitMs)
       },
       onDone(x) {
         running.delete(x)
@@ -52,6 +59,15 @@ const plugin: PluginDefinition = definePlugin({
 })
 
 export default plugin
+
+/** Sets `Request-Timeout` (draft-thomson-hybi-http-timeout-00), whole seconds. */
+function sendLimit(x: Exchange, limitMs: number): void {
+  const leftMs = limitMs - (performance.now() - x.startMs)
+  const seconds = Math.max(1, Math.floor(leftMs / 1000))
+  const requested = x.headers.get('request-timeout')
+  const own = requested !== undefined && /^\d+$/.test(requested) ? Number(requested) : seconds
+  x.headers.set('request-timeout', `${Math.min(own, seconds)}`)
+}
 
 function parseLimit(text: string | number): number {
   try {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Exchange } from '../../../core/exchange.ts'
 import { createNodeListener } from '../../../core/listener/node/listener.ts'
 import { createUwsListener } from '../../../core/listener/uws/listener.ts'
 import plugin from '../../../plugins/http/time-limit.ts'
@@ -19,6 +20,25 @@ t.test('responds with 504 to a request that exceeds the limit', async (t) => {
     Status: 'Gateway Timeout',
   })
 })
+
+t.test(
+  'sends nodes the remaining seconds on request, unless the client waits for less',
+  async (t) => {
+    const built = buildPlugin(plugin, { limit: '5500ms', header: true })
+    t.teardown(() => built.close?.())
+    for (const [sent, expected] of [
+      [undefined, '5'],
+      ['2', '2'],
+      ['60', '5'],
+      ['soon', '5'],
+    ] as const) {
+      const headers = sent === undefined ? {} : { 'request-timeout': sent }
+      const handle = (x: Exchange) => x.reply(200, x.headers.get('request-timeout'))
+      const { body } = await runPlugin(built, { headers }, { handle })
+      t.equal(body, expected, sent ?? 'none')
+    }
+  },
+)
 
 t.test('passes a request that completes in time and releases it', async (t) => {
   const built = buildPlugin(plugin, { limit: '1d' })
