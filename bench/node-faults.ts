@@ -3,6 +3,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
+import { createServer } from 'node:net'
 import {
   createFolder,
   findPort,
@@ -52,6 +53,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     everyMs: 1000,
   },
 }
+const FIRST_PORT = 20_000
 const PER_SECOND = 300
 const FAULT_FROM_MS = 2000
 const FOR_MS = 12_000
@@ -67,16 +69,17 @@ const rows = []
 for (const [name, fault] of Object.entries(FAULTS)) {
   if (chosen.length > 0 && !chosen.includes(name)) continue
   for (const proxy of proxies) {
-    process.stderr.write(`${name}: ${proxy.name}\n`)
     const { requests, sent, failed, p50Ms, p99Ms } = await measure(fault, proxy)
-    rows.push({
+    const row = {
       fault: fault.title,
       proxy: proxy.name,
       failed,
       'p50 ms': p50Ms.toFixed(1),
       'p99 ms': p99Ms.toFixed(0),
       'requests of nodes': `${((requests / sent - 1) * 100).toFixed(1)}%`,
-    })
+    }
+    process.stderr.write(`${JSON.stringify(row)}\n`)
+    rows.push(row)
   }
 }
 const how = `${PER_SECOND} requests/s for ${FOR_MS / 1000} s, every tenth a POST, in an open loop; the fault begins after ${FAULT_FROM_MS / 1000} s. failed: 5xx, a lost connection or no response; requests of nodes: more than the clients sent, checks included. Timeouts of connections and responses: 1 s`
@@ -87,8 +90,7 @@ async function measure(
   proxy: Contestant,
 ): Promise<LoadFigures & { readonly requests: number }> {
   const folder = createFolder()
-  const ports: number[] = []
-  while (ports.length < fault.nodes) ports.push(await findPort())
+  const ports = await findPorts(fault.nodes)
   // The first node of its own: it may be stopped.
   const first = await startNodes(ports.slice(0, 1))
   const others = await startNodes(ports.slice(1))
@@ -127,6 +129,21 @@ async function measure(
     }
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Free ports below those of outgoing connections, which could take the port of a node that is down. */
+async function findPorts(count: number): Promise<number[]> {
+  const ports: number[] = []
+  for (let port = FIRST_PORT; ports.length < count; port++) {
+    const server = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    server.close()
+    if (isFree) ports.push(port)
+  }
+  return ports
 }
 
 async function startNodes(ports: readonly number[]): Promise<ChildProcess> {
