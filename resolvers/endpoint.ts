@@ -13,6 +13,7 @@ import type { EndpointRoute } from './endpoint/declared.ts'
 import { findOtherSpelling, rejectSpelling } from './endpoint/other-spelling.ts'
 import { parseRequestPath, readVariables, rejectEncoding } from './endpoint/request-path.ts'
 import { createEndpointTree } from './endpoint/route-bucket.ts'
+import { createRouteKey } from './endpoint/route-key.ts'
 import type { RouteTree } from './endpoint/route-tree.ts'
 
 /** About two milliseconds: the delay of requests while the tree is rebuilt. */
@@ -71,6 +72,8 @@ export default function createEndpoint({
     build()
   }
 
+  const toKey = createRouteKey()
+
   return {
     name: 'endpoint',
     expected: `a path declared by an endpoint, or ${inner.expected}`,
@@ -86,8 +89,7 @@ export default function createEndpoint({
     key(request: RequestLine) {
       const other = inner.key(request)
       if (matcher.size === 0) return other
-      const { path } = request
-      let key = path === other ? path : `${path} ${other}`
+      let key = toKey(request.path, other)
       // Concatenation costs more than the lookup, so the key omits the most common method.
       if (matcher.byMethod && request.method !== 'GET') key = `${request.method} ${key}`
       return matcher.byHost ? `${request.host} ${key}` : key

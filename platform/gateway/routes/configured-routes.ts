@@ -6,6 +6,7 @@ import {
   readVariables,
   rejectEncoding,
 } from '../../../resolvers/endpoint/request-path.ts'
+import { createRouteKey } from '../../../resolvers/endpoint/route-key.ts'
 import { RouteTree } from '../../../resolvers/endpoint/route-tree.ts'
 import { createConditionKey } from './conditions.ts'
 import { ConditionalBucket, type ConditionalRoute } from './route-bucket.ts'
@@ -36,6 +37,7 @@ export interface ConfiguredRouteTable {
 
 /** Routes of the configuration, which precede routes declared by services and the resolver. */
 export function createConfiguredRoutes(initial: ConfiguredRouteTable): ConfiguredRoutes {
+  const toKey = createRouteKey()
   let table = initial
   let generation = 0
 
@@ -52,7 +54,7 @@ export function createConfiguredRoutes(initial: ConfiguredRouteTable): Configure
       const { tree, conditionKey } = table
       if (tree.size === 0) return other
       const { path, method, host } = request
-      let key = path === other ? path : `${path} ${other}`
+      let key = toKey(path, other)
       if (tree.byMethod && method !== 'GET') key = `${method} ${key}`
       if (tree.byHost) key = `${host} ${key}`
       return conditionKey === undefined ? key : `${key}\n${conditionKey(request)}`

@@ -1,0 +1,15 @@
+import { DirectMappedCache } from '../../lib/collections/direct-mapped-cache.ts'
+
+/** Key of the route cache for a path and the key of the inner resolver, the same string object for recent paths. */
+export type RouteKey = (path: string, inner: string) => string
+
+export function createRouteKey(): RouteKey {
+  const recent = new DirectMappedCache<{ readonly inner: string; readonly key: string }>()
+  return (path, inner) => {
+    const known = recent.find(path)
+    if (known !== undefined && known.inner === inner) return known.key
+    const key = path === inner ? path : `${path} ${inner}`
+    recent.keep(path, { inner, key })
+    return key
+  }
+}
