@@ -131,7 +131,7 @@ async function measure(
   }
 }
 
-/** Free ports below those of outgoing connections, which could take the port of a node that is down. */
+/** Free ports below the range of outgoing connections, which could take the port of a node that is down. */
 async function findPorts(count: number): Promise<number[]> {
   const ports: number[] = []
   for (let port = FIRST_PORT; ports.length < count; port++) {

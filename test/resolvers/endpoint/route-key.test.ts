@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createRouteKey } from '../../../resolvers/endpoint/route-key.ts'
 
-t.test('keys differ by path and inner key, also for paths that share a slot', async (t) => {
+t.test('keys differ by path and inner key, including paths that share a slot', async (t) => {
   const toKey = createRouteKey()
   // Equal in length and in the characters of the hash.
   const paths = ['/a', '/a/b', '/abcdefgh', '/axcdefgh', '/aycdefgh']
