@@ -59,7 +59,7 @@ export function pickNode(request: Attempts, x: Exchange | undefined): UpstreamNo
 export function beginAttempt(request: Attempts, node: UpstreamNode): void {
   const upstream = request.upstream!
   if (request.attempts++ > 0) upstream.retried()
-  upstream.active++
+  else upstream.budget.requests++
   request.node = node
   request.inFlight = true
   request.attemptStartMs = tickNow()
@@ -74,11 +74,10 @@ export function beginAttempt(request: Attempts, node: UpstreamNode): void {
 export function endAttempt(request: Attempts, isLast = true): void {
   if (isLast && request.isRetrying) {
     request.isRetrying = false
-    request.upstream!.retrying--
+    request.upstream!.budget.release()
   }
   if (!request.inFlight) return
   request.inFlight = false
-  request.upstream!.active--
   request.node!.active--
 }
 
@@ -182,16 +181,11 @@ export function mayRace(request: Attempts): boolean {
   return hasUntriedNode(request) && takeBudget(request)
 }
 
-/** Counts a retry in the budget of the service. False: too many retries are in progress. */
+/** Counts a retry in the budget of the service. False: there are too many. */
 export function takeBudget(request: Attempts): boolean {
   if (request.isRetrying) return true
-  const { budgetPercent, minConcurrency } = optionsOf(request)
-  const upstream = request.upstream!
-  const others = upstream.active - upstream.retrying
-  if (upstream.retrying >= Math.max(minConcurrency, (others * budgetPercent) / 100)) return false
-  upstream.retrying++
-  request.isRetrying = true
-  return true
+  request.isRetrying = request.upstream!.budget.take(optionsOf(request), tickNow())
+  return request.isRetrying
 }
 
 function optionsOf({ retry, upstream }: Attempts): RetryOptions {

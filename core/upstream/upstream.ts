@@ -26,6 +26,7 @@ import { DEFAULT_POLICIES, type UpstreamPolicies } from './policies.ts'
 import type { Pool } from './pool/pool.ts'
 import type { HedgeOptions } from './retry/hedge-options.ts'
 import { LatencyQuantile } from './retry/latency-quantile.ts'
+import { RetryBudget } from './retry/retry-budget.ts'
 import type { RetryOptions } from './retry/retry-options.ts'
 import type { UpstreamTls } from './tls.ts'
 
@@ -108,10 +109,7 @@ export class Upstream {
   readonly domain: string
   /** True if a node was picked since the cache last checked. */
   used = true
-  /** Attempts in flight. */
-  active = 0
-  /** Retries in progress, their pauses included. */
-  retrying = 0
+  readonly budget: RetryBudget = new RetryBudget()
   #options: UpstreamOptions
   #policies: UpstreamPolicies
   readonly #nowMs: () => number

@@ -27,9 +27,9 @@ export interface RetryOptions {
   readonly backoffBaseMs: number
   /** Longest pause, milliseconds. A response with a longer `Retry-After` is not repeated. @default 250 */
   readonly backoffMaxMs: number
-  /** Maximum retries in progress, percent of the other requests in flight to the service. @default 20 */
+  /** Maximum retries, percent of the requests to the service in the last 10 s. @default 20 */
   readonly budgetPercent: number
-  /** Retries in progress that are always allowed. @default 3 */
+  /** Retries in progress that are allowed while the service gets fewer than ten requests per second. @default 3 */
   readonly minConcurrency: number
 }
 

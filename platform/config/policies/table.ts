@@ -290,13 +290,14 @@ export const RETRY_FIELDS: PolicyTable<RetryOptions> = {
   budgetPercent: {
     ...PERCENT,
     name: 'budget',
-    description: 'Maximum retries in progress, as a percentage of the other requests in flight',
+    description: 'Maximum retries, as a percentage of the requests in the last 10 s',
     default: '20%',
   },
   minConcurrency: {
     ...count(0, 100_000),
     name: 'min_concurrency',
-    description: 'Retries in progress that are always allowed',
+    description:
+      'Retries in progress that are allowed while there are fewer than ten requests per second',
     default: '3',
   },
 }

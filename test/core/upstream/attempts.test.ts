@@ -127,33 +127,6 @@ t.test('a hedge needs another node and a place in the retry budget', async (t) =
   t.strictSame(hedges.map(mayRace), [true, true, true, false])
 })
 
-t.test('retries in progress are at most 20 percent of the other requests, or three', async (t) => {
-  const { upstream, begin } = open(t, 2)
-  const copies = (count: number) =>
-    Array.from({ length: count }, () => {
-      const copy: Attempts = { ...request, tried: undefined }
-      beginAttempt(copy, pickNode(copy, undefined)!)
-      return copy
-    })
-  const request: Attempts = {
-    ...{ upstream, node: undefined, attempts: 0, tried: undefined, inFlight: false },
-    ...{ attemptStartMs: 0, routeName: '/a', isRetrying: false },
-  }
-  begin()
-  const few = copies(5)
-  t.equal(few.filter((each) => mayRetryStatus(each, 503)).length, 3)
-  const many = copies(95)
-  t.equal(upstream.active, 101)
-  const granted = [...few, ...many].filter((each) => mayRetryStatus(each, 503))
-  t.equal(granted.length, 17, '17 of 101: a fifth of the 84 others')
-  for (const each of granted) endAttempt(each, false)
-  t.equal(upstream.retrying, 17, 'during the pause')
-  for (const each of granted) endAttempt(each)
-  t.equal(upstream.retrying, 0)
-  for (const each of [...few, ...many]) endAttempt(each)
-  t.equal(upstream.active, 1)
-})
-
 t.test('counts each attempt once as in flight', async (t) => {
   let retries = 0
   const { begin, request } = open(t, 1, { onRetry: () => retries++ })

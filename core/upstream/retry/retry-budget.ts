@@ -1,0 +1,49 @@
+import type { RetryOptions } from './retry-options.ts'
+
+const WINDOW_MS = 10_000
+/** Requests in a window below which `minConcurrency` applies: ten per second. */
+const FEW_REQUESTS = 100
+
+/** Limits the retries of a service to a percentage of its requests in the last 10 s. */
+export class RetryBudget {
+  /** Requests since {@link #startMs}, retries excluded. Incremented for each request. */
+  requests = 0
+  #startMs = 0
+  #retries = 0
+  /** The same in the window before. */
+  #earlierRequests = 0
+  #earlierRetries = 0
+  /** Retries in progress, their pauses included. */
+  #active = 0
+
+  /** Counts a retry. False: there are too many. */
+  take({ budgetPercent, minConcurrency }: RetryOptions, nowMs: number): boolean {
+    this.#move(nowMs)
+    const share = 1 - (nowMs - this.#startMs) / WINDOW_MS
+    const requests = this.requests + this.#earlierRequests * share
+    const retries = this.#retries + this.#earlierRetries * share
+    const isAllowed =
+      retries + 1 <= (requests * budgetPercent) / 100 ||
+      (requests < FEW_REQUESTS && this.#active < minConcurrency)
+    if (!isAllowed) return false
+    this.#retries++
+    this.#active++
+    return true
+  }
+
+  /** A retry has ended. */
+  release(): void {
+    this.#active--
+  }
+
+  /** Starts the next window. The requests of a long time count on average. */
+  #move(nowMs: number): void {
+    const passedMs = nowMs - this.#startMs
+    if (passedMs < WINDOW_MS) return
+    this.#earlierRequests = this.requests * (WINDOW_MS / passedMs)
+    this.#earlierRetries = passedMs < 2 * WINDOW_MS ? this.#retries : 0
+    this.requests = 0
+    this.#retries = 0
+    this.#startMs = nowMs
+  }
+}
