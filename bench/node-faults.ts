@@ -38,8 +38,8 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   slow: { title: 'responds after 700 ms', nodes: 3, failing: 1, mode: 'slow' },
   stopped: { title: 'is stopped, sockets open', nodes: 3, failing: 1, mode: 'ok', isStopped: true },
   down: { title: 'accepts no connections', nodes: 3, failing: 1, mode: 'ok', listens: false },
-  'one-percent': {
-    title: 'all nodes: 1% of responses after 700 ms',
+  'sometimes-slow': {
+    title: 'all nodes: 1.5% of responses after 700 ms',
     nodes: 3,
     failing: 3,
     mode: 'sometimes-slow',

@@ -28,7 +28,7 @@ function open(port: number, index: number): Server {
 }
 
 function respond(mode: Mode, reply: ServerResponse): void {
-  const isSlow = mode === 'slow' || (mode === 'sometimes-slow' && requests % 100 === 0)
+  const isSlow = mode === 'slow' || (mode === 'sometimes-slow' && requests % 66 === 0)
   if (isSlow) setTimeout(() => reply.end('ok'), SLOW_MS)
   else if (mode === 'error') reply.writeHead(500).end('error')
   else if (mode === 'reset') reply.socket?.resetAndDestroy()

@@ -7,8 +7,10 @@ import type { UpstreamNode } from './node-health.ts'
 import type { RetryOptions } from './retry/retry-options.ts'
 import type { Upstream } from './upstream.ts'
 
-/** Maximum nodes tried per request. */
+/** Maximum nodes tried per request, and if the last one refused the connection at once. */
 const NODES_MAX = 5
+const REFUSING_NODES_MAX = 20
+const AT_ONCE_MS = 100
 
 /**
  * Why an attempt failed; Envoy's name for the retry condition in parentheses.
@@ -197,6 +199,8 @@ export function toRouteName({ route, path }: Exchange): string {
   return route?.rule?.name ?? (route?.endpoint || path.split('/', 3).join('/'))
 }
 
-function hasUntriedNode({ upstream, tried = [] }: Attempts): boolean {
-  return tried.length < NODES_MAX && upstream!.others(tried).length > 0
+function hasUntriedNode({ upstream, tried = [], attemptStartMs }: Attempts): boolean {
+  const isAtOnce = tickNow() - attemptStartMs < AT_ONCE_MS
+  const most = isAtOnce ? REFUSING_NODES_MAX : NODES_MAX
+  return tried.length < most && upstream!.others(tried).length > 0
 }

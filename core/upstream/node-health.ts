@@ -42,6 +42,8 @@ export class NodeFailures implements FailureRun {
   ejectedUntilMs = 0
   /** Ejected, and a single trial request is in flight. */
   onTrial = false
+  /** Ejected because it accepts no connection: its requests are certainly not served. */
+  isUnreachable = false
 
   add(
     route: string,

@@ -4,7 +4,7 @@ import { hashText } from './hash.ts'
 
 /**
  * Nodes that may be balanced: the usable nodes of the smallest priority that has enough of them, or all nodes of the smallest priority if
- * none has enough. Nodes in the zone of this process are preferred while enough of them are usable. Mostly the same array: a copy per service
+ * none has enough, except unreachable ones. Nodes in the zone of this process are preferred while enough of them are usable. Mostly the same array: a copy per service
  * would take memory.
  */
 export function selectNodes(
@@ -17,7 +17,7 @@ export function selectNodes(
   const priorities = listPriorities(all)
   const priority = priorities.find((each) => hasEnough(pick(usable, each), pick(all, each)))
   const ofPriority = pick(all, priority ?? priorities[0] ?? 0)
-  const selected = priority === undefined ? ofPriority : pick(usable, priority)
+  const selected = priority === undefined ? omitUnreachable(ofPriority) : pick(usable, priority)
   if (zone === '') return selected
   const isNear = (node: UpstreamNode): boolean => node.zone === zone
   const near = selected.filter(isNear)
@@ -26,6 +26,13 @@ export function selectNodes(
   function pick(nodes: readonly UpstreamNode[], wanted: number): readonly UpstreamNode[] {
     return priorities.length === 1 ? nodes : nodes.filter((node) => node.priority === wanted)
   }
+}
+
+/** All nodes if none is reachable. */
+function omitUnreachable(nodes: readonly UpstreamNode[]): readonly UpstreamNode[] {
+  if (!nodes.some(({ failures }) => failures.isUnreachable)) return nodes
+  const reachable = nodes.filter(({ failures }) => !failures.isUnreachable)
+  return reachable.length > 0 ? reachable : nodes
 }
 
 /** In increasing order; mostly one. */

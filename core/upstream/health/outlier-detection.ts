@@ -37,6 +37,8 @@ export const DEFAULT_OUTLIER: OutlierOptions = {
 }
 
 const MAX_EJECTION_MS = 300_000
+/** First ejection of an unreachable node: a trial loses no request. */
+const UNREACHABLE_MS = 1000
 /** Failing routes that eject a node which serves others. */
 const FAILING_ROUTES = 2
 
@@ -81,7 +83,7 @@ export class OutlierDetector {
     for (const suspect of this.#suspects)
       if (!nodes.includes(suspect)) this.#suspects.delete(suspect)
     const ejected = nodes
-      .filter((node) => node.ejectedUntilMs !== 0)
+      .filter(isEjectedByLimit)
       .sort((a, b) => a.ejectedUntilMs - b.ejectedUntilMs)
     for (const node of ejected.slice(0, Math.max(0, ejected.length - this.#maxEjected())))
       this.#readmit(node)
@@ -96,7 +98,8 @@ export class OutlierDetector {
       const failures = node.failures as NodeFailures
       failures.onTrial = !node.isUnhealthy
       // If the result of the trial is never reported, the next one follows after the same time.
-      failures.ejectedUntilMs = nowMs + this.#downForMs(Math.max(0, failures.ejections - 1))
+      failures.ejectedUntilMs =
+        nowMs + this.#downForMs(failures, Math.max(0, failures.ejections - 1))
       this.#refresh()
       if (!node.isUnhealthy) return node
     }
@@ -144,7 +147,7 @@ export class OutlierDetector {
     if (this.#isOff()) return false
     const failures = openFailures(node)
     if (failures.ejectedUntilMs !== 0) {
-      if (failures.onTrial) this.#eject(node, nowMs)
+      if (failures.onTrial) this.#eject(node, nowMs, failure === 'connect')
       return false
     }
     failures.add(this.options.scope === 'node' ? '' : route, {
@@ -152,8 +155,8 @@ export class OutlierDetector {
       isProven: failure === 'connect' || failure === 'reset' || this.options.scope === 'node',
     })
     if (this.nodes.includes(node)) this.#suspects.add(node)
-    if (failure !== 'connect' && !this.#isOutlier(failures)) return false
-    return this.#tryEject(node, nowMs)
+    if (failure === 'connect') return this.#ejectUnreachable(node, nowMs)
+    return this.#isOutlier(failures) && this.#tryEject(node, nowMs)
   }
 
   /** Another node serves routes on which a suspect fails. */
@@ -220,25 +223,35 @@ export class OutlierDetector {
     return Math.floor((this.nodes.length * this.options.maxEjectionPercent) / 100)
   }
 
-  #downForMs(ejections: number): number {
+  #downForMs({ isUnreachable }: NodeFailures, ejections: number): number {
     const { baseEjectionMs } = this.options
-    return Math.min(
-      Math.max(MAX_EJECTION_MS, baseEjectionMs),
-      baseEjectionMs * 2 ** Math.min(ejections, 30),
-    )
+    const doublings = 2 ** Math.min(ejections, 30)
+    if (isUnreachable) return Math.min(baseEjectionMs, UNREACHABLE_MS * doublings)
+    return Math.min(Math.max(MAX_EJECTION_MS, baseEjectionMs), baseEjectionMs * doublings)
   }
 
   #tryEject(node: UpstreamNode, nowMs: number): boolean {
     // A node of an older list: its last requests are ending.
     if (!this.usable.includes(node)) return false
-    if (this.nodes.length - this.usable.length >= this.#maxEjected()) return false
-    this.#eject(node, nowMs)
+    const ejected = this.nodes.filter(isEjectedByLimit)
+    if (ejected.length >= this.#maxEjected()) return false
+    this.#eject(node, nowMs, false)
     return true
   }
 
-  #eject(node: UpstreamNode, nowMs: number): void {
+  /** The limit of ejected nodes is for nodes that may serve requests. */
+  #ejectUnreachable(node: UpstreamNode, nowMs: number): boolean {
+    const isOther = (other: UpstreamNode): boolean =>
+      other !== node && !other.failures.isUnreachable
+    if (!this.usable.includes(node) || !this.nodes.some(isOther)) return false
+    this.#eject(node, nowMs, true)
+    return true
+  }
+
+  #eject(node: UpstreamNode, nowMs: number, isUnreachable: boolean): void {
     const failures = openFailures(node)
-    const forMs = this.#downForMs(failures.ejections)
+    failures.isUnreachable = isUnreachable
+    const forMs = this.#downForMs(failures, failures.ejections)
     failures.ejections++
     failures.ejectedUntilMs = nowMs + forMs
     failures.onTrial = false
@@ -262,6 +275,10 @@ export class OutlierDetector {
       if (ejectedUntilMs !== 0) this.nextTrialMs = Math.min(this.nextTrialMs, ejectedUntilMs)
     }
   }
+}
+
+function isEjectedByLimit({ failures }: UpstreamNode): boolean {
+  return failures.ejectedUntilMs !== 0 && !failures.isUnreachable
 }
 
 /** True for the statuses of a failed intermediary, not of the application: 502, 503 and 504. */

@@ -15,7 +15,7 @@ import { DEFAULT_RETRY, NO_RETRY } from '../../../core/upstream/retry/retry-opti
 import { Upstream, type UpstreamOptions } from '../../../core/upstream/upstream.ts'
 import { createPools, makeNode, makeService } from '../../fixtures/services.ts'
 
-const NODES = Array.from({ length: 8 }, (_, i) => makeNode(`127.0.0.1:${9001 + i}`))
+const NODES = Array.from({ length: 30 }, (_, i) => makeNode(`127.0.0.1:${9001 + i}`))
 
 function open(t: Test, nodes: number, options: Partial<UpstreamOptions> = {}) {
   const upstream = new Upstream('greeter', { createPool: createPools().createPool, ...options })
@@ -41,20 +41,29 @@ function open(t: Test, nodes: number, options: Partial<UpstreamOptions> = {}) {
   return { upstream, request, show, begin, fail }
 }
 
-t.test('an unsent request is tried once per node, on at most five nodes', async (t) => {
-  for (const failure of ['connect', 'unsent'] as const) {
-    const few = open(t, 3)
-    const ids = new Set<string>()
-    do ids.add(few.begin())
-    while (few.fail(failure))
-    t.equal(ids.size, 3, failure)
-    t.equal(few.begin(), 'none')
-    const many = open(t, 8)
-    do many.begin()
-    while (many.fail(failure))
-    t.equal(many.request.attempts, 5, failure)
-  }
-})
+t.test(
+  'an unsent request is tried once per node, on five nodes, or 20 that fail at once',
+  async (t) => {
+    for (const failure of ['connect', 'unsent'] as const) {
+      const few = open(t, 3)
+      const ids = new Set<string>()
+      do ids.add(few.begin())
+      while (few.fail(failure))
+      t.equal(ids.size, 3, failure)
+      t.equal(few.begin(), 'none')
+      const many = open(t, 30)
+      do many.begin()
+      while (many.fail(failure))
+      t.equal(many.request.attempts, 20, failure)
+      const slow = open(t, 8)
+      do {
+        slow.begin()
+        slow.request.attemptStartMs -= 1000
+      } while (slow.fail(failure))
+      t.equal(slow.request.attempts, 5, `late ${failure}`)
+    }
+  },
+)
 
 t.test('a node added during the retries is tried', async (t) => {
   const { begin, fail, show } = open(t, 1)

@@ -1,10 +1,12 @@
 import t from 'tap'
 import { selectNodes, toSubset } from '../../../../core/upstream/balance/select-nodes.ts'
-import type { UpstreamNode } from '../../../../core/upstream/node-health.ts'
+import { HEALTHY, NodeFailures, type UpstreamNode } from '../../../../core/upstream/node-health.ts'
 import { DEFAULT_POLICIES } from '../../../../core/upstream/policies.ts'
 
 function makeNodes(...zones: readonly string[]): readonly UpstreamNode[] {
-  return zones.map((zone, i) => ({ id: `n${i}`, zone, priority: 0 }) as UpstreamNode)
+  return zones.map(
+    (zone, i) => ({ id: `n${i}`, zone, priority: 0, failures: HEALTHY }) as UpstreamNode,
+  )
 }
 
 t.test('all nodes are used while fewer than the panic threshold are usable', async (t) => {
@@ -18,9 +20,20 @@ t.test('all nodes are used while fewer than the panic threshold are usable', asy
   t.strictSame(selectNodes(all, [], never), [])
 })
 
+t.test('unreachable nodes are used only if no other is left', async (t) => {
+  const all = makeNodes('', '', '', '')
+  for (const node of all.slice(0, 2)) {
+    node.failures = new NodeFailures()
+    node.failures.isUnreachable = true
+  }
+  t.strictSame(selectNodes(all, all.slice(3), DEFAULT_POLICIES), all.slice(2))
+  for (const node of all) node.failures = all[0]!.failures
+  t.equal(selectNodes(all, [], DEFAULT_POLICIES), all)
+})
+
 t.test('the next priority is used while too few nodes of the smallest are usable', async (t) => {
   const all = [0, 0, 0, 0, 1].map(
-    (priority, i) => ({ id: `n${i}`, zone: '', priority }) as UpstreamNode,
+    (priority, i) => ({ id: `n${i}`, zone: '', priority, failures: HEALTHY }) as UpstreamNode,
   )
   const [first, second, , , backup] = all as [
     UpstreamNode,

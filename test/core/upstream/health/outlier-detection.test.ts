@@ -10,6 +10,8 @@ import { toRuns } from '../../../fixtures/property-runs.ts'
 import { makeUpstream } from '../../../fixtures/services.ts'
 
 const SECOND = 1000
+/** One failure ejects. */
+const EAGER = { consecutiveGatewayErrors: 1 }
 
 /** Outlier detector over `count` nodes with the log of its events. */
 function watchNodes(
@@ -35,6 +37,38 @@ t.test('a connect failure ejects a node at once', async (t) => {
   const { health, nodes } = watchNodes(2)
   t.ok(health.failed(nodes[0]!, 'connect', 0))
   t.same(health.usable, [nodes[1]])
+})
+
+t.test(
+  'unreachable nodes are ejected for 1 s, doubled up to the first ejection of others',
+  async (t) => {
+    const { health, nodes, events } = watchNodes(2)
+    const [node] = nodes as [UpstreamNode]
+    let now = 0
+    health.failed(node, 'connect', now)
+    for (const seconds of [1, 2, 4, 8, 10, 10]) {
+      t.equal(events.at(-1), `9001 ejected for ${seconds} s`)
+      now += seconds * SECOND
+      t.equal(health.takeTrial(now, undefined), node)
+      health.failed(node, 'connect', now)
+    }
+  },
+)
+
+t.test('any number of unreachable nodes is ejected, except the last one', async (t) => {
+  const { health, nodes } = watchNodes(5)
+  for (const node of nodes) health.failed(node, 'connect', 0)
+  t.same(health.usable, nodes.slice(4))
+})
+
+t.test('unreachable nodes do not count towards the limit of ejected nodes', async (t) => {
+  const { health, nodes } = watchNodes(4, EAGER)
+  health.failed(nodes[0]!, 'connect', 0)
+  health.failed(nodes[1]!, 'reset', 0)
+  t.ok(health.failed(nodes[2]!, 'reset', 0), 'two of four')
+  t.same(health.usable, [nodes[3]])
+  health.update(nodes)
+  t.same(health.usable, [nodes[3]])
 })
 
 t.test('three lost connections eject a node, a success resets the count', async (t) => {
@@ -126,8 +160,8 @@ t.test('nodes that get different requests are not compared by failures and laten
 })
 
 t.test('without limits, a new list readmits ejected nodes', async (t) => {
-  const { health, nodes } = watchNodes(2)
-  health.failed(nodes[0]!, 'connect', 0)
+  const { health, nodes } = watchNodes(2, EAGER)
+  health.failed(nodes[0]!, 'reset', 0)
   health.options = { ...health.options, consecutive5xx: 0, consecutiveGatewayErrors: 0 }
   health.update(nodes)
   t.same(health.usable, nodes)
@@ -172,10 +206,10 @@ t.test('a node is ejected if it is four times as slow as the others, from 100 ms
 })
 
 t.test('a node is ejected for 10 s, doubled with every failed trial up to 5 min', async (t) => {
-  const { health, nodes, events } = watchNodes(2)
+  const { health, nodes, events } = watchNodes(2, EAGER)
   const [node] = nodes as [UpstreamNode]
   let now = 0
-  health.failed(node, 'connect', now)
+  health.failed(node, 'reset', now)
   for (const seconds of [10, 20, 40, 80, 160, 300, 300]) {
     t.equal(events.at(-1), `9001 ejected for ${seconds} s`)
     now += seconds * SECOND
@@ -186,9 +220,9 @@ t.test('a node is ejected for 10 s, doubled with every failed trial up to 5 min'
 })
 
 t.test('after the ejection time a single request tries the node', async (t) => {
-  const { health, nodes } = watchNodes(2)
+  const { health, nodes } = watchNodes(2, EAGER)
   const [node] = nodes as [UpstreamNode]
-  health.failed(node, 'connect', 0)
+  health.failed(node, 'reset', 0)
   t.equal(health.takeTrial(10 * SECOND, undefined), node)
   t.equal(health.takeTrial(10 * SECOND, undefined), undefined, 'one trial at a time')
   t.same(health.usable, [nodes[1]], 'not usable during the trial')
@@ -198,14 +232,13 @@ t.test('after the ejection time a single request tries the node', async (t) => {
 })
 
 t.test('a successful trial resets ejection time and failure count', async (t) => {
-  const { health, nodes, events } = watchNodes(2)
+  const { health, nodes, events } = watchNodes(2, EAGER)
   const [node] = nodes as [UpstreamNode]
-  health.failed(node, 'connect', 0)
+  health.failed(node, 'reset', 0)
   health.takeTrial(10 * SECOND, undefined)
-  health.failed(node, 'connect', 10 * SECOND)
+  health.failed(node, 'reset', 10 * SECOND)
   health.takeTrial(30 * SECOND, undefined)
   health.succeeded(node, 0)
-  for (let i = 0; i < 2; i++) t.notOk(health.failed(node, 'reset', 31 * SECOND))
   health.failed(node, 'reset', 31 * SECOND)
   t.same(events, [
     '9001 ejected for 10 s',
@@ -216,25 +249,25 @@ t.test('a successful trial resets ejection time and failure count', async (t) =>
 })
 
 t.test('a trial without a result is followed by another after 10 s', async (t) => {
-  const { health, nodes } = watchNodes(2)
-  health.failed(nodes[0]!, 'connect', 0)
+  const { health, nodes } = watchNodes(2, EAGER)
+  health.failed(nodes[0]!, 'reset', 0)
   t.equal(health.takeTrial(10 * SECOND, undefined), nodes[0])
   t.equal(health.takeTrial(19 * SECOND, undefined), undefined)
   t.equal(health.takeTrial(20 * SECOND, undefined), nodes[0])
 })
 
 t.test('a request is not a trial for the node it has failed on', async (t) => {
-  const { health, nodes } = watchNodes(2)
-  health.failed(nodes[0]!, 'connect', 0)
+  const { health, nodes } = watchNodes(2, EAGER)
+  health.failed(nodes[0]!, 'reset', 0)
   t.equal(health.takeTrial(10 * SECOND, nodes[0]), undefined)
   t.equal(health.takeTrial(10 * SECOND, nodes[1]), nodes[0])
 })
 
 t.test('results of requests started before the ejection are ignored', async (t) => {
-  const { health, nodes, events } = watchNodes(2)
+  const { health, nodes, events } = watchNodes(2, EAGER)
   const [node] = nodes as [UpstreamNode]
-  health.failed(node, 'connect', 0)
-  for (let i = 0; i < 64; i++) t.notOk(health.failed(node, 'connect', 5))
+  health.failed(node, 'reset', 0)
+  for (let i = 0; i < 64; i++) t.notOk(health.failed(node, 'reset', 5))
   t.notOk(health.succeeded(node, 0))
   t.same(health.usable, [nodes[1]])
   t.same(events, ['9001 ejected for 10 s'])
@@ -248,20 +281,20 @@ t.test('at most half of the nodes are ejected, rounded down', async (t) => {
     [4, 2],
     [5, 2],
   ] as const) {
-    const { health, nodes } = watchNodes(count)
-    for (const node of nodes) health.failed(node, 'connect', 0)
+    const { health, nodes } = watchNodes(count, EAGER)
+    for (const node of nodes) health.failed(node, 'reset', 0)
     t.equal(health.usable.length, count - most, `${most} of ${count}`)
   }
 })
 
 t.test('after random events at least half of the nodes are usable', async () => {
   type Happening = {
-    what: 'connect' | 'gateway' | 'success' | 'trial' | 'list'
+    what: 'reset' | 'gateway' | 'success' | 'trial' | 'list'
     which: number
     afterMs: number
   }
   const happening: fc.Arbitrary<Happening> = fc.record({
-    what: fc.constantFrom('connect', 'gateway', 'success', 'trial', 'list'),
+    what: fc.constantFrom('reset', 'gateway', 'success', 'trial', 'list'),
     which: fc.nat(7),
     afterMs: fc.nat(20 * SECOND),
   })
@@ -270,13 +303,13 @@ t.test('after random events at least half of the nodes are usable', async () => 
       fc.integer({ min: 1, max: 8 }),
       fc.array(happening, { maxLength: 200 }),
       (count, happenings) => {
-        const { health, nodes: all } = watchNodes(count)
+        const { health, nodes: all } = watchNodes(count, EAGER)
         let listed = all
         let now = 0
         for (const { what, which, afterMs } of happenings) {
           now += afterMs
           const node = all[which % count]!
-          if (what === 'connect' || what === 'gateway') health.failed(node, what, now)
+          if (what === 'reset' || what === 'gateway') health.failed(node, what, now)
           else if (what === 'success') health.succeeded(node, 0)
           else if (what === 'trial') health.takeTrial(now, undefined)
           else {
@@ -297,18 +330,18 @@ t.test('after random events at least half of the nodes are usable', async () => 
 })
 
 t.test('when the list shrinks, the nodes closest to their return become usable', async (t) => {
-  const { health, nodes, events } = watchNodes(4)
-  health.failed(nodes[0]!, 'connect', 0)
-  health.failed(nodes[1]!, 'connect', 5 * SECOND)
+  const { health, nodes, events } = watchNodes(4, EAGER)
+  health.failed(nodes[0]!, 'reset', 0)
+  health.failed(nodes[1]!, 'reset', 5 * SECOND)
   health.update(nodes.slice(0, 2))
   t.same(health.usable, [nodes[0]])
   t.equal(events.at(-1), '9001 returned')
 })
 
 t.test('a node that is no longer listed is not ejected', async (t) => {
-  const { health, nodes, events } = watchNodes(3)
+  const { health, nodes, events } = watchNodes(3, EAGER)
   health.update(nodes.slice(1))
-  t.notOk(health.failed(nodes[0]!, 'connect', 0))
+  t.notOk(health.failed(nodes[0]!, 'reset', 0))
   t.same(events, [])
 })
 
@@ -317,18 +350,18 @@ t.test('limits, first ejection and maximum share are configurable', async (t) =>
   health.failed(nodes[0]!, 'reset', 0)
   t.ok(health.failed(nodes[0]!, 'reset', 0))
   t.equal(health.nextTrialMs, 100)
-  const all = watchNodes(2, { maxEjectionPercent: 100 })
-  for (const node of all.nodes) all.health.failed(node, 'connect', 0)
+  const all = watchNodes(2, { ...EAGER, maxEjectionPercent: 100 })
+  for (const node of all.nodes) all.health.failed(node, 'reset', 0)
   t.same(all.health.usable, [])
 })
 
 t.test('healthy nodes share one record', async (t) => {
-  const { health, nodes } = watchNodes(3)
+  const { health, nodes } = watchNodes(3, EAGER)
   t.equal(health.usable, health.nodes)
-  health.failed(nodes[0]!, 'reset', 0)
+  health.failed(nodes[0]!, 500, 0)
   t.equal(nodes[0]!.failures.consecutive, 1)
   health.succeeded(nodes[0]!, 0)
-  health.failed(nodes[1]!, 'connect', 0)
+  health.failed(nodes[1]!, 'reset', 0)
   t.match(nodes[1]!.failures, { consecutive: 1, ejections: 1, ejectedUntilMs: 10 * SECOND })
   health.succeeded(nodes[1]!, 0)
   t.match(
