@@ -49,6 +49,7 @@ const FIELD_MAX_CHARS = 1024
  * | `upstreamMs` | from forwarding the request to the head of the backend's response; absent without one |
  * | `service`, `node` | target service and the last node tried; absent if the request was not routed |
  * | `attempts` | nodes that the request was sent to, one after the other; absent for one |
+ * | `route` | name of the configured route (`routes:`), or its number from 1; absent if none matched |
  * | `error` | error of the last failed attempt, even if a later attempt succeeded; absent for service errors below 500, which may quote the request |
  * | `account`, `namespace` | caller and its namespace; absent for anonymous requests |
  * | `userAgent`, `referer` | absent if not sent |
@@ -119,6 +120,7 @@ function createFormat(query: boolean): Format {
   const quoteMethod = memoizeLast(quote)
   const quoteHost = memoizeLast(quote)
   const quoteService = memoizeLast(quote)
+  const quoteRoute = memoizeLast(quote)
   const quoteNode = memoizeLast(quote)
   const quoteAccount = memoizeLast(quote)
   const quoteNamespace = memoizeLast(quote)
@@ -130,7 +132,11 @@ function createFormat(query: boolean): Format {
     if (x.rpcStatus >= 0) line += `,"rpcStatus":${x.rpcStatus}`
     if (x.upstreamReplyMs > 0)
       line += `,"upstreamMs":${formatMs(x.upstreamReplyMs - x.upstreamStartMs)}`
-    if (x.route !== undefined) line += `,"service":${quoteService(x.route.service)}`
+    if (x.route !== undefined) {
+      const { service, rule } = x.route
+      line += `,"service":${quoteService(service)}`
+      if (rule !== undefined) line += `,"route":${quoteRoute(rule.name)}`
+    }
     if (x.node !== '') line += `,"node":${quoteNode(x.node)}`
     if (x.attempts > 1) line += `,"attempts":${x.attempts}`
     const { account } = x

@@ -69,6 +69,12 @@ tap.test('logs a JSON line per request with client, request, response and time',
   })
 })
 
+tap.test('logs the name of the configured route', async (t) => {
+  const rule = { name: 'shop-api', scope: undefined, rewrite: undefined, handler: undefined }
+  const text = await log(t, [{ route: { service: 'shop', endpoint: '', rule } }])
+  t.match(JSON.parse(text), { service: 'shop', route: 'shop-api' })
+})
+
 tap.test('logs the cause of a failed attempt', async (t) => {
   const fail = (x: Exchange) => {
     x.node = 'a'
