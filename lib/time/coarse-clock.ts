@@ -1,3 +1,5 @@
+import { tickNow } from './tick-clock.ts'
+
 /** Resolution of {@link clock}, milliseconds. */
 const TICK_MS = 100
 
@@ -7,3 +9,8 @@ export const clock: { nowMs: number } = { nowMs: performance.now() }
 setInterval(() => {
   clock.nowMs = performance.now()
 }, TICK_MS).unref()
+
+/** Time in `ms` milliseconds, for comparison with {@link clock}: a clock that is late must not make a timeout early. */
+export function toDeadline(ms: number): number {
+  return Math.max(clock.nowMs, tickNow()) + ms
+}

@@ -4,7 +4,7 @@ import { connect as connectTcp, type LookupFunction, type Socket } from 'node:ne
 import { connect as connectTls } from 'node:tls'
 import { flushAtTickEnd } from '../../../lib/async/flush-on-tick.ts'
 import { acquireBuffer, isPooled, releaseBuffer } from '../../../lib/io/buffer-pool.ts'
-import { clock } from '../../../lib/time/coarse-clock.ts'
+import { clock, toDeadline } from '../../../lib/time/coarse-clock.ts'
 import type { FailureKind, UpstreamCall } from '../call.ts'
 import { toConnectDetail } from '../connect-error.ts'
 import { toTlsOptions, type UpstreamTls } from '../tls.ts'
@@ -172,7 +172,7 @@ export class Http1Connection {
         },
       },
     }
-    this.#deadlineMs = clock.nowMs + options.timeouts.connectMs
+    this.#deadlineMs = toDeadline(options.timeouts.connectMs)
     this.#untilMs = toAgeLimit(options.maxAgeMs)
     if (options.secure) {
       const tls = toTlsOptions(options.tls, host)
@@ -336,7 +336,7 @@ export class Http1Connection {
   #startSending(): void {
     this.#isSending = true
     this.#pendingBytes = this.#kernelPending()
-    if (!this.#isReplying()) this.#deadlineMs = clock.nowMs + this.#pauseMs
+    if (!this.#isReplying()) this.#deadlineMs = toDeadline(this.#pauseMs)
   }
 
   /** Called by the pool's sweep: checks if the kernel has accepted more of the request. */
@@ -417,8 +417,7 @@ export class Http1Connection {
     for (let i = 1; i < this.#calls.length; i++) {
       const call = this.#calls[i]!
       if (call.deadlineMs === 0) {
-        if (isSent)
-          call.deadlineMs = clock.nowMs + (call.timeouts?.replyMs ?? this.#timeouts.replyMs)
+        if (isSent) call.deadlineMs = toDeadline(call.timeouts?.replyMs ?? this.#timeouts.replyMs)
         continue
       }
       if (clock.nowMs <= call.deadlineMs) continue
@@ -473,7 +472,7 @@ export class Http1Connection {
 
   /** Sets the deadline of the current phase. */
   #limit(ms: number): void {
-    this.#deadlineMs = this.#calls[0]?.isPatient === true ? 0 : clock.nowMs + ms
+    this.#deadlineMs = this.#calls[0]?.isPatient === true ? 0 : toDeadline(ms)
   }
 
   #gone(): void {

@@ -1,7 +1,7 @@
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2'
 import { connect as connectTcp, isIPv6, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { clock } from '../../../lib/time/coarse-clock.ts'
+import { clock, toDeadline } from '../../../lib/time/coarse-clock.ts'
 import type { UpstreamFailure } from '../call.ts'
 import { toConnectDetail } from '../connect-error.ts'
 import { type Http1Options, toAgeLimit } from '../http1/connection.ts'
@@ -80,7 +80,7 @@ export class Http2UpstreamConnection {
     this.#options = options
     this.#owner = owner
     this.#untilMs = toAgeLimit(options.maxAgeMs)
-    this.#connectUntilMs = clock.nowMs + options.timeouts.connectMs
+    this.#connectUntilMs = toDeadline(options.timeouts.connectMs)
     void this.#connect()
   }
 

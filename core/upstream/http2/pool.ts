@@ -1,4 +1,4 @@
-import { clock } from '../../../lib/time/coarse-clock.ts'
+import { clock, toDeadline } from '../../../lib/time/coarse-clock.ts'
 import type { UpstreamFailure } from '../call.ts'
 import {
   type ConnectionBudget,
@@ -73,7 +73,7 @@ export class Http2Pool implements SweptPool {
     if (connection !== undefined) return connection.send(call)
     const { maxWaiting, timeouts } = this.#options
     if (this.#waiting.length >= maxWaiting) return this.#reject(call)
-    this.#waiting.push({ call, untilMs: clock.nowMs + timeouts.connectMs })
+    this.#waiting.push({ call, untilMs: toDeadline(timeouts.connectMs) })
     watchPool(this)
     this.#openForWaiting()
   }

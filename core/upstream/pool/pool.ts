@@ -1,4 +1,4 @@
-import { clock } from '../../../lib/time/coarse-clock.ts'
+import { clock, toDeadline } from '../../../lib/time/coarse-clock.ts'
 import type { UpstreamCall } from '../call.ts'
 import { type ConnectionOwner, Http1Connection, type Http1Options } from '../http1/connection.ts'
 import { HeadMemory } from '../http1/reply-head-cache.ts'
@@ -76,7 +76,7 @@ export class Pool implements SweptPool, ConnectionOwner {
     const connection = this.#waiting.length === 0 ? this.#find(call) : undefined
     if (connection !== undefined) return connection.send(call)
     if (this.#waiting.length < this.#options.maxWaiting) {
-      this.#waiting.push({ call, untilMs: clock.nowMs + this.#options.timeouts.connectMs })
+      this.#waiting.push({ call, untilMs: toDeadline(this.#options.timeouts.connectMs) })
       watchPool(this)
     } else this.#reject(call)
   }

@@ -451,6 +451,21 @@ t.test('the reply timeout of a pipelined call starts when its last byte is sent'
   t.equal(calls[0]!.failure, undefined)
 })
 
+t.test('a response timeout is not early while the clock of deadlines is late', async (t) => {
+  const backend = await openRawBackend(t)
+  const timeouts = { connectMs: 20 * SECOND, replyMs: SECOND, idleMs: 20 * SECOND }
+  const { connection } = open(backend.port, { timeouts })
+  await exchange(backend, connection)
+  const call = new Collector()
+  clock.nowMs = performance.now() - 0.9 * SECOND
+  connection.send(call)
+  await (await backend.connection()).request(2)
+  pass(0.5 * SECOND, connection)
+  t.strictSame(call.events, [])
+  pass(1.1 * SECOND, connection)
+  t.match(call.failure, { kind: 'timeout' })
+})
+
 t.test('a response that stalls fails after the idle timeout', async (t) => {
   const backend = await openRawBackend(t)
   const { connection } = open(backend.port)
