@@ -134,7 +134,16 @@ export function createFileServer({
     return new GatewayError(id, 403, `no permission to read the file: ${path}`, { cause })
   }
 
-  return async (x) => {
+  async function serveReadable(x: Exchange): Promise<void> {
+    try {
+      await serve(x)
+    } catch (error) {
+      throw isDenied(error) ? noPermission(x, error) : error
+    }
+  }
+
+  return (x) => {
+    // Thrown at once: a body that arrives later, and is too long, does not change the response.
     if (x.method !== 'GET' && x.method !== 'HEAD')
       throw new GatewayError(
         id,
@@ -144,11 +153,7 @@ export function createFileServer({
           headers: ['allow', 'GET, HEAD'],
         },
       )
-    try {
-      await serve(x)
-    } catch (error) {
-      throw isDenied(error) ? noPermission(x, error) : error
-    }
+    return serveReadable(x)
   }
 }
 

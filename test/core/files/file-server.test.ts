@@ -102,7 +102,9 @@ t.test('the fallback is for clients that accept HTML', async (t) => {
 })
 
 t.test('other methods are 405 with Allow, HEAD has no body', async (t) => {
-  const { send } = open(t)
+  const { send, serve } = open(t)
+  const post = createTestExchange({ method: 'POST', path: '/app.js' })
+  t.throws(() => serve(post), { code: 405 }, 'before a body arrives')
   for (const method of ['POST', 'DELETE', 'OPTIONS']) {
     const reply = await send('/app.js', {}, method)
     t.strictSame([reply.status, reply.get('allow')], [405, 'GET, HEAD'], method)
