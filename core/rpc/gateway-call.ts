@@ -47,7 +47,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
   private received: ByteBuffer | undefined = undefined
 
   /**
-   * @throws {GatewayError} 404 when the service declares endpoints but not this one; 403 as {@link checkNavigation}.
+   * @throws {GatewayError} 404 when the service declares endpoints but not this one, or the route names none; 403 as {@link checkNavigation}.
    */
   constructor(x: Exchange, limits: CallLimits) {
     super()
@@ -58,6 +58,8 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     this.endpoint = endpoint
     this.upstream = x.upstream
     const declared = x.upstream!.endpoints
+    if (endpoint === '')
+      throw new GatewayError(service, 404, `the route to ${service} names no endpoint to call`)
     this.declared = declared.size === 0 ? undefined : declared.get(endpoint)
     const hidden = isHiddenFromClients(service, endpoint)
     if (hidden || (declared.size > 0 && this.declared === undefined && endpoint !== HEALTH))

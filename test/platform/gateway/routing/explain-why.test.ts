@@ -9,6 +9,7 @@ const NONE: Omit<Explanation, 'why'> = {
     route: undefined,
     routeName: undefined,
     target: '/',
+    host: 'localhost',
     handler: undefined,
     namespace: '',
     account: '',
@@ -44,6 +45,10 @@ t.test('explains responses of the gateway with a hint', (t) => {
     [
       { answer: answer(404, 'endpoint not found: a.B'), endpoints: ['A.C'] },
       /^the service declares A\.C$/,
+    ],
+    [
+      { answer: answer(404, 'the route to a names no endpoint to call') },
+      /^set handler: proxy, or endpoint, in the route$/,
     ],
     [
       { answer: answer(401, 'no'), rulings: [{ ...DENIED, rule: RULE }] },
