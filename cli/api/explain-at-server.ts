@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.ts'
-import type { ExplainedRequest } from '../../platform/gateway/routing/explain.ts'
+import type { ExplainedRequest } from '../../platform/gateway/routing/explained-request.ts'
 import type { ExplainedStage, Explanation } from '../../platform/gateway/routing/explanation.ts'
 import { withSession } from '../session/session.ts'
 
@@ -7,7 +7,7 @@ import { withSession } from '../session/session.ts'
 interface ExplainReply
   extends Pick<
     Explanation,
-    'namespace' | 'account' | 'endpoints' | 'settings' | 'why' | 'known' | 'target'
+    'namespace' | 'account' | 'endpoints' | 'settings' | 'why' | 'known' | 'target' | 'host'
   > {
   readonly handler: string
   readonly stages: readonly {
@@ -44,12 +44,12 @@ export type ServerExplanation = Omit<Explanation, 'stages' | 'rulings' | 'route'
  * @throws {CliError} for a caller without the scope `admin`
  */
 export async function explainAtServer(
-  { method, path, headers, body = '', secure = false }: ExplainedRequest,
+  { method, path, headers, body = '', secure = false, listener = '' }: ExplainedRequest,
   env: string | undefined,
 ): Promise<ServerExplanation> {
   let reply: ExplainReply | undefined
   await withSession(env === undefined ? {} : { env }, async ({ call }) => {
-    const request = { method, path, headers: joinHeaders(headers), body, secure }
+    const request = { method, path, headers: joinHeaders(headers), body, secure, listener }
     reply = await call<ExplainReply>('api', 'Api.Explain', request)
   })
   return toExplanation(reply!)

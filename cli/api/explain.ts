@@ -1,4 +1,4 @@
-import type { ExplainedRequest } from '../../platform/gateway/routing/explain.ts'
+import type { ExplainedRequest } from '../../platform/gateway/routing/explained-request.ts'
 import { print, toFormat } from '../ui/format.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 import { explainAtServer, type ServerExplanation } from './explain-at-server.ts'
@@ -10,6 +10,7 @@ const FLAGS = {
   '--header': 'header',
   '-d': 'data',
   '--data': 'data',
+  '--on': 'listener',
   '-o': 'output',
   '--output': 'output',
   '--env': 'env',
@@ -25,7 +26,10 @@ export async function runExplain(words: readonly string[]): Promise<void> {
   const { values, rest } = extractFlags(words, FLAGS)
   const [output] = values.output ?? []
   const format = toFormat({ ...(output !== undefined && { output }) })
-  const request = readRequest(rest, values.header ?? [], values.data?.[0])
+  const request = {
+    ...readRequest(rest, values.header ?? [], values.data?.[0]),
+    listener: values.listener?.at(-1) ?? '',
+  }
   const flags = rest.slice(isTarget(rest[0]!) ? 1 : 2)
   const { explanation, hideDeep } = flags.includes(SERVER)
     ? await explainRemotely(request, readEnvironment(flags, values.env))

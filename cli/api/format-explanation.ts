@@ -1,4 +1,4 @@
-import type { ExplainedRequest } from '../../platform/gateway/routing/explain.ts'
+import type { ExplainedRequest } from '../../platform/gateway/routing/explained-request.ts'
 import type { ServerExplanation } from './explain-at-server.ts'
 
 const WIDTH = 10
@@ -14,6 +14,7 @@ export function formatExplanation(
     route,
     routeName,
     target,
+    host,
     handler,
     namespace,
     account,
@@ -34,7 +35,7 @@ export function formatExplanation(
     const { service, endpoint } = route
     const name = routeName === undefined ? '' : `${routeName}: `
     lines.push(['route', `${name}${service}${endpoint === '' ? '' : ` ${endpoint}`}`])
-    if (routeName !== undefined) lines.push(['target', target])
+    if (routeName !== undefined) lines.push(['target', target], ['host', host])
     lines.push(['handler', handler ?? 'none'])
   }
   for (const ruling of rulings) lines.push(['rule', formatRuling(ruling)])

@@ -169,6 +169,10 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
         }),
         body: Type.String({ default: '', maxLength: MAX_BODY }),
         secure: Type.Boolean({ default: false, description: 'The client uses HTTPS.' }),
+        listener: Type.String({
+          default: '',
+          description: 'Name of the listener that receives it; empty: the main one.',
+        }),
         as_caller: Type.Boolean({
           default: false,
           description: 'Use the token of this call if the headers contain no Authorization.',

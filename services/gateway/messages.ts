@@ -93,6 +93,8 @@ export interface ExplainRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   readonly secure: boolean
+  /** Empty: the main one. */
+  readonly listener: string
 }
 
 /** Result of an explanation. */
@@ -114,6 +116,7 @@ export interface Explained {
     readonly variables: readonly { readonly name: string; readonly value: string }[]
   }
   readonly target: string
+  readonly host: string
   readonly handler: string
   readonly rulings: readonly {
     readonly namespace: string
@@ -263,6 +266,7 @@ export const Explanation: TUnsafe<Explained> = Type.Unsafe(
       }),
     ),
     target: Type.String({ description: 'Path and query as forwarded.' }),
+    host: Type.String({ description: 'Host as forwarded.' }),
     handler: Type.String({
       description: 'Handler that serves the request; empty: no route was found.',
     }),

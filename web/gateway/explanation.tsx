@@ -11,7 +11,8 @@ export interface ExplanationProps {
 
 /** Path of a request through the gateway: plugins, route, access rules and nodes. */
 export function Explanation({ method, path, explained }: ExplanationProps): JSX.Element {
-  const { stages, namespace, account, route, target, rulings, nodes, sent_to } = explained
+  const { stages, namespace, account, route, target, host, rulings, nodes, sent_to } = explained
+  const settings = Object.entries(explained.settings ?? {})
   return (
     <section class="card" aria-label="Explanation">
       <h2 class="mono">
@@ -26,7 +27,7 @@ export function Explanation({ method, path, explained }: ExplanationProps): JSX.
               <li key={i} title={source}>
                 <Badge tone={i === stages.length - 1 ? 'accent' : 'neutral'}>
                   {plugin === '' ? hook : `${plugin} ${hook}`}
-                  {scope === 'service' || scope === 'route' ? ` (${scope})` : ''}
+                  {scope === '' || scope === 'gateway' ? '' : ` (${scope})`}
                 </Badge>
               </li>
             ))}
@@ -53,7 +54,7 @@ export function Explanation({ method, path, explained }: ExplanationProps): JSX.
         </Fact>
         {route !== undefined && target !== path && (
           <Fact title="Forwarded as">
-            <code>{target}</code>
+            <code>{target}</code> at <code>{host}</code>
           </Fact>
         )}
         {rulings.map(({ resource, granted, rule, namespace }) => (
@@ -75,6 +76,11 @@ export function Explanation({ method, path, explained }: ExplanationProps): JSX.
                 </li>
               ))}
             </ul>
+          </Fact>
+        )}
+        {settings.length > 0 && (
+          <Fact title="Settings">
+            {settings.map(([name, value]) => `${name} ${value}`).join(', ')}
           </Fact>
         )}
       </dl>

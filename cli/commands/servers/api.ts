@@ -33,8 +33,9 @@ const command: Command = defineCommand({
   rawSubcommands: {
     'check [-o <format>]': async (args) => (await import('../../api/check.ts')).runCheck(args),
     schema: async (args) => (await import('../../api/schema.ts')).runSchema(args),
-    'explain [METHOD] <path> [-H "name: value"] [-d <body>] [--server]': async (args) =>
-      (await import('../../api/explain.ts')).runExplain(args),
+    'explain [METHOD] <path> [-H "name: value"] [-d <body>] [--on <listener>] [--server]': async (
+      args,
+    ) => (await import('../../api/explain.ts')).runExplain(args),
     'diff <file> [-o <format>] [--server]': async (args) =>
       (await import('../../api/config.ts')).runDiff(args),
     'apply <file> [--if_match <etag>] [--server]': async (args) =>

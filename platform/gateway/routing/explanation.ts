@@ -15,7 +15,9 @@ export interface Explanation {
   readonly routeName: string | undefined
   /** Path and query as forwarded. */
   readonly target: string
-  /** Name of the handler; undefined if no route was found. */
+  /** `Host` as forwarded. */
+  readonly host: string
+  /** Name of the handler; undefined if no route was found, or the route rejects the request. */
   readonly handler: string | undefined
   /** Prefix of service names; empty for none. */
   readonly namespace: string

@@ -2,7 +2,7 @@ import type { Chain, Plugin } from '../../../core/chain.ts'
 import { toConsumerKey } from '../../../core/plugin/compile-chain.ts'
 import type { PluginScope } from '../../../core/plugin/define.ts'
 import { toFullName } from '../../config/configured-services.ts'
-import type { Configuration, PluginEntry } from '../../config/types.ts'
+import type { Configuration, ConfiguredRoute, PluginEntry } from '../../config/types.ts'
 import type { PlannedPlugin } from '../../plugins/plan.ts'
 import { createActionPlugins, toScopeKey } from '../routes/compile-routes.ts'
 
@@ -25,7 +25,7 @@ export function findPluginSources(
   // The plugins of a scope follow the inherited ones, and its action plugins are the last.
   const add = (
     scope: PluginScope,
-    entries: readonly PluginEntry[],
+    entries: readonly Pick<PluginEntry, 'at'>[],
     chain: Chain | undefined,
     actions = 0,
   ): void => {
@@ -33,11 +33,20 @@ export function findPluginSources(
     for (const [i, { at }] of entries.entries())
       sources.set(chain!.plugins[from + i]!, { scope, source: at })
   }
-  for (const { name, plugins } of config.services)
-    add('service', plugins, scopes.get(toFullName(name, settings.namespace)))
+  for (const service of config.services)
+    add('service', listOwn(service), scopes.get(toFullName(service.name, settings.namespace)))
   for (const route of config.routes)
-    add('route', route.plugins, scopes.get(toScopeKey(route)), createActionPlugins(route).length)
+    add('route', listOwn(route), scopes.get(toScopeKey(route)), createActionPlugins(route).length)
   for (const { account, namespace, plugins } of config.consumers)
     add('consumer', plugins, ofConsumer(toConsumerKey({ issuer: namespace, id: account })))
   return sources
+}
+
+/** Plugins of a service or route, in order: the plugin of its `timeout.request` comes first. */
+function listOwn({
+  plugins,
+  timeouts,
+  at,
+}: Pick<ConfiguredRoute, 'plugins' | 'timeouts' | 'at'>): readonly Pick<PluginEntry, 'at'>[] {
+  return timeouts.request === undefined ? plugins : [{ at }, ...plugins]
 }

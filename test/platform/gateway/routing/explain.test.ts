@@ -5,7 +5,8 @@ import { createMemoryRegistry } from '../../../../adapters/registry/memory.ts'
 import type { Authorizer } from '../../../../core/contracts/auth.ts'
 import { createDisposer } from '../../../../lib/async/disposer.ts'
 import { configurationFrom } from '../../../../platform/config/load.ts'
-import { type ExplainedRequest, explain } from '../../../../platform/gateway/routing/explain.ts'
+import { explain } from '../../../../platform/gateway/routing/explain.ts'
+import type { ExplainedRequest } from '../../../../platform/gateway/routing/explained-request.ts'
 import { createLog } from '../../../../platform/process/log.ts'
 import { readFlags } from '../../../../platform/settings/flags.ts'
 import { openAuthorizer } from '../../../fixtures/authorizer.ts'
@@ -47,6 +48,10 @@ t.test('sends nothing to a node', async (t) => {
   const backend = await openRawBackend(t)
   const words = ['--backend', `greeter=127.0.0.1:${backend.port}`, '--handler=proxy']
   t.ok((await ask(t, { path: '/greeter/hello' }, words)).sentTo)
+  const call = { method: 'POST', path: '/greeter.Greeter/Hello', body: '\0'.repeat(5) }
+  const grpc = ['--backend', `greeter=grpc://127.0.0.1:${backend.port}`, '--handler=rpc']
+  const headers = { 'content-type': 'application/grpc-web+proto' }
+  t.ok((await ask(t, { ...call, headers }, grpc)).sentTo)
   t.equal(backend.connections.length, 0)
 })
 
@@ -140,3 +145,123 @@ t.test('does not publish events', async (t) => {
     route: { service: 'go.mx.api.user', endpoint: 'created' },
   })
 })
+
+/** Explains by an `mx.yaml` and a registry with the service `shop`, whose endpoint has policies. */
+async function askFile(t: Test, text: string, request: Partial<ExplainedRequest>) {
+  const file = join(makeTempFolder(t, 'explain'), 'mx.yaml')
+  writeFileSync(file, text)
+  const registry = createMemoryRegistry()
+  const value = { name: '', type: 'Object', values: [] }
+  const policies = { 'policy.headers': '{"request":{"set":{"x-from":"endpoint"}}}' }
+  await registry.register!({
+    ...makeService('go.mx.api.shop', ['127.0.0.1:9001']),
+    endpoints: [{ name: 'Shop.Find', metadata: policies, request: value, response: value }],
+  })
+  const words = ['--registry=memory', `--config=${file}`]
+  const configuration = await configurationFrom(readFlags(words, 'api'), {})()
+  const closing = createDisposer()
+  t.teardown(closing.close)
+  return explain(
+    { method: 'GET', path: '/shop/find', headers: {}, ...request },
+    { configuration, authorizer: undefined, registry, log: createLog('silent') },
+    closing,
+  )
+}
+
+t.test('a plugin without the hook of a stage is not the source of the stage', async (t) => {
+  const text = 'plugins: [namespace, headers: { reply: { set: { x-from: gateway } } }]'
+  const { stages } = await askFile(t, text, {})
+  t.match(
+    stages.filter(({ plugin }) => plugin === 'headers'),
+    [{ hook: 'onRequest', scope: 'endpoint', source: 'registry' }],
+  )
+})
+
+t.test('returns the Host that the node receives', async (t) => {
+  const text = `
+handler: proxy
+services:
+  one: 127.0.0.1:9001
+  two: { nodes: [127.0.0.1:9002], host: backend }
+  three: { nodes: [127.0.0.1:9003], host: three.test }
+routes:
+  - { match: { path: /r/** }, service: two, rewrite: { host: "r.{host}" } }
+`
+  const rows = [
+    ['/one', 'a.test:81'],
+    ['/two', '127.0.0.1:9002'],
+    ['/three', 'three.test'],
+    ['/r/x', 'r.a.test:81'],
+    ['/missing', 'a.test:81'],
+  ] as const
+  for (const [path, host] of rows)
+    t.equal((await askFile(t, text, { path, headers: { host: 'a.test:81' } })).host, host, path)
+})
+
+t.test('explains a request to the main listener, or to the listener of that name', async (t) => {
+  const text = `
+listen:
+  - { name: public, address: "127.0.0.1:9080" }
+  - { name: inside, address: "127.0.0.1:9081" }
+routes:
+  - { name: only, match: { path: /only }, respond: { body: ok }, listeners: [inside] }
+`
+  const path = '/only'
+  t.equal((await askFile(t, text, { path })).routeName, undefined)
+  t.equal((await askFile(t, text, { path, listener: 'public' })).routeName, undefined)
+  t.equal((await askFile(t, text, { path, listener: 'inside' })).routeName, 'only')
+  await t.rejects(askFile(t, text, { path, listener: 'insid' }), {
+    code: 400,
+    message: 'unknown listener insid; configured: public, inside',
+  })
+})
+
+t.test('a request that a route rejects has the route, and no handler', async (t) => {
+  const text = `
+handler: proxy
+services: { one: 127.0.0.1:9001 }
+routes: [{ name: tenant, match: { path: /** }, service: one, rewrite: { host: "{header.x-tenant}.test" } }]
+`
+  t.match(await askFile(t, text, { path: '/x' }), {
+    ...{ routeName: 'tenant', handler: undefined, sentTo: undefined, answer: { status: 400 } },
+    why: 'the route step rejected the request',
+  })
+})
+
+t.test(
+  'a chunked body is measured after the stages that its length does not concern',
+  async (t) => {
+    const text = (allowed: string) => `
+handler: proxy
+plugins: [namespace, body-limit: { limit: 3 }, ip-allow: { allow: [${allowed}] }]
+services: { one: 127.0.0.1:9001 }
+`
+    const request = {
+      ...{ method: 'POST', path: '/one', body: 'long' },
+      headers: { 'transfer-encoding': 'chunked' },
+    }
+    t.match((await askFile(t, text('10.0.0.0/8'), request)).answer, { status: 403 })
+    const late = await askFile(t, text('loopback'), request)
+    t.match(late, { sentTo: undefined, answer: { status: 413 } })
+    t.match(late.stages.at(-1), { hook: 'handle' })
+  },
+)
+
+t.test(
+  'the plugin of timeout.request has the scope and line of its service or route',
+  async (t) => {
+    const text = `
+handler: proxy
+services: { one: { nodes: [127.0.0.1:9001], timeout: { request: 1s } } }
+routes: [{ match: { path: /r/** }, service: one, timeout: { request: 2s } }]
+`
+    for (const [path, scope, line] of [
+      ['/one', 'service', /mx\.yaml:3:/],
+      ['/r/x', 'route', /mx\.yaml:4:/],
+    ] as const)
+      t.match(
+        (await askFile(t, text, { path })).stages.filter(({ plugin }) => plugin === 'time-limit'),
+        [{ hook: 'onRequest', scope, source: line }],
+      )
+  },
+)
