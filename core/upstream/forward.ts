@@ -70,6 +70,8 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   readonly #isHedge: boolean
   /** `Host` depends on the node, so that each attempt needs its own head. */
   readonly #hasNodeHost: boolean
+  /** `Host` set by the route; undefined: none. */
+  readonly #routeHost: string | undefined
   /** Undefined: no body, or not repeatable. */
   readonly #copy: RequestCopy | undefined
   /** Pause before a retry. */
@@ -85,6 +87,8 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     const retry = this.retry
     this.timeouts = limitAttempt(x.route?.rule?.timeouts, retry)
     this.#hasNodeHost = setsHost(x)
+    // Removed from the headers with the first head.
+    this.#routeHost = first?.#routeHost ?? (x.route?.rule?.rewrite && x.headers.get('host'))
     this.head = this.#hasNodeHost ? '' : (first?.head ?? formatRequestHead(x))
     this.bodyLength = x.bodyLength
     // Other methods are idempotent by definition (RFC 9110 §9.2.2), but backends may not comply (reference 15.5).
@@ -329,7 +333,8 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
 
   #addFields(headers: HeaderList): void {
     const x = this.#x
-    if (this.#hasNodeHost) restoreHost(x, this.node!, headers)
+    const host = this.#hasNodeHost ? this.node!.hostHeader : this.#routeHost
+    if (host !== undefined) restoreHost(x, { host, secure: this.node!.secure }, headers)
     const cookie = this.upstream!.replyCookie?.(x, this.node!)
     if (cookie !== undefined) headers.append('set-cookie', cookie)
   }

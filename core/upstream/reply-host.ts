@@ -3,25 +3,31 @@ import type { HeaderList } from '../http/headers.ts'
 import { toHostName } from '../http/host/host-name.ts'
 import { mapReplyUrls } from '../http/reply-urls.ts'
 import { schemeOf } from '../http/scheme.ts'
-import type { UpstreamNode } from './node-health.ts'
 
 const ORIGIN = /^(https?):\/\/([^/?#]*)/i
 const DEFAULT_PORT = { http: /:80$/, https: /:443$/ }
 const COOKIE_DOMAIN = /;\s*domain=\.?([^;\s]*)\s*/i
 
+/** Request to a node. */
+interface SentRequest {
+  /** `Host`. */
+  readonly host: string
+  /** The connection uses TLS. */
+  readonly secure: boolean
+}
+
 /**
  * Turns URLs of `Location` and `Content-Location` that name the `Host` of the request to the node back into URLs of the client, and removes
  * such a `Domain` of cookies, which clients would reject (RFC 6265 §5.3).
  */
-export function restoreHost(x: Exchange, node: UpstreamNode, headers: HeaderList): void {
-  const sent = node.hostHeader?.toLowerCase()
-  if (sent === undefined) return
+export function restoreHost(x: Exchange, request: SentRequest, headers: HeaderList): void {
+  const sent = request.host.toLowerCase()
   const [own, clients] = [toHostName(sent), toHostName(x.host)]
   const mapUrl = (url: string): string => {
     const [origin, scheme = '', host = ''] = ORIGIN.exec(url.toLowerCase()) ?? []
     if (origin === undefined || stripPort(scheme, host) !== stripPort(scheme, sent)) return url
     // Another scheme than the connection to the node is a redirect to TLS.
-    const isSame = scheme === (node.secure ? 'https' : 'http')
+    const isSame = scheme === (request.secure ? 'https' : 'http')
     return `${isSame ? schemeOf(x) : scheme}://${x.host}${url.slice(origin.length)}`
   }
   const mapCookie = (cookie: string): string =>

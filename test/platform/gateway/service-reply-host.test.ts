@@ -1,4 +1,4 @@
-// Responses of services with `host: backend` or a name.
+// Responses of services with `host: backend` or a name, and of routes with `rewrite.host`.
 import t from 'tap'
 import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
 import { listenHttp } from '../../fixtures/listen.ts'
@@ -26,12 +26,14 @@ services:
   plain: { nodes: ["127.0.0.1:${port}"] }
 routes:
   - { match: { path: /app/** }, service: named, strip_prefix: /app }
+  - { match: { path: /route/** }, service: own, rewrite: { host: "app.{header.x-site}.internal" } }
 `,
         { listener },
       )
       const ask = async (service: string, query: Record<string, string>) => {
         const { headers } = await send('GET', `/${service}/x?${new URLSearchParams(query)}`, {
           host: 'www.shop.example',
+          'x-site': 'shop',
         })
         t.equal(headers['content-location'], headers.location)
         return headers
@@ -46,6 +48,7 @@ routes:
         ['named', '/a', '/a'],
         ['app', 'http://HOST/login', 'http://www.shop.example/app/login'],
         ['own', 'http://HOST/a', 'http://www.shop.example/a'],
+        ['route', 'http://app.shop.internal/a', 'http://www.shop.example/a'],
         ['plain', 'http://app.shop.internal/a', 'http://app.shop.internal/a'],
       ]
       for (const [service, location, received] of urls)
@@ -56,6 +59,7 @@ routes:
         ['named', 'a=1; Path=/; domain=.shop.internal', 'a=1; Path=/'],
         ['named', 'a=1; Domain=shop.example; Secure', 'a=1; Domain=shop.example; Secure'],
         ['named', 'a=1; Domain=other.internal', 'a=1; Domain=other.internal'],
+        ['route', 'a=1; Domain=shop.internal', 'a=1'],
         ['plain', 'a=1; Domain=app.shop.internal', 'a=1; Domain=app.shop.internal'],
       ]
       for (const [service, cookie, received] of cookies)

@@ -125,6 +125,14 @@ const CASES: readonly Case[] = [
     ],
   },
   {
+    title: 'deviation (docs/routes.md): a more specific path precedes a more specific host',
+    matches: ['{ path: /**, host: a.example.com }', '{ path: /a }'],
+    rows: [
+      ['GET /a host=a.example.com', 2],
+      ['GET /b host=a.example.com', 1],
+    ],
+  },
+  {
     title: 'precedence: path before method before headers before query parameters',
     matches: [
       '{ path: /a/**, method: GET, headers: { v: "1" }, query: { q: "1" } }',
