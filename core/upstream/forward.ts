@@ -86,9 +86,10 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     this.method = x.method
     const retry = this.retry
     this.timeouts = limitAttempt(x.route?.rule?.timeouts, retry)
-    this.#hasNodeHost = setsHost(x)
-    // Removed from the headers with the first head.
-    this.#routeHost = first?.#routeHost ?? (x.route?.rule?.rewrite && x.headers.get('host'))
+    // The first head removes a `Host` of a route or plugin from the headers.
+    this.#hasNodeHost = first === undefined ? setsHost(x) : first.#hasNodeHost
+    const host = x.route?.rule?.rewrite && x.headers.get('host')
+    this.#routeHost = first === undefined ? host : first.#routeHost
     this.head = this.#hasNodeHost ? '' : (first?.head ?? formatRequestHead(x))
     this.bodyLength = x.bodyLength
     // Other methods are idempotent by definition (RFC 9110 §9.2.2), but backends may not comply (reference 15.5).

@@ -23,12 +23,14 @@ export function describeServices(
  *
  * @param routeName name of the configured route, whose timeouts take precedence.
  * @param found settings of the registry; where one is in force, the view says so.
+ * @param isCall the request is a call, whose response and idle timeouts are those of the gateway.
  */
 export function describeInForce(
   configuration: Configuration,
   name: string,
   routeName: string | undefined,
   found: RegistrySettings,
+  isCall: boolean,
 ): ServiceView {
   const { settings, config } = configuration
   const service = indexServices(configuration).get(name)
@@ -46,11 +48,15 @@ export function describeInForce(
     policies: config.policies ?? {},
   }
   const inherited = describe(gateway)
+  const describeOwn = ({ timeouts = {}, ...rest }: Partial<ConfiguredService>): ServiceView => {
+    const { response, idle, ...others } = timeouts
+    return describe({ ...rest, timeouts: isCall ? others : timeouts })
+  }
   return {
     ...omitOff(inherited, service?.policies),
-    ...markSource(describe(found), 'registry'),
-    ...(service && describe(service)),
-    ...(route && describe({ timeouts: route.timeouts, policies: route.policies ?? {} })),
+    ...markSource(describeOwn(found), 'registry'),
+    ...(service && describeOwn(service)),
+    ...(route && describeOwn({ timeouts: route.timeouts, policies: route.policies ?? {} })),
   }
 }
 

@@ -211,6 +211,7 @@ async function run(
           configuration.settings,
           upstream.domain,
         ),
+        x.handler !== undefined && !x.proxied,
       ),
     endpoints: [...(upstream?.endpoints.keys() ?? [])],
     sentTo,

@@ -265,3 +265,22 @@ routes: [{ match: { path: /r/** }, service: one, timeout: { request: 2s } }]
       )
   },
 )
+
+t.test(
+  'a call has the response timeout of the gateway, and timeout.request of the service',
+  async (t) => {
+    const timeout = 'timeout: { response: 2s, idle: 3s, request: 4s }'
+    const text = (handler: string) => `
+reply_timeout: 9s
+services: { shop: { ${timeout} } }
+routes: [{ match: { path: /r/** }, service: shop, ${handler}, timeout: { response: 1s } }]
+`
+    t.match((await askFile(t, text('handler: proxy'), { path: '/r/x' })).settings, {
+      ...{ 'timeout.response': '1s', 'timeout.idle': '3s', 'timeout.request': '4s' },
+    })
+    const call = text('handler: rpc, endpoint: Shop.Find')
+    t.match((await askFile(t, call, { path: '/r/x' })).settings, {
+      ...{ 'timeout.response': '9s', 'timeout.idle': '1m', 'timeout.request': '4s' },
+    })
+  },
+)
