@@ -10,7 +10,7 @@ const options = Type.Object({
   }),
 })
 
-/** Rejects request bodies above a limit with 413 (RFC 9110 §15.5.14): by `Content-Length` at once, chunked ones while reading. */
+/** Rejects request bodies above a limit with 413 (RFC 9110 §15.5.14): by `Content-Length` at once, chunked ones as they arrive. */
 const plugin: PluginDefinition = definePlugin({
   name: 'body-limit',
   description: 'Rejects request bodies above a size limit.',
@@ -24,7 +24,8 @@ const plugin: PluginDefinition = definePlugin({
       onRequest(x) {
         // The policy of an endpoint does not lift the limit of the gateway.
         x.bodyLimit = Math.min(x.bodyLimit, limit)
-        if (x.bodyLength > limit) x.fail(tooLong)
+        // Part of a chunked body may have arrived while an earlier plugin waited.
+        if (x.bodyLength > limit || x.bytesIn > limit) x.fail(tooLong)
       },
     }
   },

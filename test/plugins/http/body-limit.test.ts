@@ -1,3 +1,4 @@
+import { setImmediate as nextTick } from 'node:timers/promises'
 import t from 'tap'
 import plugin from '../../../plugins/http/body-limit.ts'
 import { buildPlugin, runPlugin } from '../../../sdk/testing.ts'
@@ -24,6 +25,17 @@ t.test('responds with 413 when a body of unknown length exceeds the limit', asyn
     { handle: (x) => x.readBody().then((bytes) => x.reply(200, bytes)) },
   )
   t.equal(status, 413)
+})
+
+t.test('responds with 413 to a body that arrived while an earlier plugin waited', async (t) => {
+  const waiting = { name: 'waiting', onRequest: () => nextTick() }
+  const { status, forwarded } = await runPlugin([waiting, buildPlugin(plugin, { limit: 4 })], {
+    method: 'POST',
+    body: 'hello',
+    chunked: true,
+  })
+  t.equal(status, 413)
+  t.notOk(forwarded)
 })
 
 t.test('passes a body of exactly the limit', async (t) => {
