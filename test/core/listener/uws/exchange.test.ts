@@ -1,5 +1,6 @@
 // Tests beyond the contract of listeners (test/contracts/listener.ts).
 import t from 'tap'
+import type { Exchange } from '../../../../core/exchange.ts'
 import { createUwsListener } from '../../../../core/listener/uws/listener.ts'
 import { openListener } from '../../../fixtures/open-listener.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
@@ -135,3 +136,17 @@ for (const isAnnounced of [false, true]) {
     },
   )
 }
+
+t.test('a chunked body beyond the limit is 413 while a handler reads it', async (t) => {
+  const read = async (x: Exchange): Promise<void> => {
+    x.bodyLimit = 3
+    x.reply(200, await x.readBody())
+  }
+  const { port } = await openListener(t, createUwsListener, read)
+  const client = new RawClient(port)
+  client.send(
+    'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n1234\r\n0\r\n\r\n',
+  )
+  await client.ended()
+  t.match(client.text, /^HTTP\/1\.1 413 /)
+})

@@ -91,6 +91,6 @@ t.test('the gateway does with every request what explain predicts', async (t) =>
     }
   }
   t.equal(counts.different, 0, JSON.stringify(counts))
-  const total = CONFIGURATIONS * REQUESTS
-  t.ok(counts.forwarded > total / 10 && counts.routed > total / 10, JSON.stringify(counts))
+  const least = (CONFIGURATIONS * REQUESTS) / 50
+  t.ok(Math.min(counts.forwarded, counts.routed) > least, JSON.stringify(counts))
 })
