@@ -70,7 +70,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   readonly #isHedge: boolean
   /** `Host` depends on the node, so that each attempt needs its own head. */
   readonly #hasNodeHost: boolean
-  /** `Host` set by the route; undefined: none. */
+  /** `Host` set by the route, if any. */
   readonly #routeHost: string | undefined
   /** Undefined: no body, or not repeatable. */
   readonly #copy: RequestCopy | undefined

@@ -23,7 +23,7 @@ export function describeServices(
  *
  * @param routeName name of the configured route, whose timeouts take precedence.
  * @param found settings of the registry; where one is in force, the view says so.
- * @param isCall the request is a call, whose response and idle timeouts are those of the gateway.
+ * @param isCall the request is a call, which has the response and idle timeouts of the gateway.
  */
 export function describeInForce(
   configuration: Configuration,
