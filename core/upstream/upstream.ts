@@ -84,6 +84,8 @@ export interface UpstreamOptions {
   readonly onReturn?: (node: UpstreamNode) => void
   /** Called when the circuit breaker of a node, or of the service if undefined, opens or closes. */
   readonly onBreaker?: (node: UpstreamNode | undefined, isOpen: boolean) => void
+  /** Whether an operator drained the node with this id: it gets no requests. @default none is drained */
+  readonly isDrained?: (id: string) => boolean
   /** Called when a node refuses a connection. True: the node was removed. */
   readonly onConnectionRefused?: (node: UpstreamNode) => boolean
 }
@@ -396,6 +398,22 @@ export class Upstream {
     return this.#breakers?.isOpen(node) ?? false
   }
 
+  /** See {@link UpstreamOptions.isDrained}. */
+  isDrained(node: UpstreamNode): boolean {
+    return this.#options.isDrained?.(node.id) ?? false
+  }
+
+  /** Applies changed results of {@link isDrained} to new requests. */
+  applyDrains(): void {
+    this.#breakers?.keepOnly(this.#nodes.filter((node) => !this.isDrained(node)))
+    this.#regroup()
+  }
+
+  /** Its monotonic clock. */
+  get nowMs(): number {
+    return this.#nowMs()
+  }
+
   /** Records a retry. */
   retried(): void {
     this.#options.onRetry?.()
@@ -407,16 +425,18 @@ export class Upstream {
   }
 
   /**
-   * Excludes draining nodes while others are usable, and remote nodes while there is one in this process: remote ones
-   * may be stale.
+   * Excludes drained nodes, draining nodes while others are usable, and remote nodes while there is one in this
+   * process: remote ones may be stale.
    */
   #regroup(): void {
     const { findCaller } = this.#options
-    const isLeaving = this.#nodes.some(({ draining }) => draining)
-    const staying = isLeaving ? this.#nodes.filter(({ draining }) => !draining) : this.#nodes
+    const hasDrained = this.#nodes.some((node) => this.isDrained(node))
+    const nodes = hasDrained ? this.#nodes.filter((node) => !this.isDrained(node)) : this.#nodes
+    const isLeaving = nodes.some(({ draining }) => draining)
+    const staying = isLeaving ? nodes.filter(({ draining }) => !draining) : nodes
     const near = staying.filter((node) => findCaller?.(node) !== undefined)
     const enough = staying.some(({ ejectedUntilMs }) => ejectedUntilMs === 0)
-    this.#health.update(near.length > 0 ? near : enough ? staying : this.#nodes)
+    this.#health.update(near.length > 0 ? near : enough ? staying : nodes)
     this.#build()
   }
 

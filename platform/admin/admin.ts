@@ -18,7 +18,9 @@ export interface AdminOptions {
   /** Metrics of the process, in the format that the `Accept` header selects. */
   readonly scrape: (accept: string) => Promise<AdminSource>
   /** Handles {@link CONFIG_PATH} and the paths below it; undefined: they are not served. */
-  readonly config?: ConfigHandler | undefined
+  readonly config?: AdminHandler | undefined
+  /** The same for {@link NODES_PATH}. */
+  readonly nodes?: AdminHandler | undefined
   readonly log: Log
 }
 
@@ -33,9 +35,10 @@ export interface AdminResponse extends AdminSource {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export type ConfigHandler = (request: IncomingMessage, path: string) => Promise<AdminResponse>
+export type AdminHandler = (request: IncomingMessage, path: string) => Promise<AdminResponse>
 
 export const CONFIG_PATH = '/config'
+export const NODES_PATH = '/nodes'
 const TEXT = 'text/plain; charset=utf-8'
 /** Requests have only a request line and a few headers. */
 const LIMITS = {
@@ -51,12 +54,12 @@ const METHODS = 'GET, HEAD'
 
 /**
  * Starts the admin server with `/livez` (the process runs), `/readyz` (it accepts requests, else 503 with one reason per line),
- * `/metrics` and `/config`.
+ * `/metrics`, `/nodes` and `/config`.
  *
  * @throws {Error} system error when the port cannot be opened.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
-  const { address, isHost, readiness, scrape, config, log } = options
+  const { address, isHost, readiness, scrape, config, nodes, log } = options
 
   const paths: Readonly<
     Record<string, (request: IncomingMessage) => Promise<AdminResponse> | AdminResponse>
@@ -74,11 +77,15 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     if (!isHost(headers.host ?? ''))
       return toResponse(403, 'this host is not allowed; add it to --hosts')
     const [path = ''] = url.split('?', 1)
-    if (config !== undefined && `${path}/`.startsWith(`${CONFIG_PATH}/`))
-      return config(request, path)
+    const isBelow = (prefix: string): boolean => `${path}/`.startsWith(`${prefix}/`)
+    if (config !== undefined && isBelow(CONFIG_PATH)) return config(request, path)
+    if (nodes !== undefined && isBelow(NODES_PATH)) return nodes(request, path)
     const serve = Object.hasOwn(paths, path) ? paths[path] : undefined
     if (serve === undefined)
-      return toResponse(404, `not found; available paths: ${Object.keys(paths).join(', ')}`)
+      return toResponse(
+        404,
+        `not found; available paths: ${[...Object.keys(paths), NODES_PATH].join(', ')}`,
+      )
     if (method !== 'GET' && method !== 'HEAD')
       return toResponse(405, `method not allowed; expected ${METHODS}`)
     return serve(request)

@@ -1,15 +1,9 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../../core/errors.ts'
-import {
-  badRequest,
-  methodNotAllowed,
-  notFound,
-  unauthorized,
-  unavailable,
-} from '../../sdk/errors.ts'
+import { badRequest, methodNotAllowed, notFound, unavailable } from '../../sdk/errors.ts'
 import type { ConfigVersions } from '../../services/gateway/config-versions.ts'
-import { type AdminResponse, CONFIG_PATH, type ConfigHandler } from './admin.ts'
+import { type AdminHandler, CONFIG_PATH } from './admin.ts'
+import { ADMIN_AUTHOR, createTokenCheck, ADMIN_ERROR_ID as ID, respondJson } from './admin-token.ts'
 
 interface ConfigRequest {
   readonly versions: ConfigVersions
@@ -23,8 +17,6 @@ interface ConfigResult {
   readonly body: object
 }
 
-const ID = 'admin'
-const AUTHOR = 'admin token'
 const MAX_BYTES = 1024 * 1024
 
 /** Results by method and path. */
@@ -35,7 +27,7 @@ const ENDPOINTS: Readonly<Record<string, (request: ConfigRequest) => Promise<Con
   },
 
   async [`PUT ${CONFIG_PATH}`]({ versions, ifMatch, readText }) {
-    const options = { ifMatch: requireMatch(ifMatch), author: AUTHOR }
+    const options = { ifMatch: requireMatch(ifMatch), author: ADMIN_AUTHOR }
     const body = await versions.apply(await readText(), options)
     return { etag: body.version.etag, body }
   },
@@ -50,7 +42,7 @@ const ENDPOINTS: Readonly<Record<string, (request: ConfigRequest) => Promise<Con
   },
 
   async [`POST ${CONFIG_PATH}/rollback`]({ versions, ifMatch, query }) {
-    const options = { ifMatch: requireMatch(ifMatch), author: AUTHOR }
+    const options = { ifMatch: requireMatch(ifMatch), author: ADMIN_AUTHOR }
     const body = await versions.rollback(toNumber(query.get('version') ?? '0'), options)
     return { etag: body.version.etag, body }
   },
@@ -65,19 +57,12 @@ const ENDPOINTS: Readonly<Record<string, (request: ConfigRequest) => Promise<Con
 export function createConfigEndpoints(
   token: string,
   versions: () => ConfigVersions | undefined,
-): ConfigHandler {
-  const expected = digest(`Bearer ${token}`)
+): AdminHandler {
+  const checkToken = createTokenCheck(token)
 
   const handle = async (request: IncomingMessage, path: string): Promise<ConfigResult> => {
     const { method, url = '', headers } = request
-    if (!timingSafeEqual(digest(headers.authorization ?? ''), expected))
-      throw unauthorized(
-        ID,
-        'invalid admin token; send the header Authorization: Bearer <admin_token>',
-        {
-          headers: ['www-authenticate', 'Bearer'],
-        },
-      )
+    checkToken(request)
     const serve = ENDPOINTS[`${method} ${path}`]
     if (serve === undefined) throw rejectPath(path)
     const running = versions()
@@ -90,21 +75,11 @@ export function createConfigEndpoints(
     })
   }
 
-  return async (request, path) => {
-    try {
+  return (request, path) =>
+    respondJson(async () => {
       const { etag, body } = await handle(request, path)
-      return toJson(200, body, { etag })
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error
-      const [name, value] = error.headers ?? []
-      const headers = name !== undefined && value !== undefined ? { [name]: value } : {}
-      return toJson(error.code, error.toBody(), headers)
-    }
-  }
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+      return { body, headers: { etag } }
+    })
 }
 
 function rejectPath(path: string): GatewayError {
@@ -144,8 +119,4 @@ async function readBody(request: IncomingMessage): Promise<string> {
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()
-}
-
-function toJson(status: number, body: object, headers: Record<string, string>): AdminResponse {
-  return { status, type: 'application/json', text: `${JSON.stringify(body)}\n`, headers }
 }

@@ -1,5 +1,6 @@
 import type { Maybe } from '../../lib/async/maybe.ts'
 import type { ConfigVersions } from '../../services/gateway/config-versions.ts'
+import type { NodeControl } from '../../services/gateway/node-control.ts'
 import type { Configuration } from '../config/types.ts'
 import type { Log } from '../process/log.ts'
 import type { AdminSource } from './admin.ts'
@@ -8,6 +9,7 @@ import { format } from './metrics/format.ts'
 import { prefersOpenMetrics } from './metrics/negotiate.ts'
 import { readProcessMetrics } from './metrics/read-process.ts'
 import type { Metric } from './metrics/samples.ts'
+import { createAdminNodeEndpoints } from './node-endpoints.ts'
 import { type OpenAdmin, openAdmin } from './open-admin.ts'
 import { createReadiness } from './readiness.ts'
 
@@ -18,6 +20,8 @@ export interface AdminSources {
   readonly metrics: () => Promise<readonly Metric[]>
   /** Versions of the configuration, accessible with `admin_token`. @default none */
   readonly versions?: ConfigVersions
+  /** Nodes of the services. */
+  readonly nodes: NodeControl
   /** Current setting. */
   readonly drainDelayMs: () => number
 }
@@ -71,10 +75,11 @@ export function createProcessAdmin(configuration: Configuration, log: Log): Proc
   const { adminToken } = configuration.settings
   const config =
     adminToken === '' ? undefined : createConfigEndpoints(adminToken, () => sources?.versions)
+  const nodes = createAdminNodeEndpoints(adminToken, () => sources?.nodes)
   const close = async (): Promise<void> => opened?.close()
   return {
     async start(open) {
-      opened = await openAdmin(configuration, { readiness, scrape, config, log })
+      opened = await openAdmin(configuration, { readiness, scrape, config, nodes, log })
       try {
         return await open()
       } catch (error) {

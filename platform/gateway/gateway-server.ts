@@ -26,6 +26,9 @@ import { openClientCa } from './listeners/choose-listener.ts'
 import { openListeners } from './listeners/open-listeners.ts'
 import { openOthers } from './listeners/open-others.ts'
 import { logFaults } from './log-plugin-errors.ts'
+import { DrainedNodes } from './nodes/drained-nodes.ts'
+import { createNodeControl } from './nodes/node-control.ts'
+import { createProcessNodes } from './nodes/process-nodes.ts'
 import { openDns } from './open-dns.ts'
 import { openPipeline, type Pipeline } from './pipeline.ts'
 import { compileRoutes } from './routes/compile-routes.ts'
@@ -66,7 +69,10 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
   if (settings.maxBufferedBytes !== 'auto') bodyMemory.maxBytes = settings.maxBufferedBytes
   if (settings.maxUnreadBytes !== 'auto') replyMemory.maxBytes = settings.maxUnreadBytes
   const maxConnections = capConnections(settings.maxConnections, fileLimit, log)
+  const drained = new DrainedNodes()
+  drained.replace(options.drained ?? [])
   const upstreams = createUpstreams(configuration, {
+    drained,
     maxConnections: budgetBackends(maxConnections, fileLimit),
     findCaller,
     metrics: options.metrics,
@@ -100,6 +106,11 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
   )
   const { routing, registry, problem, buildChain } = deciding
   replace = deciding.replace
+  const processNodes = createProcessNodes({
+    drained,
+    directories: routing.directories,
+    namespace: () => current.settings.namespace,
+  })
   replace(dns.list())
   const chain = await buildChain(configuration, plan)
 
@@ -222,6 +233,14 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
         [...new Set([tls, ...others.map((each) => each.tls)])].flatMap((each) => each?.pairs ?? []),
       broker: options.broker,
     },
+    processNodes,
+    nodes: createNodeControl(
+      {
+        read: async (request) => [await processNodes.read(request)],
+        setDrained: processNodes.setDrained,
+      },
+      log,
+    ),
     async problems() {
       const listMissing = [await problem(), remote?.problem()]
       return listMissing.filter((line) => line !== undefined)

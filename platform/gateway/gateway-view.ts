@@ -83,6 +83,8 @@ function createView(
       return hidden.hideDeep(listConfiguredRoutes(configuration, request))
     },
 
+    nodes: api.nodes,
+
     listPlugins() {
       const { plan, chain, configuration } = api.inForce
       return plan.map((planned, i) =>

@@ -1,7 +1,9 @@
 import cluster, { type Worker } from 'node:cluster'
 import { availableParallelism } from 'node:os'
 import { RequestMetrics } from '../../core/metrics/request-metrics.ts'
+import type { NodeStatus } from '../../core/upstream/health/node-status.ts'
 import { settlesWithin } from '../../lib/async/timeout.ts'
+import type { NodesRequest } from '../../services/gateway/node-control.ts'
 import { readAll } from '../admin/metrics/read-all.ts'
 import { createWorkerMetrics } from '../admin/metrics/worker-metrics.ts'
 import { createProcessAdmin } from '../admin/process-admin.ts'
@@ -30,6 +32,7 @@ import { HOME_FOLDER, openTls } from '../tls/open.ts'
 import { serveIpc } from '../workers/ipc-rpc.ts'
 import { publishLastGood, requestLastGood, storeLastGood } from '../workers/last-good-config.ts'
 import { restartOnSigusr2 } from '../workers/on-sigusr2.ts'
+import { receiveDrains, shareDrains } from '../workers/worker-drains.ts'
 import { handlePrimaryMessages } from '../workers/worker-ipc.ts'
 import { receiveTls, shareTls } from '../workers/worker-tls.ts'
 import {
@@ -44,6 +47,7 @@ import {
 import { announce } from './banner.ts'
 import { startGatewayServer } from './gateway-server.ts'
 import { openClientCa } from './listeners/choose-listener.ts'
+import { createNodeControl } from './nodes/node-control.ts'
 import type { ApiParts } from './types.ts'
 
 /** How long a shutdown waits for a start in progress, whose dependencies may never become available. */
@@ -114,6 +118,7 @@ async function runAlone(
   })
   admin.setSources({
     versions,
+    nodes: api.nodes,
     problems: api.problems,
     metrics: () => readAll(api.measured),
     drainDelayMs: () => api.inForce.configuration.settings.drainDelayMs,
@@ -157,7 +162,9 @@ async function runPrimary(
   const tls = settings.enableAcme ? await openTls(settings, log, { folder: undefined }) : undefined
   const share = shareTls(tls)
   const store = storeLastGood()
+  const drains = shareDrains()
   const attach = (worker: Worker): void => {
+    drains.attach(worker)
     share(worker)
     store(worker)
   }
@@ -209,8 +216,13 @@ async function runPrimary(
       apply(next)
     },
   })
+  const read = async (input: NodesRequest) => {
+    const results = await query<readonly NodeStatus[]>('nodes', { input })
+    return [...results.values()].filter((nodes) => nodes !== undefined)
+  }
   admin.setSources({
     versions,
+    nodes: createNodeControl({ read, setDrained: drains.set }, log),
     problems: createWorkerReadiness(query),
     metrics: createWorkerMetrics(() => query('metrics')),
     drainDelayMs: () => current.settings.drainDelayMs,
@@ -271,10 +283,12 @@ async function runWorker(
     ? await receiveTls()
     : await openTls(settings, log, { folder: HOME_FOLDER, last: last?.pairs })
   const clientCa = openClientCa(settings, log, last?.clientCa)
+  const drains = await receiveDrains()
   const api = await startGatewayServer({
-    ...{ configuration, log, shared: true, tls, clientCa },
+    ...{ configuration, log, shared: true, tls, clientCa, drained: drains.current },
     ...createMetrics(adminAddress),
   })
+  drains.subscribe(api.processNodes.setDrained)
   const publish = (pairs = tls?.pairs ?? []): void =>
     publishLastGood({
       config: api.inForce.configuration.config.text,
@@ -289,7 +303,11 @@ async function runWorker(
     await api.reload(await loadShared())
     publish()
   }
-  serveIpc({ problems: api.problems, metrics: () => readAll(api.measured) })
+  serveIpc({
+    problems: api.problems,
+    metrics: () => readAll(api.measured),
+    nodes: api.processNodes.read,
+  })
   const watched = reloadOnChange(createReloader(reload, log), pluginFiles, log)
   let draining = false
   const drain = (hasSuccessor?: boolean): void => {

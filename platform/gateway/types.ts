@@ -11,10 +11,13 @@ import type { RouteCache } from '../../core/route-cache.ts'
 import type { UpstreamOptions } from '../../core/upstream/upstream.ts'
 import type { CheckedBroker } from '../../domain/broker/broker.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
+import type { NodeControl } from '../../services/gateway/node-control.ts'
 import type { Configuration } from '../config/types.ts'
 import type { PlannedPlugin } from '../plugins/plan.ts'
 import type { Log } from '../process/log.ts'
 import type { EventSinks } from './handlers.ts'
+import type { DrainedNode } from './nodes/drained-nodes.ts'
+import type { ProcessNodes } from './nodes/process-nodes.ts'
 import type { DomainRegistries } from './routing/domains.ts'
 
 /** Parts shared with the rest of the process, which the gateway does not close. It creates missing ones. */
@@ -48,6 +51,8 @@ export interface GatewayServerOptions extends ApiParts {
   readonly log: Log
   /** Whether other processes of this gateway listen on the same port. @default false */
   readonly shared?: boolean
+  /** Nodes that an operator drained before. @default none */
+  readonly drained?: readonly DrainedNode[] | undefined
   /** Cancels the start until the port is open: throws its reason after closing everything. @default none */
   readonly signal?: AbortSignal
 }
@@ -99,6 +104,10 @@ export interface GatewayServer {
   /** One-line reasons why the gateway is not ready: registry or rules were not received since the start. Later outages are not included. */
   readonly problems: () => Maybe<readonly string[]>
   readonly measured: GatewayStats
+  /** The nodes of the gateway in this process only. */
+  readonly processNodes: ProcessNodes
+  /** The nodes of a gateway that is one process. */
+  readonly nodes: NodeControl
   /**
    * Applies a configuration to new requests, and reloads the certificates. Requests in flight use the previous one.
    * Settings that require a restart are unchanged, and logged.

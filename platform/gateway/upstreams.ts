@@ -18,6 +18,7 @@ import {
 } from '../config/services/registry-settings.ts'
 import type { Configuration } from '../config/types.ts'
 import type { Log } from '../process/log.ts'
+import type { DrainedNodes } from './nodes/drained-nodes.ts'
 
 /** Connection pools and load balancing of services, by the current configuration. */
 export interface Upstreams {
@@ -30,6 +31,8 @@ export interface UpstreamsOptions {
   /** Maximum number of connections to all backends together. */
   readonly maxConnections: number
   readonly findCaller: UpstreamOptions['findCaller']
+  /** Nodes without requests. @default none */
+  readonly drained?: DrainedNodes
   /** Counts retries and ejections. */
   readonly metrics?: RequestMetrics | undefined
   readonly log: Log
@@ -58,7 +61,7 @@ const MAX_WAITING = 1024
 
 export function createUpstreams(
   configuration: Configuration,
-  { maxConnections, findCaller, metrics, log }: UpstreamsOptions,
+  { maxConnections, findCaller, drained, metrics, log }: UpstreamsOptions,
 ): Upstreams {
   let { settings, config } = configuration
   let configured = indexServices(configuration)
@@ -166,6 +169,7 @@ export function createUpstreams(
         createPool: (address) => createPool(state, address),
         createHttp2Pool: (address) => createHttp2Pool(state, address),
         ...(findCaller && { findCaller }),
+        isDrained: (id) => drained?.has({ domain, service, id }) ?? false,
         onSkip: (node, reason) => log.warn({ service, node: node.id }, `node skipped: ${reason}`),
         onEject(node, forMs) {
           if (counters !== undefined) counters.ejections++

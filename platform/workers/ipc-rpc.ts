@@ -4,6 +4,7 @@ import type { Worker } from 'node:cluster'
 export interface IpcRequest {
   readonly ask: string
   readonly id: number
+  readonly input?: unknown
 }
 
 /** Result of a worker. */
@@ -17,6 +18,8 @@ export interface IpcOptions<T> {
   readonly timeoutMs?: number
   /** Whether a result ends the query without waiting for the other workers. @default never */
   readonly isFinal?: (value: T) => boolean
+  /** Sent to the workers. @default undefined */
+  readonly input?: unknown
 }
 
 /** Queries worker processes over the IPC channel. */
@@ -52,7 +55,12 @@ export function createIpcClient(): IpcClient {
     return pending
   }
 
-  function queryOne(worker: Worker, name: string, timeoutMs: number): Promise<unknown> {
+  function queryOne(
+    worker: Worker,
+    name: string,
+    timeoutMs: number,
+    input: unknown,
+  ): Promise<unknown> {
     const pending = channels.get(worker) ?? listen(worker)
     const id = ++last
     return new Promise((resolve) => {
@@ -64,7 +72,7 @@ export function createIpcClient(): IpcClient {
       const timer = setTimeout(end, timeoutMs)
       pending.set(id, end)
       if (!worker.isConnected()) return end()
-      worker.send({ ask: name, id } satisfies IpcRequest, (error) => {
+      worker.send({ ask: name, id, input } satisfies IpcRequest, (error) => {
         if (error !== null) end()
       })
     })
@@ -72,12 +80,12 @@ export function createIpcClient(): IpcClient {
 
   return {
     async query<T>(workers: Iterable<Worker>, name: string, options: IpcOptions<T> = {}) {
-      const { timeoutMs = TIMEOUT_MS, isFinal } = options
+      const { timeoutMs = TIMEOUT_MS, isFinal, input } = options
       const results = new Map<number, T | undefined>()
       await new Promise<void>((resolve) => {
         const queries = Array.from(workers, async (worker) => {
           results.set(worker.id, undefined)
-          const value = (await queryOne(worker, name, timeoutMs)) as T | undefined
+          const value = (await queryOne(worker, name, timeoutMs, input)) as T | undefined
           results.set(worker.id, value)
           if (value !== undefined && isFinal?.(value)) resolve()
         })
@@ -89,10 +97,10 @@ export function createIpcClient(): IpcClient {
 }
 
 /** In a worker: handles queries by name; unknown ones are ignored. */
-export function serveIpc(handlers: Readonly<Record<string, () => unknown>>): void {
+export function serveIpc(handlers: Readonly<Record<string, (input: never) => unknown>>): void {
   process.on('message', async (message: unknown) => {
     if (!isRequest(message) || !Object.hasOwn(handlers, message.ask)) return
-    const value = await handlers[message.ask]!()
+    const value = await handlers[message.ask]!(message.input as never)
     // The primary may have ended meanwhile.
     if (process.connected) process.send?.({ answers: message.id, value } satisfies IpcResult)
   })

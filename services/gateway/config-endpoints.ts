@@ -86,6 +86,6 @@ export function createVersionEndpoints(options: ConfigEndpointsOptions): Endpoin
 }
 
 /** Without an authorizer there are no accounts. */
-function toAuthor({ account }: Context): string {
+export function toAuthor({ account }: Context): string {
   return account === undefined ? 'anonymous' : `${account.issuer}/${account.id}`
 }

@@ -19,6 +19,7 @@ import {
   Stats,
   toServiceStats,
 } from './messages.ts'
+import { createNodeEndpoints } from './node-endpoints.ts'
 import type { StatsFeeds } from './stats-feeds.ts'
 
 export interface EndpointsOptions {
@@ -62,6 +63,7 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
       mustBeOperator,
       idOf,
     }),
+    ...createNodeEndpoints({ nodes: (ctx) => view(ctx).nodes, checks, idOf }),
 
     stats: endpoint({
       readOnly: true,

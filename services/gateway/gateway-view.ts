@@ -7,6 +7,7 @@ import type {
   RoutesPage,
   RoutesRequest,
 } from './messages.ts'
+import type { NodeControl } from './node-control.ts'
 
 /** Access of the service to the running gateway. */
 export interface GatewayView {
@@ -26,6 +27,8 @@ export interface GatewayView {
    * @throws {GatewayError} 504 on timeout.
    */
   readonly explain: (request: ExplainRequest) => Promise<Explained>
+  /** Nodes of the services. */
+  readonly nodes: NodeControl
   /** Versions of the configuration; undefined while the server is starting. */
   readonly versions: () => ConfigVersions | undefined
 }

@@ -38,6 +38,7 @@ const ENDPOINTS: readonly (readonly ['anybody' | 'member' | 'admin', string, obj
   ['admin', 'network.Network.Routes'],
   ['admin', 'network.Network.Services'],
   ['member', 'api.Api.Routes'],
+  ['member', 'api.Api.Nodes'],
   ['admin', 'api.Api.ConfiguredRoutes'],
   ['admin', 'api.Api.Plugins'],
   ['admin', 'api.Api.Requests'],

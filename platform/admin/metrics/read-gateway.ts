@@ -10,8 +10,11 @@ import {
   type RouteCounters,
 } from '../../../core/metrics/route-counters.ts'
 import type { ServiceInUse } from '../../../core/registry/service-cache.ts'
-import type { UpstreamNode } from '../../../core/upstream/node-health.ts'
-import type { Upstream } from '../../../core/upstream/upstream.ts'
+import {
+  NODE_STATES,
+  type NodeState,
+  toNodeState,
+} from '../../../core/upstream/health/node-status.ts'
 import type { GatewayStats } from '../../gateway/types.ts'
 import { readVersion } from '../../process/version.ts'
 import { createSamples, type Metric, type Samples, toLabels } from './samples.ts'
@@ -74,45 +77,39 @@ function readRoute(route: RouteCounters, samples: Samples): void {
 }
 
 interface ServiceSums {
-  usable: number
-  ejected: number
-  unhealthy: number
-  open: number
-  draining: number
+  readonly nodes: Map<MetricState, number>
   connections: number
   active: number
   downForMs: number
 }
 
+/** A node in its slow start is usable. */
+type MetricState = Exclude<NodeState, 'warming'>
+const METRIC_STATES = NODE_STATES.filter((state) => state !== 'warming')
+
 /** Sums by name: several domains may have services of the same name. */
-const NODE_STATES = ['usable', 'ejected', 'unhealthy', 'open', 'draining'] as const
-
-function toState(upstream: Upstream, node: UpstreamNode): (typeof NODE_STATES)[number] {
-  if (node.draining) return 'draining'
-  if (node.ejectedUntilMs !== 0) return 'ejected'
-  if (node.isUnhealthy) return 'unhealthy'
-  return upstream.isOpen(node) ? 'open' : 'usable'
-}
-
 function readServices(services: readonly ServiceInUse[], samples: Samples): void {
   const sums = new Map<string, ServiceSums>()
   for (const { upstream, downForMs } of services) {
     const isKnown = sums.has(upstream.name) || sums.size < MAX_SERVICES
     const name = isKnown ? upstream.name : OTHER_ROUTES
     const sum = sums.get(name) ?? {
-      ...{ usable: 0, ejected: 0, unhealthy: 0, open: 0, draining: 0 },
+      nodes: new Map<MetricState, number>(),
       ...{ connections: 0, active: 0, downForMs: 0 },
     }
     sums.set(name, sum)
     for (const node of upstream.nodes) {
-      sum[toState(upstream, node)]++
+      const state = toNodeState(upstream, node)
+      const label = state === 'warming' ? 'usable' : state
+      sum.nodes.set(label, (sum.nodes.get(label) ?? 0) + 1)
       sum.connections += node.connections
       sum.active += node.active
     }
     sum.downForMs = Math.max(sum.downForMs, downForMs)
   }
   for (const [service, sum] of sums) {
-    for (const state of NODE_STATES) samples.add('nodes', sum[state], { service, state })
+    for (const state of METRIC_STATES)
+      samples.add('nodes', sum.nodes.get(state) ?? 0, { service, state })
     samples.add('upstreamConnections', sum.connections, { service })
     samples.add('upstreamActive', sum.active, { service })
     samples.add('registryAge', sum.downForMs * MS, { service })

@@ -114,7 +114,7 @@ export const METRICS: Readonly<Record<MetricKey, MetricRow>> = {
   nodes: {
     name: 'mx_upstream_nodes',
     type: 'gauge',
-    help: 'Nodes of a service by state: usable, ejected after failures, unhealthy by health checks, open by circuit breaker, or draining',
+    help: 'Nodes of a service by state: usable, ejected after failures, unhealthy by health checks, open by circuit breaker, draining, or drained by an operator',
     labels: ['service', 'state'],
     of: 'max',
   },

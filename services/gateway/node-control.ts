@@ -1,0 +1,81 @@
+import { type TUnsafe, Type } from '../../core/schema.ts'
+
+/** A node of a service as the gateway sees it. */
+export interface NodeMessage {
+  readonly namespace: string
+  /** Full name. */
+  readonly service: string
+  readonly id: string
+  /** `<host>:<port>` */
+  readonly address: string
+  /** Empty: unknown. */
+  readonly zone: string
+  /** usable, warming, open, unhealthy, ejected, draining or drained. */
+  readonly state: string
+  /** Milliseconds since 1970; absent: not ejected. */
+  readonly ejected_until?: number
+  readonly in_flight: number
+  readonly connections: number
+  /** Absent: not known. */
+  readonly latency_ms?: number
+}
+
+export interface NodesRequest {
+  readonly namespace: string
+  /** Full name, or the name in the namespace of the gateway; empty: all services in use. */
+  readonly service: string
+}
+
+export interface NodeSelection extends NodesRequest {
+  /** Id or address. */
+  readonly node: string
+}
+
+/** Source of a call: id of its errors, and the operator for the log. */
+export interface NodeCaller {
+  readonly id: string
+  readonly author: string
+}
+
+/** The nodes of a gateway, in all its processes together. */
+export interface NodeControl {
+  /** Sorted by service and id. */
+  readonly list: (request: NodesRequest) => Promise<readonly NodeMessage[]>
+  /**
+   * Sends no new requests to a node until it is restored or the gateway restarts; requests in flight complete.
+   *
+   * @param force even if no other node of the service is usable.
+   * @throws {GatewayError} 404 for an unknown node, 409 for the last usable node.
+   */
+  readonly drain: (
+    request: NodeSelection & { readonly force: boolean },
+    caller: NodeCaller,
+  ) => Promise<NodeMessage>
+  /**
+   * Ends {@link drain}.
+   *
+   * @throws {GatewayError} 404 for an unknown node.
+   */
+  readonly restore: (request: NodeSelection, caller: NodeCaller) => Promise<NodeMessage>
+}
+
+export const NodeItem: TUnsafe<NodeMessage> = Type.Unsafe(
+  Type.Object({
+    namespace: Type.String(),
+    service: Type.String({ description: 'Full name.' }),
+    id: Type.String(),
+    address: Type.String(),
+    zone: Type.String({ description: 'Empty: unknown.' }),
+    state: Type.String({
+      description: 'usable, warming, open, unhealthy, ejected, draining or drained.',
+    }),
+    ejected_until: Type.Optional(
+      Type.Integer({ description: 'Milliseconds since 1970; absent: not ejected.' }),
+    ),
+    in_flight: Type.Integer({ description: 'Requests and calls in flight.' }),
+    connections: Type.Integer({ description: 'Open HTTP connections.' }),
+    latency_ms: Type.Optional(
+      Type.Number({ description: 'Average; only with the balancer ewma.' }),
+    ),
+  }),
+)
