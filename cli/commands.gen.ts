@@ -98,6 +98,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/tools/new.ts')).default,
   },
   {
+    name: 'nodes',
+    description: 'Show, drain and restore the nodes of services',
+    load: async () => (await import('./commands/platform/nodes.ts')).default,
+  },
+  {
     name: 'registry',
     description: 'Show the versions, nodes and endpoints of a service',
     subcommands: ['get'],

@@ -2,6 +2,7 @@ import type { ReloadableVersions } from '../../platform/config/versions/versions
 import { parseServiceError } from '../../sdk/errors.ts'
 import { withSession } from '../session/session.ts'
 import { CliError, EXIT } from '../ui/output.ts'
+import { toUnreachable } from './admin-errors.ts'
 
 type Version = ReturnType<ReloadableVersions['current']>
 type Applied = Awaited<ReturnType<ReloadableVersions['apply']>>
@@ -50,7 +51,11 @@ export function createAdminClient(url: string, token: string): ConfigClient {
       ...{ method, headers },
       ...(body !== undefined && { body }),
     }).catch((error) => {
-      throw toUnreachable(url, error)
+      throw toUnreachable(
+        url,
+        error,
+        'Start the gateway with --admin_token, or set --admin_address',
+      )
     })
     const text = await response.text()
     if (response.ok) return JSON.parse(text) as R
@@ -63,15 +68,6 @@ export function createAdminClient(url: string, token: string): ConfigClient {
     apply: (body, ifMatch) => send('PUT', '', { body, ifMatch }),
     rollback: (version, ifMatch) => send('POST', `/rollback?version=${version}`, { ifMatch }),
   }
-}
-
-function toUnreachable(url: string, error: unknown): CliError {
-  const { message, cause } = error as Error
-  const reason = cause instanceof Error ? cause.message : message
-  return new CliError(
-    `The admin address ${url} is not available: ${reason}. Start the gateway with --admin_token, or set --admin_address`,
-    { status: EXIT.unreachable, cause: error },
-  )
 }
 
 function toError(status: number, text: string, url: string): CliError {
