@@ -18,6 +18,7 @@ import { ActiveChecks } from './health/active-checks.ts'
 import { CircuitBreakers } from './health/circuit-breakers.ts'
 import { OutlierDetector } from './health/outlier-detection.ts'
 import { UNKNOWN_LATENCY } from './health/outlier-window.ts'
+import type { ShareCheck } from './health/shared-check.ts'
 import type { Http2Pool } from './http2/pool.ts'
 import { UpstreamNode } from './node-health.ts'
 import type { NodeHost } from './node-host.ts'
@@ -84,6 +85,8 @@ export interface UpstreamOptions {
   readonly onReturn?: (node: UpstreamNode) => void
   /** Called when the circuit breaker of a node, or of the service if undefined, opens or closes. */
   readonly onBreaker?: (node: UpstreamNode | undefined, isOpen: boolean) => void
+  /** Shares health checks with the other processes of the gateway. @default this process checks its nodes */
+  readonly shareCheck?: ShareCheck | undefined
   /** Whether an operator drained the node with this id: it gets no requests. @default none is drained */
   readonly isDrained?: (id: string) => boolean
   /** Called when a node refuses a connection. True: the node was removed. */
@@ -443,13 +446,19 @@ export class Upstream {
   #openChecks(): void {
     this.#checks?.close()
     const { health } = this.#policies
+    const { shareCheck } = this.#options
+    const onChange = (node: UpstreamNode, reason: string): void => {
+      if (reason === '') this.#warm([node])
+      this.#options.onHealth?.(node, reason)
+      this.#regroup()
+    }
     this.#checks =
       health &&
-      new ActiveChecks(health, (node, reason) => {
-        if (reason === '') this.#warm([node])
-        this.#options.onHealth?.(node, reason)
-        this.#regroup()
-      })
+      new ActiveChecks(
+        health,
+        onChange,
+        shareCheck && ((key, handlers) => shareCheck(`${this.domain} ${key}`, handlers)),
+      )
     this.#checkNodes()
   }
 

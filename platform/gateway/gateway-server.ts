@@ -73,6 +73,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
   drained.replace(options.drained ?? [])
   const upstreams = createUpstreams(configuration, {
     drained,
+    shareCheck: options.shareCheck,
     maxConnections: budgetBackends(maxConnections, fileLimit),
     findCaller,
     metrics: options.metrics,

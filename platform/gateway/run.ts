@@ -32,6 +32,7 @@ import { HOME_FOLDER, openTls } from '../tls/open.ts'
 import { serveIpc } from '../workers/ipc-rpc.ts'
 import { publishLastGood, requestLastGood, storeLastGood } from '../workers/last-good-config.ts'
 import { restartOnSigusr2 } from '../workers/on-sigusr2.ts'
+import { receiveChecks, shareChecks } from '../workers/worker-checks.ts'
 import { receiveDrains, shareDrains } from '../workers/worker-drains.ts'
 import { handlePrimaryMessages } from '../workers/worker-ipc.ts'
 import { receiveTls, shareTls } from '../workers/worker-tls.ts'
@@ -163,7 +164,9 @@ async function runPrimary(
   const share = shareTls(tls)
   const store = storeLastGood()
   const drains = shareDrains()
+  const attachChecks = shareChecks()
   const attach = (worker: Worker): void => {
+    attachChecks(worker)
     drains.attach(worker)
     share(worker)
     store(worker)
@@ -286,6 +289,7 @@ async function runWorker(
   const drains = await receiveDrains()
   const api = await startGatewayServer({
     ...{ configuration, log, shared: true, tls, clientCa, drained: drains.current },
+    shareCheck: drains.isSupported ? receiveChecks() : undefined,
     ...createMetrics(adminAddress),
   })
   drains.subscribe(api.processNodes.setDrained)

@@ -51,6 +51,8 @@ export interface GatewayServerOptions extends ApiParts {
   readonly log: Log
   /** Whether other processes of this gateway listen on the same port. @default false */
   readonly shared?: boolean
+  /** Shares health checks with the other processes. @default this process checks its nodes */
+  readonly shareCheck?: UpstreamOptions['shareCheck']
   /** Nodes that an operator drained before. @default none */
   readonly drained?: readonly DrainedNode[] | undefined
   /** Cancels the start until the port is open: throws its reason after closing everything. @default none */

@@ -31,6 +31,7 @@ export interface UpstreamsOptions {
   /** Maximum number of connections to all backends together. */
   readonly maxConnections: number
   readonly findCaller: UpstreamOptions['findCaller']
+  readonly shareCheck?: UpstreamOptions['shareCheck']
   /** Nodes without requests. @default none */
   readonly drained?: DrainedNodes
   /** Counts retries and ejections. */
@@ -61,7 +62,7 @@ const MAX_WAITING = 1024
 
 export function createUpstreams(
   configuration: Configuration,
-  { maxConnections, findCaller, drained, metrics, log }: UpstreamsOptions,
+  { maxConnections, findCaller, shareCheck, drained, metrics, log }: UpstreamsOptions,
 ): Upstreams {
   let { settings, config } = configuration
   let configured = indexServices(configuration)
@@ -169,6 +170,7 @@ export function createUpstreams(
         createPool: (address) => createPool(state, address),
         createHttp2Pool: (address) => createHttp2Pool(state, address),
         ...(findCaller && { findCaller }),
+        shareCheck,
         isDrained: (id) => drained?.has({ domain, service, id }) ?? false,
         onSkip: (node, reason) => log.warn({ service, node: node.id }, `node skipped: ${reason}`),
         onEject(node, forMs) {

@@ -47,6 +47,8 @@ export function shareDrains(): SharedDrains {
 
 /** In a worker: the drained nodes, updated by the primary. */
 export interface ReceivedDrains {
+  /** False: the primary is of an earlier version. */
+  readonly isSupported: boolean
   readonly current: readonly DrainedNode[]
   /** Calls `onChange` now and after each change. */
   readonly subscribe: (onChange: (nodes: readonly DrainedNode[]) => void) => void
@@ -65,8 +67,9 @@ export async function receiveDrains(): Promise<ReceivedDrains> {
     })
   })
   process.send?.({ drains: 'request' } satisfies DrainsRequest)
-  await settlesWithin(received, TIMEOUT_MS)
+  const isSupported = await settlesWithin(received, TIMEOUT_MS)
   return {
+    isSupported,
     get current() {
       return current
     },

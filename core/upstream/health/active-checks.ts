@@ -3,6 +3,7 @@ import type { UpstreamNode } from '../node-health.ts'
 import type { HealthOptions } from './health-options.ts'
 import { openProbe } from './open-probe.ts'
 import type { Probe } from './probe.ts'
+import type { ShareCheck, SharedCheck } from './shared-check.ts'
 
 const JITTER = 0.1
 
@@ -10,12 +11,21 @@ const JITTER = 0.1
 export class ActiveChecks {
   readonly #options: HealthOptions
   readonly #onChange: (node: UpstreamNode, reason: string) => void
+  readonly #share: ShareCheck | undefined
   readonly #checked = new Map<UpstreamNode, NodeCheck>()
 
-  /** @param onChange called when a node became unhealthy, with the reason, or healthy, with an empty text. */
-  constructor(options: HealthOptions, onChange: (node: UpstreamNode, reason: string) => void) {
+  /**
+   * @param onChange called when a node became unhealthy, with the reason, or healthy, with an empty text.
+   * @param share @default this process checks all nodes
+   */
+  constructor(
+    options: HealthOptions,
+    onChange: (node: UpstreamNode, reason: string) => void,
+    share?: ShareCheck,
+  ) {
     this.#options = options
     this.#onChange = onChange
+    this.#share = share
   }
 
   get options(): HealthOptions {
@@ -32,7 +42,7 @@ export class ActiveChecks {
       }
     for (const node of nodes)
       if (!this.#checked.has(node))
-        this.#checked.set(node, new NodeCheck(node, this.#options, this.#onChange))
+        this.#checked.set(node, new NodeCheck(node, this.#options, this.#onChange, this.#share))
   }
 
   close(): void {
@@ -44,8 +54,10 @@ class NodeCheck {
   readonly #node: UpstreamNode
   readonly #options: HealthOptions
   readonly #onChange: (node: UpstreamNode, reason: string) => void
-  readonly #probe: Probe
-  #timer: NodeJS.Timeout
+  readonly #shared: SharedCheck | undefined
+  /** Undefined: another process checks the node. */
+  #probe: Probe | undefined = undefined
+  #timer: NodeJS.Timeout | undefined = undefined
   /** Consecutive results that differ from the current state. */
   #differing = 0
   #closed = false
@@ -54,24 +66,45 @@ class NodeCheck {
     node: UpstreamNode,
     options: HealthOptions,
     onChange: (node: UpstreamNode, reason: string) => void,
+    share: ShareCheck | undefined,
   ) {
     this.#node = node
     this.#options = options
     this.#onChange = onChange
-    this.#probe = openProbe(node, options)
-    // Spread over the interval: all nodes of a service are added at once.
-    this.#timer = this.#schedule(Math.random() * options.unhealthyIntervalMs)
+    const { service, id, host, port, secure, protocol } = node
+    const key = JSON.stringify([service, id, host, port, secure, protocol, options])
+    this.#shared = share?.(key, {
+      lead: () => this.#lead(),
+      receive: (reason) => this.#change(reason),
+    })
+    if (this.#shared === undefined) this.#lead()
   }
 
   close(): void {
     this.#closed = true
     clearTimeout(this.#timer)
-    this.#probe.close()
+    this.#probe?.close()
+    this.#shared?.close()
     this.#node.isUnhealthy = false
   }
 
-  #schedule(delayMs: number): NodeJS.Timeout {
-    return setTimeout(() => this.#probe.check((reason) => this.#receive(reason)), delayMs).unref()
+  #lead(): void {
+    if (this.#closed || this.#probe !== undefined) return
+    this.#probe = openProbe(this.#node, this.#options)
+    // Spread over the interval: all nodes of a service are added at once.
+    this.#schedule(Math.random() * this.#options.unhealthyIntervalMs)
+  }
+
+  #schedule(delayMs: number): void {
+    const check = (): void => this.#probe?.check((reason) => this.#receive(reason))
+    this.#timer = setTimeout(check, delayMs).unref()
+  }
+
+  #change(reason: string): void {
+    const isUnhealthy = reason !== ''
+    if (this.#closed || this.#node.isUnhealthy === isUnhealthy) return
+    this.#node.isUnhealthy = isUnhealthy
+    this.#onChange(this.#node, reason)
   }
 
   /** @param reason why the check failed; empty: it passed. */
@@ -83,11 +116,11 @@ class NodeCheck {
     this.#differing = isFailure === isUnhealthy ? 0 : this.#differing + 1
     if (this.#differing >= (isUnhealthy ? passes : fails)) {
       this.#differing = 0
-      this.#node.isUnhealthy = isFailure
-      this.#onChange(this.#node, reason)
+      this.#change(reason)
+      this.#shared?.publish(reason)
     }
     const isSuspect = this.#node.isUnhealthy || this.#differing > 0
     const delayMs = isSuspect ? unhealthyIntervalMs : intervalMs
-    this.#timer = this.#schedule(toJittered(delayMs, JITTER))
+    this.#schedule(toJittered(delayMs, JITTER))
   }
 }

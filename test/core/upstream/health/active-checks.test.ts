@@ -9,6 +9,7 @@ import {
   DEFAULT_HEALTH,
   type HealthOptions,
 } from '../../../../core/upstream/health/health-options.ts'
+import type { CheckHandlers } from '../../../../core/upstream/health/shared-check.ts'
 import type { UpstreamNode } from '../../../../core/upstream/node-health.ts'
 import { DEFAULT_POLICIES } from '../../../../core/upstream/policies.ts'
 import { Upstream } from '../../../../core/upstream/upstream.ts'
@@ -182,3 +183,46 @@ t.test('an unhealthy node is not picked while another is healthy', async (t) => 
   await until(() => changes.length === 2)
   t.same(picked(), new Set([1, 2]), 'below the panic threshold')
 })
+
+t.test(
+  'a shared check starts when this process leads, and takes over the received state',
+  async (t) => {
+    let requests = 0
+    const port = await listen(
+      t,
+      createServer((_request, response) => {
+        requests++
+        response.end()
+      }),
+    )
+    const upstream = new Upstream('greeter', { createPool: createTestPool })
+    t.teardown(() => upstream.close())
+    upstream.update([makeService('greeter', [makeNode(`127.0.0.1:${port}`)])])
+    const [node] = upstream.nodes as [UpstreamNode]
+    const events: string[] = []
+    const published: string[] = []
+    let handlers: CheckHandlers | undefined
+    let isClosed = false
+    const close = (): void => {
+      isClosed = true
+    }
+    const checks = new ActiveChecks(
+      { ...DEFAULT_HEALTH, ...FAST },
+      (_, reason) => events.push(reason || 'healthy'),
+      (_key, each) => {
+        handlers = each
+        return { publish: (reason) => published.push(reason), close }
+      },
+    )
+    checks.update([node])
+    handlers!.receive('late')
+    handlers!.receive('late')
+    t.same([events, node.isUnhealthy, requests], [['late'], true, 0])
+    handlers!.lead()
+    await until(() => published.length === 1)
+    t.same([events, published, node.isUnhealthy], [['late', 'healthy'], [''], false])
+    t.ok(requests >= DEFAULT_HEALTH.passes)
+    checks.close()
+    t.ok(isClosed)
+  },
+)

@@ -1,0 +1,21 @@
+/** A check of a node in one of several processes. */
+export interface CheckHandlers {
+  /** Starts checking: this process checks for the others. */
+  readonly lead: () => void
+  /** Receives a state that another process found. @param reason why the node is unhealthy; empty: it is healthy */
+  readonly receive: (reason: string) => void
+}
+
+/** Access of a check to the other processes. */
+export interface SharedCheck {
+  /** Sends a changed state to the other processes. @param reason as in {@link CheckHandlers.receive} */
+  readonly publish: (reason: string) => void
+  readonly close: () => void
+}
+
+/**
+ * Shares a check with the other processes of a gateway, one of which checks the node.
+ *
+ * @param key the same in all processes.
+ */
+export type ShareCheck = (key: string, handlers: CheckHandlers) => SharedCheck

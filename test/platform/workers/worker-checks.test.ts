@@ -1,0 +1,75 @@
+import type { Worker } from 'node:cluster'
+import { EventEmitter } from 'node:events'
+import t from 'tap'
+import { receiveChecks, shareChecks } from '../../../platform/workers/worker-checks.ts'
+
+const KEY = 'mx shop a'
+
+/** The primary's end of the channel to a worker, which records the messages for the worker. */
+function openWorker() {
+  const sent: unknown[] = []
+  const worker = Object.assign(new EventEmitter(), {
+    isConnected: () => true,
+    send: (message: unknown) => sent.push(message),
+  })
+  const say = (check: string, reason?: string) =>
+    worker.emit('message', { check, key: KEY, ...(reason !== undefined && { reason }) })
+  return { worker: worker as unknown as Worker, sent, say }
+}
+
+t.test('one of the workers checks a node, and sends its state to the others', (t) => {
+  const attach = shareChecks()
+  const [a, b, c] = [openWorker(), openWorker(), openWorker()]
+  for (const { worker } of [a, b, c]) attach(worker)
+  const lead = { check: 'lead', key: KEY }
+  const failed = { check: 'state', key: KEY, reason: 'status 500' }
+  a.say('open')
+  b.say('open')
+  t.same([a.sent, b.sent], [[lead], []])
+  a.say('state', 'status 500')
+  t.same([a.sent, b.sent, c.sent], [[lead], [failed], []])
+  b.say('state', '')
+  c.say('open')
+  t.same(c.sent, [failed], 'the current state; only the checking worker changes it')
+  a.worker.emit('exit')
+  t.same([b.sent, c.sent], [[failed, lead], [failed]], 'another worker replaces an ended one')
+  b.say('close')
+  t.same(c.sent, [failed, lead])
+  c.say('close')
+  b.say('open')
+  t.same(b.sent, [failed, lead, lead], 'without workers the state is dropped')
+  t.end()
+})
+
+t.test('a worker checks by order of the primary, and receives states', (t) => {
+  const sent: unknown[] = []
+  const before = process.send
+  const known = process.listeners('message')
+  const isConnected = process.connected
+  Object.assign(process, { send: (message: unknown) => sent.push(message), connected: true })
+  t.teardown(() => {
+    Object.assign(process, { send: before, connected: isConnected })
+    for (const listener of process.listeners('message'))
+      if (!known.includes(listener)) process.off('message', listener)
+  })
+  const receive = (message: object) => process.emit('message', message, undefined)
+  const events: string[] = []
+  const share = receiveChecks()
+  const { publish, close } = share(KEY, {
+    lead: () => events.push('lead'),
+    receive: (reason) => events.push(reason),
+  })
+  receive({ check: 'lead', key: KEY })
+  receive({ check: 'state', key: KEY, reason: 'late' })
+  receive({ check: 'lead', key: 'other' })
+  publish('')
+  close()
+  receive({ check: 'lead', key: KEY })
+  t.same(events, ['lead', 'late'])
+  t.same(sent, [
+    { check: 'open', key: KEY },
+    { check: 'state', key: KEY, reason: '' },
+    { check: 'close', key: KEY },
+  ])
+  t.end()
+})
