@@ -42,6 +42,13 @@ import { makeNode, makeService } from '../../../../fixtures/services.ts'
 
 const { status: STATUS } = grpc
 const NAME = 'go.mx.api.helloworld'
+/** Limits of a pool with a reply timeout of 100 ms. */
+const HASTY = {
+  timeouts: { connectMs: 5000, replyMs: 100, idleMs: 5000 },
+  keepAliveMs: 1000,
+  maxConnections: 10,
+  maxWaiting: 10,
+}
 const GRPC_HEAD = [':status', '200', 'content-type', 'application/grpc']
 
 /** A gateway that serves HTTP/2 without TLS, in front of gRPC backends at these ports. */
@@ -355,6 +362,20 @@ t.test('connections that reach their maximum age are replaced without losing a c
   t.strictSame([...new Set(codes)], [STATUS.OK], `${codes.length} calls`)
 })
 
+t.test(
+  'a connection that reaches its maximum age is closed although it was just used',
+  async (t) => {
+    const backend = await openGrpcBackend(t)
+    const createHttp2Pool = (address: PoolAddress): Http2Pool =>
+      new Http2Pool({ ...address, ...HASTY, keepAliveMs: 10 * 60_000, maxAgeMs: 1 })
+    const gateway = await open(t, [backend.port], { upstream: { createHttp2Pool } })
+    const client = new GrpcClient(t, gateway.port)
+    t.equal((await client.call('SayHello', 'Bob')).status.code, STATUS.OK)
+    const [node] = (await gateway.directory.find(NAME))!.nodes
+    await until(() => node!.http2!.size === 0)
+  },
+)
+
 t.test('calls beyond the stream limit of a connection use additional connections', async (t) => {
   const backend = await openGrpcBackend(t, { options: { 'grpc.max_concurrent_streams': 5 } })
   const gateway = await open(t, [backend.port])
@@ -443,7 +464,9 @@ t.test('error responses of the gateway have a gRPC status', async (t) => {
 
 t.test('a backend without a response within reply_timeout is DEADLINE_EXCEEDED', async (t) => {
   const backend = await openGrpcBackend(t)
-  const gateway = await open(t, [], { upstream: { createHttp2Pool: createHasty } })
+  const gateway = await open(t, [], {
+    upstream: { createHttp2Pool: (address) => new Http2Pool({ ...address, ...HASTY }) },
+  })
   await gateway.registry.register!(
     makeService(NAME, [makeNode(`127.0.0.1:${backend.port}`, { protocol: 'grpc' })]),
   )
@@ -453,17 +476,6 @@ t.test('a backend without a response within reply_timeout is DEADLINE_EXCEEDED',
   t.equal(status.details, 'the backend did not respond in time')
   await until(() => backend.cancelled.includes('Wait'))
 })
-
-/** A pool with a reply timeout of 100 ms. */
-function createHasty(address: PoolAddress): Http2Pool {
-  return new Http2Pool({
-    ...address,
-    timeouts: { connectMs: 5000, replyMs: 100, idleMs: 5000 },
-    keepAliveMs: 1000,
-    maxConnections: 10,
-    maxWaiting: 10,
-  })
-}
 
 t.test('a TLS backend is reached over HTTP/2 by ALPN', async (t) => {
   const { cert, key } = createCertificate(['localhost'])
