@@ -140,7 +140,10 @@ export function mayRetry(
 ): boolean {
   const { attempts, on } = optionsOf(request)
   switch (failure) {
-    case 'connect':
+    case 'connect': {
+      const isAtOnce = tickNow() - request.attemptStartMs < AT_ONCE_MS
+      return on.has('connect') && hasUntriedNode(request, isAtOnce ? REFUSING_NODES_MAX : NODES_MAX)
+    }
     case 'unsent':
       return on.has('connect') && hasUntriedNode(request)
     case 'reset':
@@ -199,8 +202,6 @@ export function toRouteName({ route, path }: Exchange): string {
   return route?.rule?.name ?? (route?.endpoint || path.split('/', 3).join('/'))
 }
 
-function hasUntriedNode({ upstream, tried = [], attemptStartMs }: Attempts): boolean {
-  const isAtOnce = tickNow() - attemptStartMs < AT_ONCE_MS
-  const most = isAtOnce ? REFUSING_NODES_MAX : NODES_MAX
+function hasUntriedNode({ upstream, tried = [] }: Attempts, most = NODES_MAX): boolean {
   return tried.length < most && upstream!.others(tried).length > 0
 }

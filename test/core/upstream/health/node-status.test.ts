@@ -25,7 +25,7 @@ t.test('reads the worst state of each node, with its counts', (t) => {
   const read = readNodes(upstream)
   t.same(states(read), ['ejected', 'unhealthy', 'usable'])
   const inMs = read[0]!.ejectedUntilMs - Date.now()
-  t.ok(inMs > 25_000 && inMs <= 30_000, String(inMs))
+  t.ok(inMs > 500 && inMs <= 1000, String(inMs))
   t.equal(read[1]!.active, 3)
   drained.add('127.0.0.1:9001')
   t.equal(readNodes(upstream)[0]!.state, 'drained', 'also while it is ejected')
