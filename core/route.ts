@@ -6,6 +6,7 @@ import type { RouteCounters } from './metrics/route-counters.ts'
 import type { PathTemplate } from './path/template.ts'
 import { isServiceName } from './registry/service-name.ts'
 import type { CallTimeouts } from './upstream/call.ts'
+import type { ConcurrencyOptions, Priority } from './upstream/concurrency/concurrency-options.ts'
 import type { HedgeOptions } from './upstream/retry/hedge-options.ts'
 import type { RetryOptions } from './upstream/retry/retry-options.ts'
 
@@ -59,6 +60,10 @@ export interface RouteRule {
   /** Replace the options of the service. */
   readonly retry?: RetryOptions | undefined
   readonly hedge?: HedgeOptions | undefined
+  /** A limit of its own in place of the limit of the service; `off`: none. */
+  readonly concurrency?: ConcurrencyOptions | 'off' | undefined
+  /** Decides who waits and who is shed first. @default 'default' */
+  readonly priority?: Priority | undefined
   /** Responds in place of a service. */
   readonly handler: Handler | undefined
 }

@@ -5,6 +5,8 @@ export interface ServiceCounters {
   retries: number
   /** Nodes taken out of load balancing after failures. */
   ejections: number
+  /** Requests shed by a concurrency limit or by the event-loop delay. */
+  overflows: number
 }
 
 /** Maximum number of services: callers may name unregistered ones. */
@@ -18,7 +20,7 @@ export class ServiceTable {
     const before = this.#services.get(service)
     if (before !== undefined) return before
     if (this.#services.size >= MAX && service !== OTHER_ROUTES) return this.of(OTHER_ROUTES)
-    const counters = { retries: 0, ejections: 0 }
+    const counters = { retries: 0, ejections: 0, overflows: 0 }
     this.#services.set(service, counters)
     return counters
   }

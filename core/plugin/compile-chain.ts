@@ -20,6 +20,8 @@ export interface ScopedPlugins {
    * @default none
    */
   readonly findPolicies?: (service: string, endpoint: Endpoint) => readonly Plugin[] | undefined
+  /** Runs next to the handler, for every request. @default none */
+  readonly last?: Plugin | undefined
 }
 
 const NO_SCOPES: ScopedPlugins = { routes: new Map() }
@@ -35,7 +37,7 @@ export function compileChain(
   plugins: readonly Plugin[],
   route: Step,
   handle: Step,
-  { routes, consumers = new Map(), findPolicies }: ScopedPlugins = NO_SCOPES,
+  { routes, consumers = new Map(), findPolicies, last: own }: ScopedPlugins = NO_SCOPES,
 ): Chain {
   const scoped = [...routes.values()].flat()
   const ofConsumers = [...consumers.values()].flat()
@@ -54,8 +56,9 @@ export function compileChain(
     ...(routes.size > 0 ? [toHook('scope', enterRoute)] : []),
     ...(findPolicies === undefined ? [] : [toHook('scope', enterEndpoint)]),
   ]
+  const inner = own === undefined ? [] : [own]
   const use = { active: 0 }
-  const all = [...plugins, ...new Set([...scoped, ...ofConsumers])]
+  const all = [...plugins, ...new Set([...scoped, ...ofConsumers]), ...inner]
 
   const compile = (
     replaced: readonly Plugin[],
@@ -78,12 +81,13 @@ export function compileChain(
       // Next to the service, which chose them: they change neither what others decide by, nor what others set.
       ...listHooks(policies, 'onRequest'),
       ...listHooks(policies, 'onRoute'),
+      ...listHooks(inner, 'onRoute'),
       toHook('handle', handle),
     ]
     const onError = listHooks(applied, 'onError').reverse()
     const onReplyBody = listHooks(applied, 'onReplyBody')
     const onReply = listHooks([...policies, ...replaced], 'onReply')
-    const onDone = listHooks(applied, 'onDone')
+    const onDone = listHooks([...applied, ...inner], 'onDone')
     /** By their list of plugins. */
     const chains = new WeakMap<readonly Plugin[], Chain>()
     const continueWith = (

@@ -1,3 +1,4 @@
+import type { ConcurrencyOptions } from './concurrency/concurrency-options.ts'
 import type { BreakerOptions } from './health/breaker.ts'
 import type { HealthOptions } from './health/health-options.ts'
 import { DEFAULT_OUTLIER, type OutlierOptions } from './health/outlier-detection.ts'
@@ -10,6 +11,8 @@ export interface UpstreamPolicies {
   readonly retry: RetryOptions
   /** @default no hedging */
   readonly hedge?: HedgeOptions | undefined
+  /** Limit of the requests in progress. @default no limit */
+  readonly concurrency?: ConcurrencyOptions | undefined
   /** Circuit breakers of the service and its nodes. @default none */
   readonly breaker?: BreakerOptions | undefined
   /** Percentage of usable nodes below which all nodes are used, failing or not. @default 50 */

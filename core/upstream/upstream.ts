@@ -14,6 +14,7 @@ import type { BalanceOptions, Balancer } from './balance/policy.ts'
 import { selectNodes, toSubset } from './balance/select-nodes.ts'
 import { createSticky, type Sticky } from './balance/sticky.ts'
 import { createRandomBits } from './balance/weighted.ts'
+import type { ConcurrencyOptions } from './concurrency/concurrency-options.ts'
 import { ActiveChecks } from './health/active-checks.ts'
 import { CircuitBreakers } from './health/circuit-breakers.ts'
 import { OutlierDetector } from './health/outlier-detection.ts'
@@ -114,6 +115,8 @@ export class Upstream {
   readonly domain: string
   /** True if a node was picked since the cache last checked. */
   used = true
+  /** Requests in flight with which a node is full, and not picked while others are not; 0: no limit. */
+  maxPerNode = 0
   readonly budget: RetryBudget = new RetryBudget()
   #options: UpstreamOptions
   #policies: UpstreamPolicies
@@ -200,6 +203,15 @@ export class Upstream {
     return this.#policies.hedge
   }
 
+  get concurrency(): ConcurrencyOptions | undefined {
+    return this.#policies.concurrency
+  }
+
+  /** Number of nodes that are not ejected. */
+  get usableNodes(): number {
+    return this.#health.usable.length
+  }
+
   /** 95th percentile of its latencies, milliseconds; undefined: not known yet. */
   get p95Ms(): number | undefined {
     this.#latencies ??= new LatencyQuantile()
@@ -232,6 +244,7 @@ export class Upstream {
   configure({ policies = DEFAULT_POLICIES, balance, tls, host }: UpstreamOptions): boolean {
     const { subset } = this.#policies
     this.#policies = policies
+    if (policies.concurrency?.per !== 'node') this.maxPerNode = 0
     this.#health.options = policies.outlier
     if (!isDeepStrictEqual(policies.health, this.#checks?.options)) this.#openChecks()
     if (!isDeepStrictEqual(policies.breaker, this.#breakers?.options)) this.#openBreakers()
@@ -341,8 +354,9 @@ export class Upstream {
       const node = this.#health.takeTrial(this.#nowMs(), last)
       if (node !== undefined) return node
     }
-    const node = this.#balancer.pick(x, last)
-    return this.#warmUntilMs === 0 ? node : this.#spare(node, x)
+    const picked = this.#balancer.pick(x, last)
+    const node = this.#warmUntilMs === 0 ? picked : this.#spare(picked, x)
+    return this.maxPerNode === 0 ? node : this.#replaceFull(node)
   }
 
   /** Candidates except the nodes already tried: usable ones, else ejected ones. */
@@ -494,6 +508,13 @@ export class Upstream {
     const share = 1 - (node.warmUntilMs - nowMs) / this.#policies.slowStartMs
     const isDue = (this.#randomBits() >>> 0) / 2 ** 32 < Math.max(share, MIN_WARM_SHARE)
     return isDue ? node : this.#balancer.pick(x, node)
+  }
+
+  /** Replaces a node at its concurrency limit by the one with the fewest requests in flight. */
+  #replaceFull(node: UpstreamNode | undefined): UpstreamNode | undefined {
+    if (node === undefined || node.active < this.maxPerNode) return node
+    const open = this.#health.usable.filter((each) => !each.isUnhealthy)
+    return open.reduce((least, each) => (each.active < least.active ? each : least), node)
   }
 
   #pickUntried(

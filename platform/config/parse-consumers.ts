@@ -1,10 +1,11 @@
 import { isSeq } from 'yaml'
 import { readMap, readText } from './actions/read-map.ts'
 import { readPlugins } from './parse-plugins.ts'
+import { readPriority } from './services/priority.ts'
 import type { ConfiguredConsumer } from './types.ts'
 import type { YamlEntry, YamlSource } from './yaml-source.ts'
 
-const KEYS = ['account', 'namespace', 'plugins']
+const KEYS = ['account', 'namespace', 'priority', 'plugins']
 
 /** Reads `consumers:`. */
 export function readConsumers(
@@ -26,11 +27,12 @@ export function readConsumers(
     const namespace = readText(source, entries.get('namespace'), 'namespace') ?? 'mx'
     const listed = entries.get('plugins')
     const plugins = listed === undefined ? [] : readPlugins(source, listed, folder)
+    const priority = readPriority(source, what, entries.get('priority'))
     if (source.problems.length > before) return []
     if (account === '') source.report(item, `${what} must have an account`)
     else if (seen.has(`${namespace}/${account}`))
       source.report(item, `account "${account}" of namespace "${namespace}" is listed twice`)
     seen.add(`${namespace}/${account}`)
-    return [{ account, namespace, plugins, at: source.at(item) }]
+    return [{ account, namespace, plugins, ...(priority && { priority }), at: source.at(item) }]
   })
 }

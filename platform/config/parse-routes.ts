@@ -7,14 +7,26 @@ import { readErrors } from './actions/errors.ts'
 import { readFilesAction } from './actions/files.ts'
 import { readMap, readText } from './actions/read-map.ts'
 import { readPlugins } from './parse-plugins.ts'
-import { readHedge, readRetry } from './policies/parse-policies.ts'
+import { readConcurrency, readHedge, readRetry } from './policies/parse-policies.ts'
+import { readPriority } from './services/priority.ts'
 import { readTimeouts } from './services/values.ts'
 import type { ConfiguredRoute, RouteAction, RouteMatch, RouteValue } from './types.ts'
 import type { YamlEntry, YamlSource } from './yaml-source.ts'
 
 export const ROUTE_KEYS: readonly string[] = [
   ...['name', 'match', 'service', 'endpoint', 'handler', 'strip_prefix', 'add_prefix', 'rewrite'],
-  ...['redirect', 'respond', 'files', 'timeout', 'retry', 'hedge', 'plugins', 'errors'],
+  ...[
+    'redirect',
+    'respond',
+    'files',
+    'timeout',
+    'retry',
+    'hedge',
+    'concurrency',
+    'priority',
+    'plugins',
+    'errors',
+  ],
   'listeners',
 ]
 export const MATCH_KEYS: readonly string[] = [
@@ -85,17 +97,21 @@ function readRoute(
     source.report(timeout.key, `timeout of ${what} requires service`)
   const retry = entries.get('retry')
   const hedge = entries.get('hedge')
-  for (const policy of [retry, hedge])
+  const concurrency = entries.get('concurrency')
+  const priority = readPriority(source, what, entries.get('priority'))
+  for (const policy of [retry, hedge, concurrency])
     if (policy !== undefined && action !== undefined && action.kind !== 'service')
       source.report(policy.key, `${policy.name} of ${what} requires service`)
   const policies = {
     ...(retry && { retry: readRetry(source, what, retry) }),
     ...(hedge && { hedge: readHedge(source, what, hedge) }),
+    ...(concurrency && { concurrency: readConcurrency(source, what, concurrency) }),
   }
   if (source.problems.length > before || action === undefined) return undefined
   return {
     ...{ name, match, action, timeouts, plugins: listed, errors: pages },
     ...(Object.keys(policies).length > 0 && { policies }),
+    ...(priority && { priority }),
     at: source.at(item),
   }
 }

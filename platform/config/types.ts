@@ -1,6 +1,7 @@
 import type { DnsOptions } from '../../adapters/registry/dns/dns-services.ts'
 import type { SrvName } from '../../adapters/registry/dns/names.ts'
 import type { PathTemplate } from '../../core/path/template.ts'
+import type { Priority } from '../../core/upstream/concurrency/concurrency-options.ts'
 import type { NodeHost } from '../../core/upstream/node-host.ts'
 import type { UpstreamTls } from '../../core/upstream/tls.ts'
 import type { Address } from '../settings/parse/address.ts'
@@ -139,7 +140,9 @@ export interface ConfiguredRoute {
   readonly action: RouteAction
   readonly timeouts: ConfiguredTimeouts
   /** Overrides of the policies of the service. */
-  readonly policies?: Pick<ConfiguredPolicies, 'retry' | 'hedge'>
+  readonly policies?: Pick<ConfiguredPolicies, 'retry' | 'hedge' | 'concurrency'>
+  /** Priority of its requests. @default 'default' */
+  readonly priority?: Priority
   readonly plugins: readonly PluginEntry[]
   readonly errors?: readonly ErrorPageEntry[]
   /** Source position for errors, for example `mx.yaml:3:5`. */
@@ -152,6 +155,8 @@ export interface ConfiguredConsumer {
   readonly account: string
   /** Namespace of the account. */
   readonly namespace: string
+  /** Priority of its requests. @default the priority of the route */
+  readonly priority?: Priority
   readonly plugins: readonly PluginEntry[]
   /** Source position for errors, for example `mx.yaml:3:5`. */
   readonly at: string

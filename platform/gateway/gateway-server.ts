@@ -100,6 +100,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
       tracer: traced?.tracer,
       egress: options.egress,
       upstream: upstreams.of,
+      metrics: options.metrics,
       services,
       log,
     },

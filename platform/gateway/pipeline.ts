@@ -5,7 +5,9 @@ import type { TokenSource } from '../../core/contracts/token-source.ts'
 import type { Tracer } from '../../core/contracts/tracer.ts'
 import { createEgressPolicy, type EgressPolicy } from '../../core/egress/egress-policy.ts'
 import { dashboardCookie } from '../../core/http/dashboard-cookie.ts'
+import type { RequestMetrics } from '../../core/metrics/request-metrics.ts'
 import { compileChain } from '../../core/plugin/compile-chain.ts'
+import { ConcurrencyLimits } from '../../core/upstream/concurrency/concurrency-limits.ts'
 import type { FindUpstreamOptions } from '../../core/upstream/upstream.ts'
 import type { Disposer } from '../../lib/async/disposer.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
@@ -19,6 +21,7 @@ import type { Log } from '../process/log.ts'
 import { openPlatformClient } from '../server/platform-account.ts'
 import { createConfiguredRegistry } from '../server/registries.ts'
 import type { Settings } from '../settings/settings.ts'
+import { createConcurrencyPlugin } from './concurrency-plugin.ts'
 import { createForwarding, type EventSinks } from './handlers.ts'
 import { compileRoutes } from './routes/compile-routes.ts'
 import { type ConfiguredRouteTable, createConfiguredRoutes } from './routes/configured-routes.ts'
@@ -44,6 +47,8 @@ export interface PipelineOptions {
   /** Outgoing address policy. @default by the configuration */
   readonly egress?: EgressPolicy | undefined
   readonly upstream: FindUpstreamOptions
+  /** Counts shed requests. @default none */
+  readonly metrics?: RequestMetrics | undefined
   /** Configured services. @default as written, without DNS */
   readonly services?: readonly Service[] | undefined
   readonly log: Log
@@ -96,6 +101,7 @@ export async function openPipeline(options: PipelineOptions, closing: Disposer):
     log,
   })
   closing.add(routing.close)
+  const limits = new ConcurrencyLimits(options.metrics?.services)
 
   return {
     routing,
@@ -128,7 +134,8 @@ export async function openPipeline(options: PipelineOptions, closing: Disposer):
       const check = createSlashCheck(next)
       const context = { events, find, upstream, check, isCallAllowed }
       const forwarding = createForwarding(next.settings, context, routing.route)
-      const chain = compileChain(all, forwarding.route, forwarding.handle, scopes)
+      const last = createConcurrencyPlugin(next, limits)
+      const chain = compileChain(all, forwarding.route, forwarding.handle, { ...scopes, last })
       const close = async (onFault: ReportFault): Promise<void> => {
         await chain.close(onFault)
         await forwarding.close()

@@ -49,9 +49,10 @@ export function readGateway(measured: GatewayStats): Metric[] {
 function readRequests({ routes, services, aborted }: RequestMetrics, samples: Samples): void {
   for (const route of routes.values()) readRoute(route, samples)
   samples.add('aborted', aborted)
-  for (const [service, { retries, ejections }] of services.entries()) {
+  for (const [service, { retries, ejections, overflows }] of services.entries()) {
     samples.add('retries', retries, { service })
     samples.add('ejections', ejections, { service })
+    samples.add('overflows', overflows, { service })
   }
 }
 

@@ -24,6 +24,7 @@ export type MetricKey =
   | 'upstreamActive'
   | 'retries'
   | 'ejections'
+  | 'overflows'
   | 'registryAge'
   | 'registryOutage'
   | 'cacheHits'
@@ -143,6 +144,13 @@ export const METRICS: Readonly<Record<MetricKey, MetricRow>> = {
     name: 'mx_upstream_ejections_total',
     type: 'counter',
     help: 'Ejections of nodes',
+    labels: ['service'],
+    of: 'sum',
+  },
+  overflows: {
+    name: 'mx_upstream_pending_overflow_total',
+    type: 'counter',
+    help: 'Requests shed by a concurrency limit, or while the event loop was delayed',
     labels: ['service'],
     of: 'sum',
   },

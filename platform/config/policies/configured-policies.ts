@@ -1,3 +1,4 @@
+import type { ConcurrencyOptions } from '../../../core/upstream/concurrency/concurrency-options.ts'
 import type { BreakerOptions } from '../../../core/upstream/health/breaker.ts'
 import type { HealthOptions } from '../../../core/upstream/health/health-options.ts'
 import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
@@ -10,6 +11,8 @@ export interface ConfiguredPolicies extends PolicyValues {
   readonly outlier?: Partial<OutlierOptions> | undefined
   readonly retry?: Partial<RetryOptions> | undefined
   readonly hedge?: Partial<HedgeOptions> | undefined
+  /** `off`: not the limit of the gateway, or of the service of a route. */
+  readonly concurrency?: Partial<ConcurrencyOptions> | 'off' | undefined
   /** `off`: not the circuit breakers of the gateway. */
   readonly breaker?: Partial<BreakerOptions> | 'off' | undefined
   /** `off`: not the checks of the gateway. */

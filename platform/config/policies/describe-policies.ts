@@ -2,6 +2,7 @@ import { formatTime } from '../services/format-time.ts'
 import type { ConfiguredPolicies } from './configured-policies.ts'
 import {
   BREAKER_FIELDS,
+  CONCURRENCY_FIELDS,
   HEALTH_FIELDS,
   HEDGE_FIELDS,
   OUTLIER_FIELDS,
@@ -15,6 +16,7 @@ export function describePolicies({
   outlier = {},
   retry = {},
   hedge = {},
+  concurrency = {},
   breaker = {},
   health = {},
   ...values
@@ -23,6 +25,7 @@ export function describePolicies({
     ...describe('outlier', outlier, OUTLIER_FIELDS),
     ...describe('retry', retry, RETRY_FIELDS),
     ...describe('hedge', hedge, HEDGE_FIELDS),
+    ...describe('concurrency', concurrency, CONCURRENCY_FIELDS),
     ...describe('breaker', breaker, BREAKER_FIELDS),
     ...describe('health', health, HEALTH_FIELDS),
     ...describe('', values, VALUE_FIELDS),

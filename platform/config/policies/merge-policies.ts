@@ -1,3 +1,7 @@
+import {
+  type ConcurrencyOptions,
+  DEFAULT_CONCURRENCY,
+} from '../../../core/upstream/concurrency/concurrency-options.ts'
 import { type BreakerOptions, DEFAULT_BREAKER } from '../../../core/upstream/health/breaker.ts'
 import { DEFAULT_HEALTH, type HealthOptions } from '../../../core/upstream/health/health-options.ts'
 import { DEFAULT_POLICIES, type UpstreamPolicies } from '../../../core/upstream/policies.ts'
@@ -10,7 +14,7 @@ export function mergePolicies(
   ...layers: readonly (ConfiguredPolicies | undefined)[]
 ): UpstreamPolicies {
   let merged: UpstreamPolicies = { ...DEFAULT_POLICIES, zone }
-  for (const { outlier, retry, hedge, breaker, health, ...values } of layers.filter(
+  for (const { outlier, retry, hedge, concurrency, breaker, health, ...values } of layers.filter(
     (layer) => layer !== undefined,
   ))
     merged = {
@@ -18,10 +22,19 @@ export function mergePolicies(
       outlier: { ...merged.outlier, ...outlier },
       retry: { ...merged.retry, ...retry },
       ...(hedge && { hedge: { ...DEFAULT_HEDGE, ...merged.hedge, ...hedge } }),
+      concurrency:
+        concurrency === 'off' ? undefined : mergeConcurrency(merged.concurrency, concurrency),
       breaker: breaker === 'off' ? undefined : mergeBreaker(merged.breaker, breaker),
       health: health === 'off' ? undefined : mergeHealth(merged.health, health),
     }
   return merged
+}
+
+function mergeConcurrency(
+  inherited: ConcurrencyOptions | undefined,
+  own: Partial<ConcurrencyOptions> | undefined,
+): ConcurrencyOptions | undefined {
+  return own === undefined ? inherited : { ...DEFAULT_CONCURRENCY, ...inherited, ...own }
 }
 
 function mergeBreaker(

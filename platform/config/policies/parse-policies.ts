@@ -1,4 +1,5 @@
 import { isMap } from 'yaml'
+import type { ConcurrencyOptions } from '../../../core/upstream/concurrency/concurrency-options.ts'
 import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
 import type { HedgeOptions } from '../../../core/upstream/retry/hedge-options.ts'
 import { NO_RETRY, type RetryOptions } from '../../../core/upstream/retry/retry-options.ts'
@@ -9,6 +10,7 @@ import { type YamlEntry, YamlSource } from '../yaml-source.ts'
 import type { ConfiguredPolicies } from './configured-policies.ts'
 import {
   BREAKER_FIELDS,
+  CONCURRENCY_FIELDS,
   HEALTH_FIELDS,
   HEDGE_FIELDS,
   OUTLIER_FIELDS,
@@ -22,6 +24,7 @@ export const POLICY_KEYS: readonly string[] = [
   'outlier',
   'retry',
   'hedge',
+  'concurrency',
   'breaker',
   'health',
   ...Object.values(VALUE_FIELDS).map(({ name }) => name),
@@ -49,7 +52,9 @@ export function parsePolicies(text: string): ConfiguredPolicies {
   const policies = readPolicies(source, 'mx/policies', readMap(source, 'it', entry, POLICY_KEYS))
   const [problem] = source.problems
   if (problem !== undefined) throw new RangeError(problem.replace(/^[^ ]* /, ''))
-  const { health } = policies
+  const { health, concurrency } = policies
+  if (concurrency !== undefined)
+    throw new RangeError('concurrency is a setting of services in mx.yaml only')
   if (typeof health === 'object' && (health.port !== undefined || health.body !== undefined))
     throw new RangeError('port and body of health are settings of services in mx.yaml only')
   return policies
@@ -78,6 +83,7 @@ export function readPolicies(
   const retry = entries.get('retry')
   const hedge = entries.get('hedge')
   const breaker = entries.get('breaker')
+  const concurrency = entries.get('concurrency')
   const health = entries.get('health')
   return {
     ...readFields(source, what, entries, VALUE_FIELDS),
@@ -85,6 +91,7 @@ export function readPolicies(
       outlier: readGroup(source, `outlier of ${what}`, outlier, OUTLIER_FIELDS, NO_OUTLIER),
     }),
     ...(hedge && { hedge: readHedge(source, what, hedge) }),
+    ...(concurrency && { concurrency: readConcurrency(source, what, concurrency) }),
     ...(breaker && {
       breaker: readGroup(source, `breaker of ${what}`, breaker, BREAKER_FIELDS, 'off' as const),
     }),
@@ -109,6 +116,15 @@ export function readHedge(
   entry: YamlEntry,
 ): Partial<HedgeOptions> | undefined {
   return readGroup(source, `hedge of ${what}`, entry, HEDGE_FIELDS, { max: 0 })
+}
+
+/** Reads `concurrency:` of the gateway, a service or a route. */
+export function readConcurrency(
+  source: YamlSource,
+  what: string,
+  entry: YamlEntry,
+): Partial<ConcurrencyOptions> | 'off' | undefined {
+  return readGroup(source, `concurrency of ${what}`, entry, CONCURRENCY_FIELDS, 'off' as const)
 }
 
 /** Reads a map of fields, or `off`. */

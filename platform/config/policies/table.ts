@@ -1,10 +1,11 @@
+import type { ConcurrencyOptions } from '../../../core/upstream/concurrency/concurrency-options.ts'
 import type { BreakerOptions } from '../../../core/upstream/health/breaker.ts'
 import type { HealthOptions } from '../../../core/upstream/health/health-options.ts'
 import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
 import type { HedgeOptions } from '../../../core/upstream/retry/hedge-options.ts'
 import type { RetryOptions, RetryReason } from '../../../core/upstream/retry/retry-options.ts'
 import { parseDuration } from '../../../lib/text/units.ts'
-import { count, DELAY, TIMEOUT } from '../../settings/parse/amount.ts'
+import { count, countOrAuto, DELAY, TIMEOUT } from '../../settings/parse/amount.ts'
 import { list, notAllowed, oneOf, single } from '../../settings/parse/value.ts'
 import type { ValueType } from '../../settings/setting.ts'
 
@@ -218,6 +219,34 @@ export const BREAKER_FIELDS: PolicyTable<BreakerOptions> = {
     name: 'half_open',
     description: 'Trial requests after that time, whose results close it or open it again',
     default: '10',
+  },
+}
+
+export const CONCURRENCY_FIELDS: PolicyTable<ConcurrencyOptions> = {
+  limit: {
+    ...countOrAuto(1, 1_000_000),
+    name: 'limit',
+    description: 'Maximum requests in progress; auto: found by their durations',
+    default: 'auto',
+  },
+  queue: {
+    ...count(0, 100_000),
+    name: 'queue',
+    description: 'Maximum requests that wait for others to end; 0 for none',
+    default: '50',
+  },
+  queueTimeoutMs: {
+    ...DELAY,
+    name: 'queue_timeout',
+    description: 'Longest wait, then 503',
+    default: '100ms',
+  },
+  per: {
+    ...oneOf(['service', 'node', 'account'] as const),
+    name: 'per',
+    description:
+      'What the limit applies to: the service or route, each node, or each account (each client network without an account)',
+    default: 'service',
   },
 }
 

@@ -1,5 +1,6 @@
 import {
   BREAKER_FIELDS,
+  CONCURRENCY_FIELDS,
   HEALTH_FIELDS,
   HEDGE_FIELDS,
   OUTLIER_FIELDS,
@@ -21,6 +22,13 @@ export const HEDGE_SCHEMA: ConfigSchema = {
   anyOf: [{ enum: ['off', false] }, toObject(HEDGE_FIELDS)],
 }
 
+/** Schema of `concurrency:`. */
+export const CONCURRENCY_SCHEMA: ConfigSchema = {
+  description:
+    'Limit of requests in progress; a map with any key, or {}, enables it. off: no limit.',
+  anyOf: [{ enum: ['off', false] }, toObject(CONCURRENCY_FIELDS)],
+}
+
 /** Schemas of the policies of the gateway and of services, by key. */
 export const POLICY_SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
   outlier: {
@@ -29,6 +37,7 @@ export const POLICY_SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
   },
   retry: RETRY_SCHEMA,
   hedge: HEDGE_SCHEMA,
+  concurrency: CONCURRENCY_SCHEMA,
   breaker: {
     description:
       'Circuit breakers of the service and its nodes; a map with any key, or {}, enables them.',

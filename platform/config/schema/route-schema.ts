@@ -1,9 +1,10 @@
+import { PRIORITIES } from '../../../core/upstream/concurrency/concurrency-options.ts'
 import { HANDLERS } from '../../../resolvers/endpoint/declared.ts'
 import { SETTINGS } from '../../settings/settings.ts'
 import { findSetting } from '../../settings/sources.ts'
 import { ACTIONS, MATCH_KEYS, ROUTE_KEYS } from '../parse-routes.ts'
 import { SERVICE_KEYS } from '../services/parse-services.ts'
-import { HEDGE_SCHEMA, POLICY_SCHEMAS, RETRY_SCHEMA } from './policy-schema.ts'
+import { CONCURRENCY_SCHEMA, HEDGE_SCHEMA, POLICY_SCHEMAS, RETRY_SCHEMA } from './policy-schema.ts'
 import {
   type ConfigSchema,
   DURATION_SCHEMA,
@@ -14,6 +15,11 @@ import {
   toSettingSchema,
 } from './setting-schema.ts'
 
+/** Schema of `priority` of routes and consumers. */
+const PRIORITY_SCHEMA = note(
+  oneOfWords(PRIORITIES),
+  'Requests with a higher priority wait first and are shed last. Default: default.',
+)
 const PLUGINS: ConfigSchema = { $ref: '#/$defs/plugins' }
 const SCALAR_MAP: ConfigSchema = { type: 'object', additionalProperties: SCALAR }
 const CONDITIONS: ConfigSchema = {
@@ -92,6 +98,8 @@ const ROUTE: Readonly<Record<string, ConfigSchema>> = {
   ),
   retry: RETRY_SCHEMA,
   hedge: HEDGE_SCHEMA,
+  concurrency: CONCURRENCY_SCHEMA,
+  priority: PRIORITY_SCHEMA,
   errors: ERRORS_SCHEMA,
   plugins: note(PLUGINS, 'Plugins of this route.'),
   listeners: note(SCALAR_LIST, 'Names of listeners. Default: all.'),
@@ -148,11 +156,12 @@ export const SERVICES_SCHEMA: ConfigSchema = {
 /** Schema of `consumers:`. */
 export const CONSUMERS_SCHEMA: ConfigSchema = {
   type: 'array',
-  description: 'Plugins for requests of an account.',
+  description: 'Plugins and priority for requests of an account.',
   items: {
     ...object({
       account: note(SCALAR, 'Account id.'),
       namespace: note(SCALAR, 'Namespace of the account. Default: mx.'),
+      priority: PRIORITY_SCHEMA,
       plugins: note(PLUGINS, 'Plugins for its requests.'),
     }),
     required: ['account'],

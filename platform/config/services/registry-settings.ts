@@ -29,7 +29,7 @@ const TYPES: Readonly<Record<(typeof SETTING_NAMES)[number], Pick<ValueType<unkn
 const NAMES = Object.keys(TYPES)
 /** Settings of `services:` that the registry cannot change. */
 const FILE_ONLY =
-  /^(?:tls|dns|encoded_slash|plugins|errors|timeout\.request|outlier|retry|hedge|breaker|health|panic_threshold|slow_start|subset)(?:[._]|$)/
+  /^(?:tls|dns|encoded_slash|plugins|errors|timeout\.request|outlier|retry|hedge|concurrency|breaker|health|panic_threshold|slow_start|subset)(?:[._]|$)/
 
 /**
  * Reads the settings in the metadata of a service.

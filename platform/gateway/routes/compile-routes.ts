@@ -56,8 +56,11 @@ export function compileRoutes(configuration: Configuration): ConfiguredRouteTabl
       if (route.policies === undefined) return compiled
       return compiled.map((each) => {
         const own = [config.policies, services.get(each.service)?.policies, route.policies]
-        const { retry, hedge } = mergePolicies(settings.zone, ...own)
-        return { ...each, rule: { ...each.rule, retry, hedge } }
+        const merged = mergePolicies(settings.zone, ...own)
+        const { retry, hedge } = merged
+        const hasLimit = route.policies?.concurrency !== undefined
+        const concurrency = hasLimit ? (merged.concurrency ?? ('off' as const)) : undefined
+        return { ...each, rule: { ...each.rule, retry, hedge, concurrency } }
       })
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
@@ -92,6 +95,7 @@ function compileRoute(
     const rule: RouteRule = {
       ...{ name, scope },
       timeouts: toCallTimeouts(timeouts),
+      priority: route.priority,
       rewrite: action.kind === 'service' ? compileRewrite(action, template) : undefined,
       handler: compileHandler(action, template, configFile),
     }

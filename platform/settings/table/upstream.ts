@@ -1,6 +1,7 @@
+import { parseDuration } from '../../../lib/text/units.ts'
 import { MAX_TIME, TIMEOUT } from '../parse/amount.ts'
 import { BALANCE_POLICY } from '../parse/names.ts'
-import { freeText } from '../parse/value.ts'
+import { freeText, single } from '../parse/value.ts'
 import type { SettingTable } from '../setting.ts'
 
 export interface UpstreamSettings {
@@ -14,6 +15,8 @@ export interface UpstreamSettings {
   readonly replyTimeoutMs: number
   readonly idleTimeoutMs: number
   readonly requestTimeoutMs: number
+  /** 0: off. */
+  readonly shedAboveMs: number
 }
 
 export const UPSTREAM_SETTINGS: SettingTable<UpstreamSettings> = {
@@ -79,6 +82,19 @@ export const UPSTREAM_SETTINGS: SettingTable<UpstreamSettings> = {
     description:
       'Time limit of a whole request, uploads, streams and downloads included, then 504, or the response is cut; or none',
     default: 'none',
+    live: true,
+  },
+  shedAboveMs: {
+    ...single('off or duration', 'a duration of at least 1ms, or off', (text, reject) => {
+      if (text.trim() === 'off') return 0
+      const ms = parseDuration(text)
+      if (!(ms >= 1 && Number.isFinite(ms))) throw reject()
+      return ms
+    }),
+    name: 'shed_above',
+    description:
+      'Event-loop delay above which requests with priority batch get 503, and above twice of which requests with priority default do; or off',
+    default: 'off',
     live: true,
   },
 }

@@ -76,6 +76,7 @@ t.test('reports requests, retries, ejections and aborted responses', async (t) =
   t.equal(of('http_server_response_body_size_bytes_sum', { service }), 4 * 5)
   t.equal(of('mx_upstream_retries_total', { service }), 1)
   t.equal(of('mx_upstream_ejections_total', { service }), 1)
+  t.equal(of('mx_upstream_pending_overflow_total', { service }), 0)
   t.equal(of('mx_upstream_nodes', { service, state: 'usable' }), 1)
   t.equal(of('mx_upstream_nodes', { service, state: 'ejected' }), 1)
   t.equal(of('mx_upstream_connections', { service }), 1)

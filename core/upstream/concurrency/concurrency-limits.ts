@@ -1,0 +1,158 @@
+import type { Maybe } from '../../../lib/async/maybe.ts'
+import type { EventLoopDelay } from '../../../lib/time/event-loop-delay.ts'
+import type { Plugin } from '../../chain.ts'
+import { GATEWAY_ID, GatewayError } from '../../errors.ts'
+import type { Exchange } from '../../exchange.ts'
+import { toNetwork } from '../../limits/client-network.ts'
+import type { ServiceTable } from '../../metrics/service-counters.ts'
+import { toConsumerKey } from '../../plugin/compile-chain.ts'
+import type { ConcurrencyOptions, Priority } from './concurrency-options.ts'
+import { Limiter, type ShedReason, type Ticket } from './limiter.ts'
+
+export interface ShedOptions {
+  /** Priority by {@link toConsumerKey}; overrides the priority of a route. */
+  readonly consumers: ReadonlyMap<string, Priority>
+  /** Undefined: requests are not shed by the delay of the event loop. */
+  readonly overload: { readonly aboveMs: number; readonly delay: EventLoopDelay } | undefined
+}
+
+/** Limiters per account without requests that are stored. */
+const MAX_IDLE = 10_000
+
+/** A request and its slot. */
+interface Entry {
+  readonly key: string
+  readonly limiter: Limiter
+  readonly ticket: Ticket
+}
+
+/** Limiters of services and routes. They are the same after a reload, so that requests in progress count. */
+export class ConcurrencyLimits {
+  readonly #limiters = new Map<string, Limiter>()
+  readonly #entries = new Map<Exchange, Entry>()
+  readonly #services: ServiceTable | undefined
+
+  /** @param services counts shed requests. */
+  constructor(services?: ServiceTable) {
+    this.#services = services
+  }
+
+  /** Creates the step in front of the handler, which lets a request wait or sheds it. */
+  createPlugin({ consumers, overload }: ShedOptions): Plugin {
+    return {
+      name: 'concurrency',
+      onRoute: (x) => {
+        const { route, upstream, account } = x
+        if (route === undefined) return undefined
+        const { rule } = route
+        const options = rule?.concurrency ?? upstream?.concurrency
+        if (overload === undefined && (options === undefined || options === 'off')) return undefined
+        const own = account && consumers.get(toConsumerKey(account))
+        const priority = own ?? rule?.priority ?? 'default'
+        if (overload !== undefined) this.#checkDelay(x, priority, overload)
+        if (options === undefined || options === 'off') return undefined
+        return this.#enter(x, options, priority)
+      },
+      onDone: (x) => this.#leave(x),
+      close: () => overload?.delay.close(),
+    }
+  }
+
+  #checkDelay(
+    x: Exchange,
+    priority: Priority,
+    { aboveMs, delay }: NonNullable<ShedOptions['overload']>,
+  ): void {
+    if (priority === 'critical' || delay.ms <= (priority === 'batch' ? aboveMs : 2 * aboveMs))
+      return
+    throw this.#shed(
+      x,
+      `the gateway is overloaded: its event-loop delay is ${Math.round(delay.ms)} ms, above shed_above (${aboveMs} ms${priority === 'batch' ? '' : ', doubled'}) for priority ${priority}`,
+    )
+  }
+
+  #enter(x: Exchange, options: ConcurrencyOptions, priority: Priority): Maybe<void> {
+    const key = toKey(x, options)
+    const limiter = this.#open(key, options)
+    if (options.per === 'node' && x.upstream !== undefined) {
+      limiter.units = Math.max(1, x.upstream.usableNodes)
+      x.upstream.maxPerNode = limiter.limit
+    }
+    const ticket: Ticket = {
+      ...{ priority, state: 'new', startMs: 0, timer: undefined },
+      onReady: noop,
+      onShed: noop,
+    }
+    if (limiter.enter(ticket)) {
+      this.#entries.set(x, { key, limiter, ticket })
+      return undefined
+    }
+    if (!limiter.wait(ticket)) {
+      throw this.#shed(x, describe(x, limiter, 'full'))
+    }
+    this.#entries.set(x, { key, limiter, ticket })
+    return new Promise((resolve, reject) => {
+      ticket.onReady = resolve
+      ticket.onShed = (reason) => reject(this.#shed(x, describe(x, limiter, reason)))
+    })
+  }
+
+  #leave(x: Exchange): void {
+    const entry = this.#entries.get(x)
+    if (entry === undefined) return
+    this.#entries.delete(x)
+    const { key, limiter, ticket } = entry
+    // Failed requests end early, and WebSockets late.
+    const isSample = !x.aborted && x.failureKind === '' && x.status !== 101
+    limiter.leave(ticket, isSample ? x.upstreamReplyMs || performance.now() : 0)
+    const isIdle = limiter.options.per === 'account' && limiter.active + limiter.waiting === 0
+    if (isIdle && (limiter.options.limit !== 'auto' || this.#limiters.size > MAX_IDLE))
+      this.#limiters.delete(key)
+  }
+
+  #open(key: string, options: ConcurrencyOptions): Limiter {
+    let limiter = this.#limiters.get(key)
+    if (limiter === undefined) {
+      limiter = new Limiter(options)
+      this.#limiters.set(key, limiter)
+    } else if (limiter.options !== options) limiter.configure(options)
+    return limiter
+  }
+
+  #shed(x: Exchange, detail: string): GatewayError {
+    const service = x.route?.service ?? GATEWAY_ID
+    const counters = this.#services?.of(service)
+    if (counters !== undefined) counters.overflows++
+    x.failureKind = 'full'
+    x.failure = detail
+    return new GatewayError(service, 503, detail, { headers: ['retry-after', '1'] })
+  }
+}
+
+function noop(): void {}
+
+function toKey(x: Exchange, { per }: ConcurrencyOptions): string {
+  const scope = toScope(x)
+  if (per !== 'account') return `${per} ${scope}`
+  const { account } = x
+  const who = account === undefined ? toNetwork(x.clientAddress) : toConsumerKey(account)
+  return `${per} ${scope} ${who}`
+}
+
+/** A service name contains no colon and no space, nor does the name of a route. */
+function toScope({ route, upstream }: Exchange): string {
+  const { rule, service } = route!
+  if (rule?.concurrency !== undefined) return `route:${rule.name}`
+  return `${upstream?.domain ?? ''}/${service}`
+}
+
+function describe({ route }: Exchange, { limit, options }: Limiter, reason: ShedReason): string {
+  const { rule, service } = route!
+  const where = rule?.concurrency === undefined ? 'the service' : `route ${rule.name}`
+  const what = options.limit === 'auto' ? `${limit} (auto)` : `${limit}`
+  const why =
+    reason === 'timeout'
+      ? `no request ended within queue_timeout (${options.queueTimeoutMs} ms)`
+      : `the queue (${options.queue}) is full`
+  return `${service} is overloaded: the limit of ${what} requests in progress per ${options.per} is reached and ${why}; see concurrency of ${where} in mx.yaml`
+}

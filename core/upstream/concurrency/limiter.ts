@@ -1,0 +1,124 @@
+import { AutoLimit } from './auto-limit.ts'
+import type { ConcurrencyOptions, Priority } from './concurrency-options.ts'
+import { WaitingRequests } from './waiting-requests.ts'
+
+/** Why a request is shed. */
+export type ShedReason = 'full' | 'timeout'
+
+/** A request that waits for a slot, or has one. */
+export interface Ticket {
+  readonly priority: Priority
+  /** Called when a waiting request gets a slot, or has left the queue. */
+  onReady: () => void
+  /** Called when a waiting request is shed. */
+  onShed: (reason: ShedReason) => void
+  state: 'new' | 'waiting' | 'active' | 'ended'
+  /** When it got its slot, `performance.now()`. */
+  startMs: number
+  timer: NodeJS.Timeout | undefined
+}
+
+/** Slots for requests in progress, and a queue by priority in front of them. */
+export class Limiter {
+  /** Requests in progress. */
+  active = 0
+  /** Number of nodes, each with the limit. @default 1 */
+  units = 1
+  #options: ConcurrencyOptions
+  #auto: AutoLimit | undefined
+  readonly #waiting = new WaitingRequests<Ticket>()
+
+  constructor(options: ConcurrencyOptions) {
+    this.#options = options
+    this.#auto = options.limit === 'auto' ? new AutoLimit() : undefined
+  }
+
+  get options(): ConcurrencyOptions {
+    return this.#options
+  }
+
+  /** Current limit per node, service or account. */
+  get limit(): number {
+    return this.#auto === undefined ? (this.#options.limit as number) : Math.floor(this.#auto.limit)
+  }
+
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  /** Applies changed options. Waiting requests stay, and get the slots of a higher limit at once. */
+  configure(options: ConcurrencyOptions): void {
+    if (options.limit !== this.#options.limit)
+      this.#auto = options.limit === 'auto' ? new AutoLimit() : undefined
+    this.#options = options
+    this.#grantFree()
+  }
+
+  /** Gives the request a slot if one is free. */
+  enter(ticket: Ticket): boolean {
+    if (this.#waiting.size > 0) this.#grantFree()
+    if (this.active >= this.limit * this.units) return false
+    this.#grant(ticket)
+    return true
+  }
+
+  /** Queues a request without a slot, in place of one with a lower priority if the queue is full. False: it is to be shed. */
+  wait(ticket: Ticket): boolean {
+    const { queue, queueTimeoutMs } = this.#options
+    if (queue === 0 || queueTimeoutMs === 0) return false
+    if (this.#waiting.size >= queue) {
+      const shed = this.#waiting.takeBelow(ticket.priority)
+      if (shed === undefined) return false
+      this.#end(shed)
+      shed.onShed('full')
+    }
+    ticket.state = 'waiting'
+    ticket.timer = setTimeout(() => {
+      this.#waiting.remove(ticket)
+      this.#end(ticket)
+      ticket.onShed('timeout')
+    }, queueTimeoutMs)
+    this.#waiting.add(ticket)
+    return true
+  }
+
+  /**
+   * Ends the request, which leaves its slot or the queue. Does nothing after the first call.
+   *
+   * @param endMs when the response began, for the limit `auto`; 0: the duration does not count.
+   */
+  leave(ticket: Ticket, endMs: number): void {
+    const { state } = ticket
+    if (state === 'waiting') {
+      this.#waiting.remove(ticket)
+      this.#end(ticket)
+      ticket.onReady()
+    } else if (state === 'active') {
+      ticket.state = 'ended'
+      this.active--
+      if (endMs > 0) this.#auto?.add(ticket.startMs, endMs, this.active / this.units)
+      this.#grantFree()
+    }
+  }
+
+  #grantFree(): void {
+    while (this.active < this.limit * this.units) {
+      const next = this.#waiting.takeNext()
+      if (next === undefined) return
+      clearTimeout(next.timer)
+      this.#grant(next)
+      next.onReady()
+    }
+  }
+
+  #grant(ticket: Ticket): void {
+    this.active++
+    ticket.state = 'active'
+    ticket.startMs = performance.now()
+  }
+
+  #end(ticket: Ticket): void {
+    clearTimeout(ticket.timer)
+    ticket.state = 'ended'
+  }
+}

@@ -1,0 +1,18 @@
+import {
+  PRIORITIES,
+  type Priority,
+} from '../../../core/upstream/concurrency/concurrency-options.ts'
+import { oneOf } from '../../settings/parse/value.ts'
+import type { YamlEntry, YamlSource } from '../yaml-source.ts'
+import { readScalar } from './values.ts'
+
+const PRIORITY = oneOf(PRIORITIES)
+
+/** Reads `priority` of a route or consumer. */
+export function readPriority(
+  source: YamlSource,
+  what: string,
+  entry: YamlEntry | undefined,
+): Priority | undefined {
+  return readScalar(source, `priority of ${what}`, entry, PRIORITY)
+}
