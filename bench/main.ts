@@ -14,6 +14,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   registry: 'registry/scale',
   restart: 'restart',
   'node-faults': 'node-faults',
+  overload: 'overload',
   'rpc-proxy': 'rpc-proxy',
   runtime: 'runtime',
   server: 'server',

@@ -1,0 +1,91 @@
+// A service that gets ten times its capacity, by concurrency limit: `npm run bench overload`. Fails if a goal is missed.
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Cores, createFolder, findPort, startProgram } from './http/servers/processes.ts'
+import { waitUntilOpen } from './http/servers/ready.ts'
+import { runLoad } from './overload/load.ts'
+import { guardGoals } from './report/goals.ts'
+import { reportRows } from './report/rows.ts'
+import { toNodeCommand } from './rivals/rival.ts'
+
+const ANYWHERE: Cores = []
+const SLOTS = 16
+const SERVICE_MS = 100
+const CAPACITY = (SLOTS * 1000) / SERVICE_MS
+const FOR_MS = 12_000
+const WARM_UP_MS = 5000
+const UNLOADED = { '/critical': CAPACITY / 10 }
+const OVERLOAD = { ...UNLOADED, '/default': CAPACITY * 3.9, '/batch': CAPACITY * 6 }
+const KINDS = {
+  'no limit': 'off',
+  [`limit: ${SLOTS}`]: `{ limit: ${SLOTS} }`,
+  'limit: auto': '{ limit: auto }',
+}
+
+const rows = []
+const goals = []
+for (const [kind, concurrency] of Object.entries(KINDS)) {
+  const { unloadedMs, goodput, p99Ms, shares } = await measure(concurrency)
+  rows.push({
+    concurrency: kind,
+    'goodput of capacity': `${Math.round(goodput * 100)}%`,
+    'critical p99, unloaded, ms': unloadedMs.toFixed(0),
+    'critical p99, ms': p99Ms.toFixed(0),
+    ...shares,
+  })
+  if (concurrency === 'off') continue
+  goals.push({ what: `${kind}, goodput`, value: goodput, atLeast: 0.9 })
+  goals.push({ what: `${kind}, critical p99 / unloaded`, value: p99Ms / unloadedMs, atMost: 2 })
+}
+const how = `A node that serves ${SLOTS} requests at once in ${SERVICE_MS / 2} to ${SERVICE_MS * 1.5} ms each gets ten times its capacity of ${CAPACITY} requests/s for ${FOR_MS / 1000} s in an open loop, a hundredth of them critical. Goodput: responses 200 within 1 s; the columns of priorities: their share of good responses`
+reportRows('overload', 'Overload', how, rows)
+guardGoals(goals)
+
+async function measure(concurrency: string) {
+  const folder = createFolder()
+  const nodePort = await findPort()
+  const node = startProgram(
+    toNodeCommand('overload/node', `${nodePort}`, `${SLOTS}`, `${SERVICE_MS}`),
+    ANYWHERE,
+  )
+  await waitUntilOpen(node, nodePort)
+  const port = await findPort()
+  const config = join(folder, 'mx.yaml')
+  writeFileSync(
+    config,
+    `handler: proxy
+retry: off
+services: { shop: { nodes: ['127.0.0.1:${nodePort}'], concurrency: ${concurrency} } }
+routes:
+${['critical', 'default', 'batch'].map((name) => `  - { match: { path: /${name} }, service: shop, priority: ${name} }\n`).join('')}`,
+  )
+  const gateway = startProgram(
+    toNodeCommand(
+      '../cli/main',
+      ...['api', `--config=${config}`, `--address=127.0.0.1:${port}`],
+      ...['--access_log=off', '--log_level=error'],
+    ),
+    ANYWHERE,
+  )
+  try {
+    await waitUntilOpen(gateway, port)
+    const unloaded = await runLoad(port, UNLOADED, FOR_MS)
+    await runLoad(port, OVERLOAD, WARM_UP_MS)
+    const loaded = await runLoad(port, OVERLOAD, FOR_MS)
+    const good = Object.values(loaded).reduce((sum, each) => sum + each.good, 0)
+    const shares = Object.entries(loaded).map(([path, { sent, good }]) => [
+      path.slice(1),
+      `${((good / sent) * 100).toFixed(1)}%`,
+    ])
+    return {
+      unloadedMs: unloaded['/critical']!.p99Ms,
+      goodput: good / ((CAPACITY * FOR_MS) / 1000),
+      p99Ms: loaded['/critical']!.p99Ms,
+      shares: Object.fromEntries(shares) as Readonly<Record<string, string>>,
+    }
+  } finally {
+    await gateway.stop()
+    await node.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
