@@ -7,7 +7,7 @@ import {
   toServerKey,
 } from '../../../domain/mesh/names.ts'
 
-t.test('shares all services except built-in ones', (t) => {
+t.test('shares all services except built-in ones, in any letter case', (t) => {
   for (const name of [
     'auth',
     'broker',
@@ -17,6 +17,8 @@ t.test('shares all services except built-in ones', (t) => {
     'registry',
     'runtime',
     'store',
+    'AUTH',
+    'sTore',
   ])
     t.notOk(isShared(name), name)
   for (const name of ['greeter', 'shop.store', 'stores', 'constructor']) t.ok(isShared(name), name)

@@ -83,6 +83,36 @@ t.test('a request is sent unchanged, and its response is read', async (t) => {
   t.equal(events.idle, 1)
 })
 
+t.test(
+  'a 101, and informational responses with a body or without end, are malformed',
+  async (t) => {
+    const early = 'HTTP/1.1 103 Early Hints\r\n\r\n'
+    const rows: [string, string | undefined][] = [
+      ['HTTP/1.1 101 Switching Protocols\r\n\r\n', 'unexpected 101 response'],
+      [
+        'HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+        'unexpected 101 response',
+      ],
+      ['HTTP/1.1 100 Continue\r\nContent-Length: 5\r\n\r\nHTTP/', 'unexpected 100 response'],
+      ['HTTP/1.1 103 x\r\nTransfer-Encoding: chunked\r\n\r\n', 'unexpected 103 response'],
+      [early.repeat(17), 'unexpected 103 response'],
+      [early.repeat(16), undefined],
+    ]
+    for (const [text, detail] of rows) {
+      const backend = await openRawBackend(t)
+      const { connection } = open(backend.port)
+      const call = new Collector()
+      connection.send(call)
+      const server = await backend.connection()
+      await server.request()
+      server.send(text).reply()
+      await call.done
+      if (detail === undefined) t.equal(call.status, 200)
+      else t.match(call.failure, { kind: 'malformed', detail }, text)
+    }
+  },
+)
+
 t.test('pipelined requests of one tick are written at once and answered in order', async (t) => {
   const backend = await openRawBackend(t)
   const { connection } = open(backend.port)
