@@ -4,24 +4,24 @@ import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
 import { listenHttp } from '../../fixtures/listen.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 
-/** A node that holds its responses until they are released, if `isHeld`. */
-async function openNode(t: Test, name: string, isHeld: boolean) {
-  const node = { count: 0, closed: 0, port: 0, held: [] as ServerResponse[] }
+/** A node whose responses are sent by the test if `isPending`. */
+async function openNode(t: Test, name: string, isPending: boolean) {
+  const node = { count: 0, closed: 0, port: 0, pending: [] as ServerResponse[] }
   const handle: RequestListener = (_request, reply) => {
     node.count++
     reply.on('close', () => {
       if (!reply.writableFinished) node.closed++
     })
-    if (isHeld) node.held.push(reply)
+    if (isPending) node.pending.push(reply)
     else reply.end(name)
   }
   node.port = await listenHttp(t, handle)
   return node
 }
 
-async function open(t: Test, hedge = 'hedge: { after: 20ms }', isSecondHeld = false) {
+async function open(t: Test, hedge = 'hedge: { after: 20ms }', isSecondPending = false) {
   const slow = await openNode(t, 'slow', true)
-  const fast = await openNode(t, 'fast', isSecondHeld)
+  const fast = await openNode(t, 'fast', isSecondPending)
   const nodes = `'127.0.0.1:${slow.port};1000', '127.0.0.1:${fast.port};1'`
   const gateway = await openConfiguredGateway(
     t,
@@ -41,7 +41,7 @@ t.test('the first attempt may win, and the second is cancelled', async (t) => {
   const { send, slow, fast } = await open(t, 'hedge: { after: 20ms }', true)
   const reply = send('GET', '/shop/')
   await until(() => fast.count === 1)
-  slow.held[0]!.end('slow')
+  slow.pending[0]!.end('slow')
   t.match(await reply, { status: 200, text: 'slow' })
   await until(() => fast.closed === 1)
 })
@@ -56,9 +56,9 @@ t.test(
       const { send, slow, fast } = await open(t, 'hedge: { after: 20ms }', true)
       const reply = send('GET', '/shop/')
       await until(() => fast.count === 1)
-      fail(slow.held[0]!)
-      await until(() => slow.held[0]!.closed)
-      fast.held[0]!.end('fast')
+      fail(slow.pending[0]!)
+      await until(() => slow.pending[0]!.closed)
+      fast.pending[0]!.end('fast')
       t.match(await reply, { status: 200, text: 'fast' })
       t.match([slow.count, fast.count], [1, 1])
     }
@@ -81,7 +81,7 @@ t.test('a POST is hedged only with Idempotency-Key, with its body', async (t) =>
   await until(() => slow.count === 1)
   await send('GET', '/shop/')
   t.equal(fast.count, 1, 'the GET that was sent later')
-  slow.held[0]!.end('slow')
+  slow.pending[0]!.end('slow')
   t.match(await post, { text: 'slow' })
   const reply = await send('POST', '/shop/', { 'idempotency-key': '"1"' }, 'body')
   t.match(reply, { status: 200, text: 'fast' })

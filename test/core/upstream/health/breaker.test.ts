@@ -40,7 +40,7 @@ t.test('after 5 s it admits 10 trial requests, and closes if less than half fail
   t.equal(r('+'.repeat(6), 5002), true)
   t.equal(breaker.untilMs, 0)
   t.equal(admitted(5003, 20), 20)
-  t.equal(r('-'.repeat(19), 5004), false, 'its counts begin anew')
+  t.equal(r('-'.repeat(19), 5004), false, 'the counts start at zero')
 })
 
 t.test('opens again if half of the trial requests fail', async (t) => {

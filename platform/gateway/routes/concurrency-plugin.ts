@@ -1,8 +1,8 @@
-import type { Plugin } from '../../core/chain.ts'
-import { toConsumerKey } from '../../core/plugin/compile-chain.ts'
-import type { ConcurrencyLimits } from '../../core/upstream/concurrency/concurrency-limits.ts'
-import { EventLoopDelay } from '../../lib/time/event-loop-delay.ts'
-import type { Configuration } from '../config/types.ts'
+import type { Plugin } from '../../../core/chain.ts'
+import { toConsumerKey } from '../../../core/plugin/compile-chain.ts'
+import type { ConcurrencyLimits } from '../../../core/upstream/concurrency/concurrency-limits.ts'
+import { EventLoopDelay } from '../../../lib/time/event-loop-delay.ts'
+import type { Configuration } from '../../config/types.ts'
 
 /** Creates the plugin of concurrency limits and load shedding; undefined if neither is configured. */
 export function createConcurrencyPlugin(
