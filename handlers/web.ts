@@ -17,7 +17,7 @@ import { toNoNode } from '../core/upstream/balance/no-node.ts'
 import { toConnectDetail } from '../core/upstream/connect-error.ts'
 import { forward } from '../core/upstream/forward.ts'
 import { CONNECT_TIMEOUT } from '../core/upstream/handshake-timer.ts'
-import { setsHost } from '../core/upstream/node-host.ts'
+import { setsHost } from '../core/upstream/node/node-host.ts'
 
 export interface WebOptions {
   /** Maximum size of a WebSocket message in either direction, bytes, then 1009. @default 16777216 */

@@ -1,5 +1,5 @@
 import { isServiceName } from '../../core/registry/service-name.ts'
-import { parseHostPort } from '../../core/upstream/parse-node.ts'
+import { parseHostPort } from '../../core/upstream/node/parse-node.ts'
 import { suggest } from '../../lib/text/did-you-mean.ts'
 
 /** Address of a NATS server. */

@@ -4,7 +4,7 @@ import { createRegistryWatchers } from '../../core/registry/event-hub.ts'
 import { checkService } from '../../core/registry/service.ts'
 import { isServiceName } from '../../core/registry/service-name.ts'
 import { joinName } from '../../core/route.ts'
-import { parseNode } from '../../core/upstream/parse-node.ts'
+import { parseNode } from '../../core/upstream/node/parse-node.ts'
 import { redactUrl } from '../../lib/text/redact.ts'
 
 /** A registry of services listed in flags and a configuration file. */

@@ -1,5 +1,6 @@
 import type { Service } from '../contracts/registry.ts'
-import { Upstream, type UpstreamOptions } from '../upstream/upstream.ts'
+import { Upstream } from '../upstream/upstream.ts'
+import type { UpstreamOptions } from '../upstream/upstream-options.ts'
 import { addNodes, findMissing, type VersionNode } from './merge-versions.ts'
 import { StaleNodes } from './stale-nodes.ts'
 

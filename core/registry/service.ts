@@ -1,5 +1,5 @@
 import type { Node, Service } from '../contracts/registry.ts'
-import { parseHostPort } from '../upstream/parse-node.ts'
+import { parseHostPort } from '../upstream/node/parse-node.ts'
 import { isServiceName } from './service-name.ts'
 
 /** Prefix of metadata of endpoints: options of a plugin as JSON, `policy.body-limit`. */

@@ -1,4 +1,4 @@
-import type { UpstreamNode } from '../upstream/node-health.ts'
+import type { UpstreamNode } from '../upstream/node/upstream-node.ts'
 
 /** Destination of an explicit call (`/rpc`), chosen by its route step. */
 export interface ExplicitTarget {

@@ -11,7 +11,7 @@ import {
 } from '../upstream/attempts.ts'
 import { toNoNode } from '../upstream/balance/no-node.ts'
 import { isGatewayError } from '../upstream/health/outlier-detection.ts'
-import type { UpstreamNode } from '../upstream/node-health.ts'
+import type { UpstreamNode } from '../upstream/node/upstream-node.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { OutgoingCall, type TransportFailure } from './call.ts'
 import { deadlines } from './deadlines.ts'

@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import { GatewayError } from '../errors.ts'
-import type { NodeSettings } from '../upstream/parse-node.ts'
+import type { NodeSettings } from '../upstream/node/parse-node.ts'
 import type { Pool } from '../upstream/pool/pool.ts'
 import type { UpstreamTls } from '../upstream/tls.ts'
 import type { OutgoingCall } from './call.ts'

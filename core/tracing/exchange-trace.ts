@@ -2,7 +2,7 @@ import type { Span, SpanAttributes, SpanContext, SpanKind, Tracer } from '../con
 import type { Exchange } from '../exchange.ts'
 import type { HeaderList } from '../http/headers.ts'
 import { toClass } from '../metrics/route-counters.ts'
-import type { UpstreamNode } from '../upstream/node-health.ts'
+import type { UpstreamNode } from '../upstream/node/upstream-node.ts'
 import {
   describeAttempt,
   describeNode,

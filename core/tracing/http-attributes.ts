@@ -1,6 +1,6 @@
 import type { SpanAttributes } from '../contracts/tracer.ts'
 import type { Exchange } from '../exchange.ts'
-import type { UpstreamNode } from '../upstream/node-health.ts'
+import type { UpstreamNode } from '../upstream/node/upstream-node.ts'
 
 /** Methods in span names; others have high cardinality. */
 const METHODS: ReadonlySet<string> = new Set([

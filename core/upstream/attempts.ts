@@ -3,7 +3,7 @@ import { tickNow } from '../../lib/time/tick-clock.ts'
 import type { Exchange } from '../exchange.ts'
 import type { FailureKind } from './call.ts'
 import { UNKNOWN_LATENCY } from './health/outlier-window.ts'
-import type { UpstreamNode } from './node-health.ts'
+import type { UpstreamNode } from './node/upstream-node.ts'
 import type { RetryOptions } from './retry/retry-options.ts'
 import type { Upstream } from './upstream.ts'
 

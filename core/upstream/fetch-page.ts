@@ -11,7 +11,7 @@ import {
 } from './attempts.ts'
 import type { UpstreamCall, UpstreamFailure } from './call.ts'
 import type { Http1Connection } from './http1/connection.ts'
-import type { UpstreamNode } from './node-health.ts'
+import type { UpstreamNode } from './node/upstream-node.ts'
 import type { Upstream } from './upstream.ts'
 
 export interface FetchPageOptions {

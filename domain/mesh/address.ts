@@ -1,4 +1,4 @@
-import { parseHostPort } from '../../core/upstream/parse-node.ts'
+import { parseHostPort } from '../../core/upstream/node/parse-node.ts'
 
 /** Address of a server's RPC proxy. */
 export interface ServerAddress {

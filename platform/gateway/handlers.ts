@@ -1,6 +1,7 @@
 import type { Handler, Step } from '../../core/chain.ts'
 import type { Exchange } from '../../core/exchange.ts'
-import { Upstream, type UpstreamOptions } from '../../core/upstream/upstream.ts'
+import { Upstream } from '../../core/upstream/upstream.ts'
+import type { UpstreamOptions } from '../../core/upstream/upstream-options.ts'
 import call, { type CallOptions, isCall } from '../../handlers/call.ts'
 import type { EventOptions } from '../../handlers/event.ts'
 import { handlers } from '../../handlers/index.gen.ts'

@@ -3,12 +3,9 @@ import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
 import { parseBalance } from '../../core/upstream/balance/parse-balance.ts'
 import type { Timeouts } from '../../core/upstream/http1/connection.ts'
 import { Http2Pool } from '../../core/upstream/http2/pool.ts'
+import type { PoolAddress } from '../../core/upstream/node/pool-address.ts'
 import { Pool } from '../../core/upstream/pool/pool.ts'
-import type {
-  FindUpstreamOptions,
-  PoolAddress,
-  UpstreamOptions,
-} from '../../core/upstream/upstream.ts'
+import type { FindUpstreamOptions, UpstreamOptions } from '../../core/upstream/upstream-options.ts'
 import { indexServices } from '../config/configured-services.ts'
 import { mergePolicies } from '../config/policies/merge-policies.ts'
 import {

@@ -2,7 +2,7 @@ import type { Registry } from '../../core/contracts/registry.ts'
 import { ServiceCache, type ServiceCacheOptions } from '../../core/registry/service-cache.ts'
 import { findMetadata } from '../../core/rpc/metadata.ts'
 import type { FindUpstream } from '../../core/rpc/proxy-call.ts'
-import type { FindUpstreamOptions } from '../../core/upstream/upstream.ts'
+import type { FindUpstreamOptions } from '../../core/upstream/upstream-options.ts'
 import { createPerDomain, type DomainRegistries } from '../gateway/routing/domains.ts'
 import { withFallback } from '../gateway/routing/routing.ts'
 

@@ -5,7 +5,7 @@ import type {
 } from '../../adapters/runtime/process/instance-registrar.ts'
 import type { Node, Registry, RegistryEvent, Service } from '../../core/contracts/registry.ts'
 import type { Workload } from '../../core/contracts/runtime.ts'
-import { RESOLVED } from '../../core/upstream/parse-node.ts'
+import { RESOLVED } from '../../core/upstream/node/parse-node.ts'
 import { Client } from '../../sdk/client/client.ts'
 import { createEventFeed } from '../../sdk/events/event-feed.ts'
 import type { ServiceLog } from '../../sdk/log/service-log.ts'

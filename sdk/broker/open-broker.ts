@@ -1,6 +1,6 @@
 import { NATS_FORM, type NatsAddress, parseNatsUrl } from '../../adapters/nats/url.ts'
 import type { Broker, Unsubscribe } from '../../core/contracts/broker.ts'
-import { parseHostPort } from '../../core/upstream/parse-node.ts'
+import { parseHostPort } from '../../core/upstream/node/parse-node.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import type { Client } from '../client/client.ts'
 import { createPlatformBroker, type PlatformBrokerOptions } from './platform-broker.ts'

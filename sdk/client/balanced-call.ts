@@ -18,7 +18,7 @@ import {
 } from '../../core/upstream/attempts.ts'
 import { toNoNode } from '../../core/upstream/balance/no-node.ts'
 import { isGatewayError } from '../../core/upstream/health/outlier-detection.ts'
-import type { UpstreamNode } from '../../core/upstream/node-health.ts'
+import type { UpstreamNode } from '../../core/upstream/node/upstream-node.ts'
 import type { Upstream } from '../../core/upstream/upstream.ts'
 import { type Abortable, unwatchAbort, watchAbort } from '../../lib/async/abort-watch.ts'
 import { toBackOffMs } from '../../lib/async/backoff.ts'

@@ -2,7 +2,7 @@ import { type ConsulUrl, parseConsulUrl } from '../../adapters/registry/consul/h
 import type { Registry } from '../../core/contracts/registry.ts'
 import type { TokenSource } from '../../core/contracts/token-source.ts'
 import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
-import { parseHostPort } from '../../core/upstream/parse-node.ts'
+import { parseHostPort } from '../../core/upstream/node/parse-node.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { redactUrl } from '../../lib/text/redact.ts'
 

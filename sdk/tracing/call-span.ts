@@ -1,7 +1,7 @@
 import type { Span, SpanContext, SpanKind, Tracer } from '../../core/contracts/tracer.ts'
 import { findMetadata } from '../../core/rpc/metadata.ts'
 import { findSpanContext } from '../../core/tracing/trace-headers.ts'
-import type { UpstreamNode } from '../../core/upstream/node-health.ts'
+import type { UpstreamNode } from '../../core/upstream/node/upstream-node.ts'
 import { CLIENT_CLOSED_REQUEST } from '../client/client-closed-request.ts'
 
 /** A call with a span. */

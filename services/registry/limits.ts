@@ -2,7 +2,7 @@ import type { Service, Value } from '../../core/contracts/registry.ts'
 import { isNamespaceName, NAMESPACE_FORM } from '../../core/registry/namespace-name.ts'
 import { isEntryText } from '../../core/registry/service.ts'
 import { isServiceName } from '../../core/registry/service-name.ts'
-import { parseHostPort, parseNode, RESOLVED } from '../../core/upstream/parse-node.ts'
+import { parseHostPort, parseNode, RESOLVED } from '../../core/upstream/node/parse-node.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import { OWNER } from './nodes/node-owner.ts'
 

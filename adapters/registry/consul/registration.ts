@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Node, Service } from '../../../core/contracts/registry.ts'
-import { parseHostPort } from '../../../core/upstream/parse-node.ts'
+import { parseHostPort } from '../../../core/upstream/node/parse-node.ts'
 import {
   DEFAULT_DOMAIN,
   DEFAULT_VERSION,

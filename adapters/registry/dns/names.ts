@@ -1,7 +1,7 @@
 import type { SrvRecord } from 'node:dns'
 import { isIP } from 'node:net'
 import type { Node } from '../../../core/contracts/registry.ts'
-import { PRIORITY, parseHostPort, RESOLVED } from '../../../core/upstream/parse-node.ts'
+import { PRIORITY, parseHostPort, RESOLVED } from '../../../core/upstream/node/parse-node.ts'
 import type { NameResolver } from './resolver.ts'
 
 /** An SRV name in place of a node. */

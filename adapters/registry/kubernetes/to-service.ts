@@ -1,7 +1,7 @@
 import type { Endpoint, Node, Service } from '../../../core/contracts/registry.ts'
 import { checkService } from '../../../core/registry/service.ts'
 import { toSettingMetadata } from '../../../core/registry/setting-metadata.ts'
-import { parseNode } from '../../../core/upstream/parse-node.ts'
+import { parseNode } from '../../../core/upstream/node/parse-node.ts'
 import { parseEndpoints } from './endpoints.ts'
 import type { KubernetesService, ServicePort, Slice } from './objects.ts'
 

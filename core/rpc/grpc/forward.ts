@@ -28,8 +28,8 @@ import {
   type Http2UpstreamConnection,
   STREAM_WINDOW_BYTES,
 } from '../../upstream/http2/connection.ts'
-import type { UpstreamNode } from '../../upstream/node-health.ts'
-import { setsHost } from '../../upstream/node-host.ts'
+import { setsHost } from '../../upstream/node/node-host.ts'
+import type { UpstreamNode } from '../../upstream/node/upstream-node.ts'
 import { RequestCopy } from '../../upstream/retry/request-copy.ts'
 import type { RetryOptions } from '../../upstream/retry/retry-options.ts'
 import type { Upstream } from '../../upstream/upstream.ts'

@@ -1,4 +1,4 @@
-import type { UpstreamNode } from '../node-health.ts'
+import type { UpstreamNode } from '../node/upstream-node.ts'
 import { toCost } from './ewma.ts'
 import { createHash } from './hash.ts'
 import { createMaglev } from './maglev.ts'

@@ -1,5 +1,5 @@
 import { clock } from '../../../lib/time/coarse-clock.ts'
-import type { UpstreamNode } from '../node-health.ts'
+import type { UpstreamNode } from '../node/upstream-node.ts'
 
 /** Time constant of the decay, milliseconds. */
 const DECAY_MS = 10_000

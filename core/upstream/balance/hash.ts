@@ -1,5 +1,5 @@
 import type { Exchange } from '../../exchange.ts'
-import type { UpstreamNode } from '../node-health.ts'
+import type { UpstreamNode } from '../node/upstream-node.ts'
 import { type CookieSpan, findCookie } from './cookie.ts'
 import type { Balancer, HashSource } from './policy.ts'
 

@@ -1,4 +1,4 @@
-import type { UpstreamNode } from '../node-health.ts'
+import type { UpstreamNode } from '../node/upstream-node.ts'
 import { createKeyReader, hashText, mix } from './hash.ts'
 import type { Balancer, HashSource } from './policy.ts'
 

@@ -1,5 +1,5 @@
 import type { Exchange } from '../../exchange.ts'
-import type { UpstreamNode } from '../node-health.ts'
+import type { UpstreamNode } from '../node/upstream-node.ts'
 
 /** A load balancer for a fixed set of usable nodes. */
 export interface Balancer {

@@ -1,4 +1,4 @@
-import type { UpstreamNode } from '../node-health.ts'
+import type { UpstreamNode } from '../node/upstream-node.ts'
 import type { UpstreamPolicies } from '../policies.ts'
 import { hashText } from './hash.ts'
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { Exchange } from '../../exchange.ts'
-import type { UpstreamNode } from '../node-health.ts'
+import type { UpstreamNode } from '../node/upstream-node.ts'
 import { type CookieSpan, findCookie } from './cookie.ts'
 import type { Balancer, StickyOptions } from './policy.ts'
 

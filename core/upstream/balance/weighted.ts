@@ -1,4 +1,4 @@
-import type { UpstreamNode } from '../node-health.ts'
+import type { UpstreamNode } from '../node/upstream-node.ts'
 
 /** Longest sequence: larger weights are rounded to fit. */
 const MAX_LENGTH = 16_384

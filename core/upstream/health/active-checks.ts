@@ -1,5 +1,5 @@
 import { toJittered } from '../../../lib/async/backoff.ts'
-import type { UpstreamNode } from '../node-health.ts'
+import type { UpstreamNode } from '../node/upstream-node.ts'
 import type { HealthOptions } from './health-options.ts'
 import { openProbe } from './open-probe.ts'
 import type { Probe } from './probe.ts'

@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, connect, constants } from 'node:http2'
 import { connect as connectTcp, isIPv6 } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { UpstreamNode } from '../node-health.ts'
+import type { UpstreamNode } from '../node/upstream-node.ts'
 import { toTlsOptions } from '../tls.ts'
 import type { HealthOptions } from './health-options.ts'
 import type { Probe } from './probe.ts'

@@ -1,4 +1,4 @@
-import type { UpstreamNode } from '../node-health.ts'
+import type { UpstreamNode } from '../node/upstream-node.ts'
 import type { Upstream } from '../upstream.ts'
 
 /** States of a node, from best to worst; only the first two get requests. */

@@ -1,4 +1,5 @@
-import { HEALTHY, NodeFailures, type UpstreamNode } from '../node-health.ts'
+import { HEALTHY, NodeFailures } from '../node/node-failures.ts'
+import type { UpstreamNode } from '../node/upstream-node.ts'
 import { findOutliers, ResponseWindow, type WindowLimits } from './outlier-window.ts'
 
 /** When a failing node is ejected, and for how long; option names follow Envoy. */

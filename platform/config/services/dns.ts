@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { DnsOptions } from '../../../adapters/registry/dns/dns-services.ts'
-import { parseHostPort } from '../../../core/upstream/parse-node.ts'
+import { parseHostPort } from '../../../core/upstream/node/parse-node.ts'
 import { parseDuration } from '../../../lib/text/units.ts'
 import { readMap } from '../actions/read-map.ts'
 import type { YamlEntry, YamlSource } from '../yaml-source.ts'

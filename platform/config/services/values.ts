@@ -1,4 +1,4 @@
-import type { NodeHost } from '../../../core/upstream/node-host.ts'
+import type { NodeHost } from '../../../core/upstream/node/node-host.ts'
 import type { ValueType } from '../../settings/setting.ts'
 import { SETTINGS } from '../../settings/settings.ts'
 import { readMap, readText } from '../actions/read-map.ts'

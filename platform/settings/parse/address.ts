@@ -1,6 +1,6 @@
 import { isIP, isIPv4 } from 'node:net'
 import { findWildcardHost } from '../../../core/http/host/wildcard-host.ts'
-import { parseHostPort } from '../../../core/upstream/parse-node.ts'
+import { parseHostPort } from '../../../core/upstream/node/parse-node.ts'
 import { parseServerAddress, SERVER_ADDRESS_FORMS } from '../../../domain/mesh/address.ts'
 import { MAX_PEERS } from '../../../domain/mesh/limits.ts'
 import type { ValueType } from '../setting.ts'

@@ -3,7 +3,7 @@ import { isOperator, isWorkload } from '../../../core/auth/policy/account-rights
 import type { Node, Service } from '../../../core/contracts/registry.ts'
 import type { EgressPolicy } from '../../../core/egress/egress-policy.ts'
 import { DEFAULT_DOMAIN } from '../../../core/registry/service.ts'
-import { parseHostPort, RESOLVED } from '../../../core/upstream/parse-node.ts'
+import { parseHostPort, RESOLVED } from '../../../core/upstream/node/parse-node.ts'
 import { type Context, metadata as contextMetadata } from '../../../sdk/context.ts'
 
 /** Outgoing address policy of a registry service. */

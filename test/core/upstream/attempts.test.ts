@@ -12,7 +12,8 @@ import {
 } from '../../../core/upstream/attempts.ts'
 import { DEFAULT_POLICIES } from '../../../core/upstream/policies.ts'
 import { DEFAULT_RETRY, NO_RETRY } from '../../../core/upstream/retry/retry-options.ts'
-import { Upstream, type UpstreamOptions } from '../../../core/upstream/upstream.ts'
+import { Upstream } from '../../../core/upstream/upstream.ts'
+import type { UpstreamOptions } from '../../../core/upstream/upstream-options.ts'
 import { createPools, makeNode, makeService } from '../../fixtures/services.ts'
 
 const NODES = Array.from({ length: 30 }, (_, i) => makeNode(`127.0.0.1:${9001 + i}`))

@@ -1,9 +1,10 @@
 import t from 'tap'
 import type { Node } from '../../../core/contracts/registry.ts'
 import type { Caller } from '../../../core/rpc/caller.ts'
-import type { UpstreamNode } from '../../../core/upstream/node-health.ts'
+import type { PoolAddress } from '../../../core/upstream/node/pool-address.ts'
+import type { UpstreamNode } from '../../../core/upstream/node/upstream-node.ts'
 import { DEFAULT_POLICIES } from '../../../core/upstream/policies.ts'
-import { type PoolAddress, Upstream } from '../../../core/upstream/upstream.ts'
+import { Upstream } from '../../../core/upstream/upstream.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
 import {
   connectAll,

@@ -1,7 +1,7 @@
 import type { NetworkInterfaceInfo } from 'node:os'
 import t from 'tap'
 import { findWildcardHost } from '../../../core/http/host/wildcard-host.ts'
-import { parseHostPort } from '../../../core/upstream/parse-node.ts'
+import { parseHostPort } from '../../../core/upstream/node/parse-node.ts'
 import {
   parseListenAddress,
   readListenAddress,

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { appendParsed } from '../../../../core/http/headers.ts'
 import type { BalanceOptions } from '../../../../core/upstream/balance/policy.ts'
-import type { UpstreamNode } from '../../../../core/upstream/node-health.ts'
+import type { UpstreamNode } from '../../../../core/upstream/node/upstream-node.ts'
 import { TestExchange } from '../../../../sdk/testing.ts'
 import { makeNode, makeService, makeUpstream } from '../../../fixtures/services.ts'
 

@@ -10,7 +10,7 @@ import {
   type HealthOptions,
 } from '../../../../core/upstream/health/health-options.ts'
 import type { CheckHandlers } from '../../../../core/upstream/health/shared-check.ts'
-import type { UpstreamNode } from '../../../../core/upstream/node-health.ts'
+import type { UpstreamNode } from '../../../../core/upstream/node/upstream-node.ts'
 import { DEFAULT_POLICIES } from '../../../../core/upstream/policies.ts'
 import { Upstream } from '../../../../core/upstream/upstream.ts'
 import { until } from '../../../fixtures/raw-backend.ts'

@@ -5,7 +5,8 @@ import {
   OutlierDetector,
   type OutlierOptions,
 } from '../../../../core/upstream/health/outlier-detection.ts'
-import { HEALTHY, type UpstreamNode } from '../../../../core/upstream/node-health.ts'
+import { HEALTHY } from '../../../../core/upstream/node/node-failures.ts'
+import type { UpstreamNode } from '../../../../core/upstream/node/upstream-node.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
 import { makeUpstream } from '../../../fixtures/services.ts'
 

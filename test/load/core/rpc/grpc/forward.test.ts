@@ -19,8 +19,8 @@ import { RequestMetrics } from '../../../../../core/metrics/request-metrics.ts'
 import { ExchangeTrace } from '../../../../../core/tracing/exchange-trace.ts'
 import { STREAM_WINDOW_BYTES } from '../../../../../core/upstream/http2/connection.ts'
 import { Http2Pool } from '../../../../../core/upstream/http2/pool.ts'
+import type { PoolAddress } from '../../../../../core/upstream/node/pool-address.ts'
 import { createUpstreamTls } from '../../../../../core/upstream/tls.ts'
-import type { PoolAddress } from '../../../../../core/upstream/upstream.ts'
 import { createCertificate } from '../../../../fixtures/certificates.ts'
 import {
   collect,

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { parseHostPort, parseNode } from '../../../core/upstream/parse-node.ts'
-import { makeNode } from '../../fixtures/services.ts'
+import { parseHostPort, parseNode } from '../../../../core/upstream/node/parse-node.ts'
+import { makeNode } from '../../../fixtures/services.ts'
 
 t.test('an address is a host or an IP address, and a port', async (t) => {
   t.same(parseHostPort('127.0.0.1:9001'), { host: '127.0.0.1', port: 9001 })

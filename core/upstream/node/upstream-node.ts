@@ -1,71 +1,30 @@
 import type { LookupFunction } from 'node:net'
-import { createPinnedLookup } from '../egress/pinned-lookup.ts'
-import { type Caller, createCaller } from '../rpc/caller.ts'
-import type { ResponseWindow } from './health/outlier-window.ts'
-import type { Http2Pool } from './http2/pool.ts'
-import { toHostHeader } from './node-host.ts'
+import { createPinnedLookup } from '../../egress/pinned-lookup.ts'
+import { type Caller, createCaller } from '../../rpc/caller.ts'
+import type { ResponseWindow } from '../health/outlier-window.ts'
+import type { Http2Pool } from '../http2/pool.ts'
+import type { Pool } from '../pool/pool.ts'
+import type { UpstreamTls } from '../tls.ts'
+import { HEALTHY, type NodeFailures } from './node-failures.ts'
+import { type NodeHost, toHostHeader } from './node-host.ts'
 import type { NodeSettings } from './parse-node.ts'
-import type { Pool } from './pool/pool.ts'
-import type { UpstreamTls } from './tls.ts'
-import type { PoolAddress, UpstreamOptions } from './upstream.ts'
+import type { PoolAddress } from './pool-address.ts'
 
-export type NodeOptions = Pick<
-  UpstreamOptions,
-  'createPool' | 'createHttp2Pool' | 'findCaller' | 'tls' | 'host'
->
-
-/** Failures since the last success. */
-export interface FailureRun {
-  consecutive: number
-  /** Failures since the last success or other failure. */
-  consecutiveGatewayErrors: number
+export interface NodeOptions {
+  /** Creates the connections of a node for its first request; `close` is called when the node is removed. */
+  readonly createPool: (address: PoolAddress) => Pool
+  /** The same for gRPC nodes. @default they are not called */
+  readonly createHttp2Pool?: (address: PoolAddress) => Http2Pool
+  /**
+   * Caller of a node in this process, without sockets; never closed, and preferred to all other nodes. Undefined: a
+   * remote node.
+   */
+  readonly findCaller?: (node: UpstreamNode) => Caller | undefined
+  /** TLS settings of the connections to nodes. @default verified by the authorities of the system */
+  readonly tls?: UpstreamTls | undefined
+  /** `Host` of requests. @default the host of the client */
+  readonly host?: NodeHost | undefined
 }
-
-interface RouteFailures extends FailureRun {
-  /** The node is at fault, not the application: other nodes serve the route. */
-  isProven: boolean
-}
-
-/** Routes that are distinguished; further ones count as one. */
-const ROUTES_MAX = 32
-const OTHER_ROUTES = ''
-
-/** Failure state of a node. */
-export class NodeFailures implements FailureRun {
-  consecutive = 0
-  consecutiveGatewayErrors = 0
-  /** Routes that failed since they last succeeded. */
-  readonly routes: Map<string, RouteFailures> = new Map()
-  /** Ejections since the last success: each doubles the next ejection time. */
-  ejections = 0
-  /** End of the ejection, on the upstream's clock; 0: not ejected. */
-  ejectedUntilMs = 0
-  /** Ejected, and a single trial request is in flight. */
-  onTrial = false
-  /** Ejected because it accepts no connection: its requests are certainly not served. */
-  isUnreachable = false
-
-  add(
-    route: string,
-    { isGatewayError, isProven }: { readonly isGatewayError: boolean; readonly isProven: boolean },
-  ): void {
-    const key = this.routes.has(route) || this.routes.size < ROUTES_MAX ? route : OTHER_ROUTES
-    const failing = this.routes.get(key) ?? {
-      consecutive: 0,
-      consecutiveGatewayErrors: 0,
-      isProven: false,
-    }
-    this.routes.set(key, failing)
-    failing.isProven ||= isProven
-    for (const run of [this, failing]) {
-      run.consecutive++
-      run.consecutiveGatewayErrors = isGatewayError ? run.consecutiveGatewayErrors + 1 : 0
-    }
-  }
-}
-
-/** Shared by all nodes without failures. */
-export const HEALTHY: NodeFailures = Object.freeze(new NodeFailures())
 
 /** Average latency at a time of the coarse clock, milliseconds. */
 interface LatencyAverage {

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import type { Exchange } from '../exchange.ts'
+import type { Exchange } from '../../exchange.ts'
 import type { NodeSettings } from './parse-node.ts'
 
 /** `Host` for the nodes of a service: their own (`backend`), or a constant. */

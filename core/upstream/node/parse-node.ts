@@ -1,8 +1,8 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net'
-import { DirectMappedCache } from '../../lib/collections/direct-mapped-cache.ts'
-import { flattenString } from '../../lib/text/flatten-string.ts'
-import { redactUrl } from '../../lib/text/redact.ts'
-import type { Node } from '../contracts/registry.ts'
+import { DirectMappedCache } from '../../../lib/collections/direct-mapped-cache.ts'
+import { flattenString } from '../../../lib/text/flatten-string.ts'
+import { redactUrl } from '../../../lib/text/redact.ts'
+import type { Node } from '../../contracts/registry.ts'
 
 /** A registry node, parsed and validated. */
 export interface NodeSettings {

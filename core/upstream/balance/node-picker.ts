@@ -1,0 +1,133 @@
+import type { Exchange } from '../../exchange.ts'
+import type { OutlierDetector } from '../health/outlier-detection.ts'
+import type { UpstreamNode } from '../node/upstream-node.ts'
+import type { UpstreamPolicies } from '../policies.ts'
+import { createBalancer } from './balancer.ts'
+import type { BalanceOptions, Balancer } from './policy.ts'
+import { selectNodes } from './select-nodes.ts'
+import { SlowStart } from './slow-start.ts'
+import { createSticky, type Sticky } from './sticky.ts'
+
+const NO_CHOICE: Balancer = { pick: () => undefined }
+
+/** Selects one of the usable nodes of a service. The balancer is built when they change; `pick` only reads tables. */
+export class NodePicker {
+  /** Requests in flight with which a node is full, and not picked while others are not; 0: no limit. */
+  maxPerNode = 0
+  readonly slowStart: SlowStart
+  readonly #service: string
+  readonly #health: OutlierDetector
+  readonly #nowMs: () => number
+  readonly #randomBits: () => number
+  #policies: UpstreamPolicies
+  #balance: BalanceOptions = { kind: 'round-robin' }
+  #sticky: Sticky | undefined = undefined
+  #balancer: Balancer = NO_CHOICE
+
+  /** @param service name for the cookie of sticky sessions. */
+  constructor(
+    service: string,
+    health: OutlierDetector,
+    policies: UpstreamPolicies,
+    nowMs: () => number,
+    randomBits: () => number,
+  ) {
+    this.#service = service
+    this.#health = health
+    this.#policies = policies
+    this.#nowMs = nowMs
+    this.#randomBits = randomBits
+    this.slowStart = new SlowStart(policies.slowStartMs)
+  }
+
+  get sticky(): Sticky | undefined {
+    return this.#sticky
+  }
+
+  get kind(): BalanceOptions['kind'] {
+    return this.#balance.kind
+  }
+
+  /** Applies changed options from the next {@link build} on. */
+  configure(policies: UpstreamPolicies, balance: BalanceOptions = { kind: 'round-robin' }): void {
+    this.#policies = policies
+    if (policies.concurrency?.per !== 'node') this.maxPerNode = 0
+    this.#balance = balance
+    this.#health.isComparable =
+      balance.kind !== 'hash' && balance.kind !== 'maglev' && balance.sticky === undefined
+    this.#sticky = balance.sticky && createSticky(this.#service, balance.sticky)
+  }
+
+  /** Rebuilds the balancer for the usable nodes. */
+  build(): void {
+    const { usable, nodes } = this.#health
+    const hasUnhealthy = usable.some((node) => node.isUnhealthy)
+    const healthy = hasUnhealthy ? usable.filter((node) => !node.isUnhealthy) : usable
+    const selected = selectNodes(nodes, healthy, this.#policies)
+    const balancer = createBalancer(this.#balance, selected, this.#randomBits)
+    this.#balancer = this.#sticky?.wrap(balancer, selected) ?? balancer
+  }
+
+  /** See `Upstream.pick`. */
+  pick(
+    x: Exchange | undefined,
+    last: UpstreamNode | undefined,
+    tried: readonly UpstreamNode[] | undefined,
+  ): UpstreamNode | undefined {
+    if (tried !== undefined && tried.length > 0) return this.#pickUntried(x, last, tried)
+    if (
+      this.#health.nextTrialMs !== Number.POSITIVE_INFINITY &&
+      this.#balancer.isBound?.(x) !== true
+    ) {
+      const node = this.#health.takeTrial(this.#nowMs(), last)
+      if (node !== undefined) return node
+    }
+    const picked = this.#balancer.pick(x, last)
+    const node = this.slowStart.isActive ? this.#replaceStarting(picked, x) : picked
+    return this.maxPerNode === 0 ? node : this.#replaceFull(node)
+  }
+
+  /** Candidates except the nodes already tried: usable ones, else ejected ones. */
+  others(tried: readonly UpstreamNode[]): readonly UpstreamNode[] {
+    const { usable, nodes } = this.#health
+    const isOther = (node: UpstreamNode): boolean => !tried.includes(node)
+    const left = usable.filter((node) => isOther(node) && !node.isUnhealthy)
+    return left.length > 0 ? left : nodes.filter(isOther)
+  }
+
+  #pickUntried(
+    x: Exchange | undefined,
+    last: UpstreamNode | undefined,
+    tried: readonly UpstreamNode[],
+  ): UpstreamNode | undefined {
+    const node = this.#balancer.pick(x, last)
+    if (node !== undefined && !tried.includes(node)) return node
+    const others = this.others(tried)
+    const selected = selectNodes(others, others, this.#policies)
+    // A table for one request costs more than the shares it evens out.
+    const { kind } = this.#balance
+    const balance = kind === 'maglev' ? { ...this.#balance, kind: 'hash' as const } : this.#balance
+    return createBalancer(balance, selected, this.#randomBits).pick(x, last)
+  }
+
+  /** Replaces a node in its slow start by another one, except for its current share of the requests. */
+  #replaceStarting(
+    node: UpstreamNode | undefined,
+    x: Exchange | undefined,
+  ): UpstreamNode | undefined {
+    if (
+      node === undefined ||
+      this.slowStart.admits(node, this.#nowMs(), this.#randomBits()) ||
+      this.#balancer.isBound?.(x)
+    )
+      return node
+    return this.#balancer.pick(x, node)
+  }
+
+  /** Replaces a node at its concurrency limit by the one with the fewest requests in flight. */
+  #replaceFull(node: UpstreamNode | undefined): UpstreamNode | undefined {
+    if (node === undefined || node.active < this.maxPerNode) return node
+    const open = this.#health.usable.filter((each) => !each.isUnhealthy)
+    return open.reduce((least, each) => (each.active < least.active ? each : least), node)
+  }
+}

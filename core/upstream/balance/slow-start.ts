@@ -1,0 +1,46 @@
+import type { UpstreamNode } from '../node/upstream-node.ts'
+
+/** Share of the requests with which a slow start begins. */
+const MIN_SHARE = 0.1
+
+/** Gives new and returning nodes a growing share of the requests. */
+export class SlowStart {
+  #durationMs: number
+  /** End for the last node; 0: no node is starting. */
+  #untilMs = 0
+
+  /** @param durationMs 0: off. */
+  constructor(durationMs: number) {
+    this.#durationMs = durationMs
+  }
+
+  get isActive(): boolean {
+    return this.#untilMs !== 0
+  }
+
+  begin(nodes: readonly UpstreamNode[], nowMs: number): void {
+    if (this.#durationMs === 0 || nodes.length === 0) return
+    this.#untilMs = Math.ceil(nowMs + this.#durationMs)
+    for (const node of nodes) node.warmUntilMs = this.#untilMs
+  }
+
+  /** Changes the duration; the slow starts of `nodes` end within it. */
+  configure(durationMs: number, nodes: readonly UpstreamNode[], nowMs: number): void {
+    this.#durationMs = durationMs
+    const latestMs = Math.ceil(nowMs + durationMs)
+    for (const node of nodes) node.warmUntilMs = Math.min(node.warmUntilMs, latestMs)
+    this.#untilMs = Math.min(this.#untilMs, latestMs)
+  }
+
+  /**
+   * Whether `node` gets a request that was assigned to it.
+   *
+   * @param randomBits 32 random bits.
+   */
+  admits(node: UpstreamNode, nowMs: number, randomBits: number): boolean {
+    if (nowMs >= this.#untilMs) this.#untilMs = 0
+    if (node.warmUntilMs <= nowMs) return true
+    const share = 1 - (node.warmUntilMs - nowMs) / this.#durationMs
+    return (randomBits >>> 0) / 2 ** 32 < Math.max(share, MIN_SHARE)
+  }
+}

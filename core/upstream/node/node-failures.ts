@@ -1,0 +1,52 @@
+/** Failures since the last success. */
+export interface FailureRun {
+  consecutive: number
+  /** Failures since the last success or other failure. */
+  consecutiveGatewayErrors: number
+}
+
+interface RouteFailures extends FailureRun {
+  /** The node is at fault, not the application: other nodes serve the route. */
+  isProven: boolean
+}
+
+/** Routes that are distinguished; further ones count as one. */
+const ROUTES_MAX = 32
+const OTHER_ROUTES = ''
+
+/** Failure state of a node. */
+export class NodeFailures implements FailureRun {
+  consecutive = 0
+  consecutiveGatewayErrors = 0
+  /** Routes that failed since they last succeeded. */
+  readonly routes: Map<string, RouteFailures> = new Map()
+  /** Ejections since the last success: each doubles the next ejection time. */
+  ejections = 0
+  /** End of the ejection, on the upstream's clock; 0: not ejected. */
+  ejectedUntilMs = 0
+  /** Ejected, and a single trial request is in flight. */
+  onTrial = false
+  /** Ejected because it accepts no connection: its requests are certainly not served. */
+  isUnreachable = false
+
+  add(
+    route: string,
+    { isGatewayError, isProven }: { readonly isGatewayError: boolean; readonly isProven: boolean },
+  ): void {
+    const key = this.routes.has(route) || this.routes.size < ROUTES_MAX ? route : OTHER_ROUTES
+    const failing = this.routes.get(key) ?? {
+      consecutive: 0,
+      consecutiveGatewayErrors: 0,
+      isProven: false,
+    }
+    this.routes.set(key, failing)
+    failing.isProven ||= isProven
+    for (const run of [this, failing]) {
+      run.consecutive++
+      run.consecutiveGatewayErrors = isGatewayError ? run.consecutiveGatewayErrors + 1 : 0
+    }
+  }
+}
+
+/** Shared by all nodes without failures. */
+export const HEALTHY: NodeFailures = Object.freeze(new NodeFailures())

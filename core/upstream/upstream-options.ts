@@ -1,0 +1,53 @@
+import type { Node } from '../contracts/registry.ts'
+import type { BalanceOptions } from './balance/policy.ts'
+import type { ShareCheck } from './health/shared-check.ts'
+import type { NodeOptions, UpstreamNode } from './node/upstream-node.ts'
+import type { UpstreamPolicies } from './policies.ts'
+
+export interface UpstreamOptions extends NodeOptions {
+  /** Domain of the service. @default mx */
+  readonly domain?: string
+  /** Load-balancing policy. @default round-robin */
+  readonly balance?: BalanceOptions
+  /** @default {@link DEFAULT_POLICIES} */
+  readonly policies?: UpstreamPolicies | undefined
+  /**
+   * Applies settings of the service's metadata (`mx/...`) when they change, and returns options that are then in force.
+   *
+   * @default they are ignored
+   */
+  readonly onSettings?:
+    | ((
+        metadata: Readonly<Record<string, string>>,
+      ) => Pick<UpstreamOptions, 'balance' | 'host' | 'policies'>)
+    | undefined
+  /** Monotonic clock, milliseconds. @default a clock with a resolution of 100 ms */
+  readonly nowMs?: () => number
+  /** Returns 32 random bits as a signed integer. @default seeded by Math.random */
+  readonly randomBits?: () => number
+  /** Called once for each registry entry that cannot be used. */
+  readonly onSkip?: (node: Node, reason: string) => void
+  /** Called when a node is ejected for `forMs` milliseconds. */
+  readonly onEject?: (node: UpstreamNode, forMs: number) => void
+  /** Called when a request or call is retried. */
+  readonly onRetry?: (() => void) | undefined
+  /** Called when health checks of a node fail, with the reason, or pass again, with an empty text. */
+  readonly onHealth?: (node: UpstreamNode, reason: string) => void
+  /** Called when an ejected node returns. */
+  readonly onReturn?: (node: UpstreamNode) => void
+  /** Called when the circuit breaker of a node, or of the service if undefined, opens or closes. */
+  readonly onBreaker?: (node: UpstreamNode | undefined, isOpen: boolean) => void
+  /** Shares health checks with the other processes of the gateway. @default this process checks its nodes */
+  readonly shareCheck?: ShareCheck | undefined
+  /** Whether an operator drained the node with this id: it gets no requests. @default none is drained */
+  readonly isDrained?: (id: string) => boolean
+  /** Called when a node refuses a connection. True: the node was removed. */
+  readonly onConnectionRefused?: (node: UpstreamNode) => boolean
+}
+
+/**
+ * Options of a service, by its name and domain.
+ *
+ * @param domain @default mx
+ */
+export type FindUpstreamOptions = (service: string, domain?: string) => UpstreamOptions
