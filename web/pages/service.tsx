@@ -1,13 +1,12 @@
 import { Fragment, type JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import type { Endpoint, Node, Service } from '../../core/contracts/registry.ts'
+import type { Endpoint, Service } from '../../core/contracts/registry.ts'
 import { Badge } from '../components/badge.tsx'
 import { Boundary } from '../components/boundary.tsx'
 import { Page } from '../components/page.tsx'
 import { Problem } from '../components/problem.tsx'
 import { Search } from '../components/search.tsx'
 import { Empty, Loading } from '../components/states.tsx'
-import { type Column, Table } from '../components/table/table.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { useCall, useWatch } from '../hooks/use-call.ts'
 import { useDebounce } from '../hooks/use-debounce.ts'
@@ -17,6 +16,7 @@ import { DEBUG_ENDPOINTS } from '../service/debug-endpoints.ts'
 import { toKind } from '../service/endpoint-kind.ts'
 import { findService } from '../service/find-service.ts'
 import { listEndpoints } from '../service/list-endpoints.ts'
+import { Nodes } from '../services/nodes.tsx'
 import type { RouteProps } from '../state/match-path.ts'
 import { Link, path, query, setQuery } from '../state/router.ts'
 import { namespace } from '../state/session.ts'
@@ -73,7 +73,7 @@ export default function ServicePage({ parameters }: RouteProps): JSX.Element {
           onSelect={(id) => setQuery('tab', id === 'call' ? '' : id)}
         >
           {tab === 'nodes' ? (
-            <Nodes versions={versions} />
+            <Nodes service={name} domain={domain!} versions={versions} />
           ) : tab === 'metadata' ? (
             <Metadata versions={versions} />
           ) : (
@@ -158,52 +158,6 @@ function EndpointLink({
       {endpoint.name}
       {toKind(endpoint) !== 'unary' && <Badge tone="accent">stream</Badge>}
     </Link>
-  )
-}
-
-interface NodeRow extends Node {
-  readonly version: string
-}
-
-const NODE_COLUMNS: readonly Column<NodeRow>[] = [
-  { id: 'id', title: 'Node', render: ({ id }) => id, sort: ({ id }) => id, heading: true },
-  {
-    id: 'address',
-    title: 'Address',
-    render: ({ address }) => address,
-    sort: ({ address }) => address,
-  },
-  {
-    id: 'version',
-    title: 'Version',
-    render: ({ version }) => version,
-    sort: ({ version }) => version,
-  },
-  {
-    id: 'metadata',
-    title: 'Metadata',
-    minor: true,
-    render: ({ metadata }) =>
-      Object.entries(metadata)
-        .map(([name, value]) => `${name}=${value}`)
-        .join(' '),
-  },
-]
-
-function Nodes({ versions }: { readonly versions: readonly Service[] }): JSX.Element {
-  const rows = useMemo(
-    () => versions.flatMap(({ version, nodes }) => nodes.map((node) => ({ ...node, version }))),
-    [versions],
-  )
-  return (
-    <Table
-      label="Nodes"
-      columns={NODE_COLUMNS}
-      rows={rows}
-      keyOf={({ id, version }) => `${version} ${id}`}
-      sortedBy="id"
-      empty={<Empty title="No nodes">The service is registered without running nodes.</Empty>}
-    />
   )
 }
 

@@ -355,11 +355,12 @@ t.test('the service page', async (t) => {
     await page.locator('[data-kind=notFound]').waitFor()
   })
 
-  t.test('shows nodes and metadata', async (t) => {
+  t.test('shows nodes with their state in the gateway, and metadata', async (t) => {
     await page.goto('/services/mirror?tab=nodes')
     const rows = page.getByRole('table', { name: 'Nodes' }).getByRole('row')
     await rows.nth(1).waitFor()
-    t.match(await rows.nth(1).textContent(), /127\.0\.0\.1:\d+v1.*protocol=mx/)
+    await rows.nth(1).getByText('usable').waitFor()
+    t.match(await rows.nth(1).textContent(), /127\.0\.0\.1:\d+v1usable0–.*protocol=mx/)
     await page.getByRole('tab', { name: 'Metadata' }).click()
     await page.locator('.facts > dt + dd').getByText(XSS).waitFor()
   })
