@@ -106,7 +106,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     },
     closing,
   )
-  const { routing, registry, problem, buildChain } = deciding
+  const { routing, registry, limits, problem, buildChain } = deciding
   replace = deciding.replace
   const processNodes = createProcessNodes({
     drained,
@@ -234,6 +234,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
       certificates: () =>
         [...new Set([tls, ...others.map((each) => each.tls)])].flatMap((each) => each?.pairs ?? []),
       broker: options.broker,
+      limits,
     },
     processNodes,
     nodes: createNodeControl(

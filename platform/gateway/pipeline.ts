@@ -60,6 +60,8 @@ export interface Pipeline {
   readonly registry: Registry
   /** Why the registry is not ready; undefined once it has responded. */
   readonly problem: () => Maybe<string | undefined>
+  /** Concurrency limits of services and routes. */
+  readonly limits: ConcurrencyLimits
   /** Replaces the configured services. */
   readonly replace: (services: readonly Service[]) => void
   /** Replaces the configured routes, together with the chain that was built for them. */
@@ -106,6 +108,7 @@ export async function openPipeline(options: PipelineOptions, closing: Disposer):
   return {
     routing,
     registry,
+    limits,
     problem,
     replace,
     replaceRoutes: routes.replace,

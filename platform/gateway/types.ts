@@ -8,6 +8,7 @@ import type { Certificate, TlsSource } from '../../core/listener/tls/tls.ts'
 import type { RequestMetrics } from '../../core/metrics/request-metrics.ts'
 import type { ServiceCache } from '../../core/registry/service-cache.ts'
 import type { RouteCache } from '../../core/route-cache.ts'
+import type { ConcurrencyLimits } from '../../core/upstream/concurrency/concurrency-limits.ts'
 import type { UpstreamOptions } from '../../core/upstream/upstream-options.ts'
 import type { CheckedBroker } from '../../domain/broker/broker.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
@@ -85,6 +86,7 @@ export interface GatewayStats {
   readonly caches: () => readonly RouteCache[]
   readonly certificates: () => readonly Certificate[]
   readonly broker?: BrokerDrops | undefined
+  readonly limits: ConcurrencyLimits
 }
 
 /** A running gateway. */

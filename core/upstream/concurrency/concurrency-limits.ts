@@ -16,14 +16,27 @@ export interface ShedOptions {
   readonly overload: { readonly aboveMs: number; readonly delay: EventLoopDelay } | undefined
 }
 
-/** Limiters per account without requests that are stored. */
+/** Limiters without requests that are stored. */
 const MAX_IDLE = 10_000
+const ROUTE = 'route:'
 
 /** A request and its slot. */
 interface Entry {
   readonly key: string
   readonly limiter: Limiter
   readonly ticket: Ticket
+}
+
+/** The limits of a service or route in force. */
+export interface LimitUsage {
+  /** Empty: the limit of a route. */
+  readonly service: string
+  /** Empty: the limit of a service. */
+  readonly route: string
+  /** Requests in progress that are admitted; of one account if the limit is per account, the lowest. */
+  limit: number
+  /** Waiting requests. */
+  waiting: number
 }
 
 /** Limiters of services and routes. They are the same after a reload, so that requests in progress count. */
@@ -35,6 +48,28 @@ export class ConcurrencyLimits {
   /** @param services counts shed requests. */
   constructor(services?: ServiceTable) {
     this.#services = services
+  }
+
+  /** Limits in force by service and route. */
+  usage(): Iterable<LimitUsage> {
+    const found = new Map<string, LimitUsage>()
+    for (const [key, limiter] of this.#limiters) {
+      const [per, scope = ''] = key.split(' ')
+      const limit = limiter.limit * limiter.units
+      const known = found.get(scope)
+      if (known !== undefined) {
+        known.limit = per === 'account' ? Math.min(known.limit, limit) : known.limit + limit
+        known.waiting += limiter.waiting
+        continue
+      }
+      const isOfRoute = scope.startsWith(ROUTE)
+      const name = isOfRoute ? scope.slice(ROUTE.length) : scope.slice(scope.indexOf('/') + 1)
+      found.set(scope, {
+        ...{ service: isOfRoute ? '' : name, route: isOfRoute ? name : '' },
+        ...{ limit, waiting: limiter.waiting },
+      })
+    }
+    return found.values()
   }
 
   /** Creates the step in front of the handler, which lets a request wait or sheds it. */
@@ -105,8 +140,9 @@ export class ConcurrencyLimits {
     // Failed requests end early, and WebSockets late.
     const isSample = !x.aborted && x.failureKind === '' && x.status !== 101
     limiter.leave(ticket, isSample ? x.upstreamReplyMs || performance.now() : 0)
-    const isIdle = limiter.options.per === 'account' && limiter.active + limiter.waiting === 0
-    if (isIdle && (limiter.options.limit !== 'auto' || this.#limiters.size > MAX_IDLE))
+    const { per, limit } = limiter.options
+    const isBrief = per === 'account' && limit !== 'auto'
+    if (limiter.active + limiter.waiting === 0 && (isBrief || this.#limiters.size > MAX_IDLE))
       this.#limiters.delete(key)
   }
 
@@ -142,7 +178,7 @@ function toKey(x: Exchange, { per }: ConcurrencyOptions): string {
 /** A service name contains no colon and no space, nor does the name of a route. */
 function toScope({ route, upstream }: Exchange): string {
   const { rule, service } = route!
-  if (rule?.concurrency !== undefined) return `route:${rule.name}`
+  if (rule?.concurrency !== undefined) return `${ROUTE}${rule.name}`
   return `${upstream?.domain ?? ''}/${service}`
 }
 

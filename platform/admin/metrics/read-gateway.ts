@@ -39,6 +39,11 @@ export function readGateway(measured: GatewayStats): Metric[] {
   )
   const outages = directories.map(({ outage }) => outage?.forMs ?? 0)
   samples.add('registryOutage', Math.max(...outages) * MS)
+  for (const { service, route, limit, waiting } of measured.limits.usage()) {
+    const labels = toLabels({ service, route })
+    samples.add('concurrencyLimit', limit, labels)
+    samples.add('waiting', waiting, labels)
+  }
   readCaches(measured, samples)
   readCertificates(measured.certificates(), samples)
   readBroker(measured, samples)

@@ -25,6 +25,8 @@ export type MetricKey =
   | 'retries'
   | 'ejections'
   | 'overflows'
+  | 'concurrencyLimit'
+  | 'waiting'
   | 'registryAge'
   | 'registryOutage'
   | 'cacheHits'
@@ -152,6 +154,20 @@ export const METRICS: Readonly<Record<MetricKey, MetricRow>> = {
     type: 'counter',
     help: 'Requests shed by a concurrency limit, or while the event loop was delayed',
     labels: ['service'],
+    of: 'sum',
+  },
+  concurrencyLimit: {
+    name: 'mx_upstream_concurrency_limit',
+    type: 'gauge',
+    help: 'Requests in progress admitted by the concurrency limit of a service or route; of one account if it is per account',
+    labels: ['service', 'route'],
+    of: 'sum',
+  },
+  waiting: {
+    name: 'mx_upstream_pending_requests',
+    type: 'gauge',
+    help: 'Requests waiting at the concurrency limit of a service or route',
+    labels: ['service', 'route'],
     of: 'sum',
   },
   registryAge: {

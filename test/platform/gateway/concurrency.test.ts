@@ -3,6 +3,8 @@ import { type ClientRequest, type IncomingMessage, request, type ServerResponse 
 import t, { type Test } from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
 import { RequestMetrics } from '../../../core/metrics/request-metrics.ts'
+import { readGateway } from '../../../platform/admin/metrics/read-gateway.ts'
+import type { GatewayServer } from '../../../platform/gateway/types.ts'
 import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
 import { listenHttp } from '../../fixtures/listen.ts'
 import { until } from '../../fixtures/raw-backend.ts'
@@ -34,6 +36,19 @@ function open(port: number, path: string): { call: ClientRequest; status: Promis
   return { call, status }
 }
 
+/** Metrics of the limit of the service shop. */
+function readLimits({ measured }: GatewayServer): Record<string, number> {
+  const metrics = readGateway(measured).filter(({ name }) =>
+    /concurrency_limit|pending_requests/.test(name),
+  )
+  return Object.fromEntries(
+    metrics.map(({ name, values }) => [
+      name,
+      values.find(({ labels }) => labels['service'] === 'go.mx.api.shop')?.value ?? -1,
+    ]),
+  )
+}
+
 const limited = (nodes: readonly number[], concurrency: string, more = ''): string =>
   `services: { shop: { nodes: [${nodes.map((port) => `'127.0.0.1:${port}'`).join(', ')}], concurrency: ${concurrency} } }
 ${more}`
@@ -48,6 +63,10 @@ t.test('requests beyond limit and queue get 503 with the reason', async (t) => {
   await until(() => node.pending.length === 1)
   const second = open(port, '/shop/2')
   await until(() => gateway.inFlight === 2)
+  t.strictSame(readLimits(gateway), {
+    mx_upstream_concurrency_limit: 1,
+    mx_upstream_pending_requests: 1,
+  })
   const shed = await send('GET', '/shop/3')
   t.equal(shed.status, 503)
   t.equal(shed.headers['retry-after'], '1')
