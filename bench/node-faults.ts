@@ -4,6 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { openDnsServer } from '../test/fixtures/dns-server.ts'
 import {
   createFolder,
   findPort,
@@ -11,7 +12,7 @@ import {
   type Program,
   startProgram,
 } from './http/servers/processes.ts'
-import { CONTESTANTS, type Contestant } from './node-faults/contestants.ts'
+import { type Backends, CONTESTANTS, type Contestant } from './node-faults/contestants.ts'
 import { type LoadFigures, runLoad } from './node-faults/load.ts'
 import type { Change, Mode } from './node-faults/node.ts'
 import { reportRows } from './report/rows.ts'
@@ -27,6 +28,8 @@ interface Fault {
   readonly listens?: boolean
   /** The process of the first node is stopped (SIGSTOP): its sockets stay open. */
   readonly isStopped?: boolean
+  /** The nodes are addresses of a name, three at a time: one goes down and leaves it, and another one joins. */
+  readonly moves?: boolean
   /** Milliseconds after which the failing nodes recover or fail again. @default once, until the end */
   readonly everyMs?: number
 }
@@ -52,7 +55,18 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     listens: false,
     everyMs: 1000,
   },
+  moves: {
+    title: 'DNS: every 2 s a node goes down, another one takes its place',
+    nodes: 8,
+    failing: 1,
+    mode: 'ok',
+    moves: true,
+    everyMs: 2000,
+  },
 }
+/** Addresses of the name at a time. */
+const RESOLVED = 3
+const NAME = 'shop.test'
 const FIRST_PORT = 20_000
 const PER_SECOND = 300
 const FAULT_FROM_MS = 2000
@@ -90,14 +104,28 @@ async function measure(
   proxy: Contestant,
 ): Promise<LoadFigures & { readonly requests: number }> {
   const folder = createFolder()
-  const ports = await findPorts(fault.nodes)
+  const closing: (() => unknown)[] = []
+  const addresses = await findAddresses(fault)
+  const names = await openDnsServer({ teardown: (close) => closing.push(close) })
+  names.records.set(NAME, hostsOf(addresses.slice(0, RESOLVED)))
+  const dns = { name: addresses[0]!.replace(/.*:/, `${NAME}:`), server: names.address }
+  const backends: Backends = { addresses, ...(fault.moves && { dns }) }
   // The first node of its own: it may be stopped.
-  const first = await startNodes(ports.slice(0, 1))
-  const others = await startNodes(ports.slice(1))
+  const first = await startNodes(addresses.slice(0, 1))
+  const others = await startNodes(addresses.slice(1))
   const port = await findPort()
-  const program = startProgram(proxy.prepare(folder, port, ports), OTHER_CORES)
+  const program = startProgram(proxy.prepare(folder, port, backends), OTHER_CORES)
   try {
     await waitFor(port, program)
+    const close = (node: number): void => {
+      const change: Change = { nodes: [Math.max(0, node - 1)], mode: 'ok', listens: false }
+      void (node === 0 ? first : others).send(change)
+    }
+    let moved = 0
+    const move = (): void => {
+      close(moved++)
+      names.records.set(NAME, hostsOf(addresses.slice(moved, moved + RESOLVED)))
+    }
     let isFailing = false
     const turn = (): void => {
       isFailing = !isFailing
@@ -116,7 +144,7 @@ async function measure(
       port,
       PER_SECOND,
       FOR_MS,
-      times.map((ms) => [ms, turn] as const),
+      times.map((ms) => [ms, fault.moves ? move : turn] as const),
     )
     first.kill('SIGCONT')
     const requests = (await countRequests(first)) + (await countRequests(others))
@@ -127,8 +155,21 @@ async function measure(
       nodes.kill('SIGCONT')
       nodes.kill('SIGKILL')
     }
+    for (const close of closing) close()
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+function hostsOf(addresses: readonly string[]): string[] {
+  return addresses.map((address) => address.split(':')[0]!)
+}
+
+/** Free addresses of the nodes: with a name they differ in the host only. */
+async function findAddresses({ nodes, moves }: Fault): Promise<string[]> {
+  const ports = await findPorts(moves ? 1 : nodes)
+  return moves
+    ? Array.from({ length: nodes }, (_, i) => `127.0.0.${11 + i}:${ports[0]}`)
+    : ports.map((port) => `127.0.0.1:${port}`)
 }
 
 /** Free ports below the range of outgoing connections, which could take the port of a node that is down. */
@@ -146,8 +187,8 @@ async function findPorts(count: number): Promise<number[]> {
   return ports
 }
 
-async function startNodes(ports: readonly number[]): Promise<ChildProcess> {
-  const [, ...args] = toNodeCommand('node-faults/node', ...ports.map(String))
+async function startNodes(addresses: readonly string[]): Promise<ChildProcess> {
+  const [, ...args] = toNodeCommand('node-faults/node', ...addresses)
   const isSource = args[0] === '--import'
   const [module, ...rest] = isSource ? args.slice(2) : args
   const child = fork(module!, rest, { execArgv: isSource ? args.slice(0, 2) : [] })

@@ -3,12 +3,25 @@ import { join } from 'node:path'
 import { findNginx } from '../rivals/nginx.ts'
 import { readVersion, toNodeCommand } from '../rivals/rival.ts'
 
+/** The nodes behind a proxy. */
+export interface Backends {
+  /** `<host>:<port>` */
+  readonly addresses: readonly string[]
+  /** The nodes are the addresses of a name. @default no name */
+  readonly dns?: {
+    /** `<name>:<port>` */
+    readonly name: string
+    /** `<host>:<port>` of the name server. */
+    readonly server: string
+  }
+}
+
 /** A proxy in front of the nodes, with its configuration against failing nodes. */
 export interface Contestant {
   readonly name: string
   readonly version: () => string | undefined
   /** Writes its files and returns the command to start it in the foreground. */
-  readonly prepare: (folder: string, port: number, nodes: readonly number[]) => readonly string[]
+  readonly prepare: (folder: string, port: number, backends: Backends) => readonly string[]
 }
 
 /** mx with further lines of `mx.yaml`. */
@@ -16,8 +29,11 @@ function mx(name: string, ...policies: readonly string[]): Contestant {
   return {
     name,
     version: () => process.version,
-    prepare(folder, port, nodes) {
+    prepare(folder, port, { addresses, dns }) {
       const file = join(folder, 'mx.yaml')
+      const nodes = dns === undefined ? addresses : [dns.name]
+      const names =
+        dns === undefined ? '' : `, dns: { refresh: 1s, servers: [${JSON.stringify(dns.server)}] }`
       const lines = [
         `address: 127.0.0.1:${port}`,
         'handler: proxy',
@@ -28,7 +44,7 @@ function mx(name: string, ...policies: readonly string[]): Contestant {
         'reply_timeout: 1s',
         ...policies,
         'services:',
-        `  shop: { nodes: [${nodes.map((node) => `"127.0.0.1:${node}"`).join(', ')}] }`,
+        `  shop: { nodes: ${JSON.stringify(nodes)}${names} }`,
       ]
       writeFileSync(file, `${lines.join('\n')}\n`)
       return [...toNodeCommand('../cli/main', 'api'), '--config', file]
@@ -41,8 +57,14 @@ const RETRY = 'retry: { attempts: 3, on: [connect, reset, 500, 502, 503, 504] }'
 const nginx: Contestant = {
   name: 'nginx, max_fails',
   version: () => readVersion([findNginx() ?? 'nginx', '-v'], /nginx\/([\d.]+)/),
-  prepare(folder, port, nodes) {
-    const servers = nodes.map((node) => `server 127.0.0.1:${node} max_fails=3 fail_timeout=10s;`)
+  prepare(folder, port, { addresses, dns }) {
+    const servers = addresses.map((node) => `server ${node} max_fails=3 fail_timeout=10s;`)
+    // With a variable, nginx resolves the name again and again.
+    const [name, namePort] = dns?.name.split(':') ?? []
+    const target =
+      dns === undefined
+        ? 'proxy_pass http://shop;'
+        : `resolver ${dns.server} valid=1s ipv6=off; set $shop ${name}; proxy_pass http://$shop:${namePort};`
     const file = join(folder, 'nginx.conf')
     writeFileSync(
       file,
@@ -50,7 +72,7 @@ const nginx: Contestant = {
 http { access_log off; client_body_temp_path ${folder}/body; proxy_temp_path ${folder}/proxy;
 fastcgi_temp_path ${folder}/fastcgi; uwsgi_temp_path ${folder}/uwsgi; scgi_temp_path ${folder}/scgi;
 upstream shop { ${servers.join(' ')} keepalive 256; }
-server { listen 127.0.0.1:${port} backlog=4096; location / { proxy_pass http://shop; proxy_http_version 1.1;
+server { listen 127.0.0.1:${port} backlog=4096; location / { ${target} proxy_http_version 1.1;
 proxy_set_header Connection ""; proxy_connect_timeout 1s; proxy_read_timeout 1s;
 proxy_next_upstream error timeout http_500 http_502 http_503 http_504; proxy_next_upstream_tries 3; } } }
 `,
@@ -62,17 +84,22 @@ proxy_next_upstream error timeout http_500 http_502 http_503 http_504; proxy_nex
 const haproxy: Contestant = {
   name: 'HAProxy, observe layer7',
   version: () => readVersion(['haproxy', '-v'], /version (\d+[\d.]*)/),
-  prepare(folder, port, nodes) {
-    const servers = nodes.map(
-      (node, i) =>
-        `  server s${i} 127.0.0.1:${node} check inter 2s fastinter 1s observe layer7 error-limit 3 on-error mark-down`,
-    )
+  prepare(folder, port, { addresses, dns }) {
+    const checks = 'check inter 2s fastinter 1s observe layer7 error-limit 3 on-error mark-down'
+    const servers =
+      dns === undefined
+        ? addresses.map((node, i) => `  server s${i} ${node} ${checks}`)
+        : [`  server-template s 3 ${dns.name} resolvers names init-addr none ${checks}`]
+    const resolvers =
+      dns === undefined
+        ? ''
+        : `resolvers names\n  nameserver local ${dns.server}\n  timeout resolve 1s\n  hold valid 1s\n`
     const file = join(folder, 'haproxy.cfg')
     writeFileSync(
       file,
       `global
   maxconn 8000
-defaults
+${resolvers}defaults
   mode http
   timeout connect 1s
   timeout client 60s
@@ -99,8 +126,15 @@ ${servers.join('\n')}
 const caddy: Contestant = {
   name: 'Caddy, fail_duration',
   version: () => readVersion(['caddy', 'version'], /v?(\d+\.[\d.]+)/),
-  prepare(folder, port, nodes) {
+  prepare(folder, port, { addresses, dns }) {
     const file = join(folder, 'Caddyfile')
+    const [name, namePort] = dns?.name.split(':') ?? []
+    const to = dns === undefined ? addresses.join(' ') : ''
+    // Caddy checks the nodes of a list only.
+    const found =
+      dns === undefined
+        ? 'health_uri /\n\t\thealth_interval 2s\n\t\thealth_timeout 1s'
+        : `dynamic a ${name} ${namePort} {\n\t\t\tresolvers ${dns.server}\n\t\t\trefresh 1s\n\t\t}`
     writeFileSync(
       file,
       `{
@@ -110,15 +144,13 @@ const caddy: Contestant = {
 }
 http://127.0.0.1:${port} {
 	bind 127.0.0.1
-	reverse_proxy ${nodes.map((node) => `127.0.0.1:${node}`).join(' ')} {
+	reverse_proxy ${to} {
 		lb_policy round_robin
 		lb_retries 2
 		fail_duration 10s
 		max_fails 3
 		unhealthy_status 5xx
-		health_uri /
-		health_interval 2s
-		health_timeout 1s
+		${found}
 		transport http {
 			dial_timeout 1s
 			response_header_timeout 1s

@@ -1,10 +1,10 @@
-// Nodes of the measured service in one process: `node.js port...`. Messages of the parent change how they fail.
+// Nodes of the measured service in one process: `node.js host:port...`. Messages of the parent change how they fail.
 
 import { createServer, type Server, type ServerResponse } from 'node:http'
 
 export type Mode = 'ok' | 'error' | 'reset' | 'hang' | 'slow' | 'sometimes-slow'
 
-/** `ports`: indexes of the nodes that change; `listens`: whether they accept connections. */
+/** `nodes`: indexes of the nodes that change; `listens`: whether they accept connections. */
 export interface Change {
   readonly nodes: readonly number[]
   readonly mode: Mode
@@ -12,19 +12,20 @@ export interface Change {
 }
 
 const SLOW_MS = 700
-const ports = process.argv.slice(2).map(Number)
-const modes: Mode[] = ports.map(() => 'ok')
+const addresses = process.argv.slice(2)
+const modes: Mode[] = addresses.map(() => 'ok')
 let requests = 0
-const servers = ports.map((port, i) => open(port, i))
+const servers = addresses.map(open)
 
-function open(port: number, index: number): Server {
+function open(address: string, index: number): Server {
   const server = createServer((request, reply) => {
     requests++
     request.resume()
     respond(modes[index]!, reply)
   })
   server.keepAliveTimeout = 600_000
-  return server.listen(port, '127.0.0.1', 1024)
+  const [host, port] = address.split(':')
+  return server.listen(Number(port), host, 1024)
 }
 
 function respond(mode: Mode, reply: ServerResponse): void {
@@ -44,7 +45,7 @@ process.on('message', (change: Change | 'requests') => {
     modes[i] = change.mode
     const server = servers[i]!
     if (change.listens === server.listening) continue
-    if (change.listens) servers[i] = open(ports[i]!, i)
+    if (change.listens) servers[i] = open(addresses[i]!, i)
     else {
       server.close()
       server.closeAllConnections()
