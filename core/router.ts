@@ -10,6 +10,8 @@ import type { Upstream } from './upstream/upstream.ts'
 export interface RouterOptions {
   readonly resolver: Resolver
   readonly directory: Pick<ServiceCache, 'find' | 'generation'>
+  /** Has the services of configured routes; `directory` has its generation, too. @default `directory` */
+  readonly configured?: Pick<ServiceCache, 'find'>
   /** Namespace of most requests; others need a longer key. @default '' */
   readonly namespace?: string
   /** Must not be shared with another resolver: it defines the keys. */
@@ -31,6 +33,7 @@ const MAX_QUOTED = 200
 export function createRouter({
   resolver,
   directory,
+  configured = directory,
   namespace = '',
   cache = new RouteCache(),
   version,
@@ -88,7 +91,7 @@ export function createRouter({
       x.route = route
       return undefined
     }
-    const found = directory.find(route.service)
+    const found = (rule === undefined ? directory : configured).find(route.service)
     if (!(found instanceof Promise)) {
       setRoute(x, key, route, found, generation)
       return undefined

@@ -2,6 +2,7 @@ import type { Chain, Plugin, ReportFault, Stage, Step } from '../chain.ts'
 import type { Account } from '../contracts/auth.ts'
 import type { Endpoint } from '../contracts/registry.ts'
 import type { Exchange } from '../exchange.ts'
+import { DEFAULT_DOMAIN } from '../registry/service.ts'
 import type { HOOKS } from './define.ts'
 
 /** Plugins of routes, services, consumers and endpoints. */
@@ -154,11 +155,13 @@ function toHook(hook: 'route' | 'scope' | 'handle', run: Step): Hook<Step> {
   return { stage: { plugin: undefined, hook }, run }
 }
 
-/** Continues with the chain of the route or service. */
+/** Continues with the chain of the route or service. Services of other domains may have the name of a configured one. */
 function enterRoute(x: Exchange): void {
-  const { route } = x
-  if (route !== undefined)
-    x.chain = x.chain.scopes.get(route.rule?.scope ?? route.service) ?? x.chain
+  const { route, upstream } = x
+  if (route === undefined) return
+  const isConfigured = upstream === undefined || upstream.domain === DEFAULT_DOMAIN
+  const scope = route.rule?.scope ?? (isConfigured ? route.service : '')
+  x.chain = x.chain.scopes.get(scope) ?? x.chain
 }
 
 /** Continues with the chain of the endpoint. */

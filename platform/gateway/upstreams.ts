@@ -63,8 +63,14 @@ export function createUpstreams(
 ): Upstreams {
   let { settings, config } = configuration
   let configured = indexServices(configuration)
-  const toTimeouts = (service: string, { timeouts = {} }: RegistrySettings): Timeouts => {
-    const { connect, response, idle } = configured.get(service)?.timeouts ?? {}
+  /** Services of the file are of the default domain: tenants may register the same names in theirs. */
+  const ownOf = ({ service, domain }: Pick<ServiceState, 'service' | 'domain'>) =>
+    domain === DEFAULT_DOMAIN ? configured.get(service) : undefined
+  const toTimeouts = (
+    of: Pick<ServiceState, 'service' | 'domain'>,
+    { timeouts = {} }: RegistrySettings,
+  ): Timeouts => {
+    const { connect, response, idle } = ownOf(of)?.timeouts ?? {}
     return {
       connectMs: connect ?? timeouts.connect ?? settings.connectTimeoutMs,
       replyMs: response ?? timeouts.response ?? settings.replyTimeoutMs,
@@ -77,23 +83,23 @@ export function createUpstreams(
     const key = `${domain}/${service}`
     const known = states.get(key)
     if (known !== undefined) return known
-    const timeouts = toTimeouts(service, {})
+    const timeouts = toTimeouts({ service, domain }, {})
     const state = { service, domain, found: {}, limited: {}, timeouts, warned: new Set<string>() }
     if (states.size < MAX_STATES) states.set(key, state)
     return state
   }
   const refresh = (state: ServiceState): void => {
     state.limited = limitSettings(state.found, settings, state.domain)
-    Object.assign(state.timeouts, toTimeouts(state.service, state.limited))
+    Object.assign(state.timeouts, toTimeouts(state, state.limited))
   }
-  const maxAgeOf = ({ service, limited }: ServiceState): number =>
-    configured.get(service)?.maxConnectionAgeMs ??
-    limited.maxConnectionAgeMs ??
+  const maxAgeOf = (state: ServiceState): number =>
+    ownOf(state)?.maxConnectionAgeMs ??
+    state.limited.maxConnectionAgeMs ??
     settings.maxConnectionAgeMs
-  /** TLS settings and `Host` of the file are of the default domain: a service of another one may have the same name. */
-  const inForce = ({ service, domain, limited }: ServiceState) => {
-    const own = configured.get(service)
-    const host = (domain === DEFAULT_DOMAIN ? own?.host : undefined) ?? limited.host
+  const inForce = (state: ServiceState) => {
+    const own = ownOf(state)
+    const { limited } = state
+    const host = own?.host ?? limited.host
     return {
       balance: parseBalance(own?.balance ?? limited.balance ?? settings.balance),
       host: host === 'client' ? undefined : host,
@@ -115,8 +121,7 @@ export function createUpstreams(
       timeouts: state.timeouts,
       // Getters: a reload changes open pools, too.
       get keepAliveMs() {
-        const own = configured.get(state.service)?.keepAliveMs
-        return own ?? state.limited.keepAliveMs ?? settings.keepAliveMs
+        return ownOf(state)?.keepAliveMs ?? state.limited.keepAliveMs ?? settings.keepAliveMs
       },
       get maxAgeMs() {
         return maxAgeOf(state)
@@ -158,7 +163,7 @@ export function createUpstreams(
       return {
         domain,
         ...inForce(state),
-        tls: domain === DEFAULT_DOMAIN ? configured.get(service)?.tls : undefined,
+        tls: ownOf(state)?.tls,
         onSettings(metadata) {
           state.found = readRegistrySettings(metadata, warn)
           refresh(state)

@@ -89,7 +89,12 @@ export function createGatewayRouting({
             onWarning,
           }),
           fallback: finder,
-          router: { ...router, cache: new RouteCache({ ...DOMAIN_CACHE, counts }) },
+          // Their services are of the default domain: they are sent headers of the configuration.
+          router: {
+            ...router,
+            configured: finder,
+            cache: new RouteCache({ ...DOMAIN_CACHE, counts }),
+          },
         },
         domain,
       ),
