@@ -100,8 +100,11 @@ export function createUpstreams(
     const own = ownOf(state)
     const { limited } = state
     const host = own?.host ?? limited.host
+    const balance = parseBalance(own?.balance ?? limited.balance ?? settings.balance)
+    // A table of 128 KiB for each service: tenants may register thousands.
+    const isTable = balance.kind === 'maglev' && state.domain !== DEFAULT_DOMAIN
     return {
-      balance: parseBalance(own?.balance ?? limited.balance ?? settings.balance),
+      balance: isTable ? { ...balance, kind: 'hash' } : balance,
       host: host === 'client' ? undefined : host,
       policies: mergePolicies(settings.zone, config.policies, limited.policies, own?.policies),
     }

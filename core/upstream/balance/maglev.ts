@@ -42,19 +42,31 @@ function buildTable(nodes: readonly UpstreamNode[]): Uint16Array | Uint32Array {
     return {
       at: hash % SLOTS,
       step: ((mix(hash) >>> 0) % (SLOTS - 1)) + 1,
-      share: weight / maxWeight,
-      credit: 0,
+      /** Rounds between two turns, and to the first one: nodes of equal weight spread over them. */
+      every: maxWeight / weight,
+      next: (hash / 2 ** 31) * (maxWeight / weight),
     }
   })
-  for (let left = SLOTS; ; ) {
-    for (const [index, turn] of turns.entries()) {
-      turn.credit += turn.share
-      if (turn.credit < 1) continue
-      turn.credit--
+  /** Nodes by the round of their next turn: beside one large weight, most rounds are of few nodes. */
+  const due = new Map<number, number[]>()
+  const plan = (index: number): void => {
+    const round = Math.floor(turns[index]!.next)
+    const others = due.get(round)
+    if (others === undefined) due.set(round, [index])
+    else others.push(index)
+  }
+  for (const index of turns.keys()) plan(index)
+  for (let round = 0, left = SLOTS; ; round++) {
+    const indexes = due.get(round) ?? []
+    due.delete(round)
+    for (const index of indexes) {
+      const turn = turns[index]!
       while (isTaken[turn.at] === 1) turn.at = (turn.at + turn.step) % SLOTS
       isTaken[turn.at] = 1
       table[turn.at] = index
       if (--left === 0) return table
+      turn.next += turn.every
+      plan(index)
     }
   }
 }

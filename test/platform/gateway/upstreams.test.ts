@@ -3,6 +3,9 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { clock } from '../../../lib/time/coarse-clock.ts'
+import { configurationFrom } from '../../../platform/config/load.ts'
+import { createUpstreams } from '../../../platform/gateway/upstreams.ts'
+import { createLog } from '../../../platform/process/log.ts'
 import { openApi } from '../../fixtures/api.ts'
 import { listen, listenHttp } from '../../fixtures/listen.ts'
 import { until } from '../../fixtures/raw-backend.ts'
@@ -164,4 +167,16 @@ t.test('keep_alive and max_connection_age apply to connections of all services',
     }
     t.equal(connections, value === '1ms' ? 2 : 1, `${name}=${value}`)
   }
+})
+
+t.test('services of other namespaces have no table of maglev', async (t) => {
+  const load = configurationFrom(new Map(), {}, 'server')
+  const { of } = createUpstreams(await load(), {
+    ...{ maxConnections: 1, findCaller: undefined, log: createLog('silent') },
+  })
+  const balanceOf = (domain: string) =>
+    of('shop', domain).onSettings!({ 'mx/balance': 'sticky:maglev:path' }).balance
+  const hashOf = { from: 'path', name: '' }
+  t.match(balanceOf('mx'), { kind: 'maglev', hashOf, sticky: {} })
+  t.match(balanceOf('acme'), { kind: 'hash', hashOf, sticky: {} })
 })

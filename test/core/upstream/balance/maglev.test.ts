@@ -33,3 +33,21 @@ t.test('the node of a failed attempt is not used again', async (t) => {
     t.not(upstream.pick(x, first), first)
   }
 })
+
+t.test('one large weight among many nodes does not slow the table down', (t) => {
+  const [x] = paths
+  const build = (first: number): number => {
+    const weights = [first, ...Array<number>(4000).fill(1)]
+    const times = Array.from({ length: 4 }, () => {
+      const upstream = makeUpstream(weights, { balance: byPath })
+      const startMs = performance.now()
+      upstream.pick(x)
+      return performance.now() - startMs
+    })
+    return Math.min(...times)
+  }
+  const evenMs = build(1)
+  const unevenMs = build(1000)
+  t.ok(unevenMs < 10 * evenMs, `${unevenMs} ms, with even weights ${evenMs} ms`)
+  t.end()
+})
