@@ -168,7 +168,7 @@ export function createUpstreams(
         ...inForce(state),
         tls: ownOf(state)?.tls,
         onSettings(metadata) {
-          state.found = readRegistrySettings(metadata, warn)
+          state.found = readRegistrySettings(metadata, domain, warn)
           refresh(state)
           return inForce(state)
         },

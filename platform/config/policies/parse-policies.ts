@@ -39,10 +39,12 @@ const NO_OUTLIER: Partial<OutlierOptions> = {
 
 /** Longest policies in the registry, characters. */
 const TEXT_MAX = 4096
+/** Shortest interval of checks in the registry: a service may have thousands of nodes. */
+const INTERVAL_MIN_MS = 1000
 
 /**
  * Parses the policies of a service in the registry: JSON with the keys of `mx.yaml`. Checks have the port and no body:
- * otherwise a service could let the gateway send requests to others.
+ * otherwise a service could let the gateway send requests to others. Nor are they more frequent than once a second.
  *
  * @throws {RangeError} with the first problem.
  */
@@ -57,6 +59,14 @@ export function parsePolicies(text: string): ConfiguredPolicies {
     throw new RangeError('concurrency is a setting of services in mx.yaml only')
   if (typeof health === 'object' && (health.port !== undefined || health.body !== undefined))
     throw new RangeError('port and body of health are settings of services in mx.yaml only')
+  if (
+    typeof health === 'object' &&
+    Math.min(health.intervalMs ?? INTERVAL_MIN_MS, health.unhealthyIntervalMs ?? INTERVAL_MIN_MS) <
+      INTERVAL_MIN_MS
+  )
+    throw new RangeError(
+      'interval and unhealthy_interval of health must be at least 1s, except in mx.yaml',
+    )
   return policies
 }
 

@@ -5,7 +5,7 @@ import type { OutlierOptions } from '../../../core/upstream/health/outlier-detec
 import type { HedgeOptions } from '../../../core/upstream/retry/hedge-options.ts'
 import type { RetryOptions, RetryReason } from '../../../core/upstream/retry/retry-options.ts'
 import { parseDuration } from '../../../lib/text/units.ts'
-import { count, countOrAuto, DELAY, TIMEOUT } from '../../settings/parse/amount.ts'
+import { count, countOrAuto, DELAY, MAX_TIMER_MS, TIMEOUT } from '../../settings/parse/amount.ts'
 import { list, notAllowed, oneOf, single } from '../../settings/parse/value.ts'
 import type { ValueType } from '../../settings/setting.ts'
 
@@ -252,7 +252,7 @@ export const CONCURRENCY_FIELDS: PolicyTable<ConcurrencyOptions> = {
 
 export const HEDGE_FIELDS: PolicyTable<HedgeOptions> = {
   after: {
-    ...single('duration or p95', 'p95, or a duration of at least 1ms', (text, reject) =>
+    ...single('duration or p95', 'p95, or a duration from 1ms to 24d', (text, reject) =>
       text.trim() === 'p95' ? 'p95' : readPositiveMs(text, reject),
     ),
     name: 'after',
@@ -271,7 +271,7 @@ export const HEDGE_FIELDS: PolicyTable<HedgeOptions> = {
 
 function readPositiveMs(text: string, reject: () => RangeError): number {
   const ms = parseDuration(text)
-  if (!(ms >= 1 && Number.isFinite(ms))) throw reject()
+  if (!(ms >= 1 && ms <= MAX_TIMER_MS)) throw reject()
   return ms
 }
 

@@ -32,12 +32,13 @@ const FILE_ONLY =
   /^(?:tls|dns|encoded_slash|plugins|errors|timeout\.request|outlier|retry|hedge|concurrency|breaker|health|panic_threshold|slow_start|subset)(?:[._]|$)/
 
 /**
- * Reads the settings in the metadata of a service.
+ * Reads the settings in the metadata of a service. Services outside the default domain have no policies: tenants register there.
  *
  * @param onInvalid called for each key that is ignored, with what is expected.
  */
 export function readRegistrySettings(
   metadata: Readonly<Record<string, string>>,
+  domain: string,
   onInvalid: (key: string, problem: string) => void = () => {},
 ): RegistrySettings {
   const values = new Map<string, unknown>()
@@ -46,6 +47,11 @@ export function readRegistrySettings(
     const name = key.slice(SETTING.length)
     if (!NAMES.includes(name)) {
       onInvalid(key, describeUnknown(name))
+      continue
+    }
+    // Not parsed: that takes longer than the rest of a registration.
+    if (name === 'policies' && domain !== DEFAULT_DOMAIN) {
+      onInvalid(key, `is for services of namespace ${DEFAULT_DOMAIN} only`)
       continue
     }
     try {
@@ -78,20 +84,16 @@ function describeUnknown(name: string): string {
     : `is unknown, did you mean ${SETTING}${near}?`
 }
 
-/**
- * Services outside the default domain may shorten the times of the gateway, not extend them, and have no policies: tenants register
- * there.
- */
+/** Services outside the default domain may shorten the times of the gateway, not extend them: tenants register there. */
 export function limitSettings(
   found: RegistrySettings,
   settings: Settings,
   domain: string,
 ): RegistrySettings {
   if (domain === DEFAULT_DOMAIN) return found
-  const { policies: _, ...rest } = found
   const { connect, response, idle } = found.timeouts ?? {}
   return {
-    ...rest,
+    ...found,
     timeouts: {
       connect: limit(connect, settings.connectTimeoutMs),
       response: limit(response, settings.replyTimeoutMs),

@@ -4,7 +4,7 @@ import type { Authorizer } from '../../../core/contracts/auth.ts'
 import type { Registry } from '../../../core/contracts/registry.ts'
 import { GATEWAY_ID, GatewayError } from '../../../core/errors.ts'
 import type { Exchange } from '../../../core/exchange.ts'
-import { POLICY } from '../../../core/registry/service.ts'
+import { DEFAULT_DOMAIN, POLICY } from '../../../core/registry/service.ts'
 import { tooLarge } from '../../../core/request/incoming-request.ts'
 import { toRoute } from '../../../core/route.ts'
 import type { Disposer } from '../../../lib/async/disposer.ts'
@@ -204,10 +204,11 @@ async function run(
       upstream &&
       describeInForce(
         configuration,
-        upstream.name,
+        // Services of the file are of the default domain.
+        upstream.domain === DEFAULT_DOMAIN ? upstream.name : '',
         route?.rule?.name,
         limitSettings(
-          readRegistrySettings(upstream.settings),
+          readRegistrySettings(upstream.settings, upstream.domain),
           configuration.settings,
           upstream.domain,
         ),

@@ -3,7 +3,7 @@ import type { ValueType } from '../setting.ts'
 import { single } from './value.ts'
 
 /** Longest delay of a Node.js timer; stands for `none`. */
-const MAX_TIMER_MS = 2 ** 31 - 1
+export const MAX_TIMER_MS = 2 ** 31 - 1
 /** Limit of NATS, which counts in nanoseconds. */
 const MAX_AGE_MS = 100 * 365 * 86_400_000
 const OR_NONE = 'a duration of at least 1ms, or none'

@@ -20,7 +20,7 @@ t.test('reads settings of a service', async (t) => {
     'mx/policies': '{"retry":"off","health":"/healthz"}',
   }
   t.strictSame(
-    readRegistrySettings(metadata, (key) => t.fail(key)),
+    readRegistrySettings(metadata, 'mx', (key) => t.fail(key)),
     {
       balance: 'least-conn',
       timeouts: { connect: 1000, response: 2000, idle: 3000 },
@@ -45,14 +45,19 @@ t.test('ignores invalid and unknown settings, and says what is expected', async 
     ['mx/policies', '{"retry":{"attempts":0}}', /^attempts of retry of mx\/policies must be/],
     ['mx/policies', '{"retries":1}', /^unknown key "retries"/],
     ['mx/policies', '{"health":{"port":22}}', /^port and body of health are settings/],
+    ['mx/policies', '{"health":{"interval":"999ms"}}', /^interval and .* must be at least 1s/],
+    ['mx/policies', '{"health":{"unhealthy_interval":"1ms"}}', /must be at least 1s/],
+    ['mx/policies', '{"hedge":{"after":"25d"}}', /^after of hedge .* from 1ms to 24d/],
     ['mx/tls', '{}', /^is a setting of services in mx\.yaml only$/],
     ['mx/tls.insecure_skip_verify', 'true', /^is a setting of services in mx\.yaml only$/],
     ['mx/timeout.request', '1s', /^is a setting of services in mx\.yaml only$/],
   ]
   for (const [key, text, expected] of rows) {
     const problems: [string, string][] = []
-    const found = readRegistrySettings({ [key]: text, 'mx/timeout.idle': '3s' }, (...problem) =>
-      problems.push(problem),
+    const found = readRegistrySettings(
+      { [key]: text, 'mx/timeout.idle': '3s' },
+      'mx',
+      (...problem) => problems.push(problem),
     )
     t.match(problems, [[key, expected]], key)
     t.match(found, { timeouts: { idle: 3000 } }, 'others apply')
@@ -62,16 +67,27 @@ t.test('ignores invalid and unknown settings, and says what is expected', async 
 
 t.test('services outside the default domain do not extend times of the gateway', async (t) => {
   const settings = mergeSettings(readFlags(['--reply_timeout=10s', '--keep_alive=4s']))
-  const found = readRegistrySettings({
-    'mx/timeout.response': '1m',
-    'mx/timeout.idle': '1s',
-    'mx/keep_alive': '1h',
-    'mx/balance': 'p2c',
-  })
+  const found = readRegistrySettings(
+    {
+      'mx/timeout.response': '1m',
+      'mx/timeout.idle': '1s',
+      'mx/keep_alive': '1h',
+      'mx/balance': 'p2c',
+    },
+    'tenant',
+  )
   t.equal(limitSettings(found, settings, 'mx'), found)
   t.match(limitSettings(found, settings, 'tenant'), {
     balance: 'p2c',
     timeouts: { connect: undefined, response: 10_000, idle: 1000 },
     keepAliveMs: 4000,
   })
+})
+
+t.test('services outside the default domain have no policies, which are not parsed', async (t) => {
+  const problems: string[] = []
+  const metadata = { 'mx/policies': '[[', 'mx/balance': 'p2c' }
+  const found = readRegistrySettings(metadata, 'tenant', (_, problem) => problems.push(problem))
+  t.match(found, { balance: 'p2c', policies: undefined })
+  t.same(problems, ['is for services of namespace mx only'])
 })
