@@ -2,7 +2,7 @@ import type { Node } from '../contracts/registry.ts'
 import type { BalanceOptions } from './balance/policy.ts'
 import type { ShareCheck } from './health/shared-check.ts'
 import type { NodeOptions, UpstreamNode } from './node/upstream-node.ts'
-import type { UpstreamPolicies } from './policies.ts'
+import type { UpstreamPolicies } from './policies/policies.ts'
 
 export interface UpstreamOptions extends NodeOptions {
   /** Domain of the service. @default mx */

@@ -4,10 +4,10 @@ import { parseBalance } from '../../core/upstream/balance/parse-balance.ts'
 import type { Timeouts } from '../../core/upstream/http1/connection.ts'
 import { Http2Pool } from '../../core/upstream/http2/pool.ts'
 import type { PoolAddress } from '../../core/upstream/node/pool-address.ts'
+import { mergePolicies } from '../../core/upstream/policies/merge-policies.ts'
 import { Pool } from '../../core/upstream/pool/pool.ts'
 import type { FindUpstreamOptions, UpstreamOptions } from '../../core/upstream/upstream-options.ts'
 import { indexServices } from '../config/configured-services.ts'
-import { mergePolicies } from '../config/policies/merge-policies.ts'
 import {
   limitSettings,
   type RegistrySettings,
@@ -104,7 +104,7 @@ export function createUpstreams(
     // A table of 128 KiB for each service: tenants may register thousands.
     const isTable = balance.kind === 'maglev' && state.domain !== DEFAULT_DOMAIN
     return {
-      balance: isTable ? { ...balance, kind: 'hash' } : balance,
+      balance: isTable ? { ...balance, kind: 'hash' as const } : balance,
       host: host === 'client' ? undefined : host,
       policies: mergePolicies(settings.zone, config.policies, limited.policies, own?.policies),
     }

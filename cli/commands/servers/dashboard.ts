@@ -1,5 +1,6 @@
+import type { ValueType } from '../../../lib/values/value-type.ts'
 import { HOSTS } from '../../../platform/settings/parse/client-filter.ts'
-import type { Setting, ValueType } from '../../../platform/settings/setting.ts'
+import type { Setting } from '../../../platform/settings/setting.ts'
 import { LISTEN_SETTINGS } from '../../../platform/settings/table/listen.ts'
 import type { FlagsOf } from '../../args/args.ts'
 import { type Command, defineCommand } from '../../command.ts'

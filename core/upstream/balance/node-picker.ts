@@ -1,7 +1,7 @@
 import type { Exchange } from '../../exchange.ts'
 import type { OutlierDetector } from '../health/outlier-detection.ts'
 import type { UpstreamNode } from '../node/upstream-node.ts'
-import type { UpstreamPolicies } from '../policies.ts'
+import type { UpstreamPolicies } from '../policies/policies.ts'
 import { createBalancer } from './balancer.ts'
 import type { BalanceOptions, Balancer } from './policy.ts'
 import { selectNodes } from './select-nodes.ts'

@@ -1,5 +1,5 @@
 import type { UpstreamNode } from '../node/upstream-node.ts'
-import type { UpstreamPolicies } from '../policies.ts'
+import type { UpstreamPolicies } from '../policies/policies.ts'
 import { hashText } from './hash.ts'
 
 /**

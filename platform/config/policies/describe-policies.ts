@@ -1,5 +1,4 @@
-import { formatTime } from '../services/format-time.ts'
-import type { ConfiguredPolicies } from './configured-policies.ts'
+import type { ConfiguredPolicies } from '../../../core/upstream/policies/configured-policies.ts'
 import {
   BREAKER_FIELDS,
   CONCURRENCY_FIELDS,
@@ -9,7 +8,8 @@ import {
   type PolicyField,
   RETRY_FIELDS,
   VALUE_FIELDS,
-} from './table.ts'
+} from '../../../core/upstream/policies/policy-table.ts'
+import { formatTime } from '../../../lib/values/format-time.ts'
 
 /** Configured values by key, such as `outlier.interval`, as written in `mx.yaml`. */
 export function describePolicies({

@@ -1,13 +1,11 @@
 import { isMap } from 'yaml'
 import type { ConcurrencyOptions } from '../../../core/upstream/concurrency/concurrency-options.ts'
-import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
-import type { HedgeOptions } from '../../../core/upstream/retry/hedge-options.ts'
-import { NO_RETRY, type RetryOptions } from '../../../core/upstream/retry/retry-options.ts'
-import { readMap } from '../actions/read-map.ts'
-import { References } from '../references/references.ts'
-import { readList, readScalar } from '../services/values.ts'
-import { type YamlEntry, YamlSource } from '../yaml-source.ts'
-import type { ConfiguredPolicies } from './configured-policies.ts'
+import type { ConfiguredPolicies } from '../../../core/upstream/policies/configured-policies.ts'
+import {
+  findPathProblem,
+  NO_HEDGE,
+  NO_OUTLIER,
+} from '../../../core/upstream/policies/parse-policies.ts'
 import {
   BREAKER_FIELDS,
   CONCURRENCY_FIELDS,
@@ -17,7 +15,12 @@ import {
   type PolicyTable,
   RETRY_FIELDS,
   VALUE_FIELDS,
-} from './table.ts'
+} from '../../../core/upstream/policies/policy-table.ts'
+import type { HedgeOptions } from '../../../core/upstream/retry/hedge-options.ts'
+import { NO_RETRY, type RetryOptions } from '../../../core/upstream/retry/retry-options.ts'
+import { readMap } from '../actions/read-map.ts'
+import { readList, readScalar } from '../services/values.ts'
+import type { YamlEntry, YamlSource } from '../yaml-source.ts'
 
 /** Keys of policies in `mx.yaml`, of the gateway and of services. */
 export const POLICY_KEYS: readonly string[] = [
@@ -29,60 +32,6 @@ export const POLICY_KEYS: readonly string[] = [
   'health',
   ...Object.values(VALUE_FIELDS).map(({ name }) => name),
 ]
-/** Disables outlier detection. */
-const NO_OUTLIER: Partial<OutlierOptions> = {
-  consecutive5xx: 0,
-  consecutiveGatewayErrors: 0,
-  failurePercentage: 0,
-  latencyFactor: 0,
-}
-
-/** Longest policies in the registry, characters. */
-const TEXT_MAX = 4096
-/** Shortest interval of checks in the registry: a service may have thousands of nodes. */
-const INTERVAL_MIN_MS = 1000
-
-/**
- * Parses the policies of a service in the registry: JSON with the keys of `mx.yaml`. Checks have the port and no body:
- * otherwise a service could let the gateway send requests to others. Nor are they more frequent than once a second.
- *
- * @throws {RangeError} with the first problem.
- */
-export function parsePolicies(text: string): ConfiguredPolicies {
-  const source = openJson(text)
-  const entry = { key: source.root, value: source.root }
-  const policies = readPolicies(source, 'mx/policies', readMap(source, 'it', entry, POLICY_KEYS))
-  const [problem] = source.problems
-  if (problem !== undefined) throw new RangeError(problem.replace(/^[^ ]* /, ''))
-  const { health, concurrency } = policies
-  if (concurrency !== undefined)
-    throw new RangeError('concurrency is a setting of services in mx.yaml only')
-  if (typeof health === 'object' && (health.port !== undefined || health.body !== undefined))
-    throw new RangeError('port and body of health are settings of services in mx.yaml only')
-  if (
-    typeof health === 'object' &&
-    Math.min(health.intervalMs ?? INTERVAL_MIN_MS, health.unhealthyIntervalMs ?? INTERVAL_MIN_MS) <
-      INTERVAL_MIN_MS
-  )
-    throw new RangeError(
-      'interval and unhealthy_interval of health must be at least 1s, except in mx.yaml',
-    )
-  return policies
-}
-
-function openJson(text: string): YamlSource {
-  try {
-    if (text.length > TEXT_MAX || text.includes('${')) throw new SyntaxError()
-    // References would be resolved, and YAML has aliases.
-    return new YamlSource(JSON.stringify(JSON.parse(text)), '', new References({}))
-  } catch (error) {
-    throw new RangeError(
-      `must be JSON of at most ${TEXT_MAX} characters without references, such as {"retry":"off"}`,
-      { cause: error },
-    )
-  }
-}
-
 /** Reads the policies among the keys of the gateway or of a service. */
 export function readPolicies(
   source: YamlSource,
@@ -125,7 +74,7 @@ export function readHedge(
   what: string,
   entry: YamlEntry,
 ): Partial<HedgeOptions> | undefined {
-  return readGroup(source, `hedge of ${what}`, entry, HEDGE_FIELDS, { max: 0 })
+  return readGroup(source, `hedge of ${what}`, entry, HEDGE_FIELDS, NO_HEDGE)
 }
 
 /** Reads `concurrency:` of the gateway, a service or a route. */
@@ -203,17 +152,8 @@ function readHealth(
   }
   const entries = readMap(source, of, entry, namesOf(HEALTH_FIELDS))
   const options = readFields(source, of, entries, HEALTH_FIELDS)
-  const { type = 'http', path = '' } = options
-  if (path !== '' && type === 'http' && !path.startsWith('/'))
-    source.report(
-      entries.get('path')!.value,
-      `path of ${of} must begin with /, got ${JSON.stringify(path)}`,
-    )
-  if (path !== '' && (type === 'tcp' || type === 'mx'))
-    source.report(
-      entries.get('path')!.key,
-      `path of ${of} has no effect with type ${type}: remove it`,
-    )
+  const problem = findPathProblem(options)
+  if (problem !== undefined) source.report(entries.get('path')!.value, `path of ${of} ${problem}`)
   return options
 }
 

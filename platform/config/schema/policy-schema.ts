@@ -7,7 +7,7 @@ import {
   type PolicyField,
   RETRY_FIELDS,
   VALUE_FIELDS,
-} from '../policies/table.ts'
+} from '../../../core/upstream/policies/policy-table.ts'
 import { type ConfigSchema, toValueSchema } from './setting-schema.ts'
 
 /** Schema of `retry:`. */

@@ -1,8 +1,8 @@
 import { formatDuration } from '../../../lib/text/units.ts'
+import { formatTime } from '../../../lib/values/format-time.ts'
 import { indexServices } from '../configured-services.ts'
 import { describePolicies } from '../policies/describe-policies.ts'
 import type { Configuration, ConfiguredService } from '../types.ts'
-import { formatTime } from './format-time.ts'
 import type { RegistrySettings } from './registry-settings.ts'
 
 /** Settings of a service by their keys in `mx.yaml`, formatted. */

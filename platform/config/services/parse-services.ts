@@ -1,7 +1,7 @@
 import { isMap, isSeq } from 'yaml'
 import { parseSrvName, SRV_SCHEME, type SrvName } from '../../../adapters/registry/dns/names.ts'
 import { toService } from '../../../adapters/registry/static.ts'
-import { SWITCH } from '../../settings/parse/value.ts'
+import { SWITCH } from '../../../lib/values/value.ts'
 import { SETTINGS } from '../../settings/settings.ts'
 import { readErrors } from '../actions/errors.ts'
 import { readMap } from '../actions/read-map.ts'

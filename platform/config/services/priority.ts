@@ -2,7 +2,7 @@ import {
   PRIORITIES,
   type Priority,
 } from '../../../core/upstream/concurrency/concurrency-options.ts'
-import { oneOf } from '../../settings/parse/value.ts'
+import { oneOf } from '../../../lib/values/value.ts'
 import type { YamlEntry, YamlSource } from '../yaml-source.ts'
 import { readScalar } from './values.ts'
 

@@ -1,9 +1,9 @@
 import { DEFAULT_DOMAIN } from '../../../core/registry/service.ts'
 import { SETTING, type SETTING_NAMES } from '../../../core/registry/setting-metadata.ts'
+import { parsePolicies } from '../../../core/upstream/policies/parse-policies.ts'
 import { suggest } from '../../../lib/text/did-you-mean.ts'
-import type { ValueType } from '../../settings/setting.ts'
+import type { ValueType } from '../../../lib/values/value-type.ts'
 import { SETTINGS, type Settings } from '../../settings/settings.ts'
-import { parsePolicies } from '../policies/parse-policies.ts'
 import type { ConfiguredService } from '../types.ts'
 import { HOST_TYPE } from './values.ts'
 

@@ -1,5 +1,5 @@
 import type { NodeHost } from '../../../core/upstream/node/node-host.ts'
-import type { ValueType } from '../../settings/setting.ts'
+import type { ValueType } from '../../../lib/values/value-type.ts'
 import { SETTINGS } from '../../settings/settings.ts'
 import { readMap, readText } from '../actions/read-map.ts'
 import type { ConfiguredTimeouts } from '../types.ts'

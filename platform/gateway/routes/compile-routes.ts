@@ -3,10 +3,10 @@ import { GATEWAY_ID } from '../../../core/errors.ts'
 import type { Exchange } from '../../../core/exchange.ts'
 import type { PathTemplate } from '../../../core/path/template.ts'
 import type { RouteRule } from '../../../core/route.ts'
+import { mergePolicies } from '../../../core/upstream/policies/merge-policies.ts'
 import { createCidrSet } from '../../../lib/net/cidr-set.ts'
 import { HANDLERS } from '../../../resolvers/endpoint/declared.ts'
 import { indexServices, toFullName } from '../../config/configured-services.ts'
-import { mergePolicies } from '../../config/policies/merge-policies.ts'
 import type {
   Configuration,
   ConfiguredRoute,

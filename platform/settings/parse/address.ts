@@ -3,8 +3,8 @@ import { findWildcardHost } from '../../../core/http/host/wildcard-host.ts'
 import { parseHostPort } from '../../../core/upstream/node/parse-node.ts'
 import { parseServerAddress, SERVER_ADDRESS_FORMS } from '../../../domain/mesh/address.ts'
 import { MAX_PEERS } from '../../../domain/mesh/limits.ts'
-import type { ValueType } from '../setting.ts'
-import { list, notAllowed, single } from './value.ts'
+import { list, notAllowed, single } from '../../../lib/values/value.ts'
+import type { ValueType } from '../../../lib/values/value-type.ts'
 
 /** Address to listen on. */
 export interface Address {

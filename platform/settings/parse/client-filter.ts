@@ -1,7 +1,7 @@
 import { createAllowList } from '../../../core/egress/allow-list.ts'
 import { createCidrSet } from '../../../lib/net/cidr-set.ts'
-import type { ValueType } from '../setting.ts'
-import { list, notAllowed, withoutSubject } from './value.ts'
+import { list, notAllowed, withoutSubject } from '../../../lib/values/value.ts'
+import type { ValueType } from '../../../lib/values/value-type.ts'
 
 const ORIGIN =
   /^(?:\*|[a-z][a-z0-9+.-]*:\/\/(?:\*\.)?(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?)$/

@@ -3,8 +3,8 @@ import { isServiceName } from '../../../core/registry/service-name.ts'
 import { parseBalance } from '../../../core/upstream/balance/parse-balance.ts'
 import { isNetworkName } from '../../../domain/mesh/handshake.ts'
 import { isServerId } from '../../../domain/mesh/names.ts'
-import type { ValueType } from '../setting.ts'
-import { list, notAllowed, single, withoutSubject } from './value.ts'
+import { list, notAllowed, single, withoutSubject } from '../../../lib/values/value.ts'
+import type { ValueType } from '../../../lib/values/value-type.ts'
 
 const NAMESPACE = /^[a-z0-9]+(?:-+[a-z0-9]+)*(?:\.[a-z0-9]+(?:-+[a-z0-9]+)*)*$/i
 

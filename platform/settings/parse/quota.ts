@@ -1,8 +1,8 @@
 import type { QuotaLimits } from '../../../core/limits/quota.ts'
 import { isServiceName } from '../../../core/registry/service-name.ts'
-import type { ValueType } from '../setting.ts'
-import { count, SIZE, SIZE_OR_AUTO } from './amount.ts'
-import { list, notAllowed } from './value.ts'
+import { count, SIZE, SIZE_OR_AUTO } from '../../../lib/values/amount.ts'
+import { list, notAllowed } from '../../../lib/values/value.ts'
+import type { ValueType } from '../../../lib/values/value-type.ts'
 
 const COUNT = count(0, 999_999_999, ', or none')
 

@@ -1,8 +1,8 @@
 import type { EventRetention } from '../../../core/contracts/events.ts'
 import { isEventName, TOPIC_NAME_RULE } from '../../../domain/events/checks.ts'
-import type { ValueType } from '../setting.ts'
-import { RETENTION_TIME, SIZE_OR_ZERO } from './amount.ts'
-import { list, notAllowed } from './value.ts'
+import { RETENTION_TIME, SIZE_OR_ZERO } from '../../../lib/values/amount.ts'
+import { list, notAllowed } from '../../../lib/values/value.ts'
+import type { ValueType } from '../../../lib/values/value-type.ts'
 
 const FORM = 'topic=duration[;size]'
 

@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
+import { single } from '../../../lib/values/value.ts'
+import type { ValueType } from '../../../lib/values/value-type.ts'
 import { parseSecretKey } from '../../../services/config/secrets/secret-key.ts'
-import type { ValueType } from '../setting.ts'
-import { single } from './value.ts'
 
 // Errors of this file never contain the value.
 

@@ -1,8 +1,8 @@
 import { NATS_FORM, parseNatsUrl } from '../../../adapters/nats/url.ts'
 import { parsePostgresUrl } from '../../../adapters/store/postgres/client/url.ts'
+import { checkUrlSetting, didYouMean, single } from '../../../lib/values/value.ts'
+import type { ValueType } from '../../../lib/values/value-type.ts'
 import { isRegistryText, REGISTRY_FORMS } from '../../../sdk/registry/open-registry.ts'
-import type { ValueType } from '../setting.ts'
-import { checkUrlSetting, didYouMean, single } from './value.ts'
 
 const PLACEHOLDER = 'name or url'
 const NATS = /^(?:nats|tls):/

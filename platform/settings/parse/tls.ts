@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url'
 import { isDnsName } from '../../../core/http/host/host-name.ts'
-import type { ValueType } from '../setting.ts'
-import { list, nonEmptyTexts, notAllowed, single } from './value.ts'
+import { list, nonEmptyTexts, notAllowed, single } from '../../../lib/values/value.ts'
+import type { ValueType } from '../../../lib/values/value-type.ts'
 
 /** In place of files: a certificate for development. */
 export const SELF_SIGNED = 'self-signed'

@@ -1,6 +1,6 @@
 import type { UserIdRange } from '../../../lib/process/sandbox/user-ids.ts'
-import type { ValueType } from '../setting.ts'
-import { single } from './value.ts'
+import { single } from '../../../lib/values/value.ts'
+import type { ValueType } from '../../../lib/values/value-type.ts'
 
 /** The highest user id: `(uid_t) -1` means none. */
 const MAX_ID = 2 ** 32 - 2

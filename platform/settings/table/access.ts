@@ -1,5 +1,5 @@
+import { oneOf, SWITCH } from '../../../lib/values/value.ts'
 import { ALLOW_LIST, HOSTS, NETWORKS, ORIGINS, WEB_ORIGINS } from '../parse/client-filter.ts'
-import { oneOf, SWITCH } from '../parse/value.ts'
 import type { SettingTable } from '../setting.ts'
 
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded'] as const

@@ -1,6 +1,6 @@
+import { freeText, SWITCH } from '../../../lib/values/value.ts'
 import { type Address, LISTEN_ADDRESS } from '../parse/address.ts'
 import { ACME_HOSTS, DIRECTORY_URL, EMAIL_ADDRESS, PERMISSION_URL } from '../parse/tls.ts'
-import { freeText, SWITCH } from '../parse/value.ts'
 import type { SettingTable } from '../setting.ts'
 
 export interface AcmeSettings {

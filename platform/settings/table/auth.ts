@@ -1,6 +1,6 @@
+import { freeText, SWITCH } from '../../../lib/values/value.ts'
 import { AUTH_SOURCE } from '../parse/address.ts'
 import { PASSWORD, PRIVATE_KEY } from '../parse/secret.ts'
-import { freeText, SWITCH } from '../parse/value.ts'
 import type { SettingTable } from '../setting.ts'
 
 export interface AuthSettings {

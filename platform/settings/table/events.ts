@@ -1,8 +1,8 @@
 import type { EventRetention } from '../../../core/contracts/events.ts'
-import { count, RETENTION_TIME, SIZE_OR_ZERO } from '../parse/amount.ts'
+import { count, RETENTION_TIME, SIZE_OR_ZERO } from '../../../lib/values/amount.ts'
+import { oneOf } from '../../../lib/values/value.ts'
 import { TOPIC_RETENTIONS } from '../parse/retention.ts'
 import { EVENT_STORE_URL } from '../parse/server-urls.ts'
-import { oneOf } from '../parse/value.ts'
 import type { SettingTable } from '../setting.ts'
 
 const SINKS = ['broker', 'events', 'both'] as const

@@ -1,4 +1,4 @@
-import { countOrAuto, SIZE, SIZE_OR_AUTO } from '../parse/amount.ts'
+import { countOrAuto, SIZE, SIZE_OR_AUTO } from '../../../lib/values/amount.ts'
 import type { SettingTable } from '../setting.ts'
 
 export interface LimitSettings {

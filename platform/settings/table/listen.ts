@@ -1,3 +1,5 @@
+import { SESSION_TIME, TIMEOUT } from '../../../lib/values/amount.ts'
+import { oneOf } from '../../../lib/values/value.ts'
 import {
   ADVERTISED_ADDRESS,
   type Address,
@@ -6,9 +8,7 @@ import {
   LISTEN_ADDRESS,
   LISTEN_ADDRESS_OR_NONE,
 } from '../parse/address.ts'
-import { SESSION_TIME, TIMEOUT } from '../parse/amount.ts'
 import { SHARED_TOKEN } from '../parse/secret.ts'
-import { oneOf } from '../parse/value.ts'
 import type { SettingTable } from '../setting.ts'
 
 const LISTENERS = ['uws', 'node'] as const

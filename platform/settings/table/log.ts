@@ -1,5 +1,5 @@
+import { oneOf, single } from '../../../lib/values/value.ts'
 import { CLIENT_RANGES } from '../parse/client-filter.ts'
-import { oneOf, single } from '../parse/value.ts'
 import type { SettingTable } from '../setting.ts'
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const

@@ -1,5 +1,5 @@
-import { countOrAuto, DELAY, TIMEOUT } from '../parse/amount.ts'
-import { freeText, nonEmptyTexts, oneOf, SWITCH } from '../parse/value.ts'
+import { countOrAuto, DELAY, TIMEOUT } from '../../../lib/values/amount.ts'
+import { freeText, nonEmptyTexts, oneOf, SWITCH } from '../../../lib/values/value.ts'
 import type { SettingTable } from '../setting.ts'
 
 const PROFILE_NAMES = ['local', 'test', 'cluster', 'kubernetes'] as const

@@ -1,6 +1,6 @@
+import { freeText, oneOf } from '../../../lib/values/value.ts'
 import { BACKENDS, NAMESPACE_PREFIX, SERVICE_NAMES } from '../parse/names.ts'
 import { REGISTRY_URL } from '../parse/server-urls.ts'
-import { freeText, oneOf } from '../parse/value.ts'
 import type { SettingTable } from '../setting.ts'
 
 /** The handler table of the specification, and the default handler. */

@@ -1,8 +1,8 @@
 import type { UserIdRange } from '../../../lib/process/sandbox/user-ids.ts'
-import { CORES, SIZE_OR_ZERO, TIMEOUT } from '../parse/amount.ts'
+import { CORES, SIZE_OR_ZERO, TIMEOUT } from '../../../lib/values/amount.ts'
+import { oneOf, SWITCH } from '../../../lib/values/value.ts'
 import { NAMESPACE_NAMES } from '../parse/names.ts'
 import { USER_IDS } from '../parse/user-ids.ts'
-import { oneOf, SWITCH } from '../parse/value.ts'
 import type { SettingTable } from '../setting.ts'
 
 const RUNTIMES = ['process', 'kubernetes', 'none'] as const

@@ -1,7 +1,7 @@
-import { SIZE_OR_AUTO, SIZE_OR_ZERO } from '../parse/amount.ts'
+import { SIZE_OR_AUTO, SIZE_OR_ZERO } from '../../../lib/values/amount.ts'
+import { oneOf, single } from '../../../lib/values/value.ts'
 import { SECRET_KEY, SECRET_KEY_SOURCE } from '../parse/secret.ts'
 import { BROKER_URL, STORE_URL } from '../parse/server-urls.ts'
-import { oneOf, single } from '../parse/value.ts'
 import type { SettingTable } from '../setting.ts'
 
 const SYNC_MODES = ['os', 'always'] as const

@@ -1,5 +1,5 @@
+import { freeText, oneOf, SWITCH } from '../../../lib/values/value.ts'
 import { CERTIFICATE_FILES, FILES } from '../parse/tls.ts'
-import { freeText, oneOf, SWITCH } from '../parse/value.ts'
 import type { SettingTable } from '../setting.ts'
 
 const CLIENT_AUTH_MODES = ['required', 'optional'] as const

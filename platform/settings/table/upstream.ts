@@ -1,7 +1,7 @@
 import { parseDuration } from '../../../lib/text/units.ts'
-import { MAX_TIME, TIMEOUT } from '../parse/amount.ts'
+import { MAX_TIME, TIMEOUT } from '../../../lib/values/amount.ts'
+import { freeText, single } from '../../../lib/values/value.ts'
 import { BALANCE_POLICY } from '../parse/names.ts'
-import { freeText, single } from '../parse/value.ts'
 import type { SettingTable } from '../setting.ts'
 
 export interface UpstreamSettings {

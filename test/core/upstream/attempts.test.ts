@@ -10,7 +10,7 @@ import {
   recordFailure,
   recordStatus,
 } from '../../../core/upstream/attempts.ts'
-import { DEFAULT_POLICIES } from '../../../core/upstream/policies.ts'
+import { DEFAULT_POLICIES } from '../../../core/upstream/policies/policies.ts'
 import { DEFAULT_RETRY, NO_RETRY } from '../../../core/upstream/retry/retry-options.ts'
 import { Upstream } from '../../../core/upstream/upstream.ts'
 import type { UpstreamOptions } from '../../../core/upstream/upstream-options.ts'

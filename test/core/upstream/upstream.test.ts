@@ -3,7 +3,7 @@ import type { Node } from '../../../core/contracts/registry.ts'
 import type { Caller } from '../../../core/rpc/caller.ts'
 import type { PoolAddress } from '../../../core/upstream/node/pool-address.ts'
 import type { UpstreamNode } from '../../../core/upstream/node/upstream-node.ts'
-import { DEFAULT_POLICIES } from '../../../core/upstream/policies.ts'
+import { DEFAULT_POLICIES } from '../../../core/upstream/policies/policies.ts'
 import { Upstream } from '../../../core/upstream/upstream.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
 import {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createQuota } from '../../../core/limits/quota.ts'
-import { SIZE_OR_AUTO } from '../../../platform/settings/parse/amount.ts'
+import { SIZE_OR_AUTO } from '../../../lib/values/amount.ts'
 import { toEventsQuota, toStoreQuotas } from '../../../platform/settings/quotas.ts'
 import { QUOTA_SETTINGS } from '../../../platform/settings/table/quotas.ts'
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import { selectNodes, toSubset } from '../../../../core/upstream/balance/select-nodes.ts'
 import { HEALTHY, NodeFailures } from '../../../../core/upstream/node/node-failures.ts'
 import type { UpstreamNode } from '../../../../core/upstream/node/upstream-node.ts'
-import { DEFAULT_POLICIES } from '../../../../core/upstream/policies.ts'
+import { DEFAULT_POLICIES } from '../../../../core/upstream/policies/policies.ts'
 
 function makeNodes(...zones: readonly string[]): readonly UpstreamNode[] {
   return zones.map(

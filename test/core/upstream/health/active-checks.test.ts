@@ -11,7 +11,7 @@ import {
 } from '../../../../core/upstream/health/health-options.ts'
 import type { CheckHandlers } from '../../../../core/upstream/health/shared-check.ts'
 import type { UpstreamNode } from '../../../../core/upstream/node/upstream-node.ts'
-import { DEFAULT_POLICIES } from '../../../../core/upstream/policies.ts'
+import { DEFAULT_POLICIES } from '../../../../core/upstream/policies/policies.ts'
 import { Upstream } from '../../../../core/upstream/upstream.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 import { createTestPool } from '../../../fixtures/rpc-proxy.ts'

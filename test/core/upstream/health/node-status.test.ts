@@ -5,7 +5,7 @@ import {
   type NodeStatus,
   readNodes,
 } from '../../../../core/upstream/health/node-status.ts'
-import { DEFAULT_POLICIES } from '../../../../core/upstream/policies.ts'
+import { DEFAULT_POLICIES } from '../../../../core/upstream/policies/policies.ts'
 import { makeNode, makeService, makeUpstream } from '../../../fixtures/services.ts'
 
 const states = (nodes: readonly NodeStatus[]): string[] => nodes.map(({ state }) => state)

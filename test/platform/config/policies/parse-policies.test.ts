@@ -1,6 +1,6 @@
 import t from 'tap'
+import { mergePolicies } from '../../../../core/upstream/policies/merge-policies.ts'
 import { parseConfig } from '../../../../platform/config/parse-file.ts'
-import { mergePolicies } from '../../../../platform/config/policies/merge-policies.ts'
 
 t.test('policies of a service precede policies of the gateway, value by value', async (t) => {
   const { policies, services } = parseConfig(

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { RETENTION_TIME, SIZE_OR_ZERO } from '../../../../platform/settings/parse/amount.ts'
+import { RETENTION_TIME, SIZE_OR_ZERO } from '../../../../lib/values/amount.ts'
 import { TOPIC_RETENTIONS } from '../../../../platform/settings/parse/retention.ts'
 
 const parseAge = (text: string) => RETENTION_TIME.parse([text])

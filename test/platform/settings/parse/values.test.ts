@@ -1,10 +1,10 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import t from 'tap'
+import { CORES } from '../../../../lib/values/amount.ts'
 import {
   ADVERTISED_ADDRESS,
   SERVER_ADDRESSES,
 } from '../../../../platform/settings/parse/address.ts'
-import { CORES } from '../../../../platform/settings/parse/amount.ts'
 import { NETWORK_NAME, SERVER_ID } from '../../../../platform/settings/parse/names.ts'
 import {
   PASSWORD,

@@ -1,10 +1,10 @@
-import type { ConcurrencyOptions } from '../../../core/upstream/concurrency/concurrency-options.ts'
-import type { BreakerOptions } from '../../../core/upstream/health/breaker.ts'
-import type { HealthOptions } from '../../../core/upstream/health/health-options.ts'
-import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
-import type { HedgeOptions } from '../../../core/upstream/retry/hedge-options.ts'
-import type { RetryOptions } from '../../../core/upstream/retry/retry-options.ts'
-import type { PolicyValues } from './table.ts'
+import type { ConcurrencyOptions } from '../concurrency/concurrency-options.ts'
+import type { BreakerOptions } from '../health/breaker.ts'
+import type { HealthOptions } from '../health/health-options.ts'
+import type { OutlierOptions } from '../health/outlier-detection.ts'
+import type { HedgeOptions } from '../retry/hedge-options.ts'
+import type { RetryOptions } from '../retry/retry-options.ts'
+import type { PolicyValues } from './policy-table.ts'
 
 /** Policies as configured; missing values are inherited. */
 export interface ConfiguredPolicies extends PolicyValues {

@@ -1,6 +1,6 @@
-import { suggest } from '../../../lib/text/did-you-mean.ts'
-import { redactUrl } from '../../../lib/text/redact.ts'
-import type { ValueType } from '../setting.ts'
+import { suggest } from '../text/did-you-mean.ts'
+import { redactUrl } from '../text/redact.ts'
+import type { ValueType } from './value-type.ts'
 
 /** Builds the error of a value that is not allowed; `hint` follows the value. */
 type Reject = (hint?: string, cause?: unknown) => RangeError

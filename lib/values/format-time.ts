@@ -1,4 +1,4 @@
-import { formatDuration } from '../../../lib/text/units.ts'
+import { formatDuration } from '../text/units.ts'
 
 /** Stands for `none`, as `Infinity`. */
 const MAX_TIMER_MS = 2 ** 31 - 1

@@ -1,15 +1,14 @@
-import type { ConcurrencyOptions } from '../../../core/upstream/concurrency/concurrency-options.ts'
-import type { BreakerOptions } from '../../../core/upstream/health/breaker.ts'
-import type { HealthOptions } from '../../../core/upstream/health/health-options.ts'
-import type { OutlierOptions } from '../../../core/upstream/health/outlier-detection.ts'
-import type { HedgeOptions } from '../../../core/upstream/retry/hedge-options.ts'
-import type { RetryOptions, RetryReason } from '../../../core/upstream/retry/retry-options.ts'
 import { parseDuration } from '../../../lib/text/units.ts'
-import { count, countOrAuto, DELAY, MAX_TIMER_MS, TIMEOUT } from '../../settings/parse/amount.ts'
-import { list, notAllowed, oneOf, single } from '../../settings/parse/value.ts'
-import type { ValueType } from '../../settings/setting.ts'
-
-import { formatTime } from '../services/format-time.ts'
+import { count, countOrAuto, DELAY, MAX_TIMER_MS, TIMEOUT } from '../../../lib/values/amount.ts'
+import { formatTime } from '../../../lib/values/format-time.ts'
+import { list, notAllowed, oneOf, single } from '../../../lib/values/value.ts'
+import type { ValueType } from '../../../lib/values/value-type.ts'
+import type { ConcurrencyOptions } from '../concurrency/concurrency-options.ts'
+import type { BreakerOptions } from '../health/breaker.ts'
+import type { HealthOptions } from '../health/health-options.ts'
+import type { OutlierOptions } from '../health/outlier-detection.ts'
+import type { HedgeOptions } from '../retry/hedge-options.ts'
+import type { RetryOptions, RetryReason } from '../retry/retry-options.ts'
 
 /** A value of a policy. */
 export interface PolicyField<T> extends ValueType<T> {

@@ -1,9 +1,9 @@
-import type { ConcurrencyOptions } from './concurrency/concurrency-options.ts'
-import type { BreakerOptions } from './health/breaker.ts'
-import type { HealthOptions } from './health/health-options.ts'
-import { DEFAULT_OUTLIER, type OutlierOptions } from './health/outlier-detection.ts'
-import type { HedgeOptions } from './retry/hedge-options.ts'
-import { DEFAULT_RETRY, type RetryOptions } from './retry/retry-options.ts'
+import type { ConcurrencyOptions } from '../concurrency/concurrency-options.ts'
+import type { BreakerOptions } from '../health/breaker.ts'
+import type { HealthOptions } from '../health/health-options.ts'
+import { DEFAULT_OUTLIER, type OutlierOptions } from '../health/outlier-detection.ts'
+import type { HedgeOptions } from '../retry/hedge-options.ts'
+import { DEFAULT_RETRY, type RetryOptions } from '../retry/retry-options.ts'
 
 /** Which nodes of a service are used, and how much; `balance` selects one of them. */
 export interface UpstreamPolicies {

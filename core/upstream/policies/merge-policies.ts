@@ -1,12 +1,9 @@
-import {
-  type ConcurrencyOptions,
-  DEFAULT_CONCURRENCY,
-} from '../../../core/upstream/concurrency/concurrency-options.ts'
-import { type BreakerOptions, DEFAULT_BREAKER } from '../../../core/upstream/health/breaker.ts'
-import { DEFAULT_HEALTH, type HealthOptions } from '../../../core/upstream/health/health-options.ts'
-import { DEFAULT_POLICIES, type UpstreamPolicies } from '../../../core/upstream/policies.ts'
-import { DEFAULT_HEDGE } from '../../../core/upstream/retry/hedge-options.ts'
+import { type ConcurrencyOptions, DEFAULT_CONCURRENCY } from '../concurrency/concurrency-options.ts'
+import { type BreakerOptions, DEFAULT_BREAKER } from '../health/breaker.ts'
+import { DEFAULT_HEALTH, type HealthOptions } from '../health/health-options.ts'
+import { DEFAULT_HEDGE } from '../retry/hedge-options.ts'
 import type { ConfiguredPolicies } from './configured-policies.ts'
+import { DEFAULT_POLICIES, type UpstreamPolicies } from './policies.ts'
 
 /** Policies in force. @param layers in increasing precedence */
 export function mergePolicies(

@@ -1,9 +1,9 @@
-import { parseDuration, parseSize } from '../../../lib/text/units.ts'
-import type { ValueType } from '../setting.ts'
+import { parseDuration, parseSize } from '../text/units.ts'
 import { single } from './value.ts'
+import type { ValueType } from './value-type.ts'
 
 /** Longest delay of a Node.js timer; stands for `none`. */
-export const MAX_TIMER_MS = 2 ** 31 - 1
+export const MAX_TIMER_MS: number = 2 ** 31 - 1
 /** Limit of NATS, which counts in nanoseconds. */
 const MAX_AGE_MS = 100 * 365 * 86_400_000
 const OR_NONE = 'a duration of at least 1ms, or none'
