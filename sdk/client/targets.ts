@@ -1,8 +1,12 @@
 import type { Registry } from '../../core/contracts/registry.ts'
 import type { TokenSource } from '../../core/contracts/token-source.ts'
 import { ServiceCache } from '../../core/registry/service-cache.ts'
+import { SETTING } from '../../core/registry/setting-metadata.ts'
+import { parseBalance } from '../../core/upstream/balance/parse-balance.ts'
 import { parseHostPort } from '../../core/upstream/node/parse-node.ts'
 import type { PoolAddress } from '../../core/upstream/node/pool-address.ts'
+import { mergePolicies } from '../../core/upstream/policies/merge-policies.ts'
+import { parsePolicies } from '../../core/upstream/policies/parse-policies.ts'
 import { Pool } from '../../core/upstream/pool/pool.ts'
 import { Upstream } from '../../core/upstream/upstream.ts'
 import type { UpstreamOptions } from '../../core/upstream/upstream-options.ts'
@@ -47,7 +51,8 @@ const CONNECT_TIMEOUT_MS = 5000
 /** Calls have their own deadlines. */
 const NEVER_MS = 2 ** 31 - 1
 
-const UPSTREAM: UpstreamOptions = { createPool }
+/** Services choose nodes and retries by the metadata that gateways read, too. */
+const UPSTREAM: UpstreamOptions = { createPool, onSettings: readSettings }
 const SCHEME = /^(mxs?|https?):\/\//
 
 /** Finds the targets of calls: a service of this process, an address, the proxy, or the nodes in the registry. */
@@ -201,6 +206,30 @@ export function createFixed(text: string): Upstream {
   upstream.update([{ name: text, version: '', metadata: {}, endpoints: [], nodes: [node] }])
   if (wrong !== undefined) throw new TypeError(wrong)
   return upstream
+}
+
+/** Load balancing and policies in the metadata of a service; values that cannot be used are ignored: gateways report them. */
+function readSettings(
+  metadata: Readonly<Record<string, string>>,
+): Pick<UpstreamOptions, 'balance' | 'policies'> {
+  const balance = attempt(metadata[`${SETTING}balance`], parseBalance)
+  const policies = attempt(metadata[`${SETTING}policies`], parsePolicies)
+  return {
+    // Calls have no address, path or cookie to hash.
+    ...(balance && !/hash|maglev/.test(balance.kind) && { balance: { kind: balance.kind } }),
+    // Each client would check all nodes.
+    policies: mergePolicies('', policies, { health: 'off' }),
+  }
+}
+
+function attempt<T>(text: string | undefined, parse: (text: string) => T): T | undefined {
+  if (text === undefined) return undefined
+  try {
+    return parse(text)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    return undefined
+  }
 }
 
 function createPool({ host, port, secure, pipeline, lookup }: PoolAddress): Pool {

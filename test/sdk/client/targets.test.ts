@@ -152,3 +152,26 @@ t.test('a service missing in another domain is looked up in mx', async (t) => {
   t.ok(await targets.isKnown('store', '127.0.0.1:9001'))
   t.strictSame(await portsOf(open(t, { registry: 'memory' }), 'shop'), [9002])
 })
+
+t.test('balance and policies of the registry apply to calls, without health checks', async (t) => {
+  const registry = openRegistry(t)
+  const policies = { retry: { attempts: 4 }, outlier: 'off', health: '/healthz' }
+  const metadata = { 'mx/policies': JSON.stringify(policies), 'mx/balance': 'least-conn' }
+  const nodes = [1, 2].map((id) => ({ id: `${id}`, address: `127.0.0.1:${id}`, metadata: {} }))
+  void registry.register!({ ...makeService('cart', nodes), metadata })
+  const cart = open(t, { registry }).find('cart') as Upstream
+  t.equal(cart.retry.attempts, 4)
+  const busy = cart.pick(undefined)!
+  busy.active = 1
+  const idle = cart.pick(undefined)!
+  t.not(idle, busy)
+  t.equal(cart.pick(undefined), idle, 'the node with the fewest calls in flight')
+  for (let i = 0; i < 10; i++) cart.failed(idle, 'connect')
+  t.equal(cart.usableNodes, 2, 'no node is ejected')
+
+  const invalid = { 'mx/policies': '{', 'mx/balance': 'hash:ip' }
+  void registry.register!({ ...makeService('cart', nodes), metadata: invalid })
+  t.equal(cart.retry.attempts, 2, 'invalid values are ignored')
+  for (let i = 0; i < 10; i++) cart.failed(idle, 'connect')
+  t.equal(cart.usableNodes, 1)
+})
