@@ -29,7 +29,7 @@ const options = Type.Object({
   hops: Type.Integer({
     default: 10,
     minimum: 1,
-    description: 'Maximum times a request may pass a gateway of that name, then 508.',
+    description: 'Maximum number of passes of a request through gateways of that name, then 508.',
   }),
   standard: Type.Boolean({
     default: true,

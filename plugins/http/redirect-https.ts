@@ -7,7 +7,7 @@ const options = Type.Object({
     default: 443,
     minimum: 1,
     maximum: 65535,
-    description: 'Port of HTTPS in the URL.',
+    description: 'HTTPS port in the redirect URL.',
   }),
   listeners: Type.Array(Type.String(), {
     default: [],

@@ -13,7 +13,7 @@ const options = Type.Object({
   header: Type.Boolean({
     default: false,
     description:
-      'Send nodes the remaining time in Request-Timeout, in seconds; a shorter one of the client stays.',
+      'Send nodes the remaining time in Request-Timeout, in seconds, unless the client sent a shorter one.',
   }),
 })
 

@@ -104,13 +104,13 @@ export const HEALTH_FIELDS: PolicyTable<HealthOptions> = {
     name: 'expect',
     format: (ranges) =>
       ranges.map(([first, last]) => (first === last ? first : `${first}-${last}`)).join(','),
-    description: 'Statuses of http that pass',
+    description: 'Statuses that pass a check of type http',
     default: '200-399',
   },
   body: {
     ...single('text', 'text', (text) => text),
     name: 'body',
-    description: 'Body of a POST of http; empty for a GET',
+    description: 'Body of a POST of type http; empty for a GET',
     default: '',
   },
   port: {
@@ -158,7 +158,7 @@ export const OUTLIER_FIELDS: PolicyTable<OutlierOptions> = {
     ...count(0, 1000),
     name: 'latency_factor',
     description:
-      'Multiple of the median of the nodes that ejects a node by its 95th percentile in an interval, from 100 ms on; 0 for never',
+      'Multiple of the median of the nodes, and at least 100 ms, at which the 95th percentile of a node in an interval ejects it; 0 for never',
     default: '4',
   },
   intervalMs: {
@@ -198,7 +198,7 @@ export const BREAKER_FIELDS: PolicyTable<BreakerOptions> = {
   minRequests: {
     ...count(1, 1_000_000),
     name: 'min_requests',
-    description: 'Requests in a window from which the percentage is compared',
+    description: 'Minimum requests in a window to compare the percentage',
     default: '20',
   },
   windowMs: {
@@ -210,13 +210,13 @@ export const BREAKER_FIELDS: PolicyTable<BreakerOptions> = {
   openMs: {
     ...TIMEOUT,
     name: 'open',
-    description: 'Time without requests after it has opened',
+    description: 'Time for which the circuit breaker stays open',
     default: '5s',
   },
   halfOpen: {
     ...count(1, 1_000_000),
     name: 'half_open',
-    description: 'Trial requests after that time, whose results close it or open it again',
+    description: 'Trial requests after that time, which close the circuit breaker or open it again',
     default: '10',
   },
 }
@@ -225,26 +225,26 @@ export const CONCURRENCY_FIELDS: PolicyTable<ConcurrencyOptions> = {
   limit: {
     ...countOrAuto(1, 1_000_000),
     name: 'limit',
-    description: 'Maximum requests in progress; auto: found by their durations',
+    description: 'Maximum requests in progress; auto: adjusted by their durations',
     default: 'auto',
   },
   queue: {
     ...count(0, 100_000),
     name: 'queue',
-    description: 'Maximum requests that wait for others to end; 0 for none',
+    description: 'Maximum queued requests; 0 for no queue',
     default: '50',
   },
   queueTimeoutMs: {
     ...DELAY,
     name: 'queue_timeout',
-    description: 'Longest wait, then 503',
+    description: 'Maximum time in the queue, then 503',
     default: '100ms',
   },
   per: {
     ...oneOf(['service', 'node', 'account'] as const),
     name: 'per',
     description:
-      'What the limit applies to: the service or route, each node, or each account (each client network without an account)',
+      'Scope of the limit: the service or route, each node, or each account (each client network without an account)',
     default: 'service',
   },
 }
@@ -256,14 +256,14 @@ export const HEDGE_FIELDS: PolicyTable<HedgeOptions> = {
     ),
     name: 'after',
     description:
-      'Time without a response after which the request is sent to another node, too; p95: the 95th percentile of the service',
+      'Time without a response before the request is sent to another node as well; p95: the 95th percentile of the service',
     default: 'p95',
     format: (after) => (after === 'p95' ? after : formatTime(after)),
   },
   max: {
     ...count(0, 5),
     name: 'max',
-    description: 'Maximum further nodes per request',
+    description: 'Maximum additional nodes per request',
     default: '1',
   },
 }
@@ -280,13 +280,13 @@ export const RETRY_FIELDS: PolicyTable<RetryOptions> = {
   attempts: {
     ...count(1, 10),
     name: 'attempts',
-    description: 'Maximum attempts of a request, the first included; 1 for no repetition',
+    description: 'Maximum attempts of a request, including the first; 1 for no retries',
     default: '2',
   },
   on: {
     ...list('reason,...', REASONS, (texts) => new Set(texts.map(readReason))),
     name: 'on',
-    description: 'Failures after which a request is sent again',
+    description: 'Failures to retry',
     default: 'connect, reset, 502, 503, 504',
     format: (reasons) => [...reasons].join(','),
   },
@@ -294,7 +294,7 @@ export const RETRY_FIELDS: PolicyTable<RetryOptions> = {
     ...oneOf(['safe', 'idempotent'] as const),
     name: 'methods',
     description:
-      'Methods of requests that may be sent twice. safe: GET, HEAD, QUERY; idempotent: PUT, DELETE, OPTIONS and TRACE, too',
+      'Methods that may be retried. safe: GET, HEAD, QUERY; idempotent: PUT, DELETE, OPTIONS and TRACE, too',
     default: 'safe',
   },
   perTryTimeoutMs: {
@@ -325,7 +325,7 @@ export const RETRY_FIELDS: PolicyTable<RetryOptions> = {
     ...count(0, 100_000),
     name: 'min_concurrency',
     description:
-      'Retries in progress that are allowed while there are fewer than ten requests per second',
+      'Concurrent retries that are allowed while there are fewer than ten requests per second',
     default: '3',
   },
 }

@@ -12,13 +12,13 @@ import { type ConfigSchema, toValueSchema } from './setting-schema.ts'
 
 /** Schema of `retry:`. */
 export const RETRY_SCHEMA: ConfigSchema = {
-  description: 'Further attempts of failed requests. off: no request is sent again.',
+  description: 'Retries of failed requests. off: no retries.',
   anyOf: [{ enum: ['off', false] }, toObject(RETRY_FIELDS)],
 }
 
 /** Schema of `hedge:`. */
 export const HEDGE_SCHEMA: ConfigSchema = {
-  description: 'Sends slow requests to another node, too. off: never.',
+  description: 'Sends slow requests to another node as well. off: never.',
   anyOf: [{ enum: ['off', false] }, toObject(HEDGE_FIELDS)],
 }
 

@@ -18,7 +18,7 @@ import {
 /** Schema of `priority` of routes and consumers. */
 const PRIORITY_SCHEMA = note(
   oneOfWords(PRIORITIES),
-  'Requests with a higher priority wait first and are shed last. Default: default.',
+  'Requests with a higher priority leave the queue first and are shed last. Default: default.',
 )
 const PLUGINS: ConfigSchema = { $ref: '#/$defs/plugins' }
 const SCALAR_MAP: ConfigSchema = { type: 'object', additionalProperties: SCALAR }
@@ -31,7 +31,7 @@ const CONDITIONS: ConfigSchema = {
 /** Schema of `errors:`. */
 export const ERRORS_SCHEMA: ConfigSchema = {
   type: 'object',
-  description: 'Pages of errors by status, 4xx or 5xx: a file, or service:<name>.',
+  description: 'Error pages by status, 4xx or 5xx: a file, or service:<name>.',
   patternProperties: { '^(?:[45][0-9][0-9]|[45]xx)$': SCALAR },
   additionalProperties: false,
 }

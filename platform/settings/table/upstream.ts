@@ -93,7 +93,7 @@ export const UPSTREAM_SETTINGS: SettingTable<UpstreamSettings> = {
     }),
     name: 'shed_above',
     description:
-      'Event-loop delay above which requests with priority batch get 503, and above twice of which requests with priority default do; or off',
+      'Event-loop delay above which requests with priority batch get 503; requests with priority default, above twice the delay; or off',
     default: 'off',
     live: true,
   },
