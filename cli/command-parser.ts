@@ -43,8 +43,10 @@ export async function createParser(command: Command, args: readonly string[]): P
       if (section.title === 'Usage') return [{ title: 'Usage', body: lines.join('\n') }]
       if (section.title !== 'Options') return [section]
       if (settings === undefined) return [{ title: 'Flags', body: toHelpText(section.body) }]
-      if (phrases.length > 0)
-        return [{ title: 'Flags', body: `  Flags of mx ${name}, see 'mx ${name} --help'` }]
+      if (phrases.length > 0) {
+        const rest = `Flags of mx ${name}: see 'mx ${name} --help'`
+        return [{ title: 'Flags', body: `${toHelpText(section.body)}\n\n${rest}` }]
+      }
       return [
         ...areas,
         {

@@ -143,7 +143,8 @@ async function mustFind(session: Session, word: string): Promise<readonly Servic
   if (versions.length > 0) return versions
   const services = await listServices(session).catch(() => [])
   const similar = suggest(word, [...commands, ...services.map(({ name }) => name)])
-  const hint = similar === undefined ? '' : ` Did you mean ${similar}?`
+  const unknown = isServiceName(word) ? ' No service of this name is registered.' : ''
+  const hint = similar === undefined ? unknown : ` Did you mean ${similar}?`
   throw new CliError(`Unrecognized mx command: ${word}.${hint} Please refer to 'mx --help'`)
 }
 

@@ -127,6 +127,11 @@ t.test('unknown commands, endpoints and flags are reported with a suggestion', a
     ['servr'],
     [1, '', `mx: Unrecognized mx command: servr. Did you mean server? ${see}`],
   )
+  await expect(
+    t,
+    ['billing', 'list'],
+    [1, '', `mx: Unrecognized mx command: billing. No service of this name is registered. ${see}`],
+  )
   await expect(t, ['../x'], [1, '', `mx: Unrecognized mx command: ../x. ${see}`])
   await expect(t, ['helloworld', 'cal'], [5, '', /did you mean call\?\n$/])
   await expect(

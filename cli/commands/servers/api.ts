@@ -11,6 +11,19 @@ const command: Command = defineCommand({
   name: 'api',
   description: 'Start a standalone gateway',
   settings: 'api',
+  // For help and completion: raw subcommands read their flags themselves.
+  flags: {
+    '-H, --header <name: value>...': 'explain: header of the request',
+    '-d, --data <body>': 'explain: body of the request',
+    '--on <listener>': 'explain: listener that receives the request (default: the main listener)',
+    '--if_match <etag>': 'apply, rollback: etag of the version that must be in use',
+    '--server':
+      'explain, diff, apply, history, rollback: use the gateway of mx server, as an administrator',
+    '--env <name>':
+      'explain, diff, apply, history, rollback: environment of --server (default: the selected one)',
+    '-o, --output <format>':
+      'check, explain, diff, history: output format: text, json or yaml (default: text)',
+  },
   examples: [
     'mx api --handler=proxy --backend greeter=127.0.0.1:9001,127.0.0.1:9002',
     'mx api --handler=web --address :8080 --config mx.yaml',

@@ -171,3 +171,13 @@ t.test('prints text by default, and rejects malformed arguments with status 2', 
   })
   t.match(await run('/x', '--adress=1'), { code: 2, stderr: /did you mean --address/ })
 })
+
+t.test('mx api explain --help describes its own flags', async (t) => {
+  const { stdout } = await runMx(['api', 'explain', '--help'], {
+    cwd: makeTempFolder(t, 'explain'),
+  })
+  t.match(stdout, /^ {2}-H, --header <name: value> +Header of the request; repeatable$/m)
+  t.match(stdout, /^ {2}--on <listener> +Listener that receives the request/m)
+  t.notMatch(stdout, '--if_match')
+  t.match(stdout, "\nFlags of mx api: see 'mx api --help'\n")
+})
