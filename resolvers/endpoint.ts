@@ -111,7 +111,7 @@ export default function createEndpoint({
 
 function describe(skipped: readonly EndpointRoute[]): string {
   const [{ endpoint, service }] = skipped as [EndpointRoute]
-  return `ignored ${skipped.length} declared paths: too many, or too many that overlap; the first is of endpoint ${endpoint} of service ${service}`
+  return `ignored ${skipped.length} declared paths: too many paths, or too many overlapping ones; the first is endpoint ${endpoint} of service ${service}`
 }
 
 /**

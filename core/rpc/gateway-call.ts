@@ -59,7 +59,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     this.upstream = x.upstream
     const declared = x.upstream!.endpoints
     if (endpoint === '')
-      throw new GatewayError(service, 404, `the route to ${service} names no endpoint to call`)
+      throw new GatewayError(service, 404, `the route to ${service} has no endpoint to call`)
     this.declared = declared.size === 0 ? undefined : declared.get(endpoint)
     const hidden = isHiddenFromClients(service, endpoint)
     if (hidden || (declared.size > 0 && this.declared === undefined && endpoint !== HEALTH))

@@ -119,7 +119,7 @@ function findUnknown(configuration: Configuration): string[] {
     const suggestion = suggest(action.service, short)
     const hint =
       suggestion === undefined ? 'add it under "services"' : `did you mean ${suggestion}?`
-    return [`${at}: route ${name} leads to the unknown service ${action.service}: ${hint}`]
+    return [`${at}: route ${name} refers to the unknown service ${action.service}: ${hint}`]
   })
 }
 
@@ -146,7 +146,7 @@ function findAvoidable({ settings, config }: Configuration): string[] {
     )
     if (missing.length === 0 || isCovered || isBelowName(match, names)) return []
     return [
-      `${at}: requests avoid ${missing.join(', ')} of route ${name} by the name of its service: /${names.join('/')}/...; add the plugin to the service ${action.service}`,
+      `${at}: requests can bypass ${missing.join(', ')} of route ${name} through the service name (/${names.join('/')}/...); add the plugin to the service ${action.service}`,
     ]
   })
 }

@@ -313,7 +313,7 @@ function readRedirect(source: YamlSource, what: string, entry: YamlEntry): Route
   if (scheme === undefined && host === undefined && path === undefined)
     source.report(
       entry.key,
-      `redirect of ${what} must have scheme, host or path: otherwise it leads to itself`,
+      `redirect of ${what} must have scheme, host or path: otherwise it redirects to itself`,
     )
   return {
     kind: 'redirect',

@@ -54,7 +54,7 @@ const command: Command = defineCommand({
   async run(words, flags) {
     if (words.length > 2)
       throw usage(
-        `expected a name and a version at most, got ${words.join(', ')}. See 'mx status --help'`,
+        `expected at most a name and a version, got ${words.join(', ')}. See 'mx status --help'`,
       )
     const format = toFormat(flags)
     const session = openSession(flags)

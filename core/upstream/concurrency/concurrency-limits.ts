@@ -16,7 +16,7 @@ export interface ShedOptions {
   readonly overload: { readonly aboveMs: number; readonly delay: EventLoopDelay } | undefined
 }
 
-/** Limiters without requests that are stored. */
+/** Maximum number of idle limiters that are retained. */
 const MAX_IDLE = 10_000
 const ROUTE = 'route:'
 
@@ -27,19 +27,19 @@ interface Entry {
   readonly ticket: Ticket
 }
 
-/** The limits of a service or route in force. */
+/** Current limits of a service or route. */
 export interface LimitUsage {
   /** Empty: the limit of a route. */
   readonly service: string
   /** Empty: the limit of a service. */
   readonly route: string
-  /** Requests in progress that are admitted; of one account if the limit is per account, the lowest. */
+  /** Maximum requests in progress; with limits per account, the lowest of them. */
   limit: number
   /** Waiting requests. */
   waiting: number
 }
 
-/** Limiters of services and routes. They are the same after a reload, so that requests in progress count. */
+/** Limiters of services and routes. They survive a reload, so that requests in progress still count. */
 export class ConcurrencyLimits {
   readonly #limiters = new Map<string, Limiter>()
   readonly #entries = new Map<Exchange, Entry>()
@@ -50,7 +50,7 @@ export class ConcurrencyLimits {
     this.#services = services
   }
 
-  /** Limits in force by service and route. */
+  /** Current limits by service and route. */
   usage(): Iterable<LimitUsage> {
     const found = new Map<string, LimitUsage>()
     for (const [key, limiter] of this.#limiters) {
@@ -72,7 +72,7 @@ export class ConcurrencyLimits {
     return found.values()
   }
 
-  /** Creates the step in front of the handler, which lets a request wait or sheds it. */
+  /** Creates the step before the handler, which admits, queues or sheds a request. */
   createPlugin({ consumers, overload }: ShedOptions): Plugin {
     return {
       name: 'concurrency',
@@ -188,7 +188,7 @@ function describe({ route }: Exchange, { limit, options }: Limiter, reason: Shed
   const what = options.limit === 'auto' ? `${limit} (auto)` : `${limit}`
   const why =
     reason === 'timeout'
-      ? `no request ended within queue_timeout (${options.queueTimeoutMs} ms)`
+      ? `no slot became free within queue_timeout (${options.queueTimeoutMs} ms)`
       : `the queue (${options.queue}) is full`
   return `${service} is overloaded: the limit of ${what} requests in progress per ${options.per} is reached and ${why}; see concurrency of ${where} in mx.yaml`
 }

@@ -79,7 +79,7 @@ export function createGrpcProbe(node: UpstreamNode, options: HealthOptions): Pro
       stream.on('error', fail)
       stream.on('close', () => {
         const isServing = Buffer.concat(chunks).subarray(FRAME_HEADER).equals(SERVING)
-        if (status === '0') end(isServing ? '' : 'the response is not SERVING')
+        if (status === '0') end(isServing ? '' : 'the status is not SERVING')
         else end(`gRPC status ${status || 'missing'}${reason === '' ? '' : `: ${reason}`}`)
       })
       stream.end(request)

@@ -80,7 +80,7 @@ export class ChunkedDecoder {
         if (line === '') return END
         this.#trailerBytes += line.length
         if (this.#trailerBytes > TRAILER_MAX_BYTES) return 'trailers are too long'
-        return TRAILER_LINE.test(line) ? undefined : 'trailer must be a name and a value'
+        return TRAILER_LINE.test(line) ? undefined : 'trailer must be name: value'
     }
   }
 }

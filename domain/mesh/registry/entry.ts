@@ -12,8 +12,8 @@ export interface ServerEntry {
 }
 
 /**
- * Whether peers can call a service: a version declares endpoints, or has a node with the call protocol. Plain HTTP cannot
- * pass an RPC proxy.
+ * Whether peers can call a service: a version declares endpoints, or has a node with the call protocol. The RPC proxy
+ * cannot forward plain HTTP.
  */
 export function isCallable(versions: readonly Service[]): boolean {
   const [first] = versions
@@ -48,7 +48,7 @@ export function parseRoutes(name: string, routes: unknown): Service[] {
   return parseVersions(name, readVersions(routes, name), [])
 }
 
-/** The versions of an entry that was made by {@link formatVersions} or {@link readVersions}, with these nodes. */
+/** The versions of an entry created by {@link formatVersions} or {@link readVersions}, with these nodes. */
 export function parseVersions(name: string, entry: string, nodes: readonly Node[]): Service[] {
   const versions = JSON.parse(entry) as Pick<Service, 'version' | 'metadata' | 'endpoints'>[]
   return versions.map((version) => ({ name, ...version, nodes }))
@@ -68,7 +68,7 @@ export function readVersions(value: unknown, path: string): string {
     if (!isRecord(item)) throw wrong(at, 'must be an object')
     const { version, endpoints } = item
     if (typeof version !== 'string' || !isEntryText(version) || seen.has(version))
-      throw wrong(`${at}.version`, 'must be 1 to 253 visible ASCII characters, once each')
+      throw wrong(`${at}.version`, 'must be unique, 1 to 253 visible ASCII characters')
     seen.add(version)
     if (!Array.isArray(endpoints)) throw wrong(`${at}.endpoints`, 'must be a list')
     return {

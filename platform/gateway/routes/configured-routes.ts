@@ -84,12 +84,14 @@ export function createConfiguredRoutes(initial: ConfiguredRouteTable): Configure
   }
 }
 
-/** @throws {RangeError} for too many routes, or too many that overlap. */
+/** @throws {RangeError} for too many routes, or too many overlapping ones. */
 export function buildRouteTable(routes: readonly CompiledRoute[]): ConfiguredRouteTable {
   const tree = new RouteTree<CompiledRoute>(() => new ConditionalBucket())
   for (const route of routes)
     if (!tree.add(route))
-      throw new RangeError(`route ${route.rule.name}: too many routes, or too many that overlap`)
+      throw new RangeError(
+        `route ${route.rule.name}: too many routes, or too many overlapping ones`,
+      )
   return { tree, conditionKey: createConditionKey(routes.map(({ conditions }) => conditions)) }
 }
 

@@ -26,7 +26,7 @@ export function toWhy({
   }
   if (status === 404 && error.message.startsWith('service not found'))
     return 'no service is registered: list services in mx.yaml or with --backend, or set a registry with --registry'
-  if (status === 404 && error.message.endsWith('names no endpoint to call'))
+  if (status === 404 && error.message.endsWith('has no endpoint to call'))
     return 'set handler: proxy, or endpoint, in the route'
   if (status === 404 && endpoints.length > 0)
     return `the service declares ${endpoints.slice(0, MAX_NAMES).join(', ')}`

@@ -10,7 +10,7 @@ t.test('a call without an endpoint is 404 before a node is chosen', async (t) =>
   x.upstream = makeUpstream([1])
   t.throws(() => rpc({ timeoutMs: 1000 }).handle(x), {
     code: 404,
-    message: 'the route to shop names no endpoint to call',
+    message: 'the route to shop has no endpoint to call',
   })
   t.equal(x.node, '')
 })

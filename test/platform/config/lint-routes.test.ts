@@ -72,7 +72,7 @@ routes:
   - { match: { path: /b }, service: shop }
 `
     t.strictSame(lint(text), [
-      'mx.yaml:5:5: route 1 leads to the unknown service shp: did you mean shop?',
+      'mx.yaml:5:5: route 1 refers to the unknown service shp: did you mean shop?',
     ])
     t.strictSame(lint(`registry: consul://127.0.0.1${text}`), [])
   },
@@ -93,7 +93,7 @@ routes:
 `
   const admin = 'match: { host: admin.example.com }'
   const warning =
-    'mx.yaml:6:5: requests avoid ip-allow of route 1 by the name of its service: /shop/...; add the plugin to the service shop'
+    'mx.yaml:6:5: requests can bypass ip-allow of route 1 through the service name (/shop/...); add the plugin to the service shop'
   t.strictSame(lint(text(admin)), [warning])
   t.strictSame(lint(text('match: { path: [/shop/admin/**, /admin/**] }')), [warning])
   t.strictSame(lint(text('match: { path: /shop/admin/** }')), [])

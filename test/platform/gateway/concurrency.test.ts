@@ -94,7 +94,7 @@ t.test('a request that waits longer than queue_timeout gets 503', async (t) => {
   await until(() => node.pending.length === 1)
   const late = await send('GET', '/shop/')
   t.equal(late.status, 503)
-  t.match(JSON.parse(late.text).Detail, /no request ended within queue_timeout \(20 ms\)/)
+  t.match(JSON.parse(late.text).Detail, /no slot became free within queue_timeout \(20 ms\)/)
   t.equal(metrics.services.of('go.mx.api.shop').overflows, 1)
   node.release()
   t.equal(await first.status, 200)

@@ -93,7 +93,7 @@ t.test('status accepts a name, a path and a version', async (t) => {
   t.match(await status(t, 'crash', 'main'), /\ncrash\tmain\t/)
   await t.rejects(status(t, 'crash', 'v2'), { message: 'not found: crash@v2, found crash@main' })
   await t.rejects(status(t, 'mal'), { message: 'not found: mal, did you mean mail?', status: 1 })
-  await t.rejects(status(t, 'a', 'b', 'c'), { message: /^expected a name and a version at most/ })
+  await t.rejects(status(t, 'a', 'b', 'c'), { message: /^expected at most a name and a version/ })
 })
 
 t.test('-o json prints complete objects with the name of their status', async (t) => {

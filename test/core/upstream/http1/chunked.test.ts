@@ -49,7 +49,7 @@ t.test('the error names the malformed part of a chunked body', async (t) => {
     ['2\r\nok!\r\n', 'chunk must end in CRLF'],
     ['2\r\nok\n', 'line of a chunked body must end in CRLF'],
     ['2\r\nok\rX', 'chunk must end in CRLF'],
-    ['0\r\nno colon\r\n\r\n', 'trailer must be a name and a value'],
+    ['0\r\nno colon\r\n\r\n', 'trailer must be name: value'],
     [`0;${'a'.repeat(9000)}`, 'line of a chunked body is too long'],
     [`0\r\n${`A: ${'a'.repeat(8000)}\r\n`.repeat(5)}`, 'trailers are too long'],
   ]

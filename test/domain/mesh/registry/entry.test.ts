@@ -54,9 +54,9 @@ t.test('an invalid entry is rejected with the path of the field', (t) => {
     [[1], 'e[0] must be an object'],
     [
       [{ ...version, version: '' }],
-      'e[0].version must be 1 to 253 visible ASCII characters, once each',
+      'e[0].version must be unique, 1 to 253 visible ASCII characters',
     ],
-    [[version, version], 'e[1].version must be 1 to 253 visible ASCII characters, once each'],
+    [[version, version], 'e[1].version must be unique, 1 to 253 visible ASCII characters'],
     [[{ ...version, endpoints: {} }], 'e[0].endpoints must be a list'],
     [[{ ...version, endpoints: [null] }], 'e[0].endpoints[0] must be an object'],
     [[{ ...version, endpoints: [{ name: 1 }] }], 'e[0].endpoints[0].name must be a string'],

@@ -47,7 +47,7 @@ t.test('explains responses of the gateway with a hint', (t) => {
       /^the service declares A\.C$/,
     ],
     [
-      { answer: answer(404, 'the route to a names no endpoint to call') },
+      { answer: answer(404, 'the route to a has no endpoint to call') },
       /^set handler: proxy, or endpoint, in the route$/,
     ],
     [
