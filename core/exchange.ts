@@ -81,7 +81,7 @@ export abstract class Exchange extends IncomingRequest {
   upstream: Upstream | undefined = undefined
   /** Id of the last node it was sent to; empty if none yet. */
   node = ''
-  /** Attempts to send it to a node. */
+  /** Number of attempts to send the request to a node. */
   attempts = 0
   /** Error of the last failed attempt; empty if none. */
   failure = ''
@@ -402,7 +402,7 @@ export abstract class Exchange extends IncomingRequest {
     if (!this.finished && this.stopCollecting()) this.sendDecided(this.replyChange!.received)
   }
 
-  /** Frees a buffered body; nothing of its response was sent. False if no body is buffered. */
+  /** Discards a buffered response body, of which nothing was sent. False if no body is buffered. */
   private stopCollecting(): boolean {
     const change = this.replyChange
     if (change === undefined || !change.isCollecting) return false

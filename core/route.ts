@@ -60,9 +60,9 @@ export interface RouteRule {
   /** Replace the options of the service. */
   readonly retry?: RetryOptions | undefined
   readonly hedge?: HedgeOptions | undefined
-  /** A limit of its own in place of the limit of the service; `off`: none. */
+  /** Separate limit in place of the limit of the service; `off`: none. */
   readonly concurrency?: ConcurrencyOptions | 'off' | undefined
-  /** Decides who waits and who is shed first. @default 'default' */
+  /** Determines the order in the queue, and which requests are shed first. @default 'default' */
   readonly priority?: Priority | undefined
   /** Responds in place of a service. */
   readonly handler: Handler | undefined

@@ -6,7 +6,7 @@ import proxy from './proxy.ts'
 import rpc from './rpc.ts'
 import web from './web.ts'
 
-/** Every file of this folder by its name; each exports a function that creates a handler. */
+/** Files of this folder by name; each exports a function that creates a handler. */
 export const handlers: {
   readonly api: typeof api
   readonly call: typeof call

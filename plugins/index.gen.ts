@@ -22,7 +22,7 @@ import requestId from './telemetry/request-id.ts'
 import serverTiming from './telemetry/server-timing.ts'
 import tracing from './telemetry/tracing.ts'
 
-/** Every file of this folder by its name; each exports a declared plugin. */
+/** Files of this folder by name; each exports a declared plugin. */
 export const plugins: Readonly<Record<string, PluginDefinition>> = {
   'access-log': accessLog,
   'api-keys': apiKeys,

@@ -75,7 +75,7 @@ export function formatIndex(folder: Folder, paths: readonly string[]): string {
   )
   return `${['// Written by `npm run gen`, not by hand.', ...imports].join('\n')}
 
-/** Every file of this folder by its name; each exports ${exports}. */
+/** Files of this folder by name; each exports ${exports}. */
 export const ${table}: ${annotation} = ${value}
 `
 }

@@ -14,7 +14,7 @@ export interface Cluster {
 }
 
 export interface ClusterOptions {
-  /** @default the pod's in a cluster, the context's outside, otherwise `default` */
+  /** @default the namespace of the pod or of the context of the kubeconfig, otherwise `default` */
   readonly namespace?: string
   /** Context of the kubeconfig. @default the service account in a cluster, the current context outside */
   readonly context?: string

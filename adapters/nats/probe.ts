@@ -17,8 +17,8 @@ export interface Probed {
 const MAX_INFO_BYTES = 1024 * 1024
 
 /**
- * Checks whether a server responds. The library connects only to responding servers: a timed out attempt of its own leaves its socket open
- * until the other side closes it.
+ * Checks whether a server responds. The library connects only to responding servers: if one of its own attempts times out, the socket
+ * stays open until the peer closes it.
  *
  * @throws {Error} reason of the failure.
  */

@@ -1,6 +1,6 @@
 /** Completion scripts by shell. Each gets its candidates from `mx __complete`. */
 export const SCRIPTS: Readonly<Record<string, string>> = {
-  bash: `# mx completion bash: source <(mx completion bash), or a line of ~/.bashrc
+  bash: `# mx completion bash: run or add to ~/.bashrc: source <(mx completion bash)
 _mx() {
   local line="\${COMP_LINE:0:COMP_POINT}" words
   read -ra words <<< "$line"

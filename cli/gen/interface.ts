@@ -42,7 +42,7 @@ export const REF = '#/components/schemas/'
 const ENDPOINT = /^([A-Za-z][A-Za-z0-9]*)\.([A-Za-z][A-Za-z0-9]*)$/
 /** Built-in handler of every service. */
 const DEBUG_HANDLER = 'Debug'
-/** Keywords with schemas by name. */
+/** Keywords whose value maps names to schemas. */
 const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties'])
 const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples', 'required'])
 
@@ -52,7 +52,7 @@ export function toInterfaces(services: readonly Service[]): Interfaces {
 
   /** Adds a schema under an unused name, and the definitions it refers to. */
   function add(name: string, schema: JsonSchema): string {
-    const free = toFree(name, schemas)
+    const free = toUniqueName(name, schemas)
     schemas[free] = {}
     schemas[free] = hoist(schema, NO_DEFINITIONS, free, new Map())
     return free
@@ -85,7 +85,7 @@ export function toInterfaces(services: readonly Service[]): Interfaces {
     function name(ref: string, target: JsonSchema, within: Definitions): string {
       const existing = names.get(target)
       if (existing !== undefined) return existing
-      const free = toFree(owner + toPascal(ref.slice(ref.lastIndexOf('/') + 1)), schemas)
+      const free = toUniqueName(owner + toPascal(ref.slice(ref.lastIndexOf('/') + 1)), schemas)
       names.set(target, free)
       schemas[free] = {}
       schemas[free] = hoist(target, within, owner, names)
@@ -115,7 +115,7 @@ export function toInterfaces(services: readonly Service[]): Interfaces {
   }
 }
 
-function toFree(name: string, existing: object): string {
+function toUniqueName(name: string, existing: object): string {
   let free = name
   for (let n = 2; Object.hasOwn(existing, free); n++) free = `${name}${n}`
   return free

@@ -2,8 +2,8 @@ import { GatewayError } from '../errors.ts'
 import { DEFAULT_DOMAIN } from '../registry/service.ts'
 
 /**
- * Limits the number of concurrent uses, such as watchers, across namespaces. A namespace leaves as many places free as it uses, so
- * that none can exclude the others; the default namespace, of gateways and operators, may use all.
+ * Limits the number of concurrent uses, such as watchers, across namespaces. A namespace may use only as many places as remain
+ * free, so that none can exclude the others; the default namespace, of gateways and operators, may use all.
  */
 export class SharedPlaces {
   readonly #max: number

@@ -22,28 +22,28 @@ interface Entry {
 type Entries = Set<Entry>
 
 export function createRegistryWatchers(): RegistryWatchers {
-  const ofAll: Entries = new Set()
+  const unfiltered: Entries = new Set()
   const byService = new Map<string, Entries>()
-  const everyone: Entries = new Set()
+  const all: Entries = new Set()
   let outage: Error | undefined
 
   return {
     get size() {
-      return everyone.size
+      return all.size
     },
 
     watch(listener, { service, onOutage } = {}) {
       const entry = { listener, onOutage }
-      everyone.add(entry)
+      all.add(entry)
       if (outage !== undefined)
         queueMicrotask(() => {
-          if (outage !== undefined && everyone.has(entry)) attempt(() => onOutage?.(outage))
+          if (outage !== undefined && all.has(entry)) attempt(() => onOutage?.(outage))
         })
-      const entries = service === undefined ? ofAll : (byService.get(service) ?? new Set())
+      const entries = service === undefined ? unfiltered : (byService.get(service) ?? new Set())
       if (service !== undefined) byService.set(service, entries)
       entries.add(entry)
       return () => {
-        everyone.delete(entry)
+        all.delete(entry)
         entries.delete(entry)
         if (service !== undefined && entries.size === 0 && byService.get(service) === entries)
           byService.delete(service)
@@ -51,13 +51,13 @@ export function createRegistryWatchers(): RegistryWatchers {
     },
 
     emit(event) {
-      for (const { listener } of [...(byService.get(event.service.name) ?? []), ...ofAll])
+      for (const { listener } of [...(byService.get(event.service.name) ?? []), ...unfiltered])
         attempt(() => listener(event))
     },
 
     reportOutage(reason) {
       outage = reason
-      for (const { onOutage } of [...everyone]) attempt(() => onOutage?.(reason))
+      for (const { onOutage } of [...all]) attempt(() => onOutage?.(reason))
     },
   }
 }

@@ -7,7 +7,7 @@ import type { UpstreamNode } from './node/upstream-node.ts'
 import type { RetryOptions } from './retry/retry-options.ts'
 import type { Upstream } from './upstream.ts'
 
-/** Maximum nodes tried per request, and if the last one refused the connection at once. */
+/** Maximum nodes tried per request: in general, and if the last one refused the connection at once. */
 const NODES_MAX = 5
 const REFUSING_NODES_MAX = 20
 const AT_ONCE_MS = 100
@@ -175,18 +175,18 @@ export function toPauseMs(request: Attempts): number {
   return toBackOffMs(request.attempts - 1, { minMs: backoffBaseMs, maxMs: backoffMaxMs })
 }
 
-/** Allows an attempt on another node within number of attempts and retry budget. */
+/** Allows an attempt on another node within the maximum attempts and the retry budget. */
 export function takeRetry(request: Attempts): boolean {
   if (request.attempts >= optionsOf(request).attempts || !hasUntriedNode(request)) return false
   return takeBudget(request)
 }
 
-/** Allows a request that waits for its response to be sent to another node, too. */
+/** Allows a slow request to be sent to another node as well. */
 export function mayRace(request: Attempts): boolean {
   return hasUntriedNode(request) && takeBudget(request)
 }
 
-/** Counts a retry in the budget of the service. False: there are too many. */
+/** Counts a retry in the budget of the service. False: the budget is exhausted. */
 export function takeBudget(request: Attempts): boolean {
   if (request.isRetrying) return true
   request.isRetrying = request.upstream!.budget.take(optionsOf(request), tickNow())

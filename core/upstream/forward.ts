@@ -72,7 +72,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   readonly #hasNodeHost: boolean
   /** `Host` set by the route, if any. */
   readonly #routeHost: string | undefined
-  /** Undefined: no body, or not repeatable. */
+  /** Undefined: the request has no body or is not repeatable. */
   readonly #copy: RequestCopy | undefined
   /** Pause before a retry. */
   #timer: NodeJS.Timeout | undefined = undefined
@@ -122,7 +122,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     if (afterMs !== undefined) this.#race!.wait(afterMs, () => this.#hedge(hedge))
   }
 
-  /** Sends the request to another node, too. */
+  /** Sends the request to another node as well. */
   #hedge(hedge: HedgeOptions): void {
     const x = this.#x
     const race = this.#race!
@@ -281,7 +281,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     return canRepeat && mayRetryStatus(this, kind === 'malformed' ? 502 : 504)
   }
 
-  /** Whether it may be sent again although a node may have served it. */
+  /** Whether the request may be sent again although a node may have served it. */
   #canRepeat(): boolean {
     if (this.bodyLength !== 0) return this.#copy?.chunks !== undefined
     return isRepeatable(this.#x, this.retry)
@@ -312,11 +312,11 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     else this.#timer = setTimeout(() => this.#attempt(), pauseMs)
   }
 
-  /** Cancels other attempts: this one has the response. */
+  /** Cancels the other attempts: this one has the response. */
   #win(): void {
     const race = this.#race
     if (race === undefined) return
-    // Without them the percentile would fall with each hedge.
+    // Without the cancelled attempts, each hedge would lower the percentile.
     for (const { inFlight, attemptStartMs } of race.racers)
       if (inFlight && attemptStartMs !== this.attemptStartMs)
         this.upstream!.observe(tickNow() - attemptStartMs)

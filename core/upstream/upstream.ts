@@ -54,7 +54,7 @@ export class Upstream {
   #grpc = false
   #checks: ActiveChecks | undefined = undefined
   #breakers: CircuitBreakers | undefined = undefined
-  /** Undefined: no request needs it so far. */
+  /** Undefined: no request has needed it so far. */
   #latencies: LatencyQuantile | undefined = undefined
   /** Why nodes were skipped in the last update, by id. */
   #skipped: ReadonlyMap<string, string> = NOTHING
@@ -281,12 +281,12 @@ export class Upstream {
     if (this.#health.failed(node, kind, nowMs, route) || isOver) this.#regroup()
   }
 
-  /** Records a latency, or how long a cancelled attempt has taken at least. */
+  /** Records a latency, or the time after which an attempt was cancelled. */
   observe(latencyMs: number): void {
     if (latencyMs !== UNKNOWN_LATENCY) this.#latencies?.add(latencyMs)
   }
 
-  /** Milliseconds until its circuit breaker admits requests; 0: it is closed. */
+  /** Milliseconds until the circuit breaker of the service admits requests; 0: it is closed. */
   get openForMs(): number {
     return this.#breakers?.openForMs(this.#nowMs()) ?? 0
   }

@@ -51,9 +51,9 @@ export function checkFile(file: string): boolean {
     // Pages beyond the end may all be free.
     const readPage = (page: number) =>
       page < pages ? read(descriptor, page * pageSize, pageSize) : undefined
-    const isThere = ({ roots }: Meta): boolean => isIntact(roots, readPage, pages)
+    const isReadable = ({ roots }: Meta): boolean => isIntact(roots, readPage, pages)
     // After a restart of the machine, LMDB returns to the state that was synced.
-    if (isThere(newest!) || (newest!.boot !== readBoot() && isThere(older!))) return true
+    if (isReadable(newest!) || (newest!.boot !== readBoot() && isReadable(older!))) return true
     throw truncated(file, size)
   } finally {
     closeSync(descriptor)

@@ -85,8 +85,8 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
   let root: RootDatabase<Buffer, Buffer>
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    const isThere = checkFile(join(folder, FILES[0]))
-    reserveLock(join(folder, FILES[1]), !isThere)
+    const hasData = checkFile(join(folder, FILES[0]))
+    reserveLock(join(folder, FILES[1]), !hasData)
     root = open<Buffer, Buffer>({
       path: folder,
       noSubdir: false,

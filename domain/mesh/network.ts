@@ -52,12 +52,12 @@ export function createNetwork(options: NetworkOptions): Network {
   if (watch === undefined) throw new TypeError(`the registry ${registry.name} cannot be watched`)
   const watchable = { ...registry, watch }
   const nodes = new Map<string, Node>()
-  let tell: (key: string) => void = noop
+  let notify: (key: string) => void = noop
   const table = createRouteTable({
     id,
     onChange(key) {
       routes.changed(key)
-      tell(key)
+      notify(key)
     },
   })
 
@@ -81,7 +81,7 @@ export function createNetwork(options: NetworkOptions): Network {
     routes,
     nodes,
     listen(listener) {
-      tell = listener
+      notify = listener
     },
     start: local.start,
     close() {

@@ -4,7 +4,7 @@ import { findServerId } from './names.ts'
 import type { RouteTable } from './routing-table.ts'
 
 export interface RouteAdvertiserOptions {
-  readonly table: Pick<RouteTable, 'tell' | 'keys'>
+  readonly table: Pick<RouteTable, 'advertise' | 'keys'>
   /** Id of the peer. */
   readonly peer: string
   /** Called once, when the limits of a peer are exceeded. */
@@ -51,7 +51,7 @@ export function createRouteAdvertiser({
   }
 
   function* listPending(): Iterable<string> {
-    for (const key of servers) if (table.tell(key, peer) === undefined) yield key
+    for (const key of servers) if (table.advertise(key, peer) === undefined) yield key
     yield* services
     yield* servers
   }
@@ -89,7 +89,7 @@ export function createRouteAdvertiser({
       const updates: RouteUpdate[] = []
       let used = 0
       for (const key of listPending()) {
-        const route = table.tell(key, peer)
+        const route = table.advertise(key, peer)
         const bytes = route === undefined ? 0 : Buffer.byteLength(route.entry)
         if (updates.length > 0 && used + bytes + UPDATE_BYTES > maxBytes) break
         servers.delete(key)

@@ -22,7 +22,7 @@ export interface RouteTableOptions {
   readonly id: string
   /** @default 8 */
   readonly maxHops?: number
-  /** Called for every destination whose result of {@link RouteTable.find} or {@link RouteTable.tell} changes. */
+  /** Called for every destination whose result of {@link RouteTable.find} or {@link RouteTable.advertise} changes. */
   readonly onChange: (key: string) => void
 }
 
@@ -54,7 +54,7 @@ export interface RouteTable {
   /** All routes, cheapest first. */
   readonly list: (key: string) => readonly AdvertisedRoute[]
   /** Route to advertise to a peer; undefined if none, since the peer is on the path. */
-  readonly tell: (key: string, peer: string) => AdvertisedRoute | undefined
+  readonly advertise: (key: string, peer: string) => AdvertisedRoute | undefined
   /** Remote and local destinations. */
   readonly keys: () => Iterable<string>
 }
@@ -138,7 +138,7 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
     find: (key) => best.get(key),
     list,
 
-    tell(key, peer) {
+    advertise(key, peer) {
       const entry = localRoutes.get(key)
       if (entry !== undefined) return entry === null ? undefined : { path: [id], metric: 0, entry }
       const route = best.get(key)

@@ -58,7 +58,8 @@ export interface StoreWrite {
   /** Expected version; 0: the record must not exist. @default any */
   readonly ifVersion?: number
   /**
-   * False for records that tenants cause in tables that may use the reserve of a full store: it is for operators.
+   * Whether the write may use the reserve of a full store, if its table may. False for writes on behalf of tenants: the
+   * reserve is for operators.
    * @default true
    */
   readonly mayUseReserve?: boolean

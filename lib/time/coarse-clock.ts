@@ -10,7 +10,7 @@ setInterval(() => {
   clock.nowMs = performance.now()
 }, TICK_MS).unref()
 
-/** Time in `ms` milliseconds, for comparison with {@link clock}: a clock that is late must not make a timeout early. */
+/** Time in `ms` milliseconds, for comparison with {@link clock}: a late clock must not end a timeout early. */
 export function toDeadline(ms: number): number {
   return Math.max(clock.nowMs, tickNow()) + ms
 }

@@ -2,7 +2,7 @@ const EVERY_MS = 20
 /** Share of the previous delay that remains after each measurement: half of it after about 60 ms. */
 const DECAY = 0.8
 
-/** Recent delay of the event loop: how late a timer runs. */
+/** Recent delay of the event loop, measured by how late a timer fires. */
 export class EventLoopDelay {
   /** Milliseconds. */
   ms = 0

@@ -9,10 +9,10 @@ const DRAIN_PATH = `${NODES_PATH}/drain`
 const RESTORE_PATH = `${NODES_PATH}/restore`
 
 /**
- * Creates the endpoints of the nodes: `GET /nodes` as `/metrics`, `POST /nodes/drain` and `/nodes/restore` with the
- * token.
+ * Creates the endpoints of the nodes: `GET /nodes` is as open as `/metrics`, `POST /nodes/drain` and `/nodes/restore`
+ * require the token.
  *
- * @param token empty: nodes cannot be changed.
+ * @param token empty: nodes cannot be drained or restored.
  * @param nodes undefined while the gateway starts.
  */
 export function createAdminNodeEndpoints(
@@ -26,7 +26,7 @@ export function createAdminNodeEndpoints(
       const query = new URLSearchParams(url.split('?')[1])
       const namespace = query.get('namespace') ?? DEFAULT_DOMAIN
       if (path === NODES_PATH) {
-        mustBe(method === 'HEAD' ? 'GET' : method, 'GET')
+        requireMethod(method === 'HEAD' ? 'GET' : method, 'GET')
         const service = query.get('service') ?? ''
         return { body: { nodes: await running().list({ namespace, service }) } }
       }
@@ -35,11 +35,11 @@ export function createAdminNodeEndpoints(
       if (checkToken === undefined)
         throw notFound(ADMIN_ERROR_ID, `set admin_token to drain and restore nodes`)
       checkToken(request)
-      mustBe(method, 'POST')
+      requireMethod(method, 'POST')
       const node: NodeSelection = {
         namespace,
-        service: mustHave(query, 'service'),
-        node: mustHave(query, 'node'),
+        service: requireParameter(query, 'service'),
+        node: requireParameter(query, 'node'),
       }
       if (path === RESTORE_PATH) return { body: { node: await running().restore(node, CALLER) } }
       const force = query.get('force') === 'true'
@@ -53,14 +53,14 @@ export function createAdminNodeEndpoints(
   }
 }
 
-function mustBe(method: string | undefined, expected: string): void {
+function requireMethod(method: string | undefined, expected: string): void {
   if (method === expected) return
   throw methodNotAllowed(ADMIN_ERROR_ID, `method not allowed; expected ${expected}`, {
     headers: ['allow', expected],
   })
 }
 
-function mustHave(query: URLSearchParams, name: string): string {
+function requireParameter(query: URLSearchParams, name: string): string {
   const value = query.get(name) ?? ''
   if (value === '') throw badRequest(ADMIN_ERROR_ID, `the parameter ${name} is required`)
   return value

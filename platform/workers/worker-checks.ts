@@ -6,7 +6,7 @@ type WorkerMessage =
   | { readonly check: 'open' | 'close'; readonly key: string }
   | { readonly check: 'state'; readonly key: string; readonly reason: string }
 
-/** Message of the primary: the worker checks the node for all, or another one found its state. */
+/** Message of the primary: the worker must check the node for all, or another worker reported its state. */
 type PrimaryMessage =
   | { readonly check: 'lead'; readonly key: string }
   | { readonly check: 'state'; readonly key: string; readonly reason: string }
@@ -19,7 +19,7 @@ interface CheckedNode {
   reason: string
 }
 
-/** In the primary: returns a function that lets a worker take part, so that one of the workers checks each node. */
+/** In the primary: returns a function that adds a worker, so that one of the workers checks each node. */
 export function shareChecks(): (worker: Worker) => void {
   const nodes = new Map<string, CheckedNode>()
 
@@ -74,7 +74,7 @@ export function receiveChecks(): ShareCheck {
     if (message?.check === 'state') checks.get(message.key)?.receive(message.reason)
   })
   const toPrimary = (message: WorkerMessage): void => {
-    // The primary may have ended.
+    // The primary may have exited.
     if (process.connected) process.send?.(message)
   }
   return (key, handlers) => {

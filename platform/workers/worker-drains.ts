@@ -2,7 +2,7 @@ import type { Worker } from 'node:cluster'
 import { settlesWithin } from '../../lib/async/timeout.ts'
 import type { DrainedNode } from '../gateway/nodes/drained-nodes.ts'
 
-/** Request of a worker that starts. */
+/** Request of a starting worker. */
 interface DrainsRequest {
   readonly drains: 'request'
 }
@@ -12,7 +12,7 @@ interface DrainsUpdate {
   readonly drains: readonly DrainedNode[]
 }
 
-/** The primary's end of the drained nodes. */
+/** The drained nodes in the primary. */
 export interface SharedDrains {
   /** Sends the drained nodes to a worker. */
   readonly attach: (worker: Worker) => void
@@ -20,7 +20,7 @@ export interface SharedDrains {
   readonly set: (nodes: readonly DrainedNode[]) => void
 }
 
-/** A primary of another version may not respond. */
+/** A primary of an earlier version does not respond. */
 const TIMEOUT_MS = 1000
 
 export function shareDrains(): SharedDrains {
@@ -47,7 +47,7 @@ export function shareDrains(): SharedDrains {
 
 /** In a worker: the drained nodes, updated by the primary. */
 export interface ReceivedDrains {
-  /** False: the primary is of an earlier version. */
+  /** False: the primary runs an earlier version. */
   readonly isSupported: boolean
   readonly current: readonly DrainedNode[]
   /** Calls `onChange` now and after each change. */

@@ -48,7 +48,7 @@ const FIELD_MAX_CHARS = 1024
  * | `durationMs` | from the request head to the last response byte |
  * | `upstreamMs` | from forwarding the request to the head of the backend's response; absent without one |
  * | `service`, `node` | target service and the last node tried; absent if the request was not routed |
- * | `attempts` | nodes that the request was sent to, one after the other; absent for one |
+ * | `attempts` | number of attempts to send the request to a node; absent for one |
  * | `route` | name of the configured route (`routes:`), or its number from 1; absent if none matched |
  * | `error` | error of the last failed attempt, even if a later attempt succeeded; absent for service errors below 500, which may quote the request |
  * | `account`, `namespace` | caller and its namespace; absent for anonymous requests |

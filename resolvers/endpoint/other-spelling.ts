@@ -5,7 +5,7 @@ import { parseRequestPath } from './request-path.ts'
 import type { RouteTree, TreeRoute } from './route-tree.ts'
 
 /**
- * Finds what a path leads to once a backend has merged its empty segments, removed path parameters or decoded it: `//` must not avoid the
+ * Finds what a path leads to once a backend has merged its empty segments, removed path parameters or decoded it: `//` must not bypass the
  * plugins and policies of a route.
  *
  * @param found what the path as received leads to

@@ -25,7 +25,7 @@ export async function openTracer(
   log: PluginLog,
 ): Promise<OpenedTracer | undefined> {
   const { isOn, problems } = readOtlpVariables()
-  for (const problem of problems) tell(log, problem)
+  for (const problem of problems) logProblem(log, problem)
   if (!isOn) return undefined
   const shared = sending ?? { tracing: load(log), users: 0 }
   sending = shared
@@ -51,7 +51,7 @@ export async function openTracer(
   }
 }
 
-function tell(log: PluginLog, problem: string): void {
+function logProblem(log: PluginLog, problem: string): void {
   if (reported.has(problem)) return
   reported.add(problem)
   log.warn({}, problem)
@@ -60,7 +60,7 @@ function tell(log: PluginLog, problem: string): void {
 async function load(log: PluginLog): Promise<OtlpTracing> {
   const { createOtlpTracing } = await import('../../adapters/tracer/otlp.ts')
   return createOtlpTracing({
-    onProblem: (problem) => tell(log, problem),
+    onProblem: (problem) => logProblem(log, problem),
     onError: (reason) => log.warn({ reason }, 'exporting spans failed, spans are lost'),
     onRecover: (spans) => log.warn({ spans }, 'span export recovered, some spans were lost'),
   })

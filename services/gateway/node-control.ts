@@ -12,11 +12,11 @@ export interface NodeMessage {
   readonly zone: string
   /** usable, warming, open, unhealthy, ejected, draining or drained. */
   readonly state: string
-  /** Milliseconds since 1970; absent: not ejected. */
+  /** Unix time in milliseconds; absent: not ejected. */
   readonly ejected_until?: number
   readonly in_flight: number
   readonly connections: number
-  /** Absent: not known. */
+  /** Absent: unknown. */
   readonly latency_ms?: number
 }
 
@@ -70,7 +70,7 @@ export const NodeItem: TUnsafe<NodeMessage> = Type.Unsafe(
       description: 'usable, warming, open, unhealthy, ejected, draining or drained.',
     }),
     ejected_until: Type.Optional(
-      Type.Integer({ description: 'Milliseconds since 1970; absent: not ejected.' }),
+      Type.Integer({ description: 'Unix time in milliseconds; absent: not ejected.' }),
     ),
     in_flight: Type.Integer({ description: 'Requests and calls in flight.' }),
     connections: Type.Integer({ description: 'Open HTTP connections.' }),

@@ -41,7 +41,7 @@ export function createApiService(options: ApiServiceOptions): ApiService {
     metrics,
     inFlight,
     maxPoints: MAX_POINTS,
-    onPoint: (point) => feeds.tell(point),
+    onPoint: (point) => feeds.publish(point),
   })
   const feeds = createStatsFeeds({ points: history.points, maxWatchers })
   const rates = createServiceRates({ metrics })

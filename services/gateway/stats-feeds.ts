@@ -19,7 +19,7 @@ export interface StatsFeeds {
    * @throws {GatewayError} 429 if there are too many watchers, 503 while the service stops.
    */
   readonly open: (seconds: number, id: string) => AsyncIterableIterator<StatsMessage>
-  readonly tell: (point: RequestPoint) => void
+  readonly publish: (point: RequestPoint) => void
   readonly count: () => number
   /** Ends all streams with 503 and rejects new ones. */
   readonly close: () => void
@@ -40,7 +40,7 @@ export function createStatsFeeds({ points, maxWatchers }: StatsFeedsOptions): St
       return feed
     },
 
-    tell(point) {
+    publish(point) {
       if (hub.count() > 0) hub.publish(String(point.timeMs), { points: [toPointMessage(point)] })
     },
 

@@ -48,7 +48,7 @@ function follow(registry: Registry, emit: Listener, retryMs: number): () => void
   let retry: NodeJS.Timeout | undefined
   let stopped = false
 
-  function tell({ type, service }: RegistryEvent, versions: Map<string, Service>): void {
+  function notify({ type, service }: RegistryEvent, versions: Map<string, Service>): void {
     const { version } = service
     const known = versions.get(version)
     if (type === 'delete') {
@@ -63,14 +63,14 @@ function follow(registry: Registry, emit: Listener, retryMs: number): () => void
   async function begin(name: string, start: Start): Promise<void> {
     if (stopped || followed.has(name)) return
     const versions = new Map<string, Service>()
-    const onEvent = (event: RegistryEvent): void => tell(event, versions)
+    const onEvent = (event: RegistryEvent): void => notify(event, versions)
     // Watches for callers of a service take precedence over watches for listeners.
     const idleMs = (): number => Number.POSITIVE_INFINITY
     followed.set(name, { versions, stop: watch(onEvent, { service: name, idleMs }) })
     for (const service of await registry.getService(name)) {
       const isKnown = versions.has(service.version)
       const isRunning = service.nodes.length > 0
-      if (start === 'new' && isRunning) tell({ type: 'create', service }, versions)
+      if (start === 'new' && isRunning) notify({ type: 'create', service }, versions)
       if (start === 'new' || isKnown) continue
       if (isRunning) versions.set(service.version, service)
       if (start === 'missed') emit({ type: isRunning ? 'update' : 'delete', service })
@@ -111,7 +111,7 @@ function follow(registry: Registry, emit: Listener, retryMs: number): () => void
     if (known === undefined && (type === 'delete' || nodes.length > 0)) emit(event)
     else if (known === undefined) tryBegin(name, 'new')
     else if (type === 'delete') {
-      tell(event, known.versions)
+      notify(event, known.versions)
       if (known.versions.size === 0) end(name)
     }
   })

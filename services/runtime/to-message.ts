@@ -29,11 +29,11 @@ export function toServiceMessage(record: ServiceRecord): ServiceMessage {
     build: current?.build || undefined,
     commit: current?.commit || undefined,
   }
-  const isThere = (entry: [string, string | undefined]): entry is [string, string] =>
+  const isDefined = (entry: [string, string | undefined]): entry is [string, string] =>
     entry[1] !== undefined
   return {
     ...{ name, version, source: source || wish.image, status: RUNTIME_STATUS[status] },
-    metadata: Object.fromEntries(Object.entries(entries).filter(isThere)),
+    metadata: Object.fromEntries(Object.entries(entries).filter(isDefined)),
   }
 }
 

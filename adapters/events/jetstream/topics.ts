@@ -7,11 +7,11 @@ import { isMissing, isNameInUse } from './errors.ts'
 import { parseSubject, type TopicNames, toTopicFilter } from './names.ts'
 import type { Session } from './session.ts'
 
-/** Deduplication window: longer than the repetition of an unconfirmed append. */
+/** Deduplication window: longer than an unconfirmed append is retried. */
 const DEDUPLICATION_MS = 120_000
 /** Minimum `max_age` of the server. */
 const MIN_AGE_MS = 100
-/** Maximum number of messages removed at a time, which blocks appends. */
+/** Maximum number of messages removed at a time: removal blocks appends. */
 const MAX_REMOVED = 10_000
 const UNLIMITED = -1
 const NANOS = 1e6
@@ -117,7 +117,7 @@ export async function retain(
 
 /**
  * Removes the oldest messages by a temporary limit. With a purge, the server loses track of messages in flight of groups
- * (nats-server 2.9.10) or of rejected ones (2.15.2), which would be redelivered never or late.
+ * (nats-server 2.9.10) or of rejected ones (2.15.2), and redelivers them late or never.
  */
 async function removeOldest(
   { streams }: Session,

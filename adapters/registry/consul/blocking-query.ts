@@ -133,7 +133,7 @@ class Query implements BlockingQuery {
     })
   }
 
-  readonly #onTurn = (): void => {
+  readonly #onSlot = (): void => {
     if (this.#isStopped) return
     this.#isWaiting = this.#slot!.acquire()
     this.#run()
@@ -158,7 +158,7 @@ class Query implements BlockingQuery {
         this.#isRejected = false
         if (this.#isWaiting) continue
         this.#abort = undefined
-        slot.wait(this.#onTurn)
+        slot.wait(this.#onSlot)
         return
       } catch (error) {
         if (this.#isStopped) return

@@ -8,9 +8,9 @@ export interface Revocation {
   readonly namespace: string
   /** Account id; empty: see `id`. */
   readonly account: string
-  /** Revokes tokens of the account issued before, unix time in milliseconds; 0: see `id`. */
+  /** Revokes tokens of the account issued before this Unix time in milliseconds; 0: see `id`. */
   readonly before: number
-  /** Expiry of all these tokens, unix time in milliseconds. */
+  /** Expiry of all these tokens, Unix time in milliseconds. */
   readonly ends: number
 }
 

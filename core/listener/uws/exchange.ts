@@ -358,7 +358,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   protected cut(code: number = INTERNAL_ERROR, reason = 'internal error'): void {
     if (this.finished) return
     if (this.#owner !== undefined) this.#owner.close(code, reason)
-    // A complete response that is sent at the end of the tick stays: a promise of the chain may fail after it.
+    // A complete response that is sent at the end of the tick is not replaced: a promise of the chain may reject after it.
     else if (this.#deferred !== undefined && !this.streaming) return
     // The library calls the abort callback, which ends the exchange.
     else this.#res.close()

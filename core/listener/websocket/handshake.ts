@@ -7,7 +7,7 @@ const KEY = /^[A-Za-z0-9+/]{21}[AQgw]==$/
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
 /**
- * Validates the client's WebSocket handshake after its method, `Upgrade` and `Connection` (RFC 6455 §4.2.1). Returns the error to send, or
+ * Validates the client's WebSocket handshake, except method, `Upgrade` and `Connection` (RFC 6455 §4.2.1). Returns the error to send, or
  * undefined.
  *
  * @param bodyLength as in `Exchange.bodyLength`.

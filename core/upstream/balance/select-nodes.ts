@@ -3,9 +3,9 @@ import type { UpstreamPolicies } from '../policies/policies.ts'
 import { hashText } from './hash.ts'
 
 /**
- * Nodes that may be balanced: the usable nodes of the smallest priority that has enough of them, or all nodes of the smallest priority if
- * none has enough, except unreachable ones. Nodes in the zone of this process are preferred while enough of them are usable. Mostly the same array: a copy per service
- * would take memory.
+ * Nodes for load balancing: the usable nodes of the smallest priority that has enough of them, or all nodes of the smallest priority if
+ * none has enough, except unreachable ones. Nodes in the zone of this process are preferred while enough of them are usable. Usually
+ * returns the same array: a copy per service would take memory.
  */
 export function selectNodes(
   all: readonly UpstreamNode[],

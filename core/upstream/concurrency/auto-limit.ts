@@ -1,11 +1,11 @@
 const INITIAL = 20
-/** Limit while the minimum is measured, and lowest limit. */
+/** Limit while the minimum is measured, and lower bound of the limit. */
 const PROBE_LIMIT = 3
 const MAX = 1000
 const PROBE_SAMPLES = 30
 const PROBE_SAMPLES_MIN = 5
 const PROBE_MS = 2000
-/** Time between two measurements of the minimum; increased by up to half at random, so that gateways do not measure together. */
+/** Interval of measurements of the minimum; increased by up to half at random, so that gateways do not measure together. */
 const PROBE_EVERY_MS = 60_000
 /** The same while the minimum is unknown. */
 const RETRY_MS = 1000
@@ -16,22 +16,22 @@ const TOLERANCE = 1.2
 const TOLERANCE_MS = 1
 
 interface Probe {
-  /** Limit before it. */
+  /** Limit before the measurement. */
   readonly limit: number
   readonly endMs: number
-  /** Requests that started before it ran beside more than {@link PROBE_LIMIT} others; 0: such requests are in progress. */
+  /** Requests that started earlier ran beside more than {@link PROBE_LIMIT} others; 0: such requests are still in progress. */
   fromMs: number
 }
 
 /**
- * Limit that follows the gradient of durations, as Envoy's adaptive concurrency: it falls while requests take longer than the minimum,
- * and grows by its square root otherwise. The minimum is measured with few requests in progress, now and then again.
+ * Limit that follows the gradient of durations, like Envoy's adaptive concurrency: it decreases while requests take longer than the
+ * minimum, and grows by its square root otherwise. The minimum is measured periodically, with few requests in progress.
  */
 export class AutoLimit {
   /** Current limit. */
   limit: number = INITIAL
   readonly #random: () => number
-  /** Mean duration at a low load, milliseconds; 0: unknown. */
+  /** Mean duration at low load, milliseconds; 0: unknown. */
   #minMs = 0
   #sumMs = 0
   #count = 0
@@ -43,7 +43,7 @@ export class AutoLimit {
     this.#random = random
   }
 
-  /** Mean duration at a low load, milliseconds; 0: unknown. */
+  /** Mean duration at low load, milliseconds; 0: unknown. */
   get minMs(): number {
     return this.#minMs
   }

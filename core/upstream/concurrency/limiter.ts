@@ -5,7 +5,7 @@ import { WaitingRequests } from './waiting-requests.ts'
 /** Why a request is shed. */
 export type ShedReason = 'full' | 'timeout'
 
-/** A request that waits for a slot, or has one. */
+/** A request in the queue or with a slot. */
 export interface Ticket {
   readonly priority: Priority
   /** Called when a waiting request gets a slot, or has left the queue. */
@@ -13,12 +13,12 @@ export interface Ticket {
   /** Called when a waiting request is shed. */
   onShed: (reason: ShedReason) => void
   state: 'new' | 'waiting' | 'active' | 'ended'
-  /** When it got its slot, `performance.now()`. */
+  /** Time when it got its slot, `performance.now()`. */
   startMs: number
   timer: NodeJS.Timeout | undefined
 }
 
-/** Slots for requests in progress, and a queue by priority in front of them. */
+/** Slots for requests in progress, with a priority queue. */
 export class Limiter {
   /** Requests in progress. */
   active = 0
@@ -46,7 +46,7 @@ export class Limiter {
     return this.#waiting.size
   }
 
-  /** Applies changed options. Waiting requests stay, and get the slots of a higher limit at once. */
+  /** Applies changed options. Queued requests stay queued, and get the slots of a higher limit at once. */
   configure(options: ConcurrencyOptions): void {
     if (options.limit !== this.#options.limit)
       this.#auto = options.limit === 'auto' ? new AutoLimit() : undefined
@@ -62,7 +62,7 @@ export class Limiter {
     return true
   }
 
-  /** Queues a request without a slot, in place of one with a lower priority if the queue is full. False: it is to be shed. */
+  /** Queues a request, in place of one with a lower priority if the queue is full. False: the request must be shed. */
   wait(ticket: Ticket): boolean {
     const { queue, queueTimeoutMs } = this.#options
     if (queue === 0 || queueTimeoutMs === 0) return false

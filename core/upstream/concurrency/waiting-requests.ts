@@ -13,7 +13,7 @@ export class WaitingRequests<T extends { readonly priority: Priority }> {
     this.#lists[request.priority].push(request)
   }
 
-  /** Removes and returns the request that is next; undefined if none waits. */
+  /** Removes and returns the next request; undefined if none waits. */
   takeNext(): T | undefined {
     const found = PRIORITIES.find((priority) => this.#lists[priority].length > 0)
     return found && this.#lists[found].shift()

@@ -1,14 +1,14 @@
 /** When the circuit breakers of a service and its nodes open; option names follow Resilience4j and Envoy. */
 export interface BreakerOptions {
-  /** Percentage of failed requests that opens it. @default 50 */
+  /** Percentage of failed requests that opens the breaker. @default 50 */
   readonly errorPercent: number
-  /** Requests in a window from which the percentage is compared. @default 20 */
+  /** Minimum requests in a window to compare the percentage. @default 20 */
   readonly minRequests: number
   /** Time over which requests are counted, milliseconds. @default 10000 */
   readonly windowMs: number
-  /** Time without requests, milliseconds. @default 5000 */
+  /** Time for which the breaker stays open, milliseconds. @default 5000 */
   readonly openMs: number
-  /** Trial requests after that time, whose results close it or open it again. @default 10 */
+  /** Trial requests after that time, which close the breaker or open it again. @default 10 */
   readonly halfOpen: number
 }
 
@@ -29,7 +29,7 @@ const SLOTS = 10
  * No timers: `admits` and `record` compare the clock.
  */
 export class Breaker {
-  /** End of the time without requests, or of the time in which trial requests respond; 0: closed. */
+  /** End of the open time, or of the time in which trial requests respond; 0: closed. */
   untilMs = 0
   readonly #options: BreakerOptions
   readonly #requests = new Uint32Array(SLOTS)
@@ -49,7 +49,7 @@ export class Breaker {
   admits(nowMs: number): boolean {
     if (this.untilMs === 0) return true
     const { halfOpen, openMs } = this.#options
-    // Trial requests without result are replaced, too.
+    // Trial requests without a result are replaced.
     if (nowMs >= this.untilMs) {
       this.#trials = 0
       this.#results = 0
@@ -61,7 +61,7 @@ export class Breaker {
     return true
   }
 
-  /** Whether the requests in the window fail at the percentage that opens it, however few they are. */
+  /** Whether the failures in the window reach the percentage that opens the breaker, regardless of `minRequests`. */
   isFailing(nowMs: number): boolean {
     if (this.untilMs !== 0) return true
     this.#rotate(nowMs)
@@ -72,13 +72,13 @@ export class Breaker {
   /**
    * Records the result of a request.
    *
-   * @param mayOpen decides if it opens once the percentage is reached.
+   * @param mayOpen decides whether the breaker opens once the percentage is reached.
    * @returns true if it opened or closed.
    */
   record(isFailure: boolean, nowMs: number, mayOpen: () => boolean = () => true): boolean {
     const { errorPercent, minRequests, halfOpen } = this.#options
     if (this.untilMs !== 0) {
-      // Results of requests sent before it opened do not count.
+      // Results of requests sent before the breaker opened do not count.
       if (this.#results >= this.#trials) return false
       this.#results++
       if (isFailure) this.#failedTrials++

@@ -23,12 +23,12 @@ export class CircuitBreakers {
     this.#onChange = onChange
   }
 
-  /** Milliseconds until the service gets requests again; 0: its breaker is closed. */
+  /** Milliseconds until the service receives requests again; 0: its breaker is closed. */
   openForMs(nowMs: number): number {
     return Math.max(0, this.#service.untilMs - nowMs)
   }
 
-  /** Whether the service gets a request. */
+  /** Whether the breaker of the service admits a request. */
   admits(nowMs: number): boolean {
     return this.#service.admits(nowMs)
   }

@@ -13,7 +13,7 @@ export const NODE_STATES = [
 ] as const
 
 /**
- * - `warming`: in its slow start.
+ * - `warming`: during its slow start.
  * - `open`: its circuit breaker is open or half-open.
  * - `unhealthy`: its health checks fail.
  * - `ejected`: after failures.
@@ -22,7 +22,7 @@ export const NODE_STATES = [
  */
 export type NodeState = (typeof NODE_STATES)[number]
 
-/** State of a node in one process, or in several ones together. */
+/** State of a node in one process, or merged from several. */
 export interface NodeStatus {
   readonly domain: string
   /** Full name. */
@@ -33,13 +33,13 @@ export interface NodeStatus {
   /** Empty: unknown. */
   readonly zone: string
   readonly state: NodeState
-  /** End of the ejection, milliseconds since 1970; 0: not ejected. */
+  /** End of the ejection, Unix time in milliseconds; 0: not ejected. */
   readonly ejectedUntilMs: number
   /** Requests and calls in flight. */
   readonly active: number
   /** Open HTTP connections. */
   readonly connections: number
-  /** Average latency; undefined: not known. */
+  /** Average latency; undefined: unknown. */
   readonly latencyMs: number | undefined
 }
 

@@ -38,7 +38,7 @@ export const DEFAULT_OUTLIER: OutlierOptions = {
 }
 
 const MAX_EJECTION_MS = 300_000
-/** First ejection of an unreachable node: a trial loses no request. */
+/** First ejection of an unreachable node, which is short because a trial loses no request. */
 const UNREACHABLE_MS = 1000
 /** Failing routes that eject a node which serves others. */
 const FAILING_ROUTES = 2
@@ -240,7 +240,7 @@ export class OutlierDetector {
     return true
   }
 
-  /** The limit of ejected nodes is for nodes that may serve requests. */
+  /** Unreachable nodes do not count towards the limit of ejected nodes. */
   #ejectUnreachable(node: UpstreamNode, nowMs: number): boolean {
     const isOther = (other: UpstreamNode): boolean =>
       other !== node && !other.failures.isUnreachable

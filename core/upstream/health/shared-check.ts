@@ -1,8 +1,8 @@
 /** A check of a node in one of several processes. */
 export interface CheckHandlers {
-  /** Starts checking: this process checks for the others. */
+  /** Starts checking: this process checks the node for all processes. */
   readonly lead: () => void
-  /** Receives a state that another process found. @param reason why the node is unhealthy; empty: it is healthy */
+  /** Receives a state from the process that checks the node. @param reason why the node is unhealthy; empty: it is healthy */
   readonly receive: (reason: string) => void
 }
 

@@ -24,7 +24,7 @@ export const NO_OUTLIER: Partial<OutlierOptions> = {
 export const NO_HEDGE = { max: 0 }
 
 const GROUPS = ['outlier', 'retry', 'hedge', 'breaker', 'health']
-/** Longest policies, characters. */
+/** Maximum length of policies, characters. */
 const TEXT_MAX = 4096
 /** Shortest interval of checks: a service may have thousands of nodes. */
 const INTERVAL_MIN_MS = 1000
@@ -32,8 +32,8 @@ const INTERVAL_MIN_MS = 1000
 type Values = Readonly<Record<string, unknown>>
 
 /**
- * Parses the policies of a service in the registry (`mx/policies`): JSON with the keys of `mx.yaml`. Checks have the port of the node and
- * no body: otherwise a service could let the gateway send requests to others. Nor are they more frequent than once a second.
+ * Parses the policies of a service in the registry (`mx/policies`): JSON with the keys of `mx.yaml`. Health checks use the port of the
+ * node, have no body, and run at most once a second: otherwise a service could make the gateway send requests to others.
  *
  * @throws {RangeError} with the first problem.
  */

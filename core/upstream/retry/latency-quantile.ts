@@ -1,5 +1,5 @@
 const SAMPLES = 256
-/** Samples until the quantile is known, and between two calculations. */
+/** Number of samples before the first calculation of the quantile, and between two calculations. */
 const FIRST = 32
 const STEP = 32
 

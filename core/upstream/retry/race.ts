@@ -5,11 +5,11 @@ export interface Racer {
   readonly lose: () => void
 }
 
-/** The attempts of a request that run at the same time: the first response wins. */
+/** Concurrent attempts of a request: the first response wins. */
 export class Race<T extends Racer> {
   /** In flight, or waiting for a retry. */
   racers: T[]
-  /** Attempts that were added. */
+  /** Number of attempts added. */
   added = 0
   #timer: NodeJS.Timeout | undefined = undefined
 

@@ -9,9 +9,9 @@ const MEMORY_SHARE = 1 / 2
 
 /** The request body sent so far, for a retry. */
 export class RequestCopy {
-  /** Undefined: the body is too long, or memory is scarce. */
+  /** Undefined: the body is too long, memory is scarce, or the copy was dropped. */
   chunks: Uint8Array[] | undefined = []
-  /** The last chunk is among them. */
+  /** Whether the last chunk has been added. */
   isComplete = false
   #bytes = 0
 
@@ -30,7 +30,7 @@ export class RequestCopy {
     else this.chunks.push(chunk)
   }
 
-  /** Passes the chunks on. */
+  /** Sends the stored chunks. */
   replay(send: (chunk: Uint8Array, isLast: boolean) => void): void {
     const chunks = this.chunks ?? []
     for (const [i, chunk] of chunks.entries())

@@ -10,13 +10,13 @@ export class RetryBudget {
   requests = 0
   #startMs = 0
   #retries = 0
-  /** The same in the window before. */
+  /** The same in the previous window. */
   #earlierRequests = 0
   #earlierRetries = 0
-  /** Retries in progress, their pauses included. */
+  /** Retries in progress, including their pauses. */
   #active = 0
 
-  /** Counts a retry. False: there are too many. */
+  /** Counts a retry. False: the budget is exhausted. */
   take({ budgetPercent, minConcurrency }: RetryOptions, nowMs: number): boolean {
     this.#move(nowMs)
     const share = 1 - (nowMs - this.#startMs) / WINDOW_MS
@@ -31,12 +31,12 @@ export class RetryBudget {
     return true
   }
 
-  /** A retry has ended. */
+  /** Ends a retry in progress. */
   release(): void {
     this.#active--
   }
 
-  /** Starts the next window. The requests of a long time count on average. */
+  /** Starts the next window. Requests of a longer time than a window are averaged. */
   #move(nowMs: number): void {
     const passedMs = nowMs - this.#startMs
     if (passedMs < WINDOW_MS) return

@@ -7,9 +7,9 @@ import type { CallTimeouts } from '../call.ts'
  */
 export type RetryReason = 'connect' | 'reset' | number
 
-/** When a request is sent again after a failure. */
+/** When a failed request is retried. */
 export interface RetryOptions {
-  /** Maximum attempts of a request that a node may have served, the first included; 1: never repeated. @default 2 */
+  /** Maximum attempts, including the first, of a request that a node may have served; 1: no retries. @default 2 */
   readonly attempts: number
   /** @default connect, reset, 502, 503, 504 */
   readonly on: ReadonlySet<RetryReason>
@@ -23,13 +23,13 @@ export interface RetryOptions {
   readonly methods: 'safe' | 'idempotent'
   /** Response timeout of each attempt, milliseconds; 0: the response timeout of the service. @default 0 */
   readonly perTryTimeoutMs: number
-  /** Pause before the first retry, milliseconds, reduced by up to half at random; doubled for each further one. @default 25 */
+  /** Pause before the first retry, milliseconds, reduced by up to half at random; doubled for each further retry. @default 25 */
   readonly backoffBaseMs: number
   /** Longest pause, milliseconds. A response with a longer `Retry-After` is not repeated. @default 250 */
   readonly backoffMaxMs: number
   /** Maximum retries, percent of the requests to the service in the last 10 s. @default 20 */
   readonly budgetPercent: number
-  /** Retries in progress that are allowed while the service gets fewer than ten requests per second. @default 3 */
+  /** Concurrent retries that are allowed while the service receives fewer than ten requests per second. @default 3 */
   readonly minConcurrency: number
 }
 
@@ -44,7 +44,7 @@ export const DEFAULT_RETRY: RetryOptions = {
   minConcurrency: 3,
 }
 
-/** Sends no request again, not even an unsent one. */
+/** No retries, not even of a request that no node received. */
 export const NO_RETRY: Pick<RetryOptions, 'attempts' | 'on'> = { attempts: 1, on: new Set() }
 
 /** Whether a request may be sent to a second node although the first may have served it. */

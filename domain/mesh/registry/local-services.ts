@@ -37,7 +37,7 @@ export function createLocalServices(options: LocalServicesOptions): LocalService
     else services.set(name, versions)
   }
 
-  function tell(name: string): void {
+  function notify(name: string): void {
     onChange(name, [...(services.get(name)?.values() ?? [])])
   }
 
@@ -52,7 +52,7 @@ export function createLocalServices(options: LocalServicesOptions): LocalService
       for (const service of listed) apply({ type: 'update', service })
       for (const event of later) apply(event)
       for (const name of services.keys()) names.add(name)
-      for (const name of names) tell(name)
+      for (const name of names) notify(name)
     } catch (error) {
       if (closed) return
       onError(error as Error)
@@ -67,7 +67,7 @@ export function createLocalServices(options: LocalServicesOptions): LocalService
       stop = registry.watch((event) => {
         events?.push(event)
         apply(event)
-        tell(event.service.name)
+        notify(event.service.name)
       })
       return read()
     },

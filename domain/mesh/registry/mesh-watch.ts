@@ -82,11 +82,11 @@ export function watchJoined(
       }
     } while (asking.get(name))
     asking.delete(name)
-    if (!stopped) tell(name, local)
+    if (!stopped) notify(name, local)
   }
 
   /** Publishes the versions of a service, and the removal of others. */
-  function tell(name: string, local: readonly Service[]): void {
+  function notify(name: string, local: readonly Service[]): void {
     const services = choose(local, network.getService(name))
     const before = published.get(name) ?? new Set<string>()
     const isKnown = (version: string): boolean =>

@@ -141,8 +141,8 @@ export function createRouteRegistry(options: RouteRegistryOptions): RouteRegistr
 
     restore(known) {
       for (const { name, versions, owners, ageMs } of known) {
-        const isThere = views.has(name) || table.findLocal(name) !== undefined
-        if (isThere || !isShared(name)) continue
+        const exists = views.has(name) || table.findLocal(name) !== undefined
+        if (exists || !isShared(name)) continue
         const services = parseRoutes(name, versions)
         const bytes = Buffer.byteLength(name) + Buffer.byteLength(JSON.stringify(versions))
         views.set(name, { parts: [], services })

@@ -6,11 +6,11 @@ export interface UnreachableService {
   readonly name: string
   /** Its versions, without nodes. */
   readonly services: readonly Service[]
-  /** Ids of the servers that had it. */
+  /** Ids of the servers that provided it. */
   readonly owners: readonly string[]
   /** Size of its entry. */
   readonly bytes: number
-  /** Milliseconds since it is unreachable. */
+  /** Milliseconds since it became unreachable. */
   readonly ageMs: number
 }
 
@@ -38,7 +38,7 @@ export interface UnreachableServicesOptions {
 interface Entry {
   readonly lost: UnreachableService
   readonly sinceMs: number
-  /** Time since all owners are reachable; undefined: some are not. */
+  /** Time when all owners became reachable; undefined: some are not. */
   backMs: number | undefined
 }
 
@@ -73,26 +73,26 @@ export function createUnreachableServices({
       release(lost.name)
       entries.set(lost.name, { lost, sinceMs: nowMs() - lost.ageMs, backMs: undefined })
       bytes += lost.bytes
-      const forgotten: string[] = []
+      const dropped: string[] = []
       for (const name of entries.keys()) {
         if (entries.size <= MAX_DESTINATIONS && bytes <= MAX_ADVERTISED_BYTES) break
         release(name)
-        forgotten.push(name)
+        dropped.push(name)
       }
-      return forgotten
+      return dropped
     },
 
     expire() {
       const now = nowMs()
-      const forgotten: string[] = []
+      const dropped: string[] = []
       for (const [name, entry] of entries) {
         entry.backMs = entry.lost.owners.every(isReachable) ? (entry.backMs ?? now) : undefined
         const isBack = entry.backMs !== undefined && now - entry.backMs >= BACK_MS
         if (!isBack && now - entry.sinceMs < LOST_MS) continue
         release(name)
-        forgotten.push(name)
+        dropped.push(name)
       }
-      return forgotten
+      return dropped
     },
   }
 }

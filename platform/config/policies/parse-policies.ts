@@ -32,6 +32,7 @@ export const POLICY_KEYS: readonly string[] = [
   'health',
   ...Object.values(VALUE_FIELDS).map(({ name }) => name),
 ]
+
 /** Reads the policies among the keys of the gateway or of a service. */
 export function readPolicies(
   source: YamlSource,

@@ -84,7 +84,7 @@ function describeUnknown(name: string): string {
     : `is unknown, did you mean ${SETTING}${near}?`
 }
 
-/** Services outside the default domain may shorten the times of the gateway, not extend them: tenants register there. */
+/** Services outside the default domain may shorten the timeouts of the gateway, not extend them: tenants register there. */
 export function limitSettings(
   found: RegistrySettings,
   settings: Settings,

@@ -37,7 +37,7 @@ export function createNodeControl({ read, setDrained }: NodeGroup, log: Log): No
     throw notFound(id, `Node not found: ${node}. Nodes of the service ${service}: ${known}`)
   }
 
-  /** One at a time: two concurrent calls could drain the last two nodes. */
+  /** Serialized: two concurrent calls could drain the last two nodes. */
   const runAlone = <T>(run: () => Promise<T>): Promise<T> => {
     const result = last.then(run)
     last = result.catch(() => {})

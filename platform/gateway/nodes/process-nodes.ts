@@ -28,7 +28,7 @@ export function createProcessNodes(options: ProcessNodesOptions): ProcessNodes {
     try {
       await directories()[0]!.find(service)
     } catch {
-      // Without the registry, services in use are listed.
+      // If the registry is unavailable, only services in use are listed.
     }
   }
 

@@ -14,7 +14,7 @@ import type { EventSinks } from '../handlers.ts'
 import { createUpstreams } from '../upstreams.ts'
 import type { ExplainedRuling } from './explanation.ts'
 
-/** The chain with steps that report their stage, without hooks of the response. */
+/** The chain, whose steps report their stage, without response hooks. */
 export function recordStages(chain: Chain, onStage: (stage: Stage, x: Exchange) => void): Chain {
   const steps = chain.steps.map((step, i) => (x: Exchange) => {
     const stage = chain.stages.steps[i]!

@@ -157,7 +157,7 @@ async function run(
   }
   void walk()
   const { body = '' } = request
-  // As from a socket: after the steps that do not wait.
+  // Asynchronous, as from a socket: after the steps that do not wait.
   const isBodySent = nextTick().then(() => body.length > 0 && x.sendBody(body, true))
   const forwarded = reached.then((where) => where || x.node)
   const responded = x.done.then(() => undefined)

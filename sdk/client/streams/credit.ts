@@ -33,7 +33,7 @@ export class Credit {
       return true
     }
     this.#isHeld = true
-    this.#ask()
+    this.#request()
     return false
   }
 
@@ -41,10 +41,10 @@ export class Credit {
   consumed(cost: number): void {
     // Bounded by the credit taken, regardless of the values that the program reports.
     this.#consumed = Math.min(this.#consumed + cost, WINDOW_BYTES - this.#left)
-    if (this.#isHeld) this.#ask()
+    if (this.#isHeld) this.#request()
   }
 
-  #ask(): void {
+  #request(): void {
     if (this.#isGranting || this.#consumed < WINDOW_BYTES / 2) return
     this.#isGranting = true
     setImmediate(this.#grant)

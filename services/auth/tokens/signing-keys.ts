@@ -198,11 +198,11 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
   /** Ensures that this server has a key, even while other servers start concurrently. */
   async function begin(): Promise<void> {
     for (let i = 0; i < ATTEMPTS_MAX; i++) {
-      const isThere =
+      const hasKey =
         configured === undefined
           ? listSigning().length > 0
           : stored.get(toKeyKey(configured.id))?.expiresMs === 0
-      if (isThere) return
+      if (hasKey) return
       const record = configured === undefined ? generate(nowMs()) : toRecord(configured, nowMs())
       if (await add(record, false)) return onReplaced(record.id)
     }
@@ -237,7 +237,7 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
         'signing keys are stored unencrypted: set MX_CONFIG_SECRET_KEY to encrypt them, or MX_AUTH_PRIVATE_KEY',
       )
     await begin()
-    // Becomes the previous key if another server adds one before this server has signed.
+    // Sets `last`: this key signs until a key that another server adds concurrently becomes valid.
     current()
     replaceOld()
   } catch (error) {

@@ -195,20 +195,20 @@ t.test('applies the same limits as the receiver', (t) => {
     key,
     advertised: { path: ['a'], metric: 0, entry },
   })
-  const heard = createRouteTable({ id: 'p', onChange: () => {} })
-  heard.setPeer('a', 1)
-  const hear = createRouteReceiver(heard, 'a')
+  const received = createRouteTable({ id: 'p', onChange: () => {} })
+  received.setPeer('a', 1)
+  const hear = createRouteReceiver(received, 'a')
   for (let i = 0; i < MAX_DESTINATIONS + 10; i++) table.setLocal(`s${i}`, '1')
   hear(teller.take(ALL))
   table.setLocal('s1', 'x'.repeat(MAX_ADVERTISED_BYTES - MAX_DESTINATIONS + 1))
   table.setLocal('s2', undefined)
   hear(teller.take(ALL))
-  t.equal([...heard.keys()].length, MAX_DESTINATIONS)
+  t.equal([...received.keys()].length, MAX_DESTINATIONS)
   t.throws(() => hear([news('one-more', '1')]), {
     name: 'TypeError',
     message: /^routes must be at/,
   })
-  const other = createRouteReceiver(heard, 'a')
+  const other = createRouteReceiver(received, 'a')
   t.throws(() => other([news('x', 'x'.repeat(MAX_ADVERTISED_BYTES + 1))]), { name: 'TypeError' })
   t.end()
 })

@@ -60,7 +60,7 @@ t.test('uses all routes of equal cost and advertises the shortest', (t) => {
     table.list('s').map(({ path, metric }) => `${path.join('')} ${metric}`),
     ['cx 4', 'byx 4', 'dx 8'],
   )
-  t.strictSame(table.tell('s', 'd'), { path: ['a', 'c', 'x'], metric: 4, entry: 'y' })
+  t.strictSame(table.advertise('s', 'd'), { path: ['a', 'c', 'x'], metric: 4, entry: 'y' })
   t.end()
 })
 
@@ -78,12 +78,12 @@ t.test('ignores a route through this server', (t) => {
 t.test('does not advertise a route through the receiver or over the hop limit', (t) => {
   const { table } = open(3)
   table.applyRoute('b', 's', to('bc'))
-  t.equal(table.tell('s', 'b'), undefined)
-  t.equal(table.tell('s', 'c'), undefined)
-  t.strictSame(table.tell('s', 'd')?.path, ['a', 'b', 'c'])
+  t.equal(table.advertise('s', 'b'), undefined)
+  t.equal(table.advertise('s', 'c'), undefined)
+  t.strictSame(table.advertise('s', 'd')?.path, ['a', 'b', 'c'])
   table.applyRoute('b', 's', to('bxy'))
   t.equal(wayTo(table), 'bxy 1', 'the route is usable locally')
-  t.equal(table.tell('s', 'd'), undefined)
+  t.equal(table.advertise('s', 'd'), undefined)
   t.end()
 })
 
@@ -92,11 +92,11 @@ t.test('advertises local destinations, which take precedence', (t) => {
   table.applyRoute('b', 's', to('bx'))
   table.setLocal('s', 'mine')
   t.equal(wayTo(table), undefined)
-  t.strictSame(table.tell('s', 'b'), { path: ['a'], metric: 0, entry: 'mine' })
+  t.strictSame(table.advertise('s', 'b'), { path: ['a'], metric: 0, entry: 'mine' })
   table.applyRoute('b', 's', to('bx', 0, 'news'))
   t.strictSame(changed(), ['s', 's'], 'a remote update is no change')
   table.setLocal('s', null)
-  t.equal(table.tell('s', 'd'), undefined, 'remote routes are not advertised')
+  t.equal(table.advertise('s', 'd'), undefined, 'remote routes are not advertised')
   t.equal(wayTo(table), undefined)
   table.setLocal('s', undefined)
   t.equal(table.find('s')?.entry, 'news')
@@ -158,7 +158,7 @@ function createWorld(): World {
 function send(world: World, from: number, to: number, key: string): void {
   const link = linkOf(to, from)
   if (!world.links.has(link)) return
-  const result = world.tables[from]!.tell(key, nameOf(to))
+  const result = world.tables[from]!.advertise(key, nameOf(to))
   world.mail.get(link)!.push(() => world.tables[to]!.applyRoute(nameOf(from), key, result))
 }
 

@@ -10,7 +10,7 @@ const toPoint = (timeMs: number): RequestPoint => ({
 t.test('a watcher receives the requested history, then every new point', async (t) => {
   const feeds = createStatsFeeds({ points: () => [1, 2, 3].map(toPoint), maxWatchers: 10 })
   const watch = feeds.open(2, 'x')
-  feeds.tell(toPoint(4))
+  feeds.publish(toPoint(4))
   const { value: first } = await watch.next()
   t.strictSame(
     first.points.map(({ time }: { time: number }) => time),
@@ -34,7 +34,7 @@ t.test(
     const feeds = createStatsFeeds({ points: () => [], maxWatchers: 1 })
     const slow = feeds.open(0, 'x')
     t.throws(() => feeds.open(0, 'x'), { code: 429, message: 'limit of 1 watchers reached' })
-    for (let i = 0; i < 60; i++) feeds.tell(toPoint(i))
+    for (let i = 0; i < 60; i++) feeds.publish(toPoint(i))
     await t.rejects(slow.next(), { code: 503, message: /too slow/ })
     t.equal(feeds.count(), 0)
   },

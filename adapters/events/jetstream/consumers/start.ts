@@ -40,7 +40,7 @@ export async function fromTime(
 ): Promise<ConsumerStart> {
   const query = { seq: 1, next_by_subj: aheadSubject }
   const ahead = await streams.getMessage(stream, query)
-  // Twice: for events not published as ahead, and for clock differences.
+  // Twice: for events ahead by less than `AHEAD_MS`, which have no separate subject, and for clock differences.
   const startMs = Math.min(sinceMs, nowMs) - 2 * AHEAD_MS
   if (ahead !== null && ahead.time.getTime() < startMs) return fromSequence(ahead.seq)
   return { deliver_policy: 'by_start_time', opt_start_time: new Date(startMs).toISOString() }
