@@ -191,7 +191,11 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
       await until(() => got.length >= 2 && errors.length >= 4)
       t.same(got.toSorted(), ['1', '2'])
       const events = errors.map(([{ topic, queue }, error]) => [topic, queue, error === fault])
-      t.same(events.filter(([, queue]) => queue === undefined).length, 2, 'each goes on after it')
+      t.same(
+        events.filter(([, queue]) => queue === undefined).length,
+        2,
+        'each continues after the error',
+      )
       t.same(events.filter(([, queue]) => queue === 'mail').length, 2)
       t.ok(events.every(([topic, , same]) => topic === TOPIC && same))
     },
@@ -216,9 +220,9 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
         await broker.publish(TOPIC, toMessage(String(i)))
         await until(() => fast === i)
       }
-      t.equal(slow, 1, 'it still works on the first one')
+      t.equal(slow, 1, 'it still handles the first message')
       t.equal(broker.dropped, 100 - 1 - 10, 'ten wait')
-      t.same(drops, [[{ topic: TOPIC, queue: undefined }, 1]], 'told at once')
+      t.same(drops, [[{ topic: TOPIC, queue: undefined }, 1]], 'the first drop is reported at once')
       for (let n = 1; n <= 11; n++) {
         await until(() => slow === n)
         release.shift()!()
@@ -227,7 +231,7 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
       t.same(
         drops[1],
         [{ topic: TOPIC, queue: undefined }, 88],
-        'and of the rest when it caught up',
+        'the others once the subscriber has caught up',
       )
       await broker.publish(TOPIC, toMessage('more'))
       await until(() => slow === 12)
@@ -236,7 +240,7 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
     },
   )
 
-  t.test('contract: disconnects a slow subscriber with an error if it chose so', async (t) => {
+  t.test('contract: disconnects a slow subscriber with an error if whenSlow is end', async (t) => {
     const broker = await open(t, { maxWaiting: 10, whenSlow: 'end', onDrop: () => {} })
     const ends: GatewayError[] = []
     await broker.subscribe(TOPIC, () => new Promise<void>(() => {}), {
@@ -252,7 +256,7 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
     }
     t.match(ends, [{ code: 503, id: 'broker', message: /too slow: its subscription has ended/ }])
     t.equal(broker.ended, 1)
-    t.equal(broker.dropped, 11, 'ten that waited, and the one too many')
+    t.equal(broker.dropped, 11, 'ten waiting messages and one beyond the limit')
   })
 
   t.test('contract: a closed broker delivers nothing and rejects messages', async (t) => {

@@ -9,7 +9,7 @@ import type { ListenerSubject } from './listener-subject.ts'
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
 
 /** Exchanges to which the test responds. */
-class Held {
+class PendingExchanges {
   readonly exchanges: Exchange[] = []
   #waiting: (() => void)[] = []
 
@@ -46,7 +46,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
   for (const value of ['close', 'Close', 'x-a, close', 'keep-alive, close']) {
     t.test(
       `closes the connection after the response for Connection: ${value}`,
-      { skip: http2 && 'HTTP/2 has no such field' },
+      { skip: http2 && 'HTTP/2 has no such header' },
       async (t) => {
         const { port } = await openListener(t, create, (x) => x.reply(200, 'bye'))
         const client = new RawClient(port)
@@ -89,7 +89,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
   )
 
   t.test('ends a pending exchange once when the client disconnects', async (t) => {
-    const connections = new Held()
+    const connections = new PendingExchanges()
     const done: boolean[] = []
     const plugin = { name: 'watch', onDone: (x: Exchange) => void done.push(x.aborted) }
     const { port, gateway } = await openListener(t, create, connections.handle, {}, [plugin])
@@ -110,7 +110,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
   })
 
   t.test('ends the exchange when the client disconnects during a stream', async (t) => {
-    const connections = new Held()
+    const connections = new PendingExchanges()
     const { port } = await openListener(t, create, connections.handle)
     const client = new RawClient(port)
     client.send(REQUEST)
@@ -127,7 +127,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
     t.equal(x!.write(Buffer.from('more')), true)
   })
 
-  t.test('fails with one clear line if the port is in use', async (t) => {
+  t.test('fails with a one-line error if the port is in use', async (t) => {
     const { port } = await openListener(t, create, (x) => x.reply(200))
     const second = create({ host: '127.0.0.1', port, handle: () => {} })
     await t.rejects(second, {
@@ -175,13 +175,13 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
     'while draining closes the port, completes requests and closes each connection after its next response',
     { skip: http2 && 'in HTTP/2 GOAWAY ends them: http2/connection.test.ts' },
     async (t) => {
-      const connections = new Held()
+      const connections = new PendingExchanges()
       const { port, listener } = await openListener(t, create, (x) => {
-        if (x.path === '/held') connections.handle(x)
+        if (x.path === '/pending') connections.handle(x)
         else x.reply(200, 'ok')
       })
       const running = new RawClient(port)
-      running.send('GET /held HTTP/1.1\r\nHost: a.test\r\n\r\n')
+      running.send('GET /pending HTTP/1.1\r\nHost: a.test\r\n\r\n')
       const [x] = await connections.count(1)
       const idle = new RawClient(port)
       await idle.send(REQUEST).replies(1)
@@ -234,7 +234,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
   )
 
   t.test('closes the port and every connection', async (t) => {
-    const connections = new Held()
+    const connections = new PendingExchanges()
     const { port, listener } = await openListener(t, create, connections.handle)
     const clients = [new RawClient(port), new RawClient(port)]
     clients[0]!.send(REQUEST)

@@ -398,22 +398,22 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
         )
         const agent = new Agent({ keepAlive })
         t.teardown(() => agent.destroy())
-        const ask = async (path: string): Promise<IncomingMessage> => {
+        const sendRequest = async (path: string): Promise<IncomingMessage> => {
           const [reply] = await once(get({ port, path, agent }), 'response')
           return reply
         }
         for (const path of ['/bytes', '/text']) {
-          const slow = await ask(path)
+          const slow = await sendRequest(path)
           t.equal(slow.statusCode, 200)
           t.equal(replyMemory.usedBytes, LONG.length)
-          const refused = await ask(path)
+          const refused = await sendRequest(path)
           t.equal(refused.statusCode, 503)
           t.equal(refused.headers['retry-after'], '1')
           refused.resume()
           t.ok(LONG.equals(Buffer.concat(await slow.toArray())), 'all of it comes in the end')
           await until(() => replyMemory.usedBytes === 0)
         }
-        const left = await ask('/bytes')
+        const left = await sendRequest('/bytes')
         t.equal(replyMemory.usedBytes, LONG.length)
         left.destroy()
         await until(() => replyMemory.usedBytes === 0)

@@ -59,7 +59,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
 
   t.test('assigns each client its own address on concurrent connections', async (t) => {
     const { port } = await openListener(t, create, (x) => x.reply(200, x.remoteAddress))
-    const ask = async (client: RawClient): Promise<string> => {
+    const sendRequest = async (client: RawClient): Promise<string> => {
       const before = splitReplies(client.text).length
       const replies = await client
         .send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
@@ -67,16 +67,16 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
       return replies.at(-1)!.split('\r\n\r\n')[1]!
     }
     const first = new RawClient(port)
-    t.equal(await ask(first), '127.0.0.1')
+    t.equal(await sendRequest(first), '127.0.0.1')
     const second = new RawClient(port, undefined, '127.0.0.2')
-    t.equal(await ask(second), '127.0.0.2')
-    t.equal(await ask(first), '127.0.0.1')
+    t.equal(await sendRequest(second), '127.0.0.2')
+    t.equal(await sendRequest(first), '127.0.0.1')
     second.destroy()
-    t.equal(await ask(first), '127.0.0.1')
+    t.equal(await sendRequest(first), '127.0.0.1')
     const third = new RawClient(port, undefined, '127.0.0.3')
-    t.equal(await ask(third), '127.0.0.3')
+    t.equal(await sendRequest(third), '127.0.0.3')
     first.destroy()
-    t.equal(await ask(third), '127.0.0.3')
+    t.equal(await sendRequest(third), '127.0.0.3')
     third.destroy()
   })
 

@@ -203,9 +203,9 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
       makeService(GREETER.name, [address]),
     ) as [Service, Service]
     const becomes = async (expected: readonly Service[], message = 'found'): Promise<void> => {
-      const ask = (): Maybe<readonly Service[]> => registry.getService(GREETER.name)
-      await until(async () => isDeepStrictEqual(await ask(), expected)).catch(() => {})
-      t.same(await ask(), expected, message)
+      const sendRequest = (): Maybe<readonly Service[]> => registry.getService(GREETER.name)
+      await until(async () => isDeepStrictEqual(await sendRequest(), expected)).catch(() => {})
+      t.same(await sendRequest(), expected, message)
     }
     await registry.register(one)
     await registry.register(two)

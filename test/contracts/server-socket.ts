@@ -162,7 +162,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.equal(await nextMessage(client), 'welcome')
   })
 
-  t.test(`${name}: accepts a WebSocket later`, async (t) => {
+  t.test(`${name}: accepts a WebSocket after a delay`, async (t) => {
     const server = await openServer(t, create, {
       handle: async (recorder) => {
         await new Promise(setImmediate)
@@ -459,7 +459,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       pump()
       t.ok(sent < count, 'the sender is told to hold back')
       t.ok(socket.bufferedBytes < 2 * MIB, `${socket.bufferedBytes} bytes wait`)
-      t.ok(sent * message.length < SLACK_BYTES, `${sent} messages were taken`)
+      t.ok(sent * message.length < SLACK_BYTES, `${sent} messages were accepted`)
       t.equal(recorder.drains, 0)
       let mostAtDrain = 0
       recorder.goOn = () => {
@@ -499,26 +499,22 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.strictSame(recorder.ends, [])
   })
 
-  for (const where of [
-    'of its own accord',
-    'in answer to messages',
-    'after a microtask',
-  ] as const) {
+  for (const where of ['unprompted', 'in response to messages', 'after a microtask'] as const) {
     t.test(`${name}: ends a sender that ignores back-pressure, ${where}, with 1013`, async (t) => {
       const accept = { maxMessageBytes: MIB }
       const { connect, gateway } = await openServer(t, create, { accept })
       const { client, recorder, socket } = await connect()
       client.pause()
-      // In responses, less than the library buffers before it writes.
-      const [count, size] = where === 'of its own accord' ? [16, 64 * KIB] : [8, KIB]
+      // For responses, less than the library buffers before it writes.
+      const [count, size] = where === 'unprompted' ? [16, 64 * KIB] : [8, KIB]
       const message = Buffer.alloc(size)
       let most = 0
       const send = (): void => {
         for (let i = 0; i < count; i++) socket.send(message, true)
         most = Math.max(most, socket.bufferedBytes)
       }
-      if (where !== 'of its own accord') {
-        recorder.onData = where === 'in answer to messages' ? send : () => queueMicrotask(send)
+      if (where !== 'unprompted') {
+        recorder.onData = where === 'in response to messages' ? send : () => queueMicrotask(send)
         while (recorder.ends.length === 0) {
           for (let i = 0; i < 10; i++) client.send('more')
           await new Promise(setImmediate)
@@ -780,28 +776,28 @@ export function testServerSocket(subject: ServerSocketSubject): void {
 
   for (const [what, onReply, status] of [
     [
-      'throws costs the handshake a 500',
+      'responds with 500 if a reply hook throws',
       () => {
         throw new Error('broken plugin')
       },
       500,
     ],
     [
-      'refuses has the last word',
+      'responds with the status of a reply hook that throws a GatewayError',
       () => {
-        throw new GatewayError('go.mx.test', 403, 'not you')
+        throw new GatewayError('go.mx.test', 403, 'denied')
       },
       403,
     ],
     [
-      'chooses another status has the last word, too',
+      'responds with the status that a reply hook sets',
       (x: Exchange) => {
         if (x.status === 101) x.status = 404
       },
       404,
     ],
   ] as const) {
-    t.test(`${name}: opens no WebSocket after a reply hook that ${what}`, async (t) => {
+    t.test(`${name}: ${what}, and opens no WebSocket`, async (t) => {
       const returned: unknown[] = []
       const server = await openServer(t, create, {
         plugins: [{ name: 'test', onReply }],
@@ -810,12 +806,12 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       t.equal((await rejectedWebSocket(server.port)).status, status)
       await server.gateway.idle()
       t.strictSame(returned, [undefined])
-      t.strictSame(server.recorders[0]!.ends, [], 'the receiver hears of nothing')
+      t.strictSame(server.recorders[0]!.ends, [], 'the receiver is not called')
       t.equal(server.served[0]!.status, status)
     })
   }
 
-  t.test(`${name}: cannot accept an exchange that was responded to`, async (t) => {
+  t.test(`${name}: does not accept an exchange that already has a response`, async (t) => {
     const returned: unknown[] = []
     const server = await openServer(t, create, {
       handle: (recorder) => {

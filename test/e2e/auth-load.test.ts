@@ -13,10 +13,10 @@ const writersMay = { id: 'writers', scope: 'writer', access: 'GRANTED', resource
 t.test(
   'denies forbidden calls on every endpoint while rules change ten times a second',
   async (t) => {
-    const { ask, doors, logIn } = await openAuthServer(t)
-    await ask('Auth.Generate', { id: 'ann', scopes: ['writer'], secret: 'ann-secret' })
+    const { ask: sendRequest, doors, logIn } = await openAuthServer(t)
+    await sendRequest('Auth.Generate', { id: 'ann', scopes: ['writer'], secret: 'ann-secret' })
     const ann = await logIn('ann', 'ann-secret')
-    await ask('Rules.Create', { rule: nobodyMay })
+    await sendRequest('Rules.Create', { rule: nobodyMay })
     const isClosed = async (token?: string): Promise<boolean> => {
       const codes = Object.values(doors).map(async (call) => {
         const { code } = await call('helloworld', 'Helloworld.Call', {}, token)
@@ -44,8 +44,8 @@ t.test(
       })
     })
     for (let i = 0; i < CHANGES; i++) {
-      if (i % 2 === 0) await ask('Rules.Create', { rule: writersMay })
-      else await ask('Rules.Delete', { id: writersMay.id })
+      if (i % 2 === 0) await sendRequest('Rules.Create', { rule: writersMay })
+      else await sendRequest('Rules.Delete', { id: writersMay.id })
       await wait(CHANGE_MS)
     }
     const startedMs = performance.now()

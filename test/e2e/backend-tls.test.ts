@@ -31,14 +31,14 @@ t.test('backends with a private authority, and with client certificates', async 
     await mx.ended
   })
   const url = await mx.url()
-  const ask = async (name: string): Promise<string> => {
+  const sendRequest = async (name: string): Promise<string> => {
     const reply = await fetch(`${url}/${name}/`)
     return `${reply.status} ${await reply.text()}`
   }
-  t.equal(await ask('known'), '200 ok', 'NODE_EXTRA_CA_CERTS adds an authority')
-  t.match(await ask('unknown'), /^502 .*the certificate of the backend is not trusted/)
+  t.equal(await sendRequest('known'), '200 ok', 'NODE_EXTRA_CA_CERTS adds an authority')
+  t.match(await sendRequest('unknown'), /^502 .*the certificate of the backend is not trusted/)
   t.match(
-    await ask('closed'),
+    await sendRequest('closed'),
     /^502 .*requires a client certificate, which the gateway does not send/,
   )
 })

@@ -32,8 +32,8 @@ t.test('a service registers and calls others with its account', async (t) => {
   const { server, registry } = await openClosed(t)
   const greeter = createGreeter(t, registry)
   await greeter.start()
-  const ask = async () => (await server.get('/go.mx.api.greeter/greeter/hello')).status
-  await eventually(async () => (await ask()) === 200)
+  const sendRequest = async () => (await server.get('/go.mx.api.greeter/greeter/hello')).status
+  await eventually(async () => (await sendRequest()) === 200)
   const other = createService(t, { name: 'other', registry, auth: ADMIN })
   await other.start()
   const { status } = await other.client.call<{ status: string }>(
@@ -55,7 +55,7 @@ t.test('a client authenticates to look up services in the registry', async (t) =
 t.test('a gateway authenticates to its registry', async (t) => {
   const { server, registry } = await openClosed(t)
   await createGreeter(t, registry).start()
-  const ask = async (variables: Readonly<Record<string, string>>) => {
+  const sendRequest = async (variables: Readonly<Record<string, string>>) => {
     const { port } = await openApi(t, {
       // A connection of this process would be shared.
       MX_REGISTRY: registry.replace('127.0.0.1', 'localhost'),
@@ -67,7 +67,7 @@ t.test('a gateway authenticates to its registry', async (t) => {
     const reply = await fetch(`http://127.0.0.1:${port}/greeter/hello`, { headers })
     return [reply.status, await reply.text()]
   }
-  t.match(await ask({}), [503], 'a gateway without an account is rejected')
+  t.match(await sendRequest({}), [503], 'a gateway without an account is rejected')
   const account = { MX_AUTH_ID: ADMIN.id, MX_AUTH_SECRET: ADMIN.secret }
-  t.same(await ask(account), [200, '"hello"'])
+  t.same(await sendRequest(account), [200, '"hello"'])
 })

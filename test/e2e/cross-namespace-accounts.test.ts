@@ -5,10 +5,10 @@ import { openAuthServer } from '../fixtures/auth-endpoints.ts'
 t.setTimeout(120_000)
 
 t.test('every server sends accounts only to services of their namespace', async (t) => {
-  const { doors, ask, logIn, admin } = await openAuthServer(t)
+  const { doors, ask: sendRequest, logIn, admin } = await openAuthServer(t)
   const options = { namespace: 'acme' }
-  await ask('Auth.Generate', { id: 'joe', secret: 'a secret', scopes: ['admin'], options })
-  await ask('Auth.Generate', { id: 'jane', secret: 'a secret' })
+  await sendRequest('Auth.Generate', { id: 'joe', secret: 'a secret', scopes: ['admin'], options })
+  await sendRequest('Auth.Generate', { id: 'jane', secret: 'a secret' })
   const joe = await logIn('joe', 'a secret', 'acme')
   const jane = await logIn('jane', 'a secret')
   for (const [name, call] of Object.entries(doors)) {
@@ -28,16 +28,16 @@ t.test('every server sends accounts only to services of their namespace', async 
 })
 
 t.test('changes the own password with any namespace selected', async (t) => {
-  const { ask, mx } = await openAuthServer(t)
-  await ask('Auth.Generate', { id: 'jane', secret: 'a secret' })
+  const { ask: sendRequest, mx } = await openAuthServer(t)
+  await sendRequest('Auth.Generate', { id: 'jane', secret: 'a secret' })
   const rule = {
     id: 'members',
     ...{ scope: '*', access: 'GRANTED', priority: 1 },
     resource: { type: '*', name: '*', endpoint: '*' },
   }
   const options = { namespace: 'acme' }
-  await ask('Rules.Create', { rule, options })
-  await ask('Rules.Delete', { id: 'default', options, force: true })
+  await sendRequest('Rules.Create', { rule, options })
+  await sendRequest('Rules.Delete', { id: 'default', options, force: true })
   t.match(await mx('login', '--username=jane', '--password=a secret'), { code: 0 })
   t.match(await mx('user', 'namespace', 'set', 'acme'), { code: 0 })
   const words = ['--old_password=a secret', '--new_password=another one']

@@ -11,7 +11,7 @@ t.test('a route publishes its requests, beside routes to services', async (t) =>
   const broker = createNatsBroker({ address: parseNatsUrl(server.url) })
   t.teardown(() => broker.close?.())
   let hear: (message: Message) => void
-  const heard = new Promise<Message>((resolve) => {
+  const received = new Promise<Message>((resolve) => {
     hear = resolve
   })
   await broker.subscribe('go.mx.api.orders', (message) => hear(message))
@@ -31,7 +31,7 @@ routes:
   const reply = await send('POST', '/hooks/orders', { 'content-type': 'text/plain' }, 'hi')
   t.equal(reply.status, 200)
   const { id } = JSON.parse(reply.text) as { id: string }
-  const { headers, body } = await heard
+  const { headers, body } = await received
   t.equal(headers['mx-topic'], 'go.mx.api.orders')
   t.match(JSON.parse(Buffer.from(body).toString()), { name: 'paid', id, data: 'hi' })
   t.equal((await send('GET', '/healthz')).text, 'ok')

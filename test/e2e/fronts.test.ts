@@ -171,7 +171,7 @@ for (const listener of ['uws', 'node']) {
       if (port === undefined) return
       const agent = new Agent({ keepAlive: true, maxSockets: 1 })
       t.teardown(() => agent.destroy())
-      const ask = async (method: string, path: string, headers = {}, body?: Buffer) => {
+      const sendRequest = async (method: string, path: string, headers = {}, body?: Buffer) => {
         const sent = request({ port, method, path, headers, agent }).end(body)
         const [reply] = (await once(sent, 'response')) as [IncomingMessage]
         let text = ''
@@ -180,15 +180,19 @@ for (const listener of ['uws', 'node']) {
       }
       const file = { status: 200, length: '5' }
       for (let i = 0; i < 3; i++) {
-        t.strictSame(await ask('HEAD', '/app/file'), { ...file, text: '' })
-        const known = await ask('GET', '/app/file', { 'if-none-match': '"a"' })
+        t.strictSame(await sendRequest('HEAD', '/app/file'), { ...file, text: '' })
+        const known = await sendRequest('GET', '/app/file', { 'if-none-match': '"a"' })
         t.strictSame(known, { status: 304, length: undefined, text: '' })
-        t.strictSame(await ask('GET', '/app/none'), { status: 204, length: undefined, text: '' })
-        t.strictSame(await ask('GET', '/app/file'), { ...file, text: '12345' })
+        t.strictSame(await sendRequest('GET', '/app/none'), {
+          status: 204,
+          length: undefined,
+          text: '',
+        })
+        t.strictSame(await sendRequest('GET', '/app/file'), { ...file, text: '12345' })
         const stream = { status: 200, length: undefined, text: '12345' }
-        t.strictSame(await ask('GET', '/app/stream'), stream)
+        t.strictSame(await sendRequest('GET', '/app/stream'), stream)
       }
-      const upload = await ask('POST', '/app/upload', {}, Buffer.alloc(UPLOAD_BYTES))
+      const upload = await sendRequest('POST', '/app/upload', {}, Buffer.alloc(UPLOAD_BYTES))
       t.match(upload, { status: 200, text: `${UPLOAD_BYTES}` })
     })
   }

@@ -144,11 +144,12 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         const { origin } = await openRpcGateway(t, [site], {
           ...{ listener, flags, plugins: [buildPlugin(plugin, {}, env)] },
         })
-        const ask = async (path: string): Promise<number> => (await fetch(origin + path)).status
-        t.equal(await ask('/site/public/x'), 200, flags.join())
+        const sendRequest = async (path: string): Promise<number> =>
+          (await fetch(origin + path)).status
+        t.equal(await sendRequest('/site/public/x'), 200, flags.join())
         for (const path of ['/site/admin/x', '/site/%61dmin/x', '/site/admin;a=b/x'])
-          t.not(await ask(path), 200, `${flags} ${path}`)
-        t.equal(await ask('/site/admin/x'), 401, flags.join())
+          t.not(await sendRequest(path), 200, `${flags} ${path}`)
+        t.equal(await sendRequest('/site/admin/x'), 401, flags.join())
       }
     },
   )
@@ -156,7 +157,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   t.test(`${name}: rejects invalid tokens`, async (t) => {
     const { port, source, service, faults } = await open(t, listener)
     const { good, attacks } = listTokenAttacks(source.key, Math.floor(Date.now() / 1000))
-    const ask = async (token: string): Promise<string> => {
+    const sendRequest = async (token: string): Promise<string> => {
       const client = new RawClient(port)
       client.send(
         `GET /greeter/hello?name=a HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\nAuthorization: Bearer ${token}\r\n\r\n`,
@@ -164,9 +165,9 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       await client.until(({ closed }) => closed)
       return client.text
     }
-    t.match(await ask(good), /^HTTP\/1.1 200/)
+    t.match(await sendRequest(good), /^HTTP\/1.1 200/)
     for (const [what, token] of Object.entries(attacks)) {
-      const text = await ask(token)
+      const text = await sendRequest(token)
       t.match(text, /^HTTP\/1.1 4(?:01|00) /, what)
       t.notMatch(text, /at .*[.]ts/)
     }

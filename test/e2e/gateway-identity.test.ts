@@ -56,7 +56,7 @@ plugins:
   const mx = startMx(['api'], { cwd })
   t.teardown(() => mx.child.kill('SIGKILL'))
   const url = await mx.url()
-  const ask = (headers: Fields) => fetch(`${url}/app/`, { headers })
+  const sendRequest = (headers: Fields) => fetch(`${url}/app/`, { headers })
   const port = Number(new URL(url).port)
   /** Opens a stream and a WebSocket, and returns how they end. */
   const watch = async (headers: Fields): Promise<{ ends: Promise<string>[] }> => {
@@ -69,11 +69,11 @@ plugins:
     )
     return { ends: [stream, closeOf(socket)] }
   }
-  return { issuer, seen, write, mx, port, ask, watch }
+  return { issuer, seen, write, mx, port, ask: sendRequest, watch }
 }
 
 t.test('allows only callers authenticated by key, password or token', async (t) => {
-  const { issuer, seen, ask, port, mx } = await open(t)
+  const { issuer, seen, ask: sendRequest, port, mx } = await open(t)
   const nowS = Math.floor(Date.now() / 1000)
   const foreign = await createPair('ES256', 'one')
   const rows: [what: string, headers: Fields, challenge: string | undefined][] = [
@@ -100,7 +100,7 @@ t.test('allows only callers authenticated by key, password or token', async (t) 
     ['a foreign key', bearer(await issuer.issue({}, {}, foreign)), 'Bearer error="invalid_token"'],
   ]
   for (const [what, headers, challenge] of rows) {
-    const reply = await ask(headers)
+    const reply = await sendRequest(headers)
     t.equal(reply.status, challenge === undefined ? 200 : 401, what)
     t.equal(reply.headers.get('www-authenticate') ?? undefined, challenge, what)
     const text = await reply.text()
@@ -121,14 +121,14 @@ t.test('ends streams and WebSockets when their token expires', async (t) => {
 })
 
 t.test('ends streams and WebSockets when their key or password is removed', async (t) => {
-  const { write, ask, watch } = await open(t)
+  const { write, ask: sendRequest, watch } = await open(t)
   const shown = [apiKey('a key'), basic('bank', 'a password')]
   const watched = await Promise.all(shown.map(watch))
   write('keys.txt', toKeyLine('another key'))
   write('users.txt', await toUserLine('another password'))
   const ends = await Promise.all(watched.flatMap(({ ends }) => ends))
   t.same(ends, ['cut', '4401 Unauthorized', 'cut', '4401 Unauthorized'])
-  for (const headers of shown) t.equal((await ask(headers)).status, 401)
-  t.equal((await ask(apiKey('another key'))).status, 200)
-  t.equal((await ask(basic('bank', 'another password'))).status, 200)
+  for (const headers of shown) t.equal((await sendRequest(headers)).status, 401)
+  t.equal((await sendRequest(apiKey('another key'))).status, 200)
+  t.equal((await sendRequest(basic('bank', 'another password'))).status, 200)
 })

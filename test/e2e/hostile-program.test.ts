@@ -79,7 +79,7 @@ await new Service({ name: 'pay' })
 const home = makeTempFolder(t, 'home')
 const server: ServerProcess = await startServerProcess(t, [], { home })
 const operator = openClient(t, { proxy: server.proxy, token: server.token, retries: 0 })
-const ask = <R = unknown>(service: string, name: string, request: object = {}) =>
+const sendRequest = <R = unknown>(service: string, name: string, request: object = {}) =>
   operator.call<R>(service, name, request)
 
 async function mx(...words: string[]) {
@@ -101,7 +101,7 @@ interface Outcome {
 }
 
 async function program(method: string, request: object = {}): Promise<Outcome> {
-  return ask<Outcome>('shop', `Shop.${method}`, request)
+  return sendRequest<Outcome>('shop', `Shop.${method}`, request)
 }
 
 async function attempt(
@@ -216,10 +216,10 @@ t.before(async () => {
   const password = readFileSync(join(home, '.mx/admin_password'), 'utf8').trim()
   await mx('login', 'admin', `--password=${password}`)
   for (const name of ['pay', 'shop'])
-    await ask('config', 'Config.Set', {
+    await sendRequest('config', 'Config.Set', {
       ...{ path: `${name}.key`, value: { data: `"of ${name}"` }, options: { secret: true } },
     })
-  await ask('store', 'Store.Write', { ...RECORD, options: { table: 'pay' } })
+  await sendRequest('store', 'Store.Write', { ...RECORD, options: { table: 'pay' } })
   await run('pay', VICTIM)
   await run('shop', PROGRAM)
 })
@@ -272,9 +272,9 @@ t.test('a program receives and publishes no messages or events of another namesp
     attempt('stream', ['events', 'Stream.Consume', { topic, group: 'workers', auto_ack: true }]),
   ])
   const groups = async (topic: string) =>
-    (await ask<{ groups: object[] }>('events', 'Stream.Groups', { topic })).groups.length
+    (await sendRequest<{ groups: object[] }>('events', 'Stream.Groups', { topic })).groups.length
   const subscribers = async () =>
-    (await ask<{ subscribers: number }>('broker', 'Broker.Stats')).subscribers
+    (await sendRequest<{ subscribers: number }>('broker', 'Broker.Stats')).subscribers
   await until(async () => (await subscribers()) === 3)
   for (const topic of ['a', 'acme.a']) await until(async () => (await groups(topic)) === 1)
   const numbers = Array.from({ length: 10 }, (_, i) => i + 1)
@@ -310,13 +310,13 @@ t.test('rejects a second service name of a program with a reason', async (t) => 
 t.test(
   'operators can log in and administer after the attack, and the victim is unchanged',
   async (t) => {
-    const { rules } = await ask<{ rules: { id: string }[] }>('auth', 'Rules.List')
+    const { rules } = await sendRequest<{ rules: { id: string }[] }>('auth', 'Rules.List')
     t.same(
       rules.map(({ id }) => id),
       ['default'],
     )
-    t.match(await ask('pay', 'Pay.Call'), 'paid')
-    const { services } = await ask<{ services: { nodes: object[] }[] }>(
+    t.match(await sendRequest('pay', 'Pay.Call'), 'paid')
+    const { services } = await sendRequest<{ services: { nodes: object[] }[] }>(
       'registry',
       'Registry.GetService',
       { service: 'pay' },
@@ -326,14 +326,14 @@ t.test(
 )
 
 t.test('mx kill deletes the account of the program', async (t) => {
-  const auth = await ask<{ id: string; secret: string }>('shop', 'Shop.Credentials')
+  const auth = await sendRequest<{ id: string; secret: string }>('shop', 'Shop.Credentials')
   t.equal(auth.id, 'shop@latest')
   const stranger = openClient(t, { proxy: server.proxy, retries: 0 })
   const logIn = (request: object) =>
     stranger.call<{ token: Record<string, string> }>('auth', 'Auth.Token', request)
   const { token } = await logIn(auth)
   await mx('kill', 'shop')
-  const { accounts } = await ask<{ accounts: { id: string }[] }>('auth', 'Accounts.List')
+  const { accounts } = await sendRequest<{ accounts: { id: string }[] }>('auth', 'Accounts.List')
   t.same(accounts.map(({ id }) => id).sort(), ['admin', 'local', 'pay@latest'])
   await t.rejects(logIn(auth), { code: 400 })
   await t.rejects(logIn({ refresh_token: token['refresh_token'] }), { code: 400 })

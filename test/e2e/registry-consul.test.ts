@@ -45,19 +45,19 @@ t.test(
       startGreeter(t, toText(agent)),
       startGreeter(t, toText(agent)),
     ])
-    const { failures, heard, more, stop } = load(t, url)
-    await heard(...services)
+    const { failures, heard: received, more, stop } = load(t, url)
+    await received(...services)
     const registry = open(t, agent)
     for (const empty of [false, true]) {
       await agent.kill()
       await more(200)
-      await heard(...services)
+      await received(...services)
       await agent.start({ empty })
       await more(200)
-      await heard(...services)
+      await received(...services)
       if (!empty) await eventually(async () => (await nodesOf(registry)).length === services.length)
       const late = await startGreeter(t, toText(agent))
-      await heard(...services, late)
+      await received(...services, late)
       // The empty Consul learns the other nodes from their next heartbeats; they are served meanwhile.
       const known = empty ? [late] : [...services, late]
       await eventually(async () => (await nodesOf(registry)).length >= known.length)

@@ -29,14 +29,14 @@ async function open(t: Test) {
     MX_LOG_LEVEL: 'silent',
     MX_ACCESS_LOG: 'off',
   })
-  const ask = async (): Promise<string> => {
+  const sendRequest = async (): Promise<string> => {
     const reply = await fetch(`http://127.0.0.1:${port}/greeter`)
     return `${reply.status} ${await reply.text()}`
   }
   /** Responses to some requests. */
   const hear = async (requests = 20): Promise<string[]> => {
     const answers = new Set<string>()
-    for (let i = 0; i < requests; i++) answers.add(await ask())
+    for (let i = 0; i < requests; i++) answers.add(await sendRequest())
     return [...answers].sort()
   }
   return {

@@ -44,12 +44,12 @@ t.test('a registry that dies and restarts empty loses no request', async (t) => 
     startGreeter(t, first),
     startGreeter(t, first),
   ])
-  const { failures, heard, more, stop } = load(t, url)
-  await heard(...services)
+  const { failures, heard: received, more, stop } = load(t, url)
+  await received(...services)
   first.child.kill('SIGKILL')
   await first.ended
   await more(200)
-  await heard(...services)
+  await received(...services)
   const second = await startRegistry(t, first.address)
   const startedMs = performance.now()
   const registry = open(t, second)
@@ -57,9 +57,9 @@ t.test('a registry that dies and restarts empty loses no request', async (t) => 
   t.ok(performance.now() - startedMs < 25_000, 'before the next heartbeat')
   t.same(await nodesOf(registry), services.map(({ address }) => address).sort())
   await more(200)
-  await heard(...services)
+  await received(...services)
   const third = await startGreeter(t, second)
-  await heard(third)
+  await received(third)
   await stop()
   t.same(failures, [])
 })

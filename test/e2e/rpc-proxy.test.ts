@@ -65,23 +65,23 @@ function load(t: Test, { address }: RpcProxy) {
   }
   t.teardown(stop)
   const by = ({ pid }: Running): number => answers.get(pid) ?? 0
-  const heard = (...nodes: Running[]): Promise<void> => {
+  const received = (...nodes: Running[]): Promise<void> => {
     const before = nodes.map(by)
     return eventually(async () => nodes.every((node, i) => by(node) > before[i]! + 20))
   }
-  return { failures, heard, stop }
+  return { failures, heard: received, stop }
 }
 
 t.test('loses no call while services come and go behind a proxy', async (t) => {
   const proxy = await openPlatform(t)
   const first = await startGreeter(t, proxy)
-  const { failures, heard, stop } = load(t, proxy)
-  await heard(first)
+  const { failures, heard: received, stop } = load(t, proxy)
+  await received(first)
   const second = await startGreeter(t, proxy)
-  await heard(first, second)
+  await received(first, second)
   first.child.kill('SIGTERM')
   t.equal(await first.ended, 0)
-  await heard(second)
+  await received(second)
   await stop()
   t.strictSame(failures, [])
 })
@@ -89,11 +89,11 @@ t.test('loses no call while services come and go behind a proxy', async (t) => {
 t.test('loses only the calls in flight when a service is killed', async (t) => {
   const proxy = await openPlatform(t)
   const nodes = [await startGreeter(t, proxy), await startGreeter(t, proxy)]
-  const { failures, heard, stop } = load(t, proxy)
-  await heard(...nodes)
+  const { failures, heard: received, stop } = load(t, proxy)
+  await received(...nodes)
   nodes[0]!.child.kill('SIGKILL')
   await nodes[0]!.ended
-  await heard(nodes[1]!)
+  await received(nodes[1]!)
   await stop()
   t.ok(failures.length <= CALLERS, `${failures.length} of ${CALLERS} callers`)
   for (const error of failures) {

@@ -18,9 +18,10 @@ t.test('a server that was killed finds its services again, each once', async (t)
   t.match(await again.settled('greeter'), { status: 4 })
   // The stored status is running until the runtime has checked.
   await becomes(t, async () => (await fetch(`${next.gateway}/greeter/call`)).status, 200)
-  const ask = async (path: string) => (await fetch(`${next.gateway}/greeter/${path}`)).json()
-  t.same(await ask('call'), { answer: 'one' })
-  t.same(await ask('env?name=A'), { value: '1' })
+  const sendRequest = async (path: string) =>
+    (await fetch(`${next.gateway}/greeter/${path}`)).json()
+  t.same(await sendRequest('call'), { answer: 'one' })
+  t.same(await sendRequest('env?name=A'), { value: '1' })
   t.match(
     (await again.read()).map(({ name, status }) => [name, status]),
     [

@@ -8,29 +8,34 @@ t.jobs = 2
 async function open(t: Test) {
   const server = await startServerProcess(t)
   const deployer = openDeployer(t, openClient(t, { proxy: server.proxy, token: server.token }))
-  const ask = async (path: string) => {
+  const sendRequest = async (path: string) => {
     const reply = await fetch(`${server.gateway}/${path}`)
     return { status: reply.status, body: (await reply.json()) as Record<string, string> }
   }
-  return { server, deployer, ask, answer: async () => (await ask('greeter/call')).body['answer'] }
+  return {
+    server,
+    deployer,
+    ask: sendRequest,
+    answer: async () => (await sendRequest('greeter/call')).body['answer'],
+  }
 }
 
 t.test('uploads, builds, runs, calls, updates under load and kills a service', async (t) => {
-  const { deployer, ask } = await open(t)
+  const { deployer, ask: sendRequest } = await open(t)
   await deployer.create('greeter', toAnswering('one'))
   const states: number[] = []
   for await (const { status } of deployer.follow('greeter'))
     if (states.at(-1) !== status) states.push(status)
   t.equal(states.at(-1), 4)
   t.ok(states.every((status) => status >= 1 && status <= 4))
-  t.match(await ask('greeter/call'), { status: 200, body: { answer: 'one' } })
+  t.match(await sendRequest('greeter/call'), { status: 200, body: { answer: 'one' } })
 
   let isOver = false
   const wrong: unknown[] = []
   const seen = new Set<unknown>()
   const load = Array.from({ length: 2 }, async () => {
     while (!isOver) {
-      const { status, body } = await ask('greeter/call')
+      const { status, body } = await sendRequest('greeter/call')
       if (status === 200) seen.add(body['answer'])
       else wrong.push(body)
     }
@@ -38,7 +43,7 @@ t.test('uploads, builds, runs, calls, updates under load and kills a service', a
   for (const answer of ['two', 'three']) {
     await deployer.update('greeter', toAnswering(answer))
     t.match(await deployer.settled('greeter'), { status: 4 })
-    t.match(await ask('greeter/call'), { body: { answer } })
+    t.match(await sendRequest('greeter/call'), { body: { answer } })
   }
   isOver = true
   await Promise.all(load)
@@ -47,11 +52,11 @@ t.test('uploads, builds, runs, calls, updates under load and kills a service', a
 
   await deployer.call('Update', 'greeter', { rollback: true })
   t.match(await deployer.settled('greeter'), { status: 4 })
-  t.match(await ask('greeter/call'), { body: { answer: 'two' } })
+  t.match(await sendRequest('greeter/call'), { body: { answer: 'two' } })
 
   await deployer.call('Delete', 'greeter')
   t.same(await deployer.read(), [])
-  t.match(await ask('greeter/call'), { status: 404 })
+  t.match(await sendRequest('greeter/call'), { status: 404 })
 })
 
 t.test(

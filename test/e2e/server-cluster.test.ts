@@ -64,13 +64,13 @@ t.test('servers of a cluster act as one platform', async (t) => {
 
   const broker = createPlatformBroker({ client: clients[1] })
   t.teardown(() => broker.close?.())
-  const heard: string[] = []
-  await broker.subscribe('news', ({ body }) => void heard.push(Buffer.from(body).toString()))
+  const received: string[] = []
+  await broker.subscribe('news', ({ body }) => void received.push(Buffer.from(body).toString()))
   await createPlatformBroker({ client: clients[0] }).publish('news', {
     headers: {},
     body: Buffer.from('hello'),
   })
-  await until(() => heard.length === 1)
+  await until(() => received.length === 1)
 
   const greeter = createService(t, { name: 'greeter', proxy: one.proxy, auth: one.auth })
   greeter.handle('Greeter', { hello: endpoint({ handle: () => ({ message: 'Hello' }) }) })

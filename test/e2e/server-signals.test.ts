@@ -51,16 +51,16 @@ function askOnAndOn(gateway: string): { ended: Promise<string>; answers: () => n
   let answers = 0
   const ended = new Promise<string>((resolve) => {
     const socket = connect(Number(port), hostname)
-    const ask = (): void => void socket.write(`GET / HTTP/1.1\r\nhost: ${host}\r\n\r\n`)
+    const sendRequest = (): void => void socket.write(`GET / HTTP/1.1\r\nhost: ${host}\r\n\r\n`)
     let answer = ''
-    socket.setEncoding('latin1').on('connect', ask)
+    socket.setEncoding('latin1').on('connect', sendRequest)
     socket.on('data', (text: string) => {
       answer += text
       if (!answer.endsWith('}')) return
       answers++
       if (/^connection: close/im.test(answer)) resolve('in order')
       answer = ''
-      ask()
+      sendRequest()
     })
     socket.on('error', ({ message }) => resolve(message))
     socket.on('close', () => resolve('closed without an answer'))

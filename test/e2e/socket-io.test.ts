@@ -50,11 +50,11 @@ for (const listener of ['uws', 'node']) {
       return socket
     }
     const [ann, bob] = await Promise.all([join('ann'), join('bob')])
-    const heard: Record<string, string[]> = { ann: [], bob: [] }
+    const receivedMessages: Record<string, string[]> = { ann: [], bob: [] }
     const conversation = ['ann: hello', 'bob: grüß dich', 'ann: ✓']
     const complete = [ann, bob].map((socket, i) =>
       answered((done) => {
-        const received = heard[i === 0 ? 'ann' : 'bob']!
+        const received = receivedMessages[i === 0 ? 'ann' : 'bob']!
         socket.on('said', (line: string) => {
           received.push(line)
           if (received.length === conversation.length) done()
@@ -65,7 +65,7 @@ for (const listener of ['uws', 'node']) {
     )
     ann.emit('say', 'hello')
     await Promise.all(complete)
-    t.strictSame(heard, { ann: conversation, bob: conversation })
+    t.strictSame(receivedMessages, { ann: conversation, bob: conversation })
 
     const size = await ann.timeout(ANSWER_MS).emitWithAck('upload', Buffer.alloc(900_000))
     t.equal(size, 900_000, 'bytes pass unchanged')

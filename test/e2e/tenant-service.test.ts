@@ -16,10 +16,16 @@ const AUTH: Credentials = { id: 'shop@latest', secret: 'a secret', namespace: 'a
 /** A server with a namespace, a service account and a user account of it. */
 async function open(t: Test, words: readonly string[] = []): Promise<AuthServer> {
   const server = await openAuthServer(t, ['--register_allow=loopback', ...words])
-  const { ask } = server
+  const { ask: sendRequest } = server
   const { id, secret } = AUTH
-  await ask('Auth.Generate', { id, secret, type: 'service', scopes: ['service'], ...OF_ACME })
-  await ask('Auth.Generate', { id: 'joe', secret, ...OF_ACME })
+  await sendRequest('Auth.Generate', {
+    id,
+    secret,
+    type: 'service',
+    scopes: ['service'],
+    ...OF_ACME,
+  })
+  await sendRequest('Auth.Generate', { id: 'joe', secret, ...OF_ACME })
   return server
 }
 
@@ -67,7 +73,7 @@ t.test('a service registered in Consul is found in its namespace', async (t) => 
 })
 
 t.test('its own port authorizes calls by the rules of its namespace', async (t) => {
-  const { proxy, logIn, admin, ask } = await open(t)
+  const { proxy, logIn, admin, ask: sendRequest } = await open(t)
   const address = await startShop(t, { proxy, auth: AUTH })
   const joe = await logIn('joe', 'a secret', 'acme')
   const call = async (token: string, namespace = ''): Promise<unknown> => {
@@ -82,10 +88,10 @@ t.test('its own port authorizes calls by the rules of its namespace', async (t) 
   t.equal(await call(joe, 'mx'), 404)
   t.equal(await call(joe, 'other'), 404)
   t.equal(await call(admin), 'admin', 'an operator, in every namespace')
-  await ask('Auth.Generate', { id: 'op', secret: 'a secret', scopes: ['admin'] })
+  await sendRequest('Auth.Generate', { id: 'op', secret: 'a secret', scopes: ['admin'] })
   const operator = await logIn('op', 'a secret')
   t.equal(await call(operator), 'op')
-  await ask('Auth.Revoke', { id: 'op' })
+  await sendRequest('Auth.Revoke', { id: 'op' })
   await until(async () => (await call(operator)) === 401)
 })
 

@@ -14,14 +14,14 @@ t.test('refreshes a token, and logs in again if that is rejected', async (t) => 
   await admin.call('auth', 'Auth.Generate', { ...AUTH, type: 'service', scopes: ['service'] })
   const requests: string[] = []
   const nobody = openClient(t, { proxy, inProcess: false, token: 'none' })
-  const ask = (request: object) => {
+  const sendRequest = (request: object) => {
     requests.push(...Object.keys(request))
     return nobody.call<LoginReply>('auth', 'Auth.Token', request)
   }
   const clock = { nowMs: 0 }
   const tokens = createTokenSource({
-    logIn: () => ask({ ...AUTH }),
-    refresh: (refresh_token) => ask({ refresh_token }),
+    logIn: () => sendRequest({ ...AUTH }),
+    refresh: (refresh_token) => sendRequest({ refresh_token }),
     isGuess: false,
     nowMs: () => clock.nowMs,
   })

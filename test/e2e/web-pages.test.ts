@@ -35,7 +35,7 @@ async function open(t: Test, words: readonly string[] = []) {
     ...words,
   ])
   const token = await logIn(url, { id: 'admin', secret: server.adminPassword!.password })
-  const ask = (
+  const sendRequest = (
     { method = 'GET', path = '/', headers = {}, body = '' }: Sent,
     { port } = server.address,
   ): Promise<{ status: number; text: string }> =>
@@ -54,12 +54,12 @@ async function open(t: Test, words: readonly string[] = []) {
     const { body } = await get('/config/get?path=a', { authorization: `Bearer ${token}` })
     return body.value?.data === '1'
   }
-  return { server, url, token, ask, isSet }
+  return { server, url, token, ask: sendRequest, isSet }
 }
 
 for (const listener of ['uws', 'node']) {
   t.test(`${listener}: denies calls of a page of another host`, async (t) => {
-    const { ask, isSet, server } = await open(t, [`--listener=${listener}`])
+    const { ask: sendRequest, isSet, server } = await open(t, [`--listener=${listener}`])
     const image = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }
     const link = { ...image, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
     const rows: Sent[] = [
@@ -90,7 +90,7 @@ for (const listener of ['uws', 'node']) {
       { path: SET, headers: { host: 'evil.test', origin: EVIL } },
     ]
     for (const sent of rows) {
-      const { status, text } = await ask(sent)
+      const { status, text } = await sendRequest(sent)
       t.equal(status, 403, JSON.stringify(sent))
       t.match(JSON.parse(text), {
         Id: 'go.mx.api',
@@ -110,7 +110,7 @@ for (const listener of ['uws', 'node']) {
   })
 
   t.test(`${listener}: serves its own pages, links to its root, and programs`, async (t) => {
-    const { ask, isSet, url } = await open(t, [`--listener=${listener}`])
+    const { ask: sendRequest, isSet, url } = await open(t, [`--listener=${listener}`])
     const link = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
     const entered = { ...link, 'sec-fetch-site': 'none' }
     const sameOrigin = {
@@ -118,20 +118,24 @@ for (const listener of ['uws', 'node']) {
       'sec-fetch-site': 'same-origin',
       'content-type': 'application/json',
     }
-    t.equal((await ask({ headers: { ...link, 'sec-fetch-site': 'cross-site' } })).status, 200)
-    t.equal((await ask({ path: '/registry/listServices', headers: entered })).status, 200)
-    t.equal((await ask({ headers: { host: 'shop.localhost:8080' } })).status, 200)
-    t.equal((await ask({ path: '/registry/listServices' })).status, 200)
+    t.equal(
+      (await sendRequest({ headers: { ...link, 'sec-fetch-site': 'cross-site' } })).status,
+      200,
+    )
+    t.equal((await sendRequest({ path: '/registry/listServices', headers: entered })).status, 200)
+    t.equal((await sendRequest({ headers: { host: 'shop.localhost:8080' } })).status, 200)
+    t.equal((await sendRequest({ path: '/registry/listServices' })).status, 200)
     const body = '{"path":"a","value":{"data":"1"}}'
     t.equal(
-      (await ask({ method: 'POST', path: '/config/set', headers: sameOrigin, body })).status,
+      (await sendRequest({ method: 'POST', path: '/config/set', headers: sameOrigin, body }))
+        .status,
       200,
     )
     t.ok(await isSet())
   })
 
   t.test(`${listener}: RPC proxy and dashboard deny pages of another host as well`, async (t) => {
-    const { ask, isSet, server } = await open(t, [`--listener=${listener}`])
+    const { ask: sendRequest, isSet, server } = await open(t, [`--listener=${listener}`])
     const call = { 'mx-service': 'config', 'mx-endpoint': 'Config.Set' }
     const body = '{"path":"a","value":{"data":"1"}}'
     for (const headers of [
@@ -143,9 +147,12 @@ for (const listener of ['uws', 'node']) {
         host: 'evil.test:8081',
       },
     ])
-      t.equal((await ask({ method: 'POST', headers, body }, server.proxyAddress)).status, 403)
+      t.equal(
+        (await sendRequest({ method: 'POST', headers, body }, server.proxyAddress)).status,
+        403,
+      )
     const image = { ...call, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }
-    t.equal((await ask({ headers: image }, server.proxyAddress)).status, 405)
+    t.equal((await sendRequest({ headers: image }, server.proxyAddress)).status, 405)
     const { status } = await rejectedWebSocket(server.proxyAddress.port, {
       path: RPC_PATH,
       headers: { origin: EVIL },
@@ -153,15 +160,15 @@ for (const listener of ['uws', 'node']) {
     t.equal(status, 403)
     t.notOk(await isSet())
 
-    t.equal((await ask({}, server.webAddress)).status, 200)
+    t.equal((await sendRequest({}, server.webAddress)).status, 200)
     for (const headers of [{ host: 'evil.test' }, { origin: EVIL }] as Sent['headers'][])
-      t.equal((await ask({ headers: headers! }, server.webAddress)).status, 403)
+      t.equal((await sendRequest({ headers: headers! }, server.webAddress)).status, 403)
   })
 }
 
 t.test('denies browser navigation to built-in endpoints that change something', async (t) => {
-  const { ask, isSet, server } = await open(t, ['--web_origins=any'])
-  const { text } = await ask({ path: '/registry/listServices' })
+  const { ask: sendRequest, isSet, server } = await open(t, ['--web_origins=any'])
+  const { text } = await sendRequest({ path: '/registry/listServices' })
   const { services } = JSON.parse(text) as {
     services: { name: string; endpoints: { name: string; metadata: { readOnly?: string } }[] }[]
   }
@@ -194,20 +201,20 @@ t.test('denies browser navigation to built-in endpoints that change something', 
           body: `service=${name}&method=${endpoint.name}&request={}`,
         },
       ] as Sent[]) {
-        const reply = await ask({ ...sent, headers: { ...entered, ...sent.headers } })
+        const reply = await sendRequest({ ...sent, headers: { ...entered, ...sent.headers } })
         t.equal(reply.status, status, `${sent.path} ${full}`)
         t.match(JSON.parse(reply.text), { Detail })
       }
     }
   t.ok(readable > 20)
   for (const path of ['/registry/listServices', '/auth/keys', '/config/debug/health', '/'])
-    t.equal((await ask({ path, headers: entered })).status, 200, path)
-  t.equal((await ask({ path: SET, headers: { 'sec-fetch-site': 'none' } })).status, 200)
+    t.equal((await sendRequest({ path, headers: entered })).status, 200, path)
+  t.equal((await sendRequest({ path: SET, headers: { 'sec-fetch-site': 'none' } })).status, 200)
   t.ok(await isSet(), 'GET without browser navigation is a call')
 })
 
 t.test('allows listed origins', async (t) => {
-  const { ask } = await open(t, [
+  const { ask: sendRequest } = await open(t, [
     '--web_origins=https://app.test',
     '--cors_origins=https://shop.test',
     '--hosts=api.test',
@@ -215,17 +222,17 @@ t.test('allows listed origins', async (t) => {
   for (const origin of ['https://app.test', 'https://shop.test'])
     for (const host of ['api.test', 'localhost'])
       t.equal(
-        (await ask({ path: '/registry/listServices', headers: { origin, host } })).status,
+        (await sendRequest({ path: '/registry/listServices', headers: { origin, host } })).status,
         200,
       )
-  t.equal((await ask({ headers: { origin: EVIL } })).status, 403)
-  t.equal((await ask({ headers: { host: 'evil.test' } })).status, 403)
+  t.equal((await sendRequest({ headers: { origin: EVIL } })).status, 403)
+  t.equal((await sendRequest({ headers: { host: 'evil.test' } })).status, 403)
 })
 
 t.test('allows all origins with any', async (t) => {
-  const { ask } = await open(t, ['--web_origins=any', '--hosts=any'])
+  const { ask: sendRequest } = await open(t, ['--web_origins=any', '--hosts=any'])
   const headers = { origin: EVIL, host: 'evil.test' }
-  t.equal((await ask({ path: '/registry/listServices', headers })).status, 200)
+  t.equal((await sendRequest({ path: '/registry/listServices', headers })).status, 200)
 })
 
 t.test('a browser cannot call anything for a page of another host', async (t) => {

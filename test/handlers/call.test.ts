@@ -304,21 +304,21 @@ t.test('addresses of the gateway machine require a client on that machine', asyn
   }
   const { gateway, service } = await openGreeterGateway(t, { plugins: [stranger] })
   const other = await openMxService(t, createGreeter())
-  const ask = async (port: number, from: string): Promise<number> => {
+  const sendRequest = async (port: number, from: string): Promise<number> => {
     const body = JSON.stringify({ ...HELLO, address: `127.0.0.1:${port}` })
     const headers = { 'content-type': 'application/json', 'x-from': from }
     return (await fetch(`${gateway.origin}/rpc`, { method: 'POST', headers, body })).status
   }
-  t.equal(await ask(other.port, '192.0.2.1'), 403)
+  t.equal(await sendRequest(other.port, '192.0.2.1'), 403)
   t.same(other.calls, [])
-  t.equal(await ask(other.port, '::1'), 200)
-  t.equal(await ask(service.port, '192.0.2.1'), 200, 'registered nodes are allowed')
+  t.equal(await sendRequest(other.port, '::1'), 200)
+  t.equal(await sendRequest(service.port, '192.0.2.1'), 200, 'registered nodes are allowed')
 })
 
 t.test('requests through a local proxy are not local', async (t) => {
   const others = await openMxService(t, createGreeter())
   const address = `127.0.0.1:${others.port}`
-  const ask = async (
+  const sendRequest = async (
     { port }: RpcGateway,
     host: string,
     fields: Record<string, string> = {},
@@ -336,11 +336,11 @@ t.test('requests through a local proxy are not local', async (t) => {
   })
 
   for (const host of ['localhost', 'localhost:8080', 'a.localhost.', '127.0.0.1', '[::1]:8080'])
-    t.equal(await ask(gateway, host), 200, host)
+    t.equal(await sendRequest(gateway, host), 200, host)
   for (const host of ['shop.example', 'localhost.example', '192.0.2.1:80'])
-    t.equal(await ask(gateway, host), 403, `${host}, forwarded unchanged by the proxy`)
+    t.equal(await sendRequest(gateway, host), 403, `${host}, forwarded unchanged by the proxy`)
   for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'])
-    t.equal(await ask(gateway, 'localhost', { [name]: '127.0.0.1' }), 403, name)
+    t.equal(await sendRequest(gateway, 'localhost', { [name]: '127.0.0.1' }), 403, name)
 
   const rows: [Record<string, string>, number][] = [
     [{ 'x-forwarded-for': '192.0.2.1' }, 403],
@@ -352,7 +352,7 @@ t.test('requests through a local proxy are not local', async (t) => {
     [{ via: '1.1 front', 'x-forwarded-for': '::1, 127.0.0.1' }, 200],
   ]
   for (const [fields, status] of rows)
-    t.equal(await ask(known.gateway, 'localhost', fields), status, JSON.stringify(fields))
+    t.equal(await sendRequest(known.gateway, 'localhost', fields), status, JSON.stringify(fields))
 })
 
 t.test('returns 403 for other addresses without connecting', async (t) => {
@@ -419,18 +419,18 @@ t.test(
     }
     const status = await buildPlugin(proxyStatus, {})
     const { gateway } = await openGreeterGateway(t, { plugins: [identify, status] })
-    const ask = async (headers: Record<string, string>) => {
+    const sendRequest = async (headers: Record<string, string>) => {
       const replies = addresses.map((address) => post(gateway, { ...HELLO, address }, headers))
       return (await Promise.all(replies)).map(({ status, json, headers }) =>
         JSON.stringify([status, json, headers.get('proxy-status')]),
       )
     }
     for (const headers of [{}, { 'x-scope': 'user' }] as Record<string, string>[]) {
-      const events = await ask(headers)
+      const events = await sendRequest(headers)
       t.equal(new Set(events).size, 1, events.join('\n'))
       t.match(events[0], /502.*cannot connect to the service/)
     }
-    t.match(await ask({ 'x-scope': 'admin' }), [
+    t.match(await sendRequest({ 'x-scope': 'admin' }), [
       /does not speak the call protocol/,
       /does not speak the call protocol/,
       /refused the connection/,

@@ -53,7 +53,7 @@ const ADMIN_ONLY =
   /ListServices|Databases|Tables|Config\.(Set|Delete)|Stats|Routes|Services|Plugins|Requests|Explain|Api\.(Config|History|Diff)/
 
 /** Returns "served" or the error of a call. */
-async function ask(client: Client, name: string, request: object): Promise<string> {
+async function sendRequest(client: Client, name: string, request: object): Promise<string> {
   const [service, handler, method] = name.split('.') as [string, string, string]
   try {
     await client.call(service, `${handler}.${method}`, request)
@@ -89,19 +89,23 @@ t.test(
     for (const [who, name, request = {}] of ENDPOINTS) {
       const isOpen = who === 'anybody'
       t.equal(
-        await ask(stranger, name, request),
+        await sendRequest(stranger, name, request),
         isOpen ? 'served' : '401 An account is required',
         name,
       )
       const denied = isOpen ? 'served' : '403 Access denied to namespace'
-      t.equal(await ask(foreign, name, request), denied, `${name}, an account of another namespace`)
+      t.equal(
+        await sendRequest(foreign, name, request),
+        denied,
+        `${name}, an account of another namespace`,
+      )
       const missing = ADMIN_ONLY.test(name) ? 'admin' : 'service'
       const refused =
         who === 'admin'
           ? `401 Permission denied: ${name} requires the scope ${missing} in namespace mx`
           : 'served'
-      t.equal(await ask(member, name, request), refused, `${name}, a member`)
-      t.equal(await ask(admin, name, request), 'served', `${name}, an administrator`)
+      t.equal(await sendRequest(member, name, request), refused, `${name}, a member`)
+      t.equal(await sendRequest(admin, name, request), 'served', `${name}, an administrator`)
     }
   },
 )

@@ -91,13 +91,13 @@ t.test(
 t.test(
   '3. a rule with scope <public> applies to callers without a token, scope * applies to any logged-in account, and a named scope applies to accounts holding it',
   async (t) => {
-    const { ask, doors, logIn } = await openAuthServer(t)
-    await ask('Rules.Create', { rule: LOGIN })
+    const { ask: sendRequest, doors, logIn } = await openAuthServer(t)
+    await sendRequest('Rules.Create', { rule: LOGIN })
     for (const [id, scopes] of [
       ['ann', ['writer']],
       ['bob', []],
     ] as const)
-      await ask('Auth.Generate', { id, scopes, secret: `${id}-secret` })
+      await sendRequest('Auth.Generate', { id, scopes, secret: `${id}-secret` })
     const [ann, bob] = [await logIn('ann', 'ann-secret'), await logIn('bob', 'bob-secret')]
     const resource = { type: 'service', name: 'helloworld', endpoint: '*' }
     const callers = { nobody: undefined, bob, ann }
@@ -107,17 +107,17 @@ t.test(
       ['writer', ['ann']],
       ['reader', []],
     ]
-    await ask('Rules.Create', toRule('admins', 'admin', EVERYTHING))
-    await ask('Rules.Delete', { id: 'default' })
+    await sendRequest('Rules.Create', toRule('admins', 'admin', EVERYTHING))
+    await sendRequest('Rules.Delete', { id: 'default' })
     for (const [scope, granted] of cases) {
-      await ask('Rules.Create', toRule('r', scope, resource))
+      await sendRequest('Rules.Create', toRule('r', scope, resource))
       for (const [door, call] of Object.entries(doors))
         for (const [caller, token] of Object.entries(callers)) {
           const expected = granted.includes(caller) ? 200 : 401
           await waitFor(expected, () => call('helloworld', 'Helloworld.Call', {}, token))
           t.pass(`scope "${scope}", ${caller}, ${door}: ${expected}`)
         }
-      await ask('Rules.Delete', { id: 'r' })
+      await sendRequest('Rules.Delete', { id: 'r' })
       for (const call of Object.values(doors))
         await waitFor(401, () => call('helloworld', 'Helloworld.Call', {}, ann))
     }
@@ -160,21 +160,21 @@ t.test(
 t.test(
   '5. A rule for resource service:auth:* with scope <public> is required so that login still works once the default rule is deleted.',
   async (t) => {
-    const { ask, doors, mx } = await openAuthServer(t)
+    const { ask: sendRequest, doors, mx } = await openAuthServer(t)
     await mx('login', 'admin', '--password=mx')
-    await ask('Rules.Create', toRule('onlyloggedin', '*', EVERYTHING))
+    await sendRequest('Rules.Create', toRule('onlyloggedin', '*', EVERYTHING))
     t.match(await mx('auth', 'delete', 'rule', 'default'), {
       code: 127,
       stderr: /no rule allows logins after this change/,
     })
-    await ask('Rules.Create', { rule: LOGIN })
+    await sendRequest('Rules.Create', { rule: LOGIN })
     t.match(await mx('auth', 'delete', 'rule', 'default'), { code: 0 })
     const login = { id: 'jane', secret: 'a long secret' }
-    await ask('Auth.Generate', login)
+    await sendRequest('Auth.Generate', login)
     await waitFor(401, () => doors.gateway('helloworld', 'Helloworld.Call', {}))
     for (const [name, call] of Object.entries(doors))
       t.equal((await call('auth', 'Auth.Token', login)).code, 200, name)
-    await ask('Rules.Delete', { id: 'login', force: true })
+    await sendRequest('Rules.Delete', { id: 'login', force: true })
     for (const call of Object.values(doors))
       await waitFor(401, () => call('auth', 'Auth.Token', login))
     const operator = await doors.gateway('auth', 'Auth.Token', { id: 'admin', secret: 'mx' })
@@ -185,10 +185,10 @@ t.test(
 t.test(
   '6. A denied call returns HTTP 401 with the error body {Id, Code, Detail, Status}; Detail names the service and handler method called.',
   async (t) => {
-    const { ask, doors, logIn } = await openLocked(t)
-    await ask('Auth.Generate', { id: 'ann', secret: 'ann-secret' })
+    const { ask: sendRequest, doors, logIn } = await openLocked(t)
+    await sendRequest('Auth.Generate', { id: 'ann', secret: 'ann-secret' })
     const ann = await logIn('ann', 'ann-secret')
-    await ask('Rules.Create', {
+    await sendRequest('Rules.Create', {
       rule: {
         id: 'not-ann',
         scope: '*',
@@ -214,15 +214,15 @@ t.test(
 )
 
 t.test('7. Services load rules periodically and check access per request.', async (t) => {
-  const { ask, doors, admin } = await openAuthServer(t)
+  const { ask: sendRequest, doors, admin } = await openAuthServer(t)
   const resource = { type: 'service', name: 'helloworld', endpoint: '*' }
   for (let round = 0; round < 3; round++) {
-    await ask('Rules.Create', toRule('no', '', resource, { access: 'DENIED', priority: 1 }))
+    await sendRequest('Rules.Create', toRule('no', '', resource, { access: 'DENIED', priority: 1 }))
     for (const [name, call] of Object.entries(doors)) {
       const tookMs = await waitFor(401, () => call('helloworld', 'Helloworld.Call', {}, admin))
       t.ok(tookMs < 1000, `${name}: a change is in force within a second`)
     }
-    await ask('Rules.Delete', { id: 'no' })
+    await sendRequest('Rules.Delete', { id: 'no' })
     for (const call of Object.values(doors))
       await waitFor(200, () => call('helloworld', 'Helloworld.Call', {}))
   }
@@ -255,19 +255,19 @@ t.test(
 )
 
 t.test('9. The namespace is chosen with the Mx-Namespace header.', async (t) => {
-  const { ask, doors, admin, logIn } = await openAuthServer(t)
+  const { ask: sendRequest, doors, admin, logIn } = await openAuthServer(t)
   for (const [name, call] of Object.entries(doors)) {
     const { body } = await call('helloworld', 'Helloworld.Call', {}, undefined, 'acme')
     t.same(body, { account: '', namespace: 'acme' }, name)
   }
   const options = { namespace: 'acme' }
-  await ask('Auth.Generate', { id: 'ann', secret: 'ann-secret', options })
+  await sendRequest('Auth.Generate', { id: 'ann', secret: 'ann-secret', options })
   await t.rejects(logIn('ann', 'ann-secret'), /Secret not correct/)
   const ann = await logIn('ann', 'ann-secret', 'acme')
   // Rules of mx apply to its services in every namespace of a caller.
-  await ask('Rules.Create', { rule: LOGIN })
-  await ask('Rules.Create', toRule('onlyloggedin', '*', EVERYTHING))
-  await ask('Rules.Delete', { id: 'default' })
+  await sendRequest('Rules.Create', { rule: LOGIN })
+  await sendRequest('Rules.Create', toRule('onlyloggedin', '*', EVERYTHING))
+  await sendRequest('Rules.Delete', { id: 'default' })
   for (const [name, call] of Object.entries(doors)) {
     await waitFor(401, () => call('helloworld', 'Helloworld.Call', {}))
     for (const token of [undefined, ann])
@@ -306,17 +306,17 @@ t.test('11. Token issuance request and response format: as in reference 2.1.', a
     expiry: Number,
   }
   for (const [name, call] of Object.entries(doors)) {
-    const ask = (request: object) => call('auth', 'Auth.Token', request)
-    const { code, body } = await ask({ id: 'admin', secret: 'mx', token_expiry: 60 })
+    const sendRequest = (request: object) => call('auth', 'Auth.Token', request)
+    const { code, body } = await sendRequest({ id: 'admin', secret: 'mx', token_expiry: 60 })
     t.equal(code, 200, name)
     t.match(body.token, form)
     t.same(Object.keys(body.token).sort(), Object.keys(form).sort())
     t.equal(body.token.expiry - body.token.created, 60)
-    t.match(await ask({ refresh_token: body.token.refresh_token }), {
+    t.match(await sendRequest({ refresh_token: body.token.refresh_token }), {
       code: 200,
       body: { token: form },
     })
-    t.match(await ask({ id: 'admin' }), {
+    t.match(await sendRequest({ id: 'admin' }), {
       code: 400,
       body: { Detail: 'Credentials or a refresh token required' },
     })
@@ -324,10 +324,10 @@ t.test('11. Token issuance request and response format: as in reference 2.1.', a
 })
 
 t.test('12. Meaning of each part of the resource string: type, name and endpoint.', async (t) => {
-  const { ask, doors } = await openAuthServer(t)
-  await ask('Rules.Create', { rule: LOGIN })
-  await ask('Rules.Create', toRule('admins', 'admin', EVERYTHING))
-  await ask('Rules.Delete', { id: 'default' })
+  const { ask: sendRequest, doors } = await openAuthServer(t)
+  await sendRequest('Rules.Create', { rule: LOGIN })
+  await sendRequest('Rules.Create', toRule('admins', 'admin', EVERYTHING))
+  await sendRequest('Rules.Delete', { id: 'default' })
   const called = { type: 'service', name: 'helloworld', endpoint: 'Helloworld.Call' }
   const cases: [resource: string, granted: boolean][] = [
     ['service:helloworld:Helloworld.Call', true],
@@ -345,34 +345,34 @@ t.test('12. Meaning of each part of the resource string: type, name and endpoint
   for (const [text, granted] of cases) {
     const [type, name, endpoint] = text.split(':')
     await everyDoor(401)
-    await ask('Rules.Create', toRule('r', '', { type, name, endpoint }))
-    t.match(await ask('Rules.Test', { resource: called }), { granted }, text)
+    await sendRequest('Rules.Create', toRule('r', '', { type, name, endpoint }))
+    t.match(await sendRequest('Rules.Test', { resource: called }), { granted }, text)
     if (granted) await everyDoor(200)
-    await ask('Rules.Delete', { id: 'r' })
+    await sendRequest('Rules.Delete', { id: 'r' })
   }
 })
 
 t.test(
   '13. How conflicting rules are ordered by Priority: the highest first; of the same, denying rules first, then by id.',
   async (t) => {
-    const { ask, doors } = await openAuthServer(t)
+    const { ask: sendRequest, doors } = await openAuthServer(t)
     const resource = { type: 'service', name: 'helloworld', endpoint: '*' }
     const called = { ...resource, endpoint: 'Helloworld.Call' }
     const decide = async (code: number, id: string) => {
       for (const call of Object.values(doors))
         await waitFor(code, () => call('helloworld', 'Helloworld.Call', {}))
-      t.match(await ask('Rules.Test', { resource: called }), {
+      t.match(await sendRequest('Rules.Test', { resource: called }), {
         granted: code === 200,
         rule: { id },
       })
     }
     await decide(200, 'default')
-    await ask('Rules.Create', toRule('z', '', resource, { access: 'DENIED' }))
+    await sendRequest('Rules.Create', toRule('z', '', resource, { access: 'DENIED' }))
     await decide(401, 'z')
     for (const id of ['c', 'b'])
-      await ask('Rules.Create', toRule(id, '', resource, { priority: 1 }))
+      await sendRequest('Rules.Create', toRule(id, '', resource, { priority: 1 }))
     await decide(200, 'b')
-    await ask('Rules.Create', toRule('x', '', resource, { access: 'DENIED', priority: 2 }))
+    await sendRequest('Rules.Create', toRule('x', '', resource, { access: 'DENIED', priority: 2 }))
     await decide(401, 'x')
   },
 )

@@ -19,7 +19,7 @@ async function mx(t: Test, ...words: string[]): Promise<string> {
 }
 
 /** Response of a service. */
-async function ask(name: string): Promise<string> {
+async function sendRequest(name: string): Promise<string> {
   return (await fetch(`${server.gateway}/${name}`)).text()
 }
 
@@ -35,10 +35,10 @@ t.test('runs the default branch of a repository, and updates to its newest commi
   commit(toPlain('one'))
   const address = `file://${folder}`
   await mx(t, 'run', address, '--name=shop')
-  t.equal(await ask('shop'), 'one')
+  t.equal(await sendRequest('shop'), 'one')
   const newest = commit(toPlain('two'))
   await mx(t, 'update', 'shop')
-  t.equal(await ask('shop'), 'two')
+  t.equal(await sendRequest('shop'), 'two')
   t.match(await status(t, 'shop'), {
     ...{ version: 'latest', metadata: { commit: newest, source: address } },
   })
@@ -52,10 +52,10 @@ t.test('runs the branch after @, and updates to its newest commit', async (t) =>
   commit(toPlain('next'))
   const address = `file://${folder}`
   await mx(t, 'run', `${address}@next`, '--name=shop')
-  t.equal(await ask('shop'), 'next')
+  t.equal(await sendRequest('shop'), 'next')
   commit(toPlain('newer'))
   await mx(t, 'update', 'shop@next')
-  t.equal(await ask('shop'), 'newer')
+  t.equal(await sendRequest('shop'), 'newer')
   await mx(t, 'kill', 'shop@next')
 })
 
@@ -67,7 +67,7 @@ t.test('runs the commit after @, and an update restarts the same build', async (
   await mx(t, 'run', `${address}@${first}`, '--name=shop')
   const before = await status(t, 'shop')
   await mx(t, 'update', 'shop')
-  t.equal(await ask('shop'), 'one')
+  t.equal(await sendRequest('shop'), 'one')
   const after = await status(t, 'shop')
   t.match(after.metadata, { commit: first, build: before.metadata['build'] })
   t.not(after.metadata['started'], before.metadata['started'])
@@ -80,7 +80,7 @@ t.test('a short name is a repository below git.baseurl', async (t) => {
   const name = basename(folder)
   await mx(t, 'user', 'config', 'set', 'git.baseurl', `file://${dirname(folder)}`)
   await mx(t, 'run', name)
-  t.equal(await ask(name), 'short')
+  t.equal(await sendRequest(name), 'short')
   await mx(t, 'kill', name)
 })
 
@@ -98,6 +98,6 @@ t.test(
       stderr: /^mx: shop failed: the repository .* is unreachable/,
     })
     await mx(t, 'run', `file://${folder}`, '--name=shop')
-    t.equal(await ask('shop'), 'one')
+    t.equal(await sendRequest('shop'), 'one')
   },
 )

@@ -219,7 +219,7 @@ t.test('The handler is chosen by flag --handler=<name> or MX_API_HANDLER=<name>.
     `--backend=${service.backend}`,
   ]
   /** Responses that distinguish the handlers. */
-  const ask = async (flags: string[], env: Record<string, string>): Promise<unknown[]> => {
+  const sendRequest = async (flags: string[], env: Record<string, string>): Promise<unknown[]> => {
     const mx = startMx([...words, ...flags], { cwd, env })
     t.teardown(() => mx.child.kill('SIGKILL'))
     const url = await mx.url()
@@ -232,9 +232,9 @@ t.test('The handler is chosen by flag --handler=<name> or MX_API_HANDLER=<name>.
   }
   const asProxy = [200, 'GET /site/hello ', 404]
   const asRpc = [200, '{"message":"Hello x"}']
-  t.strictSame((await ask(['--handler=proxy'], {})).slice(0, 3), asProxy)
-  t.strictSame((await ask([], { MX_API_HANDLER: 'proxy' })).slice(0, 3), asProxy)
-  t.strictSame((await ask([], { MX_HANDLER: 'proxy' })).slice(0, 3), asProxy)
-  t.strictSame((await ask(['--handler=rpc'], { MX_API_HANDLER: 'proxy' })).slice(2), asRpc)
-  t.strictSame((await ask([], {})).slice(2), asRpc, 'the default handler')
+  t.strictSame((await sendRequest(['--handler=proxy'], {})).slice(0, 3), asProxy)
+  t.strictSame((await sendRequest([], { MX_API_HANDLER: 'proxy' })).slice(0, 3), asProxy)
+  t.strictSame((await sendRequest([], { MX_HANDLER: 'proxy' })).slice(0, 3), asProxy)
+  t.strictSame((await sendRequest(['--handler=rpc'], { MX_API_HANDLER: 'proxy' })).slice(2), asRpc)
+  t.strictSame((await sendRequest([], {})).slice(2), asRpc, 'the default handler')
 })

@@ -87,7 +87,7 @@ for (const listener of ['uws', 'node']) {
 t.test('--namespace takes precedence over MX_NAMESPACE and may be a single blank', async (t) => {
   const { port } = await openTeller(t)
   const cwd = t.testdir({})
-  const ask = async (flag: string): Promise<unknown> => {
+  const sendRequest = async (flag: string): Promise<unknown> => {
     const words = ['api', '--address=127.0.0.1:0', '--access_log=off', flag]
     for (const name of ['flag.greeter', 'greeter', 'variable.greeter']) {
       words.push(`--backend=${name}=mx://127.0.0.1:${port}`)
@@ -99,7 +99,7 @@ t.test('--namespace takes precedence over MX_NAMESPACE and may be a single blank
     await mx.ended
     return answer
   }
-  t.strictSame(await ask('--namespace=flag'), { service: 'flag.greeter' })
-  t.strictSame(await ask('--namespace= '), { service: 'greeter' })
-  t.strictSame(await ask('--log_level=info'), { service: 'variable.greeter' })
+  t.strictSame(await sendRequest('--namespace=flag'), { service: 'flag.greeter' })
+  t.strictSame(await sendRequest('--namespace= '), { service: 'greeter' })
+  t.strictSame(await sendRequest('--log_level=info'), { service: 'variable.greeter' })
 })

@@ -57,15 +57,23 @@ t.test('sends a body with its type and accepts 201 and 202', async (t) => {
     const body = await text(request)
     response.writeHead(201).end(`${method} ${url} ${headers['content-type']} ${body}`)
   })
-  const ask = async (query: ApiRequest): Promise<string> =>
+  const sendRequest = async (query: ApiRequest): Promise<string> =>
     readText(await send(cluster, query, SIGNAL), 1000)
   const path = '/api/v1/secrets/a'
   t.equal(
-    await ask({ method: 'PATCH', path, body: { a: 'ü' }, type: 'application/apply-patch+yaml' }),
+    await sendRequest({
+      method: 'PATCH',
+      path,
+      body: { a: 'ü' },
+      type: 'application/apply-patch+yaml',
+    }),
     `PATCH ${path} application/apply-patch+yaml {"a":"ü"}`,
   )
-  t.equal(await ask({ method: 'DELETE', path, body: {} }), `DELETE ${path} application/json {}`)
-  t.equal(await ask({ path }), `GET ${path} undefined `)
+  t.equal(
+    await sendRequest({ method: 'DELETE', path, body: {} }),
+    `DELETE ${path} application/json {}`,
+  )
+  t.equal(await sendRequest({ path }), `GET ${path} undefined `)
 })
 
 t.test('reads Retry-After up to one minute', async (t) => {

@@ -53,9 +53,9 @@ async function openShell(t: Test): Promise<Shell> {
 const LIST = ['auth', 'Accounts.List', {}] as const
 
 t.test('without a login, calls are anonymous even if service credentials exist', async (t) => {
-  const { ask, folder, open, logInAs } = await openShell(t)
+  const { ask: sendRequest, folder, open, logInAs } = await openShell(t)
   const local = { id: 'local', type: 'service', scopes: ['service'], secret: 'local-secret' }
-  await ask('Auth.Generate', local)
+  await sendRequest('Auth.Generate', local)
   writeFileSync(join(folder, 'service_credentials'), JSON.stringify(local))
   const refused = {
     status: 2,
@@ -68,9 +68,14 @@ t.test('without a login, calls are anonymous even if service credentials exist',
 })
 
 t.test('admin accounts of mx may access all namespaces, others only their own', async (t) => {
-  const { ask, open, logInAs } = await openShell(t)
+  const { ask: sendRequest, open, logInAs } = await openShell(t)
   const options = { namespace: 'shop' }
-  await ask('Auth.Generate', { id: 'ann', secret: 'ann-secret', scopes: ['admin'], options })
+  await sendRequest('Auth.Generate', {
+    id: 'ann',
+    secret: 'ann-secret',
+    scopes: ['admin'],
+    options,
+  })
   await logInAs('admin', 'mx')
   t.match(await open('shop').call(...LIST), { accounts: [{ id: 'ann' }] })
   await writeConfig('namespaces.local.current', 'shop')
@@ -93,19 +98,19 @@ t.test('concurrent commands refresh the token once and share it', async (t) => {
 })
 
 t.test('a rejected token is refreshed', async (t) => {
-  const { ask, open, logInAs } = await openShell(t)
+  const { ask: sendRequest, open, logInAs } = await openShell(t)
   await logInAs('admin', 'mx')
-  await ask('Auth.RotateKey', { drop: true })
+  await sendRequest('Auth.RotateKey', { drop: true })
   const session = open()
   t.match(await session.call(...LIST), { accounts: [{ id: 'admin' }] })
   t.match(await session.call(...LIST), { accounts: [{ id: 'admin' }] })
 })
 
 t.test('a stream with a rejected token restarts with a new one', async (t) => {
-  const { ask, open, logInAs } = await openShell(t)
+  const { ask: sendRequest, open, logInAs } = await openShell(t)
   await logInAs('admin', 'mx')
   await open().call('events', 'Stream.Publish', { topic: 'orders', payload: 'b25l' })
-  await ask('Auth.RotateKey', { drop: true })
+  await sendRequest('Auth.RotateKey', { drop: true })
   const session = open()
   const events = session.stream('events', 'Stream.Consume', { topic: 'orders', sequence: 1 })
   t.match(await events.next(), { value: { payload: 'b25l' } })
@@ -113,7 +118,7 @@ t.test('a stream with a rejected token restarts with a new one', async (t) => {
 })
 
 t.test('a running stream continues with a new token only if it can resume', async (t) => {
-  const { ask, open, logInAs } = await openShell(t)
+  const { ask: sendRequest, open, logInAs } = await openShell(t)
   await logInAs('admin', 'mx')
   const publish = (payload: string) =>
     open().call('events', 'Stream.Publish', { topic: 'orders', payload })
@@ -126,7 +131,7 @@ t.test('a running stream continues with a new token only if it can resume', asyn
   for (const events of [resumed, ended])
     t.match(await events.next(), { value: { payload: 'b25l' } })
   const [next, failed] = [resumed.next(), ended.next()]
-  await ask('Auth.RotateKey', { drop: true })
+  await sendRequest('Auth.RotateKey', { drop: true })
   await t.rejects(failed, {
     status: 2,
     message: /token expired\. Run the command again/,
@@ -173,10 +178,10 @@ t.test(
 )
 
 t.test('a revoked login is deleted and reported', async (t) => {
-  const { ask, open, logInAs } = await openShell(t)
-  await ask('Auth.Generate', { id: 'root', secret: 'root-secret', scopes: ['admin'] })
+  const { ask: sendRequest, open, logInAs } = await openShell(t)
+  await sendRequest('Auth.Generate', { id: 'root', secret: 'root-secret', scopes: ['admin'] })
   await logInAs('root', 'root-secret')
-  await ask('Auth.Revoke', { id: 'root' })
+  await sendRequest('Auth.Revoke', { id: 'root' })
   const session = open()
   await t.rejects(session.call(...LIST), { status: 2, message: /root is not logged in: mx login/ })
   t.equal(readCredentials(session.owner), undefined)

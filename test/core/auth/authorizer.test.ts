@@ -201,20 +201,20 @@ t.test(
   async (t) => {
     const { gate, isGranted, source } = open(t, { maxNamespaces: 2 })
     for (const namespace of ['a', 'b', 'c']) source.setRules(namespace, createRule())
-    const ask = (namespace: string) => isGranted(undefined, { namespace })
-    await ask('mx')
-    await ask('a')
-    await ask('mx')
-    await ask('b')
-    await ask('mx')
+    const sendRequest = (namespace: string) => isGranted(undefined, { namespace })
+    await sendRequest('mx')
+    await sendRequest('a')
+    await sendRequest('mx')
+    await sendRequest('b')
+    await sendRequest('mx')
     t.equal(source.watched.get('mx'), 1)
     let notifications = 0
     gate.onChange(() => notifications++)
-    await ask('c')
+    await sendRequest('c')
     await until(() => notifications === 1)
     t.pass('access by rules that are no longer watched is decided again')
     source.setRules('b', STAFF_ONLY)
-    t.equal(await ask('b'), false)
+    t.equal(await sendRequest('b'), false)
   },
 )
 

@@ -20,7 +20,7 @@ function openService(name: string, endpoints: readonly string[] = []): Upstream 
   return upstream
 }
 
-function ask(route: Route | undefined, upstream: Upstream | undefined, status = 200) {
+function sendRequest(route: Route | undefined, upstream: Upstream | undefined, status = 200) {
   const x = createTestExchange()
   x.route = route
   x.upstream = upstream
@@ -39,11 +39,11 @@ t.test('routes are counted by service, endpoint and declared path', async (t) =>
   const users = openService('users', ['Users.Get', 'Users.List'])
   const template = parseTemplate('/users/{id}')
   const get = (id: string) => toRoute('users', 'Users.Get', 'rpc', [['id', id]], template)
-  const first = table.of(ask(get('1'), users))
-  t.equal(table.of(ask(get('2'), users)), first, 'for every value of the path variable')
-  table.of(ask(toRoute('users', 'Users.Get'), users))
-  table.of(ask(toRoute('users', 'Users.List'), users))
-  table.of(ask(toRoute('pages', ''), openService('pages')))
+  const first = table.of(sendRequest(get('1'), users))
+  t.equal(table.of(sendRequest(get('2'), users)), first, 'for every value of the path variable')
+  table.of(sendRequest(toRoute('users', 'Users.Get'), users))
+  table.of(sendRequest(toRoute('users', 'Users.List'), users))
+  table.of(sendRequest(toRoute('pages', ''), openService('pages')))
   t.same(names(table), [
     'users Users.Get /users/{id}',
     'users Users.Get',
@@ -55,9 +55,9 @@ t.test('routes are counted by service, endpoint and declared path', async (t) =>
 t.test('a route caches its counters', async (t) => {
   const table = new RouteLabels()
   const route = toRoute('pages', '')
-  const counters = table.of(ask(route, openService('pages')))
+  const counters = table.of(sendRequest(route, openService('pages')))
   t.equal(route.counters, counters)
-  t.equal(table.of(ask(route, undefined)), counters)
+  t.equal(table.of(sendRequest(route, undefined)), counters)
 })
 
 t.test(
@@ -68,7 +68,7 @@ t.test(
     const open = openService('open')
     const pages = openService('pages')
     const template = parseTemplate('/users/{id}')
-    const x = ask(undefined, undefined, 404)
+    const x = sendRequest(undefined, undefined, 404)
     const count = (route: Route | undefined, upstream: Upstream | undefined): void => {
       x.route = route
       x.upstream = upstream
@@ -98,7 +98,7 @@ t.test(
     const table = new RouteLabels({ maxUndeclared: 2 })
     const open = openService('open')
     const count = (endpoint: string, status: number) =>
-      table.of(ask(toRoute('open', endpoint), open, status)).endpoint
+      table.of(sendRequest(toRoute('open', endpoint), open, status)).endpoint
     t.equal(count('A.B', 404), OTHER_ROUTES)
     t.equal(count('A.B', 200), 'A.B')
     t.equal(count('A.B', 500), 'A.B', 'later failures use the same entry')
@@ -109,7 +109,7 @@ t.test(
 
 t.test('the number of routes is limited by max', async (t) => {
   const table = new RouteLabels({ max: 3 })
-  for (let i = 0; i < 10; i++) table.of(ask(toRoute(`s${i}`, ''), openService(`s${i}`)))
+  for (let i = 0; i < 10; i++) table.of(sendRequest(toRoute(`s${i}`, ''), openService(`s${i}`)))
   t.same(names(table), ['s0', 's1', 's2'])
-  t.equal(table.of(ask(toRoute('s9', ''), openService('s9'))).service, OTHER_ROUTES)
+  t.equal(table.of(sendRequest(toRoute('s9', ''), openService('s9'))).service, OTHER_ROUTES)
 })

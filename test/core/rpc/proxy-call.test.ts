@@ -284,16 +284,16 @@ t.test(
       },
     ])
     const plain = openCaller(t, proxy.port, 'http')
-    const ask = async (endpoint: string): Promise<string[]> => {
+    const sendRequest = async (endpoint: string): Promise<string[]> => {
       const call = new RecordedCall({ endpoint, stream: true })
       plain.call(call)
       await until(() => call.carrier === undefined)
       return call.events
     }
-    t.strictSame(await ask('A.Proto'), [
+    t.strictSame(await sendRequest('A.Proto'), [
       'fail 400 helloworld: streams of application/protobuf require the WebSocket transport',
     ])
-    t.strictSame(await ask('A.Wrong'), [
+    t.strictSame(await sendRequest('A.Wrong'), [
       'fail 502 helloworld: bad gateway: malformed response from helloworld',
     ])
     await until(() => cancelled.length === 2)

@@ -66,17 +66,17 @@ t.test('shortens a page with long payloads and metadata to the size of a message
 
 t.test('yields to the event loop while skipping events by time', async (t) => {
   const adapter = await open(50_000, (i) => (i === 0 ? 1e9 : i))
-  let turns = 0
+  let ticks = 0
   let isOver = false
   const count = (): void => {
-    turns++
+    ticks++
     if (!isOver) setImmediate(count)
   }
   setImmediate(count)
   const { events } = await readEvents(adapter, TOPIC, { sequence: 2, sinceMs: 1e8 })
   isOver = true
   t.equal(events.length, 0)
-  t.ok(turns >= 40, String(turns))
+  t.ok(ticks >= 40, String(ticks))
 })
 
 t.test('rejects a contradictory query with 400', async (t) => {

@@ -11,13 +11,13 @@ function toEvent(key: string, table = TABLE): StoreEvent {
 t.test('reports changes to watchers of the table and prefix', (t) => {
   const watchers = createStoreWatchers()
   const got: string[] = []
-  const tellAs = (name: string) => ({
+  const recordAs = (name: string) => ({
     onEvent: ({ key }: StoreEvent) => void got.push(`${name} ${key}`),
     onMissedEvents: () => void got.push(`${name} gap`),
   })
-  const stopAll = watchers.add(TABLE, '', tellAs('all'))
-  const stopSome = watchers.add({ ...TABLE }, 'user/', tellAs('users'))
-  watchers.add({ database: 'mx.things', table: 'x' }, '', tellAs('other'))
+  const stopAll = watchers.add(TABLE, '', recordAs('all'))
+  const stopSome = watchers.add({ ...TABLE }, 'user/', recordAs('users'))
+  watchers.add({ database: 'mx.things', table: 'x' }, '', recordAs('other'))
   watchers.onEvent(toEvent('user/1'))
   watchers.onEvent(toEvent('b'))
   watchers.onEvent(toEvent('user/2', { database: 'other', table: 'things' }))
@@ -36,7 +36,7 @@ t.test('reports changes to watchers of the table and prefix', (t) => {
   t.end()
 })
 
-t.test('allows a listener to leave during a notification', (t) => {
+t.test('allows a listener to unsubscribe during a notification', (t) => {
   const watchers = createStoreWatchers()
   let count = 0
   const stop = watchers.add(TABLE, '', {
@@ -54,7 +54,7 @@ t.test('allows a listener to leave during a notification', (t) => {
   t.end()
 })
 
-t.test('reports to a watcher that joins after all have left', (t) => {
+t.test('notifies a watcher that subscribes after all others have unsubscribed', (t) => {
   const watchers = createStoreWatchers()
   const got: string[] = []
   const listener = {

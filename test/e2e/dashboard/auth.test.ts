@@ -92,11 +92,11 @@ t.test('the test view shows the callers of an endpoint, and the deciding rule', 
   if (opened === undefined) return
   const { page } = opened
   const form = page.getByRole('form', { name: 'Test access rules' })
-  const ask = () => form.getByRole('button', { name: 'Test' }).click()
+  const sendRequest = () => form.getByRole('button', { name: 'Test' }).click()
   await form.getByLabel('Account').fill('jane')
   await form.getByLabel('Name').fill('registry')
   await form.getByLabel('Endpoint').fill('Registry.Register')
-  await ask()
+  await sendRequest()
   await page.getByText('0 of 1 granted').waitFor()
   const row = page.getByRole('row', { name: /Registry\.Register/ })
   await row.getByText('no-jane', { exact: true }).waitFor()
@@ -104,21 +104,21 @@ t.test('the test view shows the callers of an endpoint, and the deciding rule', 
 
   await form.getByLabel('Endpoint').fill('')
   await form.getByLabel('Caller').selectOption('anonymous')
-  await ask()
+  await sendRequest()
   await page.getByText(/^(\d+) of \1 granted$/).waitFor()
   await row.getByText('default', { exact: true }).waitFor()
   await checkAccessibility(t, page, 'auth-test')
 
   await form.getByLabel('Endpoint').fill('Registry.Register')
   await form.getByLabel('Caller').selectOption('all')
-  await ask()
+  await sendRequest()
   await page.getByText(/^1 of \d granted$/).waitFor()
   await page.getByRole('row', { name: /anonymous .*granted/ }).waitFor()
   await page.getByRole('row', { name: /^jane .*denied/ }).waitFor()
 
   await form.getByLabel('Name').fill('unheard')
   await form.getByLabel('Endpoint').fill('')
-  await ask()
+  await sendRequest()
   await form.getByText('required: the endpoints of unheard are unknown').waitFor()
 })
 

@@ -18,7 +18,7 @@ interface Answer {
 }
 
 /** Sends the request of a scenario, as wrk does. */
-async function ask(origin: string, scenario: Scenario): Promise<Answer> {
+async function sendRequest(origin: string, scenario: Scenario): Promise<Answer> {
   const { path, method, body, accept } = scenario
   const reply = await fetch(`${origin}${path}`, {
     method,
@@ -36,7 +36,7 @@ async function ask(origin: string, scenario: Scenario): Promise<Answer> {
 }
 
 /** Response of a rival in each RPC scenario, by name; the rival is started once per kind of backend. */
-async function askAll(rival: Rival, ports: Backend): Promise<Record<string, Answer>> {
+async function requestAll(rival: Rival, ports: Backend): Promise<Record<string, Answer>> {
   const answers: Record<string, Answer> = {}
   for (const kind of ['direct', 'server']) {
     const group = scenarios.filter(({ backend }) => backend === kind)
@@ -45,7 +45,7 @@ async function askAll(rival: Rival, ports: Backend): Promise<Record<string, Answ
       const origin = `http://127.0.0.1:${site.port}`
       await Promise.all(
         group.map(async (scenario) => {
-          answers[scenario.name] = await ask(origin, scenario)
+          answers[scenario.name] = await sendRequest(origin, scenario)
         }),
       )
     } finally {
@@ -62,8 +62,8 @@ t.test(
     const backend = await startBackend(scenarios)
     t.teardown(() => backend.stop())
     const [mx, nginx] = await Promise.all([
-      askAll(find('mx'), backend),
-      askAll(find('nginx'), backend),
+      requestAll(find('mx'), backend),
+      requestAll(find('nginx'), backend),
     ])
     t.same(mx, nginx)
     for (const [name, { status }] of Object.entries(mx)) t.equal(status, 200, name)

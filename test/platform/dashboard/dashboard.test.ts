@@ -25,7 +25,7 @@ function build(t: Test): string {
 }
 
 /** Response to a GET of the page with this Host. */
-async function ask(port: number, host: string): Promise<string> {
+async function sendRequest(port: number, host: string): Promise<string> {
   const client = new RawClient(port)
   client.send(`GET / HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)
   await client.until(({ closed }) => closed)
@@ -141,8 +141,8 @@ for (const listener of ['uws', 'node'] as const) {
   t.test(`${listener}: does not copy an unusual Host into the policy`, async (t) => {
     const { port } = await open(t, listener)
     for (const host of ["a'b", 'a_b', 'a;b'])
-      t.notMatch(await ask(port, host), /connect-src 'self' ws/, host)
-    t.match(await ask(port, '[::1]:80'), "connect-src 'self' ws://[::1]:80 wss://[::1]:80")
+      t.notMatch(await sendRequest(port, host), /connect-src 'self' ws/, host)
+    t.match(await sendRequest(port, '[::1]:80'), "connect-src 'self' ws://[::1]:80 wss://[::1]:80")
   })
 
   t.test(`${listener}: rejects other methods, files and WebSockets`, async (t) => {
@@ -168,17 +168,17 @@ t.test('reports a missing front end', async (t) => {
 
 t.test('guards apply to every request and can be replaced', async (t) => {
   const { port, use } = await open(t, 'uws', { guards: [buildPlugin(hosts)] })
-  t.match(await ask(port, 'localhost'), /^HTTP\/1.1 200/)
-  const refusal = await ask(port, 'evil.test')
+  t.match(await sendRequest(port, 'localhost'), /^HTTP\/1.1 200/)
+  const refusal = await sendRequest(port, 'evil.test')
   t.match(refusal, /^HTTP\/1.1 403/)
   t.match(refusal, 'is not allowed; add it to --hosts')
   use([buildPlugin(hosts, { allow: ['evil.test'] })])
-  t.match(await ask(port, 'evil.test'), /^HTTP\/1.1 200/)
+  t.match(await sendRequest(port, 'evil.test'), /^HTTP\/1.1 200/)
 })
 
 t.test('draining closes the port', async (t) => {
   const dashboard = await open(t, 'uws')
   await fetch(`http://127.0.0.1:${dashboard.port}/`).then((reply) => reply.text())
   await dashboard.drain(1000)
-  t.equal(await ask(dashboard.port, 'localhost'), '')
+  t.equal(await sendRequest(dashboard.port, 'localhost'), '')
 })

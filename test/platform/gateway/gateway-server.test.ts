@@ -79,7 +79,7 @@ for (const listener of ['uws', 'node'])
       response.end(`${method} ${url}`)
     })
     const words = [`--listener=${listener}`, '--backend', `npm=${registry}`]
-    const ask = async (
+    const sendRequest = async (
       { port }: GatewayServer,
       path: string,
       { host = 'gateway.test', ...options }: { host?: string; method?: string; body?: string } = {},
@@ -93,19 +93,22 @@ for (const listener of ['uws', 'node'])
     }
     const listed = [...words, '--encoded_slash_services=npm', '--backend', `app=${registry}`]
     const { api } = await start(t, configure(listed))
-    t.equal(await ask(api, '/npm/@scope%2fname?a=%2F'), 'GET /npm/@scope%2fname?a=%2F')
+    t.equal(await sendRequest(api, '/npm/@scope%2fname?a=%2F'), 'GET /npm/@scope%2fname?a=%2F')
     const put = { method: 'PUT', body: 'body' }
-    t.equal(await ask(api, '/npm/@scope%2fname', put), 'PUT /npm/@scope%2fname')
+    t.equal(await sendRequest(api, '/npm/@scope%2fname', put), 'PUT /npm/@scope%2fname')
     for (const path of ['/app/a%2Fb', '/npm/a%2F..%2Fb', '/npm/a%2F%252e%252e', '/app/..%2fnpm/x'])
-      t.equal(await ask(api, path), 400, path)
-    t.equal(await ask(api, '/npm%2Fx'), 404)
+      t.equal(await sendRequest(api, path), 400, path)
+    t.equal(await sendRequest(api, '/npm%2Fx'), 404)
 
     const calls = ['--handler=rpc', '--resolver=proxy', '--encoded_slash_services=npm']
-    t.equal(await ask((await start(t, configure([...words, ...calls]))).api, '/npm/a%2Fb'), 400)
+    t.equal(
+      await sendRequest((await start(t, configure([...words, ...calls]))).api, '/npm/a%2Fb'),
+      400,
+    )
     const { api: byHost } = await start(t, configure([...words, '--resolver=host']))
-    t.equal(await ask(byHost, '/a%2fb', { host: 'npm' }), 'GET /a%2fb')
+    t.equal(await sendRequest(byHost, '/a%2fb', { host: 'npm' }), 'GET /a%2fb')
     const { api: plain } = await start(t, configure(words))
-    t.equal(await ask(plain, '/npm/a%2Fb'), 400)
+    t.equal(await sendRequest(plain, '/npm/a%2Fb'), 400)
   })
 
 t.test('encoded_slash of a service applies with a reload', async (t) => {
@@ -116,15 +119,15 @@ t.test('encoded_slash of a service applies with a reload', async (t) => {
       parseConfig(`services: { npm: { nodes: ["${node}"], encoded_slash: ${value} } }`, 'mx.yaml'),
     )
   const { api, url } = await start(t, toConfiguration('false'))
-  const ask = async (): Promise<string | number> => {
+  const sendRequest = async (): Promise<string | number> => {
     const response = await fetch(`${url}/npm/@scope%2fname`)
     return response.ok ? response.text() : response.status
   }
-  t.equal(await ask(), 400)
+  t.equal(await sendRequest(), 400)
   await api.reload(toConfiguration('true'))
-  t.equal(await ask(), '/npm/@scope%2fname')
+  t.equal(await sendRequest(), '/npm/@scope%2fname')
   await api.reload(toConfiguration('false'))
-  t.equal(await ask(), 400)
+  t.equal(await sendRequest(), 400)
 })
 
 t.test('rules match a path regardless of duplicate and encoded slashes', async (t) => {
@@ -136,11 +139,11 @@ t.test('rules match a path regardless of duplicate and encoded slashes', async (
   const words = ['--backend', `app=${await named(t, 'one')}`, '--encoded_slash_services=app']
   const api = await startGatewayServer({ configuration: configure(words), log: LOG, authorizer })
   t.teardown(api.close)
-  const ask = async (path: string): Promise<number> =>
+  const sendRequest = async (path: string): Promise<number> =>
     (await fetch(`http://127.0.0.1:${api.port}${path}`)).status
-  t.equal(await ask('/app/a%2Fb'), 200)
+  t.equal(await sendRequest('/app/a%2Fb'), 200)
   for (const path of ['admin/x', 'admin%2fx', '%61dmin%2Fx', '%2Fadmin/x', 'admin%2F%2fx'])
-    t.equal(await ask(`/app/${path}`), 401, path)
+    t.equal(await sendRequest(`/app/${path}`), 401, path)
   // Decoded twice or without path parameters these would be other paths than the authorized one.
   for (const path of [
     'x%2F..%2Fadmin/x',
@@ -148,7 +151,7 @@ t.test('rules match a path regardless of duplicate and encoded slashes', async (
     'admin;%2Fx',
     'a%2F%2561dmin',
   ])
-    t.equal(await ask(`/app/${path}`), 400, path)
+    t.equal(await sendRequest(`/app/${path}`), 400, path)
 })
 
 t.test('the registry memory includes the configured backends, even after a reload', async (t) => {
@@ -271,13 +274,13 @@ t.test('handler event: with --broker others receive the event', async (t) => {
   const broker = createNatsBroker({ address: parseNatsUrl(server.url) })
   t.teardown(() => broker.close?.())
   let hear: (message: Message) => void
-  const heard = new Promise<Message>((resolve) => {
+  const received = new Promise<Message>((resolve) => {
     hear = resolve
   })
   await broker.subscribe('go.mx.api.orders', (message) => hear(message))
   const { url } = await start(t, configure(['--handler=event', `--broker=${server.url}`]))
   const reply = await fetch(`${url}/orders/created`, { method: 'POST', body: '{"a":1}' })
-  const { headers, body } = await heard
+  const { headers, body } = await received
   t.equal(headers['mx-topic'], 'go.mx.api.orders')
   const event = JSON.parse(Buffer.from(body).toString()) as Record<string, unknown>
   t.match(event, {
@@ -477,9 +480,13 @@ t.test('an authorizer of the process takes precedence over the settings', async 
   const api = await startGatewayServer({ configuration, log: LOG, authorizer })
   t.teardown(api.close)
   const headers = { authorization: `Bearer ${await issue(createAccount())}` }
-  const ask = async (init?: RequestInit): Promise<number> =>
+  const sendRequest = async (init?: RequestInit): Promise<number> =>
     (await fetch(`http://127.0.0.1:${api.port}/app`, init)).status
-  t.same([await ask(), await ask({ headers })], [401, 200])
+  t.same([await sendRequest(), await sendRequest({ headers })], [401, 200])
   await api.reload(configuration)
-  t.same([await ask(), await ask({ headers })], [401, 200], 'with another configuration')
+  t.same(
+    [await sendRequest(), await sendRequest({ headers })],
+    [401, 200],
+    'with another configuration',
+  )
 })

@@ -32,7 +32,7 @@ t.test(
       MX_NAMESPACE: ' ',
       MX_ACCESS_LOG: 'off',
     })
-    const ask = async (path: string) => {
+    const sendRequest = async (path: string) => {
       const reply = await fetch(`http://127.0.0.1:${gateway.port}${path}`)
       await reply.text()
       return { status: reply.status, after: reply.headers.get('retry-after') }
@@ -40,16 +40,16 @@ t.test(
     const paths = ['/plain/a', '/v1/items/1']
     const lost = { status: 503, after: '1' }
     for (const path of paths)
-      t.strictSame(await ask(path), lost, `${path} before its first endpoint`)
+      t.strictSame(await sendRequest(path), lost, `${path} before its first endpoint`)
     show(true)
-    for (const path of paths) await eventually(async () => (await ask(path)).status === 200)
+    for (const path of paths) await eventually(async () => (await sendRequest(path)).status === 200)
     show(false)
     for (const path of paths) {
-      await eventually(async () => (await ask(path)).status !== 200)
-      t.strictSame(await ask(path), lost, path)
+      await eventually(async () => (await sendRequest(path)).status !== 200)
+      t.strictSame(await sendRequest(path), lost, path)
     }
-    t.equal((await ask('/mx-api/a')).status, 404, 'a Service with mx/ignore is unknown')
+    t.equal((await sendRequest('/mx-api/a')).status, 404, 'a Service with mx/ignore is unknown')
     kubernetes.remove('services', 'shop', 'plain')
-    for (const path of paths) await eventually(async () => (await ask(path)).status === 404)
+    for (const path of paths) await eventually(async () => (await sendRequest(path)).status === 404)
   },
 )

@@ -30,7 +30,7 @@ routes:
 `,
         { listener },
       )
-      const ask = async (service: string, query: Record<string, string>) => {
+      const sendRequest = async (service: string, query: Record<string, string>) => {
         const { headers } = await send('GET', `/${service}/x?${new URLSearchParams(query)}`, {
           host: 'www.shop.example',
           'x-site': 'shop',
@@ -52,7 +52,11 @@ routes:
         ['plain', 'http://app.shop.internal/a', 'http://app.shop.internal/a'],
       ]
       for (const [service, location, received] of urls)
-        t.equal((await ask(service, { location })).location, received, `${service} ${location}`)
+        t.equal(
+          (await sendRequest(service, { location })).location,
+          received,
+          `${service} ${location}`,
+        )
 
       const cookies: [service: string, sent: string, received: string][] = [
         ['named', 'a=1; Domain=app.shop.internal; Path=/', 'a=1; Path=/'],
@@ -63,6 +67,10 @@ routes:
         ['plain', 'a=1; Domain=app.shop.internal', 'a=1; Domain=app.shop.internal'],
       ]
       for (const [service, cookie, received] of cookies)
-        t.strictSame((await ask(service, { cookie }))['set-cookie'], [received, 'z=1'], cookie)
+        t.strictSame(
+          (await sendRequest(service, { cookie }))['set-cookie'],
+          [received, 'z=1'],
+          cookie,
+        )
     },
   )

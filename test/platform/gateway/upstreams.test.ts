@@ -30,7 +30,7 @@ async function openBackend(t: Test, name: string): Promise<Backend> {
   }
 }
 
-async function ask(port: number, path: string, headers: Record<string, string> = {}) {
+async function sendRequest(port: number, path: string, headers: Record<string, string> = {}) {
   const sent = request({ host: '127.0.0.1', port, path, headers, agent: false }).end()
   const [reply] = (await once(sent, 'response')) as [IncomingMessage]
   let text = ''
@@ -52,7 +52,7 @@ async function open(t: Test, balance: string, weight = '') {
     toHeaders: (i: number) => Record<string, string> = () => ({}),
   ) => {
     const got: string[] = []
-    for (let i = 0; i < count; i++) got.push((await ask(port, '/app/x', toHeaders(i))).text)
+    for (let i = 0; i < count; i++) got.push((await sendRequest(port, '/app/x', toHeaders(i))).text)
     return got
   }
   return { a, b, port, names }
@@ -75,7 +75,7 @@ t.test('least-conn and p2c: select the less busy node', async (t) => {
     ['p2c', 400, 150],
   ] as const) {
     const { a, b, port, names } = await open(t, balance)
-    const slow = ask(port, '/app/hold')
+    const slow = sendRequest(port, '/app/hold')
     await until(() => a.pending.length + b.pending.length === 1)
     const busy = a.pending.length === 1 ? 'a' : 'b'
     const took = (await names(count)).filter((name) => name === busy).length
@@ -98,20 +98,20 @@ t.test('hash: the same key selects the same node', async (t) => {
   }
   const byPath = await open(t, 'hash:path')
   const paths = Array.from({ length: MANY }, (_, i) => `/app/${i}`)
-  const askAll = async () => {
+  const requestAll = async () => {
     const got: string[] = []
-    for (const path of paths) got.push((await ask(byPath.port, path)).text)
+    for (const path of paths) got.push((await sendRequest(byPath.port, path)).text)
     return got
   }
-  const first = await askAll()
+  const first = await requestAll()
   t.equal(new Set(first).size, 2)
-  t.same(await askAll(), first)
+  t.same(await requestAll(), first)
   t.equal(new Set(await (await open(t, 'hash:ip')).names(16)).size, 1)
 })
 
 t.test('sticky: a cookie binds a client to a node', async (t) => {
   const { port, names } = await open(t, 'sticky:node')
-  const first = await ask(port, '/app/x')
+  const first = await sendRequest(port, '/app/x')
   t.match(first.cookie, /^node=./)
   t.same(new Set(await names(8, () => ({ cookie: first.cookie }))), new Set([first.text]))
   t.equal(new Set(await names(8)).size, 2, 'other services use round-robin')
@@ -138,8 +138,9 @@ for (const [resolver, service, path, host, nowhere] of RESOLVED) {
       MX_ACCESS_LOG: 'off',
       MX_BACKEND: `${service}=${address}`,
     })
-    t.match(await ask(port, path, { host }), { status: 200, text: 'found' })
-    const other = nowhere === '' ? await ask(port, path) : await ask(port, nowhere, { host })
+    t.match(await sendRequest(port, path, { host }), { status: 200, text: 'found' })
+    const other =
+      nowhere === '' ? await sendRequest(port, path) : await sendRequest(port, nowhere, { host })
     t.ok(other.status === 404 || other.status === 503, `${other.status}: ${other.text}`)
   })
 }
@@ -160,7 +161,7 @@ t.test('keep_alive and max_connection_age apply to connections of all services',
       [name]: value,
     })
     for (let i = 0; i < 2; i++) {
-      await ask(port, '/app')
+      await sendRequest(port, '/app')
       const { nowMs } = clock
       // The clock of the connections is not mocked.
       await until(() => clock.nowMs > nowMs + 1)

@@ -63,9 +63,9 @@ t.test('a standalone gateway enforces the rules of its server', async (t) => {
   const headers = { authorization: `Bearer ${body.token.access_token}` }
   const words = [`--auth=mx://${proxy}`, '--auth_id=admin', `--backend=${await openBackend(t)}`]
   const url = await openApi(t, ['--handler=proxy', ...words], { MX_AUTH_SECRET: 'mx' })
-  const ask = async (init?: RequestInit): Promise<number> =>
+  const sendRequest = async (init?: RequestInit): Promise<number> =>
     (await fetch(`${url}/app`, init)).status
-  t.equal(await ask(), 200, 'the default rule')
+  t.equal(await sendRequest(), 200, 'the default rule')
   const rule = (id: string, scope: string, resource: string) => {
     const [type, name, endpoint] = resource.split(':')
     return post(
@@ -78,14 +78,14 @@ t.test('a standalone gateway enforces the rules of its server', async (t) => {
   t.equal((await rule('members', '*', '*:*:*')).status, 200)
   t.equal((await post('/auth/rules/delete', { id: 'default' }, headers)).status, 200)
   const startMs = performance.now()
-  while ((await ask()) !== 401) t.ok(performance.now() - startMs < CHANGE_MS)
+  while ((await sendRequest()) !== 401) t.ok(performance.now() - startMs < CHANGE_MS)
   const known = await fetch(`${url}/app`, { headers })
   t.equal(known.status, 200)
   t.equal(await known.text(), 'nothing', 'the token is not sent to backends')
-  t.equal(await ask({ headers: { authorization: 'Bearer a.b.c' } }), 401)
+  t.equal(await sendRequest({ headers: { authorization: 'Bearer a.b.c' } }), 401)
   await server.close()
-  t.equal(await ask(), 401, 'the last rules stay in force')
-  t.equal(await ask({ headers }), 200, 'the last keys stay in force')
+  t.equal(await sendRequest(), 401, 'the last rules stay in force')
+  t.equal(await sendRequest({ headers }), 200, 'the last keys stay in force')
 })
 
 t.test('denies all calls until the server has been reached', async (t) => {

@@ -76,14 +76,14 @@ t.test('configured services override registered ones until a reload removes them
     ...variables,
     MX_BACKEND: `parcels=mx://${await configured.start()}`,
   })
-  const ask = async (): Promise<{ name?: string }> => {
+  const sendRequest = async (): Promise<{ name?: string }> => {
     const reply = await fetch(`http://127.0.0.1:${api.port}/parcels/who`)
     return (await reply.json()) as { name?: string }
   }
-  t.same(await ask(), { name: 'configured' })
+  t.same(await sendRequest(), { name: 'configured' })
   await api.reload(await configurationFrom(new Map(), variables)())
-  await eventually(async () => (await ask()).name === 'registered')
-  t.same(await ask(), { name: 'registered' })
+  await eventually(async () => (await sendRequest()).name === 'registered')
+  t.same(await sendRequest(), { name: 'registered' })
 })
 
 t.test(
@@ -138,14 +138,14 @@ t.test(
         MX_LOG_LEVEL: 'silent',
         ...variables,
       })
-      const ask = async (): Promise<object> => {
+      const sendRequest = async (): Promise<object> => {
         const reply = await fetch(`http://127.0.0.1:${gateway.port}/parcels/find`)
         return (await reply.json()) as object
       }
       const denied = 'the registry denies access'
       // On a busy machine the first response may be late.
       await eventually(async () => (await gateway.problems())[0] === `${denied}; see the log`)
-      t.match(await ask(), {
+      t.match(await sendRequest(), {
         Code: 503,
         Detail: `cannot look up ${NAME}: the registry denies access`,
       })

@@ -28,11 +28,11 @@ t.setTimeout(120_000)
 async function hear(t: Test, client: Client, topic: string): Promise<Record<string, unknown>[]> {
   const broker = createPlatformBroker({ client })
   t.teardown(() => broker.close?.())
-  const heard: Record<string, unknown>[] = []
+  const received: Record<string, unknown>[] = []
   await broker.subscribe(topic, ({ body }) => {
-    heard.push(JSON.parse(Buffer.from(body).toString()))
+    received.push(JSON.parse(Buffer.from(body).toString()))
   })
-  return heard
+  return received
 }
 
 const inFiles = (folder: string): string[] => [
@@ -153,10 +153,10 @@ t.test('user services are registered, found and called through the RPC proxy', a
 t.test('the registry publishes changes to the broker', async (t) => {
   const { proxy, post } = await openServer(t)
   const client = openClient(t, { proxy, auth: ADMIN })
-  const heard = await hear(t, client, 'registry.events')
+  const received = await hear(t, client, 'registry.events')
   await post('/registry/register', { name: 'a', nodes: [{ id: 'a', address: '127.0.0.1:1' }] })
-  await until(() => heard.length > 0)
-  t.match(heard, [{ action: 'create', service: { name: 'a' } }])
+  await until(() => received.length > 0)
+  t.match(received, [{ action: 'create', service: { name: 'a' } }])
 })
 
 t.test(
@@ -193,13 +193,13 @@ t.test('the event handler publishes requests, stores them, or both', async (t) =
     orders.handle('Orders', { created: endpoint({ http, handle: () => ({}) }) })
     await orders.start()
     const client = openClient(t, { proxy, auth: ADMIN })
-    const heard = await hear(t, client, 'orders')
+    const received = await hear(t, client, 'orders')
     await until(async () => (await post('/orders', { a: 1 })).status === 200)
     const stored = await createEvents(client).read('orders')
     t.equal(stored.length > 0, sink !== 'broker', sink)
-    if (sink === 'events') t.same(heard, [])
-    else await until(() => heard.length > 0)
-    if (sink !== 'events') t.match(heard[0], { data: '{"a":1}' })
+    if (sink === 'events') t.same(received, [])
+    else await until(() => received.length > 0)
+    if (sink !== 'events') t.match(received[0], { data: '{"a":1}' })
   }
 })
 

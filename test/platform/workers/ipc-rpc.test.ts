@@ -33,7 +33,10 @@ function openChannel(t: Test): { receive: (message: unknown) => void; sent: unkn
 t.test('matches concurrent results to their queries', async (t) => {
   const { query } = createIpcClient()
   const workers = [1, 2].map((id) =>
-    createWorker(id, ({ ask, id: question }) => ({ answers: question, value: `${ask} of ${id}` })),
+    createWorker(id, ({ ask: sendRequest, id: question }) => ({
+      answers: question,
+      value: `${sendRequest} of ${id}`,
+    })),
   )
   const [ready, metrics] = await Promise.all([
     query(workers, 'problems'),

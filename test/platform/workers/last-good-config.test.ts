@@ -10,7 +10,7 @@ import { listenHttp } from '../../fixtures/listen.ts'
 import { type RunningMx, startMx } from '../../fixtures/mx.ts'
 
 /** Response at `/greeter`, and the name in the certificate. */
-async function ask(url: string): Promise<{ text: string; name: string }> {
+async function sendRequest(url: string): Promise<{ text: string; name: string }> {
   const request = get(`${url}/greeter`, { agent: false, rejectUnauthorized: false })
   const [response] = await once(request, 'response')
   const { subject } = (response.socket as TLSSocket).getPeerCertificate() as PeerCertificate
@@ -45,7 +45,7 @@ t.test(
     })
     const url = await mx.url()
     const first = { text: 'hello', name: 'first.test' }
-    t.same(await ask(url), first)
+    t.same(await sendRequest(url), first)
 
     writeFileSync(file, 'handler: nonesuch\n')
     writeFileSync(certFile, 'no certificate')
@@ -54,8 +54,10 @@ t.test(
     const before = workerOf(mx)
     process.kill(before!, 'SIGKILL')
     await mx.until(/worker exited; restarting/)
-    await eventually(async () => (await ask(url).catch(() => undefined))?.name === first.name)
-    t.same(await ask(url), first)
+    await eventually(
+      async () => (await sendRequest(url).catch(() => undefined))?.name === first.name,
+    )
+    t.same(await sendRequest(url), first)
     t.not(workerOf(mx), before)
     t.match(
       mx.output.stderr,
@@ -64,12 +66,12 @@ t.test(
     )
 
     folder.write('site', createCertificate(['second.test']))
-    await eventually(async () => (await ask(url)).name === 'second.test')
+    await eventually(async () => (await sendRequest(url)).name === 'second.test')
     writeFileSync(
       join(cwd, 'stop.mjs'),
       `export default { onRequest: (x) => x.reply(200, 'stop') }\n`,
     )
     writeFileSync(file, `${services}plugins: [namespace, ./stop.mjs]\n`)
-    await eventually(async () => (await ask(url)).text === 'stop')
+    await eventually(async () => (await sendRequest(url)).text === 'stop')
   },
 )

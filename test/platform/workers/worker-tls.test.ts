@@ -69,18 +69,18 @@ t.test('sends each certificate to a worker once, and removals', async (t) => {
   deliver()
   const received = await receiving
   const [pair] = received.pairs
-  const heard: (readonly string[])[] = []
-  received.onChange((pairs) => heard.push(pairs.flatMap(({ names }) => names)))
+  const receivedMessages: (readonly string[])[] = []
+  received.onChange((pairs) => receivedMessages.push(pairs.flatMap(({ names }) => names)))
   tls.use([a, b, c])
   deliver()
-  t.same(heard, [['a.test', 'b.test', 'c.test']])
+  t.same(receivedMessages, [['a.test', 'b.test', 'c.test']])
   t.notMatch(sent.at(-1), /cert of [ab]\.test/)
   t.equal(received.pairs[0], pair, 'an unchanged certificate is the same object')
   tls.use([c, a])
   deliver()
   tls.use([b, c, a])
   deliver()
-  t.same(heard.slice(1), [
+  t.same(receivedMessages.slice(1), [
     ['c.test', 'a.test'],
     ['b.test', 'c.test', 'a.test'],
   ])

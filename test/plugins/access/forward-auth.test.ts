@@ -131,32 +131,40 @@ t.test('positive decisions are cached by URL, address and the key headers', asyn
   const { build, requests, env } = await open(t)
   const cache = { ttl: '10s', max_entries: 2, key: ['Authorization'] }
   const built = build({ cache, auth_response_headers: ['remote-user'] })
-  const ask = async (request: TestRequest = {}): Promise<[number, number]> => {
+  const sendRequest = async (request: TestRequest = {}): Promise<[number, number]> => {
     const before = requests.length
     const { status, x } = await runPlugin(built, { headers: JANE, ...request })
     if (status === 200) t.equal(x.headers.get('remote-user'), 'jane')
     return [status, requests.length - before]
   }
-  t.strictSame(await ask(), [200, 1])
-  t.strictSame(await ask(), [200, 0], 'cached')
-  t.strictSame(await ask({ path: '/other' }), [200, 1], 'another URL')
-  t.strictSame(await ask({ headers: { authorization: 'Bearer joe' } }), [401, 1], 'another caller')
-  t.strictSame(await ask({ headers: { authorization: 'Bearer joe' } }), [401, 1], 'a denial')
-  t.strictSame(await ask({ remoteAddress: '192.0.2.9' }), [200, 1], 'another address')
-  t.strictSame(await ask(), [200, 1], 'the least recently used of two entries was dropped')
+  t.strictSame(await sendRequest(), [200, 1])
+  t.strictSame(await sendRequest(), [200, 0], 'cached')
+  t.strictSame(await sendRequest({ path: '/other' }), [200, 1], 'another URL')
+  t.strictSame(
+    await sendRequest({ headers: { authorization: 'Bearer joe' } }),
+    [401, 1],
+    'another caller',
+  )
+  t.strictSame(
+    await sendRequest({ headers: { authorization: 'Bearer joe' } }),
+    [401, 1],
+    'a denial',
+  )
+  t.strictSame(await sendRequest({ remoteAddress: '192.0.2.9' }), [200, 1], 'another address')
+  t.strictSame(await sendRequest(), [200, 1], 'the least recently used of two entries was dropped')
   env.now += 10_001
-  t.strictSame(await ask(), [200, 1], 'expired')
+  t.strictSame(await sendRequest(), [200, 1], 'expired')
 })
 
 t.test('cached decisions differ by the method and URL of a trusted proxy in front', async (t) => {
   const { build, requests } = await open(t)
   const built = build({ trust_forward_header: true, cache: { ttl: '10s', key: ['authorization'] } })
-  const ask = async (uri: string, method = 'GET'): Promise<void> => {
+  const sendRequest = async (uri: string, method = 'GET'): Promise<void> => {
     const headers = { ...JANE, 'x-forwarded-uri': uri, 'x-forwarded-method': method }
     await runPlugin(built, { headers })
   }
-  for (const uri of ['/public', '/public', '/admin']) await ask(uri)
-  await ask('/admin', 'DELETE')
+  for (const uri of ['/public', '/public', '/admin']) await sendRequest(uri)
+  await sendRequest('/admin', 'DELETE')
   t.strictSame(
     requests.map(({ headers }) => [headers['x-forwarded-method'], headers['x-forwarded-uri']]),
     [

@@ -405,16 +405,16 @@ t.test('writes the HTTP version of the client to Via', async (t) => {
 })
 
 t.test('responds to OPTIONS with Max-Forwards: 0', async (t) => {
-  const ask = (method: string, value: string) =>
+  const sendRequest = (method: string, value: string) =>
     runPlugin(buildPlugin(plugin), { method, headers: { 'max-forwards': value } })
-  const { status, headers, forwarded } = await ask('OPTIONS', '0')
+  const { status, headers, forwarded } = await sendRequest('OPTIONS', '0')
   t.match([status, headers.get('allow'), forwarded], [204, /^GET, HEAD, /, false])
   for (const [method, value, passed] of [
     ['OPTIONS', '3', '2'],
     ['OPTIONS', 'many', 'many'],
     ['GET', '0', '0'],
   ] as const) {
-    const { x } = await ask(method, value)
+    const { x } = await sendRequest(method, value)
     t.same([x.status, x.headers.get('max-forwards')], [200, passed])
   }
 })

@@ -75,8 +75,8 @@ function createSlow(watched = true): {
         return new Promise((resolve, reject) => waiting.push({ resolve, reject }))
       },
       ...(watched && {
-        watch: (heard: typeof listener, options: WatchOptions = {}) => {
-          listener = heard
+        watch: (received: typeof listener, options: WatchOptions = {}) => {
+          listener = received
           onOutage = options.onOutage
           return () => {
             listener = () => {}

@@ -64,24 +64,25 @@ t.test('Debug.Log returns the last lines of the log', async (t) => {
   const dispatcher = create()
   for (let i = 0; i < 3; i++)
     await serve(dispatcher, 'A.Log', { metadata: 'x-request-id: r-1\r\n' })
-  const ask = async (body: object) =>
+  const sendRequest = async (body: object) =>
     ((await serve(dispatcher, 'Debug.Log', { body })).answer as { records: unknown[] }).records
-  const all = await ask({})
+  const all = await sendRequest({})
   t.equal(all.length, 3)
   t.match(all[0], { message: 'hello', metadata: { endpoint: 'A.Log', id: 'r-1', level: 'info' } })
-  t.equal((await ask({ count: 2 })).length, 2)
-  t.equal((await ask({ count: '2', since: '60' })).length, 2)
+  t.equal((await sendRequest({ count: 2 })).length, 2)
+  t.equal((await sendRequest({ count: '2', since: '60' })).length, 2)
 })
 
 t.test('Debug.Trace returns the last calls, or the calls of one trace', async (t) => {
   const dispatcher = create()
   await serve(dispatcher, 'A.Log', { metadata: 'x-request-id: r-1\r\n' })
   await serve(dispatcher, 'A.Fail', { metadata: 'x-request-id: r-2\r\nauthorization: secret\r\n' })
-  const ask = async (body: object) => (await serve(dispatcher, 'Debug.Trace', { body })).answer
-  t.match(await ask({ id: 'r-2' }), {
+  const sendRequest = async (body: object) =>
+    (await serve(dispatcher, 'Debug.Trace', { body })).answer
+  t.match(await sendRequest({ id: 'r-2' }), {
     spans: [{ trace: 'r-2', name: 'greeter.A.Fail', type: 'INBOUND', metadata: { code: '400' } }],
   })
-  const { spans } = (await ask({})) as { spans: object[] }
+  const { spans } = (await sendRequest({})) as { spans: object[] }
   t.equal(spans.length, 3)
   t.match(spans[0], { started: /^\d{19}$/ }, 'nanoseconds are beyond the safe integers')
   t.notMatch(JSON.stringify(spans), /secret/)

@@ -72,19 +72,19 @@ function open(t: Test, service = 'greeter') {
 t.test('the account of a call comes from its token, never from an mx-account header', async (t) => {
   const { dispatcher, show } = open(t)
   const forged = `mx-account: ${formatAccount(ADMIN)}\r\n`
-  const ask = async (metadata: string) => {
+  const sendRequest = async (metadata: string) => {
     const call = await serve(dispatcher, 'A.Who', { metadata })
     return (call.answer as { id: string } | undefined)?.id ?? call.error?.code
   }
-  t.equal(await ask(''), 'nobody')
-  t.equal(await ask(await show()), 'jane')
-  t.equal(await ask(forged), 'nobody')
-  t.equal(await ask(`${forged}x-a: b\r\n${forged}${forged}`), 'nobody')
-  t.equal(await ask(`${forged}${await show()}${forged}`), 'jane')
-  t.equal(await ask(`mx-account:${formatAccount(ADMIN)}\r\n`), 'nobody')
+  t.equal(await sendRequest(''), 'nobody')
+  t.equal(await sendRequest(await show()), 'jane')
+  t.equal(await sendRequest(forged), 'nobody')
+  t.equal(await sendRequest(`${forged}x-a: b\r\n${forged}${forged}`), 'nobody')
+  t.equal(await sendRequest(`${forged}${await show()}${forged}`), 'jane')
+  t.equal(await sendRequest(`mx-account:${formatAccount(ADMIN)}\r\n`), 'nobody')
   for (const name of ['Mx-Account', 'MX-ACCOUNT', 'mx-account ', ' mx-account'])
-    t.equal(await ask(`${name}: ${formatAccount(ADMIN)}\r\n`), 400, name)
-  t.equal(await ask(`x-a: b\nmx-account: ${formatAccount(ADMIN)}\r\n`), 400)
+    t.equal(await sendRequest(`${name}: ${formatAccount(ADMIN)}\r\n`), 400, name)
+  t.equal(await sendRequest(`x-a: b\nmx-account: ${formatAccount(ADMIN)}\r\n`), 400)
 })
 
 t.test(
@@ -135,19 +135,19 @@ t.test('a call denied by the rules is 401, with or without an account', async (t
     Detail: 'Unauthorized call made to greeter:A.Who',
     Status: 'Unauthorized',
   }
-  const ask = async (metadata: string, more = {}) =>
+  const sendRequest = async (metadata: string, more = {}) =>
     (await serve(dispatcher, 'A.Who', { metadata, ...more })).error?.toBody()
-  t.same(await ask(''), denied)
+  t.same(await sendRequest(''), denied)
   const known = { ...denied, Detail: `${denied.Detail}: requires the scope staff` }
-  t.same(await ask(await show(createAccount({ id: 'joe' }))), known)
-  t.equal(await ask(await show()), undefined)
+  t.same(await sendRequest(await show(createAccount({ id: 'joe' }))), known)
+  t.equal(await sendRequest(await show()), undefined)
   t.same(
-    await ask('', { service: 'other.greeter' }),
+    await sendRequest('', { service: 'other.greeter' }),
     denied,
     'a prefixed service name is denied as well',
   )
-  t.same(await ask('mx-namespace: acme\r\n'), denied, 'another namespace is denied as well')
-  t.match(await ask('mx-namespace: a b\r\n'), { Code: 400 })
+  t.same(await sendRequest('mx-namespace: acme\r\n'), denied, 'another namespace is denied as well')
+  t.match(await sendRequest('mx-namespace: a b\r\n'), { Code: 400 })
 })
 
 t.test('with cached rules and keys, a call is served synchronously', async (t) => {

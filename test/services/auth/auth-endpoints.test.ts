@@ -103,16 +103,16 @@ t.test('rejects a login with a wrong secret without revealing which accounts exi
 t.test('issues tokens with the requested lifetime, from a second to an hour', async (t) => {
   const auth = await openPlatformAuth(t)
   await logIn(auth, 'jane')
-  const ask = async (token_expiry: unknown) => {
+  const sendRequest = async (token_expiry: unknown) => {
     const request = { id: 'jane', secret: 'password', token_expiry }
     const { token } = await auth.call<TokenReply>('Auth.Token', request)
     return token.expiry - token.created
   }
-  t.equal(await ask(0), 900)
-  t.equal(await ask(1), 1)
-  t.equal(await ask('3600'), 3600)
+  t.equal(await sendRequest(0), 900)
+  t.equal(await sendRequest(1), 1)
+  t.equal(await sendRequest('3600'), 3600)
   for (const wrong of [3601, -1, 1.5])
-    await t.rejects(ask(wrong), { code: 400, message: /request\.token_expiry/ })
+    await t.rejects(sendRequest(wrong), { code: 400, message: /request\.token_expiry/ })
 })
 
 t.test('ends the login and audits the reuse of a refresh token', async (t) => {

@@ -29,14 +29,14 @@ for (const [name, create] of Object.entries(ADAPTERS))
     await stream.send({ id: (first as DeliveryMessage).id, success: true })
     await stream.next()
     await consume({ ...manual, group: 'ahead', sequence: 9 })
-    const ask = (request: object = {}) =>
+    const sendRequest = (request: object = {}) =>
       call<{ topics: object[] }>('Stream.Topics', { groups: true, ...request })
     const groups = [
       { group: 'ahead', acked: 8, pending: 0, lag: 0 },
       { group: 'begun', acked: 1, pending: 3, lag: 4 },
     ]
     const settled = ['"ahead"', '"acked":1,"pending":3']
-    const result = await until(ask, (reply) =>
+    const result = await until(sendRequest, (reply) =>
       settled.every((part) => JSON.stringify(reply).includes(part)),
     )
     t.match(result, {
@@ -45,7 +45,7 @@ for (const [name, create] of Object.entries(ADAPTERS))
         { topic: 'quiet', first: 1, last: 1, bytes: Number, groups: [] },
       ],
     })
-    t.match(await ask({ topic: 'quiet' }), { topics: [{ topic: 'quiet', groups: [] }] })
+    t.match(await sendRequest({ topic: 'quiet' }), { topics: [{ topic: 'quiet', groups: [] }] })
     t.notMatch(await call('Stream.Topics', {}), { topics: [{ groups: Array }] })
   })
 
@@ -64,9 +64,9 @@ t.test('Topics lists 40 topics with their groups', async (t) => {
 })
 
 /** Repeats a query until its result matches. */
-async function until<T>(ask: () => Promise<T>, isSo: (reply: T) => boolean): Promise<T> {
+async function until<T>(sendRequest: () => Promise<T>, isSo: (reply: T) => boolean): Promise<T> {
   for (;;) {
-    const reply = await ask()
+    const reply = await sendRequest()
     if (isSo(reply)) return reply
   }
 }

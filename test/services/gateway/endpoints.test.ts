@@ -94,8 +94,8 @@ t.test(
   'Api.Explain returns route, account and access decision of a request; a malformed one is 400',
   async (t) => {
     const { post, token } = await openServer(t)
-    const ask = async (request: object) => (await post('/api/explain', request)).body
-    t.match(await ask({ path: '/registry/listServices' }), {
+    const sendRequest = async (request: object) => (await post('/api/explain', request)).body
+    t.match(await sendRequest({ path: '/registry/listServices' }), {
       ...{
         account: '',
         why: '',
@@ -106,20 +106,24 @@ t.test(
       ],
       sent_to: /./,
     })
-    t.match(await ask({ method: 'post', path: '/registri/x' }), {
+    t.match(await sendRequest({ method: 'post', path: '/registri/x' }), {
       ...{ sent_to: '', answer: { status: 404, detail: 'service not found: registri' } },
       why: /^did you mean registry\?/,
     })
     const headers = { Authorization: `Bearer ${token}` }
-    t.match(await ask({ path: '/store/list', headers }), { account: 'admin' })
-    t.match(await ask({ path: '/store/list', as_caller: true }), { account: 'admin' })
+    t.match(await sendRequest({ path: '/store/list', headers }), { account: 'admin' })
+    t.match(await sendRequest({ path: '/store/list', as_caller: true }), { account: 'admin' })
     t.match(
-      await ask({ path: '/store/list', headers: { AUTHORIZATION: 'Bearer x' }, as_caller: true }),
+      await sendRequest({
+        path: '/store/list',
+        headers: { AUTHORIZATION: 'Bearer x' },
+        as_caller: true,
+      }),
       {
         answer: { status: 401 },
       },
     )
-    t.match(await ask({ path: '/x', headers: { Host: 'evil' } }), { stages: Array })
+    t.match(await sendRequest({ path: '/x', headers: { Host: 'evil' } }), { stages: Array })
     for (const [request, detail] of [
       [{}, /^request\.path is missing$/],
       [{ path: 'x' }, /^request\.path must/],
@@ -128,7 +132,7 @@ t.test(
       [{ path: '/', headers: { 'a b': 'c' } }, /^request\.headers: /],
       [{ path: '/', headers: { a: 'b\nc' } }, /^request\.headers: /],
     ] as const)
-      t.match(await ask(request), { Code: 400, Detail: detail })
+      t.match(await sendRequest(request), { Code: 400, Detail: detail })
   },
 )
 

@@ -249,10 +249,20 @@ t.test('a name that differs from a registered one only in letter case is 409', a
 t.test(
   'only operators register built-in services, and accounts only in their own namespace',
   async (t) => {
-    const { ask, doors, admin, logIn } = await openAuthServer(t, ['--register_allow=loopback'])
-    await ask('Auth.Generate', { id: 'svc', type: 'service', scopes: ['service'], secret: SECRET })
+    const {
+      ask: sendRequest,
+      doors,
+      admin,
+      logIn,
+    } = await openAuthServer(t, ['--register_allow=loopback'])
+    await sendRequest('Auth.Generate', {
+      id: 'svc',
+      type: 'service',
+      scopes: ['service'],
+      secret: SECRET,
+    })
     const options = { namespace: 'acme' }
-    await ask('Auth.Generate', { id: 'ann', scopes: ['admin'], secret: SECRET, options })
+    await sendRequest('Auth.Generate', { id: 'ann', scopes: ['admin'], secret: SECRET, options })
     const deployed = await logIn('svc', SECRET)
     const tenant = await logIn('ann', SECRET, 'acme')
     const write = async (method: string, name: string, token: string, domain: string) => {

@@ -51,11 +51,11 @@ t.test(
 
     const gateway = createMxRegistry({ host: '127.0.0.1', port: Number(address.split(':')[1]) })
     t.teardown(() => gateway.close?.())
-    const heard: RegistryEvent[] = []
-    gateway.watch?.((event) => heard.push(event))
+    const received: RegistryEvent[] = []
+    gateway.watch?.((event) => received.push(event))
     t.equal((await gateway.listServices()).length, 4, 'a gateway reads all other versions')
     await registry.register?.(makeService('new', ['127.0.0.1:9001']))
-    await until(() => heard.some(({ service }) => service.name === 'new'))
+    await until(() => received.some(({ service }) => service.name === 'new'))
   },
 )
 

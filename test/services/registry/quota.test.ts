@@ -21,12 +21,12 @@ const fill = (count: number): object =>
 async function fillUp(
   { call }: PlatformRegistry,
   toRequest: (i: number) => object,
-): Promise<{ taken: number; error: Error }> {
-  for (let taken = 0; ; taken++) {
+): Promise<{ accepted: number; error: Error }> {
+  for (let accepted = 0; ; accepted++) {
     try {
-      await call('Register', toRequest(taken))
+      await call('Register', toRequest(accepted))
     } catch (error) {
-      return { taken, error: error as Error }
+      return { accepted, error: error as Error }
     }
   }
 }
@@ -36,8 +36,8 @@ t.test(
   async (t) => {
     const registry = await openPlatformRegistry(t)
     const toRequest = (i: number): object => ({ name: 'greeter', nodes: toNodes(i * 100) })
-    const { taken, error } = await fillUp(registry, toRequest)
-    t.equal(taken, 10)
+    const { accepted, error } = await fillUp(registry, toRequest)
+    t.equal(accepted, 10)
     t.match(error, {
       id: 'registry.Registry.Register',
       code: 429,
@@ -48,7 +48,7 @@ t.test(
     t.same(await call('Register', { name: 'greeter', nodes: toNodes(300, { zone: 'a' }) }), {})
     t.same(await call('Register', { ...toRequest(11), version: 'v2' }), {}, 'another version')
     t.same(await call('Deregister', toRequest(0)), {})
-    t.same(await call('Register', toRequest(11)), {}, 'a deregistration makes room')
+    t.same(await call('Register', toRequest(11)), {}, 'a deregistration frees capacity')
   },
 )
 
@@ -60,8 +60,8 @@ t.test(
       name: 'greeter',
       nodes: toNodes(i * 100, fill(4)),
     })
-    const { taken, error } = await fillUp(registry, toRequest)
-    t.equal(taken, 4)
+    const { accepted, error } = await fillUp(registry, toRequest)
+    t.equal(accepted, 4)
     t.match(error, {
       code: 429,
       message: /^greeter latest must be at most 1048576 bytes of JSON, would be 1\d{6}$/,
@@ -77,19 +77,19 @@ t.test(
 
 t.test('versions of a service beyond 8 MiB in total are 429', async (t) => {
   const registry = await openPlatformRegistry(t)
-  const { taken, error } = await fillUp(registry, (i) => ({
+  const { accepted, error } = await fillUp(registry, (i) => ({
     name: 'greeter',
     version: `v${i}`,
     nodes: toNodes(0, fill(4)),
   }))
-  t.equal(taken, 39)
+  t.equal(accepted, 39)
   t.match(error, {
     code: 429,
     message: /^all versions of greeter must be at most 8388608 bytes of JSON, would be 8\d{6}$/,
   })
   const { call } = registry
   const { services } = await call<Services>('GetService', { service: 'greeter' })
-  t.equal(services.length, taken)
+  t.equal(services.length, accepted)
   t.same(await call('Register', toRegistration('other', ['a:1'])), {})
 })
 
@@ -115,15 +115,15 @@ t.test("registrations beyond 8 KiB per node of the namespace's quota are 429", a
     ...{ name: `s${i}`, nodes: toNodes(0).slice(0, 1), options: { domain } },
     endpoints: toNodes(0).map((_, k) => ({ name: `S.E${k}`, metadata: fill(4) })),
   })
-  const { taken, error } = await fillUp(registry, toRequest)
-  t.ok(taken > 40 && taken < 60, `${taken} were registered`)
+  const { accepted, error } = await fillUp(registry, toRequest)
+  t.ok(accepted > 40 && accepted < 60, `${accepted} were registered`)
   t.match(error, {
     code: 429,
     message: /^quota_registrations of namespace acme is reached: 9\d{6}b of 9600kb in use; /,
   })
   const { call } = registry
   t.same(await call('Register', toRequest(3)), {}, 'a heartbeat')
-  t.same(await call('Register', toRequest(taken, 'mx')), {}, 'namespace mx has no quota')
+  t.same(await call('Register', toRequest(accepted, 'mx')), {}, 'namespace mx has no quota')
   await call('Deregister', toRequest(0))
-  t.same(await call('Register', toRequest(taken)), {}, 'a deregistration makes room')
+  t.same(await call('Register', toRequest(accepted)), {}, 'a deregistration frees capacity')
 })

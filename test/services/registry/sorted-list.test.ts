@@ -73,7 +73,7 @@ t.test('a change during a read is included in the next read', async (t) => {
     },
   }
   const { list } = createSortedList(registry)
-  const ask = async (): Promise<string[]> => {
+  const sendRequest = async (): Promise<string[]> => {
     const services = list()
     await new Promise(setImmediate)
     answer?.()
@@ -88,7 +88,7 @@ t.test('a change during a read is included in the next read', async (t) => {
     (await early).map(({ name }) => name),
     ['b'],
   )
-  t.strictSame(await ask(), ['a', 'b'])
+  t.strictSame(await sendRequest(), ['a', 'b'])
 })
 
 t.test('the order is independent of the locale', async (t) => {

@@ -66,13 +66,13 @@ t.test('listeners share the watches, which end with the last listener', async (t
   const { memory, registry, watched } = openBare(t)
   await memory.register!(makeService('a', ['a:1']))
   const watchAll = createWatchAll(registry)!
-  const heard = [0, 0]
-  const stops = heard.map((_, i) => watchAll(() => void heard[i]!++))
+  const received = [0, 0]
+  const stops = received.map((_, i) => watchAll(() => void received[i]!++))
   await until(() => watched.size === 1)
   await memory.register!(makeService('a', ['a:2']))
   stops[0]!()
   await memory.register!(makeService('a', ['a:3']))
-  t.same(heard, [1, 2])
+  t.same(received, [1, 2])
   stops[1]!()
   t.equal(watched.size, 0)
 })
@@ -84,9 +84,9 @@ t.test(
     await memory.register!(makeService('a', ['a:1']))
     await memory.register!(makeService('b', ['b:1']))
     let away = true
-    const whileThere = async <T>(ask: () => T): Promise<Awaited<T>> => {
+    const whileThere = async <T>(sendRequest: () => T): Promise<Awaited<T>> => {
       if (away) throw new Error('away')
-      return await ask()
+      return await sendRequest()
     }
     const events: string[] = []
     const unwatch = createWatchAll(

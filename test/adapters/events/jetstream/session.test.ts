@@ -7,12 +7,12 @@ t.test('receives everything sent before it stops listening', async (t) => {
   const session = await server.openSessions().open()
   const [one, two] = [session.createInbox(), session.createInbox()]
   t.not(one, two)
-  const heard: string[] = []
-  const stop = session.listen(`${one}.*`, (_, message) => heard.push(message.string()))
+  const received: string[] = []
+  const stop = session.listen(`${one}.*`, (_, message) => received.push(message.string()))
   for (const body of ['a', 'b']) session.publish({ subject: `${one}.x`, body })
   session.publish({ subject: `${two}.x`, body: 'elsewhere' })
   await stop()
-  t.same(heard, ['a', 'b'])
+  t.same(received, ['a', 'b'])
   await stop()
   t.ok(session.maxMessageBytes >= 1024 * 1024)
 })

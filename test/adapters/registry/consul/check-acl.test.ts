@@ -4,7 +4,7 @@ import { createConsulClient } from '../../../../adapters/registry/consul/http/cl
 import { startConsulDouble } from '../../../fixtures/consul-double.ts'
 
 /** Checks a Consul with the given response to tokens, as if it were at `host`. */
-async function ask(
+async function sendRequest(
   t: Test,
   status: number,
   text: string,
@@ -31,7 +31,9 @@ async function ask(
 }
 
 t.test('warns of a remote Consul without ACLs', async (t) => {
-  const { warnings, requests } = await ask(t, 401, 'ACL support disabled', { host: '10.0.0.1' })
+  const { warnings, requests } = await sendRequest(t, 401, 'ACL support disabled', {
+    host: '10.0.0.1',
+  })
   t.match(warnings, [/Consul at 10\.0\.0\.1 has no ACLs: anyone who can reach it can register/])
   t.equal(warnings.length, 1)
   t.same(requests, ['/v1/acl/token/self'])
@@ -39,21 +41,24 @@ t.test('warns of a remote Consul without ACLs', async (t) => {
 
 t.test('does not warn of a local Consul or one with ACLs', async (t) => {
   for (const host of ['localhost', '127.0.0.1', '127.1.2.3', '::1'])
-    t.same(await ask(t, 401, 'ACL support disabled', { host }), { warnings: [], requests: [] })
+    t.same(await sendRequest(t, 401, 'ACL support disabled', { host }), {
+      warnings: [],
+      requests: [],
+    })
   for (const [status, text] of [
     [403, 'ACL not found'],
     [200, ''],
     [500, 'No cluster leader'],
   ] as const)
-    t.same((await ask(t, status, text, { host: '10.0.0.1' })).warnings, [])
+    t.same((await sendRequest(t, status, text, { host: '10.0.0.1' })).warnings, [])
 })
 
 t.test('warns of an unencrypted token', async (t) => {
   const host = 'consul.example'
-  const { warnings } = await ask(t, 200, '', { host, token: 'secret' })
+  const { warnings } = await sendRequest(t, 200, '', { host, token: 'secret' })
   t.match(warnings, [/the token is sent to consul\.example unencrypted/])
   t.notMatch(warnings[0], /secret/)
-  t.same((await ask(t, 200, '', { host, token: 'secret', secure: true })).warnings, [])
+  t.same((await sendRequest(t, 200, '', { host, token: 'secret', secure: true })).warnings, [])
 })
 
 t.test('checks again after Consul was unreachable', async (t) => {

@@ -83,15 +83,15 @@ t.test('sends no index after a connection was lost', async (t) => {
   })
   const { queryService, era } = open(t, double)
   const { signal } = new AbortController()
-  const ask = async (index: string, requests: number): Promise<number> =>
+  const sendRequest = async (index: string, requests: number): Promise<number> =>
     (await queryService('web', { index, era: requests, waitSeconds: 1, signal })).era
   const first = await queryService('web')
-  t.equal(await ask('7', first.era), first.era, 'no connection was lost')
+  t.equal(await sendRequest('7', first.era), first.era, 'no connection was lost')
   double.closeIdle()
   await until(() => era() > first.era)
-  const second = await ask('7', first.era)
+  const second = await sendRequest('7', first.era)
   t.ok(second > first.era)
-  const third = await ask('9', second)
+  const third = await sendRequest('9', second)
   t.ok(third > second, 'a connection lost during the query, which is retried')
   t.same(
     double.requests.map(({ query }) => query.get('index')),

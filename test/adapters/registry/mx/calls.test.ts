@@ -72,9 +72,9 @@ t.test('opens a watch once, with the stream or its first message', async (t) => 
     'values other than objects are dropped',
   )
   const sudden = await open(t, (call) => call.sendData('{"a":1}'))
-  const heard = watch(sudden)
-  await until(() => heard.length === 2)
-  t.same(heard, ['open', '{"a":1}'])
+  const received = watch(sudden)
+  await until(() => received.length === 2)
+  t.same(received, ['open', '{"a":1}'])
 })
 
 t.test('ends a watch with a unary response', async (t) => {

@@ -9,7 +9,7 @@ import { runAtTerminal } from '../../../fixtures/terminal.ts'
 t.test(
   'deleting the last rule that allows logins asks for confirmation at a terminal',
   async (t) => {
-    const { home, proxy, mx, ask } = await openAuthServer(t)
+    const { home, proxy, mx, ask: sendRequest } = await openAuthServer(t)
     await mx('login', 'admin', '--password=mx')
     const remove = (answer: string) =>
       runAtTerminal(t, ['auth', 'delete', 'rule', 'default'], {
@@ -19,9 +19,9 @@ t.test(
     if (refused === undefined) return t.comment('script is not installed')
     t.match(refused, /no rule allows logins[^\n]*\. Continue\? \[y\/N\]/)
     t.match(refused, 'mx: canceled: nothing was changed')
-    t.match((await ask('Rules.List', {})).rules, [{ id: 'default' }])
+    t.match((await sendRequest('Rules.List', {})).rules, [{ id: 'default' }])
     t.match(await remove('y'), 'Rule deleted')
-    t.same(await ask('Rules.List', {}), { rules: [] }, 'an operator can still log in')
+    t.same(await sendRequest('Rules.List', {}), { rules: [] }, 'an operator can still log in')
   },
 )
 

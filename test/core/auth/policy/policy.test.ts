@@ -194,11 +194,11 @@ t.test('a policy decides as a naive implementation for random rules and calls', 
 t.test('the order in which rules are added does not change the decision', async () => {
   fc.assert(
     fc.property(rules, account, resource, (rules, account, { type, name, endpoint }) => {
-      const ask = (rules: readonly unknown[]) =>
+      const sendRequest = (rules: readonly unknown[]) =>
         new Policy('mx', rules as readonly Rule[])
           .caller(account as Account | undefined)
           .access(type, name, endpoint).rule?.id
-      return ask(rules) === ask([...rules].reverse())
+      return sendRequest(rules) === sendRequest([...rules].reverse())
     }),
   )
 })

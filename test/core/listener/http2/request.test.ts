@@ -86,7 +86,7 @@ t.test('request heads', async (t) => {
   })
 
   /** Sends a request; resolves with `200`, `400`, `reset`, or `refused` for any other status. */
-  const ask = async (fields: readonly string[]): Promise<string> => {
+  const sendRequest = async (fields: readonly string[]): Promise<string> => {
     const raw = new Http2Raw(port)
     const stream = raw.open(fields)
     try {
@@ -106,14 +106,14 @@ t.test('request heads', async (t) => {
 
   for (const [title, fields] of refused) {
     await t.test(`rejected: ${title}`, async (t) => {
-      t.match(await ask(fields), /^(400|refused|reset)$/)
+      t.match(await sendRequest(fields), /^(400|refused|reset)$/)
       t.equal(served.length, 0)
     })
   }
 
   for (const [name, value] of odd) {
     await t.test(`header not forwarded: ${JSON.stringify([name, value])}`, async (t) => {
-      const status = await ask(toRequest('/', name, value))
+      const status = await sendRequest(toRequest('/', name, value))
       const flat = served.splice(0).flatMap((x) => x.headers.flat)
       t.same(flat, [])
       t.match(status, /^(200|400|reset)$/)
@@ -124,13 +124,15 @@ t.test('request heads', async (t) => {
     'valid requests are served, including requests with Host instead of :authority',
     async (t) => {
       t.equal(
-        await ask(pseudo({ ':authority': undefined, ':path': '/a?b=c' }, 'host', 'Host.test:81')),
+        await sendRequest(
+          pseudo({ ':authority': undefined, ':path': '/a?b=c' }, 'host', 'Host.test:81'),
+        ),
         '200',
       )
-      t.equal(await ask(pseudo({ ':authority': 'Same.test' }, 'host', 'same.test')), '200')
-      t.equal(await ask(pseudo({ ':method': 'OPTIONS', ':path': '*' })), '200')
+      t.equal(await sendRequest(pseudo({ ':authority': 'Same.test' }, 'host', 'same.test')), '200')
+      t.equal(await sendRequest(pseudo({ ':method': 'OPTIONS', ':path': '*' })), '200')
       t.equal(
-        await ask(pseudo({}, ...Array.from({ length: 15 }, () => ['x-pad', PAD]).flat())),
+        await sendRequest(pseudo({}, ...Array.from({ length: 15 }, () => ['x-pad', PAD]).flat())),
         '200',
       )
       t.same(

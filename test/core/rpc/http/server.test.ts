@@ -27,7 +27,8 @@ async function open(t: Test, name: Name, dispatch: Dispatch) {
   const { port } = listener
   return {
     port,
-    ask: (body: string | Buffer = '{}', options: RequestOptions = {}) => ask(port, body, options),
+    ask: (body: string | Buffer = '{}', options: RequestOptions = {}) =>
+      sendRequest(port, body, options),
     connect: () => {
       const client = new RawClient(port)
       t.teardown(() => client.destroy())
@@ -38,7 +39,7 @@ async function open(t: Test, name: Name, dispatch: Dispatch) {
 
 const NAMES = { 'mx-service': 'helloworld', 'mx-endpoint': 'Helloworld.Call' }
 
-async function ask(port: number, body: string | Buffer, options: RequestOptions) {
+async function sendRequest(port: number, body: string | Buffer, options: RequestOptions) {
   const headers = { ...NAMES, ...(options.headers as object) }
   const req = request({
     host: '127.0.0.1',
@@ -73,12 +74,12 @@ const echo: Dispatch = (call) => call.reply('', call.body)
 for (const name of Object.keys(LISTENERS) as Name[]) {
   t.test(`${name}: POST / is a call, and its response is 200`, async (t) => {
     let seen: Partial<IncomingCall> = {}
-    const { ask } = await open(t, name, (call) => {
+    const { ask: sendRequest } = await open(t, name, (call) => {
       const { service, endpoint, metadata, timeoutMs, stream, more } = call
       seen = { service, endpoint, metadata, timeoutMs, stream, more }
       call.reply('x-reply: 1\r\nx-reply: 2\r\n', `{"got":${Buffer.from(call.body)}}`)
     })
-    const { status, headers, body } = await ask('{"name":"John"}', {
+    const { status, headers, body } = await sendRequest('{"name":"John"}', {
       headers: {
         'Content-Type': 'application/json; charset=utf-8',
         'Mx-Account': '{"id":"1"}',
@@ -112,10 +113,10 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
         'connection: x-b',
         'date: never',
       ]
-      const { ask } = await open(t, name, (call) => {
+      const { ask: sendRequest } = await open(t, name, (call) => {
         call.reply(`${metadata.join('\r\n')}\r\n`, Buffer.from('abc'))
       })
-      const { status, headers, body } = await ask()
+      const { status, headers, body } = await sendRequest()
       t.equal(status, 200)
       t.equal(body, 'abc')
       t.equal(headers['content-type'], 'application/protobuf')
@@ -171,16 +172,16 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     `${name}: a GatewayError of the dispatcher is the response, other errors are 500`,
     async (t) => {
       let thrown: unknown
-      const { ask } = await open(t, name, () => {
+      const { ask: sendRequest } = await open(t, name, () => {
         throw thrown
       })
       thrown = new GatewayError('shop.cart', 409, 'gone')
-      t.match(await ask(), {
+      t.match(await sendRequest(), {
         status: 409,
         body: '{"Id":"shop.cart","Code":409,"Detail":"gone","Status":"Conflict"}',
       })
       thrown = new Error('secret')
-      t.match(await ask(), {
+      t.match(await sendRequest(), {
         status: 500,
         body: '{"Id":"helloworld","Code":500,"Detail":"internal error","Status":"Internal Server Error"}',
       })
@@ -191,8 +192,8 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     const fields = ['Retry-After', '7', 'X-Name', 'gr\xfcn', 'Content-Type', 'text/html']
     const headers = [...fields, 'content-length', '1', 'connection', 'x', 'transfer-encoding', 'x']
     const error = new GatewayError('a', 429, 'slow', { headers, repeatable: false })
-    const { ask } = await open(t, name, (call) => call.fail(error))
-    const answer = await ask()
+    const { ask: sendRequest } = await open(t, name, (call) => call.fail(error))
+    const answer = await sendRequest()
     t.equal(answer.status, 429)
     t.equal(answer.headers['retry-after'], '7')
     t.equal(answer.headers['x-name'], 'gr\xfcn')
@@ -203,16 +204,20 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
 
   t.test(`${name}: an error is JSON with its status, regardless of Accept`, async (t) => {
     let error = new GatewayError('a', 404, 'no grün', { headers: ['x-a', '1\r\n2'] })
-    const { ask } = await open(t, name, (call) => call.fail(error))
+    const { ask: sendRequest } = await open(t, name, (call) => call.fail(error))
     const headers = { Accept: 'application/problem+json' }
-    const answer = await ask('{}', { headers })
+    const answer = await sendRequest('{}', { headers })
     t.equal(answer.status, 404)
     t.equal(answer.headers['content-type'], 'application/json')
     t.equal(answer.body, '{"Id":"a","Code":404,"Detail":"no grün","Status":"Not Found"}')
     error = new GatewayError('a', 200, 'no error')
-    t.match(await ask(), { status: 500, body: /"Code":500/ }, 'a code that is not an error status')
+    t.match(
+      await sendRequest(),
+      { status: 500, body: /"Code":500/ },
+      'a code that is not an error status',
+    )
     error = new GatewayError('a', 400, 'x'.repeat(100_000))
-    const { status, body } = await ask()
+    const { status, body } = await sendRequest()
     t.equal(status, 400)
     t.ok(body.length < 65_536)
   })
@@ -221,7 +226,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     `${name}: a wrong path, method or header is rejected, and the error names it`,
     async (t) => {
       const { dispatch, calls } = createTracker()
-      const { ask } = await open(t, name, dispatch)
+      const { ask: sendRequest } = await open(t, name, dispatch)
       const cases: [RequestOptions, number, string][] = [
         [{ path: '/a' }, 404, 'calls must be sent to the path /'],
         [{ method: 'GET' }, 405, 'calls must use POST, got GET'],
@@ -246,7 +251,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
         ],
       ]
       for (const [options, code, detail] of cases) {
-        const { status, headers, body } = await ask('', options)
+        const { status, headers, body } = await sendRequest('', options)
         const title = JSON.stringify(options)
         t.equal(status, code, title)
         t.equal(headers['content-type'], 'application/json', title)
@@ -291,16 +296,16 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
   })
 
   t.test(`${name}: a request and a response of 16 MiB are allowed`, async (t) => {
-    const { ask } = await open(t, name, echo)
+    const { ask: sendRequest } = await open(t, name, echo)
     const body = Buffer.alloc(MAX_BYTES, 'x')
-    const answer = await ask(body)
+    const answer = await sendRequest(body)
     t.equal(answer.status, 200)
     t.ok(answer.body === body.toString())
   })
 
   t.test(`${name}: a reply with malformed metadata or over 16 MiB is 500`, async (t) => {
     let reply: [string, string] = ['', '']
-    const { ask } = await open(t, name, (call) => call.reply(...reply))
+    const { ask: sendRequest } = await open(t, name, (call) => call.reply(...reply))
     for (const metadata of [
       'x-a: 1\r\nx-b\r\n',
       'X-A: 1\r\n',
@@ -308,10 +313,13 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
       `x: ${'a'.repeat(65_536)}\r\n`,
     ]) {
       reply = [metadata, 'body']
-      t.match(await ask(), { status: 500, body: /"Detail":"response metadata is malformed/ })
+      t.match(await sendRequest(), {
+        status: 500,
+        body: /"Detail":"response metadata is malformed/,
+      })
     }
     reply = ['', 'ü'.repeat(MAX_BYTES / 2 + 1)]
-    t.match(await ask(), {
+    t.match(await sendRequest(), {
       status: 500,
       body: /"Detail":"response must be at most 16777216 bytes"/,
     })
@@ -354,25 +362,25 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
 
   t.test(`${name}: an error is the last line of a started stream, else the status`, async (t) => {
     let bodies: string[] = []
-    const { ask } = await open(t, name, (call) => {
+    const { ask: sendRequest } = await open(t, name, (call) => {
       for (const body of bodies) call.sendData(body)
       call.fail(new GatewayError('a', 409, 'gone'))
     })
     const json = '{"Id":"a","Code":409,"Detail":"gone","Status":"Conflict"}'
-    t.match(await ask(), { status: 409, body: json })
+    t.match(await sendRequest(), { status: 409, body: json })
     bodies = ['1', '2']
-    t.match(await ask(), { status: 200, body: `1\n2\n{"error":${json}}\n` })
+    t.match(await sendRequest(), { status: 200, body: `1\n2\n{"error":${json}}\n` })
   })
 
   t.test(`${name}: a stream that is not JSON is 400, malformed metadata is 500`, async (t) => {
     let metadata = 'content-type: application/protobuf\r\n'
-    const { ask } = await open(t, name, (call) => call.start(metadata))
-    t.match(await ask(), {
+    const { ask: sendRequest } = await open(t, name, (call) => call.start(metadata))
+    t.match(await sendRequest(), {
       status: 400,
       body: /"Detail":"streams of application\/protobuf require the WebSocket transport"/,
     })
     metadata = 'X-A: 1\r\n'
-    t.match(await ask(), { status: 500 })
+    t.match(await sendRequest(), { status: 500 })
   })
 
   t.test(`${name}: a slow caller causes backpressure, credit follows when it reads`, async (t) => {

@@ -98,15 +98,15 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     const body = 'x'.repeat(100_000)
     const { channel } = await open(t, name, (call) => call.reply('', body))
     let replies = 0
-    const ask = (left: number): void => {
+    const sendRequest = (left: number): void => {
       const call = new RecordedCall()
       call.onReply = (_metadata, reply) => {
         if (reply.length === body.length) replies++
-        if (left > 0) ask(left - 1)
+        if (left > 0) sendRequest(left - 1)
       }
       channel.call(call)
     }
-    for (let i = 0; i < 200; i++) ask(9)
+    for (let i = 0; i < 200; i++) sendRequest(9)
     await until(() => replies === 2000)
     t.equal(channel.pending, 0)
   })

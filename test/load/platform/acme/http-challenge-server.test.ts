@@ -28,7 +28,7 @@ async function open(t: Test, options: Partial<HttpChallengeServerOptions> = {}) 
 }
 
 /** Response to the given bytes until the connection ends. */
-async function ask(port: number, text: string): Promise<string> {
+async function sendRequest(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.write(text)
   const chunks = await socket.toArray().catch(() => [])
@@ -40,11 +40,15 @@ const get = (path: string, host = 'Host: a.test\r\n', method = 'GET'): string =>
 
 t.test('responds to challenges with the key authorization of the store', async (t) => {
   const { server } = await open(t)
-  const reply = await ask(server.port, get(CHALLENGE))
+  const reply = await sendRequest(server.port, get(CHALLENGE))
   t.match(reply, /^HTTP\/1\.1 200 OK\r\n/)
   t.match(reply, new RegExp(`\r\n\r\n${TOKEN}\\.thumbprint$`))
   t.match(reply, /\r\ncontent-type: application\/octet-stream\r\n/i)
-  t.match(await ask(server.port, get(CHALLENGE, '')), /^HTTP\/1\.1 400 /, 'HTTP/1.1 needs a Host')
+  t.match(
+    await sendRequest(server.port, get(CHALLENGE, '')),
+    /^HTTP\/1\.1 400 /,
+    'HTTP/1.1 needs a Host',
+  )
   for (const token of [
     '',
     'short',
@@ -53,7 +57,7 @@ t.test('responds to challenges with the key authorization of the store', async (
     '%2e%2e%2faaaaaaaaaaaaaaaaaa',
   ])
     t.match(
-      await ask(server.port, get(`/.well-known/acme-challenge/${token}`)),
+      await sendRequest(server.port, get(`/.well-known/acme-challenge/${token}`)),
       /^HTTP\/1\.1 404 [\s\S]*no such challenge$/,
       token,
     )
@@ -67,16 +71,16 @@ t.test('logs a failed accept once and continues to listen', async (t) => {
   }
   subscribe('http.server.request.start', onRequest)
   t.teardown(() => unsubscribe('http.server.request.start', onRequest))
-  await ask(server.port, get('/'))
+  await sendRequest(server.port, get('/'))
   for (let i = 0; i < 2; i++) servers[0]!.emit('error', new Error('accept EMFILE'))
   t.match(messages, [/^ACME: 127\.0\.0\.1:\d+ cannot accept a connection: accept EMFILE$/])
   t.equal(messages.length, 1)
-  t.match(await ask(server.port, get(CHALLENGE)), /^HTTP\/1\.1 200 /)
+  t.match(await sendRequest(server.port, get(CHALLENGE)), /^HTTP\/1\.1 200 /)
 })
 
 t.test('returns 503 while the store is unavailable', async (t) => {
   const { server } = await open(t, { findToken: () => Promise.reject(new Error('unavailable')) })
-  t.match(await ask(server.port, get(CHALLENGE)), /^HTTP\/1\.1 503 /)
+  t.match(await sendRequest(server.port, get(CHALLENGE)), /^HTTP\/1\.1 503 /)
 })
 
 t.test('redirects other requests for served hosts to HTTPS and preserves the method', async (t) => {
@@ -89,12 +93,14 @@ t.test('redirects other requests for served hosts to HTTPS and preserves the met
     ['POST', CHALLENGE, CHALLENGE],
   ]
   for (const [method, path, target] of cases) {
-    const reply = await ask(server.port, get(path, 'Host: A.test:80\r\n', method))
+    const reply = await sendRequest(server.port, get(path, 'Host: A.test:80\r\n', method))
     t.match(reply, /^HTTP\/1\.1 308 /, `${method} ${path}`)
     t.ok(reply.includes(`\r\nlocation: https://a.test${target}\r\n`), reply)
   }
   const { server: pending } = await open(t, { httpsPort: 8443 })
-  t.ok((await ask(pending.port, get('/'))).includes('\r\nlocation: https://a.test:8443/\r\n'))
+  t.ok(
+    (await sendRequest(pending.port, get('/'))).includes('\r\nlocation: https://a.test:8443/\r\n'),
+  )
 })
 
 t.test('rejects unknown hosts and malformed requests without a redirect', async (t) => {
@@ -113,7 +119,7 @@ t.test('rejects unknown hosts and malformed requests without a redirect', async 
     [/^$/, get('/', 'Host: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n')],
   ]
   for (const [expected, text] of cases) {
-    const reply = await ask(server.port, text)
+    const reply = await sendRequest(server.port, text)
     t.match(reply, expected, text.slice(0, 80))
     t.notMatch(reply, /evil|script|location/i)
   }
@@ -141,5 +147,5 @@ t.test('logs a port in use once and listens when it becomes free', async (t) => 
 
 t.test('returns 408 for an incomplete request', async (t) => {
   const { server } = await open(t)
-  t.match(await ask(server.port, 'GET / HTTP/1.1\r\nHost: a'), /^HTTP\/1\.1 408 /)
+  t.match(await sendRequest(server.port, 'GET / HTTP/1.1\r\nHost: a'), /^HTTP\/1\.1 408 /)
 })

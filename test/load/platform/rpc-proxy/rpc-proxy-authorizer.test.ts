@@ -69,33 +69,33 @@ async function openBehind(t: Test, { form = 'mx' as Form, domain = 'mx' } = {}) 
     return call
   }
   /** Error of the call, undefined on success. */
-  const ask = async (metadata: string) => {
+  const sendRequest = async (metadata: string) => {
     const call = send(metadata)
     await until(() => call.events.length > 0)
     return call.error
   }
   const show = async (account = JANE) => `authorization: Bearer ${await source.issue(account)}\r\n`
-  return { source, events, ask, send, show, counts: () => ({ cancelled }) }
+  return { source, events, ask: sendRequest, send, show, counts: () => ({ cancelled }) }
 }
 
 for (const form of FORMS)
   t.test(
     `a service with ${form} receives the caller of the token and no other identity`,
     async (t) => {
-      const { events, ask, show } = await openBehind(t, { form })
+      const { events, ask: sendRequest, show } = await openBehind(t, { form })
       const forged = `mx-account: ${formatAccount(ADMIN)}\r\nmx-address: 10.0.0.1\r\n`
       for (const metadata of [forged, `${forged}x-a: b\r\n${forged}`]) {
-        await ask(metadata)
+        await sendRequest(metadata)
         t.notMatch(events.at(-1), /admin|10\.0/)
       }
       const token = await show()
-      await ask(`${forged}${token}${forged}`)
+      await sendRequest(`${forged}${token}${forged}`)
       t.match(events.at(-1), `mx-account: ${formatAccount(JANE)}\r\n`)
       t.match(events.at(-1), token)
       t.notMatch(events.at(-1), /admin|10\.0/)
       const count = events.length
       for (const name of ['Mx-Account', 'MX-ACCOUNT', ' mx-account', 'mx-account '])
-        t.match(await ask(`${name}: ${formatAccount(ADMIN)}\r\n`), { code: 400 }, name)
+        t.match(await sendRequest(`${name}: ${formatAccount(ADMIN)}\r\n`), { code: 400 }, name)
       t.equal(events.length, count)
     },
   )
@@ -104,13 +104,13 @@ t.test(
   'Debug endpoints are restricted to administrators, even without authentication in the service',
   async (t) => {
     const { events, send, show } = await openBehind(t, { domain: 'acme' })
-    const ask = async (endpoint: string, metadata: string) => {
+    const sendRequest = async (endpoint: string, metadata: string) => {
       const call = send(metadata, { endpoint })
       await until(() => call.events.length > 0)
       return call.error?.code ?? 200
     }
     const tenant = createAccount({ id: 'ann', issuer: 'acme', scopes: ['admin'] })
-    t.equal(await ask('Debug.Health', ''), 200)
+    t.equal(await sendRequest('Debug.Health', ''), 200)
     for (const [metadata, code] of [
       ['', 401],
       [await show(), 403],
@@ -119,32 +119,32 @@ t.test(
       [await show(ADMIN), 200],
     ] as const)
       for (const endpoint of ['Debug.Log', 'Debug.Trace', 'Debug.Stats'])
-        t.equal(await ask(endpoint, metadata), code, endpoint)
+        t.equal(await sendRequest(endpoint, metadata), code, endpoint)
     t.equal(events.length, 7)
   },
 )
 
 t.test('does not forward denied calls', async (t) => {
-  const { source, events, ask, show } = await openBehind(t)
+  const { source, events, ask: sendRequest, show } = await openBehind(t)
   source.setRules('mx', STAFF_ONLY)
   const denied = { id: 'greeter', code: 401, message: 'Unauthorized call made to greeter:A.B' }
-  t.match(await ask(''), denied)
-  t.match(await ask(await show(createAccount())), denied)
-  t.match(await ask('mx-namespace: acme\r\n'), denied)
-  t.match(await ask('authorization: Bearer a.b.c\r\n'), {
+  t.match(await sendRequest(''), denied)
+  t.match(await sendRequest(await show(createAccount())), denied)
+  t.match(await sendRequest('mx-namespace: acme\r\n'), denied)
+  t.match(await sendRequest('authorization: Bearer a.b.c\r\n'), {
     code: 401,
     message: /(?:^|: )invalid or expired access token; log in again$/,
   })
   t.same(events, [])
-  t.equal(await ask(await show()), undefined)
+  t.equal(await sendRequest(await show()), undefined)
 })
 
 t.test('applies the rules of the namespace of a service', async (t) => {
-  const { source, ask } = await openBehind(t, { domain: 'acme' })
+  const { source, ask: sendRequest } = await openBehind(t, { domain: 'acme' })
   source.setRules('mx', STAFF_ONLY)
-  t.equal(await ask('mx-namespace: acme\r\n'), undefined)
+  t.equal(await sendRequest('mx-namespace: acme\r\n'), undefined)
   source.setRules('acme', STAFF_ONLY)
-  await until(async () => (await ask('mx-namespace: acme\r\n'))?.code === 401)
+  await until(async () => (await sendRequest('mx-namespace: acme\r\n'))?.code === 401)
 })
 
 t.test('ends a stream within a second of a denying rule', async (t) => {
@@ -163,14 +163,14 @@ t.test('authorizes calls of hosted services once, by the service', async (t) => 
   const proxy = await openProxy(t, {}, { authorizer })
   const who = endpoint({ handle: (_, ctx) => ctx.account?.id ?? 'nobody' })
   await createService(t, { name: 'own', host: proxy, authorizer }).handle('A', { who }).start()
-  const ask = (headers: Record<string, string>) =>
+  const sendRequest = (headers: Record<string, string>) =>
     fetch(`http://${proxy.address}`, {
       method: 'POST',
       headers: { 'mx-service': 'own', 'mx-endpoint': 'A.Who', ...headers },
     })
-  const denied = await ask({ 'mx-account': formatAccount(ADMIN) })
+  const denied = await sendRequest({ 'mx-account': formatAccount(ADMIN) })
   t.equal(denied.status, 401)
   t.equal(denied.headers.get('www-authenticate'), 'Bearer')
-  const reply = await ask({ authorization: `Bearer ${await source.issue(JANE)}` })
+  const reply = await sendRequest({ authorization: `Bearer ${await source.issue(JANE)}` })
   t.equal(await reply.json(), 'jane')
 })

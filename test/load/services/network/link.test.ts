@@ -120,12 +120,12 @@ t.test('a server without the token receives only hello and a proof', async (t) =
     },
     { reason: { code: 403 }, again: true },
   ])
-  for (const { heard } of peer.links)
+  for (const { heard: received } of peer.links)
     t.strictSame(
-      heard.map(({ type }) => type),
+      received.map(({ type }) => type),
       ['hello', 'proof'],
     )
-  t.notMatch(JSON.stringify(peer.links.map(({ heard }) => heard)), 'secret')
+  t.notMatch(JSON.stringify(peer.links.map(({ heard: received }) => received)), 'secret')
   t.match(link.reason, { code: 403 })
 })
 

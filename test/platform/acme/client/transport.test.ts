@@ -86,22 +86,22 @@ t.test('an on-demand policy allows only status 200 and caches denials', async (t
   const messages: string[] = []
   const url = `http://127.0.0.1:${port}/may?key=1`
   const onError = (message: string) => void messages.push(message)
-  const ask = createOnDemandPolicy({ url, onError })
+  const sendRequest = createOnDemandPolicy({ url, onError })
   const hasty = createOnDemandPolicy({ url, onError, timeoutMs: 100 })
-  t.equal(await ask('yes.test'), true)
-  t.equal(await ask('no.test'), false)
-  t.equal(await ask('moved.test'), false)
+  t.equal(await sendRequest('yes.test'), true)
+  t.equal(await sendRequest('no.test'), false)
+  t.equal(await sendRequest('moved.test'), false)
   t.same(
     requests,
     ['yes', 'no', 'moved'].map((name) => `/may?key=1&domain=${name}.test`),
   )
-  t.equal(await ask('no.test'), false)
+  t.equal(await sendRequest('no.test'), false)
   t.equal(requests.length, 3, 'denials are cached')
   t.same(messages, [])
   t.equal(await hasty('slow.test'), false)
   rule.close()
   rule.closeAllConnections()
-  t.equal(await ask('gone.test'), false)
+  t.equal(await sendRequest('gone.test'), false)
   t.match(messages, [
     /^cannot query 127\.0\.0\.1:\d+ whether slow\.test is allowed a certificate: /,
     /whether gone\.test is allowed a certificate: ./,

@@ -20,7 +20,7 @@ interface Target {
   readonly path?: string
 }
 
-function ask({ secure = false, path = '/', ...target }: Target) {
+function sendRequest({ secure = false, path = '/', ...target }: Target) {
   const send = secure ? requestTls : request
   const headers = { host: 'example.com:80' }
   return new Promise((resolve, reject) => {
@@ -90,27 +90,27 @@ for (const engine of ['uws', 'node']) {
     t.equal(gateway.port, securePort)
     const secure = { port: securePort, secure: true }
     const plain = { port: otherPorts.get('plain') }
-    t.match(await ask(secure), { status: 200, body: 'old any', issuedFor: 'first.test' })
-    t.match(await ask({ port: otherPorts.get('other'), secure: true }), {
+    t.match(await sendRequest(secure), { status: 200, body: 'old any', issuedFor: 'first.test' })
+    t.match(await sendRequest({ port: otherPorts.get('other'), secure: true }), {
       ...{ body: 'old any', issuedFor: 'second.test' },
     })
-    t.match(await ask({ ...secure, path: '/only' }), { body: 'old only' })
-    t.match(await ask({ ...plain, path: '/only' }), { body: 'old only' })
+    t.match(await sendRequest({ ...secure, path: '/only' }), { body: 'old only' })
+    t.match(await sendRequest({ ...plain, path: '/only' }), { body: 'old only' })
     const other = { port: otherPorts.get('other'), secure: true, path: '/only' }
-    t.match(await ask(other), { body: 'old any' }, 'a route of other listeners')
-    t.match(await ask({ socketPath }), { body: 'old local' })
+    t.match(await sendRequest(other), { body: 'old any' }, 'a route of other listeners')
+    t.match(await sendRequest({ socketPath }), { body: 'old local' })
 
     const web = { port: otherPorts.get('web') }
-    t.match(await ask({ ...web, path: '/a?b=c' }), {
+    t.match(await sendRequest({ ...web, path: '/a?b=c' }), {
       ...{ status: 308, location: `https://example.com:${securePort}/a?b=c` },
     })
     const challenge = { ...web, path: '/.well-known/acme-challenge/token' }
-    t.match(await ask(challenge), { status: 200, body: 'old any' })
+    t.match(await sendRequest(challenge), { status: 200, body: 'old any' })
 
     writeFileSync(file, `${listen}${ROUTES('new')}`)
     await gateway.reload(await load())
-    t.match(await ask({ ...plain, path: '/only' }), { body: 'new only' })
-    t.match(await ask({ socketPath }), { body: 'new local' })
+    t.match(await sendRequest({ ...plain, path: '/only' }), { body: 'new only' })
+    t.match(await sendRequest({ socketPath }), { body: 'new local' })
     t.notOk(lines.some((line) => line.includes('restart')))
     writeFileSync(file, `${listen.replace('name: plain, ', 'name: plain2, ')}`)
     await gateway.reload(await load())
@@ -133,10 +133,12 @@ for (const engine of ['uws', 'node']) {
     const [web = '', , plain = '', unix] = ready!['others'] as string[]
     t.equal(unix, `http://unix:${socketPath}`)
     for (let i = 0; i < 6; i++) {
-      t.match(await ask({ port: Number(new URL(plain).port), path: '/only' }), { body: 'old only' })
-      t.match(await ask({ socketPath }), { body: 'old local' })
+      t.match(await sendRequest({ port: Number(new URL(plain).port), path: '/only' }), {
+        body: 'old only',
+      })
+      t.match(await sendRequest({ socketPath }), { body: 'old local' })
     }
-    t.match(await ask({ port: Number(new URL(web).port) }), { status: 308 })
+    t.match(await sendRequest({ port: Number(new URL(web).port) }), { status: 308 })
     mx.child.kill('SIGTERM')
     t.equal(await mx.ended, 0)
     await eventually(() => Promise.resolve(!existsSync(socketPath)))
@@ -165,7 +167,7 @@ t.test('the flag address accepts a Unix socket, and replaces a stale socket', as
   await first.ended
   t.ok(existsSync(path), 'left behind')
   await startOn(t, path)
-  t.match(await ask({ socketPath: path, path: '/none' }), { status: 404 })
+  t.match(await sendRequest({ socketPath: path, path: '/none' }), { status: 404 })
   mkdirSync(join(folder, 'folder'))
   await t.rejects(startOn(t, join(folder, 'folder')), { message: /exists and is not a socket/ })
 })

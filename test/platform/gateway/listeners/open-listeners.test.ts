@@ -14,7 +14,7 @@ const FREE = { host: '127.0.0.1', port: 0 }
 const LOG = createLog('silent')
 const SETTINGS = { address: FREE, http2Address: FREE, listener: 'uws', http2: 'tls' } as const
 
-async function ask(url: string): Promise<string> {
+async function sendRequest(url: string): Promise<string> {
   const client = connect(url, { rejectUnauthorized: false })
   // Its requests fail, too.
   client.on('error', () => {})
@@ -46,7 +46,7 @@ t.test('serves both addresses, one of them with HTTP/2', async (t) => {
   t.not(port, http2Port)
   t.equal(await (await fetch(`http://127.0.0.1:${port}`)).text(), '1.1 false')
   t.equal(await (await fetch(`http://127.0.0.1:${http2Port}`)).text(), '1.1 false')
-  t.equal(await ask(`http://127.0.0.1:${http2Port}`), '2 false')
+  t.equal(await sendRequest(`http://127.0.0.1:${http2Port}`), '2 false')
   t.equal(served.length, 3)
   t.ok(listener.connections >= 2, 'connections of both listeners count')
   listener.drain()
@@ -62,8 +62,8 @@ t.test('both listeners serve the same certificates', async (t) => {
   const tls = loadTls([folder.write('a', createCertificate(['a.test']))])
   t.teardown(tls.close)
   const { port, http2Port } = await open(t, { tls })
-  t.equal(await ask(`https://127.0.0.1:${http2Port}`), '2 true')
-  await t.rejects(ask(`https://127.0.0.1:${port}`), 'uWebSockets has no HTTP/2')
+  t.equal(await sendRequest(`https://127.0.0.1:${http2Port}`), '2 true')
+  await t.rejects(sendRequest(`https://127.0.0.1:${port}`), 'uWebSockets has no HTTP/2')
 })
 
 t.test('reports a second address in use and closes the first listener', async (t) => {

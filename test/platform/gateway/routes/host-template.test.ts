@@ -12,7 +12,7 @@ function render(text: string, host: string, value = 'acme', hasScheme = false): 
   return compileHost(text, TEMPLATE, hasScheme)(x)
 }
 
-t.test('placeholders make a host', async (t) => {
+t.test('expands the placeholders of a host', async (t) => {
   const rows: [string, string, boolean, string][] = [
     ['{host}', 'shop.test:8080', false, 'shop.test:8080'],
     ['{host}', 'shop.test:8080', true, 'shop.test'],
@@ -29,7 +29,7 @@ t.test('placeholders make a host', async (t) => {
     t.equal(render(text, host, 'acme', hasScheme), expected, `${text} ${host}`)
 })
 
-t.test('a value that is not a label is 400', async (t) => {
+t.test('rejects a value that is not a label with 400', async (t) => {
   for (const value of [
     'evil.test/',
     'evil.test',
@@ -46,7 +46,7 @@ t.test('a value that is not a label is 400', async (t) => {
   t.throws(() => render('www.{host}', '[::1]'), { code: 400 })
 })
 
-t.test('a text that does not make a host is rejected', async (t) => {
+t.test('rejects a template that cannot expand to a host', async (t) => {
   const rows: [string, RegExp][] = [
     ['https://shop.test', /must be a name or an IP address with an optional port/],
     ['shop.test/a', /must be a name or an IP address/],

@@ -14,7 +14,7 @@ import { openRawBackend } from '../../../fixtures/raw-backend.ts'
 import { makeService } from '../../../fixtures/services.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-async function ask(
+async function explainWith(
   t: Test,
   request: Partial<ExplainedRequest>,
   words: readonly string[],
@@ -33,7 +33,7 @@ async function ask(
 const WORDS = ['--backend', 'greeter=127.0.0.1:9001', '--backend', 'greeter=127.0.0.1:9002']
 
 t.test('returns stages, route, handler, nodes and the selected node', async (t) => {
-  const result = await ask(t, { path: '/greeter/hello' }, [...WORDS, '--handler=proxy'])
+  const result = await explainWith(t, { path: '/greeter/hello' }, [...WORDS, '--handler=proxy'])
   t.match(result, {
     ...{ handler: 'proxy', namespace: 'go.mx.api', account: '', rulings: [], known: [] },
     route: { service: 'go.mx.api.greeter' },
@@ -47,16 +47,16 @@ t.test('returns stages, route, handler, nodes and the selected node', async (t) 
 t.test('sends nothing to a node', async (t) => {
   const backend = await openRawBackend(t)
   const words = ['--backend', `greeter=127.0.0.1:${backend.port}`, '--handler=proxy']
-  t.ok((await ask(t, { path: '/greeter/hello' }, words)).sentTo)
+  t.ok((await explainWith(t, { path: '/greeter/hello' }, words)).sentTo)
   const call = { method: 'POST', path: '/greeter.Greeter/Hello', body: '\0'.repeat(5) }
   const grpc = ['--backend', `greeter=grpc://127.0.0.1:${backend.port}`, '--handler=rpc']
   const headers = { 'content-type': 'application/grpc-web+proto' }
-  t.ok((await ask(t, { ...call, headers }, grpc)).sentTo)
+  t.ok((await explainWith(t, { ...call, headers }, grpc)).sentTo)
   t.equal(backend.connections.length, 0)
 })
 
 t.test('returns the response and all services for an unknown path', async (t) => {
-  const result = await ask(t, { path: '/greter/hello' }, WORDS)
+  const result = await explainWith(t, { path: '/greter/hello' }, WORDS)
   t.match(result, {
     ...{ route: undefined, handler: undefined, nodes: undefined, sentTo: undefined },
     answer: { status: 404, error: { code: 404, id: 'go.mx.api.greter' } },
@@ -70,7 +70,7 @@ t.test('returns access decisions with the deciding rule', async (t) => {
     resource: { type: '*', name: '*', endpoint: '*' },
   })
   const words = [...WORDS, '--handler=proxy', '--auth=mx://127.0.0.1:1']
-  const result = await ask(t, { path: '/greeter/hello' }, words, authorizer)
+  const result = await explainWith(t, { path: '/greeter/hello' }, words, authorizer)
   t.match(result, {
     rulings: [{ namespace: 'mx', granted: false, rule: { id: 'closed' } }],
     answer: { status: 401 },
@@ -86,32 +86,34 @@ t.test('rejects malformed requests like a listener, and accepts WebSocket reques
     { path: '/greeter', headers: { host: ['a', 'b'] } },
     { path: '/greeter', headers: { 'content-length': 'x' } },
   ])
-    t.match(await ask(t, request, words), {
+    t.match(await explainWith(t, request, words), {
       ...{ stages: [], route: undefined, sentTo: undefined, answer: { status: 400 } },
       why: 'the listener rejected the request before any plugin ran',
     })
-  t.match(await ask(t, { method: 'TRACE', path: '/greeter' }, words), { answer: { status: 405 } })
-  const long = await ask(t, { method: 'POST', path: '/greeter', body: 'long' }, words)
+  t.match(await explainWith(t, { method: 'TRACE', path: '/greeter' }, words), {
+    answer: { status: 405 },
+  })
+  const long = await explainWith(t, { method: 'POST', path: '/greeter', body: 'long' }, words)
   t.match(long.answer, { status: 413 })
   const socket = { path: '/greeter', headers: { Upgrade: 'websocket' } }
-  t.ok((await ask(t, socket, [...WORDS, '--handler=web'])).sentTo)
+  t.ok((await explainWith(t, socket, [...WORDS, '--handler=web'])).sentTo)
 })
 
 t.test('handles %2F like the gateway', async (t) => {
   const request = { path: '/greeter/a%2fb' }
   const words = [...WORDS, '--handler=proxy', '--encoded_slash_services=greeter']
-  t.ok((await ask(t, request, words)).sentTo)
+  t.ok((await explainWith(t, request, words)).sentTo)
   const others = [...WORDS, '--handler=proxy', '--encoded_slash_services=other']
-  t.match((await ask(t, request, others)).answer, { status: 400 })
+  t.match((await explainWith(t, request, others)).answer, { status: 400 })
 })
 
 t.test('returns the settings in force for the service', async (t) => {
   const words = [...WORDS, '--handler=proxy', '--reply_timeout=7s', '--balance=p2c']
-  t.match((await ask(t, { path: '/greeter' }, words)).settings, {
+  t.match((await explainWith(t, { path: '/greeter' }, words)).settings, {
     ...{ balance: 'p2c', keep_alive: '4s', max_connection_age: '5m' },
     ...{ 'timeout.request': 'none', 'timeout.response': '7s' },
   })
-  t.equal((await ask(t, { path: '/' }, words)).settings, undefined)
+  t.equal((await explainWith(t, { path: '/' }, words)).settings, undefined)
 })
 
 t.test('names the registry as the source of a setting', async (t) => {
@@ -140,14 +142,14 @@ t.test('names the registry as the source of a setting', async (t) => {
 
 t.test('does not publish events', async (t) => {
   const request = { method: 'POST', path: '/user/created', body: '{}' }
-  t.match(await ask(t, request, ['--handler=event']), {
+  t.match(await explainWith(t, request, ['--handler=event']), {
     ...{ handler: 'event', sentTo: 'topic' },
     route: { service: 'go.mx.api.user', endpoint: 'created' },
   })
 })
 
 /** Explains by an `mx.yaml` and a registry with the service `shop`, whose endpoint has policies. */
-async function askFile(t: Test, text: string, request: Partial<ExplainedRequest>) {
+async function explainFile(t: Test, text: string, request: Partial<ExplainedRequest>) {
   const file = join(makeTempFolder(t, 'explain'), 'mx.yaml')
   writeFileSync(file, text)
   const registry = createMemoryRegistry()
@@ -170,7 +172,7 @@ async function askFile(t: Test, text: string, request: Partial<ExplainedRequest>
 
 t.test('a plugin without the hook of a stage is not the source of the stage', async (t) => {
   const text = 'plugins: [namespace, headers: { reply: { set: { x-from: gateway } } }]'
-  const { stages } = await askFile(t, text, {})
+  const { stages } = await explainFile(t, text, {})
   t.match(
     stages.filter(({ plugin }) => plugin === 'headers'),
     [{ hook: 'onRequest', scope: 'endpoint', source: 'registry' }],
@@ -195,26 +197,29 @@ routes:
     ['/missing', 'a.test:81'],
   ] as const
   for (const [path, host] of rows)
-    t.equal((await askFile(t, text, { path, headers: { host: 'a.test:81' } })).host, host, path)
+    t.equal((await explainFile(t, text, { path, headers: { host: 'a.test:81' } })).host, host, path)
 })
 
-t.test('explains a request to the main listener, or to the listener of that name', async (t) => {
-  const text = `
+t.test(
+  'explains a request to the main listener by default, or to the named listener',
+  async (t) => {
+    const text = `
 listen:
   - { name: public, address: "127.0.0.1:9080" }
   - { name: inside, address: "127.0.0.1:9081" }
 routes:
   - { name: only, match: { path: /only }, respond: { body: ok }, listeners: [inside] }
 `
-  const path = '/only'
-  t.equal((await askFile(t, text, { path })).routeName, undefined)
-  t.equal((await askFile(t, text, { path, listener: 'public' })).routeName, undefined)
-  t.equal((await askFile(t, text, { path, listener: 'inside' })).routeName, 'only')
-  await t.rejects(askFile(t, text, { path, listener: 'insid' }), {
-    code: 400,
-    message: 'unknown listener insid; configured: public, inside',
-  })
-})
+    const path = '/only'
+    t.equal((await explainFile(t, text, { path })).routeName, undefined)
+    t.equal((await explainFile(t, text, { path, listener: 'public' })).routeName, undefined)
+    t.equal((await explainFile(t, text, { path, listener: 'inside' })).routeName, 'only')
+    await t.rejects(explainFile(t, text, { path, listener: 'insid' }), {
+      code: 400,
+      message: 'unknown listener insid; configured: public, inside',
+    })
+  },
+)
 
 t.test('a request that a route rejects has the route, and no handler', async (t) => {
   const text = `
@@ -222,14 +227,14 @@ handler: proxy
 services: { one: 127.0.0.1:9001 }
 routes: [{ name: tenant, match: { path: /** }, service: one, rewrite: { host: "{header.x-tenant}.test" } }]
 `
-  t.match(await askFile(t, text, { path: '/x' }), {
+  t.match(await explainFile(t, text, { path: '/x' }), {
     ...{ routeName: 'tenant', handler: undefined, sentTo: undefined, answer: { status: 400 } },
     why: 'the route step rejected the request',
   })
 })
 
 t.test(
-  'a chunked body is measured after the stages that its length does not concern',
+  'checks the size of a chunked body after all stages that run before the body arrives',
   async (t) => {
     const text = (allowed: string) => `
 handler: proxy
@@ -240,8 +245,8 @@ services: { one: 127.0.0.1:9001 }
       ...{ method: 'POST', path: '/one', body: 'long' },
       headers: { 'transfer-encoding': 'chunked' },
     }
-    t.match((await askFile(t, text('10.0.0.0/8'), request)).answer, { status: 403 })
-    const late = await askFile(t, text('loopback'), request)
+    t.match((await explainFile(t, text('10.0.0.0/8'), request)).answer, { status: 403 })
+    const late = await explainFile(t, text('loopback'), request)
     t.match(late, { sentTo: undefined, answer: { status: 413 } })
     t.match(late.stages.at(-1), { hook: 'handle' })
   },
@@ -260,7 +265,9 @@ routes: [{ match: { path: /r/** }, service: one, timeout: { request: 2s } }]
       ['/r/x', 'route', /mx\.yaml:4:/],
     ] as const)
       t.match(
-        (await askFile(t, text, { path })).stages.filter(({ plugin }) => plugin === 'time-limit'),
+        (await explainFile(t, text, { path })).stages.filter(
+          ({ plugin }) => plugin === 'time-limit',
+        ),
         [{ hook: 'onRequest', scope, source: line }],
       )
   },
@@ -275,11 +282,11 @@ reply_timeout: 9s
 services: { shop: { ${timeout} } }
 routes: [{ match: { path: /r/** }, service: shop, ${handler}, timeout: { response: 1s } }]
 `
-    t.match((await askFile(t, text('handler: proxy'), { path: '/r/x' })).settings, {
+    t.match((await explainFile(t, text('handler: proxy'), { path: '/r/x' })).settings, {
       ...{ 'timeout.response': '1s', 'timeout.idle': '3s', 'timeout.request': '4s' },
     })
     const call = text('handler: rpc, endpoint: Shop.Find')
-    t.match((await askFile(t, call, { path: '/r/x' })).settings, {
+    t.match((await explainFile(t, call, { path: '/r/x' })).settings, {
       ...{ 'timeout.response': '9s', 'timeout.idle': '1m', 'timeout.request': '4s' },
     })
   },

@@ -14,9 +14,9 @@ const LOG = createLog('silent')
 t.test('memory: delivers messages within the process', async (t) => {
   const broker = await openServerBroker('memory', LOG)
   t.teardown(() => broker.close?.())
-  const heard = new Promise<Message>((resolve) => void broker.subscribe('a', resolve))
+  const received = new Promise<Message>((resolve) => void broker.subscribe('a', resolve))
   await broker.publish('a', { headers: {}, body: Buffer.from('x') })
-  t.equal(Buffer.from((await heard).body).toString(), 'x')
+  t.equal(Buffer.from((await received).body).toString(), 'x')
 })
 
 t.test('nats: delivers messages to other processes', async (t) => {
@@ -27,12 +27,12 @@ t.test('nats: delivers messages to other processes', async (t) => {
   const other = createNatsBroker({ address: parseNatsUrl(server.url) })
   t.teardown(() => other.close?.())
   let hear: (message: Message) => void
-  const heard = new Promise<Message>((resolve) => {
+  const received = new Promise<Message>((resolve) => {
     hear = resolve
   })
   await other.subscribe('a', (message) => hear(message))
   await broker.publish('a', { headers: {}, body: Buffer.from('x') })
-  t.equal(Buffer.from((await heard).body).toString(), 'x')
+  t.equal(Buffer.from((await received).body).toString(), 'x')
 })
 
 t.test('reports an unreachable or denying server once, without its password', async (t) => {

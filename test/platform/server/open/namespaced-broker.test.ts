@@ -7,24 +7,24 @@ import { withNamespaces } from '../../../../platform/server/open/namespaced-brok
 t.test('prefixes a topic with the namespace of the message, or the default one', async (t) => {
   const broker = createBroker(createMemoryBroker())
   t.teardown(() => broker.close?.())
-  const heard: Message[] = []
+  const received: Message[] = []
   let hear = (): void => {}
   for (const topic of ['mx.orders', 'shop.orders'])
     await broker.subscribe(topic, (message) => {
-      heard.push(message)
+      received.push(message)
       hear()
     })
   const { publish, maxBodyBytes } = withNamespaces(broker)
   t.equal(maxBodyBytes, broker.maxBodyBytes)
   const both = new Promise<void>((resolve) => {
-    hear = () => heard.length === 2 && resolve()
+    hear = () => received.length === 2 && resolve()
   })
   const body = Buffer.from('{}')
   await publish('orders', { headers: { a: 'b' }, body })
   await publish('orders', { headers: { 'mx-namespace': 'shop', 'mx-topic': 'orders' }, body })
   await both
   t.same(
-    heard.map(({ headers }) => ({ ...headers })),
+    received.map(({ headers }) => ({ ...headers })),
     [
       { a: 'b', 'mx-topic': 'mx.orders', 'mx-namespace': 'mx' },
       { 'mx-namespace': 'shop', 'mx-topic': 'shop.orders' },

@@ -37,10 +37,10 @@ t.test(
     const issuer = await openOidcIssuer(t)
     const { log } = createTestEnv()
     let nowMs = 0
-    let gone = 0
+    let closedCount = 0
     const keys = createIssuerKeys({
       ...{ issuer: issuer.issuer, jwksUri: '', egress: openEgress(), log, nowMs: () => nowMs },
-      onClosed: () => gone++,
+      onClosed: () => closedCount++,
     })
     const find = async (kid = 'one') => keys.find({ alg: 'ES256', kid }, {} as never)
     await Promise.all(Array.from({ length: 10 }, () => find()))
@@ -50,12 +50,12 @@ t.test(
     await find()
     await find('two')
     t.equal(issuer.requests.length, 4)
-    t.equal(gone, 0)
+    t.equal(closedCount, 0)
     issuer.keys = issuer.keys.slice(1)
     nowMs = 1_400_000
     await find('two')
     await t.rejects(find('three'), { code: 'ERR_JWKS_NO_MATCHING_KEY' })
-    t.equal(gone, 1)
+    t.equal(closedCount, 1)
   },
 )
 
@@ -132,12 +132,12 @@ t.test(
     checked.keys = [(await createPair('ES256', 'two')).jwk]
     // The system resolves this name to the issuer.
     issuer.discovery = { ...issuer.discovery, jwks_uri: `http://localhost:${port}/keys` }
-    const answers = [['127.0.0.3'], ['127.0.0.1']]
+    const addresses = [['127.0.0.3'], ['127.0.0.1']]
     const resolved: string[] = []
     const egress = openEgress({
       async resolve(host) {
         resolved.push(host)
-        return answers.shift()!
+        return addresses.shift()!
       },
     })
     const keys = createIssuerKeys({

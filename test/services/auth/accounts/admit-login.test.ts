@@ -16,10 +16,10 @@ const DENIED = {
 const SECRET = 'a long secret'
 
 t.test('lets only operators log in under a rule that denies everything', async (t) => {
-  const { ask, doors, admin } = await openAuthServer(t)
-  await ask('Auth.Generate', { id: 'jane', secret: SECRET, scopes: ['staff'] })
+  const { ask: sendRequest, doors, admin } = await openAuthServer(t)
+  await sendRequest('Auth.Generate', { id: 'jane', secret: SECRET, scopes: ['staff'] })
   const options = { namespace: 'acme' }
-  await ask('Auth.Generate', { id: 'joe', secret: SECRET, scopes: ['admin'], options })
+  await sendRequest('Auth.Generate', { id: 'joe', secret: SECRET, scopes: ['admin'], options })
   const call = (endpoint: string, request: object, token?: string, namespace?: string) =>
     doors.gateway('auth', endpoint, request, token, namespace)
   const logIn = (request: object, namespace?: string) =>
@@ -28,7 +28,7 @@ t.test('lets only operators log in under a rule that denies everything', async (
   const joe = (await logIn({ id: 'joe', secret: SECRET }, 'acme')).body.token
   const operator = (await logIn({ id: 'admin', secret: 'mx' })).body.token
 
-  await ask('Rules.Create', { rule: BAN, force: true })
+  await sendRequest('Rules.Create', { rule: BAN, force: true })
   await eventually(async () => (await call('Auth.Keys', {})).code === 401)
 
   for (const [name, door] of Object.entries(doors)) {
@@ -62,9 +62,9 @@ t.test('lets only operators log in under a rule that denies everything', async (
 })
 
 t.test('limits guesses, including guesses of a correct secret', async (t) => {
-  const { ask, doors } = await openAuthServer(t)
-  await ask('Auth.Generate', { id: 'jane', secret: SECRET })
-  await ask('Rules.Create', { rule: BAN, force: true })
+  const { ask: sendRequest, doors } = await openAuthServer(t)
+  await sendRequest('Auth.Generate', { id: 'jane', secret: SECRET })
+  await sendRequest('Rules.Create', { rule: BAN, force: true })
   await eventually(async () => (await doors.gateway('auth', 'Auth.Keys', {})).code === 401)
   const guess = async (secret: string) =>
     (await doors.gateway('auth', 'Auth.Token', { id: 'jane', secret })).code

@@ -143,22 +143,26 @@ t.test('warns about an endpoint that the registered service does not have', asyn
   }
   const { call } = await openPlatformAuth(t, { findService })
   const options = { namespace: 'acme' }
-  const ask = async (endpoint: string, more: object = {}, name = 'nums') => {
+  const sendRequest = async (endpoint: string, more: object = {}, name = 'nums') => {
     const resource = `service:${name}:${endpoint}`
     const request = { resource, options, ...more }
     return (await call<{ warning?: string }>('Rules.Test', request, ADMIN)).warning
   }
   const wrong = 'matches no endpoint of nums, which has Nums.Int'
   t.equal(
-    await ask('/nums/*'),
+    await sendRequest('/nums/*'),
     `/nums/* ${wrong}; rules apply to the endpoint that the path resolves to`,
   )
-  t.equal(await ask('Nums.Other'), `Nums.Other ${wrong}`)
-  for (const endpoint of ['nums.int', 'Nums.*', '*']) t.equal(await ask(endpoint), undefined)
-  t.equal(await ask('/nums/*', { domain: 'mx' }), undefined, 'another service')
-  t.equal(await ask('/nums/*', { options: {} }), undefined, 'of another namespace')
-  t.equal(await ask('/a', {}, 'nowhere'), undefined, 'not registered yet')
-  t.match(await ask('/a', {}, 'broken'), /^the registry is unavailable, \/a was not checked: conn/)
+  t.equal(await sendRequest('Nums.Other'), `Nums.Other ${wrong}`)
+  for (const endpoint of ['nums.int', 'Nums.*', '*'])
+    t.equal(await sendRequest(endpoint), undefined)
+  t.equal(await sendRequest('/nums/*', { domain: 'mx' }), undefined, 'another service')
+  t.equal(await sendRequest('/nums/*', { options: {} }), undefined, 'of another namespace')
+  t.equal(await sendRequest('/a', {}, 'nowhere'), undefined, 'not registered yet')
+  t.match(
+    await sendRequest('/a', {}, 'broken'),
+    /^the registry is unavailable, \/a was not checked: conn/,
+  )
   const rule = { ...LOGIN, id: 'no', resource: 'service:nums:/nums/*' }
   t.match(await call('Rules.Create', { rule, options }, ADMIN), { warning: /matches no endpoint/ })
 })

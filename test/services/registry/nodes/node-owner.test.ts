@@ -11,14 +11,19 @@ t.setTimeout(60_000)
 t.test(
   'a name belongs to the account that registered its nodes until they are deregistered',
   async (t) => {
-    const { ask, doors, admin, logIn } = await openAuthServer(t, ['--register_allow=loopback'])
+    const {
+      ask: sendRequest,
+      doors,
+      admin,
+      logIn,
+    } = await openAuthServer(t, ['--register_allow=loopback'])
     const scopes: Readonly<Record<string, string>> = {
       ...{ first: 'service', second: 'service', shop: 'workload:mx/shop' },
     }
     const tokens: Record<string, string> = { admin }
     for (const [id, scope] of Object.entries(scopes)) {
       const secret = 'a long secret'
-      await ask('Auth.Generate', { id, type: 'service', scopes: [scope], secret })
+      await sendRequest('Auth.Generate', { id, type: 'service', scopes: [scope], secret })
       tokens[id] = await logIn(id, secret)
     }
     const send = async (who: string, method: string, name: string, port: number) => {

@@ -91,18 +91,21 @@ t.test('fails the build with the last output of a failed step', async (t) => {
   t.strictSame(readdirSync(join(cacheFolder, 'homes')), [], 'its home is deleted')
 })
 
-t.test('gives a build its own home and no environment of the server', async (t) => {
-  process.env['MX_BUILD_SECRET'] = 'secret'
-  t.teardown(() => delete process.env['MX_BUILD_SECRET'])
-  const { folder, build, cacheFolder } = makeSource(t, {
-    'mx.yaml': 'command: x\nbuild: [env > env.txt, "[ -d $HOME ] && touch $HOME/there"]\n',
-  })
-  await build()
-  const env = readFileSync(join(folder, 'env.txt'), 'utf8')
-  t.match(env, new RegExp(`^HOME=${cacheFolder}/homes/work-`, 'm'))
-  t.match(env, new RegExp(`^TMPDIR=${cacheFolder}/homes/work-`, 'm'))
-  t.notMatch(env, /MX_|secret/)
-})
+t.test(
+  'runs a build with a separate home folder and without the environment of the server',
+  async (t) => {
+    process.env['MX_BUILD_SECRET'] = 'secret'
+    t.teardown(() => delete process.env['MX_BUILD_SECRET'])
+    const { folder, build, cacheFolder } = makeSource(t, {
+      'mx.yaml': 'command: x\nbuild: [env > env.txt, "[ -d $HOME ] && touch $HOME/there"]\n',
+    })
+    await build()
+    const env = readFileSync(join(folder, 'env.txt'), 'utf8')
+    t.match(env, new RegExp(`^HOME=${cacheFolder}/homes/work-`, 'm'))
+    t.match(env, new RegExp(`^TMPDIR=${cacheFolder}/homes/work-`, 'm'))
+    t.notMatch(env, /MX_|secret/)
+  },
+)
 
 t.test('ends a build on timeout or cancellation', async (t) => {
   const { folder, build } = makeSource(t, {
@@ -119,7 +122,7 @@ t.test('ends a build on timeout or cancellation', async (t) => {
   await t.rejects(building, { message: 'given up' })
 })
 
-t.test('truncates long output and puts its end into the error', async (t) => {
+t.test('truncates long output and quotes its end in the error', async (t) => {
   const { build, output } = makeSource(t, {
     'mx.yaml': 'command: x\nbuild: ["yes | head -c 6000000; echo the end; exit 1"]\n',
   })

@@ -127,14 +127,15 @@ t.test('distinguishes denials from outages', async (t) => {
     const [status, text] = answers[query.get('dc') ?? '']!
     response.writeHead(status, { 'content-type': 'text/plain' }).end(text)
   })
-  const ask = (datacenter: string): Promise<unknown> => list(open(t, { ...double, datacenter }))
-  await t.rejects(ask('a'), { denied: true, message: /rejected the token/ })
-  await t.rejects(ask('b'), { denied: true, message: /the token needs service:read/ })
-  await t.rejects(ask('c'), {
+  const sendRequest = (datacenter: string): Promise<unknown> =>
+    list(open(t, { ...double, datacenter }))
+  await t.rejects(sendRequest('a'), { denied: true, message: /rejected the token/ })
+  await t.rejects(sendRequest('b'), { denied: true, message: /the token needs service:read/ })
+  await t.rejects(sendRequest('c'), {
     denied: false,
     message: `Consul at 127.0.0.1:${double.port} returned 500: No cluster leader`,
   })
-  await t.rejects(ask('d'), {
+  await t.rejects(sendRequest('d'), {
     denied: false,
     message: /raise its limits.http_max_conns_per_client/,
   })

@@ -54,7 +54,7 @@ t.test('reads all connections into one buffer without corrupting responses', asy
     const port = await listen(t, server)
     const agent = createAgent({ secure, caFile: certFile }, 3)
     t.teardown(() => agent.destroy())
-    const ask = async (path: string): Promise<void> => {
+    const sendRequest = async (path: string): Promise<void> => {
       const { get } = secure ? https : http
       const host = 'localhost'
       const request = get({ host, family: 4, port, agent, path: `/${path}` })
@@ -64,7 +64,7 @@ t.test('reads all connections into one buffer without corrupting responses', asy
       const [response] = (await once(request, 'response')) as [http.IncomingMessage]
       t.equal(await text(response), path.repeat(20_000))
     }
-    await Promise.all(['abc', 'def', 'ghi', 'jkl', 'mno', 'pqr'].map(ask))
+    await Promise.all(['abc', 'def', 'ghi', 'jkl', 'mno', 'pqr'].map(sendRequest))
   }
   t.equal(memories.size, 1)
 })
@@ -79,17 +79,17 @@ t.test('closes a connection with an unsolicited response', async (t) => {
   const port = await listen(t, server)
   const agent = createAgent({}, 1, () => lost++)
   t.teardown(() => agent.destroy())
-  const ask = async (path: string): Promise<string> => {
+  const sendRequest = async (path: string): Promise<string> => {
     const request = http.get({ host: '127.0.0.1', port, agent, path })
     const [response] = (await once(request, 'response')) as [http.IncomingMessage]
     return text(response)
   }
   const freed = once(agent, 'free')
-  t.equal(await ask('/first'), '/first')
+  t.equal(await sendRequest('/first'), '/first')
   await freed
   accepted!.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
   await until(() => lost === 1)
-  t.equal(await ask('/second'), '/second')
+  t.equal(await sendRequest('/second'), '/second')
 })
 
 t.test('an aborted request on a keep-alive connection reports no lost connection', async (t) => {

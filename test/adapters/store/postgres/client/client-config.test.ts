@@ -4,7 +4,7 @@ import { parsePostgresUrl } from '../../../../../adapters/store/postgres/client/
 
 const TIMEOUTS = { connectTimeoutMs: 1000, statementTimeoutMs: 9000 }
 
-t.test("limits every duration, the server's before the client's", async (t) => {
+t.test('sets every timeout, shorter at the server than at the client', async (t) => {
   const config = toClientConfig(parsePostgresUrl('postgres://u:p@127.0.0.1:5/d'), TIMEOUTS)
   t.match(config, { host: '127.0.0.1', port: 5, user: 'u', password: 'p', database: 'd' })
   t.match(config, { ssl: false, keepAlive: true, connectionTimeoutMillis: 1000 })

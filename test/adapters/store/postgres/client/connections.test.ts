@@ -18,21 +18,23 @@ t.test('connections', async (t) => {
   if (server === undefined) return
 
   t.test('limits and reuses connections', async (t) => {
-    const { runStatement: ask } = open(t, server.url(), { maxConnections: 3 })
-    const responses = Array.from({ length: 200 }, () => ask(WHO, []))
+    const { runStatement: sendRequest } = open(t, server.url(), { maxConnections: 3 })
+    const responses = Array.from({ length: 200 }, () => sendRequest(WHO, []))
     const pids = (await Promise.all(responses)).map((rows) => rows[0]![0])
     t.ok(new Set(pids).size <= 3)
-    t.ok(pids.includes((await ask(WHO, []))[0]![0]!))
+    t.ok(pids.includes((await sendRequest(WHO, []))[0]![0]!))
   })
 
   t.test('rejects calls beyond ten thousand waiting ones', async (t) => {
     // Waiting calls must not time out before the others are served on a slow machine.
-    const { runStatement: ask } = open(t, server.url(), {
+    const { runStatement: sendRequest } = open(t, server.url(), {
       maxConnections: 1,
       connectTimeoutMs: 60_000,
     })
-    await ask(ONE, [])
-    const responses = await Promise.allSettled(Array.from({ length: 10_500 }, () => ask(ONE, [])))
+    await sendRequest(ONE, [])
+    const responses = await Promise.allSettled(
+      Array.from({ length: 10_500 }, () => sendRequest(ONE, [])),
+    )
     const refused = responses.filter(({ status }) => status === 'rejected')
     t.ok(refused.length > 0 && refused.length < 600, `${refused.length} were rejected`)
     t.match(refused[0], { reason: { code: 503, cause: { message: /calls already wait/ } } })
@@ -40,36 +42,35 @@ t.test('connections', async (t) => {
 
   t.test('prepares before the first statement, and again after a failure', async (t) => {
     let tried = 0
-    const { runStatement: ask } = open(t, server.url(), {
+    const { runStatement: sendRequest } = open(t, server.url(), {
       async prepare(client) {
         if (++tried === 1) throw new RangeError('not yet')
         await client.query('CREATE TABLE prepared ()')
       },
     })
-    await t.rejects(ask(ONE, []), { message: 'not yet' })
+    await t.rejects(sendRequest(ONE, []), { message: 'not yet' })
     const find = { name: 'find', text: 'SELECT count(*) FROM prepared' }
-    t.same(await Promise.all([ask(find, []), ask(find, []), ask(find, [])]), [
-      [['0']],
-      [['0']],
-      [['0']],
-    ])
+    t.same(
+      await Promise.all([sendRequest(find, []), sendRequest(find, []), sendRequest(find, [])]),
+      [[['0']], [['0']], [['0']]],
+    )
     t.equal(tried, 2)
   })
 
   t.test('reuses a connection after a SQL error', async (t) => {
-    const { runStatement: ask } = open(t, server.url(), {
+    const { runStatement: sendRequest } = open(t, server.url(), {
       maxConnections: 1,
       statementTimeoutMs: 100,
     })
-    const [before] = await ask(WHO, [])
-    await t.rejects(ask({ name: 'bad', text: 'SELECT 1 / 0' }, []), { code: '22012' })
-    await t.rejects(ask(SLOW, []), { code: 503, cause: { code: '57014' } })
-    t.same(await ask(WHO, []), [before])
+    const [before] = await sendRequest(WHO, [])
+    await t.rejects(sendRequest({ name: 'bad', text: 'SELECT 1 / 0' }, []), { code: '22012' })
+    await t.rejects(sendRequest(SLOW, []), { code: 503, cause: { code: '57014' } })
+    t.same(await sendRequest(WHO, []), [before])
   })
 
   t.test('rolls back a failed transaction', async (t) => {
-    const { runStatement: ask, transact } = open(t, server.url(), { maxConnections: 1 })
-    await ask({ name: 'create', text: 'CREATE TABLE undone ()' }, [])
+    const { runStatement: sendRequest, transact } = open(t, server.url(), { maxConnections: 1 })
+    await sendRequest({ name: 'create', text: 'CREATE TABLE undone ()' }, [])
     const insert = { name: 'insert', text: 'INSERT INTO undone DEFAULT VALUES' }
     await t.rejects(
       transact(async (on) => {
@@ -86,22 +87,22 @@ t.test('connections', async (t) => {
       { code: '22012' },
     )
     await transact((on) => on(insert, []))
-    t.same(await ask({ name: 'count', text: 'SELECT count(*) FROM undone' }, []), [['1']])
+    t.same(await sendRequest({ name: 'count', text: 'SELECT count(*) FROM undone' }, []), [['1']])
   })
 
   t.test('closes once', async (t) => {
-    const { runStatement: ask, connect, close } = open(t, server.url(), {})
-    await ask(ONE, [])
+    const { runStatement: sendRequest, connect, close } = open(t, server.url(), {})
+    await sendRequest(ONE, [])
     await close()
-    await t.rejects(ask(ONE, []), { code: 503, cause: { message: /closed/ } })
+    await t.rejects(sendRequest(ONE, []), { code: 503, cause: { message: /closed/ } })
     await t.rejects(connect(), { code: 503, cause: { message: /closed/ } })
   })
 
   t.test('connects to a Unix socket', async (t) => {
     const host = encodeURIComponent(server.folder)
-    const { runStatement: ask } = open(t, server.url('').replace('127.0.0.1', host), {})
+    const { runStatement: sendRequest } = open(t, server.url('').replace('127.0.0.1', host), {})
     const address = { name: 'address', text: 'SELECT inet_server_addr()' }
-    t.same(await ask(address, []), [[null]])
+    t.same(await sendRequest(address, []), [[null]])
   })
 
   t.test('fails with 503 on a denied login without exposing the password', async (t) => {
@@ -110,8 +111,8 @@ t.test('connections', async (t) => {
       [wrong, '28P01'],
       [server.url('sslmode=disable', 'missing'), '3D000'],
     ] as const) {
-      const { runStatement: ask, connect } = open(t, url, {})
-      for (const begin of [() => ask(ONE, []), connect]) {
+      const { runStatement: sendRequest, connect } = open(t, url, {})
+      for (const begin of [() => sendRequest(ONE, []), connect]) {
         const error = await begin().then(
           () => undefined,
           (error: unknown) => error,
@@ -124,16 +125,16 @@ t.test('connections', async (t) => {
 
   t.test('backs off from an unreachable server and recovers', async (t) => {
     const warnings: string[] = []
-    const { runStatement: ask } = open(t, server.url(), {
+    const { runStatement: sendRequest } = open(t, server.url(), {
       onWarning: (message) => warnings.push(message),
     })
-    await ask(ONE, [])
+    await sendRequest(ONE, [])
     await server.stop()
     const causes = new Set<unknown>()
     const codes = new Set<unknown>()
     let requests = 0
     for (const endMs = performance.now() + 500; performance.now() < endMs; requests++) {
-      const error = await ask(ONE, []).catch((error: unknown) => error)
+      const error = await sendRequest(ONE, []).catch((error: unknown) => error)
       codes.add((error as GatewayError).code)
       causes.add((error as GatewayError).cause)
     }
@@ -141,7 +142,7 @@ t.test('connections', async (t) => {
     t.ok(causes.size <= 8 && requests > 100, `${causes.size} of ${requests} reached the server`)
     await server.start()
     const startedMs = performance.now()
-    while ((await ask(ONE, []).catch(() => undefined)) === undefined) await nextTick()
+    while ((await sendRequest(ONE, []).catch(() => undefined)) === undefined) await nextTick()
     t.ok(performance.now() - startedMs < 5000)
     t.equal(warnings.length, 2, 'one warning for the outage and one for its end')
     t.match(warnings, [
@@ -151,15 +152,17 @@ t.test('connections', async (t) => {
   })
 
   t.test('times out connections without a response, and calls that wait for one', async (t) => {
-    const { runStatement: ask, close } = open(t, server.url(), {
+    const { runStatement: sendRequest, close } = open(t, server.url(), {
       maxConnections: 2,
       statementTimeoutMs: 100,
       connectTimeoutMs: 300,
     })
-    await ask(ONE, [])
+    await sendRequest(ONE, [])
     server.freeze()
     t.teardown(server.thaw)
-    const responses = await Promise.allSettled(Array.from({ length: 5 }, () => ask(ONE, [])))
+    const responses = await Promise.allSettled(
+      Array.from({ length: 5 }, () => sendRequest(ONE, [])),
+    )
     for (const one of responses) t.match(one, { status: 'rejected', reason: { code: 503 } })
     await close()
     server.thaw()

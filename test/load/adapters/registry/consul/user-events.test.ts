@@ -16,17 +16,17 @@ interface Opened extends Announcements {
 
 function open(t: Test, address: { readonly host: string; readonly port: number }): Opened {
   const client = createConsulClient({ ...address, maxWaiting: 2, maxResponseBytes: 1_000_000 })
-  const heard = new Set<string>()
+  const received = new Set<string>()
   const warnings: string[] = []
   const announcements = createAnnouncements(client, {
-    onMessage: (name) => heard.add(name),
+    onMessage: (name) => received.add(name),
     warn: (reason) => warnings.push(reason),
   })
   t.teardown(() => {
     announcements.stop()
     client.close()
   })
-  return { ...announcements, heard, warnings }
+  return { ...announcements, heard: received, warnings }
 }
 
 t.test('receives announcements from the start of listening', async (t) => {
@@ -38,25 +38,25 @@ t.test('receives announcements from the start of listening', async (t) => {
   for (const listener of listeners) listener.listen()
   await until(async () => {
     await speaker.announce('go.mx.api.greeter')
-    return listeners.every(({ heard }) => heard.has('go.mx.api.greeter'))
+    return listeners.every(({ heard: received }) => received.has('go.mx.api.greeter'))
   })
-  for (const { heard } of listeners) t.same([...heard], ['go.mx.api.greeter'])
+  for (const { heard: received } of listeners) t.same([...received], ['go.mx.api.greeter'])
   t.same(speaker.warnings, [])
 })
 
 t.test('packs many services into few events', async (t) => {
   const agent = await startConsul(t)
   if (agent === undefined) return
-  const { announce, heard, listen } = open(t, agent)
+  const { announce, heard: received, listen } = open(t, agent)
   listen()
   await until(async () => {
     await announce('first')
-    return heard.has('first')
+    return received.has('first')
   })
   const before = (await agent.call('GET', `/event/list?name=${EVENT}`)) as unknown[]
   const names = Array.from({ length: 60 }, (_, i) => `go.mx.api.service-${i}`)
   await Promise.all(names.map(announce))
-  await until(() => heard.size === 61)
+  await until(() => received.size === 61)
   const after = (await agent.call('GET', `/event/list?name=${EVENT}`)) as unknown[]
   t.ok(after.length - before.length <= 7, `${after.length - before.length} events`)
 })
@@ -82,10 +82,10 @@ t.test('receives all events of another agent', async (t) => {
     const next = answers.shift()
     if (next !== undefined) sendJson(response, next, { 'x-consul-index': 9 - answers.length })
   })
-  const { heard, listen } = open(t, double)
+  const { heard: received, listen } = open(t, double)
   listen()
-  await until(() => heard.has('c'))
-  t.same([...heard], ['a', 'b', 'c'], 'invalid names are ignored')
+  await until(() => received.has('c'))
+  t.same([...received], ['a', 'b', 'c'], 'invalid names are ignored')
   t.same(
     double.requests.slice(0, 3).map(({ query }) => query.get('index')),
     [null, '7', '8'],

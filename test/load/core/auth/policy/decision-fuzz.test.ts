@@ -219,26 +219,27 @@ function mayByModel(account: Account, namespace: string, what: string, service: 
 t.test(`none of ${CASES} accounts acts beyond the namespace and the service of its scopes`, (t) => {
   t.comment(`FUZZ_SEED=${SEED}`)
   const all = checks.createAccountChecks({} as Authorizer)
-  const ask: Readonly<Record<string, (ctx: Context, ns: string, service: string) => void>> = {
-    operate: (ctx) => checks.mustBeOperator(ctx, 'x'),
-    administer: (ctx, ns) => void checks.mustBeAdmin(ctx, ns, 'x'),
-    view: (ctx, ns) => void checks.mustBeViewer(ctx, ns, 'x'),
-    share: (ctx, ns) => void checks.mustBeService(ctx, ns, 'x'),
-    use: (ctx, ns, service) => void checks.mustBeService(ctx, ns, 'x', service),
-    read: (ctx, ns, service) =>
-      mustBeReader(all, ctx, { namespace: ns, path: `${service}.key`, id: 'x' }),
-  }
+  const sendRequest: Readonly<Record<string, (ctx: Context, ns: string, service: string) => void>> =
+    {
+      operate: (ctx) => checks.mustBeOperator(ctx, 'x'),
+      administer: (ctx, ns) => void checks.mustBeAdmin(ctx, ns, 'x'),
+      view: (ctx, ns) => void checks.mustBeViewer(ctx, ns, 'x'),
+      share: (ctx, ns) => void checks.mustBeService(ctx, ns, 'x'),
+      use: (ctx, ns, service) => void checks.mustBeService(ctx, ns, 'x', service),
+      read: (ctx, ns, service) =>
+        mustBeReader(all, ctx, { namespace: ns, path: `${service}.key`, id: 'x' }),
+    }
   const differences: unknown[] = []
   const counts = { allowed: 0, denied: 0 }
   for (let i = 0; i < CASES && differences.length < 10; i++) {
     const account = toAccount()
     if (account === undefined) continue
     const ctx = { account } as unknown as Context
-    const [namespace, what] = [pick(NAMESPACES), pick(Object.keys(ask))]
+    const [namespace, what] = [pick(NAMESPACES), pick(Object.keys(sendRequest))]
     const service = pick(['shop', 'shop.eu', 'pay', 'shopping', 'eu'])
     let found = true
     try {
-      ask[what]!(ctx, namespace, service)
+      sendRequest[what]!(ctx, namespace, service)
     } catch {
       found = false
     }

@@ -89,12 +89,12 @@ t.test('ends a body of unknown length for HTTP/1.0 by closing the connection', a
     x.end()
   })
   const client = new RawClient(port)
-  const ask = (path: string) =>
+  const sendRequest = (path: string) =>
     client.send(`GET ${path} HTTP/1.0\r\nHost: a.test\r\nConnection: keep-alive\r\n\r\n`)
-  const [known] = await ask('/known').replies(1)
+  const [known] = await sendRequest('/known').replies(1)
   t.match(known, /\r\nconnection: keep-alive\r\n/i)
   client.text = ''
-  await ask('/unknown').ended()
+  await sendRequest('/unknown').ended()
   const [head, body] = client.text.split('\r\n\r\n')
   t.match(head, /\r\nconnection: close/i)
   t.notMatch(head, /transfer-encoding/i)

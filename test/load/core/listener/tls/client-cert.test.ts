@@ -51,7 +51,7 @@ async function open(t: Teardown, isOptional: boolean, options: Partial<ListenerO
 }
 
 /** Headers received of a request over HTTP/1.1, undefined if the connection was rejected. */
-async function ask(
+async function sendRequest(
   port: number,
   { cert, key }: Shown,
   headers = {},
@@ -97,7 +97,7 @@ interface Resumed {
 }
 
 /** Sends a request over the given protocol, with the session of an earlier connection. */
-async function askWith(
+async function requestWith(
   port: number,
   { cert, key }: Shown,
   version: SecureVersion,
@@ -137,7 +137,7 @@ const toBinary = (pem: string) => `:${new X509Certificate(pem).raw.toString('bas
 
 t.test('a required client certificate must be issued by the configured authority', async (t) => {
   const { port, served } = await open(t, false)
-  for (const asking of [ask, ask2]) {
+  for (const asking of [sendRequest, ask2]) {
     t.same(await asking(port, alice), ['client-cert', toBinary(alice.cert)], asking.name)
     t.equal(await asking(port, {}), undefined)
     t.equal(await asking(port, stranger), undefined)
@@ -150,7 +150,7 @@ t.test('client-cert-chain has the intermediate certificates without the root', a
   const { port } = await open(t, false)
   const shown = { cert: `${bob.cert}\n${middle.cert}`, key: bob.key }
   const expected = ['client-cert', toBinary(bob.cert), 'client-cert-chain', toBinary(middle.cert)]
-  t.same(await ask(port, shown), expected)
+  t.same(await sendRequest(port, shown), expected)
   t.same(await ask2(port, shown), expected)
 })
 
@@ -161,9 +161,9 @@ t.test(
     const shown = { cert: `${bob.cert}\n${middle.cert}`, key: bob.key }
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
       for (const protocol of ['http/1.1', 'h2']) {
-        const first = await askWith(port, shown, version, [protocol])
+        const first = await requestWith(port, shown, version, [protocol])
         t.ok(first.session, `${version} ${protocol}`)
-        const second = await askWith(port, shown, version, [protocol], first.session)
+        const second = await requestWith(port, shown, version, [protocol], first.session)
         t.equal(second.isReused, false, `${version} ${protocol}`)
         t.match(second.text, `"client-cert-chain","${toBinary(middle.cert)}"`)
       }
@@ -179,13 +179,13 @@ t.test('removes client-cert headers sent by clients, with and without certificat
     connection: 'close, client-cert',
   }
   const { port } = await open(t, true)
-  t.same(await ask(port, alice, claims), ['x-a', '1', 'client-cert', toBinary(alice.cert)])
-  t.same(await ask(port, {}, claims), ['x-a', '1'])
+  t.same(await sendRequest(port, alice, claims), ['x-a', '1', 'client-cert', toBinary(alice.cert)])
+  t.same(await sendRequest(port, {}, claims), ['x-a', '1'])
 })
 
 t.test('an optional client certificate is rejected if it is invalid', async (t) => {
   const { port, served } = await open(t, true)
-  for (const asking of [ask, ask2]) {
+  for (const asking of [sendRequest, ask2]) {
     t.same(await asking(port, {}), [], asking.name)
     t.equal(await asking(port, stranger), undefined)
   }
@@ -196,7 +196,7 @@ t.test(
   'reloads the authorities when the file changes, and keeps them if the new file is invalid',
   async (t) => {
     const { port, clientCa, warnings, replace, tls } = await open(t, false)
-    t.ok(await ask(port, alice))
+    t.ok(await sendRequest(port, alice))
     replace('nothing')
     t.throws(
       () => clientCa.reload(),
@@ -204,11 +204,11 @@ t.test(
     )
     await until(() => warnings.length > 0)
     t.match(warnings[0], /contains no PEM certificate.*; the previous authorities stay in use$/)
-    t.ok(await ask(port, alice))
+    t.ok(await sendRequest(port, alice))
     const changed = new Promise<void>((resolve) => clientCa.onChange(resolve))
     replace(createAuthority('new').cert)
     await changed
-    t.equal(await ask(port, alice), undefined)
+    t.equal(await sendRequest(port, alice), undefined)
     t.equal(tls.pairs.length, 1)
   },
 )

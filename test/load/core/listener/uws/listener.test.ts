@@ -14,18 +14,18 @@ t.test('reports the first request that the library rejects', async (t) => {
   const { port, listener } = await openListener(t, createUwsListener, (x) => x.reply(200), {
     onUnreadable: () => void reports++,
   })
-  const ask = async (version: string) => {
+  const sendRequest = async (version: string) => {
     const client = new RawClient(port)
     await client.send(`GET / HTTP/${version}\r\nHost: a.test\r\nConnection: close\r\n\r\n`).ended()
     client.destroy()
     while (listener.connections > 0) await new Promise((resolve) => setImmediate(resolve))
     return client.text.slice(0, 12)
   }
-  t.equal(await ask('1.1'), 'HTTP/1.1 200')
+  t.equal(await sendRequest('1.1'), 'HTTP/1.1 200')
   t.equal(reports, 0)
-  t.equal(await ask('1.0'), 'HTTP/1.1 505')
+  t.equal(await sendRequest('1.0'), 'HTTP/1.1 505')
   t.equal(reports, 1)
-  t.equal(await ask('1.0'), 'HTTP/1.1 505')
+  t.equal(await sendRequest('1.0'), 'HTTP/1.1 505')
   t.equal(reports, 1)
 })
 

@@ -136,7 +136,7 @@ t.test('a failed connection fails the pending calls, and only a new call reconne
 })
 
 t.test(
-  'a handshake without a response is unreachable, a wrong response a foreign protocol',
+  'reports a handshake without a response as unreachable, and an invalid response as another protocol',
   async (t) => {
     const mute = openChannel(t, await openTcp(t, () => {}), { connectTimeoutMs: 30 })
     const one = send(mute)
@@ -346,9 +346,9 @@ t.test(
 t.test('a lost call can be sent again over another channel', async (t) => {
   const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
-  const refusing = openChannel(t, await findClosedPort())
+  const unreachable = openChannel(t, await findClosedPort())
   const channel = openChannel(t, service.port)
-  const call = send(refusing, { stream: true, timeoutMs: 60_000 })
+  const call = send(unreachable, { stream: true, timeoutMs: 60_000 })
   await settle(call)
   channel.call(call)
   await until(() => calls.length === 1)
@@ -358,12 +358,12 @@ t.test('a lost call can be sent again over another channel', async (t) => {
   await settle(call, 3)
   channel.call(call)
   await until(() => calls.length === 2)
-  calls[1]!.reply('', 'now whole')
+  calls[1]!.reply('', 'complete')
   t.strictSame(await settle(call, 4), [
     'lost connect',
     'data 1',
     'lost closed',
-    'reply "" now whole',
+    'reply "" complete',
   ])
   t.equal(deadlines.size, 0)
 })
@@ -452,8 +452,8 @@ t.test('verifies the certificate of a TLS connection', async (t) => {
   const tls = createUpstreamTls({ ca: certificate.cert })
   const configured = openChannel(t, service.port, { secure: true, tls })
   t.strictSame(await settle(send(configured, { body: 'x' })), ['reply "" x'])
-  const strange = openChannel(t, service.port, { secure: true })
-  const call = send(strange)
+  const untrusted = openChannel(t, service.port, { secure: true })
+  const call = send(untrusted)
   await settle(call)
   t.match(call.lost, { kind: 'connect', detail: /self-signed certificate/ })
 })
