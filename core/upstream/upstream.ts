@@ -142,7 +142,7 @@ export class Upstream {
     return this.#options.host
   }
 
-  /** Requests in flight with which a node is full, and not picked while others are not; 0: no limit. */
+  /** Requests in flight at which a node is full, and not picked while others are not; 0: no limit. */
   get maxPerNode(): number {
     return this.#picker.maxPerNode
   }

@@ -25,7 +25,7 @@ const ACCESS: ReadonlySet<string> = new Set([
   ...['api-keys', 'basic-auth', 'forward-auth', 'ip-allow', 'oidc'],
 ])
 
-/** Returns warnings about routes that can never match or that requests can avoid, and about unknown services. */
+/** Returns warnings about routes that can never match or that requests can bypass, and about unknown services. */
 export function lintRoutes(configuration: Configuration): readonly string[] {
   return [
     ...findShadowed(configuration.config.routes),

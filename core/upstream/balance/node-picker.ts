@@ -12,7 +12,7 @@ const NO_CHOICE: Balancer = { pick: () => undefined }
 
 /** Selects one of the usable nodes of a service. The balancer is built when they change; `pick` only reads tables. */
 export class NodePicker {
-  /** Requests in flight with which a node is full, and not picked while others are not; 0: no limit. */
+  /** Requests in flight at which a node is full, and not picked while others are not; 0: no limit. */
   maxPerNode = 0
   readonly slowStart: SlowStart
   readonly #service: string
@@ -110,7 +110,7 @@ export class NodePicker {
     return createBalancer(balance, selected, this.#randomBits).pick(x, last)
   }
 
-  /** Replaces a node in its slow start by another one, except for its current share of the requests. */
+  /** Replaces a node in its slow start by another node, except for its current share of the requests. */
   #replaceStarting(
     node: UpstreamNode | undefined,
     x: Exchange | undefined,

@@ -6,7 +6,7 @@ const MIN_SHARE = 0.1
 /** Gives new and returning nodes a growing share of the requests. */
 export class SlowStart {
   #durationMs: number
-  /** End for the last node; 0: no node is starting. */
+  /** End of the slow start of the last node; 0: none is in its slow start. */
   #untilMs = 0
 
   /** @param durationMs 0: off. */
@@ -33,7 +33,7 @@ export class SlowStart {
   }
 
   /**
-   * Whether `node` gets a request that was assigned to it.
+   * Whether `node` keeps a request that the balancer assigned to it.
    *
    * @param randomBits 32 random bits.
    */

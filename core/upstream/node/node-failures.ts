@@ -6,11 +6,11 @@ export interface FailureRun {
 }
 
 interface RouteFailures extends FailureRun {
-  /** The node is at fault, not the application: other nodes serve the route. */
+  /** Whether the node is at fault and not the application: other nodes serve the route. */
   isProven: boolean
 }
 
-/** Routes that are distinguished; further ones count as one. */
+/** Maximum number of routes that are counted separately; all others count as one. */
 const ROUTES_MAX = 32
 const OTHER_ROUTES = ''
 
@@ -24,7 +24,7 @@ export class NodeFailures implements FailureRun {
   ejections = 0
   /** End of the ejection, on the upstream's clock; 0: not ejected. */
   ejectedUntilMs = 0
-  /** Ejected, and a single trial request is in flight. */
+  /** Whether the node is ejected and a trial request is in flight. */
   onTrial = false
   /** Ejected because it accepts no connection: its requests are certainly not served. */
   isUnreachable = false

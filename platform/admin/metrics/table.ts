@@ -159,14 +159,14 @@ export const METRICS: Readonly<Record<MetricKey, MetricRow>> = {
   concurrencyLimit: {
     name: 'mx_upstream_concurrency_limit',
     type: 'gauge',
-    help: 'Requests in progress admitted by the concurrency limit of a service or route; of one account if it is per account',
+    help: 'Concurrency limit of a service or route: maximum requests in progress, per account if the limit is per account',
     labels: ['service', 'route'],
     of: 'sum',
   },
   waiting: {
     name: 'mx_upstream_pending_requests',
     type: 'gauge',
-    help: 'Requests waiting at the concurrency limit of a service or route',
+    help: 'Requests queued by the concurrency limit of a service or route',
     labels: ['service', 'route'],
     of: 'sum',
   },
