@@ -59,7 +59,7 @@ async function openTunnel(x: Exchange, maxMessageBytes: number): Promise<void> {
   const hasNodeHost = setsHost(x)
   const request: Attempts = {
     ...{ upstream: x.upstream, node: undefined, attempts: 0, tried: undefined, inFlight: false },
-    ...{ attemptStartMs: 0, isRetrying: false, retry: x.route?.rule?.retry },
+    ...{ attemptStartMs: 0, isAwaited: false, isRetrying: false, retry: x.route?.rule?.retry },
     routeName: toRouteName(x),
   }
   x.upstreamStartMs = performance.now()
@@ -91,18 +91,19 @@ async function openTunnel(x: Exchange, maxMessageBytes: number): Promise<void> {
         onClose: () => endAttempt(request),
       })
     } catch (error) {
-      endAttempt(request)
       // A disconnected client is not a failure of the node.
-      if (x.finished) return
+      if (x.finished) return endAttempt(request)
       const failure = GatewayError.from(error, service)
       const { code } = failure
       x.failure = toCause(failure)
       const isConnectTimeout = failure.cause === CONNECT_TIMEOUT
       x.failureKind = isConnectTimeout ? CONNECT_TIMEOUT : code === 504 ? 'timeout' : 'connect'
       x.trace?.failed(x.failureKind, x.failure)
-      if (code !== 502 && code !== 504) throw error
       const kind = x.failureKind === 'timeout' ? 'gateway' : 'connect'
-      recordFailure(request, kind)
+      const isFailure = code === 502 || code === 504
+      if (isFailure) recordFailure(request, kind)
+      endAttempt(request)
+      if (!isFailure) throw error
       if (!mayRetry(request, kind, false)) throw inNameOf(service, failure)
     }
   }

@@ -32,6 +32,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
   attempts = 0
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
+  isAwaited = false
   isRetrying = false
   attemptStartMs = 0
   /**
@@ -107,20 +108,20 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
 
   override onFail(error: GatewayError, isUntyped = false): void {
     if (this.over) return
-    this.leave()
     // Any typed error proves that the node responds.
     if (isUntyped && isGatewayError(error.code)) recordFailure(this, 'gateway')
     else recordSuccess(this)
+    this.leave()
     if (this.mayRepeat(error)) this.again()
     else this.onDenied(error)
   }
 
   override onLost(kind: TransportFailure, detail: string): void {
     if (this.over) return
-    this.leave()
-    this.note(detail)
     const failure = toAttemptFailure(kind)
     recordFailure(this, failure)
+    this.leave()
+    this.note(detail)
     if (!this.started && mayRetry(this, failure, false)) return this.again()
     this.failed(toTransportError(this.service, kind, detail))
   }

@@ -42,6 +42,8 @@ export interface Attempts {
   /** Nodes that failed to serve it. */
   tried: UpstreamNode[] | undefined
   inFlight: boolean
+  /** No result of the attempt in flight is recorded. */
+  isAwaited: boolean
   /** The current or next attempt is counted in the retry budget of the service. */
   isRetrying: boolean
   /** Start of the last attempt, `performance.now()`. */
@@ -64,12 +66,13 @@ export function beginAttempt(request: Attempts, node: UpstreamNode): void {
   else upstream.budget.requests++
   request.node = node
   request.inFlight = true
+  request.isAwaited = true
   request.attemptStartMs = tickNow()
   node.active++
 }
 
 /**
- * Ends the attempt in flight, or the pause before it, if there is one.
+ * Ends the attempt in flight, or the pause before it, if there is one. Its result, if any, is recorded before.
  *
  * @param isLast false: {@link takeRetry} has allowed another.
  */
@@ -81,15 +84,20 @@ export function endAttempt(request: Attempts, isLast = true): void {
   if (!request.inFlight) return
   request.inFlight = false
   request.node!.active--
+  if (!request.isAwaited) return
+  request.isAwaited = false
+  request.upstream!.withdrawn(request.node!)
 }
 
 /** Records that the node responded, with any result. */
 export function recordSuccess(request: Attempts): void {
+  request.isAwaited = false
   request.upstream!.responded(request.node!, 200, UNKNOWN_LATENCY, request)
 }
 
 /** Records the HTTP status of the node's response. */
 export function recordStatus(request: Attempts, status: number): void {
+  request.isAwaited = false
   request.upstream!.responded(request.node!, status, tickNow() - request.attemptStartMs, request)
 }
 
@@ -100,10 +108,9 @@ export function recordStatus(request: Attempts, status: number): void {
  */
 export function recordFailure(request: Attempts, failure: AttemptFailure, isCounted = true): void {
   const node = request.node!
-  if (isCounted) {
-    if (failure === 'connect') request.upstream!.failed(node, 'connect', request.routeName)
-    else if (failure === 'reset' || failure === 'gateway')
-      request.upstream!.failed(node, failure, request.routeName)
+  if (isCounted && (failure === 'connect' || failure === 'reset' || failure === 'gateway')) {
+    request.isAwaited = false
+    request.upstream!.failed(node, failure, request.routeName)
   }
   if (failure === 'connect' || failure === 'unsent' || failure === 'reset') {
     request.tried ??= []

@@ -57,6 +57,7 @@ class PageCall implements UpstreamCall, Attempts {
   attempts = 0
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
+  isAwaited = false
   isRetrying = false
   attemptStartMs = 0
   readonly routeName = ''
@@ -129,10 +130,10 @@ class PageCall implements UpstreamCall, Attempts {
     if (!this.inFlight) return
     const isReplying = this.#headers !== undefined
     const isStale = !isReplying && (this.connection?.served ?? 0) > 0
-    endAttempt(this)
-    this.connection = undefined
     const failure = classifyFailure(kind, isStale)
     recordFailure(this, failure, !collateral)
+    endAttempt(this)
+    this.connection = undefined
     if (!mayRetry(this, failure, !isReplying)) return this.#fail(detail)
     this.isRepeat = true
     this.start()

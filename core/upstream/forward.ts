@@ -62,6 +62,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   attempts = 0
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
+  isAwaited = false
   isRetrying = false
   attemptStartMs = 0
   readonly #x: Exchange
@@ -247,13 +248,13 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     const { connection } = this
     if (!this.#isHedge) x.trace?.failed(kind, detail)
     const replying = connection?.replying ?? false
+    const isStale = !replying && connection !== undefined && connection.served > 0
+    const failure = classifyFailure(kind, isStale)
+    recordFailure(this, failure, !collateral)
     this.#endAttempt()
     this.connection = undefined
     x.failure = detail
     x.failureKind = kind
-    const isStale = !replying && connection !== undefined && connection.served > 0
-    const failure = classifyFailure(kind, isStale)
-    recordFailure(this, failure, !collateral)
     if (!replying && this.#race?.leave(this)) return
     if (!x.answered && this.#mayRetry(kind, failure, replying)) {
       this.isRepeat = true

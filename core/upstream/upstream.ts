@@ -240,7 +240,9 @@ export class Upstream {
     const nowMs = this.#nowMs()
     if (!breakers.admits(nowMs)) return undefined
     const others = tried === undefined ? this.#health.usable : this.others(tried)
-    return breakers.replace(this.#picker.pick(x, last, tried), others, nowMs)
+    const node = breakers.replace(this.#picker.pick(x, last, tried), others, nowMs)
+    if (node === undefined) breakers.withdraw(undefined)
+    return node
   }
 
   /** Candidates except the nodes already tried: usable ones, else ejected ones. */
@@ -284,6 +286,11 @@ export class Upstream {
   /** Records a latency, or the time after which an attempt was cancelled. */
   observe(latencyMs: number): void {
     if (latencyMs !== UNKNOWN_LATENCY) this.#latencies?.add(latencyMs)
+  }
+
+  /** A picked node gets no result of its request: the client disconnected, or another attempt won. */
+  withdrawn(node: UpstreamNode): void {
+    this.#breakers?.withdraw(node)
   }
 
   /** Milliseconds until the circuit breaker of the service admits requests; 0: it is closed. */

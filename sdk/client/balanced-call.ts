@@ -44,6 +44,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   attempts = 0
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
+  isAwaited = false
   isRetrying = false
   attemptStartMs = 0
   /** The service runs in this process: bodies are {@link value}s. */

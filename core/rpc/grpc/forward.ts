@@ -81,6 +81,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   attempts = 0
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
+  isAwaited = false
   isRetrying = false
   attemptStartMs = 0
   readonly #x: Exchange
@@ -263,14 +264,14 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     if (!this.inFlight) return
     const x = this.#x
     this.#failed(kind, detail)
+    const failure = kind === 'full' ? 'unsent' : 'connect'
+    if (kind !== 'malformed') recordFailure(this, failure, !collateral)
     this.#endAttempt()
     const { service } = x.route!
     if (kind === 'malformed') {
       const wrong = `the request headers cannot be sent over HTTP/2: ${detail}`
       return this.#endWithError(new GatewayError(service, 400, wrong))
     }
-    const failure = kind === 'full' ? 'unsent' : 'connect'
-    recordFailure(this, failure, !collateral)
     if (this.#retry(failure)) return
     if (kind === 'full')
       return this.#endWithError(
@@ -417,6 +418,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     const isLost = connection.isClosed
     const { code, detail } = describeLoss(stream, isLost, isUnserved, this.#ended)
     this.#failed('closed', detail)
+    if (!isUnserved && (isLost || this.#ended)) recordFailure(this, 'gateway')
     this.#endAttempt()
     const { service } = x.route!
     if (isUnserved) {
@@ -429,7 +431,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
       }
       recordFailure(this, 'unsent')
       if (this.#retry('unsent')) return
-    } else if (isLost || this.#ended) recordFailure(this, 'gateway')
+    }
     this.#endWithError(new GatewayError(service, code, detail))
   }
 

@@ -49,7 +49,7 @@ export class Breaker {
   admits(nowMs: number): boolean {
     if (this.untilMs === 0) return true
     const { halfOpen, openMs } = this.#options
-    // Trial requests without a result are replaced.
+    // Trial requests that take as long are replaced.
     if (nowMs >= this.untilMs) {
       this.#trials = 0
       this.#results = 0
@@ -67,6 +67,11 @@ export class Breaker {
     this.#rotate(nowMs)
     const failures = sum(this.#failures)
     return failures > 0 && failures * 100 >= this.#options.errorPercent * sum(this.#requests)
+  }
+
+  /** Another trial request may be sent in place of one that ended without result. */
+  withdraw(): void {
+    if (this.untilMs !== 0 && this.#trials > this.#results) this.#trials--
   }
 
   /**

@@ -33,6 +33,12 @@ export class CircuitBreakers {
     return this.#service.admits(nowMs)
   }
 
+  /** A request ended without result. @param node undefined: there was none for it. */
+  withdraw(node: UpstreamNode | undefined): void {
+    this.#service.withdraw()
+    if (node !== undefined) this.#nodes.get(node)?.withdraw()
+  }
+
   isOpen(node: UpstreamNode): boolean {
     return this.#open.has(node)
   }

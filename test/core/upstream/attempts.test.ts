@@ -10,6 +10,7 @@ import {
   recordFailure,
   recordStatus,
 } from '../../../core/upstream/attempts.ts'
+import { DEFAULT_BREAKER } from '../../../core/upstream/health/breaker.ts'
 import { DEFAULT_POLICIES } from '../../../core/upstream/policies/policies.ts'
 import { DEFAULT_RETRY, NO_RETRY } from '../../../core/upstream/retry/retry-options.ts'
 import { Upstream } from '../../../core/upstream/upstream.ts'
@@ -26,7 +27,7 @@ function open(t: Test, nodes: number, options: Partial<UpstreamOptions> = {}) {
   show(0, nodes)
   const request: Attempts = {
     ...{ upstream, node: undefined, attempts: 0, tried: undefined, inFlight: false },
-    ...{ attemptStartMs: 0, routeName: '/a', isRetrying: false },
+    ...{ attemptStartMs: 0, routeName: '/a', isAwaited: false, isRetrying: false },
   }
   const begin = (): string => {
     const node = pickNode(request, undefined)
@@ -35,8 +36,8 @@ function open(t: Test, nodes: number, options: Partial<UpstreamOptions> = {}) {
     return node.id
   }
   const fail = (failure: Parameters<typeof recordFailure>[1], isRepeatable = false): boolean => {
-    endAttempt(request)
     recordFailure(request, failure)
+    endAttempt(request)
     return mayRetry(request, failure, isRepeatable)
   }
   return { upstream, request, show, begin, fail }
@@ -187,3 +188,32 @@ t.test('responses from 500 on count as failures, 502 to 504 as gateway errors', 
     )
   }
 })
+
+t.test(
+  'a trial request of a circuit breaker that ends without result makes room for another',
+  async (t) => {
+    let nowMs = 1
+    const breaker = { ...DEFAULT_BREAKER, minRequests: 1, halfOpen: 1 }
+    const policies = { ...DEFAULT_POLICIES, breaker }
+    const { begin, request, upstream } = open(t, 1, { policies, nowMs: () => nowMs })
+    const end = (record?: () => void): void => {
+      record?.()
+      endAttempt(request)
+    }
+    begin()
+    end(() => recordStatus(request, 500))
+    t.equal(begin(), 'none', 'open')
+    nowMs += breaker.openMs
+    t.equal(begin(), '127.0.0.1:9001', 'trial')
+    t.equal(begin(), 'none', 'another beside it')
+    end()
+    for (const failure of ['stale', 'unsent', 'neutral'] as const) {
+      t.equal(begin(), '127.0.0.1:9001', failure)
+      end(() => recordFailure(request, failure))
+      request.tried = undefined
+    }
+    begin()
+    end(() => recordStatus(request, 200))
+    t.equal(upstream.openForMs, 0)
+  },
+)

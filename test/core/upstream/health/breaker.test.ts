@@ -66,3 +66,17 @@ t.test('trial requests without result are replaced after the time without reques
   t.equal(admitted(9999, 1), 0)
   t.equal(admitted(10_000, 2), 1)
 })
+
+t.test('a trial request that is withdrawn may be sent again', async (t) => {
+  const { breaker, r, admitted } = open({ halfOpen: 2 })
+  breaker.withdraw()
+  r('-'.repeat(20), 0)
+  t.equal(admitted(5000, 3), 2)
+  breaker.withdraw()
+  t.equal(admitted(5001, 2), 1)
+  r('+', 5002)
+  breaker.withdraw()
+  breaker.withdraw()
+  t.equal(admitted(5003, 2), 1)
+  t.equal(r('+', 5004), true)
+})
