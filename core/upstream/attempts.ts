@@ -138,7 +138,7 @@ export function classifyFailure(kind: FailureKind, isStale: boolean): AttemptFai
  * one; within the limits of {@link RetryOptions} if repeating is safe, on the same node only after losing a reused
  * connection. True: the request may be counted in the retry budget until {@link endAttempt}.
  *
- * @param isRepeatable the request is safe to repeat, and no byte of a response has arrived.
+ * @param isRepeatable the request is safe to repeat, and nothing of a response was relayed.
  */
 export function mayRetry(
   request: Attempts,

@@ -69,6 +69,8 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   /** Undefined: not hedged. */
   #race: Race<Forwarding> | undefined = undefined
   readonly #isHedge: boolean
+  /** Set if the request is hedged once its body is complete. */
+  #lateHedge: HedgeOptions | undefined = undefined
   /** `Host` depends on the node, so that each attempt needs its own head. */
   readonly #hasNodeHost: boolean
   /** `Host` set by the route, if any. */
@@ -112,10 +114,11 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     x.upstreamStartMs = tickNow()
     this.#attempt()
     const hedge = x.route?.rule?.hedge ?? this.upstream?.hedge
-    if (hedge !== undefined && hedge.max > 0 && this.#canRepeat()) {
-      this.#race = new Race<Forwarding>(this)
-      this.#awaitHedge(hedge)
-    }
+    if (hedge === undefined || hedge.max === 0 || !this.#canRepeat()) return
+    this.#race = new Race<Forwarding>(this)
+    // Before the end of its body no node responds.
+    if (this.bodyLength === 0 || this.#copy!.isComplete) this.#awaitHedge(hedge)
+    else this.#lateHedge = hedge
   }
 
   #awaitHedge(hedge: HedgeOptions): void {
@@ -130,8 +133,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     if (x.answered || x.finished) return
     const rival = new Forwarding(x, this)
     rival.tried = race.racers.flatMap(({ node }) => node ?? [])
-    const isSent = this.bodyLength === 0 || (this.#copy!.isComplete && this.#canRepeat())
-    if (!isSent || !mayRace(rival)) return
+    if (!this.#canRepeat() || !mayRace(rival)) return
     rival.#race = race
     race.add(rival)
     rival.#attempt()
@@ -152,7 +154,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     // No body yet: until its connection is open another node may be tried.
     x.setPeer(this)
     beginAttempt(this, node)
-    x.attempts = this.attempts
+    x.attempts++
     x.node = node.id
     this.whole = ''
     if (this.#hasNodeHost) this.head = formatRequestHead(x, node.hostHeader)
@@ -166,6 +168,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   onRequestBody(chunk: Uint8Array, last: boolean): void {
     if (!this.inFlight) return
     this.#copy?.add(Uint8Array.prototype.slice.call(chunk), last)
+    if (last && this.#lateHedge !== undefined) this.#awaitHedge(this.#lateHedge)
     this.#send(chunk, last)
     this.#countSending()
   }
@@ -255,8 +258,8 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     this.connection = undefined
     x.failure = detail
     x.failureKind = kind
-    if (!replying && this.#race?.leave(this)) return
-    if (!x.answered && this.#mayRetry(kind, failure, replying)) {
+    if (this.#race?.leave(this)) return
+    if (!x.answered && this.#mayRetry(kind, failure)) {
       this.isRepeat = true
       return this.#attemptAgain()
     }
@@ -276,8 +279,8 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     }
   }
 
-  #mayRetry(kind: FailureKind, failure: AttemptFailure, replying: boolean): boolean {
-    const canRepeat = !replying && this.#canRepeat()
+  #mayRetry(kind: FailureKind, failure: AttemptFailure): boolean {
+    const canRepeat = this.#canRepeat()
     if (failure !== 'gateway') return mayRetry(this, failure, canRepeat)
     return canRepeat && mayRetryStatus(this, kind === 'malformed' ? 502 : 504)
   }

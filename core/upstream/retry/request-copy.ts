@@ -2,8 +2,10 @@ import { bodyMemory } from '../../limits/memory-budget.ts'
 
 /** Maximum bytes of a request body that is stored for a retry. */
 const MAX_BYTES = 64 * 1024
-/** Overhead of each chunk: a request may arrive byte by byte. */
+/** Overhead of each chunk. */
 const CHUNK_BYTES = 128
+/** More chunks are joined: a request may arrive byte by byte. */
+const CHUNKS_MAX = 256
 /** Share of `bodyMemory` for copies; the rest is for requests in transit. */
 const MEMORY_SHARE = 1 / 2
 
@@ -13,21 +15,25 @@ export class RequestCopy {
   chunks: Uint8Array[] | undefined = []
   /** Whether the last chunk has been added. */
   isComplete = false
-  #bytes = 0
+  #length = 0
 
   /** Bytes in memory. */
   get bytes(): number {
-    return this.chunks === undefined ? 0 : this.#bytes
+    return this.chunks === undefined ? 0 : this.#length + this.chunks.length * CHUNK_BYTES
   }
 
   /** Adds a chunk, which must not change afterwards. */
   add(chunk: Uint8Array, isLast: boolean): void {
     this.isComplete = isLast
     if (this.chunks === undefined) return
-    this.#bytes += chunk.length + CHUNK_BYTES
+    this.#length += chunk.length
     const isScarce = bodyMemory.usedBytes > bodyMemory.maxBytes * MEMORY_SHARE
-    if (this.#bytes > MAX_BYTES || isScarce) this.chunks = undefined
-    else this.chunks.push(chunk)
+    if (this.#length > MAX_BYTES || isScarce) {
+      this.chunks = undefined
+      return
+    }
+    if (this.chunks.length === CHUNKS_MAX) this.chunks = [Buffer.concat(this.chunks)]
+    this.chunks.push(chunk)
   }
 
   /** Sends the stored chunks. */

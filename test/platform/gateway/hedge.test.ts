@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { request as openRequest, type RequestListener, type ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
@@ -47,11 +48,12 @@ t.test('the first attempt may win, and the second is cancelled', async (t) => {
 })
 
 t.test(
-  'a response that may be repeated, or a lost connection, leaves the other attempt',
+  'a response that may be repeated, a malformed one or a lost connection leaves the other attempt',
   async (t) => {
     for (const fail of [
       (reply: ServerResponse) => reply.writeHead(503).end(),
       (reply: ServerResponse) => reply.socket!.destroy(),
+      (reply: ServerResponse) => reply.socket!.end('HTTP/1.1 999 Malformed\r\n\r\n'),
     ]) {
       const { send, slow, fast } = await open(t, 'hedge: { after: 20ms }', true)
       const reply = send('GET', '/shop/')
@@ -85,4 +87,18 @@ t.test('a POST is hedged only with Idempotency-Key, with its body', async (t) =>
   t.match(await post, { text: 'slow' })
   const reply = await send('POST', '/shop/', { 'idempotency-key': '"1"' }, 'body')
   t.match(reply, { status: 200, text: 'fast' })
+})
+
+t.test('a request is hedged when its body is complete', async (t) => {
+  const { port, send, slow, fast } = await open(t, 'hedge: { after: 1ms }')
+  const headers = { 'idempotency-key': '"1"', 'transfer-encoding': 'chunked' }
+  const call = openRequest({ port, method: 'POST', path: '/shop/', headers, agent: false })
+  call.write('one')
+  await until(() => slow.count === 1)
+  await send('GET', '/shop/')
+  t.equal(fast.count, 1, 'the GET that was sent later')
+  call.end('two')
+  const [reply] = await once(call, 'response')
+  reply.resume()
+  t.equal(fast.count, 2)
 })

@@ -58,13 +58,13 @@ t.test('a POST is repeated with its body only if it has an Idempotency-Key', asy
   const key = { 'idempotency-key': '"1"' }
   const small = await open(t, answer(503))
   t.match(await small.send('POST', '/shop/', {}, 'a'), { status: 503, text: 'first' })
-  for (const body of ['a', 'b'.repeat(60_000)]) {
+  for (const body of ['a', 'b'.repeat(64 * 1024)]) {
     const { send, seen } = await open(t, answer(503))
     t.match(await send('POST', '/shop/', key, body), { status: 200, text: 'second' })
     t.ok(seen.bodies[0] === body, `${body.length} bytes`)
   }
   const large = await open(t, answer(503))
-  const reply = await large.send('POST', '/shop/', key, 'c'.repeat(100_000))
+  const reply = await large.send('POST', '/shop/', key, 'c'.repeat(64 * 1024 + 1))
   t.match(reply, { status: 503, text: 'first' }, 'more than 64 KiB')
 })
 
@@ -87,6 +87,28 @@ t.test('a response with a Retry-After longer than the pause is not repeated', as
   const { send, seen } = await open(t, answer(503, 'retry-after', '1'))
   t.match(await send('GET', '/shop/'), { status: 503, headers: { 'retry-after': '1' } })
   t.equal(seen.second, 0)
+})
+
+t.test('a malformed, late or incomplete head of a response is sent to another node', async (t) => {
+  const heads = [
+    'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n',
+    'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\na',
+    'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100),
+    'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200',
+  ]
+  for (const head of heads) {
+    const { send, seen } = await open(
+      t,
+      ({ socket }) => socket.write(head),
+      ', retry: { per_try_timeout: 200ms }',
+    )
+    t.match(await send('GET', '/shop/'), { status: 200, text: 'second' }, head.slice(0, 60))
+    t.match(seen, { first: 1, second: 1 })
+  }
+  const { send, seen } = await open(t, ({ socket }) => socket.end('HTTP/1.1 200'))
+  t.match(await send('GET', '/shop/'), { status: 200, text: 'second' }, 'lost')
+  t.match(await send('POST', '/shop/'), { status: 502 }, 'POST')
+  t.match(seen, { first: 2, second: 1 })
 })
 
 t.test('after per_try_timeout a request is sent to another node', async (t) => {
