@@ -20,6 +20,8 @@ const RESETS_MAX = 200
 const RESETS_PER_SECOND = 20
 /** How long a client may take to close after `GOAWAY` and the last response. */
 const FAREWELL_TIMEOUT_MS = 10_000
+/** Interval of the `PING` frames that show if the library still writes. */
+const PING_MS = 10_000
 
 /** Shared by the connections of a listener. */
 export interface Http2Serving {
@@ -46,6 +48,9 @@ export class Http2Connection {
   #leaving = false
   #resets = 0
   #resetsMs = clock.nowMs
+  #nextPingMs = clock.nowMs + PING_MS
+  /** Bytes written at the last sweep if the library left frames unwritten; -1: it left none. */
+  #stuckAt = -1
 
   constructor(session: ServerHttp2Session, socket: Socket, serving: Http2Serving) {
     this.#session = session
@@ -112,11 +117,36 @@ export class Http2Connection {
 
   /** Ends requests and connections that exceed a time limit. */
   sweep(nowMs: number): void {
+    if (this.#isTerminated(nowMs)) {
+      this.#session.destroy()
+      this.#socket.destroy()
+      return
+    }
     for (const x of this.#exchanges) x.sweep(nowMs)
     if (this.#exchanges.size > 0 || nowMs < this.#idleUntilMs) return
     // The library would wait for ever for the client to close its half.
     if (this.#session.closed) this.#socket.destroy()
     else this.drain()
+  }
+
+  /**
+   * After some malformed frames the library sends `GOAWAY`, and then neither reads, writes nor reports anything, not even that the client
+   * has closed the connection. Then frames wait although no write is in progress.
+   */
+  #isTerminated(nowMs: number): boolean {
+    const session = this.#session
+    if (session.destroyed) return false
+    if (nowMs >= this.#nextPingMs) {
+      this.#nextPingMs = nowMs + PING_MS
+      session.ping(() => {})
+    }
+    const { _handle } = this.#socket as { _handle?: { writeQueueSize?: number } | null }
+    const isStuck = session.state.outboundQueueSize! > 0 && _handle?.writeQueueSize === 0
+    const { bytesWritten } = this.#socket
+    // A write may begin in this tick.
+    const wasStuck = this.#stuckAt === bytesWritten
+    this.#stuckAt = isStuck ? bytesWritten : -1
+    return isStuck && wasStuck
   }
 
   #serve(stream: ServerHttp2Stream, flags: number, rawHeaders: readonly string[]): void {

@@ -183,3 +183,28 @@ t.test('a cancelled request aborts its exchange, other requests continue', async
   const [headers] = await once(second!, 'response')
   t.equal(headers[':status'], 200)
 })
+
+t.test('a malformed frame closes the connection, and ends its requests', async (t) => {
+  const malformed = [
+    toFrame(FRAME.DATA, 0, 1, Buffer.from('after the end of the stream')),
+    toFrame(FRAME.PING, 0, 0, Buffer.from('short')),
+    toFrame(FRAME.CONTINUATION, 0, 1),
+  ]
+  await Promise.all(
+    malformed.map(async (frame) => {
+      let pending: Exchange | undefined
+      const { port, gateway } = await open(t, (x) => {
+        pending = x
+      })
+      const raw = new Http2Raw(port)
+      raw.open(toRequest('/'))
+      await until(() => pending !== undefined)
+      raw.send(frame)
+      await raw.until(isGoaway)
+      pending!.reply(200, 'answered')
+      await raw.client.ended()
+      await until(() => gateway.inFlight === 0)
+      raw.destroy()
+    }),
+  )
+})
