@@ -13,6 +13,28 @@ export function toCanonicalPath(path: string): string {
     .replace(/\/{2,}/g, '/')
 }
 
+/**
+ * The paths that servers may read in `path` in place of it: its canonical form, and the one of a server that decodes twice and then removes
+ * dot segments. Empty without another spelling.
+ */
+export function listSpellings(path: string): string[] {
+  const once = toCanonicalPath(path)
+  if (once === path) return []
+  const twice = removeDots(toCanonicalPath(once))
+  return twice === once ? [once] : [once, twice]
+}
+
+/** RFC 3986 §5.2.4. */
+function removeDots(path: string): string {
+  if (!path.includes('/.')) return path
+  const kept: string[] = []
+  for (const segment of path.split('/').slice(1)) {
+    if (segment === '..') kept.pop()
+    else if (segment !== '.') kept.push(segment)
+  }
+  return `/${kept.join('/')}`
+}
+
 /** Decodes ASCII escapes only, if the path is not valid UTF-8. */
 function decode(path: string): string {
   if (!path.includes('%')) return path

@@ -1,25 +1,31 @@
 import { GATEWAY_ID, GatewayError } from '../../core/errors.ts'
-import { toCanonicalPath } from '../../core/path/canonical.ts'
+import { listSpellings } from '../../core/path/canonical.ts'
 import type { RequestLine } from '../../core/route.ts'
 import { parseRequestPath } from './request-path.ts'
 import type { RouteTree, TreeRoute } from './route-tree.ts'
 
 /**
- * Finds what a path leads to once a backend has merged its empty segments, removed path parameters or decoded it: `//` must not bypass the
- * plugins and policies of a route.
+ * Finds what a path leads to once a backend has merged its empty segments, removed path parameters or decoded it, even twice: `//` must
+ * not bypass the plugins and policies of a route.
  *
  * @param found what the path as received leads to
- * @returns `found` if both are the same, or if the template of `found` has path parameters itself: `/a;v=1`.
+ * @returns `found` if all are the same, or if the template of `found` has path parameters itself: `/a;v=1`.
  */
 export function findOtherSpelling<R extends TreeRoute>(
   tree: RouteTree<R>,
   request: RequestLine,
   found: R | string | undefined,
 ): R | string | undefined {
-  const path = toCanonicalPath(request.path)
-  if (path === request.path || (typeof found === 'object' && hasParameters(found))) return found
-  const canonical = parseRequestPath(path)
-  return canonical && tree.find({ ...request, path }, canonical)
+  if (typeof found === 'object' && hasParameters(found)) return found
+  let result = found
+  for (const path of listSpellings(request.path)) {
+    const canonical = parseRequestPath(path)
+    const other = canonical && tree.find({ ...request, path }, canonical)
+    if (other === found) continue
+    result = other
+    if (typeof other === 'object') break
+  }
+  return result
 }
 
 /** The error of a path whose other spelling leads elsewhere. */

@@ -110,6 +110,8 @@ t.test('no declared path receives another spelling of a path of a built-in servi
     '/auth/t%6Fken',
     '/AUTH/token',
     '/%2561uth/token',
+    '/auth%252ftoken',
+    '/x/%252e%252e/auth/token',
   ])
     t.not(resolveOrUndefined(resolver, path)?.service, 'shop', path)
   t.equal(resolveOrUndefined(resolver, '/tok%65ns/token')?.service, 'shop')

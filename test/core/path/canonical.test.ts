@@ -1,5 +1,5 @@
 import t from 'tap'
-import { toCanonicalPath } from '../../../core/path/canonical.ts'
+import { listSpellings, toCanonicalPath } from '../../../core/path/canonical.ts'
 
 t.test('equivalent spellings of a path have one canonical form for rules', async (t) => {
   const rows: [string, string][] = [
@@ -16,4 +16,18 @@ t.test('equivalent spellings of a path have one canonical form for rules', async
     ['*', '*'],
   ]
   for (const [path, canonical] of rows) t.equal(toCanonicalPath(path), canonical, path)
+})
+
+t.test('lists the paths of servers that decode once or twice', async (t) => {
+  const rows: [string, string[]][] = [
+    ['/a/b', []],
+    ['/a//b', ['/a/b']],
+    ['/%61', ['/a']],
+    ['/a%252fb', ['/a%2fb', '/a/b']],
+    ['/a/%252e%252e/b', ['/a/%2e%2e/b', '/b']],
+    ['/%252e%252e/%252e/b', ['/%2e%2e/%2e/b', '/b']],
+    ['/a%253bv=1', ['/a%3bv=1', '/a']],
+    ['/50%25', ['/50%']],
+  ]
+  for (const [path, spellings] of rows) t.strictSame(listSpellings(path), spellings, path)
 })

@@ -192,6 +192,13 @@ t.test('a path that another route matches in its canonical form is 400', async (
     '/shop/admin;a/x',
     '/shop//admin/x',
     '/shop/%2561dmin/x',
+    '/shop/admin%252fx',
+    '/shop%252fadmin/x',
+    '/shop/%252fadmin',
+    '/shop/admin%253bv/x',
+    '/shop/x/%252e%252e/admin',
+    '/shop/x%252f..%252fadmin',
+    '/other/..%252fshop/x',
   ])
     t.throws(() => resolve(request(path)), { code: 400 }, path)
   t.throws(() => resolve(request('/x//y', { host: 'b.test' })), { code: 400 })
