@@ -186,13 +186,10 @@ export class Pool implements SweptPool, ConnectionOwner {
     }
   }
 
-  /** Opens a connection, replacing the one unused for longest when there is no room. */
+  /** Opens a connection, replacing the one unused for longest: retries must not pile up connections to a healthy node. */
   #openInPlace(): Http1Connection | undefined {
-    const { budget, maxConnections } = this.#options
-    if (this.#connections.size >= maxConnections || (budget?.left ?? 1) <= 0) {
-      const longest = this.#idle.shift()
-      if (longest !== undefined) this.#drop(longest)
-    }
+    const longest = this.#idle.shift()
+    if (longest !== undefined) this.#drop(longest)
     return this.#open()
   }
 

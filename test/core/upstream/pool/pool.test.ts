@@ -438,6 +438,19 @@ for (const [where, connections, options, size] of [
     t.equal(pool.size, size)
   })
 
+t.test('retries do not add connections beside unused ones', async (t) => {
+  const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
+  const pool = openPool(backend.port, { maxConnections: 10 })
+  for (let i = 0; i < 5; i++) {
+    const call = new Collector({ path: '/', method: 'GET', idempotent: true })
+    call.isRepeat = true
+    pool.dispatch(call)
+    await call.done
+  }
+  t.equal(backend.connections.length, 5)
+  t.equal(pool.size, 1)
+})
+
 t.test('a queued retry gets a new connection', async (t) => {
   const backend = await openRawBackend(t)
   const pool = openPool(backend.port, { maxConnections: 1 })
