@@ -57,14 +57,15 @@ function createTurns(nodes: readonly UpstreamNode[]): Balancer {
 }
 
 function createWeightedTurns(nodes: readonly UpstreamNode[]): Balancer {
-  const sequence = buildSequence(nodes)
-  const { length } = sequence
+  /** Built on first use: nodes may change more often than they are used. */
+  let sequence: Uint32Array | undefined
   let next = 0
   return {
     pick(_x, tried) {
+      sequence ??= buildSequence(nodes)
       for (;;) {
         const node = nodes[sequence[next]!]!
-        next = next + 1 === length ? 0 : next + 1
+        next = next + 1 === sequence.length ? 0 : next + 1
         if (node !== tried) return node
       }
     },

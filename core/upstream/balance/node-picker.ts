@@ -7,9 +7,9 @@ import type { BalanceOptions, Balancer } from './policy.ts'
 import { selectNodes } from './select-nodes.ts'
 import { SlowStart } from './slow-start.ts'
 import { createSticky, type Sticky } from './sticky.ts'
+import { drawOne } from './weighted.ts'
 
 const NO_CHOICE: Balancer = { pick: () => undefined }
-
 /** Selects one of the usable nodes of a service. The balancer is built when they change; `pick` only reads tables. */
 export class NodePicker {
   /** Requests in flight at which a node is full, and not picked while others are not; 0: no limit. */
@@ -100,12 +100,14 @@ export class NodePicker {
     last: UpstreamNode | undefined,
     tried: readonly UpstreamNode[],
   ): UpstreamNode | undefined {
-    const node = this.#balancer.pick(x, last)
+    // Each failed attempt may eject its node: the balancer would be built for one request again and again.
+    const node = tried.length === 1 ? this.#balancer.pick(x, last) : undefined
     if (node !== undefined && !tried.includes(node)) return node
     const others = this.others(tried)
     const selected = selectNodes(others, others, this.#policies)
-    // A table for one request costs more than the shares it evens out.
     const { kind } = this.#balance
+    if (kind === 'round-robin' || kind === 'random') return drawOne(selected, this.#randomBits)
+    // A table for one request costs more than the shares it evens out.
     const balance = kind === 'maglev' ? { ...this.#balance, kind: 'hash' as const } : this.#balance
     return createBalancer(balance, selected, this.#randomBits).pick(x, last)
   }

@@ -4,7 +4,9 @@ import {
   buildSequence,
   createDraw,
   createRandomBits,
+  drawOne,
 } from '../../../../core/upstream/balance/weighted.ts'
+import type { UpstreamNode } from '../../../../core/upstream/node/upstream-node.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
 import { makeUpstream } from '../../../fixtures/services.ts'
 
@@ -77,4 +79,34 @@ t.test('random bits have no short cycle and no bias', async (t) => {
   }
   t.equal(seen.size, 20_000)
   for (const count of ones) t.ok(Math.abs(count - 10_000) < 500, `${count} of 20000`)
+})
+
+t.test('draws one node by its weight', async (t) => {
+  const { nodes } = makeUpstream([1, 3])
+  const randomBits = createRandomBits(7)
+  const draws = Array.from({ length: 4000 }, () => drawOne(nodes, randomBits))
+  const share = draws.filter((node) => node === nodes[1]).length / 4000
+  t.ok(Math.abs(share - 0.75) < 0.05, `${share}`)
+  t.equal(drawOne([], randomBits), undefined)
+})
+
+t.test('attempts on nodes that refuse do not build a sequence each', async (t) => {
+  const measure = (toWeight: (i: number) => number): number => {
+    const weights = Array.from({ length: 1000 }, (_, i) => toWeight(i))
+    const times = Array.from({ length: 4 }, () => {
+      const upstream = makeUpstream(weights)
+      const tried: UpstreamNode[] = []
+      const startMs = performance.now()
+      for (let i = 0; i < 20; i++) {
+        const node = upstream.pick(undefined, tried.at(-1), tried)!
+        upstream.failed(node, 'connect')
+        tried.push(node)
+      }
+      return performance.now() - startMs
+    })
+    return Math.min(...times)
+  }
+  const evenMs = measure(() => 1)
+  const unevenMs = measure((i) => 1 + (i % 997))
+  t.ok(unevenMs < 10 * evenMs, `${unevenMs} ms, with even weights ${evenMs} ms`)
 })
