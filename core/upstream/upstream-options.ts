@@ -1,5 +1,6 @@
 import type { Node } from '../contracts/registry.ts'
 import type { BalanceOptions } from './balance/policy.ts'
+import type { CheckLoad } from './health/active-checks.ts'
 import type { ShareCheck } from './health/shared-check.ts'
 import type { NodeOptions, UpstreamNode } from './node/upstream-node.ts'
 import type { UpstreamPolicies } from './policies/policies.ts'
@@ -39,6 +40,8 @@ export interface UpstreamOptions extends NodeOptions {
   readonly onBreaker?: (node: UpstreamNode | undefined, isOpen: boolean) => void
   /** Shares health checks with the other processes of the gateway. @default this process checks its nodes */
   readonly shareCheck?: ShareCheck | undefined
+  /** Health checks of its namespace. @default of this service */
+  readonly checkLoad?: CheckLoad
   /** Whether an operator drained the node with this id: it gets no requests. @default none is drained */
   readonly isDrained?: (id: string) => boolean
   /** Called when a node refuses a connection. True: the node was removed. */

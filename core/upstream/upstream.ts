@@ -154,7 +154,7 @@ export class Upstream {
   /** Changes the load-balancing policy. */
   rebalance(balance?: BalanceOptions): void {
     this.#picker.configure(this.#policies, balance)
-    this.#picker.build()
+    this.#picker.reset()
   }
 
   /**
@@ -342,17 +342,17 @@ export class Upstream {
     const near = staying.filter((node) => findCaller?.(node) !== undefined)
     const enough = staying.some(({ ejectedUntilMs }) => ejectedUntilMs === 0)
     this.#health.update(near.length > 0 ? near : enough ? staying : nodes)
-    this.#picker.build()
+    this.#picker.reset()
   }
 
   #openChecks(): void {
     this.#checks?.close()
     const { health } = this.#policies
-    const { shareCheck } = this.#options
+    const { shareCheck, checkLoad } = this.#options
     const onChange = (node: UpstreamNode, reason: string): void => {
       if (reason === '') this.#picker.slowStart.begin([node], this.#nowMs())
       this.#options.onHealth?.(node, reason)
-      this.#regroup()
+      this.#picker.reset()
     }
     this.#checks =
       health &&
@@ -360,6 +360,7 @@ export class Upstream {
         health,
         onChange,
         shareCheck && ((key, handlers) => shareCheck(`${this.domain} ${key}`, handlers)),
+        checkLoad,
       )
     this.#checkNodes()
   }

@@ -1,6 +1,7 @@
 import type { RequestMetrics } from '../../core/metrics/request-metrics.ts'
 import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
 import { parseBalance } from '../../core/upstream/balance/parse-balance.ts'
+import type { CheckLoad } from '../../core/upstream/health/active-checks.ts'
 import type { Timeouts } from '../../core/upstream/http1/connection.ts'
 import { Http2Pool } from '../../core/upstream/http2/pool.ts'
 import type { PoolAddress } from '../../core/upstream/node/pool-address.ts'
@@ -79,6 +80,13 @@ export function createUpstreams(
   }
   /** By domain and service. */
   const states = new Map<string, ServiceState>()
+  /** By domain. */
+  const checkLoads = new Map<string, CheckLoad>()
+  const openLoad = (domain: string): CheckLoad => {
+    const load = checkLoads.get(domain) ?? { nodes: 0 }
+    checkLoads.set(domain, load)
+    return load
+  }
   const openState = (service: string, domain: string): ServiceState => {
     const key = `${domain}/${service}`
     const known = states.get(key)
@@ -176,6 +184,7 @@ export function createUpstreams(
         createHttp2Pool: (address) => createHttp2Pool(state, address),
         ...(findCaller && { findCaller }),
         shareCheck,
+        checkLoad: openLoad(domain),
         isDrained: (id) => drained?.has({ domain, service, id }) ?? false,
         onSkip: (node, reason) => log.warn({ service, node: node.id }, `node skipped: ${reason}`),
         onEject(node, forMs) {

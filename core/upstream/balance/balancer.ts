@@ -57,15 +57,14 @@ function createTurns(nodes: readonly UpstreamNode[]): Balancer {
 }
 
 function createWeightedTurns(nodes: readonly UpstreamNode[]): Balancer {
-  /** Built on first use: nodes may change more often than they are used. */
-  let sequence: Uint32Array | undefined
+  const sequence = buildSequence(nodes)
+  const { length } = sequence
   let next = 0
   return {
     pick(_x, tried) {
-      sequence ??= buildSequence(nodes)
       for (;;) {
         const node = nodes[sequence[next]!]!
-        next = next + 1 === sequence.length ? 0 : next + 1
+        next = next + 1 === length ? 0 : next + 1
         if (node !== tried) return node
       }
     },

@@ -9,8 +9,7 @@ import { SlowStart } from './slow-start.ts'
 import { createSticky, type Sticky } from './sticky.ts'
 import { drawOne } from './weighted.ts'
 
-const NO_CHOICE: Balancer = { pick: () => undefined }
-/** Selects one of the usable nodes of a service. The balancer is built when they change; `pick` only reads tables. */
+/** Selects one of the usable nodes of a service. The balancer is built on the first use after a change; then `pick` only reads tables. */
 export class NodePicker {
   /** Requests in flight at which a node is full, and not picked while others are not; 0: no limit. */
   maxPerNode = 0
@@ -22,7 +21,8 @@ export class NodePicker {
   #policies: UpstreamPolicies
   #balance: BalanceOptions = { kind: 'round-robin' }
   #sticky: Sticky | undefined = undefined
-  #balancer: Balancer = NO_CHOICE
+  /** Undefined: nodes or options have changed. */
+  #balancer: Balancer | undefined = undefined
 
   /** @param service name for the cookie of sticky sessions. */
   constructor(
@@ -48,7 +48,7 @@ export class NodePicker {
     return this.#balance.kind
   }
 
-  /** Applies changed options from the next {@link build} on. */
+  /** Applies changed options from the next {@link reset} on. */
   configure(policies: UpstreamPolicies, balance: BalanceOptions = { kind: 'round-robin' }): void {
     this.#policies = policies
     if (policies.concurrency?.per !== 'node') this.maxPerNode = 0
@@ -58,14 +58,23 @@ export class NodePicker {
     this.#sticky = balance.sticky && createSticky(this.#service, balance.sticky)
   }
 
-  /** Rebuilds the balancer for the usable nodes. */
-  build(): void {
+  /** Applies changed nodes. Thousands of nodes may change between two requests, such as by health checks. */
+  reset(): void {
+    this.#balancer = undefined
+  }
+
+  get #current(): Balancer {
+    this.#balancer ??= this.#build()
+    return this.#balancer
+  }
+
+  #build(): Balancer {
     const { usable, nodes } = this.#health
     const hasUnhealthy = usable.some((node) => node.isUnhealthy)
     const healthy = hasUnhealthy ? usable.filter((node) => !node.isUnhealthy) : usable
     const selected = selectNodes(nodes, healthy, this.#policies)
     const balancer = createBalancer(this.#balance, selected, this.#randomBits)
-    this.#balancer = this.#sticky?.wrap(balancer, selected) ?? balancer
+    return this.#sticky?.wrap(balancer, selected) ?? balancer
   }
 
   /** See `Upstream.pick`. */
@@ -75,14 +84,12 @@ export class NodePicker {
     tried: readonly UpstreamNode[] | undefined,
   ): UpstreamNode | undefined {
     if (tried !== undefined && tried.length > 0) return this.#pickUntried(x, last, tried)
-    if (
-      this.#health.nextTrialMs !== Number.POSITIVE_INFINITY &&
-      this.#balancer.isBound?.(x) !== true
-    ) {
+    const balancer = this.#current
+    if (this.#health.nextTrialMs !== Number.POSITIVE_INFINITY && balancer.isBound?.(x) !== true) {
       const node = this.#health.takeTrial(this.#nowMs(), last)
       if (node !== undefined) return node
     }
-    const picked = this.#balancer.pick(x, last)
+    const picked = balancer.pick(x, last)
     const node = this.slowStart.isActive ? this.#replaceStarting(picked, x) : picked
     return this.maxPerNode === 0 ? node : this.#replaceFull(node)
   }
@@ -101,7 +108,7 @@ export class NodePicker {
     tried: readonly UpstreamNode[],
   ): UpstreamNode | undefined {
     // Each failed attempt may eject its node: the balancer would be built for one request again and again.
-    const node = tried.length === 1 ? this.#balancer.pick(x, last) : undefined
+    const node = tried.length === 1 ? this.#current.pick(x, last) : undefined
     if (node !== undefined && !tried.includes(node)) return node
     const others = this.others(tried)
     const selected = selectNodes(others, others, this.#policies)
@@ -120,10 +127,10 @@ export class NodePicker {
     if (
       node === undefined ||
       this.slowStart.admits(node, this.#nowMs(), this.#randomBits()) ||
-      this.#balancer.isBound?.(x)
+      this.#current.isBound?.(x)
     )
       return node
-    return this.#balancer.pick(x, node)
+    return this.#current.pick(x, node)
   }
 
   /** Replaces a node at its concurrency limit by the one with the fewest requests in flight. */

@@ -5,27 +5,38 @@ import { openProbe } from './open-probe.ts'
 import type { Probe } from './probe.ts'
 import type { ShareCheck, SharedCheck } from './shared-check.ts'
 
+/** Nodes of a namespace that this process checks. */
+export interface CheckLoad {
+  nodes: number
+}
+
 const JITTER = 0.1
+/** Shortest mean time between two checks of a namespace: a tenant may have thousands of nodes. */
+const GAP_MS = 1
 
 /** Checks nodes again and again; a node is healthy until `fails` checks have failed. */
 export class ActiveChecks {
   readonly #options: HealthOptions
   readonly #onChange: (node: UpstreamNode, reason: string) => void
   readonly #share: ShareCheck | undefined
+  readonly #load: CheckLoad
   readonly #checked = new Map<UpstreamNode, NodeCheck>()
 
   /**
    * @param onChange called when a node became unhealthy, with the reason, or healthy, with an empty text.
    * @param share @default this process checks all nodes
+   * @param load with more than a thousand nodes a second, the intervals are longer. @default of these nodes
    */
   constructor(
     options: HealthOptions,
     onChange: (node: UpstreamNode, reason: string) => void,
     share?: ShareCheck,
+    load: CheckLoad = { nodes: 0 },
   ) {
     this.#options = options
     this.#onChange = onChange
     this.#share = share
+    this.#load = load
   }
 
   get options(): HealthOptions {
@@ -42,7 +53,10 @@ export class ActiveChecks {
       }
     for (const node of nodes)
       if (!this.#checked.has(node))
-        this.#checked.set(node, new NodeCheck(node, this.#options, this.#onChange, this.#share))
+        this.#checked.set(
+          node,
+          new NodeCheck(node, this.#options, this.#onChange, this.#load, this.#share),
+        )
   }
 
   close(): void {
@@ -54,6 +68,7 @@ class NodeCheck {
   readonly #node: UpstreamNode
   readonly #options: HealthOptions
   readonly #onChange: (node: UpstreamNode, reason: string) => void
+  readonly #load: CheckLoad
   readonly #shared: SharedCheck | undefined
   /** Undefined: another process checks the node. */
   #probe: Probe | undefined = undefined
@@ -66,11 +81,13 @@ class NodeCheck {
     node: UpstreamNode,
     options: HealthOptions,
     onChange: (node: UpstreamNode, reason: string) => void,
+    load: CheckLoad,
     share: ShareCheck | undefined,
   ) {
     this.#node = node
     this.#options = options
     this.#onChange = onChange
+    this.#load = load
     const { service, id, host, port, secure, protocol } = node
     const key = JSON.stringify([service, id, host, port, secure, protocol, options])
     this.#shared = share?.(key, {
@@ -83,6 +100,7 @@ class NodeCheck {
   close(): void {
     this.#closed = true
     clearTimeout(this.#timer)
+    if (this.#probe !== undefined) this.#load.nodes--
     this.#probe?.close()
     this.#shared?.close()
     this.#node.isUnhealthy = false
@@ -91,8 +109,13 @@ class NodeCheck {
   #lead(): void {
     if (this.#closed || this.#probe !== undefined) return
     this.#probe = openProbe(this.#node, this.#options)
+    this.#load.nodes++
     // Spread over the interval: all nodes of a service are added at once.
-    this.#schedule(Math.random() * this.#options.unhealthyIntervalMs)
+    this.#schedule(Math.random() * this.#toInterval(this.#options.unhealthyIntervalMs))
+  }
+
+  #toInterval(ms: number): number {
+    return Math.max(ms, this.#load.nodes * GAP_MS)
   }
 
   #schedule(delayMs: number): void {
@@ -121,6 +144,6 @@ class NodeCheck {
     }
     const isSuspect = this.#node.isUnhealthy || this.#differing > 0
     const delayMs = isSuspect ? unhealthyIntervalMs : intervalMs
-    this.#schedule(toJittered(delayMs, JITTER))
+    this.#schedule(toJittered(this.#toInterval(delayMs), JITTER))
   }
 }

@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http'
 import { createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2'
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
 import t, { type Test } from 'tap'
-import { ActiveChecks } from '../../../../core/upstream/health/active-checks.ts'
+import { ActiveChecks, type CheckLoad } from '../../../../core/upstream/health/active-checks.ts'
 import {
   DEFAULT_HEALTH,
   type HealthOptions,
@@ -226,3 +226,52 @@ t.test(
     t.ok(isClosed)
   },
 )
+
+t.test('more nodes than milliseconds in the interval are checked less often', async (t) => {
+  const port = await openHttp(t, (_, response) => response.writeHead(503).end())
+  const health: HealthOptions = { ...DEFAULT_HEALTH, ...FAST, fails: 1 }
+  let changes = 0
+  const checkLoad: CheckLoad = { nodes: 0 }
+  const upstream = new Upstream('greeter', {
+    createPool: createTestPool,
+    policies: { ...DEFAULT_POLICIES, health },
+    checkLoad,
+    onHealth: () => changes++,
+  })
+  t.teardown(() => upstream.close())
+  const nodes = Array.from({ length: 400 }, (_, i) => ({
+    ...makeNode(`127.0.0.1:${port}`),
+    id: `${i}`,
+  }))
+  const startMs = performance.now()
+  upstream.update([makeService('greeter', nodes)])
+  t.equal(checkLoad.nodes, 400)
+  await until(() => changes === 400)
+  t.ok(performance.now() - startMs > 200, 'not within unhealthy_interval')
+  upstream.update([makeService('greeter', nodes.slice(0, 2))])
+  t.equal(checkLoad.nodes, 2)
+  upstream.close()
+  t.equal(checkLoad.nodes, 0)
+})
+
+t.test('changes of ten thousand nodes take less than a second', async (t) => {
+  const checks: CheckHandlers[] = []
+  const upstream = new Upstream('greeter', {
+    createPool: createTestPool,
+    policies: { ...DEFAULT_POLICIES, health: DEFAULT_HEALTH, panicThreshold: 0 },
+    shareCheck(_, handlers) {
+      checks.push(handlers)
+      return { publish() {}, close() {} }
+    },
+  })
+  t.teardown(() => upstream.close())
+  const nodes = Array.from({ length: 10_000 }, (_, i) => ({
+    ...makeNode('127.0.0.1:1'),
+    id: `${i}`,
+  }))
+  upstream.update([makeService('greeter', nodes)])
+  const startMs = performance.now()
+  for (const { receive } of checks.slice(1)) receive('down')
+  t.equal(upstream.pick(undefined), upstream.nodes[0])
+  t.ok(performance.now() - startMs < 1000)
+})
