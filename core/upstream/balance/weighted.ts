@@ -69,7 +69,7 @@ export function createDraw(nodes: readonly UpstreamNode[], randomBits: () => num
   }
 }
 
-/** Draws one node with a probability proportional to its weight, without a table; undefined if there is none. */
+/** Draws one node with a probability proportional to its weight, without a table; undefined without nodes. */
 export function drawOne(
   nodes: readonly UpstreamNode[],
   randomBits: () => number,
