@@ -14,8 +14,8 @@ export function toCanonicalPath(path: string): string {
 }
 
 /**
- * The paths that servers may read in `path` in place of it: its canonical form, and the one of a server that decodes twice and then removes
- * dot segments. Empty without another spelling.
+ * The paths that servers may read in `path` in place of it: its canonical form, and the path of a server that decodes twice and then
+ * removes dot segments. Empty without another spelling.
  */
 export function listSpellings(path: string): string[] {
   const once = toCanonicalPath(path)

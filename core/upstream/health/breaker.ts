@@ -69,7 +69,7 @@ export class Breaker {
     return failures > 0 && failures * 100 >= this.#options.errorPercent * sum(this.#requests)
   }
 
-  /** Another trial request may be sent in place of one that ended without result. */
+  /** Another trial request may be sent in place of a request that ended without result. */
   withdraw(): void {
     if (this.untilMs !== 0 && this.#trials > this.#results) this.#trials--
   }
