@@ -63,7 +63,7 @@ export function isRepeatable(
     case 'TRACE':
       if (methods === 'idempotent') return true
   }
-  return headers.has('idempotency-key')
+  return (headers.get('idempotency-key') ?? '') !== ''
 }
 
 /** Timeouts of an attempt. */

@@ -13,12 +13,12 @@ import { formatTime } from '../../../lib/values/format-time.ts'
 
 /** Configured values by key, such as `outlier.interval`, as written in `mx.yaml`. */
 export function describePolicies({
-  outlier = {},
-  retry = {},
-  hedge = {},
-  concurrency = {},
-  breaker = {},
-  health = {},
+  outlier,
+  retry,
+  hedge,
+  concurrency,
+  breaker,
+  health,
   ...values
 }: ConfiguredPolicies): [key: string, value: string][] {
   return [
@@ -28,16 +28,28 @@ export function describePolicies({
     ...describe('concurrency', concurrency, CONCURRENCY_FIELDS),
     ...describe('breaker', breaker, BREAKER_FIELDS),
     ...describe('health', health, HEALTH_FIELDS),
-    ...describe('', values, VALUE_FIELDS),
+    ...describeFields('', values, VALUE_FIELDS),
   ]
 }
 
+type Fields = Readonly<Record<string, PolicyField<unknown>>>
+
 function describe(
   group: string,
-  values: object | 'off',
-  table: Readonly<Record<string, PolicyField<unknown>>>,
+  values: object | 'off' | undefined,
+  table: Fields,
 ): [key: string, value: string][] {
+  if (values === undefined) return []
   if (values === 'off') return [[group, 'off']]
+  const fields = describeFields(group, values, table)
+  return fields.length === 0 ? [[group, 'with defaults']] : fields
+}
+
+function describeFields(
+  group: string,
+  values: object,
+  table: Fields,
+): [key: string, value: string][] {
   return Object.entries(values).map(([key, value]) => [
     `${group === '' ? '' : `${group}.`}${table[key]!.name}`,
     formatValue(table[key]!, key, value),

@@ -26,6 +26,8 @@ t.test('GET, HEAD, QUERY and requests with Idempotency-Key are repeatable', asyn
     t.equal(isRepeatable(request, options), isIdempotent, method)
     t.ok(isRepeatable({ method, headers: keyed }, DEFAULT_RETRY), `${method} with a key`)
   }
+  const empty = new HeaderList(['idempotency-key', ''])
+  t.notOk(isRepeatable({ method: 'POST', headers: empty }, DEFAULT_RETRY), 'an empty key')
 })
 
 t.test('per_try_timeout only shortens the response timeout', async (t) => {

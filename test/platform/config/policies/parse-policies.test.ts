@@ -1,6 +1,7 @@
 import t from 'tap'
 import { mergePolicies } from '../../../../core/upstream/policies/merge-policies.ts'
 import { parseConfig } from '../../../../platform/config/parse-file.ts'
+import { describePolicies } from '../../../../platform/config/policies/describe-policies.ts'
 
 t.test('policies of a service precede policies of the gateway, value by value', async (t) => {
   const { policies, services } = parseConfig(
@@ -104,3 +105,15 @@ t.test('invalid policies are reported with line, key and allowed values', async 
   ] as const)
     t.throws(() => parseConfig(text, 'mx.yaml'), new RegExp(message.replace(/[.?]/g, '\\$&')), text)
 })
+
+t.test(
+  'describes configured policies by their keys, and groups that use the defaults',
+  async (t) => {
+    t.strictSame(describePolicies({ breaker: {}, health: 'off', hedge: { max: 2 }, subset: 3 }), [
+      ['hedge.max', '2'],
+      ['breaker', 'with defaults'],
+      ['health', 'off'],
+      ['subset', '3'],
+    ])
+  },
+)
