@@ -9,6 +9,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -124,16 +125,16 @@ function acquire(lock: string): string | undefined {
  */
 function removeStale(lock: string): void {
   const stats = statSync(lock, { throwIfNoEntry: false })
-  const id = readStateFile(lock)
   if (stats === undefined) return
   const aside = `${lock}.${randomUUID()}`
   writeFileSync(aside, '', { flag: 'wx', mode: 0o600 })
   const { mtimeMs: nowMs } = statSync(aside)
+  const isStale = ({ mtimeMs }: Stats): boolean => Math.abs(nowMs - mtimeMs) > STALE_MS
   try {
-    if (Math.abs(nowMs - stats.mtimeMs) <= STALE_MS) return
-    // Another program may have replaced the lock since: its id shows that, and it is restored.
+    if (!isStale(stats)) return
+    // Another program may have replaced the lock since: a lock that is not stale is restored.
     renameSync(lock, aside)
-    if (readStateFile(aside) !== id) linkSync(aside, lock)
+    if (!isStale(statSync(aside))) linkSync(aside, lock)
   } catch (error) {
     if (!['ENOENT', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
   } finally {

@@ -1,13 +1,15 @@
 import { EventEmitter, once } from 'node:events'
-import {
+import fs, {
   chmodSync,
   existsSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import t from 'tap'
 import { changeStateFile, readStateFile } from '../../../cli/state/state-file.ts'
@@ -51,6 +53,34 @@ t.test('the stale lock of a killed process is ignored', async (t) => {
     t.equal(readStateFile(file), text)
     t.notOk(existsSync(`${file}.lock`))
   }
+})
+
+t.test('a lock that replaces a stale one just before its removal stays', async (t) => {
+  const file = join(makeTempFolder(t, 'state'), 'tokens')
+  const lock = `${file}.lock`
+  const then = Date.now() / 1000 - 60
+  writeFileSync(lock, 'stale')
+  utimesSync(lock, then, then)
+  const { statSync: original } = fs
+  const setStat = (statSync: unknown): void => {
+    Object.assign(fs, { statSync })
+    syncBuiltinESMExports()
+  }
+  t.teardown(() => setStat(original))
+  setStat((...args: Parameters<typeof original>) => {
+    const stats = original(...args)
+    if (args[0] === lock) {
+      setStat(original)
+      rmSync(lock)
+      writeFileSync(lock, 'next')
+    }
+    return stats
+  })
+  const change = changeStateFile(file, () => 'x')
+  t.equal(readStateFile(lock), 'next')
+  rmSync(lock, { force: true })
+  await change
+  t.equal(readStateFile(file), 'x')
 })
 
 t.test('the age of a lock is measured by the clock of the file system', async (t) => {
