@@ -63,3 +63,33 @@ t.test(
       t.equal(optionalDependencies[name], packages[`node_modules/${name}`].version)
   },
 )
+
+t.test(
+  'npm install changes nothing in the lock file on any platform, and runs no scripts',
+  async (t) => {
+    const { allowScripts } = JSON.parse(readFileSync(MANIFEST, 'utf8'))
+    const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+      packages: Record<
+        string,
+        { optionalDependencies?: Record<string, string>; hasInstallScript?: true }
+      >
+    }
+    /** Whether Node.js finds a package from the folder of another one. */
+    const isLocked = (folder: string, name: string): boolean =>
+      packages[`${folder && `${folder}/`}node_modules/${name}`] !== undefined ||
+      (folder !== '' && isLocked(folder.replace(/\/?node_modules\/(?:@[^/]+\/)?[^/]+$/, ''), name))
+    const entries = Object.entries(packages)
+    const missing = entries.flatMap(([folder, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies).filter((name) => !isLocked(folder, name)),
+    )
+    t.same(missing, [], 'packages of other platforms')
+    const names = entries
+      .filter(([, { hasInstallScript }]) => hasInstallScript)
+      .map(([folder]) => folder.replace(/^.*node_modules\//, ''))
+    t.same(
+      names.filter((name) => allowScripts[name] !== false),
+      [],
+      'packages with scripts',
+    )
+  },
+)
