@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { V1Deployment } from '@kubernetes/client-node'
+import type { V1Deployment, V1PodSpec } from '@kubernetes/client-node'
 import t, { type Test } from 'tap'
 import type { Runtime } from '../../../../../core/contracts/runtime.ts'
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../../../../platform/server/open/runtime.ts'
 import type { ServerRegistries } from '../../../../../platform/server/server-registries.ts'
 import { useKubeconfig } from '../../../../fixtures/kubeconfig.ts'
-import { openKubernetesApi } from '../../../../fixtures/kubernetes-api.ts'
+import { type KubernetesApi, openKubernetesApi } from '../../../../fixtures/kubernetes-api.ts'
 import { createQuietLog, openRegistry } from '../../../../fixtures/sdk-services.ts'
 import { makeTempFolder } from '../../../../fixtures/temp-folder.ts'
 
@@ -44,6 +44,23 @@ t.test('opens the runtime of the setting', async (t) => {
   }
 })
 
+/** Spec of the pods of an image in Kubernetes. */
+async function deployImage(
+  t: Test,
+  api: KubernetesApi,
+  settings: Partial<OpenRuntimeOptions['settings']>,
+): Promise<V1PodSpec> {
+  const runtime = await open(t, { runtime: 'kubernetes', ...settings })
+  t.teardown(() => runtime.close())
+  await runtime.apply({
+    ...{ namespace: 'mx', name: 'shop', version: 'v1', revision: '1' },
+    program: { kind: 'image', image: 'shop:1' },
+    ...{ instances: 1, env: {}, resources: {}, protocol: 'mx' },
+  })
+  const { spec } = api.list('deployments').at(-1) as unknown as V1Deployment
+  return spec!.template.spec!
+}
+
 t.test('runtime_pod_security controls whether pods may run as root', async (t) => {
   const api = await openKubernetesApi(t)
   useKubeconfig(t, api)
@@ -51,15 +68,25 @@ t.test('runtime_pod_security controls whether pods may run as root', async (t) =
     ['restricted', true],
     ['baseline', undefined],
   ] as const) {
-    const runtime = await open(t, { runtime: 'kubernetes', runtimePodSecurity })
-    t.teardown(() => runtime.close())
-    await runtime.apply({
-      ...{ namespace: 'mx', name: runtimePodSecurity, version: 'v1', revision: '1' },
-      program: { kind: 'image', image: 'shop:1' },
-      ...{ instances: 1, env: {}, resources: {}, protocol: 'mx' },
-    })
-    const { spec } = api.list('deployments').at(-1) as unknown as V1Deployment
-    t.equal(spec!.template.spec!.securityContext!.runAsNonRoot, runAsNonRoot, runtimePodSecurity)
+    const { securityContext } = await deployImage(t, api, { runtimePodSecurity })
+    t.equal(securityContext!.runAsNonRoot, runAsNonRoot, runtimePodSecurity)
+  }
+})
+
+t.test('pods have the resource requests and the root file system of the settings', async (t) => {
+  const api = await openKubernetesApi(t)
+  useKubeconfig(t, api)
+  for (const [settings, requests, readOnlyRootFilesystem] of [
+    [{}, { cpu: '100m' }, true],
+    [
+      { runtimeReadOnlyRoot: false, runtimeCpuRequest: 0, runtimeMemoryRequestBytes: 1e6 },
+      { memory: '1000000' },
+      undefined,
+    ],
+  ] as const) {
+    const { resources, securityContext } = (await deployImage(t, api, settings)).containers[0]!
+    t.same(resources!.requests, requests)
+    t.equal(securityContext!.readOnlyRootFilesystem, readOnlyRootFilesystem)
   }
 })
 
