@@ -26,6 +26,7 @@ import { createCertificate, createCertificateFolder } from '../../fixtures/certi
 import { listenHttp } from '../../fixtures/listen.ts'
 import { startNats } from '../../fixtures/nats.ts'
 import { until } from '../../fixtures/raw-backend.ts'
+import { RawClient } from '../../fixtures/raw-client.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
 
 const LOG = createLog('silent')
@@ -446,6 +447,24 @@ t.test('a hook that never settles times out after reply_timeout', async (t) => {
   })
   const { url } = await start(t, configure(['--reply_timeout=50ms', `--plugin=${folder}/mine.ts`]))
   t.equal((await fetch(url)).status, 504)
+})
+
+t.test('logs one warning with the cause when a proxy sends HTTP/1.0 to uws', async (t) => {
+  const warnings: Record<string, unknown>[] = []
+  const log = pino({ level: 'warn' }, { write: (line) => void warnings.push(JSON.parse(line)) })
+  const configuration = configure(['--listener=uws'])
+  const api = await startGatewayServer({ configuration, log })
+  t.teardown(api.close)
+  warnings.length = 0
+  for (let n = 0; n < 2; n++) {
+    const client = new RawClient(api.port)
+    await client.send('GET / HTTP/1.0\r\nHost: a\r\n\r\n').ended()
+    client.destroy()
+    t.match(client.text, /^HTTP\/1\.1 505 /)
+    await until(() => warnings.length > 0)
+  }
+  t.match(warnings, [{ listener: 'uws', msg: /HTTP\/1\.0 get 505 .*proxy_http_version 1\.1/ }])
+  t.equal(warnings.length, 1)
 })
 
 t.test('logs an error with its plugin, request and source line', async (t) => {
