@@ -44,6 +44,13 @@ t.test(
   },
 )
 
+t.test('hop-by-hop headers and Date are not forwarded, Age and Expires are', async (t) => {
+  const names = ['Proxy-Connection', 'Proxy-Authenticate', 'TE', 'Trailer', 'Upgrade', 'Date']
+  const dropped = names.map((name) => `${name}: x\r\n`).join('')
+  const { headers } = parse(`${OK}${dropped}Age: 5\r\nExpires: 0\r\n\r\n`)
+  t.strictSame(headers.flat, ['age', '5', 'expires', '0'])
+})
+
 t.test('an incomplete head returns 0', async (t) => {
   const text = `${OK}Content-Length: 2\r\nX: 1\r\n\r\n`
   for (let i = 0; i < text.length; i++) t.equal(parse(text.slice(0, i)).result, 0, `${i} bytes`)
