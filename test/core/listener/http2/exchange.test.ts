@@ -130,6 +130,13 @@ t.test('over one connection', async (t) => {
     },
   )
 
+  await t.test('a response without a body arrives before the end of the request', async (t) => {
+    const upload = client.request({ ':path': '/only', ':method': 'POST' })
+    upload.write('a')
+    const { headers } = await read(upload)
+    t.match(headers, { ':status': 200, 'grpc-status': '12' })
+  })
+
   await t.test('trailers follow a response with or without a body', async (t) => {
     const { headers, body, trailers } = await read(client.request({ ':path': '/trailers' }))
     t.equal(headers['content-type'], 'application/grpc')
