@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { SKEW_S, TOKEN_LIFE_MAX_S } from '../../core/auth/token/access-token.ts'
 import { ROOT } from '../../scripts/root.ts'
 import { openPlatformAuth } from '../fixtures/platform-auth.ts'
 import { openRegistry } from '../fixtures/sdk-services.ts'
@@ -30,4 +31,10 @@ t.test('docs/auth-endpoints.md lists every action of the audit log', async (t) =
   )
   t.ok(actions.length >= 11)
   for (const action of actions) t.match(GUIDE, `\`${action!.slice(1, -1)}\``)
+})
+
+t.test('docs/auth.md states how long access tokens are accepted', async (t) => {
+  const text = readFileSync(join(ROOT, 'docs/auth.md'), 'utf8').replaceAll(/\s+/g, ' ')
+  t.match(text, `\`token_expiry\` seconds (1 to ${TOKEN_LIFE_MAX_S})`)
+  t.match(text, `accepted for another ${SKEW_S} s`)
 })
