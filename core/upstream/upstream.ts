@@ -236,7 +236,7 @@ export class Upstream {
   ): UpstreamNode | undefined {
     this.used = true
     const breakers = this.#breakers
-    if (breakers === undefined) return this.#picker.pick(x, last, tried)
+    if (breakers === undefined || breakers.areClosed) return this.#picker.pick(x, last, tried)
     const nowMs = this.#nowMs()
     if (!breakers.admits(nowMs)) return undefined
     const others = tried === undefined ? this.#health.usable : this.others(tried)

@@ -23,6 +23,11 @@ export class CircuitBreakers {
     this.#onChange = onChange
   }
 
+  /** Whether all breakers are closed. */
+  get areClosed(): boolean {
+    return this.#open.size === 0 && this.#service.untilMs === 0
+  }
+
   /** Milliseconds until the service receives requests again; 0: its breaker is closed. */
   openForMs(nowMs: number): number {
     return Math.max(0, this.#service.untilMs - nowMs)
