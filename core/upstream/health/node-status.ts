@@ -14,7 +14,7 @@ export const NODE_STATES = [
 
 /**
  * - `warming`: during its slow start.
- * - `open`: its circuit breaker is open or half-open.
+ * - `open`: its circuit breaker is open or half-open, or the circuit breaker of the service.
  * - `unhealthy`: its health checks fail.
  * - `ejected`: after failures.
  * - `draining`: the registry reports that it is shutting down.
@@ -49,7 +49,7 @@ export function toNodeState(upstream: Upstream, node: UpstreamNode): NodeState {
   if (node.draining) return 'draining'
   if (node.ejectedUntilMs !== 0) return 'ejected'
   if (node.isUnhealthy) return 'unhealthy'
-  if (upstream.isOpen(node)) return 'open'
+  if (upstream.isOpen(node) || upstream.openForMs > 0) return 'open'
   return node.warmUntilMs > upstream.nowMs ? 'warming' : 'usable'
 }
 

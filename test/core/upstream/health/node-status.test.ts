@@ -1,10 +1,13 @@
 import t from 'tap'
+import { DEFAULT_BREAKER } from '../../../../core/upstream/health/breaker.ts'
 import {
   isInUse,
   mergeNodes,
   type NodeStatus,
   readNodes,
 } from '../../../../core/upstream/health/node-status.ts'
+import { DEFAULT_OUTLIER } from '../../../../core/upstream/health/outlier-detection.ts'
+import { NO_OUTLIER } from '../../../../core/upstream/policies/parse-policies.ts'
 import { DEFAULT_POLICIES } from '../../../../core/upstream/policies/policies.ts'
 import { makeNode, makeService, makeUpstream } from '../../../fixtures/services.ts'
 
@@ -84,5 +87,16 @@ t.test('merges processes: the worst state, the latest ejection, and sums', (t) =
   )
   t.ok(isInUse('warming'))
   t.notOk(isInUse('drained'))
+  t.end()
+})
+
+t.test('all nodes are open while the circuit breaker of the service is', (t) => {
+  const breaker = { ...DEFAULT_BREAKER, minRequests: 4 }
+  const policies = { ...DEFAULT_POLICIES, outlier: { ...DEFAULT_OUTLIER, ...NO_OUTLIER }, breaker }
+  const upstream = makeUpstream([1, 1, 1], { policies, nowMs: () => 0 })
+  const [first, second] = upstream.nodes
+  for (const node of [first, second, first, second]) upstream.failed(node!, 'reset')
+  t.ok(upstream.openForMs > 0)
+  t.same(states(readNodes(upstream)), ['open', 'open', 'open'])
   t.end()
 })
