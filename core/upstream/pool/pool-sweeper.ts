@@ -1,3 +1,5 @@
+import { refreshClock } from '../../../lib/time/coarse-clock.ts'
+
 /** Budget of open connections, shared by pools: each is an open file. */
 export interface ConnectionBudget {
   left: number
@@ -13,8 +15,8 @@ export interface SweptPool {
   closeUnused(budget: ConnectionBudget): void
 }
 
-/** Sweep interval. */
-const SWEEP_MS = 200
+/** Sweep interval: how late a timeout may be, milliseconds. */
+const SWEEP_MS = 100
 
 /** Pools with connections or waiting calls. */
 const pools = new Set<SweptPool>()
@@ -52,6 +54,7 @@ export function returnConnection(budget: ConnectionBudget | undefined): void {
 }
 
 function sweepPools(): void {
+  refreshClock()
   for (const pool of pools) {
     pool.sweep()
     if (pool.idle) pools.delete(pool)
