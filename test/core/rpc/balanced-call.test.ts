@@ -149,7 +149,7 @@ t.test('at most 5 nodes are tried, each once', async (t) => {
   t.strictSame(new TestCall(few.upstream).send().nodes, ['a', 'b'])
   const many = open(t, ['a', 'b', 'c', 'd', 'e', 'f', 'g'], lose('full'))
   const call = new TestCall(many.upstream).send()
-  t.strictSame(call.nodes, ['a', 'b', 'c', 'd', 'e'])
+  t.strictSame([call.nodes.length, new Set(call.nodes).size], [5, 5])
   t.equal(call.events.at(-1), 'failed 503')
 })
 
