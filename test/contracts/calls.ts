@@ -16,14 +16,14 @@ export interface CallPath {
   /** Whether it supports request streams. The HTTP transport does not, and supports only response streams of JSON. */
   readonly isFast: boolean
   /** Maximum number of small bodies buffered between both ends for a caller that does not read. */
-  readonly maxHeld: number
+  readonly maxBuffered: number
 }
 
 const SERVICE = 'helloworld'
 const BYTES = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
 
 /** Contract of call transports (docs/protocol.md). */
-export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
+export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): void {
   t.test('contract: transfers names, metadata, body and response unchanged', async (t) => {
     const seen: Pick<IncomingCall, 'service' | 'endpoint' | 'metadata'>[] = []
     const caller = await open(t, (call) => {
@@ -212,7 +212,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
     caller.call(sink)
     await until(() => source !== undefined && source.refused > 0 && sink.received > 0)
     await quiet(() => source!.next)
-    t.ok(source!.next <= maxHeld, `${source!.next} bodies wait for it`)
+    t.ok(source!.next <= maxBuffered, `${source!.next} bodies wait for it`)
     t.match(await settle(caller, { endpoint: 'A.Reply', body: '1' }), [/ 1$/], 'others go on')
     while (!sink.ended) {
       sink.take(200)
@@ -312,7 +312,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
     call.onCredit()
     await until(() => calls.length === 1)
     await quiet(() => sent)
-    t.ok(sent <= maxHeld, `${sent} bodies wait for it`)
+    t.ok(sent <= maxBuffered, `${sent} bodies wait for it`)
     const seen = events[0]!.length
     t.ok(seen > 0 && seen < sent + 1)
     for (let i = 0; i < seen; i++) calls[0]!.consumed(500)

@@ -306,7 +306,7 @@ class Run {
       expected.slice(0, limit + 1),
     )
     if (expected.length > limit + 1 && (next === undefined || next > expected[limit + 1]!))
-      throw new Error(`it goes on with ${next}, not ${expected[limit + 1]}`)
+      throw new Error(`the next sequence is ${next}, not ${expected[limit + 1]}`)
   }
 
   async #retain({ topic: index, part }: Extract<Step, { do: 'retain' }>): Promise<void> {

@@ -218,7 +218,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     for (const ackWaitMs of [undefined, LONG_MS]) {
       const member = await join(t, adapter, { ackWaitMs, start: FROM_START })
       t.ok((await pullSome(member, 2)).length <= 2)
-      t.equal((await pullSome(member, 10, 1)).length, 1, 'one, however long')
+      t.equal((await pullSome(member, 10, 1)).length, 1, 'one event of any length')
     }
   })
 
@@ -482,7 +482,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const [topic] = await adapter.listTopics()
     t.match(topic, { ...ORDERS, first: 3, last: 2 })
     await retain(adapter, ORDERS, { maxAgeMs: 0, maxBytes: 0 })
-    t.same(await append(adapter, ORDERS, ['c']), [3], 'sequences go on')
+    t.same(await append(adapter, ORDERS, ['c']), [3], 'sequences continue')
     t.same(await take(member, 1), ['c'], 'an event beyond the retention is not delivered')
     await pending[0]!.ack()
   })
@@ -521,7 +521,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     for (const topic of [ORDERS, OTHER])
       while (await isThere(topic, 10 * SHORT_MS))
         await new Promise((resolve) => setTimeout(resolve, 20))
-    t.same(await append(adapter, ORDERS, ['b']), [1], 'it begins anew')
+    t.same(await append(adapter, ORDERS, ['b']), [1], 'sequences restart at 1')
     t.ok(await isThere(ORDERS, 0))
   })
 
@@ -537,13 +537,13 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       await adapter.deleteGroup(ORDERS, 'group')
       const next = await join(t, adapter, group)
       await pending[0]!.nack(0)
-      t.same(await take(next, 3), ['a', 'b', 'c'], 'each comes once')
+      t.same(await take(next, 3), ['a', 'b', 'c'], 'each event is delivered once')
       await pending[0]!.ack()
       await pending[1]!.nack(0)
       await member.leave()
       t.match(await adapter.listGroups?.(ORDERS), [{ acked: 0, pending: 3 }])
       await append(adapter, ORDERS, ['d'])
-      t.same(await take(next, 1), ['d'], 'nothing comes again')
+      t.same(await take(next, 1), ['d'], 'no event is redelivered')
     },
   )
 
@@ -593,7 +593,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const { adapter, reopen } = await create(t)
     if (reopen === undefined) {
       await adapter.close?.()
-      return void t.pass('keeps nothing')
+      return void t.pass('is not persistent')
     }
     const texts = Array.from({ length: 50 }, (_, i) => String(i))
     await append(adapter, ORDERS, texts)
@@ -624,7 +624,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
 
   t.test('contract: a topic deleted by another server is deleted for all', async (t) => {
     const { adapter, open: openOther } = await open(t)
-    if (openOther === undefined) return void t.pass('one server has it alone')
+    if (openOther === undefined) return void t.pass('there is only one server')
     const other = await openOther()
     t.teardown(() => other.close?.())
     await append(adapter, ORDERS, ['a'])
@@ -645,7 +645,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
 
   t.test('contract: servers share events and groups', async (t) => {
     const { adapter, open: openAnother } = await open(t)
-    if (openAnother === undefined) return void t.pass('one server has them alone')
+    if (openAnother === undefined) return void t.pass('there is only one server')
     const other = await openAnother()
     t.teardown(() => other.close?.())
     const group = { name: 'group', ackWaitMs: LONG_MS }
@@ -678,7 +678,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same(
       got.flat().sort((a, b) => Number(a) - Number(b)),
       texts,
-      'each goes to one member',
+      'each event is delivered to one member',
     )
   })
 }

@@ -61,14 +61,14 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
   })
 
   const bodyless: [string, (x: Exchange) => void, string, RegExp | undefined][] = [
-    ['HEAD, whole', (x) => x.reply(200, 'hello'), 'HEAD', /^5$/],
+    ['HEAD, not streamed', (x) => x.reply(200, 'hello'), 'HEAD', /^5$/],
     ['HEAD, streamed', (x) => startAndEnd(x, 200, 1234), 'HEAD', /^1234$/],
     ['HEAD, streamed, length unknown', (x) => startAndEnd(x, 200, -1), 'HEAD', undefined],
     ['HEAD, an error', (x) => x.fail(new GatewayError('a', 404, 'b')), 'HEAD', /^\d+$/],
-    ['204, whole', (x) => x.reply(204), 'GET', undefined],
+    ['204, not streamed', (x) => x.reply(204), 'GET', undefined],
     ['204, streamed', (x) => startAndEnd(x, 204, 0), 'GET', undefined],
     ['204 to a HEAD', (x) => x.reply(204), 'HEAD', undefined],
-    ['304, whole', (x) => x.reply(304, '', ['etag', '"a"']), 'GET', undefined],
+    ['304, not streamed', (x) => x.reply(304, '', ['etag', '"a"']), 'GET', undefined],
     ['304, streamed with the length of the 200', (x) => startAndEnd(x, 304, 777), 'GET', /^777$/],
   ]
   for (const [title, handle, method, length] of bodyless) {
@@ -119,7 +119,8 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
           const client = clients[i]!
           await client.until(({ text }) => text.includes('\r\n\r\n'))
           if (closer === 'the client') await client.ended()
-          else t.match(client.text, /\r\nconnection: close\r\n/i, `${title}: says so`)
+          else
+            t.match(client.text, /\r\nconnection: close\r\n/i, `${title}: sends Connection: close`)
           t.match(client.text, /^HTTP.*?\r\n\r\n$/s, `${title}: no body`)
           const sent = /\r\ncontent-length: (.*)\r\n/i.exec(client.text)?.[1]
           if (length === undefined) t.equal(sent, undefined, title)
@@ -142,7 +143,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     const client = new RawClient(port)
     client.send('GET /known HTTP/1.1\r\nHost: a.test\r\n\r\n')
     const [known] = await client.replies(1)
-    t.match(known, /\r\nx-a: gr\xfcn\r\n/i, 'a field value stays the bytes it is')
+    t.match(known, /\r\nx-a: gr\xfcn\r\n/i, 'header values are byte strings')
     t.ok(known!.endsWith('\r\n\r\nonetwo'))
     client.send('GET /unknown HTTP/1.1\r\nHost: a.test\r\n\r\n')
     await client.until(({ text }) => text.endsWith('0\r\n\r\n'))
@@ -278,7 +279,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
       client.socket.resume()
       await closed
       await client.ended()
-      t.ok(client.text.endsWith('\r\n0\r\n\r\n'), 'it is whole')
+      t.ok(client.text.endsWith('\r\n0\r\n\r\n'), 'the response is complete')
       t.equal(served[0]!.aborted, false)
       t.equal(client.text.match(/x+/g)?.join('').length, pieces * piece.length)
     })
@@ -346,7 +347,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
       .until(({ text }) => text.endsWith('\r\n0\r\n\r\n'))
     client.destroy()
     const lines = client.text.match(/^ +\d+$/gm)!.map(Number)
-    t.ok(refused, 'its writer is held back')
+    t.ok(refused, 'write returned false: back-pressure')
     t.equal(lines.length, 20_000)
     t.ok(lines.every((line, i) => line === i))
   })
@@ -410,7 +411,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
           t.equal(refused.statusCode, 503)
           t.equal(refused.headers['retry-after'], '1')
           refused.resume()
-          t.ok(LONG.equals(Buffer.concat(await slow.toArray())), 'all of it comes in the end')
+          t.ok(LONG.equals(Buffer.concat(await slow.toArray())), 'the complete response arrives')
           await until(() => replyMemory.usedBytes === 0)
         }
         const left = await sendRequest('/bytes')

@@ -12,7 +12,7 @@ export function testListener(subject: ListenerSubject): void {
   testListenerReplies(subject)
   testListenerBodies(subject)
   testListenerConnections(subject)
-  // The node listener offers HTTP/2 in the cases of HTTP/1.1 over TLS; and probes are bytes of HTTP/1.1.
+  // TLS with HTTP/2 is tested with the HTTP/1.1 cases of the node listener, and probes are HTTP/1.1 only.
   if (subject.http2 === true) return
   testListenerTls(subject)
 

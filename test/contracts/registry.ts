@@ -68,19 +68,23 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     if (registry.watch === undefined) return t.comment('has no watch')
     const events: RegistryEvent[] = []
     const stop = registry.watch((event) => events.push(event))
-    const tells = async (type: string, service: Service, message = 'told'): Promise<void> => {
+    const expectEvent = async (
+      type: string,
+      service: Service,
+      message: string = type,
+    ): Promise<void> => {
       await until(() => events.length > 0)
       t.same(events.shift(), { type, service: listed([service])[0] }, message)
     }
     await become([GREETER])
-    await tells('create', GREETER)
+    await expectEvent('create', GREETER)
     await become([GREETER, GREETER_NEXT])
-    await tells('create', GREETER_NEXT, 'a new version')
+    await expectEvent('create', GREETER_NEXT, 'a new version')
     const smaller = makeService(GREETER.name, ['127.0.0.1:9001'])
     await become([smaller, GREETER_NEXT])
-    if (listsNodes !== false) await tells('update', smaller, 'a node less')
+    if (listsNodes !== false) await expectEvent('update', smaller, 'one node fewer')
     await become([smaller])
-    await tells('delete', { ...GREETER_NEXT, nodes: [] })
+    await expectEvent('delete', { ...GREETER_NEXT, nodes: [] })
     stop()
     await become([])
     await become([USERS])
@@ -105,7 +109,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     await become([GREETER, GREETER_NEXT])
     t.same(await next(), { type: 'create', service: GREETER_NEXT }, 'of all its versions')
     await become([smaller, GREETER_NEXT])
-    t.same(await next(), { type: 'update', service: smaller }, 'a node less')
+    t.same(await next(), { type: 'update', service: smaller }, 'one node fewer')
     const heavier = makeService(GREETER.name, [makeNode('127.0.0.1:9001', { weight: '2' })])
     await become([heavier, GREETER_NEXT])
     t.same(await next(), { type: 'update', service: heavier }, 'a node changed')
@@ -159,13 +163,13 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
       const gone = [`delete ${GREETER.name} next`, `update ${GREETER.name} latest`]
       for (const reported of [ofAll, ofGreeter]) {
         t.equal(reported[0], 'away')
-        t.equal(reported.indexOf('back'), reported.length - 1, 'nothing is told later')
+        t.equal(reported.indexOf('back'), reported.length - 1, 'no later event')
       }
       t.same(new Set(ofGreeter.slice(1, -1)), new Set(gone))
       t.ok(ofAll.includes(`delete ${USERS.name} latest`))
       await become([])
       await until(() => ofGreeter.at(-1) === `delete ${GREETER.name} latest`)
-      t.same(ofGreeter.slice(-2), ['back', `delete ${GREETER.name} latest`], 'and so it goes on')
+      t.same(ofGreeter.slice(-2), ['back', `delete ${GREETER.name} latest`], 'the watch continues')
     },
   )
 

@@ -173,8 +173,8 @@ export async function whenState(
   const outcome = new Promise<WorkloadState>((resolve) => {
     unwatch = runtime.watch((state) => isWanted(state) && resolve(state))
   })
-  const there = (await runtime.read()).find(isWanted)
-  const state = there ?? (await outcome)
+  const workload = (await runtime.read()).find(isWanted)
+  const state = workload ?? (await outcome)
   unwatch()
   return state
 }

@@ -28,8 +28,8 @@ export interface ServerSocketSubject {
   readonly clientClosed3000: readonly string[]
   /** Close code for a client that sent invalid UTF-8. */
   readonly badText: string
-  /** Whether a client can be paused. */
-  readonly holdsClientsBack: boolean
+  /** Whether the listener can pause a client. */
+  readonly pausesClients: boolean
 }
 
 type Message = string | Buffer
@@ -45,7 +45,7 @@ class Recorder {
   socket: ServerSocket | undefined = undefined
   /** Called instead of recording messages. */
   onData: ((data: Uint8Array, binary: boolean) => void) | undefined = undefined
-  goOn: () => void = () => {}
+  onWritable: () => void = () => {}
 
   constructor(x: Exchange) {
     this.x = x
@@ -60,7 +60,7 @@ class Recorder {
 
   readonly onDrain = (): void => {
     this.drains++
-    this.goOn()
+    this.onWritable()
   }
 
   readonly onClose = (code: number, reason: string): void => {
@@ -277,7 +277,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       client.send(`GET / HTTP/1.1\r\nHost: a\r\n${offer}${HANDSHAKE}`)
       await client.until(({ text }) => text.includes('\r\n\r\n'))
       t.match(client.text, /^HTTP\/1.1 101 /)
-      t.match(client.text, /s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=/, 'the answer to this very key')
+      t.match(client.text, /s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=/, 'the response to this key')
       t.notMatch(client.text, /sec-websocket-protocol/i)
       client.destroy()
     }
@@ -326,7 +326,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
         const end = closeOf(client)
         if (from === 'server') {
           socket.close(code, reason)
-          t.strictSame(recorder.ends, [close], 'told before close returns')
+          t.strictSame(recorder.ends, [close], 'onClose is called before close returns')
           t.equal(await end, close)
         } else {
           if (code === 1005) client.close()
@@ -338,7 +338,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
         }
         await gateway.idle()
         t.equal(recorder.x.aborted, false)
-        t.equal(recorder.ends.length, 1, 'told once')
+        t.equal(recorder.ends.length, 1, 'onClose is called once')
       }
     })
   }
@@ -369,7 +369,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     socket.pause()
     socket.resume()
     socket.terminate()
-    client.send('nobody listens')
+    client.send('ignored')
     t.equal(await end, '4000')
     await gateway.idle()
     t.equal(socket.send('late', false), false)
@@ -420,7 +420,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     const { client, recorder, socket } = await connect()
     const end = closeOf(client)
     socket.terminate()
-    t.strictSame(recorder.ends, ['1006'], 'told before terminate returns')
+    t.strictSame(recorder.ends, ['1006'], 'onClose is called before terminate returns')
     t.equal(await end, '1006')
     await gateway.idle()
     t.equal(recorder.x.aborted, true)
@@ -435,7 +435,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       const closed = closeOf(client)
       for (let i = 0; i < 10; i++) client.send('x')
       t.equal(await closed, end === 'close' ? '4000 enough' : '1006')
-      t.equal(recorder.bytes, 1, 'the other messages reach nobody')
+      t.equal(recorder.bytes, 1, 'later messages are dropped')
     }
     await gateway.idle()
   })
@@ -457,13 +457,13 @@ export function testServerSocket(subject: ServerSocketSubject): void {
         }
       }
       pump()
-      t.ok(sent < count, 'the sender is told to hold back')
-      t.ok(socket.bufferedBytes < 2 * MIB, `${socket.bufferedBytes} bytes wait`)
+      t.ok(sent < count, 'send returns false: back-pressure')
+      t.ok(socket.bufferedBytes < 2 * MIB, `${socket.bufferedBytes} bytes are buffered`)
       t.ok(sent * message.length < SLACK_BYTES, `${sent} messages were accepted`)
       t.equal(recorder.drains, 0)
-      let mostAtDrain = 0
-      recorder.goOn = () => {
-        mostAtDrain = Math.max(mostAtDrain, socket.bufferedBytes)
+      let maxAtDrain = 0
+      recorder.onWritable = () => {
+        maxAtDrain = Math.max(maxAtDrain, socket.bufferedBytes)
         pump()
       }
       let next = 0
@@ -472,19 +472,19 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       })
       client.resume()
       await until(() => next === count)
-      t.ok(recorder.drains > 0, 'and told to go on')
-      t.ok(mostAtDrain <= 256 * KIB, `when only ${mostAtDrain} bytes wait`)
+      t.ok(recorder.drains > 0, 'onDrain is called')
+      t.ok(maxAtDrain <= 256 * KIB, `at most ${maxAtDrain} bytes are buffered at a drain`)
       t.strictSame(recorder.ends, [])
       t.equal(recorder.x.bytesOut, count * message.length)
     },
   )
 
-  t.test(`${name}: sends long messages one after the other as the client reads`, async (t) => {
+  t.test(`${name}: sends long messages sequentially as the client reads`, async (t) => {
     const { connect } = await openServer(t, create)
     const { client, recorder, socket } = await connect()
     const message = Buffer.alloc(4 * MIB, 'x')
     let left = 8
-    recorder.goOn = () => {
+    recorder.onWritable = () => {
       while (left > 0) {
         left--
         if (!socket.send(message, true)) return
@@ -494,7 +494,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     client.on('message', (data: Buffer) => {
       bytes += data.length
     })
-    recorder.goOn()
+    recorder.onWritable()
     await until(() => bytes === 8 * message.length)
     t.strictSame(recorder.ends, [])
   })
@@ -508,10 +508,10 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       // For responses, less than the library buffers before it writes.
       const [count, size] = where === 'unprompted' ? [16, 64 * KIB] : [8, KIB]
       const message = Buffer.alloc(size)
-      let most = 0
+      let maxBuffered = 0
       const send = (): void => {
         for (let i = 0; i < count; i++) socket.send(message, true)
-        most = Math.max(most, socket.bufferedBytes)
+        maxBuffered = Math.max(maxBuffered, socket.bufferedBytes)
       }
       if (where !== 'unprompted') {
         recorder.onData = where === 'in response to messages' ? send : () => queueMicrotask(send)
@@ -526,7 +526,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
         }
       }
       t.strictSame(recorder.ends, ['1013 the client is too slow'])
-      t.ok(most <= 2 * MIB + 64 * KIB, `${most} bytes waited`)
+      t.ok(maxBuffered <= 2 * MIB + 64 * KIB, `${maxBuffered} bytes were buffered`)
       let got = 0
       client.on('message', (data: Buffer) => {
         got += data.length
@@ -539,7 +539,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     })
   }
 
-  const skip = subject.holdsClientsBack ? false : 'its library reads on whatever comes'
+  const skip = subject.pausesClients ? false : 'the library cannot pause reading'
   t.test(`${name}: pauses and resumes a client`, { skip }, async (t) => {
     const { connect, gateway } = await openServer(t, create)
     const { client, recorder, socket } = await connect()
@@ -557,7 +557,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     }
     const total = count * message.length
     const left = await settled(() => client.bufferedAmount)
-    t.ok(total - left < SLACK_BYTES, `${total - left} of ${total} bytes were taken`)
+    t.ok(total - left < SLACK_BYTES, `${total - left} of ${total} bytes were accepted`)
     t.ok(recorder.bytes < SLACK_BYTES, `${recorder.bytes} bytes arrived`)
     // Meanwhile the other direction is open, even for more than the client accepts at once.
     const back = new Promise<number>((resolve) => {
@@ -570,7 +570,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     for (let i = 0; i < 8; i++) socket.send(Buffer.alloc(MIB), true)
     await back
     const before = recorder.bytes
-    t.ok((await settled(() => recorder.bytes)) - before < SLACK_BYTES, 'and is still held back')
+    t.ok((await settled(() => recorder.bytes)) - before < SLACK_BYTES, 'the client is still paused')
     socket.resume()
     socket.resume()
     await until(() => next === count)
@@ -601,7 +601,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     const expected = ['a', 'b', 'c', 'd', '4000 bye']
     while (events.length < expected.length) {
       const before = events.length
-      // The end may overtake the pause, but none of the messages.
+      // The close may arrive before the pause takes effect, but after all messages.
       socket!.resume()
       t.equal(events.length, before, 'not during the call')
       await new Promise(setImmediate)
@@ -630,13 +630,13 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     const { client, recorder, socket } = await connect()
     const random = createRandom(7)
     const sent: string[] = []
-    const answers: string[] = []
+    const responses: string[] = []
     recorder.onData = (data, binary) => {
       recorder.messages.push(hash(Buffer.from(data)))
       socket.send(data, binary)
       if (random() < 0.3) socket.pause()
     }
-    client.on('message', (data: Buffer) => answers.push(hash(data)))
+    client.on('message', (data: Buffer) => responses.push(hash(data)))
     for (let i = 0; i < 1500; i++) {
       const message = randomBytes(Math.floor(random() < 0.02 ? MIB * random() : 3000 * random()))
       sent.push(hash(message))
@@ -646,14 +646,14 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       if (random() < 0.2) await new Promise(setImmediate)
       if (random() < 0.3) socket.resume()
     }
-    const last = until(() => answers.length === sent.length)
+    const last = until(() => responses.length === sent.length)
     while (recorder.messages.length < sent.length) {
       socket.resume()
       await new Promise(setImmediate)
     }
     await last
     t.ok(isSame(recorder.messages, sent), 'all messages, in order')
-    t.ok(isSame(answers, sent), 'all answers, in order')
+    t.ok(isSame(responses, sent), 'all responses, in order')
     socket.resume()
     client.close(1000)
     await gateway.idle()
@@ -693,35 +693,38 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     await gateway.idle()
   })
 
-  t.test(`${name}: ends with 1009 for a message beyond the limit, either way`, async (t) => {
-    const accept = { maxMessageBytes: 64 * KIB }
-    const { connect, gateway } = await openServer(t, create, { accept })
-    for (const from of ['client', 'client, in fragments', 'server'] as const) {
-      const { client, recorder, socket } = await connect()
-      const fits = Buffer.alloc(64 * KIB)
-      const over = Buffer.alloc(64 * KIB + 1)
-      const end = closeOf(client)
-      if (from === 'server') {
-        const message = nextMessage(client)
-        t.equal(socket.send(fits, true), true)
-        t.equal((await message).length, fits.length)
-        t.equal(socket.send(over, true), false)
-      } else {
-        client.send(fits)
-        await until(() => recorder.messages.length === 1)
-        if (from === 'client') client.send(over)
-        else {
-          client.send(fits, { fin: false })
-          client.send('x', { fin: true })
+  t.test(
+    `${name}: ends with 1009 for a message beyond the limit in either direction`,
+    async (t) => {
+      const accept = { maxMessageBytes: 64 * KIB }
+      const { connect, gateway } = await openServer(t, create, { accept })
+      for (const from of ['client', 'client, in fragments', 'server'] as const) {
+        const { client, recorder, socket } = await connect()
+        const fits = Buffer.alloc(64 * KIB)
+        const over = Buffer.alloc(64 * KIB + 1)
+        const end = closeOf(client)
+        if (from === 'server') {
+          const message = nextMessage(client)
+          t.equal(socket.send(fits, true), true)
+          t.equal((await message).length, fits.length)
+          t.equal(socket.send(over, true), false)
+        } else {
+          client.send(fits)
+          await until(() => recorder.messages.length === 1)
+          if (from === 'client') client.send(over)
+          else {
+            client.send(fits, { fin: false })
+            client.send('x', { fin: true })
+          }
         }
+        t.match(await end, /^1009/, from)
+        await until(() => recorder.ends.length > 0)
+        t.strictSame(recorder.ends, ['1009 message too long'])
+        t.equal(recorder.messages.length, from === 'server' ? 0 : 1)
       }
-      t.match(await end, /^1009/, from)
-      await until(() => recorder.ends.length > 0)
-      t.strictSame(recorder.ends, ['1009 message too long'])
-      t.equal(recorder.messages.length, from === 'server' ? 0 : 1)
-    }
-    await gateway.idle()
-  })
+      await gateway.idle()
+    },
+  )
 
   t.test(`${name}: caps the message limit at the limit of the listener`, async (t) => {
     const listener = { maxMessageBytes: 64 * KIB }
@@ -887,20 +890,20 @@ export function testServerSocket(subject: ServerSocketSubject): void {
 
   t.test(`${name}: accepts no WebSocket while the listener drains`, async (t) => {
     let accept: () => void = () => {}
-    const gate = new Promise<void>((resolve) => {
+    const accepted = new Promise<void>((resolve) => {
       accept = resolve
     })
     const server = await openServer(t, create, {
       handle: async (recorder) => {
-        await gate
+        await accepted
         recorder.accept()
       },
     })
-    const refusal = rejectedWebSocket(server.port)
+    const rejection = rejectedWebSocket(server.port)
     await until(() => server.recorders.length === 1)
     server.listener.drain()
     accept()
-    t.equal((await refusal).status, 503)
+    t.equal((await rejection).status, 503)
     t.strictSame(server.recorders[0]!.ends, [])
   })
 
@@ -932,7 +935,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     client.pause()
     let sent = 0
     while (sent < 1000 && socket.send(Buffer.alloc(64 * KIB, sent), true)) sent++
-    t.ok(sent < 1000, 'the sender is told to hold back')
+    t.ok(sent < 1000, 'send returns false: back-pressure')
     const got: number[] = []
     client.on('message', (data: Buffer) => got.push(data[0]!))
     client.resume()
@@ -941,7 +944,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     await until(() => got.at(-1) === 255)
     t.equal(got.length, sent + 2)
 
-    if (subject.holdsClientsBack) {
+    if (subject.pausesClients) {
       socket.pause()
       for (let i = 0; i < 400; i++) client.send(Buffer.alloc(64 * KIB))
       await settled(() => client.bufferedAmount)
@@ -997,7 +1000,7 @@ function parseClose(text: string): [code: number, reason: string] {
   return [Number(code), reason]
 }
 
-/** The value once it is stable. */
+/** Waits until the value is stable and returns it. */
 async function settled(read: () => number): Promise<number> {
   let value = read()
   for (let same = 0; same < 6; ) {

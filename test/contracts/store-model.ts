@@ -176,7 +176,7 @@ function checkPage(
   if (JSON.stringify(got) !== JSON.stringify(target))
     throw new Error(`listed ${JSON.stringify(got)}, not ${JSON.stringify(target)}`)
   const isMore = target.length < expected.length
-  if (isMore && next === undefined) throw new Error('it does not say where to go on')
+  if (isMore && next === undefined) throw new Error('the result has no cursor')
   if (next !== undefined && next !== records.at(-1)?.key) throw new Error(`next is ${next}`)
 }
 

@@ -45,8 +45,8 @@ export function testStoreQuotas(
     t.equal(await commit(write('a', 60_000)), 'done')
     t.match(await commit(write('b', 60_000)), excess)
     t.equal(await adapter.read(write('b', 0).table, 'b'), undefined)
-    t.equal(await commit(write('a', 61_000)), 'done', 'replaced values count no more')
-    t.match(await commit(write('c', 1), write('b', 60_000)), excess, 'a group as a whole')
+    t.equal(await commit(write('a', 61_000)), 'done', 'replaced values are not counted')
+    t.match(await commit(write('c', 1), write('b', 60_000)), excess, 'the total of a group')
     const outcomes = await adapter.commit(
       [
         [write('b', 60_000)],
@@ -143,7 +143,7 @@ export function testStoreReserve(
       t.same(await commit(lower, change('tb', 'a', '1', 149_000)), [true], 'shorter than before')
     }
     t.same(await commit(adapter, change('tb', 'a', '1')), [true])
-    t.same(await commit(adapter, ...ordinary), [true, true], 'there is room again')
+    t.same(await commit(adapter, ...ordinary), [true, true], 'space is available again')
   })
 
   t.test('denies the reserve to records of tenants, and frees a used one', async (t) => {

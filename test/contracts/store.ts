@@ -230,7 +230,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     t.same(
       await adapter.listTables({ database, limit }),
       [tables[0], tables[2]],
-      'one without records is none',
+      'a table without records is not listed',
     )
     t.ok(await adapter.read(tables[0]!, key))
   })
@@ -390,7 +390,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
 
   t.test('contract: a watch reports writes and deletions once they can be read', async (t) => {
     const { adapter } = await open(t)
-    if (adapter.watch === undefined) return t.comment('is told of by its front')
+    if (adapter.watch === undefined) return t.comment('the adapter has no watch')
     const events: StoreEvent[] = []
     const stop = await adapter.watch({
       onEvent: (event) => events.push(event),
@@ -420,7 +420,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
 
   t.test('contract: restores committed records after reopening', async (t) => {
     const { adapter, reopen } = await open(t)
-    if (reopen === undefined) return t.comment('keeps nothing')
+    if (reopen === undefined) return t.comment('is not persistent')
     const [first] = await commit(adapter, [
       [
         write('a', { value: Buffer.from('kept'), metadata: { b: 'c' } }),
@@ -438,7 +438,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     t.equal(record!.version, first![0])
     t.same(await keysOf(again, {}), ['a', 'b'])
     const [second] = await commit(again, [[write('removed')]])
-    t.ok(second![0]! > first![0]! + 2, 'versions go on from where they were')
+    t.ok(second![0]! > first![0]! + 2, 'versions continue after reopening')
     if (again.purge !== undefined)
       t.same(await again.purge(NOW_MS, 10), [{ table: USERS, key: 'b' }])
   })
@@ -479,7 +479,7 @@ function remove(key: string, more: Partial<StoreChange> = {}): StoreChange {
 
 async function keysOf(adapter: StoreAdapter, range: Partial<StoreRange>): Promise<string[]> {
   const { records, more } = await adapter.scan(USERS, { ...ALL, ...range })
-  if (more) throw new Error('there is more than fits')
+  if (more) throw new Error('more records than fit into a page')
   return records.map(({ key }) => key)
 }
 

@@ -36,7 +36,7 @@ t.test('the last plugin with a body for an error replaces the standard one', asy
   t.equal(x.replyHeaders.get('x-reply'), '1')
 })
 
-t.test('a body that arrives later is awaited; other responses are ignored meanwhile', async (t) => {
+t.test('waits for a body that arrives later, and ignores other responses until then', async (t) => {
   let resolve: (page: ErrorPage | undefined) => void = () => {}
   const { x } = begin({
     name: 'late',
@@ -62,7 +62,7 @@ t.test('a second failure while the body is awaited sends the standard body at on
   t.match(JSON.parse(x.body), { Detail: 'bad gateway' })
 })
 
-t.test('a client that disconnects meanwhile gets nothing', async (t) => {
+t.test('sends nothing to a client that disconnects before the body arrives', async (t) => {
   let resolve: (page: ErrorPage) => void = () => {}
   const { x } = begin({
     name: 'late',

@@ -15,7 +15,7 @@ const REASONS = [
   'it needs a cluster',
   'it needs a gateway with this plugin',
   'it needs a public host name',
-  'it needs a registry of its own',
+  'it needs a separate registry',
   'it needs a running gateway',
   'it needs a stopped server',
   'it needs a terminal',

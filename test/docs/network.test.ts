@@ -25,11 +25,11 @@ t.test('docs/network.md lists every endpoint, and the fields of links and routes
     firstCells('| endpoint | request |'),
     service!.endpoints.map(({ name }) => name.slice('Network.'.length).toLowerCase()),
   )
-  await b.ask('Connect', { nodes: [{ address: a.address }] })
+  await b.sendRequest('Connect', { nodes: [{ address: a.address }] })
   const { links } = await b.status()
   const events = ['address', 'id', 'error', ...firstCells('| of a link in `status` |')]
   t.strictSame(events.sort(), Object.keys(links[0]!).sort())
-  const { routes } = await b.ask<{ routes: object[] }>('Routes')
+  const { routes } = await b.sendRequest<{ routes: object[] }>('Routes')
   const route = ['service', 'network', ...firstCells('| of a route |')]
   t.strictSame(route.sort(), Object.keys(routes[0]!).sort())
 })

@@ -7,18 +7,18 @@ const CHANGE_MS = 100
 const CALLERS = 4
 
 const resource = { type: 'service', name: 'helloworld', endpoint: '*' }
-const nobodyMay = { id: 'closed', scope: '', access: 'DENIED', resource, priority: 1 }
-const writersMay = { id: 'writers', scope: 'writer', access: 'GRANTED', resource, priority: 2 }
+const denyAll = { id: 'closed', scope: '', access: 'DENIED', resource, priority: 1 }
+const allowWriters = { id: 'writers', scope: 'writer', access: 'GRANTED', resource, priority: 2 }
 
 t.test(
   'denies forbidden calls on every endpoint while rules change ten times a second',
   async (t) => {
-    const { ask: sendRequest, doors, logIn } = await openAuthServer(t)
+    const { sendRequest, transports, logIn } = await openAuthServer(t)
     await sendRequest('Auth.Generate', { id: 'ann', scopes: ['writer'], secret: 'ann-secret' })
     const ann = await logIn('ann', 'ann-secret')
-    await sendRequest('Rules.Create', { rule: nobodyMay })
+    await sendRequest('Rules.Create', { rule: denyAll })
     const isClosed = async (token?: string): Promise<boolean> => {
-      const codes = Object.values(doors).map(async (call) => {
+      const codes = Object.values(transports).map(async (call) => {
         const { code } = await call('helloworld', 'Helloworld.Call', {}, token)
         return code === 401
       })
@@ -26,16 +26,18 @@ t.test(
     }
     while (!(await isClosed()));
 
-    const counts: Record<string, { nobody: Record<string, number>; ann: Record<string, number> }> =
-      {}
+    const counts: Record<
+      string,
+      { anonymous: Record<string, number>; ann: Record<string, number> }
+    > = {}
     let isOver = false
-    const load = Object.entries(doors).flatMap(([name, call]) => {
-      const count = { nobody: {}, ann: {} } as { [caller: string]: Record<string, number> }
+    const load = Object.entries(transports).flatMap(([name, call]) => {
+      const count = { anonymous: {}, ann: {} } as { [caller: string]: Record<string, number> }
       counts[name] = count as (typeof counts)[string]
       return Array.from({ length: CALLERS }, async () => {
         while (!isOver)
           for (const [caller, token] of [
-            ['nobody', undefined],
+            ['anonymous', undefined],
             ['ann', ann],
           ] as const) {
             const { code } = await call('helloworld', 'Helloworld.Call', {}, token)
@@ -44,8 +46,8 @@ t.test(
       })
     })
     for (let i = 0; i < CHANGES; i++) {
-      if (i % 2 === 0) await sendRequest('Rules.Create', { rule: writersMay })
-      else await sendRequest('Rules.Delete', { id: writersMay.id })
+      if (i % 2 === 0) await sendRequest('Rules.Create', { rule: allowWriters })
+      else await sendRequest('Rules.Delete', { id: allowWriters.id })
       await wait(CHANGE_MS)
     }
     const startedMs = performance.now()
@@ -54,12 +56,16 @@ t.test(
     isOver = true
     await Promise.all(load)
 
-    for (const [door, { nobody, ann: writer }] of Object.entries(counts)) {
-      t.same(Object.keys(nobody), ['401'], `${door}: an account without a grant is always denied`)
+    for (const [transport, { anonymous, ann: writer }] of Object.entries(counts)) {
+      t.same(
+        Object.keys(anonymous),
+        ['401'],
+        `${transport}: an account without a grant is always denied`,
+      )
       t.same(
         Object.keys(writer).sort(),
         ['200', '401'],
-        `${door}: an account with a temporary grant is allowed and denied`,
+        `${transport}: an account with a temporary grant is allowed and denied`,
       )
     }
   },

@@ -5,13 +5,13 @@ import { openAuthServer } from '../fixtures/auth-endpoints.ts'
 t.setTimeout(120_000)
 
 t.test('every server sends accounts only to services of their namespace', async (t) => {
-  const { doors, ask: sendRequest, logIn, admin } = await openAuthServer(t)
+  const { transports, sendRequest, logIn, admin } = await openAuthServer(t)
   const options = { namespace: 'acme' }
   await sendRequest('Auth.Generate', { id: 'joe', secret: 'a secret', scopes: ['admin'], options })
   await sendRequest('Auth.Generate', { id: 'jane', secret: 'a secret' })
   const joe = await logIn('joe', 'a secret', 'acme')
   const jane = await logIn('jane', 'a secret')
-  for (const [name, call] of Object.entries(doors)) {
+  for (const [name, call] of Object.entries(transports)) {
     const readStatus = async (token: string, namespace?: string): Promise<unknown> => {
       const { code, body } = await call('helloworld', 'Helloworld.Call', {}, token, namespace)
       return code === 200 ? body.account : code
@@ -28,7 +28,7 @@ t.test('every server sends accounts only to services of their namespace', async 
 })
 
 t.test('changes the own password with any namespace selected', async (t) => {
-  const { ask: sendRequest, mx } = await openAuthServer(t)
+  const { sendRequest, mx } = await openAuthServer(t)
   await sendRequest('Auth.Generate', { id: 'jane', secret: 'a secret' })
   const rule = {
     id: 'members',

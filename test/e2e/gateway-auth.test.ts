@@ -51,8 +51,8 @@ async function open(
   listener: CreateListener,
   { rules = [] as readonly Rule[], handler = 'meta', options = {} } = {},
 ) {
-  const gate = await openAuthorizer(t, ...rules)
-  const env = { ...createTestEnv(), nowMs: Date.now, authorizer: gate.authorizer }
+  const authorizer = await openAuthorizer(t, ...rules)
+  const env = { ...createTestEnv(), nowMs: Date.now, authorizer: authorizer.authorizer }
   const service = await openMxService(t, createGreeter())
   const site = await openSite(t)
   const gateway = await openRpcGateway(t, [service.entry, site.entry], {
@@ -60,7 +60,7 @@ async function open(
     flags: [`--handler=${handler}`],
     plugins: [buildPlugin(plugin, options, env)],
   })
-  return { ...gate, service, site, ...gateway }
+  return { ...authorizer, service, site, ...gateway }
 }
 
 const authorize = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` })
@@ -98,11 +98,11 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         [[PUBLIC, except], true, false, true],
         [[createRule({ scope: '+' })], false, true, true],
       ]
-      const { origin, source, authorizer: gate, issue } = await open(t, listener, { handler })
+      const { origin, source, authorizer, issue } = await open(t, listener, { handler })
       const tokens = [undefined, await issue(JANE), await issue(JOE)]
       for (const [rules, ...granted] of table) {
         const changed = new Promise<void>((resolve) => {
-          const end = gate.onChange(() => {
+          const end = authorizer.onChange(() => {
             end()
             resolve()
           })
@@ -137,8 +137,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         resource: 'service:go.mx.api.site:/site/admin/*',
       })
       for (const flags of [['--handler=proxy', '--resolver=rpc'], ['--handler=web'], []]) {
-        const { authorizer: gate } = await openAuthorizer(t, PUBLIC, deny)
-        const env = { ...createTestEnv(), nowMs: Date.now, authorizer: gate }
+        const { authorizer } = await openAuthorizer(t, PUBLIC, deny)
+        const env = { ...createTestEnv(), nowMs: Date.now, authorizer }
         const { entry } = await openSite(t)
         const site = { ...entry, metadata: { handler: 'web' } }
         const { origin } = await openRpcGateway(t, [site], {
@@ -299,10 +299,10 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   })
 
   t.test(`${name}: leaves streams open that the new rules grant`, async (t) => {
-    const { port, source, issue, authorizer: gate } = await open(t, listener, { rules: [MEMBERS] })
+    const { port, source, issue, authorizer } = await open(t, listener, { rules: [MEMBERS] })
     const headers = authorize(await issue(JANE))
     const socket = await connectWebSocket(t, port, [], { path: '/greeter/chat', headers })
-    const changed = new Promise<void>((resolve) => void gate.onChange(resolve))
+    const changed = new Promise<void>((resolve) => void authorizer.onChange(resolve))
     source.setRules('mx', PUBLIC)
     await changed
     const answer = nextMessage(socket)

@@ -68,9 +68,9 @@ async function open(
   const auth = { id: 'tbadmin', secret: 'a long secret' }
   const account = { ...auth, scopes: ['admin'], options: { namespace: 'tb' } }
   await admin.call('auth', 'Auth.Generate', account)
-  const there = { proxy, namespace: 'tb' }
-  const login = await openClient(t, there).call<Login>('auth', 'Auth.Token', auth)
-  const tenant = openClient(t, { ...there, token: login.token.access_token })
+  const tenantOptions = { proxy, namespace: 'tb' }
+  const login = await openClient(t, tenantOptions).call<Login>('auth', 'Auth.Token', auth)
+  const tenant = openClient(t, { ...tenantOptions, token: login.token.access_token })
   return { server, operator: openDeployer(t, admin), tenant: openDeployer(t, tenant) }
 }
 

@@ -133,7 +133,7 @@ t.test('SIGKILL of NATS under load', async (t) => {
     'failures during the outage are 503',
   )
   t.comment(
-    `${stored.size} events acknowledged, ${unknown} refused, ${ids.size} there; ${KILLS} kills`,
+    `${stored.size} events acknowledged, ${unknown} rejected, ${ids.size} stored; ${KILLS} kills`,
   )
 })
 

@@ -58,7 +58,7 @@ t.test(
       if (!empty) await eventually(async () => (await nodesOf(registry)).length === services.length)
       const late = await startGreeter(t, toText(agent))
       await received(...services, late)
-      // The empty Consul learns the other nodes from their next heartbeats; they are served meanwhile.
+      // The empty Consul learns the other nodes from their next heartbeats; until then the gateway still routes to them.
       const known = empty ? [late] : [...services, late]
       await eventually(async () => (await nodesOf(registry)).length >= known.length)
       for (const address of addressesOf(...known)) t.ok((await nodesOf(registry)).includes(address))

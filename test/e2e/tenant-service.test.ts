@@ -16,7 +16,7 @@ const AUTH: Credentials = { id: 'shop@latest', secret: 'a secret', namespace: 'a
 /** A server with a namespace, a service account and a user account of it. */
 async function open(t: Test, words: readonly string[] = []): Promise<AuthServer> {
   const server = await openAuthServer(t, ['--register_allow=loopback', ...words])
-  const { ask: sendRequest } = server
+  const { sendRequest } = server
   const { id, secret } = AUTH
   await sendRequest('Auth.Generate', {
     id,
@@ -45,11 +45,11 @@ for (const how of ['proxy', 'registry'] as const)
   t.test(
     `a service registered by ${how} is found in its namespace and belongs to it`,
     async (t) => {
-      const { doors, proxy, logIn } = await open(t)
+      const { transports, proxy, logIn } = await open(t)
       await startShop(t, { [how]: `mx://${proxy}`, auth: AUTH })
       const joe = await logIn('joe', 'a secret', 'acme')
       const call = (endpoint: string, namespace?: string) =>
-        doors.gateway('shop', endpoint, {}, joe, namespace)
+        transports.gateway('shop', endpoint, {}, joe, namespace)
       t.match(await call('Shop.Call'), { code: 404 }, 'not registered in mx')
       t.match(await call('Shop.Call', 'acme'), { code: 200, body: { account: 'joe' } })
       const is = { account: 'shop@latest', namespace: 'acme' }
@@ -61,11 +61,11 @@ t.test('a service registered in Consul is found in its namespace', async (t) => 
   const consul = await startConsul(t)
   if (consul === undefined) return
   const registry = `consul://127.0.0.1:${consul.port}`
-  const { doors, logIn } = await open(t, [`--registry=${registry}`])
+  const { transports, logIn } = await open(t, [`--registry=${registry}`])
   const joe = await logIn('joe', 'a secret', 'acme')
   await startShop(t, { registry, auth: AUTH })
   const call = (endpoint: string, namespace?: string) =>
-    doors.gateway('shop', endpoint, {}, joe, namespace)
+    transports.gateway('shop', endpoint, {}, joe, namespace)
   await until(async () => (await call('Shop.Call', 'acme')).code === 200)
   t.match(await call('Shop.Call'), { code: 404 }, 'not registered in mx')
   // Without its own account, `helloworld` relies on proxies for authentication.
@@ -73,7 +73,7 @@ t.test('a service registered in Consul is found in its namespace', async (t) => 
 })
 
 t.test('its own port authorizes calls by the rules of its namespace', async (t) => {
-  const { proxy, logIn, admin, ask: sendRequest } = await open(t)
+  const { proxy, logIn, admin, sendRequest } = await open(t)
   const address = await startShop(t, { proxy, auth: AUTH })
   const joe = await logIn('joe', 'a secret', 'acme')
   const call = async (token: string, namespace = ''): Promise<unknown> => {
@@ -96,7 +96,7 @@ t.test('its own port authorizes calls by the rules of its namespace', async (t) 
 })
 
 t.test('the environment of a service contains its namespace', async (t) => {
-  const { proxy, doors, logIn } = await open(t)
+  const { proxy, transports, logIn } = await open(t)
   const { id, secret, namespace = '' } = AUTH
   const variables = { MX_AUTH_ID: id, MX_AUTH_SECRET: secret, MX_NAMESPACE: namespace }
   Object.assign(process.env, variables)
@@ -105,5 +105,5 @@ t.test('the environment of a service contains its namespace', async (t) => {
   })
   await startShop(t, { proxy })
   const joe = await logIn('joe', 'a secret', 'acme')
-  t.match(await doors.gateway('shop', 'Shop.Call', {}, joe, 'acme'), { code: 200 })
+  t.match(await transports.gateway('shop', 'Shop.Call', {}, joe, 'acme'), { code: 200 })
 })

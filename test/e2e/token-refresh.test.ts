@@ -13,10 +13,10 @@ t.test('refreshes a token, and logs in again if that is rejected', async (t) => 
   const admin = openClient(t, { proxy, auth: ADMIN })
   await admin.call('auth', 'Auth.Generate', { ...AUTH, type: 'service', scopes: ['service'] })
   const requests: string[] = []
-  const nobody = openClient(t, { proxy, inProcess: false, token: 'none' })
+  const withoutToken = openClient(t, { proxy, inProcess: false, token: 'none' })
   const sendRequest = (request: object) => {
     requests.push(...Object.keys(request))
-    return nobody.call<LoginReply>('auth', 'Auth.Token', request)
+    return withoutToken.call<LoginReply>('auth', 'Auth.Token', request)
   }
   const clock = { nowMs: 0 }
   const tokens = createTokenSource({

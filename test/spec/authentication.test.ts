@@ -34,10 +34,10 @@ async function waitFor(code: number, call: () => ReturnType<AuthEndpoint>): Prom
 /** Opens a server that requires a login for every call. */
 async function openLocked(t: Test): Promise<AuthServer> {
   const server = await openAuthServer(t)
-  await server.ask('Rules.Create', { rule: LOGIN })
-  await server.ask('Rules.Create', toRule('onlyloggedin', '*', EVERYTHING))
-  await server.ask('Rules.Delete', { id: 'default' })
-  for (const call of Object.values(server.doors))
+  await server.sendRequest('Rules.Create', { rule: LOGIN })
+  await server.sendRequest('Rules.Create', toRule('onlyloggedin', '*', EVERYTHING))
+  await server.sendRequest('Rules.Delete', { id: 'default' })
+  for (const call of Object.values(server.transports))
     await waitFor(401, () => call('helloworld', 'Helloworld.Call', {}))
   return server
 }
@@ -45,8 +45,8 @@ async function openLocked(t: Test): Promise<AuthServer> {
 t.test(
   '1. Callers present an access token in the header Authorization: Bearer <ACCESS_TOKEN>.',
   async (t) => {
-    const { doors, admin } = await openLocked(t)
-    for (const [name, call] of Object.entries(doors)) {
+    const { transports, admin } = await openLocked(t)
+    for (const [name, call] of Object.entries(transports)) {
       const { code, body } = await call('helloworld', 'Helloworld.Call', {}, admin)
       t.same([code, body], [200, { account: 'admin', namespace: '' }], name)
       const refused = await call('helloworld', 'Helloworld.Call', {}, `${admin}x`)
@@ -58,7 +58,7 @@ t.test(
 t.test(
   '2. Tokens are obtained through login (user token prints one). Tokens have a limited lifetime and must be re-issued.',
   async (t) => {
-    const { doors, mx } = await openLocked(t)
+    const { transports, mx } = await openLocked(t)
     t.match(await mx('user', 'token'), {
       code: 2,
       stderr: /not logged in to local\. Log in/,
@@ -71,16 +71,16 @@ t.test(
     const token = stdout.trim()
     const { exp, iat } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
     t.equal(exp - iat, 900)
-    for (const call of Object.values(doors))
+    for (const call of Object.values(transports))
       t.equal((await call('helloworld', 'Helloworld.Call', {}, token)).code, 200)
-    const { body } = await doors.gateway('auth', 'Auth.Token', {
+    const { body } = await transports.gateway('auth', 'Auth.Token', {
       id: 'admin',
       secret: 'mx',
       token_expiry: 5,
     })
     const { access_token, refresh_token, created, expiry } = body.token
     t.equal(expiry - created, 5)
-    const again = await doors.gateway('auth', 'Auth.Token', { refresh_token })
+    const again = await transports.gateway('auth', 'Auth.Token', { refresh_token })
     t.equal(again.code, 200)
     t.not(again.body.token.access_token, access_token)
     await mx('logout')
@@ -91,7 +91,7 @@ t.test(
 t.test(
   '3. a rule with scope <public> applies to callers without a token, scope * applies to any logged-in account, and a named scope applies to accounts holding it',
   async (t) => {
-    const { ask: sendRequest, doors, logIn } = await openAuthServer(t)
+    const { sendRequest, transports, logIn } = await openAuthServer(t)
     await sendRequest('Rules.Create', { rule: LOGIN })
     for (const [id, scopes] of [
       ['ann', ['writer']],
@@ -100,9 +100,9 @@ t.test(
       await sendRequest('Auth.Generate', { id, scopes, secret: `${id}-secret` })
     const [ann, bob] = [await logIn('ann', 'ann-secret'), await logIn('bob', 'bob-secret')]
     const resource = { type: 'service', name: 'helloworld', endpoint: '*' }
-    const callers = { nobody: undefined, bob, ann }
+    const callers = { anonymous: undefined, bob, ann }
     const cases: [scope: string, granted: string[]][] = [
-      ['', ['nobody', 'bob', 'ann']],
+      ['', ['anonymous', 'bob', 'ann']],
       ['*', ['bob', 'ann']],
       ['writer', ['ann']],
       ['reader', []],
@@ -111,14 +111,14 @@ t.test(
     await sendRequest('Rules.Delete', { id: 'default' })
     for (const [scope, granted] of cases) {
       await sendRequest('Rules.Create', toRule('r', scope, resource))
-      for (const [door, call] of Object.entries(doors))
+      for (const [transport, call] of Object.entries(transports))
         for (const [caller, token] of Object.entries(callers)) {
           const expected = granted.includes(caller) ? 200 : 401
           await waitFor(expected, () => call('helloworld', 'Helloworld.Call', {}, token))
-          t.pass(`scope "${scope}", ${caller}, ${door}: ${expected}`)
+          t.pass(`scope "${scope}", ${caller}, ${transport}: ${expected}`)
         }
       await sendRequest('Rules.Delete', { id: 'r' })
-      for (const call of Object.values(doors))
+      for (const call of Object.values(transports))
         await waitFor(401, () => call('helloworld', 'Helloworld.Call', {}, ann))
     }
   },
@@ -127,8 +127,8 @@ t.test(
 t.test(
   '4. The default rule makes every service callable by anyone. Replacing it with a rule of scope * and resource *:*:* makes services callable only with a token.',
   async (t) => {
-    const { doors, mx } = await openAuthServer(t)
-    for (const [name, call] of Object.entries(doors))
+    const { transports, mx } = await openAuthServer(t)
+    for (const [name, call] of Object.entries(transports))
       t.equal((await call('helloworld', 'Helloworld.Call', {})).code, 200, name)
     await mx('login', 'admin', '--password=mx')
     t.match(await mx('auth', 'list', 'rules'), {
@@ -143,7 +143,7 @@ t.test(
     )
     t.match(await mx('auth', 'create', 'rule', '--resource=service:auth:*', 'login'), created)
     t.match(await mx('auth', 'delete', 'rule', 'default'), { code: 0, stdout: 'Rule deleted\n' })
-    for (const [name, call] of Object.entries(doors)) {
+    for (const [name, call] of Object.entries(transports)) {
       const tookMs = await waitFor(401, () => call('helloworld', 'Helloworld.Call', {}))
       t.ok(tookMs < 1000, `${name}: within a second`)
     }
@@ -160,7 +160,7 @@ t.test(
 t.test(
   '5. A rule for resource service:auth:* with scope <public> is required so that login still works once the default rule is deleted.',
   async (t) => {
-    const { ask: sendRequest, doors, mx } = await openAuthServer(t)
+    const { sendRequest, transports, mx } = await openAuthServer(t)
     await mx('login', 'admin', '--password=mx')
     await sendRequest('Rules.Create', toRule('onlyloggedin', '*', EVERYTHING))
     t.match(await mx('auth', 'delete', 'rule', 'default'), {
@@ -171,13 +171,13 @@ t.test(
     t.match(await mx('auth', 'delete', 'rule', 'default'), { code: 0 })
     const login = { id: 'jane', secret: 'a long secret' }
     await sendRequest('Auth.Generate', login)
-    await waitFor(401, () => doors.gateway('helloworld', 'Helloworld.Call', {}))
-    for (const [name, call] of Object.entries(doors))
+    await waitFor(401, () => transports.gateway('helloworld', 'Helloworld.Call', {}))
+    for (const [name, call] of Object.entries(transports))
       t.equal((await call('auth', 'Auth.Token', login)).code, 200, name)
     await sendRequest('Rules.Delete', { id: 'login', force: true })
-    for (const call of Object.values(doors))
+    for (const call of Object.values(transports))
       await waitFor(401, () => call('auth', 'Auth.Token', login))
-    const operator = await doors.gateway('auth', 'Auth.Token', { id: 'admin', secret: 'mx' })
+    const operator = await transports.gateway('auth', 'Auth.Token', { id: 'admin', secret: 'mx' })
     t.equal(operator.code, 200, 'operators can still log in (reference 15.32)')
   },
 )
@@ -185,7 +185,7 @@ t.test(
 t.test(
   '6. A denied call returns HTTP 401 with the error body {Id, Code, Detail, Status}; Detail names the service and handler method called.',
   async (t) => {
-    const { ask: sendRequest, doors, logIn } = await openLocked(t)
+    const { sendRequest, transports, logIn } = await openLocked(t)
     await sendRequest('Auth.Generate', { id: 'ann', secret: 'ann-secret' })
     const ann = await logIn('ann', 'ann-secret')
     await sendRequest('Rules.Create', {
@@ -197,7 +197,7 @@ t.test(
         priority: 1,
       },
     })
-    for (const [name, call] of Object.entries(doors)) {
+    for (const [name, call] of Object.entries(transports)) {
       await waitFor(401, () => call('helloworld', 'Helloworld.Call', {}, ann))
       for (const token of [undefined, ann]) {
         const { body } = await call('helloworld', 'Helloworld.Call', {}, token)
@@ -207,23 +207,23 @@ t.test(
           Detail: 'Unauthorized call made to helloworld:Helloworld.Call',
           Status: 'Unauthorized',
         }
-        t.same(body, expected, `${name}, ${token === undefined ? 'nobody' : 'ann'}`)
+        t.same(body, expected, `${name}, ${token === undefined ? 'anonymous' : 'ann'}`)
       }
     }
   },
 )
 
 t.test('7. Services load rules periodically and check access per request.', async (t) => {
-  const { ask: sendRequest, doors, admin } = await openAuthServer(t)
+  const { sendRequest, transports, admin } = await openAuthServer(t)
   const resource = { type: 'service', name: 'helloworld', endpoint: '*' }
   for (let round = 0; round < 3; round++) {
     await sendRequest('Rules.Create', toRule('no', '', resource, { access: 'DENIED', priority: 1 }))
-    for (const [name, call] of Object.entries(doors)) {
+    for (const [name, call] of Object.entries(transports)) {
       const tookMs = await waitFor(401, () => call('helloworld', 'Helloworld.Call', {}, admin))
       t.ok(tookMs < 1000, `${name}: a change is in force within a second`)
     }
     await sendRequest('Rules.Delete', { id: 'no' })
-    for (const call of Object.values(doors))
+    for (const call of Object.values(transports))
       await waitFor(200, () => call('helloworld', 'Helloworld.Call', {}))
   }
 })
@@ -232,15 +232,15 @@ t.test(
   '8. Each environment has its own accounts; a fresh local server has the admin account.',
   async (t) => {
     const [one, other] = [await openAuthServer(t), await openAuthServer(t)]
-    await one.ask('Auth.Generate', { id: 'ann', secret: 'ann-secret' })
+    await one.sendRequest('Auth.Generate', { id: 'ann', secret: 'ann-secret' })
     t.ok(await one.logIn('ann', 'ann-secret'))
     await t.rejects(
       other.logIn('ann', 'ann-secret'),
       /Secret not correct, or no account with this ID/,
     )
-    const refused = await other.doors.gateway('helloworld', 'Helloworld.Call', {}, one.admin)
+    const refused = await other.transports.gateway('helloworld', 'Helloworld.Call', {}, one.admin)
     t.equal(refused.code, 401, 'tokens of another environment are rejected')
-    const { accounts } = await other.ask('Accounts.List', {})
+    const { accounts } = await other.sendRequest('Accounts.List', {})
     t.match(
       accounts.filter(({ type }: { type: string }) => type === 'user'),
       [{ id: 'admin', name: 'admin', scopes: ['admin'], issuer: 'mx' }],
@@ -255,8 +255,8 @@ t.test(
 )
 
 t.test('9. The namespace is chosen with the Mx-Namespace header.', async (t) => {
-  const { ask: sendRequest, doors, admin, logIn } = await openAuthServer(t)
-  for (const [name, call] of Object.entries(doors)) {
+  const { sendRequest, transports, admin, logIn } = await openAuthServer(t)
+  for (const [name, call] of Object.entries(transports)) {
     const { body } = await call('helloworld', 'Helloworld.Call', {}, undefined, 'acme')
     t.same(body, { account: '', namespace: 'acme' }, name)
   }
@@ -268,14 +268,14 @@ t.test('9. The namespace is chosen with the Mx-Namespace header.', async (t) => 
   await sendRequest('Rules.Create', { rule: LOGIN })
   await sendRequest('Rules.Create', toRule('onlyloggedin', '*', EVERYTHING))
   await sendRequest('Rules.Delete', { id: 'default' })
-  for (const [name, call] of Object.entries(doors)) {
+  for (const [name, call] of Object.entries(transports)) {
     await waitFor(401, () => call('helloworld', 'Helloworld.Call', {}))
     for (const token of [undefined, ann])
-      for (const namespace of [undefined, 'acme', 'nobody-has-heard-of-it'])
+      for (const namespace of [undefined, 'acme', 'unknown'])
         t.equal(
           (await call('helloworld', 'Helloworld.Call', {}, token, namespace)).code,
           401,
-          `${name}, ${token === undefined ? 'nobody' : 'ann'}, ${namespace}`,
+          `${name}, ${token === undefined ? 'anonymous' : 'ann'}, ${namespace}`,
         )
     t.equal((await call('helloworld', 'Helloworld.Call', {}, admin)).code, 200, `${name}, admin`)
   }
@@ -298,14 +298,14 @@ t.test(
 )
 
 t.test('11. Token issuance request and response format: as in reference 2.1.', async (t) => {
-  const { doors } = await openAuthServer(t)
+  const { transports } = await openAuthServer(t)
   const form = {
     access_token: /^[\w-]+\.[\w-]+\.[\w-]+$/,
     refresh_token: /^[\w-]{68}$/,
     created: Number,
     expiry: Number,
   }
-  for (const [name, call] of Object.entries(doors)) {
+  for (const [name, call] of Object.entries(transports)) {
     const sendRequest = (request: object) => call('auth', 'Auth.Token', request)
     const { code, body } = await sendRequest({ id: 'admin', secret: 'mx', token_expiry: 60 })
     t.equal(code, 200, name)
@@ -324,7 +324,7 @@ t.test('11. Token issuance request and response format: as in reference 2.1.', a
 })
 
 t.test('12. Meaning of each part of the resource string: type, name and endpoint.', async (t) => {
-  const { ask: sendRequest, doors } = await openAuthServer(t)
+  const { sendRequest, transports } = await openAuthServer(t)
   await sendRequest('Rules.Create', { rule: LOGIN })
   await sendRequest('Rules.Create', toRule('admins', 'admin', EVERYTHING))
   await sendRequest('Rules.Delete', { id: 'default' })
@@ -339,7 +339,7 @@ t.test('12. Meaning of each part of the resource string: type, name and endpoint
     ['topic:helloworld:*', false],
   ]
   const everyDoor = async (code: number) => {
-    for (const call of Object.values(doors))
+    for (const call of Object.values(transports))
       await waitFor(code, () => call('helloworld', 'Helloworld.Call', {}))
   }
   for (const [text, granted] of cases) {
@@ -355,11 +355,11 @@ t.test('12. Meaning of each part of the resource string: type, name and endpoint
 t.test(
   '13. How conflicting rules are ordered by Priority: the highest first; of the same, denying rules first, then by id.',
   async (t) => {
-    const { ask: sendRequest, doors } = await openAuthServer(t)
+    const { sendRequest, transports } = await openAuthServer(t)
     const resource = { type: 'service', name: 'helloworld', endpoint: '*' }
     const called = { ...resource, endpoint: 'Helloworld.Call' }
     const decide = async (code: number, id: string) => {
-      for (const call of Object.values(doors))
+      for (const call of Object.values(transports))
         await waitFor(code, () => call('helloworld', 'Helloworld.Call', {}))
       t.match(await sendRequest('Rules.Test', { resource: called }), {
         granted: code === 200,

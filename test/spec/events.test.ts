@@ -39,7 +39,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         await send('/orders/created', { method: 'POST', body: '{"order":5}' }),
         await send('/orders/item/added?order=5', {}),
       ]
-      await send('/other/created', { method: 'POST', body: 'not for it' })
+      await send('/other/created', { method: 'POST', body: 'another topic' })
       const last = await send('/orders', { method: 'PUT', body: '' })
       await until(() => got.length >= 3)
       const topic = ['go.mx.api.orders', true]

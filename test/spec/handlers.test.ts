@@ -15,13 +15,13 @@ import { connectWebSocket, nextMessage } from '../fixtures/web-gateway.ts'
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 async function openBackend(t: Test): Promise<{ address: string; entry: Service }> {
-  const tell: RequestListener = async (request, response) => {
+  const describeRequest: RequestListener = async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     response.setHeader('x-kind', 'backend')
     response.end(`${request.method} ${request.url} ${Buffer.concat(chunks)}`)
   }
-  const server = createServer((request, response) => void tell(request, response))
+  const server = createServer((request, response) => void describeRequest(request, response))
   new WebSocketServer({ server }).on('connection', (socket, { url }) => {
     socket.on('message', (data) => socket.send(`${url} ${data}`))
   })

@@ -14,7 +14,7 @@ async function open(t: Parameters<typeof openPlatformRuntime>[0]) {
     await runtime.call('Update', 'shop', more)
     return runtime.settled('shop')
   }
-  return { ...runtime, run, update, answer: () => runtime.doors.call('shop') }
+  return { ...runtime, run, update, answer: () => runtime.registrar.call('shop') }
 }
 
 t.test(

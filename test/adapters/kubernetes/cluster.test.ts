@@ -90,7 +90,7 @@ t.test('sends no credentials to a server with an untrusted certificate', async (
   let requests = 0
   api.intercept = (_, __, response) => {
     requests++
-    answerStatus(response, 500, 'must not be asked')
+    answerStatus(response, 500, 'unexpected request')
     return true
   }
   copyFileSync(join(other.accountFolder, 'ca.crt'), join(api.accountFolder, 'ca.crt'))

@@ -10,13 +10,13 @@ const STARTING = { name: 'shop', version: 'latest', source: '', status: 3, metad
 /** Steps that record notes. */
 function openNotes(): Steps & { readonly noted: Promise<string>; readonly notes: string[] } {
   const notes: string[] = []
-  let tell = (_: string): void => {}
+  let notify = (_: string): void => {}
   const noted = new Promise<string>((resolve) => {
-    tell = resolve
+    notify = resolve
   })
   const note = (text: string): void => {
     notes.push(text)
-    tell(text)
+    notify(text)
   }
   return { areSeen: false, show() {}, note, end() {}, noted, notes }
 }

@@ -42,7 +42,7 @@ async function openShell(t: Test): Promise<Shell> {
     },
     async logInAs(account, secret, namespace = 'mx') {
       const request = { id: account, secret, options: { namespace } }
-      const { body } = await server.doors.gateway('auth', 'Auth.Token', request)
+      const { body } = await server.transports.gateway('auth', 'Auth.Token', request)
       const owner = { address: server.proxy, namespace, account }
       await writeCredentials(owner, toCredentials(body as TokenReply))
       await writeConfig('local.current-user', account)
@@ -53,7 +53,7 @@ async function openShell(t: Test): Promise<Shell> {
 const LIST = ['auth', 'Accounts.List', {}] as const
 
 t.test('without a login, calls are anonymous even if service credentials exist', async (t) => {
-  const { ask: sendRequest, folder, open, logInAs } = await openShell(t)
+  const { sendRequest, folder, open, logInAs } = await openShell(t)
   const local = { id: 'local', type: 'service', scopes: ['service'], secret: 'local-secret' }
   await sendRequest('Auth.Generate', local)
   writeFileSync(join(folder, 'service_credentials'), JSON.stringify(local))
@@ -68,7 +68,7 @@ t.test('without a login, calls are anonymous even if service credentials exist',
 })
 
 t.test('admin accounts of mx may access all namespaces, others only their own', async (t) => {
-  const { ask: sendRequest, open, logInAs } = await openShell(t)
+  const { sendRequest, open, logInAs } = await openShell(t)
   const options = { namespace: 'shop' }
   await sendRequest('Auth.Generate', {
     id: 'ann',
@@ -98,7 +98,7 @@ t.test('concurrent commands refresh the token once and share it', async (t) => {
 })
 
 t.test('a rejected token is refreshed', async (t) => {
-  const { ask: sendRequest, open, logInAs } = await openShell(t)
+  const { sendRequest, open, logInAs } = await openShell(t)
   await logInAs('admin', 'mx')
   await sendRequest('Auth.RotateKey', { drop: true })
   const session = open()
@@ -107,7 +107,7 @@ t.test('a rejected token is refreshed', async (t) => {
 })
 
 t.test('a stream with a rejected token restarts with a new one', async (t) => {
-  const { ask: sendRequest, open, logInAs } = await openShell(t)
+  const { sendRequest, open, logInAs } = await openShell(t)
   await logInAs('admin', 'mx')
   await open().call('events', 'Stream.Publish', { topic: 'orders', payload: 'b25l' })
   await sendRequest('Auth.RotateKey', { drop: true })
@@ -118,7 +118,7 @@ t.test('a stream with a rejected token restarts with a new one', async (t) => {
 })
 
 t.test('a running stream continues with a new token only if it can resume', async (t) => {
-  const { ask: sendRequest, open, logInAs } = await openShell(t)
+  const { sendRequest, open, logInAs } = await openShell(t)
   await logInAs('admin', 'mx')
   const publish = (payload: string) =>
     open().call('events', 'Stream.Publish', { topic: 'orders', payload })
@@ -178,7 +178,7 @@ t.test(
 )
 
 t.test('a revoked login is deleted and reported', async (t) => {
-  const { ask: sendRequest, open, logInAs } = await openShell(t)
+  const { sendRequest, open, logInAs } = await openShell(t)
   await sendRequest('Auth.Generate', { id: 'root', secret: 'root-secret', scopes: ['admin'] })
   await logInAs('root', 'root-secret')
   await sendRequest('Auth.Revoke', { id: 'root' })

@@ -72,7 +72,7 @@ t.test('call errors map to messages with advice and exit statuses', (t) => {
 
 t.test('a connection error with a known cause names the cause', (t) => {
   const cause = 'no connection to h:443: certificate has expired'
-  const tell = (name: string) => {
+  const explain = (name: string) => {
     const environment = { name, address: 'mxs://h:443' }
     const error = new GatewayError(
       'mail',
@@ -85,8 +85,8 @@ t.test('a connection error with a known cause names the cause', (t) => {
     return explainCall(error, { ...CALL, environment })
   }
   const failed = 'Failed to connect to mx server at mxs://h:443'
-  t.match(tell('local'), { status: 4, message: `${failed}: certificate has expired` })
-  t.match(tell('staging'), {
+  t.match(explain('local'), { status: 4, message: `${failed}: certificate has expired` })
+  t.match(explain('staging'), {
     message: `${failed}, the address of staging: certificate has expired. See 'mx env'`,
   })
   t.end()

@@ -8,12 +8,12 @@ const LOGIN = { type: 'service', name: 'auth', endpoint: 'Auth.Token' }
 
 t.test('an expired token can log in, other calls with it are 401', async (t) => {
   const source = new MemoryAuthSource()
-  const gate = createAuthorizer(source)
-  t.teardown(gate.close)
+  const authorizer = createAuthorizer(source)
+  t.teardown(authorizer.close)
   const stale = await source.issue(createAccount(), { nowMs: Date.now() - 3_600_000 })
   const metadata = `authorization: Bearer ${stale}\r\n`
   const admit = async (resource: typeof HELLO) =>
-    admitCall(gate, { metadata, domain: 'mx', resource })
+    admitCall(authorizer, { metadata, domain: 'mx', resource })
   await t.rejects(admit(HELLO), { code: 401, id: 'greeter' })
   await t.rejects(admit({ ...LOGIN, endpoint: 'Auth.Generate' }), { code: 401 })
   t.equal(await admit(LOGIN), undefined)
@@ -29,26 +29,26 @@ t.test('an expired token can log in, other calls with it are 401', async (t) => 
 
 t.test('an authorization scheme other than Bearer is passed to the service', async (t) => {
   const source = new MemoryAuthSource()
-  const gate = createAuthorizer(source)
-  t.teardown(gate.close)
+  const authorizer = createAuthorizer(source)
+  t.teardown(authorizer.close)
   const metadata = 'authorization: Basic YTpi\r\n'
-  t.equal(await admitCall(gate, { metadata, domain: 'mx', resource: HELLO }), undefined)
+  t.equal(await admitCall(authorizer, { metadata, domain: 'mx', resource: HELLO }), undefined)
 })
 
 t.test('a malformed Bearer token is 401', async (t) => {
-  const gate = createAuthorizer(new MemoryAuthSource())
-  t.teardown(gate.close)
+  const authorizer = createAuthorizer(new MemoryAuthSource())
+  t.teardown(authorizer.close)
   for (const field of ['Bearer', 'bearer a b', 'Bearer a.b.c, Bearer d', 'BEARER\ta.b.c']) {
     const call = { metadata: `authorization: ${field}\r\n`, domain: 'mx', resource: HELLO }
-    await t.rejects(async () => admitCall(gate, call), { code: 401, id: 'greeter' }, field)
+    await t.rejects(async () => admitCall(authorizer, call), { code: 401, id: 'greeter' }, field)
   }
 })
 
 t.test(
   'several tokens or namespaces are 400, since two readers could use different ones',
   async (t) => {
-    const gate = createAuthorizer(new MemoryAuthSource())
-    t.teardown(gate.close)
+    const authorizer = createAuthorizer(new MemoryAuthSource())
+    t.teardown(authorizer.close)
     for (const [name, first, second] of [
       ['authorization', 'Bearer a.b.c', 'Basic YTpi'],
       ['authorization', 'Basic YTpi', 'Bearer a.b.c'],
@@ -56,7 +56,7 @@ t.test(
     ] as const) {
       const metadata = `${name}: ${first}\r\nx-a: 1\r\n${name}: ${second}\r\n`
       const call = { metadata, domain: 'mx', resource: HELLO }
-      await t.rejects(async () => admitCall(gate, call), {
+      await t.rejects(async () => admitCall(authorizer, call), {
         code: 400,
         message: `expected one ${name} header, got several`,
       })

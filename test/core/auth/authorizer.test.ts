@@ -13,13 +13,13 @@ const JANE = createAccount({ scopes: ['staff'] })
 const STAFF_ONLY = createRule({ id: 'staff', scope: 'staff' })
 
 function open(t: Test, options: AuthorizerOptions = {}, source = new MemoryAuthSource()) {
-  const gate = createAuthorizer(source, options)
-  t.teardown(gate.close)
+  const authorizer = createAuthorizer(source, options)
+  t.teardown(authorizer.close)
   const judge = (account?: Account, access: Partial<Access> = {}) =>
-    gate.judge({ namespace: 'mx', account, resource: HELLO, ...access })
+    authorizer.judge({ namespace: 'mx', account, resource: HELLO, ...access })
   const isGranted = async (account?: Account, access: Partial<Access> = {}) =>
     (await judge(account, access)).granted
-  return { gate, source, judge, isGranted }
+  return { authorizer, source, judge, isGranted }
 }
 
 t.test('decisions are synchronous once the rules are loaded', async (t) => {
@@ -41,10 +41,10 @@ t.test('rules apply to resources other than services, such as topics', async (t)
 })
 
 t.test('a change of the rules takes effect at once and calls onChange', async (t) => {
-  const { gate, judge, isGranted, source } = open(t)
+  const { authorizer, judge, isGranted, source } = open(t)
   t.equal(await isGranted(), true)
   let notifications = 0
-  const stop = gate.onChange(() => notifications++)
+  const stop = authorizer.onChange(() => notifications++)
   source.setRules('mx', STAFF_ONLY)
   await until(() => notifications === 1)
   t.equal((judge() as Ruling).granted, false)
@@ -64,18 +64,18 @@ t.test('each namespace has its own rules', async (t) => {
 
 t.test('the last rules and keys apply while their source is unavailable', async (t) => {
   const outages: (string | undefined)[] = []
-  const { gate, judge, isGranted, source } = open(t, {
+  const { authorizer, judge, isGranted, source } = open(t, {
     onOutage: (reason) => void outages.push(reason?.message),
   })
   source.setRules('mx', STAFF_ONLY)
   const token = await source.issue(JANE)
-  t.same((await gate.identify(token)).account, JANE)
+  t.same((await authorizer.identify(token)).account, JANE)
   t.equal(await isGranted(JANE), true)
   source.leave(new Error('gone'))
   await until(() => outages.length > 0)
   t.equal((judge() as Ruling).granted, false)
   t.equal((judge(JANE) as Ruling).granted, true)
-  t.same((await gate.identify(await source.issue(JANE))).account, JANE)
+  t.same((await authorizer.identify(await source.issue(JANE))).account, JANE)
   source.comeBack()
   await until(() => outages.length > 1)
   t.same(outages, ['gone', undefined], 'one outage, although several watches and attempts failed')
@@ -85,20 +85,20 @@ t.test('the last rules and keys apply while their source is unavailable', async 
 
 t.test('closing during an outage does not report the end of the outage', async (t) => {
   const outages: (string | undefined)[] = []
-  const { gate, isGranted, source } = open(t, {
+  const { authorizer, isGranted, source } = open(t, {
     onOutage: (reason) => void outages.push(reason?.message),
   })
   t.equal(await isGranted(), true)
   source.leave(new Error('gone'))
   await until(() => outages.length > 0)
-  gate.close()
+  authorizer.close()
   t.same(outages, ['gone'])
 })
 
 t.test('before the rules are loaded, calls other than logins are 503', async (t) => {
   const source = new MemoryAuthSource()
   source.leave()
-  const { gate, isGranted } = open(t, {}, source)
+  const { authorizer, isGranted } = open(t, {}, source)
   const unknown = { code: 503, headers: ['retry-after', '1'] }
   await t.rejects(isGranted(), { ...unknown, id: 'helloworld' })
   await t.rejects(isGranted(JANE), unknown)
@@ -108,12 +108,12 @@ t.test('before the rules are loaded, calls other than logins are 503', async (t)
     unknown,
   )
   await t.rejects(isGranted(undefined, { resource: { ...LOGIN, name: 'author' } }), unknown)
-  await t.rejects(async () => gate.identify(await source.issue(JANE)), unknown)
+  await t.rejects(async () => authorizer.identify(await source.issue(JANE)), unknown)
   source.comeBack()
   await until(async () => isGranted().catch(() => false))
   const token = await source.issue(JANE)
-  // Keys have a watch of their own, which recovers separately.
-  const isKnown = async () => (await gate.identify(token)).account.id === JANE.id
+  // Keys have a separate watch, which recovers independently.
+  const isKnown = async () => (await authorizer.identify(token)).account.id === JANE.id
   await until(async () => isKnown().catch(() => false))
 })
 
@@ -128,10 +128,10 @@ t.test(
     ] as const) {
       const source = new MemoryAuthSource()
       source.leave(reason)
-      const { gate, isGranted } = open(t, {}, source)
+      const { authorizer, isGranted } = open(t, {}, source)
       await t.rejects(isGranted(), { code: 503, message: `access rules are not ${why}` })
       const token = await source.issue(JANE)
-      await t.rejects(async () => gate.identify(token), {
+      await t.rejects(async () => authorizer.identify(token), {
         code: 503,
         message: `access token keys are not ${why}`,
       })
@@ -144,54 +144,57 @@ t.test('waiting for rules and keys ends with 503 after waitMs', async (t) => {
   const never = async function* (): AsyncGenerator<never, void, undefined> {
     await new Promise(() => {})
   }
-  const gate = createAuthorizer(
+  const authorizer = createAuthorizer(
     { watchRules: never, watchNamespaces: never, watchTokens: never },
     { waitMs: 10 },
   )
-  t.teardown(gate.close)
+  t.teardown(authorizer.close)
   keepAlive(t)
   await t.rejects(
-    async () => gate.judge({ namespace: 'mx', account: undefined, resource: HELLO }),
+    async () => authorizer.judge({ namespace: 'mx', account: undefined, resource: HELLO }),
     {
       code: 503,
     },
   )
-  await t.rejects(async () => gate.identify(await source.issue(JANE)), { code: 503 })
+  await t.rejects(async () => authorizer.identify(await source.issue(JANE)), { code: 503 })
 })
 
 t.test('a verified token is cached until it is revoked', async (t) => {
-  const { gate, source } = open(t)
+  const { authorizer, source } = open(t)
   const token = await source.issue(JANE, { id: 'one' })
-  const session = await gate.identify(token)
-  t.equal(gate.identify(token), session)
+  const session = await authorizer.identify(token)
+  t.equal(authorizer.identify(token), session)
   let notifications = 0
-  gate.onChange(() => notifications++)
+  authorizer.onChange(() => notifications++)
   source.revoke('one')
   await until(() => notifications === 1)
-  await t.rejects(async () => gate.identify(token), { name: 'TokenError', message: 'revoked' })
+  await t.rejects(async () => authorizer.identify(token), {
+    name: 'TokenError',
+    message: 'revoked',
+  })
 })
 
 t.test('a token is valid until its key is removed', async (t) => {
-  const { gate, source } = open(t)
+  const { authorizer, source } = open(t)
   const token = await source.issue(JANE)
-  await gate.identify(token)
+  await authorizer.identify(token)
   let notifications = 0
-  gate.onChange(() => notifications++)
+  authorizer.onChange(() => notifications++)
   const next = createTokenKey()
   source.setKeys(source.key, next)
   await until(() => notifications === 1)
-  t.notOk(gate.identify(token) instanceof Promise, 'still cached')
+  t.notOk(authorizer.identify(token) instanceof Promise, 'still cached')
   source.setKeys(next)
   await until(() => notifications === 2)
-  await t.rejects(async () => gate.identify(token), { name: 'TokenError' })
+  await t.rejects(async () => authorizer.identify(token), { name: 'TokenError' })
 })
 
-t.test('the reason for which a token is rejected is reported once per token', async (t) => {
+t.test('the reason why a token is rejected is reported once per token', async (t) => {
   const reasons: string[] = []
-  const { gate, source } = open(t, { onDenied: (reason) => void reasons.push(reason) })
+  const { authorizer, source } = open(t, { onDenied: (reason) => void reasons.push(reason) })
   const token = await source.issue(JANE, { nowMs: Date.now() - 3_600_000 })
-  for (let i = 0; i < 3; i++) await t.rejects(async () => gate.identify(token))
-  await t.rejects(async () => gate.identify('x'))
+  for (let i = 0; i < 3; i++) await t.rejects(async () => authorizer.identify(token))
+  await t.rejects(async () => authorizer.identify('x'))
   t.equal(reasons.length, 2)
   t.match(reasons[0], /exp/)
 })
@@ -199,7 +202,7 @@ t.test('the reason for which a token is rejected is reported once per token', as
 t.test(
   'rules of maxNamespaces namespaces are watched, the least recently used one is dropped',
   async (t) => {
-    const { gate, isGranted, source } = open(t, { maxNamespaces: 2 })
+    const { authorizer, isGranted, source } = open(t, { maxNamespaces: 2 })
     for (const namespace of ['a', 'b', 'c']) source.setRules(namespace, createRule())
     const sendRequest = (namespace: string) => isGranted(undefined, { namespace })
     await sendRequest('mx')
@@ -209,7 +212,7 @@ t.test(
     await sendRequest('mx')
     t.equal(source.watched.get('mx'), 1)
     let notifications = 0
-    gate.onChange(() => notifications++)
+    authorizer.onChange(() => notifications++)
     await sendRequest('c')
     await until(() => notifications === 1)
     t.pass('access by rules that are no longer watched is decided again')
@@ -219,7 +222,7 @@ t.test(
 )
 
 t.test('a namespace without rules uses the default rule and no watch', async (t) => {
-  const { gate, isGranted, judge, source } = open(t, { maxNamespaces: 2 })
+  const { authorizer, isGranted, judge, source } = open(t, { maxNamespaces: 2 })
   source.setRules('acme', createRule())
   await isGranted()
   await isGranted(undefined, { namespace: 'acme' })
@@ -235,7 +238,7 @@ t.test('a namespace without rules uses the default rule and no watch', async (t)
     ],
   )
   let notifications = 0
-  gate.onChange(() => notifications++)
+  authorizer.onChange(() => notifications++)
   source.setRules('random-1', STAFF_ONLY)
   await until(() => notifications === 1)
   t.equal(await isGranted(undefined, { namespace: 'random-1' }), false)
@@ -253,11 +256,11 @@ t.test('before the list of namespaces is loaded, calls other than logins are 503
 })
 
 t.test('a closed authorizer reports no changes', async (t) => {
-  const { gate, isGranted, source } = open(t)
+  const { authorizer, isGranted, source } = open(t)
   await isGranted()
   let notifications = 0
-  gate.onChange(() => notifications++)
-  gate.close()
+  authorizer.onChange(() => notifications++)
+  authorizer.close()
   source.setRules('mx', STAFF_ONLY)
   await new Promise(setImmediate)
   t.equal(notifications, 0)

@@ -9,11 +9,11 @@ const NOBODY = createRule({ id: 'nobody', access: 'DENIED' })
 
 function open(t: Test) {
   const source = new MemoryAuthSource()
-  const gate = createAuthorizer(source)
-  const guard = new CallGuard(gate)
+  const authorizer = createAuthorizer(source)
+  const guard = new CallGuard(authorizer)
   t.teardown(() => {
     guard.close()
-    gate.close()
+    authorizer.close()
   })
   const pass = (metadata = '', { lasts = false, address = '' } = {}) => {
     const call = new TestCall('A.B', { metadata, stream: true })

@@ -4,7 +4,7 @@ import { type ConsumerOptions, createConsumer } from '../../../domain/events/con
 
 /** A group member with deliveries of the test; records their outcomes. */
 function open(t: Test, options: Partial<ConsumerOptions> = {}) {
-  const there: EventDelivery[] = []
+  const available: EventDelivery[] = []
   const said: string[] = []
   const pulls: { limit: number; maxBytes: number }[] = []
   const errors: unknown[] = []
@@ -15,11 +15,11 @@ function open(t: Test, options: Partial<ConsumerOptions> = {}) {
     {
       async pull(limit, maxBytes) {
         pulls.push({ limit, maxBytes })
-        while (there.length === 0 && !isLeft)
+        while (available.length === 0 && !isLeft)
           await new Promise<void>((resolve) => {
             onGiven = resolve
           })
-        return isLeft ? [] : there.splice(0, limit)
+        return isLeft ? [] : available.splice(0, limit)
       },
       leave() {
         isLeft = true
@@ -48,9 +48,9 @@ function open(t: Test, options: Partial<ConsumerOptions> = {}) {
     pulls,
     errors,
     state,
-    give(ids: readonly string[], attempt = 1, bytes = 1) {
+    add(ids: readonly string[], attempt = 1, bytes = 1) {
       for (const id of ids)
-        there.push({
+        available.push({
           attempt,
           event: { id, sequence: 1, timestampMs: 1, metadata: {}, payload: new Uint8Array(bytes) },
           async ack() {
@@ -68,8 +68,8 @@ function open(t: Test, options: Partial<ConsumerOptions> = {}) {
 const range = (count: number) => Array.from({ length: count }, (_, i) => String(i))
 
 t.test('passes acknowledgements and rejections to the group', async (t) => {
-  const { consumer, give, ids, said } = open(t)
-  give(['a', 'b', 'c'])
+  const { consumer, add, ids, said } = open(t)
+  add(['a', 'b', 'c'])
   t.strictSame(await ids(), ['a', 'b', 'c'])
   await consumer.ack('b')
   await consumer.nack('a', 7)
@@ -80,8 +80,8 @@ t.test('passes acknowledgements and rejections to the group', async (t) => {
 })
 
 t.test('pulls no more events than may be in flight', async (t) => {
-  const { consumer, give, ids, pulls } = open(t, { maxInFlight: 3 })
-  give(range(10))
+  const { consumer, add, ids, pulls } = open(t, { maxInFlight: 3 })
+  add(range(10))
   t.strictSame(await ids(), ['0', '1', '2'])
   const next = ids()
   await new Promise(setImmediate)
@@ -95,11 +95,11 @@ t.test('pulls no more events than may be in flight', async (t) => {
 })
 
 t.test('pulls no more bytes than may be in flight', async (t) => {
-  const { consumer, give, ids, pulls } = open(t)
-  give(['a', 'b'], 1, 16 * 1024 * 1024)
+  const { consumer, add, ids, pulls } = open(t)
+  add(['a', 'b'], 1, 16 * 1024 * 1024)
   await ids()
   const next = ids()
-  give(['c'])
+  add(['c'])
   await new Promise(setImmediate)
   t.equal(pulls.length, 1)
   await consumer.ack('a')
@@ -108,8 +108,8 @@ t.test('pulls no more bytes than may be in flight', async (t) => {
 })
 
 t.test('does not count events in flight after the acknowledgement timeout', async (t) => {
-  const { consumer, give, ids, said } = open(t, { maxInFlight: 2, ackWaitMs: 30 })
-  give(['a', 'b', 'c'])
+  const { consumer, add, ids, said } = open(t, { maxInFlight: 2, ackWaitMs: 30 })
+  add(['a', 'b', 'c'])
   t.strictSame(await ids(), ['a', 'b'])
   t.strictSame(await ids(), ['c'])
   await consumer.ack('a')
@@ -117,36 +117,36 @@ t.test('does not count events in flight after the acknowledgement timeout', asyn
 })
 
 t.test('replaces the handle of an event redelivered to the same consumer', async (t) => {
-  const { consumer, give, ids, said } = open(t, { maxInFlight: 3, retryLimit: 1 })
-  give(['a'])
+  const { consumer, add, ids, said } = open(t, { maxInFlight: 3, retryLimit: 1 })
+  add(['a'])
   await ids()
-  give(['a'], 2)
+  add(['a'], 2)
   await ids()
   await consumer.nack('a', 0)
   t.strictSame(said, ['bury a nack'])
-  give(['b', 'c', 'd'])
+  add(['b', 'c', 'd'])
   t.strictSame(await ids(), ['b', 'c', 'd'], 'a redelivered event is counted once')
 })
 
 t.test('acknowledges delivered events when more are requested', async (t) => {
-  const { consumer, give, ids, said, state } = open(t, { acks: 'auto' })
-  give(['a', 'b'])
+  const { consumer, add, ids, said, state } = open(t, { acks: 'auto' })
+  add(['a', 'b'])
   await ids()
   t.strictSame(said, [])
-  give(['c'])
+  add(['c'])
   t.strictSame(await ids(), ['c'])
   t.strictSame(said, ['ack a', 'ack b'])
   state.ackFailure = new Error('full')
-  give(['d'])
+  add(['d'])
   await ids()
-  give(['e'])
+  add(['e'])
   await t.rejects(ids(), { message: 'full' }, 'a failed acknowledgement rejects')
   await consumer.leave()
 })
 
 t.test('pulls in batches without acknowledgements', async (t) => {
-  const { give, ids, pulls, said } = open(t, { acks: 'none' })
-  give(range(600))
+  const { add, ids, pulls, said } = open(t, { acks: 'none' })
+  add(range(600))
   t.equal((await ids()).length, 512)
   t.equal((await ids()).length, 88)
   t.strictSame(pulls[0], { limit: 512, maxBytes: 1024 * 1024 })
@@ -154,32 +154,32 @@ t.test('pulls in batches without acknowledgements', async (t) => {
 })
 
 t.test('dead-letters an event that was delivered too often and delivers the others', async (t) => {
-  const { consumer, give, ids, said } = open(t, { retryLimit: 2 })
-  give(['a'], 4)
-  give(['b'], 3)
+  const { consumer, add, ids, said } = open(t, { retryLimit: 2 })
+  add(['a'], 4)
+  add(['b'], 3)
   t.strictSame(await ids(), ['b'])
   t.strictSame(said, ['bury a ack_wait'])
   await consumer.nack('b', 5)
   t.strictSame(said, ['bury a ack_wait', 'bury b nack'])
-  give(['c'], 2)
+  add(['c'], 2)
   await ids()
   await consumer.nack('c', 5)
   t.equal(said.at(-1), 'nack c 5')
 })
 
 t.test('dead-letters at the first rejection without retries', async (t) => {
-  const { consumer, give, ids, said } = open(t, { retryLimit: 0 })
-  give(['a'])
+  const { consumer, add, ids, said } = open(t, { retryLimit: 0 })
+  add(['a'])
   await ids()
   await consumer.nack('a', 0)
   t.strictSame(said, ['bury a nack'])
 })
 
 t.test('reports an event that cannot be dead-lettered and redelivers it', async (t) => {
-  const { consumer, give, ids, errors, state } = open(t, { retryLimit: 0 })
+  const { consumer, add, ids, errors, state } = open(t, { retryLimit: 0 })
   state.buryFailure = new Error('full')
-  give(['a'], 2)
-  give(['b'])
+  add(['a'], 2)
+  add(['b'])
   t.strictSame(await ids(), ['b'])
   t.match(errors, [{ message: 'full' }])
   await t.rejects(async () => consumer.nack('b', 0), { message: 'full' })
@@ -195,8 +195,8 @@ t.test('delivers nothing after leaving, with any pending pull', async (t) => {
     await consumer.leave()
     t.strictSame(said, ['left'])
   }
-  const { consumer, give, ids } = open(t, { maxInFlight: 1 })
-  give(['a'])
+  const { consumer, add, ids } = open(t, { maxInFlight: 1 })
+  add(['a'])
   await ids()
   const next = ids()
   await consumer.leave()

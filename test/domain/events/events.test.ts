@@ -82,13 +82,13 @@ t.test('fails a single event or the whole batch', async (t) => {
 
 t.test('rejects invalid events and stores nothing', async (t) => {
   const { events } = open(t, { maxPayloadBytes: 10 })
-  const refused = (publication: object, topic: EventTopic, code: number, message: RegExp) =>
+  const expectRejected = (publication: object, topic: EventTopic, code: number, message: RegExp) =>
     t.rejects(events.publish(topic, { payload: PAYLOAD, ...publication }), { code, message })
-  await refused({}, { ...TOPIC, topic: '' }, 400, /^topic must be/)
-  await refused({}, { ...TOPIC, namespace: '*' }, 400, /^namespace must be/)
-  await refused({ payload: new Uint8Array(11) }, TOPIC, 400, /^payload must be at most 10/)
-  await refused({ metadata: { a: 5 } }, TOPIC, 400, /^metadata must be/)
-  await refused({ timestampMs: -1 }, TOPIC, 400, /^timestampMs must be/)
+  await expectRejected({}, { ...TOPIC, topic: '' }, 400, /^topic must be/)
+  await expectRejected({}, { ...TOPIC, namespace: '*' }, 400, /^namespace must be/)
+  await expectRejected({ payload: new Uint8Array(11) }, TOPIC, 400, /^payload must be at most 10/)
+  await expectRejected({ metadata: { a: 5 } }, TOPIC, 400, /^metadata must be/)
+  await expectRejected({ timestampMs: -1 }, TOPIC, 400, /^timestampMs must be/)
   await t.rejects(events.consume(TOPIC, { group: '*' }), { code: 400 })
   await t.rejects(events.read({ ...TOPIC, topic: '..' }), { code: 400 })
   t.throws(() => events.listTopics('*'), { code: 400 })
@@ -224,12 +224,12 @@ t.test(
 t.test('retains an event that cannot be dead-lettered', async (t) => {
   const memory = createMemoryEvents()
   let isFull = false
-  let refused = 0
+  let expectRejected = 0
   const adapter: Partial<EventsAdapter> = {
     ...memory,
     append: (batch) => {
       if (!isFull) return memory.append(batch)
-      refused++
+      expectRejected++
       throw eventsError(507, 'no room')
     },
   }
@@ -243,7 +243,7 @@ t.test('retains an event that cannot be dead-lettered', async (t) => {
   await t.rejects(async () => consumer.nack(id, 0), { code: 507 })
   const next = consumer.next()
   const alive = setInterval(() => {}, 1000)
-  await until(() => refused > 2)
+  await until(() => expectRejected > 2)
   t.pass('retried after the acknowledgement timeout')
   isFull = false
   await until(async () => (await events.read({ ...TOPIC, topic: 'orders.dead' })).events.length > 0)

@@ -117,11 +117,11 @@ t.test('restarts a failed watch with the next watcher', async (t) => {
 t.test('responds with 409 and the current record to a failed condition', async (t) => {
   const { store } = open(t)
   const version = await write(store, 'a')
-  const refused = (ifVersion: number, key: string, message: string) =>
+  const expectConflict = (ifVersion: number, key: string, message: string) =>
     t.rejects(write(store, key, { ifVersion }), { code: 409, id: 'store', message })
-  await refused(0, 'a', `key "a" must not exist, but has version ${version}`)
-  await refused(7, 'a', `key "a" must have version 7, but has version ${version}`)
-  await refused(7, 'b', 'key "b" must have version 7, but does not exist')
+  await expectConflict(0, 'a', `key "a" must not exist, but has version ${version}`)
+  await expectConflict(7, 'a', `key "a" must have version 7, but has version ${version}`)
+  await expectConflict(7, 'b', 'key "b" must have version 7, but does not exist')
 })
 
 t.test('malformed input is 400 with the name of the field, and nothing is stored', async (t) => {

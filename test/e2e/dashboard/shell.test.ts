@@ -29,7 +29,7 @@ t.test('supports skip link, navigation and theme by keyboard', async (t) => {
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
   const focused = () => page.evaluate('document.activeElement.tagName')
-  await becomes(t, focused, 'H1', 'the page is told')
+  await becomes(t, focused, 'H1', 'screen readers announce the page')
   await becomes(t, () => page.title(), 'Overview · mx')
   await page.goBack()
   await page.getByRole('heading', { name: 'Services', level: 1 }).waitFor()

@@ -140,7 +140,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     t.equal(countOrders(pebble), orders, 'a fresh certificate is not renewed')
 
     const before = serialOf(gateway, 'a.test')
-    // Its lifetime is five years.
+    // Certificates of the test are valid for five years.
     aheadMs += 3 * YEAR_MS
     await acme.work()
     t.equal(serialOf(gateway, 'a.test'), before, 'before two thirds of the lifetime')

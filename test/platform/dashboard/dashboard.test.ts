@@ -43,7 +43,7 @@ async function open(
     createListener: LISTENERS[listener],
     folder,
     carry: () => {
-      throw new GatewayError('test', 503, 'nobody serves calls')
+      throw new GatewayError('test', 503, 'no server')
     },
     guards,
     idleTimeoutMs: 60_000,

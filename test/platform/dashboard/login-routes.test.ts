@@ -30,10 +30,10 @@ for (const listener of ['uws', 'node'] as const) {
     t.notMatch(JSON.stringify(reply.body), client.cookie.slice(13), 'the id is in the cookie only')
     t.notMatch(JSON.stringify(reply.body), /eyJ/, 'no token')
 
-    const session = await client.ask('GET', '/session')
+    const session = await client.sendRequest('GET', '/session')
     t.strictSame([session.status, session.body], [200, reply.body])
-    t.equal((await client.ask('GET', '/session', undefined, { origin: '' })).status, 200)
-    const renewed = await client.ask('POST', '/session')
+    t.equal((await client.sendRequest('GET', '/session', undefined, { origin: '' })).status, 200)
+    const renewed = await client.sendRequest('POST', '/session')
     t.strictSame([renewed.status, renewed.headers.getSetCookie()], [200, []])
   })
 
@@ -49,9 +49,9 @@ for (const listener of ['uws', 'node'] as const) {
       const second = client.cookie
       t.not(second, first)
       client.cookie = first
-      t.equal((await client.ask('GET', '/session')).status, 401)
+      t.equal((await client.sendRequest('GET', '/session')).status, 401)
       client.cookie = second
-      t.equal((await client.ask('GET', '/session')).status, 200)
+      t.equal((await client.sendRequest('GET', '/session')).status, 200)
     },
   )
 
@@ -59,28 +59,28 @@ for (const listener of ['uws', 'node'] as const) {
     const client = visit(servers[listener])
     await client.logIn()
     const { cookie } = client
-    t.equal((await client.ask('POST', '/logout')).status, 204)
+    t.equal((await client.sendRequest('POST', '/logout')).status, 204)
     t.equal(client.cookie, '')
     t.ok(client.attributes.includes('max-age=0'))
     client.cookie = cookie
-    const session = await client.ask('GET', '/session')
+    const session = await client.sendRequest('GET', '/session')
     t.equal(session.status, 401)
     t.match(session.body, { Id: 'dashboard', Detail: 'not logged in' })
-    t.equal((await client.ask('POST', '/session')).status, 401)
-    t.equal((await client.ask('POST', '/logout')).status, 204, 'a repeated logout succeeds')
+    t.equal((await client.sendRequest('POST', '/session')).status, 401)
+    t.equal((await client.sendRequest('POST', '/logout')).status, 204, 'a repeated logout succeeds')
   })
 }
 
 t.test('returns 401 without a session', async (t) => {
   const client = visit(open)
-  const reply = await client.ask('GET', '/session')
+  const reply = await client.sendRequest('GET', '/session')
   t.equal(reply.status, 401)
   t.match(reply.body, { Id: 'dashboard', Code: 401, Detail: 'not logged in' })
-  t.equal((await client.ask('POST', '/logout')).status, 204)
+  t.equal((await client.sendRequest('POST', '/logout')).status, 204)
   client.cookie = `mx-dashboard=${'a'.repeat(43)}`
-  t.equal((await client.ask('GET', '/session')).status, 401, 'an unknown session id')
+  t.equal((await client.sendRequest('GET', '/session')).status, 401, 'an unknown session id')
   client.cookie = `mx-token=${open.token}; mx-dashboard=${open.token}`
-  t.equal((await client.ask('GET', '/session')).status, 401, 'an access token')
+  t.equal((await client.sendRequest('GET', '/session')).status, 401, 'an access token')
 })
 
 t.test('rejects several sessions, which a page of the host may have added', async (t) => {
@@ -89,14 +89,18 @@ t.test('rejects several sessions, which a page of the host may have added', asyn
   await attacker.logIn()
   const { cookie } = client
   client.cookie = `mx-dashboard=junk; ${cookie}; mx-dashboard=`
-  t.equal((await client.ask('GET', '/session')).status, 200, 'unknown session ids are ignored')
+  t.equal(
+    (await client.sendRequest('GET', '/session')).status,
+    200,
+    'unknown session ids are ignored',
+  )
   client.cookie = `${attacker.cookie}; ${cookie}`
-  const reply = await client.ask('GET', '/session')
+  const reply = await client.sendRequest('GET', '/session')
   t.match(reply, { status: 401, body: { Detail: /several sessions; log in again/ } })
   await client.logIn()
   t.not(client.cookie, '')
   client.cookie = `${attacker.cookie}; ${client.cookie}`
-  t.equal((await client.ask('GET', '/session')).status, 200, 'a login ends all of them')
+  t.equal((await client.sendRequest('GET', '/session')).status, 200, 'a login ends all of them')
 })
 
 t.test('returns 401 for an invalid id or password, and 429 after too many attempts', async (t) => {
@@ -125,12 +129,12 @@ t.test('logs in to another namespace', async (t) => {
   t.equal((await client.logIn({ id, secret })).status, 401)
   const reply = await client.logIn({ id, secret, namespace: 'staging' })
   t.match(reply.body, { account: { id: 'jane', issuer: 'staging' }, namespace: 'staging' })
-  t.equal((await client.ask('GET', '/session')).status, 200)
+  t.equal((await client.sendRequest('GET', '/session')).status, 200)
 })
 
 t.test('rejects an invalid login body', async (t) => {
   const client = visit(open)
-  const login = (body: unknown, headers = {}) => client.ask('POST', '/login', body, headers)
+  const login = (body: unknown, headers = {}) => client.sendRequest('POST', '/login', body, headers)
   t.match(await login('{'), { status: 400, body: { Detail: /^request body must be JSON/ } })
   t.match(await login([]), {
     status: 400,
@@ -162,15 +166,15 @@ t.test('rejects requests that a page of the dashboard did not send', async (t) =
     { origin: '', 'sec-fetch-site': 'none' },
   ] as Record<string, string>[])
     for (const path of ['/login', '/logout', '/session']) {
-      const reply = await client.ask('POST', path, { id: 'admin', secret: 'mx' }, headers)
+      const reply = await client.sendRequest('POST', path, { id: 'admin', secret: 'mx' }, headers)
       t.equal(reply.status, 403, `${path} ${JSON.stringify(headers)}`)
       t.match(reply.body.Detail, /^only allowed for pages of the dashboard/)
     }
   t.equal(client.cookie, cookie)
-  t.equal((await client.ask('GET', '/session')).status, 200, 'still logged in')
+  t.equal((await client.sendRequest('GET', '/session')).status, 200, 'still logged in')
   const sameOrigin = { origin: 'http://elsewhere.test', 'sec-fetch-site': 'same-origin' }
   t.equal(
-    (await client.ask('POST', '/session', undefined, sameOrigin)).status,
+    (await client.sendRequest('POST', '/session', undefined, sameOrigin)).status,
     200,
     'a proxy may change Host',
   )
@@ -179,23 +183,23 @@ t.test('rejects requests that a page of the dashboard did not send', async (t) =
 t.test('sets a secure cookie for a page over TLS, even behind a TLS proxy', async (t) => {
   const client = visit(open)
   const headers = { origin: client.url.replace('http:', 'https:') }
-  const reply = await client.ask('POST', '/login', { id: 'admin', secret: 'mx' }, headers)
+  const reply = await client.sendRequest('POST', '/login', { id: 'admin', secret: 'mx' }, headers)
   t.equal(reply.status, 200)
   t.match(client.cookie, /^__Host-mx-dashboard=/)
   t.strictSame(client.attributes, [
     ...['path=/', 'max-age=43200', 'httponly', 'samesite=strict', 'secure'],
   ])
   const { cookie } = client
-  t.equal((await client.ask('POST', '/session', undefined, headers)).status, 200)
-  t.equal((await client.ask('GET', '/session', undefined, { origin: '' })).status, 200)
+  t.equal((await client.sendRequest('POST', '/session', undefined, headers)).status, 200)
+  t.equal((await client.sendRequest('GET', '/session', undefined, { origin: '' })).status, 200)
   client.cookie = cookie.replace('__Host-', '')
   t.equal(
-    (await client.ask('POST', '/session', undefined, headers)).status,
+    (await client.sendRequest('POST', '/session', undefined, headers)).status,
     401,
     'a cookie without the __Host- prefix, which pages without TLS can set',
   )
   client.cookie = cookie
-  t.equal((await client.ask('POST', '/logout', undefined, headers)).status, 204)
+  t.equal((await client.sendRequest('POST', '/logout', undefined, headers)).status, 204)
   t.ok(client.attributes.includes('secure'), 'required for the browser to remove it')
 })
 
@@ -204,10 +208,10 @@ t.test('logs out deleted accounts and accounts with revoked logins', async (t) =
   const jane = { id: 'jane', secret: 'a secret of hers' }
   await post('/auth/generate', jane)
   await client.logIn(jane)
-  t.equal((await client.ask('GET', '/session')).status, 200)
+  t.equal((await client.sendRequest('GET', '/session')).status, 200)
   await post('/auth/accounts/delete', { id: 'jane' })
-  t.equal((await client.ask('GET', '/session')).status, 401)
-  t.equal((await client.ask('POST', '/session')).status, 401)
+  t.equal((await client.sendRequest('GET', '/session')).status, 401)
+  t.equal((await client.sendRequest('POST', '/session')).status, 401)
 })
 
 t.test('behind a trusted proxy, failed logins of one client do not block others', async (t) => {
@@ -220,7 +224,7 @@ t.test('behind a trusted proxy, failed logins of one client do not block others'
     const client = visit(await openServer(t, words))
     const logInFrom = async (address: string, secret: string): Promise<number> => {
       const headers = address === '' ? {} : { 'x-forwarded-for': address }
-      const reply = await client.ask('POST', '/login', { id: 'admin', secret }, headers)
+      const reply = await client.sendRequest('POST', '/login', { id: 'admin', secret }, headers)
       return reply.status
     }
     for (let i = 0; i < 5; i++) t.equal(await logInFrom('192.0.2.1', 'guess'), 401)

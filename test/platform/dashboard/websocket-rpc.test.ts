@@ -77,21 +77,21 @@ t.test('accepts only pages of the dashboard with a session', async (t) => {
   const server = await openServer(t, ['--web_origins=any', '--hosts=any'])
   const { token } = server
   const client = await visit(server)
-  const refused = (status: number, headers: Record<string, string>, protocols?: string[]) =>
+  const expectStatus = (status: number, headers: Record<string, string>, protocols?: string[]) =>
     t.rejects(client.connect(t, headers, protocols), {
       message: `Unexpected server response: ${status}`,
     })
-  await refused(401, { cookie: '' })
-  await refused(401, { cookie: 'mx-dashboard=abc' })
-  await refused(401, { cookie: `mx-token=${token}` })
+  await expectStatus(401, { cookie: '' })
+  await expectStatus(401, { cookie: 'mx-dashboard=abc' })
+  await expectStatus(401, { cookie: `mx-token=${token}` })
   const other = new DashboardClient(client.url)
   await other.logIn()
-  await refused(401, { cookie: `${client.cookie}; ${other.cookie}` })
-  await refused(403, { origin: '' })
-  await refused(403, { origin: 'null' })
-  await refused(403, { origin: 'http://127.0.0.1:1' })
-  await refused(403, { origin: client.url, 'sec-fetch-site': 'same-site' })
-  await refused(426, {}, ['other'])
+  await expectStatus(401, { cookie: `${client.cookie}; ${other.cookie}` })
+  await expectStatus(403, { origin: '' })
+  await expectStatus(403, { origin: 'null' })
+  await expectStatus(403, { origin: 'http://127.0.0.1:1' })
+  await expectStatus(403, { origin: client.url, 'sec-fetch-site': 'same-site' })
+  await expectStatus(426, {}, ['other'])
   const { url } = client
   await t.rejects(new DashboardClient(`${url}/elsewhere`).connect(t), /response: 404/)
   t.ok(await client.connect(t))
@@ -124,7 +124,7 @@ t.test('a logout closes the connections of its session only', async (t) => {
   const other = new DashboardClient(client.url)
   await other.logIn()
   const stays = await other.connect(t)
-  t.equal((await client.ask('POST', '/logout')).status, 204)
+  t.equal((await client.sendRequest('POST', '/logout')).status, 204)
   t.equal(await page.closed, 1001)
   t.ok(await stays.call('auth', 'Accounts.List'))
 })

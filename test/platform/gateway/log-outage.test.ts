@@ -10,11 +10,11 @@ t.test('logs an outage with reason and duration as a warning, its end as info', 
     { write: (line) => lines.push(JSON.parse(line)) },
   )
   const reason = new Error('connection refused')
-  const tell = (state: OutageState, forMs: number): void =>
+  const logState = (state: OutageState, forMs: number): void =>
     logOutage(log, state, { reason, forMs }, 42)
-  tell('began', 0)
-  tell('lasts', 60_400)
-  tell('ended', 65_000)
+  logState('began', 0)
+  logState('lasts', 60_400)
+  logState('ended', 65_000)
   const [WARN, INFO] = [40, 30]
   t.strictSame(lines, [
     {

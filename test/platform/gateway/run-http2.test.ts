@@ -53,7 +53,7 @@ t.test('all workers share the HTTP/2 address, and a restart loses no request', a
   const client = open(t, url)
   t.equal(await get(client, '/greeter/hello'), 'hello')
   const slow = get(client, '/greeter/slow')
-  // After it on the same connection: its response shows that the first one is in flight.
+  // A second request on the same connection: once it is served, the first one is in flight.
   t.equal(await get(client, '/greeter/hello'), 'hello')
   mx.child.kill('SIGUSR2')
   await mx.until(/new workers serve; old workers finish their requests/)

@@ -51,14 +51,14 @@ t.test('each address of a name is a node, and changes are followed', async (t) =
   )
   t.strictSame(await count(gateway, 4), { [A]: 2, [B]: 2 })
 
-  const held = Promise.all([1, 2].map(() => gateway.send('GET', '/shop/hold')))
+  const pendingRequests = Promise.all([1, 2].map(() => gateway.send('GET', '/shop/hold')))
   await until(() => a.pending.length + b.pending.length === 2)
   dns.records.set('shop.internal', [B, C])
   while ((await count(gateway, 2))[C] === undefined);
   t.strictSame(await count(gateway, 4), { [B]: 2, [C]: 2 }, 'the vanished address is not used')
   for (const response of [...a.pending, ...b.pending]) response.end('survived')
   t.strictSame(
-    (await held).map(({ text }) => text),
+    (await pendingRequests).map(({ text }) => text),
     ['survived', 'survived'],
     'requests in flight at the vanished address',
   )

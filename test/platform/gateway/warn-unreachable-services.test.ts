@@ -15,29 +15,29 @@ function open(settings: { namespace?: string; resolver?: string } = {}) {
   })
   return {
     warnings,
-    tell: (...names: string[]) => check(names.map((name) => makeService(name, []))),
+    checkServices: (...names: string[]) => check(names.map((name) => makeService(name, []))),
   }
 }
 
 t.test('warns once of services outside the namespace with their number and three names', (t) => {
-  const { warnings, tell } = open()
-  tell('ns.a', 'registry', 'www.example.com')
+  const { warnings, checkServices } = open()
+  checkServices('ns.a', 'registry', 'www.example.com')
   t.same(warnings, [])
-  tell('a', 'ns.b', 'nsb', 'c', 'c', 'd')
-  tell('e')
+  checkServices('a', 'ns.b', 'nsb', 'c', 'c', 'd')
+  checkServices('e')
   t.same(warnings, [
     '4 registered services are outside the namespace ns and unreachable by path: a, nsb, c, ...; --namespace=" " (a space) makes all services reachable',
   ])
   const later = open()
-  later.tell('late')
+  later.checkServices('late')
   t.match(later.warnings, [/^1 registered service is outside .* by path: late; --namespace/])
   t.end()
 })
 
 t.test('does not warn without a namespace or if hosts select it', (t) => {
   for (const settings of [{ namespace: '' }, { resolver: 'subdomain:domain=a.test' }]) {
-    const { warnings, tell } = open(settings)
-    tell('a', 'b.c')
+    const { warnings, checkServices } = open(settings)
+    checkServices('a', 'b.c')
     t.same(warnings, [])
   }
   t.end()

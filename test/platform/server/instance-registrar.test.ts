@@ -17,7 +17,7 @@ const NEVER = new AbortController().signal
 function open(t: Test, change = (registry: Registry): Registry => registry) {
   const registry = openRegistry(t)
   const { log } = createQuietLog('runtime')
-  const doors = createInstanceRegistrar({ registryOf: () => change(registry), log })
+  const registrar = createInstanceRegistrar({ registryOf: () => change(registry), log })
   /** Registers a service of an instance. */
   const register = (name: string, address: string, instance: string): Service => {
     const node = { id: `${name}-${instance}`, address, metadata: { protocol: 'mx', instance } }
@@ -25,7 +25,7 @@ function open(t: Test, change = (registry: Registry): Registry => registry) {
     void registry.register!(service)
     return service
   }
-  return { registry, doors, register }
+  return { registry, registrar, register }
 }
 
 /** Whether the promise has settled after all pending work. */
@@ -35,78 +35,78 @@ async function isPending(promise: Promise<unknown>): Promise<boolean> {
 }
 
 t.test('an instance is ready once it is registered under any name and healthy', async (t) => {
-  const { doors, register } = open(t)
+  const { registrar, register } = open(t)
   const address = await createService(t, { name: 'greeter' }).start()
   register('greeter', address, 'another')
-  const ready = doors.whenReady(WORKLOAD, 'one', NEVER)
+  const ready = registrar.whenReady(WORKLOAD, 'one', NEVER)
   t.ok(await isPending(ready))
   register('greeter', address, 'one')
   await ready
-  await doors.whenReady(WORKLOAD, 'one', NEVER)
+  await registrar.whenReady(WORKLOAD, 'one', NEVER)
   t.pass('found if it was registered before')
 })
 
 t.test('deregisters only the crashed instance', async (t) => {
-  const { doors, registry, register } = open(t)
+  const { registrar, registry, register } = open(t)
   const address = await createService(t, { name: 'greeter' }).start()
   register('greeter', address, 'one')
   register('greeter', '127.0.0.1:1', 'two')
   register('shop', '127.0.0.1:2', 'three')
-  await doors.whenReady(WORKLOAD, 'one', NEVER)
-  await doors.forget(WORKLOAD, 'one')
+  await registrar.whenReady(WORKLOAD, 'one', NEVER)
+  await registrar.forget(WORKLOAD, 'one')
   t.match(await registry.getService('greeter'), [{ nodes: [{ id: 'greeter-two' }] }])
-  await doors.forget(WORKLOAD, 'three')
+  await registrar.forget(WORKLOAD, 'three')
   t.same(await registry.getService('shop'), [], 'before it is ready as well')
-  await doors.forget(WORKLOAD, 'one')
+  await registrar.forget(WORKLOAD, 'one')
 })
 
 t.test('polls the health until it succeeds or the signal aborts', async (t) => {
-  const { doors, register } = open(t)
+  const { registrar, register } = open(t)
   register('greeter', '127.0.0.1:1', 'one')
   const giving = new AbortController()
-  const ready = doors.whenReady(WORKLOAD, 'one', giving.signal)
+  const ready = registrar.whenReady(WORKLOAD, 'one', giving.signal)
   t.ok(await isPending(ready))
   giving.abort(new Error('enough'))
   await t.rejects(ready, { message: 'enough' })
-  await t.rejects(doors.whenReady(WORKLOAD, 'two', giving.signal), { message: 'enough' })
+  await t.rejects(registrar.whenReady(WORKLOAD, 'two', giving.signal), { message: 'enough' })
   const late = new AbortController()
-  const never = doors.whenReady(WORKLOAD, 'two', late.signal)
+  const never = registrar.whenReady(WORKLOAD, 'two', late.signal)
   late.abort(new Error('too late'))
   await t.rejects(never, { message: 'too late' })
 })
 
 t.test('queries each service if the registry lists services without nodes', async (t) => {
-  const { doors, register } = open(t, (registry) => ({
+  const { registrar, register } = open(t, (registry) => ({
     ...registry,
     async listServices() {
       return (await registry.listServices()).map((service) => ({ ...service, nodes: [] }))
     },
   }))
   register('greeter', await createService(t, { name: 'greeter' }).start(), 'one')
-  await doors.whenReady(WORKLOAD, 'one', NEVER)
+  await registrar.whenReady(WORKLOAD, 'one', NEVER)
 })
 
 t.test('finds an instance if only watches of its service report new nodes', async (t) => {
-  const { doors, register } = open(t, (registry) => ({
+  const { registrar, register } = open(t, (registry) => ({
     ...registry,
     watch: (listener, options) =>
       options?.service === undefined ? () => {} : registry.watch!(listener, options),
   }))
   const address = await createService(t, { name: 'shop' }).start()
   register('shop', '127.0.0.1:1', 'another')
-  const ready = doors.whenReady(WORKLOAD, 'one', NEVER)
+  const ready = registrar.whenReady(WORKLOAD, 'one', NEVER)
   t.ok(await isPending(ready))
   register('shop', address, 'one')
   await ready
 })
 
 t.test('registers a program without the SDK, and drains it before it leaves', async (t) => {
-  const { doors, registry } = open(t)
+  const { registrar, registry } = open(t)
   const states: unknown[] = []
   registry.watch!(({ type, service }) => {
     states.push([type, service.nodes[0]?.metadata['state']])
   })
-  const door = await doors.register(WORKLOAD, 'one', '127.0.0.1:5')
+  const registration = await registrar.register(WORKLOAD, 'one', '127.0.0.1:5')
   t.match(await registry.getService('shop'), [
     {
       version: 'v1',
@@ -114,7 +114,7 @@ t.test('registers a program without the SDK, and drains it before it leaves', as
       nodes: [{ address: '127.0.0.1:5', metadata: { protocol: 'http' } }],
     },
   ])
-  await door.leave()
+  await registration.leave()
   t.same(states, [
     ['create', undefined],
     ['update', 'draining'],
@@ -123,18 +123,18 @@ t.test('registers a program without the SDK, and drains it before it leaves', as
 })
 
 t.test('an instance that is down stays registered and receives no calls', async (t) => {
-  const { doors, registry } = open(t)
+  const { registrar, registry } = open(t)
   const directory = new ServiceCache(registry, { upstream: () => ({ createPool: createTestPool }) })
   t.teardown(() => directory.close())
   const ways = async () => (await directory.find('shop'))?.nodes.map(({ id }) => id)
-  const first = await doors.register(WORKLOAD, 'one', '127.0.0.1:5')
+  const first = await registrar.register(WORKLOAD, 'one', '127.0.0.1:5')
   t.same(await ways(), ['shop-one'])
   await first.fall()
   t.same(await ways(), [], 'registered with its routes but without nodes: 503')
   t.match(await registry.getService('shop'), [
     { endpoints: [{ metadata: { handler: 'web' } }], nodes: [{ metadata: { state: 'down' } }] },
   ])
-  const second = await doors.register(WORKLOAD, 'two', '127.0.0.1:6')
+  const second = await registrar.register(WORKLOAD, 'two', '127.0.0.1:6')
   t.same(await ways(), ['shop-two'])
   await first.leave()
   t.match(await registry.getService('shop'), [{ nodes: [{ address: '127.0.0.1:6' }] }])
@@ -144,7 +144,7 @@ t.test('an instance that is down stays registered and receives no calls', async 
 })
 
 t.test('a registered program owns its name, even while it is down or draining', async (t) => {
-  const { doors, registry } = open(t)
+  const { registrar, registry } = open(t)
   const domain = { registry, namespace: 'mx' }
   const toAccount = (id: string, scope: string) => ({
     ...{ id, name: id, issuer: 'mx', type: 'service', metadata: {}, scopes: [scope] },
@@ -163,12 +163,12 @@ t.test('a registered program owns its name, even while it is down or draining', 
   registry.watch!(({ service }) => {
     if (service.nodes[0]?.metadata['state'] === 'draining') draining.push(checkTakeover('draining'))
   })
-  const door = await doors.register(WORKLOAD, 'one', '127.0.0.1:5')
+  const registration = await registrar.register(WORKLOAD, 'one', '127.0.0.1:5')
   await checkTakeover()
-  await door.fall()
+  await registration.fall()
   await checkTakeover('down')
-  await door.leave()
-  const second = await doors.register(WORKLOAD, 'two', '127.0.0.1:6')
+  await registration.leave()
+  const second = await registrar.register(WORKLOAD, 'two', '127.0.0.1:6')
   await second.leave()
   await Promise.all(draining)
   t.ok(draining.length > 0)

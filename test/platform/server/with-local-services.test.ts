@@ -29,8 +29,8 @@ t.test('finds services of this server and of the registry', async (t) => {
 t.test('rejects registrations of other services with 501', async (t) => {
   const registry = withLocalServices(createStaticRegistry([]), isOwn)
   const elsewhere = makeService('web', ['10.0.0.1:8081', '10.0.0.2:8081'])
-  for (const tell of [registry.register!, registry.deregister!])
-    t.throws(() => tell(elsewhere), {
+  for (const change of [registry.register!, registry.deregister!])
+    t.throws(() => change(elsewhere), {
       code: 501,
       message: 'the registry static is read-only: it discovers services itself',
     })

@@ -10,7 +10,7 @@ import { problemsOf } from '../../fixtures/settings-problems.ts'
 
 const namesOf = (command: 'api' | 'server') => listSettings(command).map(({ name }) => name)
 
-t.test('mx api and mx server share settings, and each has settings of its own', async (t) => {
+t.test('mx api and mx server share settings, and each has further settings', async (t) => {
   const [api, server] = [namesOf('api'), namesOf('server')]
   for (const name of ['address', 'namespace', 'registry', 'max_body', 'log_level'])
     t.ok(api.includes(name) && server.includes(name), name)

@@ -12,36 +12,36 @@ function openWorker() {
     isConnected: () => true,
     send: (message: unknown) => sent.push(message),
   })
-  const say = (check: string, reason?: string) =>
+  const emit = (check: string, reason?: string) =>
     worker.emit('message', { check, key: KEY, ...(reason !== undefined && { reason }) })
-  return { worker: worker as unknown as Worker, sent, say }
+  return { worker: worker as unknown as Worker, sent, emit }
 }
 
-t.test('one of the workers checks a node, and sends its state to the others', (t) => {
+t.test('one worker checks a node, and the other workers receive its state', (t) => {
   const attach = shareChecks()
   const [a, b, c] = [openWorker(), openWorker(), openWorker()]
   for (const { worker } of [a, b, c]) attach(worker)
   const lead = { check: 'lead', key: KEY }
   const failed = { check: 'state', key: KEY, reason: 'status 500' }
-  a.say('open')
-  b.say('open')
+  a.emit('open')
+  b.emit('open')
   t.same([a.sent, b.sent], [[lead], []])
-  a.say('state', 'status 500')
+  a.emit('state', 'status 500')
   t.same([a.sent, b.sent, c.sent], [[lead], [failed], []])
-  b.say('state', '')
-  c.say('open')
+  b.emit('state', '')
+  c.emit('open')
   t.same(c.sent, [failed], 'the current state; only the checking worker changes it')
   a.worker.emit('exit')
   t.same([b.sent, c.sent], [[failed, lead], [failed]], 'another worker replaces an ended one')
-  b.say('close')
+  b.emit('close')
   t.same(c.sent, [failed, lead])
-  c.say('close')
-  b.say('open')
+  c.emit('close')
+  b.emit('open')
   t.same(b.sent, [failed, lead, lead], 'without workers the state is dropped')
   t.end()
 })
 
-t.test('a worker checks by order of the primary, and receives states', (t) => {
+t.test('a worker checks a node when the primary requests it, and receives states', (t) => {
   const sent: unknown[] = []
   const before = process.send
   const known = process.listeners('message')

@@ -119,7 +119,7 @@ t.test('an unreachable, slow or verbose server denies with 503', async (t) => {
   t.match(x.failure, /ECONNREFUSED/)
 })
 
-t.test('a connection that the server closed meanwhile is replaced', async (t) => {
+t.test('a persistent connection that the server has closed is replaced', async (t) => {
   const { build, server } = await open(t)
   const built = build()
   t.equal((await runPlugin(built, { headers: JANE })).status, 200)

@@ -92,11 +92,11 @@ t.test('an operator has the scope admin of mx', (t) => {
 })
 
 t.test('account checks apply with an authorizer, and are skipped without one', (t) => {
-  const gate = createAuthorizer(new MemoryAuthSource())
-  t.teardown(gate.close)
+  const authorizer = createAuthorizer(new MemoryAuthSource())
+  t.teardown(authorizer.close)
   const ctx = createContext()
   for (const check of ['mustBeMember', 'mustBeViewer', 'mustBeService', 'mustBeAdmin'] as const) {
-    t.throws(() => createAccountChecks(gate)[check](ctx, 'mx', 'store.Store.Read'), {
+    t.throws(() => createAccountChecks(authorizer)[check](ctx, 'mx', 'store.Store.Read'), {
       id: 'store.Store.Read',
       code: 401,
       message: 'An account is required',

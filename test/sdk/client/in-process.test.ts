@@ -134,7 +134,7 @@ t.test('satisfies the caller contract', async (t) => {
       return caller
     },
     isFast: true,
-    maxHeld: 525,
+    maxBuffered: 525,
   })
 })
 

@@ -24,7 +24,7 @@ t.test('an invalid address, or port options with a shared port, are rejected', a
   for (const options of [{ address: ':0' }, { limits: {} }, { listener: 'uws' }, { origins: [] }])
     t.throws(() => checkPortOptions('a', { host, ...options } as object), {
       name: 'TypeError',
-      message: `${Object.keys(options)} requires a port of its own, but the service a uses a shared one`,
+      message: `${Object.keys(options)} requires a separate port, but the service a uses a shared one`,
     })
   t.doesNotThrow(() => checkPortOptions('a', { host }))
 })

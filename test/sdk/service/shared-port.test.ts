@@ -89,7 +89,7 @@ t.test('port options are rejected with a shared port', async (t) => {
     { origins: [] },
   ])
     t.throws(() => new Service({ name: 'a', host, ...options }), {
-      message: `${Object.keys(options)[0]} requires a port of its own, but the service a uses a shared one`,
+      message: `${Object.keys(options)[0]} requires a separate port, but the service a uses a shared one`,
     })
 })
 

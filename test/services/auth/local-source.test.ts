@@ -22,7 +22,7 @@ async function open(t: Test) {
 
 async function next<T>(updates: AsyncIterator<T>): Promise<T> {
   const { done, value } = await updates.next()
-  if (done === true) throw new Error('nothing more is told')
+  if (done === true) throw new Error('the stream has ended')
   return value
 }
 

@@ -84,7 +84,7 @@ t.test('selects the namespace by request, call or default mx', async (t) => {
 
 t.test('returns 400 naming the malformed field and stores nothing', async (t) => {
   const { call, store } = await openPlatformConfig(t, { storeOptions: { maxValueBytes: 1000 } })
-  const refused = async (method: string, request: object, message: RegExp) => {
+  const expectRejected = async (method: string, request: object, message: RegExp) => {
     await t.rejects(call(method, request), { id: /^config/, code: 400, message })
   }
   const value = { data: '1' }
@@ -100,57 +100,57 @@ t.test('returns 400 naming the malformed field and stores nothing', async (t) =>
     'x'.repeat(1025),
   ])
     for (const method of ['Get', 'Set', 'Delete', 'List'])
-      await refused(
+      await expectRejected(
         method,
         { path, value },
         /^request\.path must be at most 32 names joined by dots/,
       )
-  await refused('Get', { path: 5 }, /^request\.path must be a string/)
-  await refused(
+  await expectRejected('Get', { path: 5 }, /^request\.path must be a string/)
+  await expectRejected(
     'List',
     { options: { after: 'a..b' } },
     /^request\.options\.after must be at most 32/,
   )
-  await refused('Get', { options: { version: -1 } }, /^request\.options\.version must be/)
-  await refused('Set', { path: 'a' }, /^request\.value is missing/)
-  await refused('Set', { path: 'a', value: {} }, /^request\.value\.data is missing/)
-  await refused(
+  await expectRejected('Get', { options: { version: -1 } }, /^request\.options\.version must be/)
+  await expectRejected('Set', { path: 'a' }, /^request\.value is missing/)
+  await expectRejected('Set', { path: 'a', value: {} }, /^request\.value\.data is missing/)
+  await expectRejected(
     'Set',
     { path: 'a', value: { data: 5 } },
     /^request\.value\.data must be a string, got number$/,
   )
-  await refused(
+  await expectRejected(
     'Set',
     { path: 'a', value: { data: '1', format: 'yaml' } },
     /^request\.value\.format/,
   )
-  await refused(
+  await expectRejected(
     'Set',
     { path: 'a', value: { data: '{"b"' } },
     /^request\.value\.data must be JSON: expected/,
   )
-  await refused(
+  await expectRejected(
     'Set',
     { path: 'a', value: { data: '{"__proto__":1}' } },
     /^request\.value\.data must not contain/,
   )
-  await refused(
+  await expectRejected(
     'Set',
     { path: '', value },
     /^request\.value\.data must be an object if the path is empty/,
   )
-  await refused(
+  await expectRejected(
     'Set',
     { path: 'a', value: { data: '"[secret]"' } },
     /^request\.value\.data must not be "\[secret\]"/,
   )
-  await refused(
+  await expectRejected(
     'Set',
     { path: 'a', value: { data: `"${'x'.repeat(999)}"` } },
     /^request\.value\.data must be at most 1000 bytes, got 1001/,
   )
-  await refused('Rollback', {}, /^request\.version is missing/)
-  await refused('Rollback', { version: 0 }, /^request\.version must be/)
+  await expectRejected('Rollback', {}, /^request\.version is missing/)
+  await expectRejected('Rollback', { version: 0 }, /^request\.version must be/)
   t.strictSame(await store.listTables(), [])
 })
 

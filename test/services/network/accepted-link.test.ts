@@ -33,28 +33,28 @@ const open = (t: Test, { token = '', refuses = false } = {}) => {
   })
   t.teardown(() => link.end())
   const hello = caller.createHello()
-  const say = (message: object): void => said.push(message)
+  const send = (message: object): void => said.push(message)
   const hear = async (): Promise<Record<string, unknown>> =>
     ((await link.stream.next()).value ?? { type: 'end' }) as Record<string, unknown>
   /** Completes the handshake and sends the first ping. */
   const shakeHands = async (): Promise<void> => {
-    say({ type: 'hello', ...hello })
+    send({ type: 'hello', ...hello })
     const { type: _, ...welcome } = await hear()
     const pair = { caller: hello, callee: welcome as unknown as Introduction }
-    say({ type: 'proof', proof: caller.prove('caller', pair) })
+    send({ type: 'proof', proof: caller.prove('caller', pair) })
     const { proof } = await hear()
     caller.authenticate('callee', proof as string, pair)
-    say({ type: 'ping', n: 7 })
+    send({ type: 'ping', n: 7 })
   }
-  return { said, link, events, hello, say, hear, shakeHands }
+  return { said, link, events, hello, send, hear, shakeHands }
 }
 
 t.test('a peer that completes the handshake gets pongs, and its end closes the link', async (t) => {
-  const { said, events, say, hear, shakeHands } = open(t)
+  const { said, events, send, hear, shakeHands } = open(t)
   await shakeHands()
   t.strictSame(await hear(), { type: 'pong', n: 7 })
   t.strictSame(events, ['open a'])
-  say({ type: 'ping', n: 8 })
+  send({ type: 'ping', n: 8 })
   t.strictSame(await hear(), { type: 'pong', n: 8 })
   said.end()
   t.strictSame(await hear(), { type: 'end' })
@@ -62,11 +62,11 @@ t.test('a peer that completes the handshake gets pongs, and its end closes the l
 })
 
 t.test('a peer with a wrong token is rejected with 403 and receives no proof', async (t) => {
-  const { events, hello, say, hear } = open(t, { token: 'guess' })
-  say({ type: 'hello', ...hello })
+  const { events, hello, send, hear } = open(t, { token: 'guess' })
+  send({ type: 'hello', ...hello })
   const welcome = await hear()
   t.notOk('proof' in welcome, 'no proof to test guesses against')
-  say({ type: 'proof', proof: '0'.repeat(64) })
+  send({ type: 'proof', proof: '0'.repeat(64) })
   await t.rejects(hear(), {
     code: 403,
     message: 'network_token of server a does not match the token of b',
@@ -91,8 +91,8 @@ t.test('a malformed or unexpected message is 400 and the error names it', async 
     [(hello) => [{ ...hello, version: 1 }], /^request is malformed: version must be 2, got 1$/],
   ]
   for (const [toMessages, detail] of wrong) {
-    const { events, hello, say, hear } = open(t)
-    for (const message of toMessages({ type: 'hello', ...hello })) say(message as object)
+    const { events, hello, send, hear } = open(t)
+    for (const message of toMessages({ type: 'hello', ...hello })) send(message as object)
     const listen = async (): Promise<void> => {
       for (;;) await hear()
     }
@@ -110,12 +110,12 @@ t.test(
     const waiting = never.hear()
     mock.timers.tick(5000)
     await t.rejects(waiting, { code: 408, message: 'no link within 5000 ms' })
-    const { events, say, hear, shakeHands } = open(t)
+    const { events, send, hear, shakeHands } = open(t)
     await shakeHands()
     t.match(await hear(), { type: 'pong' })
     await tick()
     mock.timers.tick(15_000)
-    say({ type: 'ping', n: 8 })
+    send({ type: 'ping', n: 8 })
     t.match(await hear(), { n: 8 }, 'a ping within 20 s keeps the link')
     await tick()
     mock.timers.tick(15_000)
@@ -128,11 +128,11 @@ t.test(
 )
 
 t.test('a proof after the end does not open the link', async (t) => {
-  const { link, events, hello, say, hear } = open(t)
-  say({ type: 'hello', ...hello })
+  const { link, events, hello, send, hear } = open(t)
+  send({ type: 'hello', ...hello })
   await hear()
   link.end()
-  say({ type: 'proof', proof: '' })
+  send({ type: 'proof', proof: '' })
   await tick()
   t.strictSame(events, ['close'])
 })

@@ -45,7 +45,9 @@ t.test('a peer receives the existing routes, then each change', async (t) => {
   const b = await openServer(t, 'b', { nodes: [a.address] })
   const greeter = await a.serve('greeter')
   await b.serve('users')
-  await until(async () => (await a.ask<{ services: string[] }>('Services')).services.length > 2)
+  await until(
+    async () => (await a.sendRequest<{ services: string[] }>('Services')).services.length > 2,
+  )
   const { events } = listen(t, a, 'ear')
   // Some routes are received twice because their cost changes.
   await until(() => new Set(events).size > 1)

@@ -10,7 +10,7 @@ t.test('Connect opens a link to each address once and returns their states', asy
   const none = await openRawBackend(t)
   none.close()
   const nodes = [b.address, `127.0.0.1:${none.port}`, `mx://${b.address}`]
-  const answer = await a.ask('Connect', { nodes: nodes.map((address) => ({ address })) })
+  const answer = await a.sendRequest('Connect', { nodes: nodes.map((address) => ({ address })) })
   t.match(answer, {
     links: [
       { address: `mx://${b.address}`, id: 'b', state: 'linked', error: '' },
@@ -39,7 +39,7 @@ t.test('an invalid address is 400, the error names it, and no link is opened', a
     [Array(65).fill({ address: 'b:1' }), /^request\.nodes must/],
   ]
   for (const [nodes, message] of cases)
-    await t.rejects(a.ask('Connect', { nodes }), { code: 400, message }, String(message))
+    await t.rejects(a.sendRequest('Connect', { nodes }), { code: 400, message }, String(message))
   t.strictSame((await a.status()).links, [])
 })
 
@@ -50,12 +50,15 @@ t.test(
     const b = await openServer(t, 'b', { nodes: [a.address] })
     const c = await openServer(t, 'c', { nodes: [b.address] })
     await c.serve('greeter')
-    const services = async () => (await a.ask<{ services: string[] }>('Services')).services
+    const services = async () => (await a.sendRequest<{ services: string[] }>('Services')).services
     await until(async () => (await services()).includes('greeter'))
     t.strictSame(await services(), ['greeter', 'network'])
-    t.strictSame(await a.ask('Services', { limit: 1 }), { services: ['greeter'], next: 'greeter' })
+    t.strictSame(await a.sendRequest('Services', { limit: 1 }), {
+      services: ['greeter'],
+      next: 'greeter',
+    })
     const graph = async (request = {}) =>
-      toText((await a.ask<{ root: PeerMessage }>('Graph', request)).root)
+      toText((await a.sendRequest<{ root: PeerMessage }>('Graph', request)).root)
     t.equal(await graph(), 'a(b(c))')
     t.equal(await graph({ depth: 1 }), 'a(b)')
     const nodes = [a, b, c].map(({ id, address }) => ({
@@ -63,10 +66,10 @@ t.test(
       address: `mx://${address}`,
       network: 'mx',
     }))
-    t.strictSame(await a.ask('Nodes'), { nodes })
-    t.strictSame(await a.ask('Nodes', { depth: 1 }), { nodes: nodes.slice(0, 2) })
+    t.strictSame(await a.sendRequest('Nodes'), { nodes })
+    t.strictSame(await a.sendRequest('Nodes', { depth: 1 }), { nodes: nodes.slice(0, 2) })
     const query = { service: 'greeter' }
-    const { routes } = await a.ask<{ routes: RouteMessage[] }>('Routes', { query })
+    const { routes } = await a.sendRequest<{ routes: RouteMessage[] }>('Routes', { query })
     t.ok(routes[0]!.metric >= 2)
     t.strictSame(
       routes.map((route) => ({ ...route, metric: 2 })),

@@ -27,7 +27,7 @@ t.test('calls through a peer caller', async (t) => {
   testCalls(t, {
     open: async (t, dispatch) => (await open(t, dispatch)).caller,
     isFast: true,
-    maxHeld: 525,
+    maxBuffered: 525,
   })
 })
 

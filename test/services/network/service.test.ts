@@ -14,7 +14,7 @@ async function openAll(t: Test, links: string): Promise<Record<string, TestServe
   for (const id of new Set(links.match(/\w+/g))) servers[id] = await openServer(t, id)
   for (const link of links.split(' ')) {
     const [from, to] = link.split('-').map((id) => servers[id]!)
-    await from!.ask('Connect', { nodes: [{ address: to!.address }] })
+    await from!.sendRequest('Connect', { nodes: [{ address: to!.address }] })
   }
   return servers
 }
@@ -47,7 +47,7 @@ t.test(
     )
     const metric = async (): Promise<number> => {
       const query = { service: 'greeter' }
-      const { routes } = await a!.ask<{ routes: { metric: number }[] }>('Routes', { query })
+      const { routes } = await a!.sendRequest<{ routes: { metric: number }[] }>('Routes', { query })
       return routes[0]!.metric
     }
     const cost = async (from: TestServer, to: string): Promise<number> =>

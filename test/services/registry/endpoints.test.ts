@@ -249,12 +249,9 @@ t.test('a name that differs from a registered one only in letter case is 409', a
 t.test(
   'only operators register built-in services, and accounts only in their own namespace',
   async (t) => {
-    const {
-      ask: sendRequest,
-      doors,
-      admin,
-      logIn,
-    } = await openAuthServer(t, ['--register_allow=loopback'])
+    const { sendRequest, transports, admin, logIn } = await openAuthServer(t, [
+      '--register_allow=loopback',
+    ])
     await sendRequest('Auth.Generate', {
       id: 'svc',
       type: 'service',
@@ -267,7 +264,7 @@ t.test(
     const tenant = await logIn('ann', SECRET, 'acme')
     const write = async (method: string, name: string, token: string, domain: string) => {
       const entry = { ...toRegistration(name, ['127.0.0.1:9001']), options: { domain } }
-      return (await doors.gateway('registry', `Registry.${method}`, entry, token)).code
+      return (await transports.gateway('registry', `Registry.${method}`, entry, token)).code
     }
     for (const method of ['Register', 'Deregister']) {
       t.equal(await write(method, 'greeter', deployed, 'mx'), 200)

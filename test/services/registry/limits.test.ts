@@ -7,7 +7,11 @@ const ENTRY = toRegistration('greeter', ['127.0.0.1:9001'])
 const NODE = { id: 'a', address: '127.0.0.1:9001' }
 
 /** Expects 400 with the given message for each request. */
-async function refused(t: Test, method: string, cases: readonly [object, string | RegExp][]) {
+async function expectBadRequest(
+  t: Test,
+  method: string,
+  cases: readonly [object, string | RegExp][],
+) {
   const { call } = await openPlatformRegistry(t)
   for (const [request, message] of cases)
     await t.rejects(call(method, request), { code: 400, message }, String(message))
@@ -19,7 +23,7 @@ t.test(
     const name = 'must be letters, digits and inner dots, dashes or underscores, at most 253'
     const text = 'must be 1 to 253 visible ASCII characters'
     const deep = (levels: number): object => (levels === 0 ? {} : { values: [deep(levels - 1)] })
-    await refused(t, 'Register', [
+    await expectBadRequest(t, 'Register', [
       [{ nodes: [] }, 'request.name is missing'],
       [{ ...ENTRY, name: 'a/b' }, `request.name ${name}, got "a/b"`],
       [{ ...ENTRY, name: '__proto__' }, `request.name ${name}, got "__proto__"`],
@@ -82,28 +86,31 @@ t.test(
   },
 )
 
-t.test('metadata have at most 64 pairs, keys of 128 and values of 512 characters', async (t) => {
-  const pairs = (count: number) =>
-    Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'v']))
-  const wrong =
-    /^request\.metadata must have at most 64 pairs, with keys of 1 to 128 characters, got/
-  await refused(t, 'Register', [
-    [{ ...ENTRY, metadata: pairs(65) }, wrong],
-    [{ ...ENTRY, metadata: { ['k'.repeat(129)]: 'v' } }, wrong],
-    [{ ...ENTRY, metadata: { '': 'v' } }, wrong],
-    [
-      { ...ENTRY, metadata: { key: 'v'.repeat(513) } },
-      /^request\.metadata\.key must not have more than 512 characters, got/,
-    ],
-    [
-      { ...ENTRY, endpoints: [{ name: 'A.B', metadata: pairs(65) }] },
-      /^request\.endpoints\[0\]\.metadata must have at most 64 pairs/,
-    ],
-  ])
-  const { call } = await openPlatformRegistry(t)
-  const most = { ...pairs(63), ['k'.repeat(128)]: 'v'.repeat(512) }
-  t.same(await call('Register', { ...ENTRY, metadata: { ...most, domain: 'x' } }), {})
-})
+t.test(
+  'metadata has at most 64 pairs, with keys of 128 and values of 512 characters',
+  async (t) => {
+    const pairs = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'v']))
+    const wrong =
+      /^request\.metadata must have at most 64 pairs, with keys of 1 to 128 characters, got/
+    await expectBadRequest(t, 'Register', [
+      [{ ...ENTRY, metadata: pairs(65) }, wrong],
+      [{ ...ENTRY, metadata: { ['k'.repeat(129)]: 'v' } }, wrong],
+      [{ ...ENTRY, metadata: { '': 'v' } }, wrong],
+      [
+        { ...ENTRY, metadata: { key: 'v'.repeat(513) } },
+        /^request\.metadata\.key must not have more than 512 characters, got/,
+      ],
+      [
+        { ...ENTRY, endpoints: [{ name: 'A.B', metadata: pairs(65) }] },
+        /^request\.endpoints\[0\]\.metadata must have at most 64 pairs/,
+      ],
+    ])
+    const { call } = await openPlatformRegistry(t)
+    const most = { ...pairs(63), ['k'.repeat(128)]: 'v'.repeat(512) }
+    t.same(await call('Register', { ...ENTRY, metadata: { ...most, domain: 'x' } }), {})
+  },
+)
 
 t.test('an entry of more than 256 KiB of JSON is rejected', async (t) => {
   const service = makeService('greeter', ['a:1'])
@@ -126,12 +133,12 @@ t.test('an entry of more than 256 KiB of JSON is rejected', async (t) => {
 })
 
 t.test('an invalid field of GetService, ListServices and Watch is 400', async (t) => {
-  await refused(t, 'GetService', [
+  await expectBadRequest(t, 'GetService', [
     [{}, 'request.service is missing'],
     [{ service: '' }, /^request\.service must be letters/],
     [{ service: 'a', options: { domain: '/' } }, /^request\.options\.domain must be/],
   ])
-  await refused(t, 'ListServices', [
+  await expectBadRequest(t, 'ListServices', [
     [{ limit: 1001 }, 'request.limit must be <= 1000, got 1001'],
     [{ limit: -1 }, 'request.limit must be >= 0, got -1'],
     [{ after: 'nonsense' }, 'request.after must be a cursor returned as next, got "nonsense"'],

@@ -87,7 +87,7 @@ t.test('rejects an existing name; updates it with force', async (t) => {
   await t.rejects(runtime.call('Update', 'shop', { resource }), {
     ...{ code: 409, message: /^another deployment of shop@latest used this upload/ },
   })
-  t.equal(await runtime.doors.call('shop'), 'two')
+  t.equal(await runtime.registrar.call('shop'), 'two')
 })
 
 t.test('rejects a rollback before the first update', async (t) => {
@@ -103,7 +103,7 @@ t.test('rejects a rollback before the first update', async (t) => {
   await runtime.settled('shop')
   await rollBack()
   await runtime.settled('shop')
-  t.equal(await runtime.doors.call('shop'), 'one')
+  t.equal(await runtime.registrar.call('shop'), 'one')
 })
 
 t.test('rebuilds an upload with another command', async (t) => {
@@ -114,7 +114,7 @@ t.test('rebuilds an upload with another command', async (t) => {
   await runtime.update('shop', undefined, { command: ['node', 'other.cjs'] })
   const next = await runtime.settled('shop')
   t.not(next.metadata['build'], metadata['build'])
-  t.equal(await runtime.doors.call('shop'), 'other')
+  t.equal(await runtime.registrar.call('shop'), 'other')
 })
 
 t.test('starts an object that never came up from its upload by an update', async (t) => {
@@ -124,7 +124,7 @@ t.test('starts an object that never came up from its upload by an update', async
   t.match(await runtime.settled('shop'), { status: 7, metadata: { error: /nothing to run/ } })
   await runtime.update('shop', undefined, { command: ['node', 'other.cjs'], protocol: 'http' })
   t.match(await runtime.settled('shop'), { status: 4 })
-  t.equal(await runtime.doors.call('shop'), 'one')
+  t.equal(await runtime.registrar.call('shop'), 'one')
   await until(() => uploads() === 0)
 })
 
@@ -149,8 +149,8 @@ t.test('replaces an object that never came up', async (t) => {
   t.match(await runtime.settled('shop'), { status: 7 })
   await runtime.create('shop', toPlain('two'))
   t.match(await runtime.settled('shop'), { status: 4 })
-  t.equal(await runtime.doors.call('shop'), 'two')
-  const [address] = runtime.doors.addresses.get('shop')!
+  t.equal(await runtime.registrar.call('shop'), 'two')
+  const [address] = runtime.registrar.addresses.get('shop')!
   const old = await fetch(`http://${address}/OLD`)
   t.equal(await old.text(), 'two', 'the old program still serves')
   await until(() => readdirSync(join(runtime.folder, 'uploads')).length === 0)
@@ -167,7 +167,7 @@ t.test('leaves a service of another server to that server', async (t) => {
     { ...left, folder: makeTempFolder(t, 'runtime') },
   )
   t.match(await two.settled('shop'), { status: 4 }, 'its state is reported')
-  t.same(two.doors.addresses.get('shop'), undefined, 'the second server does not run it')
+  t.same(two.registrar.addresses.get('shop'), undefined, 'the second server does not run it')
   const away = { code: 503, message: /server one/ }
   await t.rejects(two.upload('shop', toPlain('two')), away)
   await t.rejects(two.logs('shop'), away)
@@ -175,7 +175,7 @@ t.test('leaves a service of another server to that server', async (t) => {
   await two.update('shop', undefined, { env: ['one=1'] })
   t.match(await one.settled('shop'), { status: 4 }, 'the update reaches the server that runs it')
   await two.call('Delete', 'shop')
-  t.same(one.doors.addresses.get('shop'), [])
+  t.same(one.registrar.addresses.get('shop'), [])
   t.same(await one.read(), [])
 })
 

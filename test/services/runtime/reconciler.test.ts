@@ -20,10 +20,10 @@ t.test('keeps the error status over restarts until an update', async (t) => {
   await one.close()
   const two = await openPlatformRuntime(t, {}, left)
   t.match(await two.settled('shop'), { status: 7, metadata: { error: /I give up/ } })
-  t.equal(two.doors.addresses.get('shop'), undefined)
+  t.equal(two.registrar.addresses.get('shop'), undefined)
   await two.update('shop', toPlain('two'))
   t.match(await two.settled('shop'), { status: 4 })
-  t.equal(await two.doors.call('shop'), 'two')
+  t.equal(await two.registrar.call('shop'), 'two')
 })
 
 t.test('stops a service whose record was deleted', async (t) => {
@@ -31,7 +31,7 @@ t.test('stops a service whose record was deleted', async (t) => {
   await runtime.create('shop', toPlain('one'))
   await runtime.settled('shop')
   await createObjects(runtime.store).change(KEY, () => undefined)
-  await until(() => runtime.doors.addresses.get('shop')?.length === 0)
+  await until(() => runtime.registrar.addresses.get('shop')?.length === 0)
   t.same(await runtime.read(), [])
 })
 
@@ -65,7 +65,7 @@ t.test('does not rebuild a settled request while store updates are delayed', asy
     { status: 4, metadata: { error: undefined } },
     'uses the existing build',
   )
-  t.equal(await two.doors.call('shop'), 'one')
+  t.equal(await two.registrar.call('shop'), 'one')
 })
 
 t.test('skips a record of a newer version and logs it', async (t) => {

@@ -30,14 +30,14 @@ t.test('stops workloads with the service and starts them again', async (t) => {
   const one = await openPlatformRuntime(t, {}, left)
   await one.create('shop', toPlain('hello'), { env: ['A=1'], secrets: { B: '2' } })
   t.match(await one.settled('shop'), { status: 4 })
-  t.equal(await one.doors.call('shop'), 'hello')
+  t.equal(await one.registrar.call('shop'), 'hello')
   await one.close()
-  t.same(one.doors.addresses.get('shop'), [])
+  t.same(one.registrar.addresses.get('shop'), [])
 
   const two = await openPlatformRuntime(t, {}, left)
   t.match(await two.settled('shop'), { status: 4 })
-  await until(() => two.doors.addresses.get('shop')?.length === 1)
-  t.equal(await two.doors.call('shop'), 'hello')
+  await until(() => two.registrar.addresses.get('shop')?.length === 1)
+  t.equal(await two.registrar.call('shop'), 'hello')
   await two.call('Delete', 'shop')
 })
 
@@ -48,8 +48,8 @@ t.test(
     const one = await openPlatformRuntime(t, {}, left)
     await one.create('shop', toPlain('hello'))
     await one.settled('shop')
-    const secretOf = async ({ doors }: typeof one) => {
-      const [address] = doors.addresses.get('shop')!
+    const secretOf = async ({ registrar }: typeof one) => {
+      const [address] = registrar.addresses.get('shop')!
       return (await fetch(`http://${address}/MX_AUTH_SECRET`)).text()
     }
     const secret = await secretOf(one)
@@ -59,7 +59,7 @@ t.test(
     await one.close()
 
     const two = await openPlatformRuntime(t, {}, left)
-    await until(() => two.doors.addresses.get('shop')?.length === 1)
+    await until(() => two.registrar.addresses.get('shop')?.length === 1)
     t.equal(await secretOf(two), secret)
     await two.call('Delete', 'shop')
     t.equal(await two.accounts.find('mx', 'shop@latest'), undefined)
@@ -91,14 +91,14 @@ t.test('restarts an interrupted build on the next start', async (t) => {
   await one.update('shop', slow)
   for await (const { metadata } of one.follow('shop')) if (metadata['update'] === 'building') break
   await one.close()
-  t.same(one.doors.addresses.get('shop'), [])
+  t.same(one.registrar.addresses.get('shop'), [])
 
   writeFileSync(gate, '')
   const two = await openPlatformRuntime(t, {}, left)
   const { metadata } = await two.settled('shop')
   t.match({ error: metadata['error'], status: metadata['status'] }, { status: 'running' })
-  await until(() => two.doors.addresses.get('shop')?.length === 1)
-  t.equal(await two.doors.call('shop'), 'two')
+  await until(() => two.registrar.addresses.get('shop')?.length === 1)
+  t.equal(await two.registrar.call('shop'), 'two')
   // The record is updated after the instances.
   await until(() => readdirSync(join(left.folder, 'uploads')).length === 0)
 })
@@ -114,7 +114,7 @@ t.test('cancels an update that is superseded or whose service is deleted', async
   await building()
   await runtime.update('shop', toPlain('two'))
   t.match(await runtime.settled('shop'), { status: 4 })
-  t.equal(await runtime.doors.call('shop'), 'two')
+  t.equal(await runtime.registrar.call('shop'), 'two')
   await runtime.update('shop', { ...toPlain('three'), 'mx.yaml': toSlow(gate) })
   await building()
   await runtime.call('Delete', 'shop')
@@ -136,7 +136,7 @@ t.test('reports secrets of another key as an error until an update replaces them
     }
   await two.update('shop', toPlain('one'), { secrets: { TOKEN: 'b' } })
   t.match(await two.settled('shop'), { status: 4 })
-  const [address] = two.doors.addresses.get('shop')!
+  const [address] = two.registrar.addresses.get('shop')!
   t.equal(await (await fetch(`http://${address}/TOKEN`)).text(), 'b')
 })
 
@@ -147,8 +147,8 @@ t.test('adopts objects of another server id if no other server uses the store', 
   await one.settled('shop')
   await one.close()
   const two = await openPlatformRuntime(t, { server: 'two', isAlone: true }, left)
-  await until(() => two.doors.addresses.get('shop')?.length === 1)
-  t.equal(await two.doors.call('shop'), 'one')
+  await until(() => two.registrar.addresses.get('shop')?.length === 1)
+  t.equal(await two.registrar.call('shop'), 'one')
 })
 
 /** A project whose build waits for a file. */

@@ -102,7 +102,7 @@ t.test('of ten concurrent uploads one is stored intact, and no parts of the othe
   t.strictSame(await counts(), { heads: 1, parts: 3, loose: 0 })
 })
 
-t.test('a read of a blob that is replaced meanwhile fails with 409', async (t) => {
+t.test('a read of a blob that is replaced concurrently fails with 409', async (t) => {
   const { blobs, write } = open(t)
   await write('a', makeBytes(600_000))
   const reading = (await blobs.read('mx', 'a')).parts[Symbol.asyncIterator]()

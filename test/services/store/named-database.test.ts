@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openPlatformStore } from '../../fixtures/platform-store.ts'
 
-const tell = (field: string, name: string) => ({
+const expectedError = (field: string, name: string) => ({
   code: 400,
   message: `${field} must be a database with records, as listed by store/databases, got "${name}"`,
 })
@@ -11,12 +11,12 @@ t.test('reading from an unknown database is 400 and the error names it', async (
   const options = { database: 'shop' }
   await call('Write', { record: { key: 'a', value: 'AA==' }, options })
   const wrong = { database: 'shpo' }
-  const error = tell('request.options.database', 'shpo')
+  const error = expectedError('request.options.database', 'shpo')
   await t.rejects(call('Read', { key: 'a', options: wrong }), error)
   await t.rejects(call('Read', { options: { ...wrong, prefix: 'a' } }), error)
   await t.rejects(stream('List', { options: wrong }).next(), error)
-  await t.rejects(call('Tables', wrong), tell('request.database', 'shpo'))
-  const inNamespace = tell('request.options.namespace', 'shpo')
+  await t.rejects(call('Tables', wrong), expectedError('request.database', 'shpo'))
+  const inNamespace = expectedError('request.options.namespace', 'shpo')
   const blobs = { namespace: 'shpo' }
   await t.rejects(client.call('store', 'BlobStore.List', { options: blobs }), inNamespace)
   const read = client.stream('store', 'BlobStore.Read', { key: 'a', options: blobs })

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { Silence } from '../../../web/rpc/liveness.ts'
 
-/** A connection with a many calls in flight, and its became of it. */
+/** A connection with calls in flight, and its events. */
 function open(_: Test, inFlight: number): { silence: Silence; events: string[] } {
   const events: string[] = []
   const silence = new Silence({

@@ -20,7 +20,7 @@ t.test('creates a stream once under concurrency', async (t) => {
   const { config } = (await findStream(sessions[0]!, NAMES.stream))!
   t.match(config, { storage: 'file', num_replicas: 1, max_bytes: -1, max_age: 0 })
   t.same(config.subjects, [NAMES.subject, NAMES.aheadSubject])
-  // Reconfigured meanwhile: the new settings stay in effect.
+  // Reconfigured by another client: the new settings stay in effect.
   await sessions[0]!.streams.update(NAMES.stream, { max_age: 1e12 })
   const third = await server.openSessions().open()
   await ensureTopic(third, NAMES, 1)

@@ -66,18 +66,22 @@ t.test('includes the reason of an exit if it adds to the exit code', async (t) =
 
 t.test('reports an exceeded deadline with its cause', async (t) => {
   const late = { ...DEPLOYMENT, isLate: true }
-  const tell = (...pods: Pod[]): string | undefined => findDeploymentFailure(late, pods, false)
+  const findFailure = (...pods: Pod[]): string | undefined =>
+    findDeploymentFailure(late, pods, false)
   const ready = pod({ readySinceMs: 1 })
-  t.equal(tell(), 'not ready within 300 s')
+  t.equal(findFailure(), 'not ready within 300 s')
   t.equal(
-    tell(ready, pod({ unscheduled: '0/3 nodes' })),
+    findFailure(ready, pod({ unscheduled: '0/3 nodes' })),
     'not ready within 300 s: no node can run it: 0/3 nodes',
   )
-  t.equal(tell(pod({ isRunning: true })), 'not ready within 300 s: not listening on its port')
   t.equal(
-    tell(pod({ waiting: { reason: 'ContainerCreating', message: '' } })),
+    findFailure(pod({ isRunning: true })),
+    'not ready within 300 s: not listening on its port',
+  )
+  t.equal(
+    findFailure(pod({ waiting: { reason: 'ContainerCreating', message: '' } })),
     'not ready within 300 s: ContainerCreating',
   )
-  t.equal(tell(crashed(0)), 'not ready within 300 s: CrashLoopBackOff: exit code 3: boom')
+  t.equal(findFailure(crashed(0)), 'not ready within 300 s: CrashLoopBackOff: exit code 3: boom')
   t.equal(findDeploymentFailure({ ...late, failure: 'quota' }, [], false), 'quota')
 })

@@ -9,7 +9,7 @@ import { runAtTerminal } from '../../../fixtures/terminal.ts'
 t.test(
   'deleting the last rule that allows logins asks for confirmation at a terminal',
   async (t) => {
-    const { home, proxy, mx, ask: sendRequest } = await openAuthServer(t)
+    const { home, proxy, mx, sendRequest } = await openAuthServer(t)
     await mx('login', 'admin', '--password=mx')
     const remove = (answer: string) =>
       runAtTerminal(t, ['auth', 'delete', 'rule', 'default'], {

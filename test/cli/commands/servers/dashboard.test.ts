@@ -17,7 +17,7 @@ t.test('mx dashboard serves the server of the environment, and exits 0 on SIGTER
   const mx = start('dashboard', '--address', '127.0.0.1:0', ...limits)
   await mx.until(READY)
   const client = new DashboardClient(toUrl(mx))
-  t.equal((await client.ask('GET', '/session')).status, 401)
+  t.equal((await client.sendRequest('GET', '/session')).status, 401)
   t.equal((await client.logIn({ id: 'admin', secret: 'wrong' })).status, 401)
   t.match(await client.logIn(), { status: 200, body: { account: { id: 'admin' } } })
 
@@ -31,7 +31,7 @@ t.test('mx dashboard serves the server of the environment, and exits 0 on SIGTER
   await raw.until(({ closed }) => closed)
   t.match(raw.text, /^HTTP\/1.1 403/, 'unknown host names are rejected')
 
-  t.equal((await client.ask('POST', '/logout')).status, 204)
+  t.equal((await client.sendRequest('POST', '/logout')).status, 204)
   t.equal(await page.closed, 1001)
   mx.child.kill('SIGTERM')
   t.equal(await mx.ended, 0)

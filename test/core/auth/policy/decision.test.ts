@@ -10,10 +10,10 @@ t.test(
   'the rules of mx or of the namespace of the service decide, by namespace and domain of the call',
   async (t) => {
     const source = new MemoryAuthSource()
-    const gate = createAuthorizer(source)
-    t.teardown(gate.close)
+    const authorizer = createAuthorizer(source)
+    t.teardown(authorizer.close)
     const judge = async (namespace: string, domain = 'mx', account?: Account) =>
-      (await decide(gate, account, { namespace, domain, resource })).granted
+      (await decide(authorizer, account, { namespace, domain, resource })).granted
     source.setRules('mx', createRule({ id: 'members', scope: '*' }))
     t.equal(await judge(''), false)
     t.equal(await judge('mx'), false)
@@ -29,7 +29,7 @@ t.test(
     await new Promise(setImmediate)
     t.equal(await judge('acme', 'mx', createAccount()), false)
     t.equal(await judge('acme', 'acme', createAccount()), false)
-    t.throws(() => decide(gate, undefined, { namespace: 'a b', domain: 'mx', resource }), {
+    t.throws(() => decide(authorizer, undefined, { namespace: 'a b', domain: 'mx', resource }), {
       code: 400,
       message:
         'Mx-Namespace must be letters, digits and inner dots, dashes or underscores; mx in lower case only, got "a b"',

@@ -27,7 +27,7 @@ async function open(t: Test, name: Name, dispatch: Dispatch) {
   const { port } = listener
   return {
     port,
-    ask: (body: string | Buffer = '{}', options: RequestOptions = {}) =>
+    sendRequest: (body: string | Buffer = '{}', options: RequestOptions = {}) =>
       sendRequest(port, body, options),
     connect: () => {
       const client = new RawClient(port)
@@ -74,7 +74,7 @@ const echo: Dispatch = (call) => call.reply('', call.body)
 for (const name of Object.keys(LISTENERS) as Name[]) {
   t.test(`${name}: POST / is a call, and its response is 200`, async (t) => {
     let seen: Partial<IncomingCall> = {}
-    const { ask: sendRequest } = await open(t, name, (call) => {
+    const { sendRequest } = await open(t, name, (call) => {
       const { service, endpoint, metadata, timeoutMs, stream, more } = call
       seen = { service, endpoint, metadata, timeoutMs, stream, more }
       call.reply('x-reply: 1\r\nx-reply: 2\r\n', `{"got":${Buffer.from(call.body)}}`)
@@ -113,7 +113,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
         'connection: x-b',
         'date: never',
       ]
-      const { ask: sendRequest } = await open(t, name, (call) => {
+      const { sendRequest } = await open(t, name, (call) => {
         call.reply(`${metadata.join('\r\n')}\r\n`, Buffer.from('abc'))
       })
       const { status, headers, body } = await sendRequest()
@@ -172,7 +172,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     `${name}: a GatewayError of the dispatcher is the response, other errors are 500`,
     async (t) => {
       let thrown: unknown
-      const { ask: sendRequest } = await open(t, name, () => {
+      const { sendRequest } = await open(t, name, () => {
         throw thrown
       })
       thrown = new GatewayError('shop.cart', 409, 'gone')
@@ -192,7 +192,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     const fields = ['Retry-After', '7', 'X-Name', 'gr\xfcn', 'Content-Type', 'text/html']
     const headers = [...fields, 'content-length', '1', 'connection', 'x', 'transfer-encoding', 'x']
     const error = new GatewayError('a', 429, 'slow', { headers, repeatable: false })
-    const { ask: sendRequest } = await open(t, name, (call) => call.fail(error))
+    const { sendRequest } = await open(t, name, (call) => call.fail(error))
     const answer = await sendRequest()
     t.equal(answer.status, 429)
     t.equal(answer.headers['retry-after'], '7')
@@ -204,7 +204,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
 
   t.test(`${name}: an error is JSON with its status, regardless of Accept`, async (t) => {
     let error = new GatewayError('a', 404, 'no grün', { headers: ['x-a', '1\r\n2'] })
-    const { ask: sendRequest } = await open(t, name, (call) => call.fail(error))
+    const { sendRequest } = await open(t, name, (call) => call.fail(error))
     const headers = { Accept: 'application/problem+json' }
     const answer = await sendRequest('{}', { headers })
     t.equal(answer.status, 404)
@@ -226,7 +226,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     `${name}: a wrong path, method or header is rejected, and the error names it`,
     async (t) => {
       const { dispatch, calls } = createTracker()
-      const { ask: sendRequest } = await open(t, name, dispatch)
+      const { sendRequest } = await open(t, name, dispatch)
       const cases: [RequestOptions, number, string][] = [
         [{ path: '/a' }, 404, 'calls must be sent to the path /'],
         [{ method: 'GET' }, 405, 'calls must use POST, got GET'],
@@ -296,7 +296,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
   })
 
   t.test(`${name}: a request and a response of 16 MiB are allowed`, async (t) => {
-    const { ask: sendRequest } = await open(t, name, echo)
+    const { sendRequest } = await open(t, name, echo)
     const body = Buffer.alloc(MAX_BYTES, 'x')
     const answer = await sendRequest(body)
     t.equal(answer.status, 200)
@@ -305,7 +305,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
 
   t.test(`${name}: a reply with malformed metadata or over 16 MiB is 500`, async (t) => {
     let reply: [string, string] = ['', '']
-    const { ask: sendRequest } = await open(t, name, (call) => call.reply(...reply))
+    const { sendRequest } = await open(t, name, (call) => call.reply(...reply))
     for (const metadata of [
       'x-a: 1\r\nx-b\r\n',
       'X-A: 1\r\n',
@@ -362,7 +362,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
 
   t.test(`${name}: an error is the last line of a started stream, else the status`, async (t) => {
     let bodies: string[] = []
-    const { ask: sendRequest } = await open(t, name, (call) => {
+    const { sendRequest } = await open(t, name, (call) => {
       for (const body of bodies) call.sendData(body)
       call.fail(new GatewayError('a', 409, 'gone'))
     })
@@ -374,7 +374,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
 
   t.test(`${name}: a stream that is not JSON is 400, malformed metadata is 500`, async (t) => {
     let metadata = 'content-type: application/protobuf\r\n'
-    const { ask: sendRequest } = await open(t, name, (call) => call.start(metadata))
+    const { sendRequest } = await open(t, name, (call) => call.start(metadata))
     t.match(await sendRequest(), {
       status: 400,
       body: /"Detail":"streams of application\/protobuf require the WebSocket transport"/,

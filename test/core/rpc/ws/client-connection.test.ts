@@ -335,7 +335,7 @@ t.test('a slow socket rejects bodies, credit follows when it has drained', async
   socket.sent = []
   connection.onDrain()
   t.strictSame(one.events, ['credit'])
-  t.strictSame(other.events, [], 'cancelled meanwhile')
+  t.strictSame(other.events, [], 'the call was cancelled')
   t.strictSame(
     socket.takeFrames().map(({ type }) => type),
     ['CALL', 'CANCEL'],

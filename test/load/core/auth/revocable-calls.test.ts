@@ -9,24 +9,24 @@ const NOBODY = { id: 'nobody', access: 'DENIED' } as const
 
 function open(t: Test) {
   const source = new MemoryAuthSource()
-  const gate = createAuthorizer(source)
-  const calls = new OpenCalls(gate)
+  const authorizer = createAuthorizer(source)
+  const calls = new OpenCalls(authorizer)
   t.teardown(() => {
     calls.close()
-    gate.close()
+    authorizer.close()
   })
   const ended: string[] = []
   const add = async (name: string, options?: Parameters<typeof source.issue>[1]) => {
     const token = await source.issue(createAccount(), options)
     const input = { metadata: `authorization: Bearer ${token}\r\n`, resource, domain: 'mx' }
-    await gate.judge({ namespace: 'mx', account: undefined, resource })
-    const session = await gate.identify(token)
+    await authorizer.judge({ namespace: 'mx', account: undefined, resource })
+    const session = await authorizer.identify(token)
     return calls.add(input, session, ({ code }) => void ended.push(`${name} ${code}`))
   }
   const change = (rule: Parameters<typeof createRule>[0]) =>
     new Promise<void>((resolve) => {
       const alive = setInterval(() => {}, 1000)
-      const stop = gate.onChange(() => {
+      const stop = authorizer.onChange(() => {
         stop()
         clearInterval(alive)
         resolve()

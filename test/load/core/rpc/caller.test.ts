@@ -7,8 +7,8 @@ for (const form of ['mx', 'http'] as const) {
     testCalls(t, {
       open: async (t, dispatch) => openCaller(t, (await openPort(t, dispatch)).port, form),
       isFast: form === 'mx',
-      // A window; for the HTTP transport the socket buffers of this machine.
-      maxHeld: form === 'mx' ? 525 : 20_000,
+      // The window of a stream; with the HTTP transport, the socket buffers of this machine.
+      maxBuffered: form === 'mx' ? 525 : 20_000,
     })
   })
 }

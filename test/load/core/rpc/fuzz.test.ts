@@ -133,8 +133,11 @@ t.test('random bytes of a caller close at most its own connection, with a code',
       }
       connection.close()
       for (const [i, { over }] of keeper.calls.entries()) {
-        check(over, 'a call is not over')
-        check(keeper.events[i]!.filter((event) => FINAL.test(event)).length <= 2, 'told too often')
+        check(over, 'a call has not ended')
+        check(
+          keeper.events[i]!.filter((event) => FINAL.test(event)).length <= 2,
+          'more than two final events',
+        )
       }
       const out = socket.sent.reduce((sum, { length }) => sum + length, 0)
       check(out <= bytes * 20 + 1000, `${out} bytes for ${bytes}`)
@@ -258,7 +261,7 @@ t.test('random bytes to a proxy affect neither the node behind it nor other call
       for (let i = 0; i < 4; i++) await tick()
       check(
         keeper.calls.slice(1).every(({ over }) => over),
-        'a call is not over',
+        'a call has not ended',
       )
       check(active() === 1, `${active()} calls are counted`)
       keeper.calls[0]!.reply('', 'well')

@@ -82,7 +82,7 @@ const options = {
 }
 
 /** Result of the gateway's client, and whether its connection was reused and is clean. */
-async function ask(
+async function exchange(
   reply: ReplyCase,
   split: Split,
 ): Promise<{ call: Collector; outcome: string; retained: boolean; again: string }> {
@@ -187,7 +187,7 @@ for (const [title, split] of [
 ] as const) {
   t.test(`responses sent ${title} are parsed as specified`, async (t) => {
     for (const reply of REPLIES) {
-      const { call, outcome, retained, again } = await ask(reply, split)
+      const { call, outcome, retained, again } = await exchange(reply, split)
       t.equal(outcome, reply.outcome, `${reply.name}: outcome`)
       t.equal(retained, reply.retained, `${reply.name}: connection kept alive`)
       t.equal(again, 'again', `${reply.name}: the next request gets its own response`)
@@ -220,7 +220,7 @@ t.test(
         t.equal(agrees(reply, verdict), !differs, `${reply.name}: ${name}`, { verdict })
       }
       if (reply.outcome !== 'complete' || node === 'undecided' || node.refused) continue
-      const { call } = await ask(reply, asOne)
+      const { call } = await exchange(reply, asOne)
       t.strictSame(call.headers, node.headers, `${reply.name}: headers as in node:http`)
     }
   },
@@ -236,7 +236,7 @@ t.test('a response parses the same wherever it is split', async (t) => {
         const cuts = [...new Set(at.map((cut) => cut % reply.raw.length))].sort((a, b) => a - b)
         const split: Split = (raw) =>
           [0, ...cuts].map((from, i) => raw.slice(from, cuts[i])).filter((part) => part !== '')
-        const { call, outcome, retained, again } = await ask(reply, split)
+        const { call, outcome, retained, again } = await exchange(reply, split)
         return (
           outcome === reply.outcome &&
           retained === reply.retained &&

@@ -89,10 +89,10 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           },
         })
         const { port } = await openGateway(t, { app: [backend.port] }, { listener })
-        const ask = async () => (await fetch(`http://127.0.0.1:${port}/app`)).status
-        t.strictSame(await Promise.all([ask(), ask(), ask()]), [200, 200, 200])
+        const getStatus = async () => (await fetch(`http://127.0.0.1:${port}/app`)).status
+        t.strictSame(await Promise.all([getStatus(), getStatus(), getStatus()]), [200, 200, 200])
         t.equal(backend.connections.length, 3)
-        t.equal(await ask(), 200)
+        t.equal(await getStatus(), 200)
         t.equal(backend.connections.length, 4)
       },
     )
@@ -107,21 +107,21 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const backend = await openRawBackend(t, answering(...replies))
       const { port } = await openGateway(t, { app: [backend.port] }, { listener })
       const client = new RawClient(port)
-      const ask = async (method: string, end: RegExp) => {
+      const requestRaw = async (method: string, end: RegExp) => {
         const from = client.text.length
         client.send(`${method} /app HTTP/1.1\r\nHost: a.test\r\n\r\n`)
         await client.until(() => end.test(client.text.slice(from)))
         return client.text.slice(from)
       }
-      t.match(await ask('GET', /\r\n\r\n/), /^HTTP\/1\.1 204 /)
-      const unchanged = await ask('GET', /\r\n\r\n/)
+      t.match(await requestRaw('GET', /\r\n\r\n/), /^HTTP\/1\.1 204 /)
+      const unchanged = await requestRaw('GET', /\r\n\r\n/)
       t.match(unchanged, /^HTTP\/1\.1 304 /)
       t.match(unchanged, /content-length: 100/i)
       t.match(unchanged, /etag: "a"/i)
-      const head = await ask('HEAD', /\r\n\r\n/)
+      const head = await requestRaw('HEAD', /\r\n\r\n/)
       t.match(head, /^HTTP\/1\.1 200 /)
       t.match(head, /content-length: 100/i)
-      const last = await ask('GET', /last$/)
+      const last = await requestRaw('GET', /last$/)
       t.match(last, /^HTTP\/1\.1 200 /, 'informational responses are not forwarded')
       t.equal(backend.connections.length, 1, 'all on one connection')
       client.destroy()
@@ -148,14 +148,14 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         unknown: ['no-such-host.invalid:80'],
       }
       const { origin } = await openGateway(t, backends, { listener })
-      const tell = async (path: string): Promise<string> => {
+      const getError = async (path: string): Promise<string> => {
         const { status, body } = await get(origin, path)
         t.equal(status, 502)
         return JSON.parse(body).Detail
       }
-      t.equal(await tell('/secure'), 'bad gateway: the TLS handshake with the backend failed')
+      t.equal(await getError('/secure'), 'bad gateway: the TLS handshake with the backend failed')
       t.match(
-        await tell('/unknown'),
+        await getError('/unknown'),
         /^bad gateway: the name of the backend (?:does|was) not resolve/,
       )
     })

@@ -129,7 +129,7 @@ t.test('a stream may exceed reply_timeout', async (t) => {
     const late = await fetch(`${origin}/greeter/wait`)
     t.equal(late.status, 408)
     t.match(await late.json(), { Code: 408, Status: 'Request Timeout' })
-    // The same time again, until which the stream continues.
+    // The stream continues for another timeout.
     t.equal((await fetch(`${origin}/greeter/wait`)).status, 408)
     t.equal(stream.text(), '{"n":1}\n')
     t.notOk(stream.complete())

@@ -37,7 +37,7 @@ for (const later of [false, true])
           return openCaller(t, second.port, 'mx')
         },
         isFast: true,
-        maxHeld: later ? 1575 : 1050,
+        maxBuffered: later ? 1575 : 1050,
       })
       t.end()
     },

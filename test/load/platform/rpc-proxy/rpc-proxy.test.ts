@@ -36,7 +36,7 @@ for (const to of FORMS) {
         },
         isFast,
         // One window on either side of the proxy; for the HTTP transport the socket buffers of this machine.
-        maxHeld: isFast ? 1050 : 40_000,
+        maxBuffered: isFast ? 1050 : 40_000,
       })
     })
   }
@@ -51,7 +51,7 @@ t.test('serves calls of a hosted service', async (t) => {
       return openCaller(t, proxy.port, 'mx')
     },
     isFast: true,
-    maxHeld: 525,
+    maxBuffered: 525,
   })
 })
 

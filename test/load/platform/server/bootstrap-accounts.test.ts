@@ -156,7 +156,7 @@ t.test(
   'rejects the public password on an address that is reachable from other machines',
   async (t) => {
     const open = [...QUIET_WORDS.filter((word) => !word.includes('web')), '--web_address=0.0.0.0:0']
-    const refused = async (folder: string, words: readonly string[]) => {
+    const expectRejected = async (folder: string, words: readonly string[]) => {
       const flags = readFlags([...open, ...keepIn(folder), ...words], 'server')
       const configuration = await configurationFrom(flags, {}, 'server')()
       await t.rejects(startServer({ configuration, log: createLog('silent') }), {
@@ -170,7 +170,7 @@ t.test(
     ])
     t.type(await logIn(server, 'admin', 'mx'), 'string')
     await server.server.close()
-    await refused(folder, [])
+    await expectRejected(folder, [])
   },
 )
 

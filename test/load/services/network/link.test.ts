@@ -44,28 +44,28 @@ t.test('a link is established after the first response and measures its cost', a
   t.ok(link.roundTrip.ms > 0)
   t.equal(link.reason, undefined)
   t.strictSame(
-    peer.links[0]!.heard.slice(0, 3).map(({ type }) => type),
+    peer.links[0]!.received.slice(0, 3).map(({ type }) => type),
     ['hello', 'proof', 'ping'],
   )
-  peer.links[0]!.say({ type: 'routes', routes: [{ key: 'greeter' }, { key: '@b' }] })
+  peer.links[0]!.send({ type: 'routes', routes: [{ key: 'greeter' }, { key: '@b' }] })
   await until(() => events.length > 1)
   t.strictSame(events, ['linked peer', 'news greeter @b'])
-  await until(() => peer.links[0]!.heard.length > 5)
-  t.strictSame(peer.links[0]!.heard.at(-1), { type: 'ping', n: 4 }, 'measured repeatedly')
+  await until(() => peer.links[0]!.received.length > 5)
+  t.strictSame(peer.links[0]!.received.at(-1), { type: 'ping', n: 4 }, 'measured repeatedly')
 })
 
 t.test('a malformed or unexpected message ends the link, which reconnects', async (t) => {
   const news = { key: 's', path: ['peer'], metric: 0, entry: [] }
   const cases: [speak: (end: PeerEnd) => void, reason: RegExp][] = [
-    [(end) => end.sayBytes('{'), /^malformed message: .*JSON/],
-    [(end) => end.sayBytes('null'), /: message must be an object$/],
-    [(end) => end.say({ type: 'routes', routes: [news] }), /: routes\[0\]\.entry must be a list/],
-    [(end) => end.say({ type: 'pong', n: 99 }), /: unexpected message type pong$/],
-    [(end) => end.say({ type: 'proof', proof: '' }), /: unexpected message type proof$/],
+    [(end) => end.sendBytes('{'), /^malformed message: .*JSON/],
+    [(end) => end.sendBytes('null'), /: message must be an object$/],
+    [(end) => end.send({ type: 'routes', routes: [news] }), /: routes\[0\]\.entry must be a list/],
+    [(end) => end.send({ type: 'pong', n: 99 }), /: unexpected message type pong$/],
+    [(end) => end.send({ type: 'proof', proof: '' }), /: unexpected message type proof$/],
     [(end) => end.welcome(), /: unexpected message type welcome$/],
-    [(end) => end.say({ type: 'x'.repeat(1000) }), /^.{1,600}$/],
+    [(end) => end.send({ type: 'x'.repeat(1000) }), /^.{1,600}$/],
     [
-      (end) => end.sayBytes(`"${'x'.repeat(MAX_LINK_MESSAGE_BYTES)}"`),
+      (end) => end.sendBytes(`"${'x'.repeat(MAX_LINK_MESSAGE_BYTES)}"`),
       /: message must be at most 1048576 bytes, got 1048578$/,
     ],
     [(end) => end.call.endData(), /^the service ended the stream$/],
@@ -92,7 +92,7 @@ t.test('routes that the owner rejects end the link', async (t) => {
     },
   })
   await link.settled()
-  peer.links[0]!.say({ type: 'routes', routes: [] })
+  peer.links[0]!.send({ type: 'routes', routes: [] })
   await until(() => ends.length > 0)
   t.equal(ends[0]!.reason.message, 'malformed message: too much')
   await until(() => peer.links[0]!.isCancelled)
@@ -102,7 +102,7 @@ t.test('routes before the handshake end the link', async (t) => {
   const peer = await openPeer(t, (end, { type }) => {
     if (type !== 'hello') return
     end.welcome()
-    end.say({ type: 'routes', routes: [] })
+    end.send({ type: 'routes', routes: [] })
   })
   const { link } = open(t, peer.address)
   await link.settled()
@@ -120,12 +120,12 @@ t.test('a server without the token receives only hello and a proof', async (t) =
     },
     { reason: { code: 403 }, again: true },
   ])
-  for (const { heard: received } of peer.links)
+  for (const { received } of peer.links)
     t.strictSame(
       received.map(({ type }) => type),
       ['hello', 'proof'],
     )
-  t.notMatch(JSON.stringify(peer.links.map(({ heard: received }) => received)), 'secret')
+  t.notMatch(JSON.stringify(peer.links.map(({ received }) => received)), 'secret')
   t.match(link.reason, { code: 403 })
 })
 

@@ -6,7 +6,7 @@ import { openPeer, openRelay } from '../../../fixtures/network-peer.ts'
 import { openRawBackend } from '../../../fixtures/raw-backend.ts'
 
 const connect = (server: TestServer, ...addresses: string[]) =>
-  server.ask<{ links: Status['links'] }>('Connect', {
+  server.sendRequest<{ links: Status['links'] }>('Connect', {
     nodes: addresses.map((address) => ({ address })),
   })
 const portOf = ({ address }: TestServer): number => Number(address.split(':')[1])

@@ -16,7 +16,7 @@ const SETTINGS = { address: FREE, http2Address: FREE, listener: 'uws', http2: 't
 
 async function sendRequest(url: string): Promise<string> {
   const client = connect(url, { rejectUnauthorized: false })
-  // Its requests fail, too.
+  // Requests report the error, too.
   client.on('error', () => {})
   try {
     return Buffer.concat(await client.request({ ':path': '/' }).toArray()).toString()

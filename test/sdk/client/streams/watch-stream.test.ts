@@ -55,10 +55,10 @@ t.test(
         async *handle(_: unknown, ctx) {
           opened++
           const feed = createEventFeed<number>({ id: 'news', maxWaiting: 1000, onClose() {} })
-          const tell = (n: number): void => feed.push(String(n), n)
-          open.add(tell)
+          const notify = (n: number): void => feed.push(String(n), n)
+          open.add(notify)
           ctx.signal.addEventListener('abort', () => {
-            open.delete(tell)
+            open.delete(notify)
             void feed.return!()
           })
           ctx.start()
@@ -82,7 +82,7 @@ t.test(
     await until(() => open.size > 0)
     let notifications = 0
     await until(() => {
-      for (const tell of open) tell(notifications)
+      for (const notify of open) notify(notifications)
       notifications++
       return opened >= 4
     })

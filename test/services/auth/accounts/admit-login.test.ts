@@ -16,12 +16,12 @@ const DENIED = {
 const SECRET = 'a long secret'
 
 t.test('lets only operators log in under a rule that denies everything', async (t) => {
-  const { ask: sendRequest, doors, admin } = await openAuthServer(t)
+  const { sendRequest, transports, admin } = await openAuthServer(t)
   await sendRequest('Auth.Generate', { id: 'jane', secret: SECRET, scopes: ['staff'] })
   const options = { namespace: 'acme' }
   await sendRequest('Auth.Generate', { id: 'joe', secret: SECRET, scopes: ['admin'], options })
   const call = (endpoint: string, request: object, token?: string, namespace?: string) =>
-    doors.gateway('auth', endpoint, request, token, namespace)
+    transports.gateway('auth', endpoint, request, token, namespace)
   const logIn = (request: object, namespace?: string) =>
     call('Auth.Token', request, undefined, namespace)
   const jane = (await logIn({ id: 'jane', secret: SECRET })).body.token
@@ -31,19 +31,27 @@ t.test('lets only operators log in under a rule that denies everything', async (
   await sendRequest('Rules.Create', { rule: BAN, force: true })
   await eventually(async () => (await call('Auth.Keys', {})).code === 401)
 
-  for (const [name, door] of Object.entries(doors)) {
+  for (const [name, transport] of Object.entries(transports)) {
     const denied = async (request: object, namespace?: string) =>
-      t.match(await door('auth', 'Auth.Token', request, undefined, namespace), DENIED, name)
+      t.match(await transport('auth', 'Auth.Token', request, undefined, namespace), DENIED, name)
     await denied({ id: 'jane', secret: SECRET })
     await denied({ id: 'joe', secret: SECRET }, 'acme')
     await denied({})
     await denied({ refresh_token: 'wrong' })
-    t.match(await door('auth', 'Auth.Token', { id: 'admin', secret: 'mx' }), { code: 200 }, name)
-    t.match(await door('auth', 'Rules.List', {}, admin), { code: 200 }, name)
-    t.match(await door('auth', 'Accounts.List', {}, admin), { code: 200 }, name)
-    t.match(await door('auth', 'Auth.Keys', {}, admin), { code: 401 }, name)
-    t.match(await door('auth', 'Rules.List', {}, jane.access_token), { code: 401 }, name)
-    t.match(await door('auth', 'Rules.List', {}, joe.access_token, 'acme'), { code: 401 }, name)
+    t.match(
+      await transport('auth', 'Auth.Token', { id: 'admin', secret: 'mx' }),
+      { code: 200 },
+      name,
+    )
+    t.match(await transport('auth', 'Rules.List', {}, admin), { code: 200 }, name)
+    t.match(await transport('auth', 'Accounts.List', {}, admin), { code: 200 }, name)
+    t.match(await transport('auth', 'Auth.Keys', {}, admin), { code: 401 }, name)
+    t.match(await transport('auth', 'Rules.List', {}, jane.access_token), { code: 401 }, name)
+    t.match(
+      await transport('auth', 'Rules.List', {}, joe.access_token, 'acme'),
+      { code: 401 },
+      name,
+    )
   }
 
   for (const id of ['jane', 'nobody', 'admin'])
@@ -62,12 +70,12 @@ t.test('lets only operators log in under a rule that denies everything', async (
 })
 
 t.test('limits guesses, including guesses of a correct secret', async (t) => {
-  const { ask: sendRequest, doors } = await openAuthServer(t)
+  const { sendRequest, transports } = await openAuthServer(t)
   await sendRequest('Auth.Generate', { id: 'jane', secret: SECRET })
   await sendRequest('Rules.Create', { rule: BAN, force: true })
-  await eventually(async () => (await doors.gateway('auth', 'Auth.Keys', {})).code === 401)
+  await eventually(async () => (await transports.gateway('auth', 'Auth.Keys', {})).code === 401)
   const guess = async (secret: string) =>
-    (await doors.gateway('auth', 'Auth.Token', { id: 'jane', secret })).code
+    (await transports.gateway('auth', 'Auth.Token', { id: 'jane', secret })).code
   const codes: number[] = []
   for (const secret of ['a', SECRET, 'b', SECRET, 'c', SECRET, 'd']) codes.push(await guess(secret))
   t.same(codes, [401, 401, 401, 401, 401, 429, 429])

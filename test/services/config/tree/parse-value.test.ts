@@ -59,24 +59,26 @@ t.test('converts a string with a JSON object to that object, but no other string
 })
 
 t.test('names the reason of a rejection', async (t) => {
-  const refused = (data: string, message: RegExp, path: readonly string[] = []) =>
+  const expectRejected = (data: string, message: RegExp, path: readonly string[] = []) =>
     t.throws(() => parse(data, path), { id: ID, code: 400, message }, data.slice(0, 80))
-  refused('', /^request\.value\.data must be JSON/)
-  refused('{', /^request\.value\.data must be JSON: expected a name .* position 1/)
-  refused('hello', /^request\.value\.data must be JSON/)
-  refused('{"__proto__":1}', /must not contain the name __proto__/)
-  refused('{"a":{"\\u005f_proto__":1}}', /must not contain the name __proto__/)
-  refused('[{"__proto__":1}]', /must not contain the name __proto__/)
-  refused('{"a":{"constructor":1}}', /must not contain the name "constructor": names are/)
-  refused('{"prototype":1}', /must not contain the name "prototype"/)
-  refused('{"a.b":1}', /must not contain the name "a\.b"/)
-  refused('{"":1}', /must not contain the name ""/)
-  refused('{"\\n":1}', /must not contain the name "\\n"/)
-  refused('{"a":1,"a":2}', /must not contain the name "a" twice/)
-  refused('[{"a":1,"\\u0061":2}]', /must not contain the name "a" twice/)
-  refused(JSON.stringify('{"a":1,"a":2}'), /must not contain the name "a" twice/)
-  refused(JSON.stringify('{"__proto__":1}'), /must not contain the name __proto__/)
-  refused(`{"${'a'.repeat(1020)}":1}`, /must not contain paths longer than 1024 bytes/, ['abcd'])
+  expectRejected('', /^request\.value\.data must be JSON/)
+  expectRejected('{', /^request\.value\.data must be JSON: expected a name .* position 1/)
+  expectRejected('hello', /^request\.value\.data must be JSON/)
+  expectRejected('{"__proto__":1}', /must not contain the name __proto__/)
+  expectRejected('{"a":{"\\u005f_proto__":1}}', /must not contain the name __proto__/)
+  expectRejected('[{"__proto__":1}]', /must not contain the name __proto__/)
+  expectRejected('{"a":{"constructor":1}}', /must not contain the name "constructor": names are/)
+  expectRejected('{"prototype":1}', /must not contain the name "prototype"/)
+  expectRejected('{"a.b":1}', /must not contain the name "a\.b"/)
+  expectRejected('{"":1}', /must not contain the name ""/)
+  expectRejected('{"\\n":1}', /must not contain the name "\\n"/)
+  expectRejected('{"a":1,"a":2}', /must not contain the name "a" twice/)
+  expectRejected('[{"a":1,"\\u0061":2}]', /must not contain the name "a" twice/)
+  expectRejected(JSON.stringify('{"a":1,"a":2}'), /must not contain the name "a" twice/)
+  expectRejected(JSON.stringify('{"__proto__":1}'), /must not contain the name __proto__/)
+  expectRejected(`{"${'a'.repeat(1020)}":1}`, /must not contain paths longer than 1024 bytes/, [
+    'abcd',
+  ])
 })
 
 t.test('limits nesting to 32 levels including the path', async (t) => {

@@ -11,12 +11,9 @@ t.setTimeout(60_000)
 t.test(
   'a name belongs to the account that registered its nodes until they are deregistered',
   async (t) => {
-    const {
-      ask: sendRequest,
-      doors,
-      admin,
-      logIn,
-    } = await openAuthServer(t, ['--register_allow=loopback'])
+    const { sendRequest, transports, admin, logIn } = await openAuthServer(t, [
+      '--register_allow=loopback',
+    ])
     const scopes: Readonly<Record<string, string>> = {
       ...{ first: 'service', second: 'service', shop: 'workload:mx/shop' },
     }
@@ -30,7 +27,7 @@ t.test(
       const metadata = { 'mx-owner': 'somebody else' }
       const address = `127.0.0.1:${port}`
       const request = toRegistration(name, [], { nodes: [{ id: address, address, metadata }] })
-      const { code, body } = await doors.gateway(
+      const { code, body } = await transports.gateway(
         'registry',
         `Registry.${method}`,
         request,

@@ -41,7 +41,7 @@ t.test('never serves from a deleted build after a superseding update', async (t)
   await runtime.settled('shop')
   await runtime.update('shop', toPatient('two', gate, note))
   await until(() => existsSync(note))
-  const [address] = runtime.doors.addresses.get('shop')!
+  const [address] = runtime.registrar.addresses.get('shop')!
   const last = join(folder, 'last')
   const build = `build: 'while [ ! -e ${last} ]; do sleep 0.05; done'\n`
   await runtime.update('shop', toPatient('three', folder, join(folder, 'third'), build))
@@ -49,12 +49,12 @@ t.test('never serves from a deleted build after a superseding update', async (t)
     if (metadata['update'] === 'building') break
   writeFileSync(gate, '')
   const pid = Number(readFileSync(note, 'utf8'))
-  const isReplaced = () => runtime.doors.addresses.get('shop')!.some((one) => one !== address)
+  const isReplaced = () => runtime.registrar.addresses.get('shop')!.some((one) => one !== address)
   await until(() => readProcess(pid) === undefined || isReplaced())
-  t.equal(await runtime.doors.call('shop'), 'one')
+  t.equal(await runtime.registrar.call('shop'), 'one')
   writeFileSync(last, '')
   t.match(await runtime.settled('shop'), { status: 4 })
-  t.equal(await runtime.doors.call('shop'), 'three')
+  t.equal(await runtime.registrar.call('shop'), 'three')
 })
 
 /** Deployments that are built by `build` and come up after `before`. */

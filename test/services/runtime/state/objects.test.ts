@@ -17,19 +17,19 @@ function openLimited(t: Test, maxBytes?: number) {
 
 t.test('requests of tenants do not use the reserve of a full store', async (t) => {
   const { store, objects } = openLimited(t, 100_000)
-  const there = makeRecord({ namespace: 'acme' })
-  await objects.add(there)
+  const record = makeRecord({ namespace: 'acme' })
+  await objects.add(record)
   const table = { database: 'acme', table: 'a' }
   const fill = async (): Promise<void> => {
     for (let i = 0; ; i++) await store.commit([{ table, key: String(i), value: Buffer.alloc(0) }])
   }
   await t.rejects(fill(), { code: 507 })
   const longer = (record: ServiceRecord) => ({ ...record, source: 'a'.repeat(500) })
-  await t.rejects(objects.add({ ...there, name: 'other' }), { code: 507 })
-  await t.rejects(objects.change(there, longer, true), { code: 507 })
-  t.ok(await objects.change(there, longer), 'but state changes do')
+  await t.rejects(objects.add({ ...record, name: 'other' }), { code: 507 })
+  await t.rejects(objects.change(record, longer, true), { code: 507 })
+  t.ok(await objects.change(record, longer), 'but state changes do')
   t.ok(await objects.add(makeRecord()), 'and requests of operators')
-  t.equal(await objects.change(there, () => undefined), undefined)
+  t.equal(await objects.change(record, () => undefined), undefined)
 })
 
 t.test('rejects a duplicate name in a namespace', async (t) => {

@@ -10,7 +10,7 @@ import { startConsul } from '../../../../fixtures/consul.ts'
 import { sendJson, startConsulDouble } from '../../../../fixtures/consul-double.ts'
 
 interface Opened extends Announcements {
-  readonly heard: Set<string>
+  readonly received: Set<string>
   readonly warnings: string[]
 }
 
@@ -26,7 +26,7 @@ function open(t: Test, address: { readonly host: string; readonly port: number }
     announcements.stop()
     client.close()
   })
-  return { ...announcements, heard: received, warnings }
+  return { ...announcements, received, warnings }
 }
 
 t.test('receives announcements from the start of listening', async (t) => {
@@ -38,16 +38,16 @@ t.test('receives announcements from the start of listening', async (t) => {
   for (const listener of listeners) listener.listen()
   await until(async () => {
     await speaker.announce('go.mx.api.greeter')
-    return listeners.every(({ heard: received }) => received.has('go.mx.api.greeter'))
+    return listeners.every(({ received }) => received.has('go.mx.api.greeter'))
   })
-  for (const { heard: received } of listeners) t.same([...received], ['go.mx.api.greeter'])
+  for (const { received } of listeners) t.same([...received], ['go.mx.api.greeter'])
   t.same(speaker.warnings, [])
 })
 
 t.test('packs many services into few events', async (t) => {
   const agent = await startConsul(t)
   if (agent === undefined) return
-  const { announce, heard: received, listen } = open(t, agent)
+  const { announce, received, listen } = open(t, agent)
   listen()
   await until(async () => {
     await announce('first')
@@ -82,7 +82,7 @@ t.test('receives all events of another agent', async (t) => {
     const next = answers.shift()
     if (next !== undefined) sendJson(response, next, { 'x-consul-index': 9 - answers.length })
   })
-  const { heard: received, listen } = open(t, double)
+  const { received, listen } = open(t, double)
   listen()
   await until(() => received.has('c'))
   t.same([...received], ['a', 'b', 'c'], 'invalid names are ignored')

@@ -133,9 +133,9 @@ function judgeRulesByModel(
   return isGranted ? 'granted' : 'denied'
 }
 
-async function judgeByCode(gate: Authorizer, account: Account | undefined, target: object) {
+async function judgeByCode(authorizer: Authorizer, account: Account | undefined, target: object) {
   try {
-    const ruling = await decide(gate, account, target as Parameters<typeof decide>[2])
+    const ruling = await decide(authorizer, account, target as Parameters<typeof decide>[2])
     return ruling.granted ? 'granted' : 'denied'
   } catch (error) {
     return String((error as { code: number }).code)
@@ -149,11 +149,12 @@ t.setTimeout(120_000)
 t.test(`${CASES} calls with random rules are decided like by the model`, async (t) => {
   t.comment(`FUZZ_SEED=${SEED}`)
   const source = new FuzzSource()
-  const gate = createAuthorizer(source)
-  t.teardown(gate.close)
-  const admitLogin = createAdmitLogin(gate)
+  const authorizer = createAuthorizer(source)
+  t.teardown(authorizer.close)
+  const admitLogin = createAdmitLogin(authorizer)
   const resource = { type: 'service', name: 'any', endpoint: 'Any.Any' }
-  for (const namespace of NAMESPACES) await gate.judge({ namespace, account: undefined, resource })
+  for (const namespace of NAMESPACES)
+    await authorizer.judge({ namespace, account: undefined, resource })
   const differences: unknown[] = []
   const counts = { granted: 0, denied: 0, '404': 0, repairs: 0, logins: 0 }
   for (let i = 0; i < CASES && differences.length < 10; i++) {
@@ -169,7 +170,7 @@ t.test(`${CASES} calls with random rules are decided like by the model`, async (
       resource: { type: 'service', name: pick(['auth', 'auth', 'shop']), endpoint },
     }
     const expected = judgeByModel(source.rules, account, target)
-    const found = await judgeByCode(gate, account, target)
+    const found = await judgeByCode(authorizer, account, target)
     counts[expected as 'granted']++
     const details = { i, account, target, rules: [...source.rules] }
     if (found !== expected) differences.push({ ...details, found, expected })

@@ -16,7 +16,7 @@ testServerSocket({
   name: 'node',
   clientClosed3000: ['3000'],
   badText: '1007',
-  holdsClientsBack: true,
+  pausesClients: true,
 })
 
 const HANDSHAKE =

@@ -7,5 +7,5 @@ testTunnel({
   backendDied: '1011 the backend disconnected',
   clientClosed3000: ['3000'],
   demandsMasks: true,
-  holdsClientsBack: true,
+  pausesClients: true,
 })

@@ -18,7 +18,7 @@ testServerSocket({
   name: 'uws',
   clientClosed3000: ['3000', '1005'],
   badText: '1006',
-  holdsClientsBack: /^20\.51\./.test(version),
+  pausesClients: /^20\.51\./.test(version),
 })
 
 function keepEnds(ends: string[]): SocketReceiver {

@@ -30,7 +30,7 @@ testTunnel({
   backendDied: '1011 the backend disconnected',
   clientClosed3000: ['3000', '1005'],
   demandsMasks: false,
-  holdsClientsBack: /^20\.51\./.test(version),
+  pausesClients: /^20\.51\./.test(version),
 })
 
 t.test('messages buffered for a stalled backend are limited', async (t) => {
