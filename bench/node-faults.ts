@@ -28,7 +28,7 @@ interface Fault {
   readonly listens?: boolean
   /** The process of the first node is stopped (SIGSTOP): its sockets stay open. */
   readonly isStopped?: boolean
-  /** The nodes are addresses of a name, three at a time: one goes down and leaves it, and another one joins. */
+  /** The nodes are addresses of a name, three at a time: one goes down and is removed, and another one is added. */
   readonly moves?: boolean
   /** Milliseconds after which the failing nodes recover or fail again. @default once, until the end */
   readonly everyMs?: number
@@ -56,7 +56,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     everyMs: 1000,
   },
   moves: {
-    title: 'DNS: every 2 s a node goes down, another one takes its place',
+    title: 'DNS: every 2 s a node goes down and another one replaces it',
     nodes: 8,
     failing: 1,
     mode: 'ok',
@@ -110,7 +110,7 @@ async function measure(
   names.records.set(NAME, hostsOf(addresses.slice(0, RESOLVED)))
   const dns = { name: addresses[0]!.replace(/.*:/, `${NAME}:`), server: names.address }
   const backends: Backends = { addresses, ...(fault.moves && { dns }) }
-  // The first node of its own: it may be stopped.
+  // The first node has a separate process, so that it can be stopped.
   const first = await startNodes(addresses.slice(0, 1))
   const others = await startNodes(addresses.slice(1))
   const port = await findPort()

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ROOT } from './root.ts'
 
-/** Folders whose files may import each other, apart from {@link PART}. Other folders are programs of their own. */
+/** Folders whose files may import each other, apart from {@link PART}. Other folders are separate programs. */
 const FOLDERS =
   /^(?:lib|core|domain|plugins|resolvers|handlers|adapters|services|platform|sdk|cli)$/
 const PART =

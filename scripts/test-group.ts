@@ -1,5 +1,5 @@
 /**
- * Runs compiled test files one after the other in one process: `MX_TESTS='<source> <source>' node dist/scripts/test-group.js`.
+ * Runs compiled test files sequentially in one process: `MX_TESTS='<source> <source>' node dist/scripts/test-group.js`.
  * Each file is a subtest. `import t from 'tap'` in a file gets that subtest (`scripts/bundle-tap.ts`).
  * The list is not in the arguments because tap names temporary folders after them.
  */

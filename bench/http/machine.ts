@@ -37,8 +37,8 @@ function readDistribution(): string | undefined {
 
 /** Formats a machine as one line of the results. */
 export function formatMachine({ cpu, cores, memoryGiB, system, node, pinned }: Machine): string {
-  const held = pinned
+  const pinning = pinned
     ? 'the measured program on processor 0, wrk and the backend on processor 1'
     : 'no pinned processors: expect noise'
-  return `${cpu}, ${cores} cores, ${memoryGiB} GiB, ${system}, Node.js ${node}; ${held}`
+  return `${cpu}, ${cores} cores, ${memoryGiB} GiB, ${system}, Node.js ${node}; ${pinning}`
 }

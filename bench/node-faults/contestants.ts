@@ -59,7 +59,7 @@ const nginx: Contestant = {
   version: () => readVersion([findNginx() ?? 'nginx', '-v'], /nginx\/([\d.]+)/),
   prepare(folder, port, { addresses, dns }) {
     const servers = addresses.map((node) => `server ${node} max_fails=3 fail_timeout=10s;`)
-    // With a variable, nginx resolves the name again and again.
+    // With a variable, nginx resolves the name again when its TTL has expired.
     const [name, namePort] = dns?.name.split(':') ?? []
     const target =
       dns === undefined

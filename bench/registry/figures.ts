@@ -44,10 +44,10 @@ export function formatFigures(figures: readonly Figure[]): string {
   const lines = figures.map((figure) => {
     const { what, value, unit, most, least, detail } = figure
     const text = Number.isNaN(value) ? 'never' : `${formatValue(value)} ${unit}`.trim()
-    const wanted =
+    const limit =
       most !== undefined ? `<= ${most}` : least !== undefined ? `>= ${formatValue(least)}` : ''
     const verdict = isFine(figure) ? '' : ' **missed**'
-    return `| ${what} | ${text}${detail === undefined ? '' : ` (${detail})`} | ${wanted}${verdict} |`
+    return `| ${what} | ${text}${detail === undefined ? '' : ` (${detail})`} | ${limit}${verdict} |`
   })
   return `${['| what | figure | wanted |', '|---|--:|--:|', ...lines].join('\n')}\n`
 }

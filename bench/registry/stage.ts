@@ -19,7 +19,7 @@ export const LATE = 'go.mx.api.late'
 
 /** A registry as a separate process. */
 export interface RunningRegistry {
-  /** Its address for `openRegistry`. */
+  /** Registry address for `openRegistry`. */
   readonly text: string
   /** Undefined: not a Node.js program. */
   readonly probe: Probe | undefined

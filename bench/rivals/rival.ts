@@ -37,7 +37,7 @@ export interface Site {
 export interface Rival {
   readonly name: string
   readonly title: string
-  /** Its version; undefined if it is not installed. */
+  /** Version of the program; undefined if it is not installed. */
   readonly version: () => string | undefined
   /** Whether it supports the requirements; otherwise it is skipped. */
   readonly serves: (site: Pick<Site, 'tls' | 'pipeline' | 'workers' | 'accessLog'>) => boolean

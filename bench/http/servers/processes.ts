@@ -174,7 +174,7 @@ function readStat(pid: number): readonly string[] | undefined {
   return text?.slice(text.lastIndexOf(')') + 2).split(' ')
 }
 
-/** Undefined if the process exited meanwhile. */
+/** Undefined if the process exited in the meantime. */
 function tryRead<T>(read: () => T): T | undefined {
   try {
     return read()
