@@ -102,7 +102,7 @@ export interface Chain {
     readonly onReply: readonly Stage[]
     readonly onDone: readonly Stage[]
   }
-  /** Chains of routes and services with plugins of their own, by name. They begin with the same steps, up to routing. */
+  /** Chains of routes and services with their own plugins, by name. They begin with the same steps, up to routing. */
   readonly scopes: ReadonlyMap<string, Chain>
   /** The chain with the plugins that an endpoint declares; undefined if none. It begins with the same steps, up to routing. */
   readonly ofEndpoint: (service: string, endpoint: Endpoint) => Chain | undefined
@@ -150,8 +150,8 @@ function resumeSteps(
 }
 
 /**
- * Passes the first body that an `onError` hook has for an error to `send`; undefined: the standard one. A hook that fails is reported, and
- * has none.
+ * Passes the first body that an `onError` hook has for an error to `send`; undefined: the standard body. A hook that fails is reported
+ * and ignored.
  */
 export function findErrorPage(
   { onError, stages }: Chain,

@@ -90,7 +90,7 @@ export abstract class Exchange extends IncomingRequest {
   /** `performance.now()` when the request was sent upstream, and when the response head arrived; 0: not yet. */
   upstreamStartMs = 0
   upstreamReplyMs = 0
-  /** Its spans (plugin `tracing`); undefined: not traced. */
+  /** Spans of the request (plugin `tracing`); undefined: not traced. */
   trace: ExchangeTrace | undefined = undefined
   /** True once a response began or the client disconnected: the rest of the chain is skipped. */
   answered = false

@@ -85,7 +85,7 @@ export function createRouter({
     const generation = currentGeneration()
     const { rule } = route
     const isTopic = resolver.names === 'topics' || (rule !== undefined && route.handler === 'event')
-    // Nothing to look up: a topic, or a route that responds by itself.
+    // Nothing to look up: a topic, or a route with a fixed response.
     if (isTopic || rule?.handler !== undefined) {
       cache.set(key, { route, upstream: undefined, generation })
       x.route = route

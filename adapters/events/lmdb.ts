@@ -225,7 +225,7 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
             groupKeys().length === 0))
       const seen = findRecord(key)
       if (!isDeletable(seen)) return false
-      // Events published meanwhile are removed with the last part.
+      // Events published during the deletion are removed with the last part.
       for (let first = seen.first; first <= seen.last; first += MAX_REMOVED)
         await change(() => {
           const record = findRecord(key)

@@ -11,7 +11,7 @@ export interface MirrorOptions {
   /** Name in errors, for example `the Kubernetes registry`. */
   readonly name: string
   readonly findCluster: () => Promise<Cluster>
-  /** Called with the reason when the first collection cannot be watched, and with undefined when all of them can again. */
+  /** Called with the reason when the first collection cannot be watched, and with undefined when all collections can be watched again. */
   readonly onOutage: (reason: Error | undefined) => void
 }
 

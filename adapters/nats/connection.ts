@@ -104,7 +104,7 @@ export function createNatsLink(options: NatsLinkOptions): NatsLink {
     try {
       onUp?.(opened)
     } catch {
-      // The connection broke meanwhile.
+      // The connection broke in the meantime.
       await opened.close()
     }
     settle()

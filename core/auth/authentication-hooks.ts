@@ -8,7 +8,7 @@ import { OpenStreams } from './revocable-streams.ts'
 
 export interface IdentityOptions {
   /**
-   * Authenticates a request by its credentials; undefined: it has none of this kind.
+   * Authenticates a request by its credentials; undefined if it has no credentials of this kind.
    *
    * @throws {GatewayError} for invalid credentials; thrown or rejected.
    */

@@ -25,7 +25,7 @@ export interface PeerTarget extends EgressTarget {
 
 /** Address of the keys of an issuer, from its discovery document. */
 export interface KeysTarget extends EgressTarget {
-  /** Whether the issuer is on this machine: then its keys may be at a loopback address. */
+  /** Whether the issuer is on this machine: if so, its keys may be at a loopback address. */
   readonly mayBeLoopback: boolean
 }
 

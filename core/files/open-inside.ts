@@ -16,7 +16,7 @@ const MISSING = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'ENXIO', 
 
 /**
  * Opens a file below a folder. Symbolic links are followed as long as they lead to files below the folder: the file that was opened is
- * compared with the one at the resolved path, so that no link that is replaced meanwhile leads outside.
+ * compared with the one at the resolved path, so that a link that is replaced concurrently cannot lead outside.
  *
  * @param segments path below the folder, without `.` and `..`.
  * @returns `folder` for a folder; undefined if there is no such file, it is not a regular file, or outside.

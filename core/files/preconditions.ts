@@ -1,6 +1,6 @@
 import type { HeaderList } from '../http/headers.ts'
 
-/** Validators of a representation; undefined: it has none. */
+/** Validators of a representation; undefined if it has none. */
 export interface Validators {
   /** Strong entity tag with its quotes. */
   readonly etag: string | undefined

@@ -11,7 +11,7 @@ import type { ByteRange } from './byte-range.ts'
 const CHUNK_BYTES = 64 * 1024
 
 /**
- * Sends a part of a file at the pace of the client. A file that becomes shorter meanwhile ends the connection, so that the client
+ * Sends a part of a file at the pace of the client. A file that becomes shorter in the meantime ends the connection, so that the client
  * notices. Does not close the file.
  */
 export async function sendFile(

@@ -7,9 +7,9 @@ export interface RequestBuffer {
   /** Whether {@link cutBuffered} frees them. */
   readonly isCuttable: boolean
   /**
-   * Ends it, because the requests of this process exceed the budget together.
+   * Ends the request, because the requests of this process exceed the budget in total.
    *
-   * @param isLarge it uses a large share of the budget by itself.
+   * @param isLarge whether it alone uses a large share of the budget.
    */
   cutBuffered(isLarge: boolean): void
 }

@@ -2,7 +2,7 @@ import { replyMemory } from './memory-budget.ts'
 
 /** A streamed response that waits for a slow client. */
 export interface WaitingReply {
-  /** Ends it, because waiting responses use too much memory together. */
+  /** Ends the response, because waiting responses use too much memory in total. */
   cutWaiting(): void
 }
 

@@ -2,11 +2,11 @@ import type { Socket } from 'node:net'
 
 /**
  * The common address of all open connections of a listener, usually the proxy or load balancer in front. Querying the
- * address of a request is a system call, as expensive as all plugins together, and the library does not otherwise say which
- * connection a request belongs to.
+ * address of a request is a system call, as expensive as all plugins together, and the library does not expose the
+ * connection of a request.
  */
 export class PeerAddresses {
-  /** Undefined while there are several: then the address of each request must be queried. */
+  /** Undefined if connections have different addresses: the address of each request must be queried. */
   sole: string | undefined = undefined
   #open = 0
 

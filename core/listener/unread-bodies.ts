@@ -1,4 +1,4 @@
-/** A request body whose reader has paused it. The library buffers bytes that arrive meanwhile, up to the window of the stream. */
+/** A request body whose reader has paused it. The library buffers bytes that arrive during the pause, up to the window of the stream. */
 export interface UnreadBody {
   countUnread(): void
 }
@@ -9,7 +9,7 @@ const COUNT_MS = 100
 const paused = new Set<UnreadBody>()
 let timer: NodeJS.Timeout | undefined
 
-/** Counts the buffered bytes of a paused body, again and again until {@link unwatchUnread}. */
+/** Counts the buffered bytes of a paused body, repeatedly until {@link unwatchUnread}. */
 export function watchUnread(body: UnreadBody): void {
   paused.add(body)
   timer ??= setInterval(countAll, COUNT_MS).unref()

@@ -3,9 +3,9 @@ import { STALL_TIMEOUT_MS, UPLOAD_MIN_BYTES } from './limits.ts'
 
 /** A request body that has not arrived completely. */
 export interface WatchedUpload {
-  /** Payload bytes of it that have arrived. */
+  /** Payload bytes received so far. */
   readonly bytesIn: number
-  /** Nothing waits for the body any more. */
+  /** Whether nothing waits for the body any more. */
   readonly isDone: boolean
   /** The client is expected to send more. */
   readonly isAwaited: boolean

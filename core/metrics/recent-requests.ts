@@ -2,7 +2,7 @@ import type { Exchange } from '../exchange.ts'
 
 /** A failed or slow request. Texts may be empty, and are truncated to 256 characters. */
 export interface RecentRequest {
-  /** Its end, milliseconds since 1970. */
+  /** End of the request, Unix time in milliseconds. */
   readonly time: number
   readonly id: string
   readonly trace_id: string
@@ -13,7 +13,7 @@ export interface RecentRequest {
   readonly status: number
   /** Status of gRPC or Connect; -1 if none. */
   readonly rpc_status: number
-  /** As of `RequestMetrics.durations`. */
+  /** As in `RequestMetrics.durations`. */
   readonly duration_ms: number
   /** Full name. */
   readonly service: string

@@ -79,7 +79,7 @@ export function compileChain(
       ...(consumers.size > 0 ? [toHook('scope', enterConsumer)] : []),
       ...listHooks(late, 'onRequest'),
       ...listHooks(late, 'onRoute'),
-      // Next to the service, which chose them: they change neither what others decide by, nor what others set.
+      // Last before the service, which declares them: they cannot change the input or the results of other plugins.
       ...listHooks(policies, 'onRequest'),
       ...listHooks(policies, 'onRoute'),
       ...listHooks(inner, 'onRoute'),

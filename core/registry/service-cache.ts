@@ -29,8 +29,8 @@ export interface ServiceCacheOptions {
   /** Called when the first lookup of a service fails, outside of outages. */
   readonly onError?: (service: string, error: unknown) => void
   /**
-   * Called when a registry outage begins, every minute while it lasts, and when it has ended. The cached state is used
-   * meanwhile.
+   * Called when a registry outage begins, every minute while it lasts, and when it has ended. During the outage, the
+   * cached state is used.
    */
   readonly onOutage?: OutagesOptions['onOutage']
 }
@@ -38,11 +38,11 @@ export interface ServiceCacheOptions {
 /** A cached service. */
 export interface ServiceInUse {
   readonly upstream: Upstream
-  /** Milliseconds since updates for it fail; 0: they work. */
+  /** Milliseconds since updates of the service started to fail; 0: they succeed. */
   readonly downForMs: number
 }
 
-/** A pending lookup, and events received meanwhile. */
+/** A pending lookup, and events received since it started. */
 interface Lookup {
   readonly promise: Promise<Upstream | undefined>
   readonly events: RegistryEvent[]

@@ -123,7 +123,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   }
 
   /**
-   * Changes the path: the routed one before routing, the forwarded one after it.
+   * Changes the path: before routing, the path to route; after routing, the path to forward.
    *
    * @throws {TypeError} when it is not a path, or contains a query.
    */

@@ -163,7 +163,8 @@ export function mayRetry(
 }
 
 /**
- * The same after a response with `status`, or after a malformed (502) or late (504) response: on another node.
+ * Whether a request may be retried on another node after a response with `status`, or after a malformed (502) or late
+ * (504) response.
  *
  * @param retryAfterMs delay that the node requests, milliseconds.
  */

@@ -314,7 +314,7 @@ export class Upstream {
     this.#regroup()
   }
 
-  /** Its monotonic clock. */
+  /** Current time of the monotonic clock in milliseconds. */
   get nowMs(): number {
     return this.#nowMs()
   }

@@ -172,7 +172,7 @@ export class Delivery {
       try {
         const pending = this.#handler(message)
         if (pending instanceof Promise) {
-          pending.then(this.#goOn, this.#fail)
+          pending.then(this.#continue, this.#fail)
           return
         }
       } catch (error) {
@@ -183,7 +183,7 @@ export class Delivery {
     setImmediate(this.#run)
   }
 
-  readonly #goOn = (): void => {
+  readonly #continue = (): void => {
     this.#pump()
   }
 

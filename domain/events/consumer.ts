@@ -4,7 +4,7 @@ import type { DeadReason } from './dead-letters.ts'
 
 export type ConsumedEvent = Pick<EventDelivery, 'event' | 'attempt'>
 
-/** Pulls events at the pace of its owner, with a limit in flight. */
+/** Pulls events as fast as its owner processes them, with a limit of events in flight. */
 export interface EventConsumer {
   /** Whether events must be acknowledged. */
   readonly acks: boolean

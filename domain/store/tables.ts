@@ -31,17 +31,17 @@ export async function listTables(
   signal?: AbortSignal,
 ): Promise<StoreTable[]> {
   const tables: StoreTable[] = []
-  const wanted = limit || Number.POSITIVE_INFINITY
+  const max = limit || Number.POSITIVE_INFINITY
   let last = after
   for (;;) {
-    const count = Math.min(AT_ONCE, wanted - tables.length)
+    const count = Math.min(AT_ONCE, max - tables.length)
     const found = await listTables({
       limit: count,
       ...(database !== undefined && { database }),
       ...(last !== undefined && { after: last }),
     })
     tables.push(...found)
-    if (found.length < count || tables.length === wanted) return tables
+    if (found.length < count || tables.length === max) return tables
     last = found.at(-1)
     await nextTick()
     signal?.throwIfAborted()
@@ -55,9 +55,9 @@ export async function listDatabases(
   signal?: AbortSignal,
 ): Promise<string[]> {
   const databases: string[] = []
-  const wanted = limit || Number.POSITIVE_INFINITY
+  const max = limit || Number.POSITIVE_INFINITY
   let last = after
-  while (databases.length < wanted) {
+  while (databases.length < max) {
     const [found] = await listTables({
       limit: 1,
       ...(last !== undefined && { after: { database: last, table: BEHIND } }),

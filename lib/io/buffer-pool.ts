@@ -64,7 +64,7 @@ export function copyToBuffer(bytes: Uint8Array): Uint8Array {
 /** Releases memory of {@link acquireBuffer}, or a part from its beginning. */
 export function releaseBuffer(memory: Uint8Array): void {
   const page = slabs.get(memory.buffer)?.[Math.floor(memory.byteOffset / PAGE_BYTES)]
-  // Its slab was released in the meantime.
+  // The slab was released in the meantime.
   if (page === undefined) return
   const pages = partial[page.classIndex]!
   const index = (memory.byteOffset % PAGE_BYTES) / page.blocks[0]!.length

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 
 /**
  * Creates a check whether files have changed since its last call; true at first. Does not read the files, follows links. For watchers
- * of a folder, so that they ignore writes to other files in it, such as the log of their own warnings.
+ * of a folder, so that they ignore writes to other files in it, such as a log of their warnings.
  */
 export function createChangedCheck(): (files: readonly string[]) => boolean {
   let last: string | undefined

@@ -116,7 +116,7 @@ function listPids(folder: string): readonly number[] {
     const text = readFileSync(join(folder, 'cgroup.procs'), 'utf8')
     return text.split('\n').filter(Boolean).map(Number)
   } catch {
-    // Removed meanwhile.
+    // Removed in the meantime.
     return []
   }
 }

@@ -9,7 +9,7 @@ const FOLLOW_MS = 100
 
 /**
  * Kills the processes of a program, also processes that left its group. Stops them first, until a scan finds no new one: otherwise a
- * process could fork meanwhile and escape.
+ * process could fork between scans and escape.
  *
  * @throws {Error} if some of them do not end.
  */

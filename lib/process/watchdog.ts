@@ -2,7 +2,7 @@ import { type ProcessInfo, readProcesses } from './processes.ts'
 
 /** A watched program, with every process that it started. */
 export interface Watched {
-  /** Its first process, which leads its group. */
+  /** First process of the program, the leader of its process group. */
   readonly pid: number
   /** Undefined: no limit. */
   readonly memoryBytes: number | undefined

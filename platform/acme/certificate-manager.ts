@@ -135,7 +135,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
     }
     let isEnded = false
     try {
-      // Another gateway may have ordered the certificate meanwhile.
+      // Another gateway may have ordered the certificate in the meantime.
       await cache.refresh()
       if (!isDue(host)) {
         unsaved.delete(host)

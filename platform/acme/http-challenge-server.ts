@@ -37,7 +37,7 @@ const CONNECTIONS_MAX = 1000
 const HEADER_MAX_BYTES = 8 * 1024
 const HEADER_TIMEOUT_MS = 5000
 
-/** Starts the server. A failed listen is logged and retried; existing certificates are served meanwhile. */
+/** Starts the server. A failed listen is logged and retried; existing certificates are still served. */
 export async function openHttpChallengeServer(
   options: HttpChallengeServerOptions,
 ): Promise<HttpChallengeServer> {

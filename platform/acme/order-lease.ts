@@ -60,7 +60,7 @@ export function toSeen(
 /**
  * Whether this gateway has to wait before it orders.
  *
- * It may resume a lease of its own, which remains when the release did not reach the store.
+ * A gateway may resume its own lease, which remains if the release did not reach the store.
  */
 export function isLeased(
   order: SeenOrder | undefined,

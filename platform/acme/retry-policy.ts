@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from './client/clock.ts'
 
-/** Pauses between the orders of this gateway for a host. Independent of the store, which may be unavailable or have lost records. */
+/** Pauses between the certificate orders of this gateway per host. In memory, because the store may be unavailable or have lost records. */
 export interface RetryPauses {
   readonly isPaused: (host: string) => boolean
   /** Consecutive failures. */

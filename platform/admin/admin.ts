@@ -19,7 +19,7 @@ export interface AdminOptions {
   readonly scrape: (accept: string) => Promise<AdminSource>
   /** Handles {@link CONFIG_PATH} and the paths below it; undefined: they are not served. */
   readonly config?: AdminHandler | undefined
-  /** The same for {@link NODES_PATH}. */
+  /** Handles {@link NODES_PATH} and the paths below it; undefined: they are not served. */
   readonly nodes?: AdminHandler | undefined
   readonly log: Log
 }

@@ -26,7 +26,7 @@ export interface CheckedApi {
   /** In the order of execution. */
   readonly plugins: readonly string[]
   readonly services: readonly string[]
-  /** Settings of services that have some of their own, by full name. */
+  /** Settings of services that set some themselves, by full name. */
   readonly serviceSettings: Readonly<Record<string, ServiceView>>
   readonly warnings: readonly string[]
 }

@@ -49,7 +49,7 @@ export function indexServices({
   )
 }
 
-/** Services with what resolves their names. SRV names are of services of the file. */
+/** Services and how their names are resolved. SRV names belong to services of the file. */
 export function listDnsServices(configuration: Configuration): readonly DnsService[] {
   const configured = indexServices(configuration)
   const { namespace, backends } = configuration.settings

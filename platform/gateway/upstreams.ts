@@ -49,7 +49,7 @@ interface ServiceState {
   readonly warned: Set<string>
 }
 
-/** Warnings about one service in the registry: its owner may change them again and again. */
+/** Maximum number of warnings about one service in the registry, because its owner may change it repeatedly. */
 const MAX_WARNINGS = 10
 /** Services whose open connections follow a reload: callers may name unknown ones. */
 const MAX_STATES = 100_000

@@ -4,7 +4,7 @@ import type { Settings } from '../settings/settings.ts'
 
 export interface OutsideOptions {
   readonly settings: () => Pick<Settings, 'namespace' | 'resolver'>
-  /** Full names of services with warnings of their own, see `lintConfiguration`. */
+  /** Full names of services with their own warnings, see `lintConfiguration`. */
   readonly configured: () => readonly string[]
   readonly onWarning: (message: string) => void
 }

@@ -118,7 +118,7 @@ async function openAdmin(options: FirstAccountsOptions): Promise<AdminPassword |
   return isNew && configured === '' ? { password, file } : undefined
 }
 
-/** Only with a private store: other servers would overwrite the account with credentials of their own files. */
+/** Only with a private store: other servers would overwrite the account with credentials from their own files. */
 async function openLocal({ accounts, settings, folder }: FirstAccountsOptions): Promise<void> {
   const { profile, store } = settings
   if (profile !== 'local' || folder === undefined || !['lmdb', 'memory'].includes(store)) return

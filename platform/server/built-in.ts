@@ -61,7 +61,7 @@ export interface CreatedParts {
 /** A built-in service, not started yet. */
 export interface BuiltIn {
   readonly service: Service<object>
-  /** Resolves once it can serve callers; later services are started meanwhile. @default immediately */
+  /** Resolves once the service can serve callers; later services are started without waiting. @default immediately */
   readonly ready?: Promise<void>
   /** Ends streams that do not end by themselves; other calls continue. */
   readonly endStreams: () => Maybe<void>

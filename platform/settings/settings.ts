@@ -73,7 +73,7 @@ export const SETTINGS: SettingTable<Settings> = {
 
 /** A setting as a user wrote it. */
 export interface SettingInput {
-  /** Its name in errors: `--workers`, `MX_WORKERS`, `mx.yaml:3:1: workers`. */
+  /** Name of the setting in errors: `--workers`, `MX_WORKERS`, `mx.yaml:3:1: workers`. */
   readonly source: string
   /** One element for `text` and `switch`. */
   readonly values: readonly string[]

@@ -27,7 +27,7 @@ export interface HotRestartOptions {
   readonly to: Worker
   /** Number of sockets of {@link from} on the port. */
   readonly sockets: number
-  /** Time for {@link from} to end, milliseconds; then they are killed. */
+  /** Time for {@link from} to end in milliseconds, after which they are killed. */
   readonly timeoutMs: number
   readonly log: Log
 }

@@ -101,7 +101,7 @@ export function serveIpc(handlers: Readonly<Record<string, (input: never) => unk
   process.on('message', async (message: unknown) => {
     if (!isRequest(message) || !Object.hasOwn(handlers, message.ask)) return
     const value = await handlers[message.ask]!(message.input as never)
-    // The primary may have ended meanwhile.
+    // The primary may have ended in the meantime.
     if (process.connected) process.send?.({ answers: message.id, value } satisfies IpcResult)
   })
 }

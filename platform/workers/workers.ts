@@ -23,7 +23,7 @@ export interface WorkersOptions {
   readonly log: Log
   /** Called with each worker before it runs. */
   readonly attach?: ((worker: Worker) => void) | undefined
-  /** Drain timeout in milliseconds; then a worker is killed. */
+  /** Drain timeout in milliseconds, after which a worker is killed. */
   readonly drainTimeoutMs: () => number
   /** Drains the workers, even while they start. */
   readonly signal?: AbortSignal
@@ -51,9 +51,9 @@ export interface Workers {
 
 /** Environment variable with the address that the primary chose. */
 export const ADDRESS_VARIABLE = 'MX_WORKER_ADDRESS'
-/** The same for `http2_address`. */
+/** Environment variable with the HTTP/2 address that the primary chose. */
 export const HTTP2_ADDRESS_VARIABLE = 'MX_WORKER_HTTP2_ADDRESS'
-/** The same for the additional listeners of `listen:`: JSON list of name and address. */
+/** Environment variable with names and addresses of the additional listeners of `listen:`, as a JSON list. */
 const OTHERS_VARIABLE = 'MX_WORKER_LISTENERS'
 /** Set for a worker that replaces an ended worker: it may request the last good configuration. */
 export const IN_PLACE_VARIABLE = 'MX_WORKER_IN_PLACE'

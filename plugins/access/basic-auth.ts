@@ -84,7 +84,7 @@ const plugin: PluginDefinition = definePlugin({
       const users = known
       const user = users.get(id)
       const isRight = await hasher.matches(password, user?.hash, slot)
-      // The list was reloaded meanwhile.
+      // The list was reloaded in the meantime.
       if (users !== known) return verify(credentials, slot)
       if (user === undefined || !isRight)
         throw denyAuthentication(GATEWAY_ID, 'incorrect name or password', challenge)

@@ -22,7 +22,7 @@ export interface CatalogOptions {
 }
 
 /**
- * Declared routes of all services. During a registry outage they stay unchanged; routes of versions that vanish meanwhile are
+ * Declared routes of all services. During a registry outage they stay unchanged; routes of versions that vanish in the meantime are
  * retained for 95 s.
  */
 export interface Catalog {

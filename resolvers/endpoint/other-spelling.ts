@@ -5,10 +5,10 @@ import { parseRequestPath } from './request-path.ts'
 import type { RouteTree, TreeRoute } from './route-tree.ts'
 
 /**
- * Finds what a path leads to once a backend has merged its empty segments, removed path parameters or decoded it, even twice: `//` must
+ * Finds the route of a path after a backend has merged its empty segments, removed path parameters or decoded it, even twice: `//` must
  * not bypass the plugins and policies of a route.
  *
- * @param found what the path as received leads to
+ * @param found route of the path as received
  * @returns `found` if all are the same, or if the template of `found` has path parameters itself: `/a;v=1`.
  */
 export function findOtherSpelling<R extends TreeRoute>(

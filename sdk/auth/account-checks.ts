@@ -95,7 +95,7 @@ export function mustBeService(
     id,
     scope,
     namespace,
-    `. The account ${account.id} is a workload, with ${account.scopes.join(', ')}: run ${service} as a program of its own (mx run --name=${service}), or use an account with the missing scope`,
+    `. The account ${account.id} is a workload, with ${account.scopes.join(', ')}: run ${service} as a separate program (mx run --name=${service}), or use an account with the missing scope`,
   )
 }
 

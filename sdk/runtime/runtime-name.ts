@@ -18,7 +18,7 @@ export function toRuntimeName(name: string): string {
   if (name === renamed.from) return renamed.to
   if (name === renamed.to)
     throw new TypeError(
-      `the service ${renamed.from} of this program runs as ${name} (MX_SERVICE_NAME): create ${name} first, or run each service as a program of its own (mx run --name)`,
+      `the service ${renamed.from} of this program runs as ${name} (MX_SERVICE_NAME): create ${name} first, or run each service as a separate program (mx run --name)`,
     )
   return name
 }

@@ -257,7 +257,7 @@ function printStandard(schema: StandardSchema, kind: string): JsonSchema | undef
       printable.toJsonSchema?.()
     return typeof printed === 'object' && printed !== null ? (printed as JsonSchema) : undefined
   } catch {
-    // Libraries throw for types without JSON Schema, such as dates: then there is no description.
+    // Libraries throw for types without JSON Schema, such as dates, which have no description.
     return undefined
   }
 }

@@ -21,7 +21,7 @@ export interface PortOptions {
 
 export type OpenPort = Omit<ServicePort, 'port'>
 
-/** Options that require a port of its own. */
+/** Options that require a separate port. */
 const OF_PORTS = ['address', 'limits', 'listener', 'origins'] as const
 
 /** @throws {TypeError} for an invalid address, and for a host together with options of an own port. */
@@ -30,7 +30,7 @@ export function checkPortOptions(service: string, options: PortOptions): void {
   const ofPort = OF_PORTS.find((option) => options[option] !== undefined)
   if (options.host !== undefined && ofPort !== undefined)
     throw new TypeError(
-      `${ofPort} requires a port of its own, but the service ${service} uses a shared one`,
+      `${ofPort} requires a separate port, but the service ${service} uses a shared one`,
     )
 }
 

@@ -16,7 +16,7 @@ const reported = new Set<string>()
 let sending: { readonly tracing: Promise<OtlpTracing>; users: number } | undefined
 
 /**
- * Opens the tracer of a service or gateway. Undefined: the variables `OTEL_*` do not enable it; then nothing is loaded.
+ * Opens the tracer of a service or gateway. Undefined: the variables `OTEL_*` do not enable it, and nothing is loaded.
  *
  * @throws {Error} with one line when the libraries are not installed.
  */

@@ -11,9 +11,9 @@ export const AUTH_TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: 'aut
 export interface AccountRecord extends Account {
   /** Seconds since 1970. */
   readonly created: number
-  /** Hash of its secret. */
+  /** Hash of the secret. */
   readonly hash: string
-  /** Tokens issued before are revoked, unix time in milliseconds. */
+  /** Tokens issued before this time are revoked, Unix time in milliseconds. */
   readonly since: number
 }
 
@@ -23,16 +23,16 @@ export interface KeyRecord {
   readonly id: string
   /** SPKI, DER in base64. */
   readonly publicKey: string
-  /** PKCS #8, DER in base64, possibly encrypted; empty: stored only by the server that signs with it. */
+  /** PKCS #8, DER in base64, possibly encrypted; empty: only the signing server stores it. */
   readonly privateKey: string
   /** Id of the key that encrypts the private key; empty: not encrypted. */
   readonly sealedWith: string
-  /** Start of signing, unix time in milliseconds: by then all servers have the key. */
+  /** Time from which the key signs, Unix time in milliseconds: by then all servers have the key. */
   readonly from: number
 }
 
 export interface UsedToken {
-  /** Its SHA-256, in base64url. */
+  /** SHA-256 of the token, in base64url. */
   readonly hash: string
   /** Random key. Derives the successor from the token itself, so that repeating the token yields the same one. */
   readonly seed: string
@@ -44,7 +44,7 @@ export interface UsedToken {
 export interface FamilyRecord {
   readonly namespace: string
   readonly account: string
-  /** Start of the login, unix time in milliseconds. */
+  /** Start of the login, Unix time in milliseconds. */
   readonly began: number
   /** SHA-256 of the valid token, in base64url. */
   readonly hash: string
@@ -78,7 +78,7 @@ export function toRuleKey(namespace: string, id: string): string {
 
 export const RULES_HEADS_PREFIX = 'rulesHead/'
 
-/** Record that marks a namespace with changed rules; it is rewritten with each change of them. */
+/** Record of a namespace with changed rules; each change of the rules rewrites it. */
 export function toRulesHeadKey(namespace: string): string {
   return `${RULES_HEADS_PREFIX}${namespace}`
 }

@@ -21,9 +21,9 @@ export async function resetAccess(
 ): Promise<readonly string[]> {
   await resetAdmin(accounts, password)
   const change = { force: true }
-  const there = await rules.list(DEFAULT_NAMESPACE)
+  const existing = await rules.list(DEFAULT_NAMESPACE)
   const isDefault = (rule: Rule): boolean => rule.id === DEFAULT_RULE.id
-  const removed = there.filter((rule) => isDefault(rule) || deniesOperators(rule))
+  const removed = existing.filter((rule) => isDefault(rule) || deniesOperators(rule))
   for (const { id } of removed) await rules.delete(DEFAULT_NAMESPACE, id, change, ERROR_ID)
   await rules.create(DEFAULT_NAMESPACE, DEFAULT_RULE, change, ERROR_ID)
   return removed.filter((rule) => !isDefault(rule)).map(({ id }) => id)

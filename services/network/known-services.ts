@@ -102,7 +102,7 @@ export function createKnownServices<T>(options: KnownServicesOptions<T>): KnownS
   }
 }
 
-/** As many as a value may hold, the shortest first: a long one takes no room from others. */
+/** As many as fit into a value, shortest first: a long entry does not displace others. */
 function fit<T>(services: readonly T[], maxBytes: number): readonly T[] {
   let left = maxBytes - 100
   return services

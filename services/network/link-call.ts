@@ -58,7 +58,7 @@ export class LinkCall extends StreamCall {
     const { length } = body
     const delayMs = this.#findDelay(length)
     if (delayMs === 0) this.consumed(length)
-    // The flow-control window stays closed meanwhile, so the peer cannot send more.
+    // The flow-control window stays closed until then, so the peer cannot send more.
     else setTimeout(() => this.consumed(length), delayMs).unref()
   }
 

@@ -95,7 +95,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
       const caller = createPeerCaller({
         caller: openChannel(link.address),
         traffic: entry.traffic,
-        // Its link may persist for a moment: calls are rerouted at once.
+        // The link may stay open for a moment, but calls are rerouted at once.
         onDenied(detail) {
           if (entry.way?.caller === caller) link.lose(detail)
         },

@@ -91,10 +91,12 @@ export function createView({ table, id, network }: ViewOptions): View {
     listRoutes({ service, ...fields }, page) {
       const addresses = new Map(listServers(table).map(({ id, address }) => [id, address]))
       const { names, ...next } = service === '' ? toPage(page) : { names: [service] }
-      const wanted = Object.entries(fields) as [keyof typeof fields, string][]
+      const conditions = Object.entries(fields) as [keyof typeof fields, string][]
       const routes = names
         .flatMap((name) => toRoutes(name, addresses))
-        .filter((route) => wanted.every(([field, text]) => text === '' || route[field] === text))
+        .filter((route) =>
+          conditions.every(([field, text]) => text === '' || route[field] === text),
+        )
       return { routes, ...next }
     },
   }

@@ -6,7 +6,7 @@ type Listener = (event: RegistryEvent) => void
 
 /** An individually watched service. */
 interface Followed {
-  /** Its versions with nodes, as last published. */
+  /** Versions of the service with nodes, as last published. */
   readonly versions: Map<string, Service>
   readonly stop: () => void
 }

@@ -247,7 +247,7 @@ export function createOperations(options: OperationsOptions): Operations {
         if (now.deleting) return now
         const { failure: _, fault: __, update: ___, ...rest } = now
         const serves = now.current !== undefined && now.status === 'running'
-        // The previous request may just have come up and deleted its upload.
+        // The previous deployment may just have become ready and deleted its upload.
         const isConsumed = upload === retained && now.current !== undefined
         return {
           ...{ ...rest, wish, source, type: options.type || now.type },

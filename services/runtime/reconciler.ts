@@ -119,7 +119,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const isInProgress = asked.id !== settled
     if (isInProgress && deployments.get(key)?.requestId !== asked.id) {
       await deployments.giveUp(key)
-      // The cancelled deployment may just have come up while the cached record is stale: settled requests are not built
+      // The cancelled deployment may just have become ready while the cached record is stale: settled requests are not built
       // again.
       const now = await objects.read(record)
       if (now?.deleting === false && now.asked.id !== now.settled) await begin(now)

@@ -69,7 +69,7 @@ export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'pr
    * @default 15000
    */
   readonly leaseMs?: number
-  /** Whether no other server uses this store: then all its objects run here. */
+  /** Whether no other server uses this store: if so, all objects in it run here. */
   readonly isAlone: boolean
   /** Whether repositories of the default namespace may be local paths of this server. */
   readonly allowLocal: boolean
@@ -83,7 +83,7 @@ export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'pr
   readonly events?: (event: RuntimeEvent) => Promise<void>
   /** Free disk space in bytes to preserve during uploads and builds. @default 0, no limit */
   readonly minFreeDiskBytes?: number
-  /** Maximum number of concurrent builds; a namespace leaves one to others. @default 3 */
+  /** Maximum number of concurrent builds; one is reserved for other namespaces. @default 3 */
   readonly builds?: number
   /** Namespaces whose administrators may run processes on this server, in addition to operators. @default all */
   readonly namespaces?: readonly string[]

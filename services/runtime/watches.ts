@@ -66,7 +66,8 @@ export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptio
         (service === '' || record.name === service) &&
         (version === '' || record.version === version) &&
         (type === '' || record.type === type)
-      const there = (): ServiceRecord[] => [...reconciler.records.values()].filter(isSelected)
+      const listSelected = (): ServiceRecord[] =>
+        [...reconciler.records.values()].filter(isSelected)
       const feed = hub.open({ id, namespace }, ({ push }) => {
         const stop = reconciler.watch((now, before) => {
           const record = now ?? before
@@ -74,7 +75,7 @@ export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptio
             push(toObjectKey(record), now ? toWritten(now) : toDeleted(record))
         })
         const stopServers = servers.watch((changed) => {
-          for (const record of there())
+          for (const record of listSelected())
             if (changed.has(record.server)) push(toObjectKey(record), toWritten(record))
         })
         return () => {
@@ -82,8 +83,8 @@ export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptio
           stopServers()
         }
       })
-      for (const record of there()) feed.push(toObjectKey(record), toWritten(record))
-      const isEnded = (): boolean => service !== '' && there().length === 0
+      for (const record of listSelected()) feed.push(toObjectKey(record), toWritten(record))
+      const isEnded = (): boolean => service !== '' && listSelected().length === 0
       starter.start()
       return (async function* () {
         try {

@@ -159,7 +159,7 @@ export function createBlobs({ store, maxBytes, nowMs }: BlobsOptions): Blobs {
           bytes: String(bytes),
           parts: String(count),
         }
-        // Conflicts if the parts were cleaned up meanwhile.
+        // Conflicts if the parts were cleaned up in the meantime.
         await replace(namespace, key, { value: NO_VALUE, metadata }, [
           { table: loose, key: orphanKey, ifVersion: ifVersion! },
         ])

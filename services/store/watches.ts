@@ -53,7 +53,7 @@ export function createWatches(options: WatchesOptions): Watches {
   async function toEvent({ type, table, key }: StoreEvent): Promise<WatchEvent | undefined> {
     if (type === 'delete') return { action: type, key }
     const record = await store.read(table, key)
-    // Deleted meanwhile, which is a separate change.
+    // Deleted in the meantime, which is a separate change.
     return record && { action: type, key, record: toMessage(record, nowMs()) }
   }
 

@@ -117,7 +117,7 @@ export function withPart(draft: Draft, id: number, change: Partial<Omit<Part, 'i
   }
 }
 
-/** Lifts a change of a part to the whole draft; a no-op if the part was removed meanwhile. */
+/** Lifts a change of a part to the whole draft; a no-op if the part was removed in the meantime. */
 export function changePart(id: number, change: Change): Change {
   return (draft) => ({
     ...draft,

@@ -30,8 +30,8 @@ export function encodeHeaders(headers: Message['headers']): EncodedHeaders {
 }
 
 /**
- * Reads headers from their bytes, for the same reason. Headers that HTTP does not allow are omitted, because any client of the server can
- * publish.
+ * Decodes headers from bytes, because the decoder of the library would read values as UTF-8. Headers that HTTP does not allow are omitted:
+ * any client of the server can publish.
  */
 export function readHeaders(message: Msg): Message['headers'] {
   const { _rdata: bytes, _msg } = message as MsgImpl

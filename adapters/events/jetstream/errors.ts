@@ -50,7 +50,7 @@ export function isMissing(error: unknown): boolean {
   return code === STREAM_NOT_FOUND || code === CONSUMER_NOT_FOUND
 }
 
-/** Whether another client created it meanwhile. */
+/** Whether another client created it in the meantime. */
 export function isNameInUse(error: unknown): boolean {
   return NAME_IN_USE.includes(toApiError(error)?.code ?? 0)
 }

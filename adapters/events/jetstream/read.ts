@@ -83,7 +83,7 @@ async function readFrom(
         waitMs: 0,
       })
       for (const message of messages) if (!add(message)) return
-      // Deleted meanwhile, or the end of the topic.
+      // Deleted in the meantime, or the end of the topic.
       if (messages.length === 0) next = undefined
       if (next === undefined) return
       if (end !== 'done') throw eventsUnavailable(new Error('the consumer for reading was deleted'))

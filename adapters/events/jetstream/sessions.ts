@@ -13,7 +13,7 @@ export interface Sessions {
   /** Waits for a session; undefined on timeout, or if closed. */
   readonly wait: (ms: number) => Promise<Session | undefined>
   /**
-   * Runs an operation in a session; if the session is lost meanwhile, once more in the next one.
+   * Runs an operation in a session; if the session is lost in the meantime, once more in the next one.
    *
    * @param run may be repeated.
    * @throws {GatewayError}

@@ -147,7 +147,7 @@ class Query implements BlockingQuery {
       await pause(this.#wait(performance.now()), signal)
       const requestedMs = performance.now()
       try {
-        // The slot may have been revoked meanwhile.
+        // The slot may have been revoked in the meantime.
         this.#isWaiting &&= this.#slot?.acquire() === true
         await this.#queryOnce(signal)
         this.#failures = 0
@@ -257,7 +257,7 @@ function toDigest({ chunks, filtered }: ConsulResponse): string {
   return hash.update(String(filtered)).digest('base64')
 }
 
-/** @throws {Error} when it was stopped meanwhile. */
+/** @throws {Error} when it was stopped in the meantime. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
   if (ms > 0) await delay(ms, undefined, { signal, ref: false })

@@ -28,7 +28,7 @@ export interface DnsServicesOptions {
   readonly onRecovery: (service: string, name: string) => void
 }
 
-/** Services whose names are resolved again and again. */
+/** Services whose names are resolved periodically. */
 export interface DnsServices {
   /**
    * Replaces the services, and returns them with the addresses of their names. Services that are unchanged keep theirs;

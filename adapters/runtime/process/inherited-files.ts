@@ -23,7 +23,7 @@ function isInherited(file: number): boolean {
     const [, flags] = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${file}`, 'latin1'))!
     return (Number.parseInt(flags!, 8) & CLOSE_ON_EXEC) === 0
   } catch {
-    // Closed meanwhile: the descriptor of the listing itself.
+    // Closed in the meantime: the descriptor of the listing itself.
     return false
   }
 }

@@ -35,7 +35,7 @@ export function createInstanceFolder(parent: string, instance: string): Instance
     temp,
     changeOwner(userId) {
       chmodSync(folder, 0o711)
-      for (const given of [home, temp]) chownSync(given, userId, userId)
+      for (const path of [home, temp]) chownSync(path, userId, userId)
     },
     store(pid) {
       const start = readProcess(pid)?.start ?? ''

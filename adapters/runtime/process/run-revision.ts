@@ -50,7 +50,7 @@ interface Slot {
 
 /** Consecutive failures after which an instance counts as failed, and is given up if its revision was never ready (reference 15.24). */
 const FAILURES_MAX = 5
-/** The same for a revision that replaces a serving one, to report the failed deployment soon. */
+/** Limit for a revision that replaces a serving one: lower, to report a failed deployment soon. */
 const FAILURES_MAX_OF_NEXT = 2
 /** Spreads the restarts of instances that failed together. */
 const JITTER = 0.2

@@ -56,7 +56,7 @@ export function supervise(
     const candidate = runRevision({ workload: desired, isNext: true }, change, context)
     next = candidate
     const isComplete = await candidate.settled
-    // Another revision was applied meanwhile, or the workload was stopped.
+    // Another revision was applied in the meantime, or the workload was stopped.
     if (next !== candidate) return
     next = undefined
     const ending = isComplete ? current : candidate
@@ -96,7 +96,7 @@ export function supervise(
       const { workload, view } = current
       const { namespace, name, version, revision } = workload
       const { ready, retries, error, restarts, lastFailure } = view()
-      // A failure of the old revision says nothing about the applied one.
+      // A failure of the old revision does not affect the state of the applied one.
       const reason = next === undefined ? (rejection ?? error) : undefined
       return {
         namespace,

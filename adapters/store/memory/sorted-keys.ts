@@ -6,7 +6,7 @@ export interface SortedKeys {
   readonly add: (key: string) => void
   /** Removes a key, which must be present. */
   readonly delete: (key: string) => void
-  /** Iterates over the keys in [from, to) in either direction; undefined: unbounded. The set must not change meanwhile. */
+  /** Iterates over the keys in [from, to) in either direction; undefined: unbounded. The set must not change during the iteration. */
   readonly walk: (
     from: string | undefined,
     to: string | undefined,

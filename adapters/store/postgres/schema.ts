@@ -21,7 +21,7 @@ const STEPS: readonly ((schema: string) => string)[] = [
       "table" text COLLATE "C" NOT NULL,
       key text COLLATE "C" NOT NULL,
       value bytea NOT NULL,
-      -- Not jsonb, which has no U+0000 and an order of its own.
+      -- Not jsonb, which has no U+0000 and another sort order.
       metadata json NOT NULL,
       -- Milliseconds since 1970; 0: never.
       expires bigint NOT NULL,

@@ -28,7 +28,7 @@ export async function writeAtomically<T>(
   statements: Statements,
   draft: (query: RunStatement) => Promise<Draft<T>>,
 ): Promise<T> {
-  const { runStatement: ask, transact } = connections
+  const { runStatement, transact } = connections
 
   async function attempt(run: RunStatement): Promise<{ readonly result: T } | undefined> {
     const { plan, toResult } = await draft(run)
@@ -42,7 +42,7 @@ export async function writeAtomically<T>(
     try {
       const written =
         attempts <= OPTIMISTIC_ATTEMPTS
-          ? await attempt(ask)
+          ? await attempt(runStatement)
           : await transact(async (run) => {
               await run(statements.lock, [])
               return attempt(run)

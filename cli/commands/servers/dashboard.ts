@@ -19,7 +19,7 @@ const FLAGS = {
 const command: Command = defineCommand({
   name: 'dashboard',
   description: 'Start a standalone dashboard for an environment',
-  // Rejects arguments with a message of its own.
+  // Rejects arguments with its own message.
   usage: '',
   flags: FLAGS,
   examples: ['mx dashboard', 'mx dashboard --address 127.0.0.1:9082 --env staging'],

@@ -13,7 +13,7 @@ export interface ResilientWatchOptions<T> {
   readonly waitMs: number
 }
 
-/** A watch that restarts when it fails, and retains the last value meanwhile. */
+/** A watch that restarts when it fails, and retains the last value until then. */
 export class ResilientWatch<T> {
   readonly #options: ResilientWatchOptions<T>
   readonly #ending = new AbortController()

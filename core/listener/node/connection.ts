@@ -14,7 +14,7 @@ const WAITING_MAX = 256
 const LINGER_MS = 2000
 const LINGER_MAX_BYTES = 1024 * 1024
 
-/** A client connection on node:http: its requests are served one after the other. */
+/** A client connection on node:http: its requests are served sequentially. */
 export class NodeConnection {
   /** Peer IP address; a mapped address as IPv4. */
   readonly address: string

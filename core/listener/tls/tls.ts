@@ -50,7 +50,7 @@ export interface TlsSource {
 export interface TlsOptions {
   /** Called with one line for problems that do not prevent serving: an expired certificate, a changed file that does not load. @default process.emitWarning */
   readonly warn?: (message: string) => void
-  /** Debounce of {@link TlsSource.watch} in milliseconds: certificate and key are replaced one after the other. @default 200 */
+  /** Debounce of {@link TlsSource.watch} in milliseconds: certificate and key are not replaced at the same time. @default 200 */
   readonly settleMs?: number
   /** Certificates to serve if the files do not load initially. @default none */
   readonly last?: readonly Certificate[] | undefined

@@ -37,7 +37,7 @@ let pausesWebSockets = false
  */
 export function loadUws(): Uws | undefined {
   const require = createRequire(import.meta.url)
-  // The library reads it while loading.
+  // Read by the library while loading.
   process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(HEADER_MAX_BYTES)
   const major = process.versions.node.split('.')[0]
   for (const name of [`@uwsjs/${process.platform}-${process.arch}-${major}`, '@uwsjs/core']) {
@@ -75,12 +75,12 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
   /** Value of `requests` when the only open connection was opened; -1: there were other open connections. */
   let requestsAtOpen = -1
   let onUnreadable = secure ? undefined : options.onUnreadable
-  /** Until the library has stored the state of a socket, resuming would restore nothing. See {@link readOn}. */
-  let remembers = false
+  /** Whether the library has stored the state of a socket: before, resuming would not restore it. See {@link readOn}. */
+  let hasSavedState = false
   const life: Life = { pausesWebSockets, draining: false, peers: new PeerAddresses() }
 
   const add = (name: string, value: string) => {
-    // The validator has the host cached, or checks all of it.
+    // The validator checks `host` itself, or has it cached.
     if ((name.length === 4 && name === 'host') || isPrintable(value)) return guard.add(name, value)
     // The library decodes UTF-8; header values are byte strings.
     guard.addBytes(name, Buffer.from(value, 'utf8').toString('latin1'))
@@ -113,8 +113,8 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
     filter: (app, count) => {
       // biome-ignore lint/suspicious/useIterableCallbackReturn: not the filter of an array.
       app.filter((res, change) => {
-        if (!remembers) {
-          remembers = true
+        if (!hasSavedState) {
+          hasSavedState = true
           readOn(res)
         }
         connections += change

@@ -177,7 +177,7 @@ export class Tunnel implements SocketOwner {
 
   #closeBackend(code: number, reason: string): void {
     const backend = this.#backend
-    // Its close frame comes after bytes that were not read while the client was slow.
+    // The close frame of the backend follows bytes that were not read while the client was slow.
     if (backend.isPaused) backend.resume()
     if (this.#writer === undefined) backend.terminate()
     else this.#writer.close(code, reason)

@@ -12,7 +12,7 @@ const SPREAD = 0x9e3779b1
 /**
  * Calls of a connection by stream id: a hash table with open addressing and no tombstones.
  *
- * A `Map` with frequent inserts and deletes is rebuilt again and again: with 100 000 calls in flight that costs ten
+ * A `Map` with frequent inserts and deletes is rebuilt repeatedly: with 100 000 calls in flight that costs ten
  * times as much and blocks for 30 ms at a time. Micro-benchmark: `call-table`.
  */
 export class CallTable<T> {

@@ -24,7 +24,7 @@ export interface NodeConnectOptions {
   readonly connectTimeoutMs?: number
 }
 
-/** Exactly one of them is called, later. */
+/** Exactly one of the callbacks is called, asynchronously. */
 export interface ConnectListener {
   readonly onOpen: (tcp: Socket) => void
   /** `foreign`: the node does not speak the protocol. */

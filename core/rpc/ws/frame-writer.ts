@@ -50,7 +50,7 @@ interface Sealed {
 
 /**
  * Packs the frames of a connection into messages (docs/protocol.md §2.1). The frames of a tick are sent together, and
- * the messages of all connections one after the other.
+ * the messages of all connections in a row.
  *
  * Arguments are not validated, except the length of payloads: when one is too long the result is false and nothing was
  * written. Memory may be reused after the call.

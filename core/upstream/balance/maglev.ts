@@ -32,7 +32,7 @@ export function createMaglev(
   }
 }
 
-/** Nodes take slots in turn, each in the order of its own permutation, and more often with a larger weight. */
+/** Nodes claim slots in turn, each by its own permutation, and more often with a larger weight. */
 function buildTable(nodes: readonly UpstreamNode[]): Uint16Array | Uint32Array {
   const table = nodes.length < 65_535 ? new Uint16Array(SLOTS) : new Uint32Array(SLOTS)
   const isTaken = new Uint8Array(SLOTS)

@@ -7,7 +7,7 @@ const PROBE_SAMPLES_MIN = 5
 const PROBE_MS = 2000
 /** Interval of measurements of the minimum; increased by up to half at random, so that gateways do not measure together. */
 const PROBE_EVERY_MS = 60_000
-/** The same while the minimum is unknown. */
+/** Interval of measurements while the minimum is unknown. */
 const RETRY_MS = 1000
 const WINDOW_MS = 100
 const WINDOW_SAMPLES = 10

@@ -14,7 +14,7 @@ const JITTER = 0.1
 /** Shortest mean time between two checks of a namespace: a tenant may have thousands of nodes. */
 const GAP_MS = 1
 
-/** Checks nodes again and again; a node is healthy until `fails` checks have failed. */
+/** Checks nodes periodically; a node is healthy until `fails` checks have failed. */
 export class ActiveChecks {
   readonly #options: HealthOptions
   readonly #onChange: (node: UpstreamNode, reason: string) => void

@@ -13,7 +13,7 @@ export interface HealthOptions {
   readonly path: string
   /** Milliseconds between two checks of a healthy node, reduced by up to a tenth at random. @default 10000 */
   readonly intervalMs: number
-  /** The same for an unhealthy node. @default 2000 */
+  /** Milliseconds between two checks of an unhealthy node, reduced by up to a tenth at random. @default 2000 */
   readonly unhealthyIntervalMs: number
   /** @default 1000 */
   readonly timeoutMs: number

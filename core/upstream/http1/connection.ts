@@ -207,7 +207,7 @@ export class Http1Connection {
     return this.#socket.writableLength + this.#queuedBytes
   }
 
-  /** Its maximum age is reached. */
+  /** Whether the connection has reached its maximum age. */
   get isOld(): boolean {
     return clock.nowMs >= this.#untilMs
   }
@@ -679,7 +679,7 @@ export class Http1Connection {
       this.#failAll(others, 'closed', true)
       return
     }
-    // The client may be slow with the last chunk; the next response is not for it.
+    // The client may be slow with the last chunk; the next response belongs to another call.
     this.resume()
     if (streamed) call.onReplyEnd()
     const idleSeconds = this.#idleSeconds

@@ -19,7 +19,7 @@ export class HeadMemory {
   #bytes: Uint8Array = NO_BYTES
   /**
    * The cached head as 64-bit numbers, without the last bytes. Equal numbers mean equal bytes, except for zero, which
-   * does not occur in a head, and NaN, which never equals itself: then the head is parsed.
+   * does not occur in a head, and NaN, which never equals itself: the head is parsed again.
    */
   #words: Float64Array = NO_WORDS
   #block = NO_BLOCK

@@ -13,7 +13,7 @@ import type { PoolAddress } from './pool-address.ts'
 export interface NodeOptions {
   /** Creates the connections of a node for its first request; `close` is called when the node is removed. */
   readonly createPool: (address: PoolAddress) => Pool
-  /** The same for gRPC nodes. @default gRPC nodes are not called */
+  /** Creates the connections of a gRPC node. @default gRPC nodes are not called */
   readonly createHttp2Pool?: (address: PoolAddress) => Http2Pool
   /**
    * Caller of a node in this process, without sockets; never closed, and preferred to all other nodes. Undefined: a

@@ -10,7 +10,7 @@ export class RetryBudget {
   requests = 0
   #startMs = 0
   #retries = 0
-  /** The same in the previous window. */
+  /** Requests in the previous window. */
   #earlierRequests = 0
   #earlierRetries = 0
   /** Retries in progress, including their pauses. */

@@ -39,7 +39,7 @@ export function watchJoined(
   /** State published by the registry, and names of the network that the listener may know. */
   const mine: Versions = new Map()
   const published: Versions = new Map()
-  /** Services with a query in flight; true: an event arrived meanwhile. */
+  /** Services with a query in flight; true: an event arrived during the query. */
   const asking = new Map<string, boolean>()
   let stopped = false
 
@@ -58,7 +58,7 @@ export function watchJoined(
       listener(event)
       return
     }
-    // A reader may have seen it meanwhile and needs its removal.
+    // A reader may have seen the service in the meantime and needs the removal.
     note(published, { ...event, type: 'update' })
     void settle(name)
   }

@@ -4,7 +4,7 @@ import { MAX_ADVERTISED_BYTES, MAX_DESTINATIONS } from '../limits.ts'
 /** An unreachable service of other servers. */
 export interface UnreachableService {
   readonly name: string
-  /** Its versions, without nodes. */
+  /** Versions of the service, without nodes. */
   readonly services: readonly Service[]
   /** Ids of the servers that provided it. */
   readonly owners: readonly string[]

@@ -14,7 +14,7 @@ const run = promisify(execFile)
 
 /**
  * Removes a folder with its content, if it exists. If the folder, or a folder directly in it, belongs to another user, it is
- * emptied as that user: a program of that user could replace a folder by a link meanwhile, and root would delete the target.
+ * emptied as that user: a program of that user could concurrently replace a folder by a link, and root would delete the target.
  *
  * @param sandbox hides other folders from the process that deletes. @default none
  * @throws {Error} if something is left.

@@ -14,9 +14,9 @@ export interface Sandbox {
   readonly toUserId: (namespace: string) => number
   /** Wraps a command so that it starts in the sandbox. */
   readonly wrap: (words: readonly string[], run: SandboxedRun) => Start
-  /** Gives a folder with its content to a user, unless it belongs to that user. Nothing else may write to it meanwhile. */
+  /** Gives a folder with its content to a user, unless it belongs to that user. Nothing else may write to it during the call. */
   readonly give: (folder: string, userId: number) => Promise<void>
-  /** Whether `/proc` shows a program only processes of its own user. */
+  /** Whether `/proc` shows a program only the processes of its user. */
   readonly hasPrivateProc: boolean
 }
 

@@ -16,7 +16,7 @@ export const LISTEN_KEYS: readonly (keyof Settings)[] = [
   'acmeAddress',
 ]
 
-/** Listeners of `listen:` by what opens them. */
+/** Listeners of `listen:`, grouped by the code that opens them. */
 export interface ListenerRoles {
   /** Configured by `address` and the TLS settings: the first with ACME, else the first with TLS, else the first. */
   readonly main: ConfiguredListener

@@ -13,7 +13,7 @@ interface Hidden {
 
 /** Shorter values occur by chance: they are hidden only where they are used. */
 const LENGTH_MIN = 4
-/** The same for `private` values in logs, which contain more text. */
+/** Minimum length of `private` values hidden in logs, which contain more text. */
 const LOGGED_LENGTH_MIN = 8
 /** Values of earlier reloads stay hidden; the oldest are forgotten. */
 const VALUES_MAX = 1000

@@ -56,7 +56,7 @@ export async function openConfigVersions(
   let versions = await readVersions(storage, log)
   let last = Promise.resolve()
 
-  /** Runs changes one after the other. */
+  /** Runs changes sequentially. */
   function inOrder<T>(work: () => Promise<T>): Promise<T> {
     const result = last.then(work)
     last = result.then(
@@ -169,14 +169,14 @@ export async function openConfigVersions(
 
     rollback: (number, request) =>
       inOrder(async () => {
-        const wanted = number === 0 ? current().number - 1 : number
-        const version = versions.find((each) => each.number === wanted)
+        const target = number === 0 ? current().number - 1 : number
+        const version = versions.find((each) => each.number === target)
         if (version === undefined)
           throw notFound(
             ID,
-            `version ${wanted} is not stored; stored versions: ${versions[0]!.number} to ${current().number}`,
+            `version ${target} is not stored; stored versions: ${versions[0]!.number} to ${current().number}`,
           )
-        return replace(version.text, request, `rollback to ${wanted}: `)
+        return replace(version.text, request, `rollback to ${target}: `)
       }),
 
     reload: () =>

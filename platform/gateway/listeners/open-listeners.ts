@@ -22,7 +22,7 @@ type SharedOptions = Omit<ListenerOptions, 'host' | 'port' | 'path' | 'http2'>
 interface Plan extends Pick<ListenerOptions, 'tls' | 'clientCa'> {
   readonly name: string
   readonly address: Address
-  /** Its setting, or its position in `mx.yaml`. */
+  /** Setting that configures the listener, or position in `mx.yaml`. */
   readonly source: string
   readonly create: CreateListener
 }

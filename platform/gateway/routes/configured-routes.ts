@@ -14,7 +14,7 @@ import { ConditionalBucket, type ConditionalRoute } from './route-bucket.ts'
 /** A route of the configuration, compiled. */
 export interface CompiledRoute extends ConditionalRoute {
   readonly rule: RouteRule
-  /** Full name of the service; the gateway's own id for a route that responds by itself. */
+  /** Full name of the service; the gateway's own id for a route with a fixed response. */
   readonly service: string
   /** `Handler.Method` of a call; empty: requests are proxied. */
   readonly endpoint: string

@@ -21,7 +21,7 @@ export function createFilesHandler(
     throw new RangeError(`root of files is not a folder: ${root}`)
   if (configFile !== undefined && isInside(configFile, root))
     throw new RangeError(
-      `root of files contains the configuration file, which may have secrets: move the files into a folder of their own, such as ${join(root, 'public')}`,
+      `root of files contains the configuration file, which may have secrets: move the files into a separate folder, such as ${join(root, 'public')}`,
     )
   if (
     fallback !== undefined &&

@@ -45,7 +45,7 @@ export function createHttpClient({ url, timeoutMs, maxBodyBytes }: HttpClientOpt
         if (isSettled) return
         isSettled = true
         clearTimeout(timer)
-        // The server closed the persistent connection meanwhile.
+        // The server closed the persistent connection in the meantime.
         const isStale = call.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET'
         if (isStale && !isRepeat) resolve(send(headers, true))
         else reject(error)

@@ -74,7 +74,7 @@ export class BodyStream implements AsyncIterableIterator<unknown> {
       this.#bodies[this.#next++] = undefined
       if (this.#next === this.#bodies.length) this.#clear()
       else if (this.#next >= TAKEN_MAX && this.#next * 2 >= this.#bodies.length) {
-        // A slow reader never has taken all of them.
+        // A slow reader may never empty the list: drop the entries that were read.
         this.#bodies = this.#bodies.slice(this.#next)
         this.#next = 0
       }

@@ -22,7 +22,7 @@ const PREVIOUS = 'MX_CONFIG_SECRET_KEY_PREVIOUS or --config_secret_key_previous'
 /**
  * Opens the key of secrets and verifies that it is the key of the store. Call it once, before creating the service.
  *
- * @returns undefined if neither key, file nor secrets exist: then no secret can be written.
+ * @returns undefined if neither key, file nor secrets exist, and no secret can be written.
  * @throws {Error} one line, without changing anything: malformed or wrong key, unusable or unprotected file, no key for
  * existing secrets. 503 if the store is unavailable.
  */

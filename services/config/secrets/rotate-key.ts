@@ -72,7 +72,7 @@ export async function changeSecretKey(change: KeyChange): Promise<void> {
       if (attempts === 0) await store.commit(reencrypted.copies)
       else copies.push(...reencrypted.copies)
     }
-    // The few records that changed meanwhile are written with the heads, to shorten the window for further conflicts.
+    // The few records that changed in the meantime are written with the heads, to shorten the window for further conflicts.
     if ((await tryWrite(store, { ...note, keyId: to.id }, [...heads, ...copies])) !== undefined)
       return tidy(store)
     await store.commit(copies)
@@ -118,7 +118,7 @@ async function encryptAnew(
     const newKey = newKeys[index]!
     const source = sources.get(key)
     const name = `${namespace}/${key}`
-    // If deleted meanwhile, the head has changed, and the commit will conflict.
+    // After a concurrent deletion the head has changed, and the commit fails with a conflict.
     if (newKey === key || source === undefined || done.get(name) === source) continue
     const found = await store.read(table, key)
     if (found === undefined) continue

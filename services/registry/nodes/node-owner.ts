@@ -91,13 +91,13 @@ export async function requireNodeOwner(
   if (isWorkload(account) && canActAs(account, namespace, name)) return true
   const caller = toOwner(account)
   const versions = await queryRegistry(registry, id, () => registry.getService(name))
-  const there = versions.find((one) => one.version === version)?.nodes ?? []
+  const registered = versions.find((one) => one.version === version)?.nodes ?? []
   const owned = new Set(
-    there.filter(({ metadata }) => metadata[OWNER] === caller).map(({ id }) => id),
+    registered.filter(({ metadata }) => metadata[OWNER] === caller).map(({ id }) => id),
   )
   if (nodes.every((node) => owned.has(node.id))) return true
-  const isHeld = versions.some((there) =>
-    there.nodes.some(({ metadata }) => metadata[OWNER] !== undefined && metadata[OWNER] !== caller),
+  const isHeld = versions.some((each) =>
+    each.nodes.some(({ metadata }) => metadata[OWNER] !== undefined && metadata[OWNER] !== caller),
   )
   if (!isHeld) return false
   throw conflict(

@@ -29,7 +29,7 @@ export const BOUNDS: { readonly memoryBytes: number; readonly processes: number 
 export function createBuilder(options: BuilderOptions): Builder {
   const { home, group, cacheFolder, allowScripts, signal } = options
   const workEnv = toWorkEnvironment(home)
-  const say = limit(options.onOutput)
+  const writeOutput = limit(options.onOutput)
 
   async function start(
     command: readonly string[],
@@ -43,7 +43,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       signal,
       group,
       bounds: BOUNDS,
-      onOutput: say,
+      onOutput: writeOutput,
       ...(onStdout !== undefined && { onStdout }),
     })
     if (!isDone) throw badRequest(ID, `build failed: ${toTitle(command)}: ${how}\n${tail}`.trim())
@@ -53,9 +53,9 @@ export function createBuilder(options: BuilderOptions): Builder {
     cacheFolder,
     allowScripts,
     signal,
-    say,
+    writeOutput,
     run(command, cwd, env = {}) {
-      say(`$ ${toTitle(command)}\n`)
+      writeOutput(`$ ${toTitle(command)}\n`)
       return start(command, cwd, env)
     },
     async read(command, cwd) {

@@ -37,27 +37,27 @@ export async function bundle(
   { root, folder }: Project,
   file: string,
   outFile: string,
-  { say }: Builder,
+  { writeOutput }: Builder,
 ): Promise<void> {
   const options = await toOptions(root, join(folder, file))
-  await buildWith({ ...options, outfile: outFile, sourcemap: 'linked' }, say)
+  await buildWith({ ...options, outfile: outFile, sourcemap: 'linked' }, writeOutput)
 }
 
 /** Names of the packages that a program imports, without `mx-gateway` and Node.js built-ins. */
 export async function listPackages(
   { root, folder }: Project,
   file: string,
-  { say }: Builder,
+  { writeOutput }: Builder,
 ): Promise<string[]> {
   const options = await toOptions(root, join(folder, file))
-  const { outputs } = await buildWith({ ...options, write: false }, say)
+  const { outputs } = await buildWith({ ...options, write: false }, writeOutput)
   const names = Object.values(outputs).flatMap(({ imports }) =>
     imports.flatMap(({ path, external }) => (external === true ? [toPackage(path)] : [])),
   )
   return [...new Set(names)].filter((name) => name !== MX_PACKAGE && !isBuiltin(name))
 }
 
-function buildWith(options: BuildOptions, say: Builder['say']): Promise<Metafile> {
+function buildWith(options: BuildOptions, writeOutput: Builder['writeOutput']): Promise<Metafile> {
   return useEsbuild(async ({ build, formatMessages }) => {
     try {
       return (await build({ ...options, metafile: true })).metafile
@@ -68,7 +68,7 @@ function buildWith(options: BuildOptions, say: Builder['say']): Promise<Metafile
       const location = first?.location
       const at = location ? `${location.file}:${location.line}:${location.column + 1}: ` : ''
       const all = (await formatMessages(errors, { kind: 'error', color: false })).join('').trim()
-      say(`${all}\n`)
+      writeOutput(`${all}\n`)
       throw badRequest(ID, `build failed: ${at}${first?.text}\n${all}`, { cause: error })
     }
   })

@@ -42,7 +42,7 @@ export async function removeDownloads(cacheFolder: string, mostBytes: number): P
     const folder = join(cacheFolder, name)
     if (!(await isLarger(folder, mostBytes))) continue
     if ((caches.get(cacheFolder)?.running ?? 0) > 0) return
-    // A build that starts meanwhile finds no folder rather than a partial one.
+    // A concurrent build finds no folder rather than a partial one.
     const expired = `${folder}-${randomUUID()}`
     await rename(folder, expired)
     await rm(expired, { recursive: true, force: true, maxRetries: 3 })

@@ -23,7 +23,7 @@ export function limitFolder(folder: string, maxBytes: number, onExceeded: () => 
   }
 }
 
-/** Bytes of all files below a folder. Files that vanish meanwhile do not count. */
+/** Bytes of all files below a folder. Files that vanish in the meantime do not count. */
 async function sizeOf(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
   const sizes = entries

@@ -36,7 +36,7 @@ export interface Uploads {
   readonly clean: (retained: ReadonlySet<string>) => Promise<void>
 }
 
-/** Maximum number of concurrent uploads; a namespace leaves one to others. */
+/** Maximum number of concurrent uploads; one is reserved for other namespaces. */
 const MAX_UPLOADS = 16
 /** Timeout of an upload. */
 const TIMEOUT_MS = 10 * 60_000
@@ -44,7 +44,7 @@ const TIMEOUT_MS = 10 * 60_000
 const IDLE_MS = 30_000
 /** Maximum wait for a slot. */
 const WAIT_MS = 5000
-/** Period in which a missing upload is explained by another deployment of the object. */
+/** Period in which the error for a missing upload names another deployment of the object as the cause. */
 const CLAIMED_MS = 10 * 60_000
 /** Retention of unused uploads. */
 const UNUSED_MS = 3600 * 1000
@@ -153,7 +153,7 @@ export function createUploads(options: UploadsOptions): Uploads {
             unpackSource(endWith(ending, parts, idleMs), folders.upload(id)),
           ),
         )
-        // Synchronously: another upload of the object may end meanwhile.
+        // Synchronously: a concurrent upload of the object may end.
         const earlier = claim(key)
         const timer = setTimeout(() => void forget(key).catch(() => {}), UNUSED_MS).unref()
         waiting.set(toObjectKey(key), { id, timer, namespace: key.namespace })

@@ -14,7 +14,7 @@ export interface DeploymentsOptions {
   readonly prepare: Prepare
   /** Deletes the folder of a build. @default {@link removeFolder} */
   readonly removeBuild?: RemoveBuild
-  /** Maximum number of concurrent builds; a namespace leaves one to others, if there are two or more. */
+  /** Maximum number of concurrent builds; one is reserved for other namespaces, if there are two or more. */
   readonly builds: number
   /** Applies a revision to the runtime. */
   readonly apply: (record: ServiceRecord, revision: Revision) => Promise<void>
@@ -150,7 +150,7 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
       await deployment.stop()
       const current = await deployment.done.catch(() => undefined)
       if (current !== undefined) await settle(record, { current })
-      // Its instances may still run: its build is deleted with the builds that the next deployment does not use.
+      // Instances of the stopped deployment may still run: the next deployment deletes the build.
       await removeUpload(record, await objects.read(record))
     },
 

@@ -85,7 +85,7 @@ export function createServers({ store, server, nowMs }: ServersOptions): Servers
   }
 }
 
-/** Undefined for a record of another version of mx: then the server counts as available. */
+/** Undefined for a record of another version of mx: the server counts as available. */
 function readTime(record: StoreRecord): number | undefined {
   try {
     return decodeRecord<Sign>(record, RUNTIME_TABLE.table, ({ timeMs }) => Number.isFinite(timeMs))

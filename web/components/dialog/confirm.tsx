@@ -12,7 +12,7 @@ export interface ConfirmProps {
   /** Label of the confirm button, such as `Delete`. */
   readonly action: string
   readonly dangerous?: boolean
-  /** Runs the action. An error is shown in the dialog, or as a toast if the dialog was closed meanwhile. */
+  /** Runs the action. An error is shown in the dialog, or as a toast if the dialog was closed in the meantime. */
   readonly onConfirm: () => Promise<unknown> | undefined
   /** Called on cancel and after success. */
   readonly onClose: () => void

@@ -54,7 +54,7 @@ export async function joinGroup(
     try {
       return await addGroup(session, stream, { name: consumer, start: from, ackWaitMs, sinceMs })
     } catch (error) {
-      // Another server may have created it meanwhile.
+      // Another server may have created it in the meantime.
       const existing = await findConsumer(session, stream, consumer)
       if (existing === undefined) throw error
       return existing

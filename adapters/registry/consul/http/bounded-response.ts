@@ -21,7 +21,7 @@ export class ResponseSink extends Stream {
   readonly #maxBytes: number
   readonly #full: Buffer[] = []
   #memory: Buffer | undefined = undefined
-  /** Bytes used of it. */
+  /** Bytes used in {@link #memory}. */
   #filled = 0
   #bytes = 0
 

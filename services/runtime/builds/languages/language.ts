@@ -16,7 +16,7 @@ export interface Builder {
   /** Allow install scripts of packages. */
   readonly allowScripts: boolean
   readonly signal: AbortSignal
-  readonly say: (text: string) => void
+  readonly writeOutput: (text: string) => void
   /**
    * Runs a command to completion.
    *

@@ -12,8 +12,8 @@ export const MX_FOLDER: string = dirname(
 /** Makes `import ... from 'mx-gateway'` below a folder resolve to this package, unless another one is installed there. */
 export async function linkMx(folder: string): Promise<void> {
   const link = join(folder, 'node_modules', MX_PACKAGE)
-  const there = await lstat(link).catch(() => undefined)
-  if (there?.isDirectory() === true) return
+  const existing = await lstat(link).catch(() => undefined)
+  if (existing?.isDirectory() === true) return
   await rm(link, { force: true })
   await mkdir(dirname(link), { recursive: true })
   await symlink(MX_FOLDER, link, 'dir')

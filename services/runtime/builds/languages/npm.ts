@@ -44,7 +44,7 @@ export async function installPackages(input: Installation, builder: Builder): Pr
   const lock = lockFile === undefined ? undefined : await readIfExists(join(folder, lockFile))
   if (lockFile === undefined || lock === undefined) {
     const lockFileOfOther = await findFile(folder, OTHER_LOCK_FILES)
-    builder.say(
+    builder.writeOutput(
       `${lockFileOfOther === undefined ? 'no package-lock.json' : `${lockFileOfOther} is not supported, and there is no package-lock.json`}: installing the newest versions that package.json allows\n`,
     )
     return builder.run(command, folder, env)
@@ -77,8 +77,8 @@ export async function installPackages(input: Installation, builder: Builder): Pr
 
 /** Whether the source includes its packages, beyond a link to a build's or `mx-gateway` alone. */
 async function includesPackages(modules: string): Promise<boolean> {
-  const there = await lstat(modules).catch(() => undefined)
-  if (there?.isDirectory() !== true) return false
+  const existing = await lstat(modules).catch(() => undefined)
+  if (existing?.isDirectory() !== true) return false
   const [first, ...rest] = await readdir(modules, { withFileTypes: true })
   return rest.length > 0 || (first !== undefined && !first.isSymbolicLink())
 }
