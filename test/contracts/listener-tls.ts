@@ -11,7 +11,7 @@ import { openBackendServer, openWebGateway } from '../fixtures/web-gateway.ts'
 import type { ListenerSubject } from './listener-subject.ts'
 
 /** Certificate that a server presents for `servername`. */
-async function shown(port: number, servername: string): Promise<string> {
+async function getCertificate(port: number, servername: string): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', servername, rejectUnauthorized: false })
   await once(socket, 'secureConnect')
   const { raw }: PeerCertificate = socket.getPeerCertificate()
@@ -63,13 +63,13 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
     })
 
     await t.test('selects the certificate by the name in the handshake (SNI)', async (t) => {
-      t.equal(await shown(port, 'first.test'), toBase64(first.cert))
-      t.equal(await shown(port, 'second.test'), toBase64(second.cert))
+      t.equal(await getCertificate(port, 'first.test'), toBase64(first.cert))
+      t.equal(await getCertificate(port, 'second.test'), toBase64(second.cert))
       // µWebSockets compares case-sensitively; clients send names in lower case.
-      if (name !== 'uws') t.equal(await shown(port, 'SECOND.test'), toBase64(second.cert))
-      t.equal(await shown(port, 'a.wild.test'), toBase64(second.cert))
-      t.equal(await shown(port, 'unknown.test'), toBase64(first.cert), 'an unknown name')
-      t.equal(await shown(port, ''), toBase64(first.cert), 'no name')
+      if (name !== 'uws') t.equal(await getCertificate(port, 'SECOND.test'), toBase64(second.cert))
+      t.equal(await getCertificate(port, 'a.wild.test'), toBase64(second.cert))
+      t.equal(await getCertificate(port, 'unknown.test'), toBase64(first.cert), 'an unknown name')
+      t.equal(await getCertificate(port, ''), toBase64(first.cert), 'no name')
     })
 
     await t.test('accepts TLS 1.2 and 1.3 with authenticated suites only', async (t) => {
@@ -107,12 +107,12 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
           folder.write('first', newFirst)
           folder.write('second', newSecond)
           tls.reload()
-          t.equal(await shown(port, ''), toBase64(newFirst.cert), 'the default without a name')
-          t.equal(await shown(port, 'unknown.test'), toBase64(newFirst.cert), 'the default')
-          t.equal(await shown(port, 'first.test'), toBase64(newFirst.cert))
-          t.equal(await shown(port, `round-${round}.test`), toBase64(newSecond.cert))
-          t.equal(await shown(port, 'second.test'), toBase64(newFirst.cert), 'a removed name')
-          t.equal(await shown(port, 'a.wild.test'), toBase64(newFirst.cert), 'a removed wildcard')
+          t.equal(await getCertificate(port, ''), toBase64(newFirst.cert), 'the default without a name')
+          t.equal(await getCertificate(port, 'unknown.test'), toBase64(newFirst.cert), 'the default')
+          t.equal(await getCertificate(port, 'first.test'), toBase64(newFirst.cert))
+          t.equal(await getCertificate(port, `round-${round}.test`), toBase64(newSecond.cert))
+          t.equal(await getCertificate(port, 'second.test'), toBase64(newFirst.cert), 'a removed name')
+          t.equal(await getCertificate(port, 'a.wild.test'), toBase64(newFirst.cert), 'a removed wildcard')
         }
         const replies = await old.send('GET /2 HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(2)
         old.destroy()
@@ -121,11 +121,11 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
     )
 
     await t.test('retains the current certificate if a file does not load', async (t) => {
-      const before = await shown(port, 'first.test')
+      const before = await getCertificate(port, 'first.test')
       folder.write('first', { cert: 'nothing', key: 'nothing' })
       t.throws(() => tls.reload(), /contains no PEM certificate/)
-      t.equal(await shown(port, 'first.test'), before)
-      t.equal(await shown(port, ''), before)
+      t.equal(await getCertificate(port, 'first.test'), before)
+      t.equal(await getCertificate(port, ''), before)
     })
   })
 
@@ -140,13 +140,13 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
     t.equal(await handshake(port, refused), 'refused', 'there is none yet')
     const a = toPair('a.test')
     tls.use([a])
-    t.equal(await shown(port, 'a.test'), toBase64(a.cert))
+    t.equal(await getCertificate(port, 'a.test'), toBase64(a.cert))
     const old = new RawClient(port, { servername: 'a.test' })
     await old.send('GET /1 HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(1)
     const b = toPair('b.test')
     tls.use([b, a])
-    t.equal(await shown(port, 'a.test'), toBase64(a.cert), 'the old certificate')
-    t.equal(await shown(port, 'b.test'), toBase64(b.cert), 'the added certificate')
+    t.equal(await getCertificate(port, 'a.test'), toBase64(a.cert), 'the old certificate')
+    t.equal(await getCertificate(port, 'b.test'), toBase64(b.cert), 'the added certificate')
     t.equal(await handshake(port, { servername: 'c.test' }), 'refused', 'there is no default')
     t.equal(await handshake(port, {}), 'refused', 'a handshake without a name is rejected')
     t.same(
@@ -156,8 +156,8 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
     )
     const renewed = toPair('a.test')
     tls.use([b, renewed])
-    t.equal(await shown(port, 'a.test'), toBase64(renewed.cert), 'the renewed certificate')
-    t.equal(await shown(port, 'b.test'), toBase64(b.cert))
+    t.equal(await getCertificate(port, 'a.test'), toBase64(renewed.cert), 'the renewed certificate')
+    t.equal(await getCertificate(port, 'b.test'), toBase64(b.cert))
     await old.send('GET /2 HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(2)
     old.destroy()
     tls.use([b])

@@ -142,16 +142,16 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
       if (registry.watch === undefined || restart === undefined) return t.comment('is never away')
       await become([GREETER, GREETER_NEXT, USERS])
       const watch = (service?: string): string[] => {
-        const errors: string[] = []
+        const events: string[] = []
         const stop = registry.watch!(
-          ({ type, service: { name, version } }) => errors.push(`${type} ${name} ${version}`),
+          ({ type, service: { name, version } }) => events.push(`${type} ${name} ${version}`),
           {
             ...(service !== undefined && { service }),
-            onOutage: (reason) => errors.push(reason === undefined ? 'back' : 'away'),
+            onOutage: (reason) => events.push(reason === undefined ? 'back' : 'away'),
           },
         )
         t.teardown(stop)
-        return errors
+        return events
       }
       const ofAll = watch()
       const ofGreeter = watch(GREETER.name)

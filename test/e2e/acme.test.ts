@@ -36,7 +36,7 @@ function startApi(t: Test, words: readonly string[]): RunningMx {
 }
 
 /** Serial number of the certificate served for a name if `root` issued it, otherwise the reason. */
-async function shown(url: string, servername: string, root: string): Promise<string> {
+async function getCertificate(url: string, servername: string, root: string): Promise<string> {
   const { port, hostname } = new URL(url)
   const socket = connect({ port: Number(port), host: hostname, servername, ca: root })
   try {
@@ -52,7 +52,7 @@ async function shown(url: string, servername: string, root: string): Promise<str
 async function untilShown(url: string, host: string, root: string): Promise<string> {
   let serial = ''
   await eventually(async () => {
-    serial = await shown(url, host, root)
+    serial = await getCertificate(url, host, root)
     return !serial.startsWith('none')
   })
   return serial
@@ -103,10 +103,10 @@ t.test('two gateways with a shared PostgreSQL store', async (t) => {
   t.equal(pebble.count(/There are now \d+ accounts/), 1, 'with one account')
   first.child.kill('SIGKILL')
   await first.ended
-  t.notMatch(await shown(urls[1], 'a.test', root), /^none/, 'the other gateway still serves')
+  t.notMatch(await getCertificate(urls[1], 'a.test', root), /^none/, 'the other gateway still serves')
   const third = startApi(t, [store, ...toWords(pebble, 'a.test,c.test')])
   const url = await third.url()
   t.notMatch(await untilShown(url, 'c.test', root), /^none/)
-  t.equal(await shown(url, 'a.test', root), await shown(urls[1], 'a.test', root))
+  t.equal(await getCertificate(url, 'a.test', root), await getCertificate(urls[1], 'a.test', root))
   t.equal(countOrders(pebble), 3, 'existing certificates are not ordered again')
 })

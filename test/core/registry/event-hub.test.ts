@@ -7,85 +7,85 @@ const event: RegistryEvent = { type: 'create', service: makeService('greeter', [
 
 t.test('every listener receives events until it is stopped', async (t) => {
   const { watch, emit } = createRegistryWatchers()
-  const errors: RegistryEvent[] = []
+  const events: RegistryEvent[] = []
   const listener = (event: RegistryEvent): void => {
-    errors.push(event)
+    events.push(event)
   }
   const stop = watch(listener)
   watch(listener)
   emit(event)
-  t.same(errors, [event, event])
+  t.same(events, [event, event])
   stop()
   emit(event)
-  t.equal(errors.length, 3)
+  t.equal(events.length, 3)
 })
 
 t.test('a listener can stop itself and add others during an event', async (t) => {
   const { watch, emit } = createRegistryWatchers()
-  const errors: string[] = []
+  const events: string[] = []
   const stop = watch(() => {
-    errors.push('first')
+    events.push('first')
     stop()
-    watch(() => errors.push('second'))
+    watch(() => events.push('second'))
   })
   emit(event)
   emit(event)
-  t.same(errors, ['first', 'second'])
+  t.same(events, ['first', 'second'])
 })
 
 t.test('a listener that throws is reported, the other listeners receive the event', async (t) => {
   const { watch, emit } = createRegistryWatchers()
   const warnings = t.capture(process, 'emitWarning', () => {})
-  const errors: string[] = []
+  const events: string[] = []
   watch(() => {
     throw new Error('a faulty listener')
   })
-  watch(() => errors.push('other'))
+  watch(() => events.push('other'))
   emit(event)
-  t.same(errors, ['other'])
+  t.same(events, ['other'])
   t.match(warnings(), [{ args: [{ message: 'a faulty listener' }] }])
 })
 
 t.test('a listener with a service receives events of that service only', async (t) => {
   const { watch, emit } = createRegistryWatchers()
-  const errors: string[] = []
-  const stop = watch(() => errors.push('greeter'), { service: 'greeter' })
-  watch(() => errors.push('users'), { service: 'users' })
-  watch(() => errors.push('any'))
+  const events: string[] = []
+  const stop = watch(() => events.push('greeter'), { service: 'greeter' })
+  watch(() => events.push('users'), { service: 'users' })
+  watch(() => events.push('any'))
   emit(event)
-  t.same(errors, ['greeter', 'any'])
+  t.same(events, ['greeter', 'any'])
   stop()
-  watch(() => errors.push('greeter again'), { service: 'greeter' })
+  watch(() => events.push('greeter again'), { service: 'greeter' })
   stop()
   emit(event)
-  t.same(errors, ['greeter', 'any', 'greeter again', 'any'])
+  t.same(events, ['greeter', 'any', 'greeter again', 'any'])
 })
 
 t.test(
   'every listener is notified of an outage, even if it is added during the outage',
   async (t) => {
     const { watch, reportOutage } = createRegistryWatchers()
-    const errors: string[] = []
+    const events: string[] = []
     const begin = (name: string, service?: string) =>
       watch(() => {}, {
         ...(service !== undefined && { service }),
-        onOutage: (reason) => errors.push(`${name} ${reason?.message ?? 'back'}`),
+        onOutage: (reason) => events.push(`${name} ${reason?.message ?? 'back'}`),
       })
     begin('all')
     begin('greeter', 'greeter')
     watch(() => {})
     reportOutage(new Error('away'))
-    t.same(errors.splice(0), ['all away', 'greeter away'])
+    t.same(events.splice(0), ['all away', 'greeter away'])
     const stopLate = begin('late')
     begin('later')()
-    t.same(errors, [], 'not before watch() has returned')
+    t.same(events, [], 'not before watch() has returned')
     await Promise.resolve()
-    t.same(errors.splice(0), ['late away'])
+    t.same(events.splice(0), ['late away'])
     stopLate()
     begin('too late')
     reportOutage(undefined)
     await Promise.resolve()
-    t.same(errors, ['all back', 'greeter back', 'too late back'])
+    t.same(events, ['all back', 'greeter back', 'too late back'])
   },
 )
 

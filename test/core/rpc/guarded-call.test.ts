@@ -6,23 +6,23 @@ import { TestCall } from '../../fixtures/served-calls.ts'
 function open(parts = {}) {
   const call = new TestCall('A.B', parts)
   const guarded = new GuardedCall(call)
-  const errors: string[] = []
-  guarded.onSettled = () => void errors.push('over')
+  const events: string[] = []
+  guarded.onSettled = () => void events.push('over')
   const receiver = {
-    onData: (body: Uint8Array) => void errors.push(`data ${Buffer.from(body).toString()}`),
-    onEnd: () => void errors.push('end'),
-    onCancel: (reason: string) => void errors.push(`cancel ${reason}`),
-    onCredit: () => void errors.push('credit'),
+    onData: (body: Uint8Array) => void events.push(`data ${Buffer.from(body).toString()}`),
+    onEnd: () => void events.push('end'),
+    onCancel: (reason: string) => void events.push(`cancel ${reason}`),
+    onCredit: () => void events.push('credit'),
   }
   const serve = () => {
-    errors.push('served')
+    events.push('served')
     guarded.receiver = receiver
   }
-  return { call, guarded, errors, serve }
+  return { call, guarded, events, serve }
 }
 
 t.test('data received before release is delivered after it', (t) => {
-  const { call, guarded, errors: events, serve } = open({ body: 'a', more: true })
+  const { call, guarded, events, serve } = open({ body: 'a', more: true })
   call.send('b')
   call.end()
   t.same(events, [])
@@ -33,7 +33,7 @@ t.test('data received before release is delivered after it', (t) => {
 })
 
 t.test('data received after release is delivered directly', (t) => {
-  const { call, guarded, errors: events, serve } = open({ more: true })
+  const { call, guarded, events, serve } = open({ more: true })
   guarded.release(serve)
   call.send('b')
   call.end()
@@ -45,7 +45,7 @@ t.test('data received after release is delivered directly', (t) => {
 })
 
 t.test('ending a call fails it with the reason and cancels its receiver', (t) => {
-  const { call, guarded, errors: events, serve } = open({ stream: true })
+  const { call, guarded, events, serve } = open({ stream: true })
   guarded.release(serve)
   guarded.sendData('a')
   const reason = new GatewayError('greeter', 401, 'no more')
@@ -58,7 +58,7 @@ t.test('ending a call fails it with the reason and cancels its receiver', (t) =>
 })
 
 t.test('a call that is cancelled before release is not served', (t) => {
-  const { call, guarded, errors: events, serve } = open()
+  const { call, guarded, events, serve } = open()
   call.cancel()
   guarded.release(serve)
   t.same(events, ['over'])

@@ -39,24 +39,24 @@ t.test('hides a record from the moment it expires', async (t) => {
 
 t.test('deletes and reports expired records in the background', async (t) => {
   const { store, clock } = open(t)
-  const errors: StoreEvent[] = []
-  await store.watch(TABLE, '', { onEvent: (event) => errors.push(event), onMissedEvents: () => {} })
+  const events: StoreEvent[] = []
+  await store.watch(TABLE, '', { onEvent: (event) => events.push(event), onMissedEvents: () => {} })
   await write(store, 'a', { expiresMs: clock.ms + 10 })
   await write(store, 'b')
   clock.ms += 10
-  await until(() => errors.length === 3)
+  await until(() => events.length === 3)
   t.strictSame(
-    errors.map(({ type, key }) => `${type} ${key}`),
+    events.map(({ type, key }) => `${type} ${key}`),
     ['write a', 'write b', 'delete a'],
   )
 })
 
 t.test('reports changes once they can be read, and no rejected ones', async (t) => {
   const { store } = open(t)
-  const errors: string[] = []
+  const events: string[] = []
   const listener: StoreListener = {
     onEvent: ({ type, key }) =>
-      errors.push(`${type} ${key}: ${store.read(TABLE, key) !== undefined}`),
+      events.push(`${type} ${key}: ${store.read(TABLE, key) !== undefined}`),
     onMissedEvents: () => {},
   }
   const stop = await store.watch(TABLE, '', listener)
@@ -66,7 +66,7 @@ t.test('reports changes once they can be read, and no rejected ones', async (t) 
   await store.commit([remove, { table: TABLE, key: 'nothing' }])
   stop()
   await write(store, 'c')
-  t.strictSame(errors, ['write a: true', 'delete a: false'])
+  t.strictSame(events, ['write a: true', 'delete a: false'])
 })
 
 t.test("uses the adapter's watch where others write as well", async (t) => {
@@ -82,17 +82,17 @@ t.test("uses the adapter's watch where others write as well", async (t) => {
       },
     },
   )
-  const errors: string[] = []
-  const onEvent = ({ key }: StoreEvent): void => void errors.push(key)
-  await store.watch(TABLE, 'a', { onEvent, onMissedEvents: () => errors.push('gap') })
+  const events: string[] = []
+  const onEvent = ({ key }: StoreEvent): void => void events.push(key)
+  await store.watch(TABLE, 'a', { onEvent, onMissedEvents: () => events.push('gap') })
   const first = listener
   await store.watch(TABLE, 'b', { onEvent, onMissedEvents: () => {} })
   t.equal(listener, first, 'the adapter is watched once')
   await write(store, 'a')
-  t.strictSame(errors, [], 'own writes are reported by the adapter only')
+  t.strictSame(events, [], 'own writes are reported by the adapter only')
   listener!.onEvent({ type: 'write', table: TABLE, key: 'a1' })
   listener!.onMissedEvents()
-  t.strictSame(errors, ['a1', 'gap'])
+  t.strictSame(events, ['a1', 'gap'])
   await store.close()
   t.equal(stopped, 1)
 })

@@ -4,16 +4,16 @@ import { rejectUnknownOptions } from '../../../lib/object/known-options.ts'
 const KNOWN = { address: true, timeoutMs: true }
 
 t.test('an unknown option throws an error that suggests a known one', async (t) => {
-  const refuse = (options: unknown) => rejectUnknownOptions('new Thing', options as object, KNOWN)
-  t.doesNotThrow(() => refuse({}))
-  t.doesNotThrow(() => refuse({ address: 'a', timeoutMs: undefined }))
-  t.throws(() => refuse({ adress: 'a' }), {
+  const reject = (options: unknown) => rejectUnknownOptions('new Thing', options as object, KNOWN)
+  t.doesNotThrow(() => reject({}))
+  t.doesNotThrow(() => reject({ address: 'a', timeoutMs: undefined }))
+  t.throws(() => reject({ adress: 'a' }), {
     name: 'TypeError',
     message: 'new Thing: unknown option adress, did you mean address?',
   })
-  t.throws(() => refuse({ timeout: 3 }), /unknown option timeout, did you mean timeoutMs\?/)
-  t.throws(() => refuse({ colour: 3 }), /unknown option colour; known: address, timeoutMs/)
-  t.throws(() => refuse({ toString: 3 }), /unknown option toString/)
+  t.throws(() => reject({ timeout: 3 }), /unknown option timeout, did you mean timeoutMs\?/)
+  t.throws(() => reject({ colour: 3 }), /unknown option colour; known: address, timeoutMs/)
+  t.throws(() => reject({ toString: 3 }), /unknown option toString/)
 })
 
 t.test('options that are not an object are rejected', async (t) => {

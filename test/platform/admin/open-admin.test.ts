@@ -12,10 +12,10 @@ import { listen } from '../../fixtures/listen.ts'
 const LOG = createLog('silent')
 const toLoopback = (url = ''): string => url.replace(/\[::\]|0\.0\.0\.0/, '127.0.0.1')
 
-/** @param unasked defaults that are not set explicitly. */
-async function open(t: Test, words: readonly string[], unasked: Partial<Settings> = {}) {
+/** @param defaults settings that are not set explicitly. */
+async function open(t: Test, words: readonly string[], defaults: Partial<Settings> = {}) {
   const { settings, inputs } = await configurationFrom(readFlags(words), {})()
-  const configuration = { settings: { ...settings, ...unasked }, inputs }
+  const configuration = { settings: { ...settings, ...defaults }, inputs }
   const admin = await openAdmin(configuration, {
     readiness: createReadiness(),
     scrape: async () => ({ type: 'text/plain', text: '' }),

@@ -129,7 +129,7 @@ t.test('an instance that is down stays registered and receives no calls', async 
   const ways = async () => (await directory.find('shop'))?.nodes.map(({ id }) => id)
   const first = await registrar.register(WORKLOAD, 'one', '127.0.0.1:5')
   t.same(await ways(), ['shop-one'])
-  await first.fall()
+  await first.markFailed()
   t.same(await ways(), [], 'registered with its routes but without nodes: 503')
   t.match(await registry.getService('shop'), [
     { endpoints: [{ metadata: { handler: 'web' } }], nodes: [{ metadata: { state: 'down' } }] },
@@ -138,7 +138,7 @@ t.test('an instance that is down stays registered and receives no calls', async 
   t.same(await ways(), ['shop-two'])
   await first.leave()
   t.match(await registry.getService('shop'), [{ nodes: [{ address: '127.0.0.1:6' }] }])
-  await second.fall()
+  await second.markFailed()
   await second.leave()
   t.equal(await ways(), undefined)
 })
@@ -165,7 +165,7 @@ t.test('a registered program owns its name, even while it is down or draining', 
   })
   const registration = await registrar.register(WORKLOAD, 'one', '127.0.0.1:5')
   await checkTakeover()
-  await registration.fall()
+  await registration.markFailed()
   await checkTakeover('down')
   await registration.leave()
   const second = await registrar.register(WORKLOAD, 'two', '127.0.0.1:6')

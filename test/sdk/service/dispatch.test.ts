@@ -613,13 +613,13 @@ t.test('asynchronous Standard Schemas are supported', async (t) => {
 })
 
 t.test('an invalid declaration is rejected when the dispatcher is created', async (t) => {
-  const refuse = (t: Test, handlers: Record<string, Endpoints>, message: RegExp) =>
+  const expectRejected = (t: Test, handlers: Record<string, Endpoints>, message: RegExp) =>
     t.throws(() => createDispatcher({ service: 'greeter', handlers }), { message })
-  refuse(t, { Helloworld: { call, Call: call } }, /endpoint Helloworld\.Call is declared twice/)
-  refuse(t, { Debug: { call } }, /the handler Debug is reserved/)
-  refuse(t, { debug: { call } }, /the handler debug is reserved/)
-  refuse(t, { 'Hello.World': { call } }, /handler must be letters and digits/)
-  refuse(t, { Helloworld: { 'a-b': call } }, /method must be letters and digits/)
+  expectRejected(t, { Helloworld: { call, Call: call } }, /endpoint Helloworld\.Call is declared twice/)
+  expectRejected(t, { Debug: { call } }, /the handler Debug is reserved/)
+  expectRejected(t, { debug: { call } }, /the handler debug is reserved/)
+  expectRejected(t, { 'Hello.World': { call } }, /handler must be letters and digits/)
+  expectRejected(t, { Helloworld: { 'a-b': call } }, /method must be letters and digits/)
 })
 
 t.test('the description contains all endpoints except Debug', async (t) => {

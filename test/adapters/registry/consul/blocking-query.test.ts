@@ -36,7 +36,7 @@ function play(
   eras: number[]
   blocking: number[]
   atMs: number[]
-  errors: string[]
+  events: string[]
   /** Responses whose memory may be reused. */
   released: string[]
   stop: () => void
@@ -46,7 +46,7 @@ function play(
   const eras: number[] = []
   const blocking: number[] = []
   const atMs: number[] = []
-  const errors: string[] = []
+  const events: string[] = []
   const released: string[] = []
   const query = startBlockingQuery({
     request({ index, era, waitSeconds, signal }: QueryParameters): Promise<ConsulResponse> {
@@ -71,22 +71,22 @@ function play(
     onResponse(answer) {
       const text = joinChunks(answer.chunks).toString()
       if (text === 'bad') throw new SyntaxError('no JSON')
-      errors.push(text)
+      events.push(text)
     },
-    onOutage: (reason) => errors.push(reason === undefined ? 'back' : reason.message),
+    onOutage: (reason) => events.push(reason === undefined ? 'back' : reason.message),
     idleMs: () => 0,
     slots,
     pace: { ...PACE, ...pace },
   })
   const stop = (): void => query.stop()
   t.teardown(stop)
-  return { requests, eras, blocking, atMs, errors, released, stop, settled: query.settled }
+  return { requests, eras, blocking, atMs, events, released, stop, settled: query.settled }
 }
 
 t.test('blocks each query on the index of the last response', async (t) => {
   const {
     requests,
-    errors: events,
+    events,
     released,
     blocking,
     eras,
@@ -104,7 +104,7 @@ t.test('blocks each query on the index of the last response', async (t) => {
 })
 
 t.test('reports an outage and resets an index that goes backwards', async (t) => {
-  const { requests, errors: events } = play(t, [
+  const { requests, events } = play(t, [
     ['900719925474099312', 'a'],
     ['900719925474099311', 'b'],
     ['20', 'c'],
@@ -126,7 +126,7 @@ t.test('replaces a missing or zero index by one', async (t) => {
 })
 
 t.test('ignores an unchanged response', async (t) => {
-  const { requests, errors: events } = play(t, [
+  const { requests, events } = play(t, [
     ['1', 'a'],
     ['2', 'a'],
     ['3', 'b'],
@@ -160,7 +160,7 @@ t.test(
     const gone = createConsulError('gone')
     const {
       requests,
-      errors: events,
+      events,
       atMs,
     } = play(t, [['7', 'a'], gone, gone, gone, ['3', 'a'], ['4', 'bad'], ['5', 'b']], {
       pace: { retryMs: 20, maxRetryMs: 80 },
@@ -175,7 +175,7 @@ t.test(
 t.test('reports when an outage becomes a denial', async (t) => {
   const denied = createConsulError('denied', { denied: true })
   const steps = [new Error('reset'), new Error('refused'), denied, denied, new Error('reset')]
-  const { requests, errors: events } = play(t, [...steps, ['1', 'a']])
+  const { requests, events } = play(t, [...steps, ['1', 'a']])
   await until(() => requests.length === 7)
   t.same(events, ['reset', 'denied', 'reset', 'a', 'back'])
 })
@@ -230,7 +230,7 @@ t.test('blocks briefly if slots are short', async (t) => {
 t.test('polls when Consul rejects the connection of a blocking query', async (t) => {
   const slots = createSlots(100, 30, () => {})
   const crowded = createConsulError('reset', { overLimit: true })
-  const { requests, errors: events } = play(t, [['7', 'a'], crowded, ['8', 'b']], { slots })
+  const { requests, events } = play(t, [['7', 'a'], crowded, ['8', 'b']], { slots })
   await until(() => requests.length >= 3)
   t.same(requests.slice(0, 3), [undefined, '7', undefined])
   await until(() => events.length === 2)
@@ -241,7 +241,7 @@ t.test('polls when Consul rejects the connection of a blocking query', async (t)
 t.test('reports an outage if the next query fails, too', async (t) => {
   const slots = createSlots(100, 30, () => {})
   const crowded = createConsulError('reset', { overLimit: true })
-  const { errors: events } = play(
+  const { events } = play(
     t,
     [['7', 'a'], crowded, createConsulError('refused'), ['8', 'b']],
     {
@@ -278,5 +278,5 @@ t.test('sends and reports nothing after stop in any state', async (t) => {
   fresh.stop()
   await fresh.settled
   t.equal(waiting.requests.length, 2)
-  t.same([...waiting.errors, ...failing.errors], ['a', 'away'])
+  t.same([...waiting.events, ...failing.events], ['a', 'away'])
 })

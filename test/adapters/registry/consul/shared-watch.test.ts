@@ -69,34 +69,34 @@ function open(t: Test): {
 
 t.test('emits changes after the first response to all listeners', async (t) => {
   const { watch, answer } = open(t)
-  const errors: string[] = []
+  const events: string[] = []
   const listen = ({ type, service }: RegistryEvent): void =>
-    void errors.push(`${type} ${service.name}`)
+    void events.push(`${type} ${service.name}`)
   watch.add(listen)
   watch.add(listen)
   t.equal(watch.services(), undefined)
   await answer(['a'])
   await watch.settled
-  t.same(errors, [])
+  t.same(events, [])
   t.match(watch.services(), [{ name: 'a' }])
   await answer(['b'])
-  t.same(errors, ['create b', 'create b', 'delete a', 'delete a'])
+  t.same(events, ['create b', 'create b', 'delete a', 'delete a'])
 })
 
 t.test('reports the start and end of an outage, including to new listeners', async (t) => {
   const { watch, answer } = open(t)
-  const errors: (string | undefined)[] = []
+  const outages: (string | undefined)[] = []
   const warnings = t.capture(process, 'emitWarning', () => {})
   watch.add(() => {}, {
     onOutage: () => {
       throw new Error('a faulty listener')
     },
   })
-  watch.add(() => {}, { onOutage: (reason) => errors.push(reason?.message) })
+  watch.add(() => {}, { onOutage: (reason) => outages.push(reason?.message) })
   await answer(['a'])
   await answer(new Error('away'))
   await answer(new Error('away'))
-  t.same(errors, ['away'])
+  t.same(outages, ['away'])
   t.equal(watch.services(), undefined, 'the known state is outdated')
   const late: (string | undefined)[] = []
   watch.add(() => {}, { onOutage: (reason) => late.push(reason?.message) })
@@ -106,7 +106,7 @@ t.test('reports the start and end of an outage, including to new listeners', asy
   await until(() => late.length === 1)
   await answer(['b'])
   t.same(
-    [errors, late],
+    [outages, late],
     [
       ['away', undefined],
       ['away', undefined],

@@ -34,25 +34,25 @@ async function open(
   })
   const channel = new Channel({ host: '127.0.0.1', port })
   t.teardown(() => channel.close())
-  const errors: string[] = []
+  const events: string[] = []
   const link = createLink({
     channel,
     timeoutMs,
     ...{ tokens, mustLogIn },
     onOpen: (again) => {
-      errors.push(again ? 'open again' : 'open')
+      events.push(again ? 'open again' : 'open')
       link.caughtUp()
     },
-    onMessage: (message) => errors.push(JSON.stringify(message)),
-    onOutage: (reason) => errors.push(reason === undefined ? 'back' : `out ${reason.code}`),
+    onMessage: (message) => events.push(JSON.stringify(message)),
+    onOutage: (reason) => events.push(reason === undefined ? 'back' : `out ${reason.code}`),
   })
   t.teardown(() => link.setRequest(undefined))
   const requests = () => calls.map(({ endpoint }) => endpoint).length
-  return { link, calls, cancelled, remote, errors, requests }
+  return { link, calls, cancelled, remote, events, requests }
 }
 
 t.test('opens the requested watch, and waits for nothing without one', async (t) => {
-  const { link, errors: events, requests } = await open(t)
+  const { link, events, requests } = await open(t)
   await link.opened()
   t.equal(requests(), 0)
   link.setRequest(A)
@@ -63,7 +63,7 @@ t.test('opens the requested watch, and waits for nothing without one', async (t)
 })
 
 t.test('replaces the watch for another request', async (t) => {
-  const { link, errors: events, cancelled, calls } = await open(t)
+  const { link, events, cancelled, calls } = await open(t)
   link.setRequest(A)
   await link.opened()
   link.setRequest(B)
@@ -78,7 +78,7 @@ t.test('replaces the watch for another request', async (t) => {
 })
 
 t.test('reopens a lost watch and reports the outage', async (t) => {
-  const { link, errors: events, calls } = await open(t)
+  const { link, events, calls } = await open(t)
   link.setRequest(A)
   await link.opened()
   calls[0]!.endData()
@@ -87,7 +87,7 @@ t.test('reopens a lost watch and reports the outage', async (t) => {
 })
 
 t.test('retries at once for a waiter and rejects it with the reason', async (t) => {
-  const { link, errors: events, remote, requests } = await open(t)
+  const { link, events, remote, requests } = await open(t)
   remote.answer = (call) => call.fail(new GatewayError('registry', 403, 'no'))
   link.setRequest(A)
   for (let i = 1; i <= 20; i++) {
@@ -158,7 +158,7 @@ t.test('waits for a token after a rejection and sends it', async (t) => {
   const { state, tokens } = closeDoor(remote)
   const opened = await open(t, 1000, tokens, false)
   opened.remote.answer = remote.answer
-  const { link, errors: events, calls } = opened
+  const { link, events, calls } = opened
   link.setRequest(A)
   await Promise.all([link.opened(), link.opened()])
   t.same([events, state.shown], [['open'], [undefined, 'Bearer t1']])
@@ -178,7 +178,7 @@ t.test('reports a failed login as the reason of an outage', async (t) => {
   opened.remote.answer = remote.answer
   opened.link.setRequest(A)
   await t.rejects(opened.link.opened(), { code: 400, message: 'Secret not correct' })
-  t.same(opened.errors, ['out 400'])
+  t.same(opened.events, ['out 400'])
 })
 
 t.test('stops retrying when every token is rejected', async (t) => {
@@ -197,7 +197,7 @@ t.test('stops retrying when every token is rejected', async (t) => {
 t.test('limits the wait for a token by the timeout', async (t) => {
   const endless = { current: () => undefined, leftMs: () => 0, isRejected: () => true }
   const tokens = { ...endless, ready: () => new Promise<void>(() => {}) }
-  const { link, remote, requests, errors: events } = await open(t, 50, tokens, false)
+  const { link, remote, requests, events } = await open(t, 50, tokens, false)
   remote.answer = (call) => call.fail(new GatewayError('registry', 401, 'who?'))
   link.setRequest(A)
   await t.rejects(link.opened(), { code: 408, message: 'the watch did not open within 50 ms' })
@@ -206,7 +206,7 @@ t.test('limits the wait for a token by the timeout', async (t) => {
 })
 
 t.test('reopens the watch when its owner fails to synchronize', async (t) => {
-  const { link, errors: events } = await open(t)
+  const { link, events } = await open(t)
   link.setRequest(A)
   await link.opened()
   link.fail(new GatewayError('registry', 502, 'its list does not end'))
@@ -228,7 +228,7 @@ t.test('opens a watch that requires an account after the login', async (t) => {
       }),
     isRejected: () => false,
   }
-  const { link, calls, errors: events } = await open(t, 60_000, tokens)
+  const { link, calls, events } = await open(t, 60_000, tokens)
   link.setRequest(A)
   t.same(calls, [])
   fail(new GatewayError('auth', 503, 'away'))

@@ -26,7 +26,7 @@ async function open(t: Test) {
 }
 
 /** Responds to the first requests with these statuses, and counts all requests. */
-function refuse(api: KubernetesApi, status: number, times: number): () => number {
+function rejectRequests(api: KubernetesApi, status: number, times: number): () => number {
   let count = 0
   api.intercept = (_, __, response) => {
     if (++count > times) return false
@@ -61,13 +61,13 @@ t.test('succeeds in deleting a missing object', async (t) => {
 t.test('retries temporary failures only', async (t) => {
   for (const status of [409, 429, 500, 503]) {
     const { api, calls } = await open(t)
-    const count = refuse(api, status, 1)
+    const count = rejectRequests(api, status, 1)
     await calls.apply(SECRETS, SECRET)
     t.equal(count(), 2, `${status}`)
   }
   for (const status of [400, 401, 403, 404, 422]) {
     const { api, calls } = await open(t)
-    const count = refuse(api, status, 1)
+    const count = rejectRequests(api, status, 1)
     await t.rejects(calls.apply(SECRETS, SECRET), /^cannot apply Kubernetes secrets: /)
     t.equal(count(), 1, `${status}`)
   }
@@ -75,7 +75,7 @@ t.test('retries temporary failures only', async (t) => {
 
 t.test('does not retry an aborted call', async (t) => {
   const { api, calls, end } = await open(t)
-  const count = refuse(api, 503, 1000)
+  const count = rejectRequests(api, 503, 1000)
   const call = t.rejects(calls.apply(SECRETS, SECRET))
   setTimeout(() => end.abort(), 50)
   await call

@@ -122,7 +122,7 @@ t.test('an error of the server does not count as a failed login', async (t) => {
 t.test('onRefused is called once a minute per limit', async (t) => {
   const { clock, limit, fail } = open()
   let notifications = 0
-  const refuse = (attempt: LoginAttempt) =>
+  const expectRejected = (attempt: LoginAttempt) =>
     t.rejects(
       limit.run(
         attempt,
@@ -134,14 +134,14 @@ t.test('onRefused is called once a minute per limit', async (t) => {
     )
   for (let i = 0; i < 5; i++) await fail(JANE)
   t.equal(notifications, 0)
-  for (let i = 0; i < 3; i++) await refuse(JANE)
+  for (let i = 0; i < 3; i++) await expectRejected(JANE)
   t.equal(notifications, 1)
   for (let i = 0; i < 25; i++) await fail({ ...JANE, account: `a${i}` })
-  for (let i = 0; i < 100; i++) await refuse({ ...JANE, account: `b${i}` })
+  for (let i = 0; i < 100; i++) await expectRejected({ ...JANE, account: `b${i}` })
   t.equal(notifications, 2, 'random accounts share the limit of their address')
   clock.ms += 60_000
   for (let i = 0; i < 5; i++) await fail(JANE)
-  await refuse(JANE)
+  await expectRejected(JANE)
   t.equal(notifications, 3)
 })
 
@@ -162,13 +162,13 @@ t.test('the 1006th concurrent attempt is 503 with Retry-After', async (t) => {
 
 t.test('addresses that have logged in before have priority', async (t) => {
   const { limit } = open()
-  const turnOf = (attempt: LoginAttempt) => limit.run(attempt, ID, async (turn) => turn)
-  t.match(await turnOf(JANE), { key: '192.0.2.1', hasPriority: false, maxWaitMs: 5000 })
-  t.match(await turnOf({ ...JANE, account: 'john' }), { hasPriority: true })
-  t.match(await turnOf({ ...JANE, address: '192.0.2.2' }), { hasPriority: false })
+  const admissionOf = (attempt: LoginAttempt) => limit.run(attempt, ID, async (turn) => turn)
+  t.match(await admissionOf(JANE), { key: '192.0.2.1', hasPriority: false, maxWaitMs: 5000 })
+  t.match(await admissionOf({ ...JANE, account: 'john' }), { hasPriority: true })
+  t.match(await admissionOf({ ...JANE, address: '192.0.2.2' }), { hasPriority: false })
   const unknown = { ...JANE, address: '' }
-  await turnOf(unknown)
-  t.match(await turnOf(unknown), { hasPriority: false }, 'an unknown address has no priority')
+  await admissionOf(unknown)
+  t.match(await admissionOf(unknown), { hasPriority: false }, 'an unknown address has no priority')
 })
 
 t.test('an attempt that waits longer than 5 s is 503 with Retry-After', async (t) => {

@@ -336,18 +336,18 @@ t.test('a lost connection cancels its calls', async (t) => {
 })
 
 t.test('a connection lost during dispatch cancels the dispatched call', async (t) => {
-  const errors: string[] = []
+  const reasons: string[] = []
   const opened = open({}, (call) => {
     call.receiver = {
       onData: () => {},
       onEnd: () => {},
-      onCancel: (reason) => errors.push(reason),
+      onCancel: (reason) => reasons.push(reason),
       onCredit: () => {},
     }
     opened.connection.onClose()
   })
   opened.receive(call(1, { timeoutMs: 1000 }))
-  t.strictSame(errors, ['closed'])
+  t.strictSame(reasons, ['closed'])
   t.equal(deadlines.size, 0)
 })
 

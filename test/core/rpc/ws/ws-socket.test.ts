@@ -23,17 +23,17 @@ async function openPair(t: Test) {
 
 function createEnd(socket: WebSocket) {
   const messages: string[] = []
-  const errors: string[] = []
+  const events: string[] = []
   const received = { bytes: 0 }
   const end = new WsSocket(socket, {
     onMessage: (data, binary) => {
       received.bytes += data.length
       messages.push(`${binary ? '' : 'text '}${Buffer.from(data).toString('latin1', 0, 100)}`)
     },
-    onDrain: () => errors.push('drain'),
-    onClose: (code, reason) => errors.push(`close ${code} ${reason}`),
+    onDrain: () => events.push('drain'),
+    onClose: (code, reason) => events.push(`close ${code} ${reason}`),
   })
-  return { end, socket, messages, errors, received }
+  return { end, socket, messages, events, received }
 }
 
 t.test('messages are sent unchanged even if their memory is reused after send', async (t) => {
@@ -72,10 +72,10 @@ t.test('send returns false while the peer is slow, onDrain follows', async (t) =
   while (client.end.send(piece)) pieces++
   t.ok(client.end.bufferedBytes > 1024 * 1024)
   t.equal(client.end.send(piece), false, 'still slow')
-  t.strictSame(client.errors, [])
+  t.strictSame(client.events, [])
   server.end.resume()
-  await until(() => client.errors.length > 0)
-  t.strictSame(client.errors, ['drain'])
+  await until(() => client.events.length > 0)
+  t.strictSame(client.events, ['drain'])
   t.ok(client.end.bufferedBytes <= 256 * 1024)
   t.equal(client.end.send(Buffer.from('x')), true)
   await until(() => server.messages.length === pieces + 3 - 1)
@@ -87,9 +87,9 @@ t.test('both ends receive the close, even while paused', async (t) => {
   client.end.pause()
   server.end.send(Buffer.from('last'))
   client.end.close(1002, 'wrong')
-  await until(() => client.errors.length > 0 && server.errors.length > 0)
-  t.strictSame(server.errors, ['close 1002 wrong'])
-  t.strictSame(client.errors, ['close 1002 wrong'])
+  await until(() => client.events.length > 0 && server.events.length > 0)
+  t.strictSame(server.events, ['close 1002 wrong'])
+  t.strictSame(client.events, ['close 1002 wrong'])
   t.doesNotThrow(() => client.end.send(Buffer.from('x')))
   t.doesNotThrow(() => client.end.close(1001, 'again'))
 })
@@ -97,9 +97,9 @@ t.test('both ends receive the close, even while paused', async (t) => {
 t.test('both ends of a terminated connection receive close 1006', async (t) => {
   const [client, server] = await openPair(t)
   client.end.terminate()
-  await until(() => client.errors.length > 0 && server.errors.length > 0)
-  t.match(server.errors, [/^close 1006/])
-  t.match(client.errors, [/^close 1006/])
+  await until(() => client.events.length > 0 && server.events.length > 0)
+  t.match(server.events, [/^close 1006/])
+  t.match(client.events, [/^close 1006/])
 })
 
 t.test('the close reason is the error of the WebSocket library', async (t) => {
@@ -107,6 +107,6 @@ t.test('the close reason is the error of the WebSocket library', async (t) => {
   // A frame with a reserved opcode.
   const tcp = (client.socket as unknown as { _socket: NodeJS.WritableStream })._socket
   tcp.write(Buffer.from([0x83, 0x80, 0, 0, 0, 0]))
-  await until(() => server.errors.length > 0)
-  t.match(server.errors, [/^close 1006 Invalid WebSocket frame: invalid opcode 3/])
+  await until(() => server.events.length > 0)
+  t.match(server.events, [/^close 1006 Invalid WebSocket frame: invalid opcode 3/])
 })

@@ -14,7 +14,7 @@ import { until } from '../../../fixtures/raw-backend.ts'
 interface Followed {
   readonly api: KubernetesApi
   /** Events received: names of a list, `+` and `-` with changed names, `out: reason` and `in`. */
-  readonly errors: string[]
+  readonly events: string[]
   readonly stop: () => void
 }
 
@@ -28,20 +28,20 @@ async function follow(
   api.enterCluster()
   for (const name of ['a', 'b', 'c']) api.write('services', makeKubernetesService(name))
   prepare(api)
-  const errors: string[] = []
+  const events: string[] = []
   const stop = reflect<ApiObject>({
     findCluster: () => findCluster({ accountFolder: api.accountFolder }),
     resource: { name: 'services', group: '' },
     toItem: (object) => object as ApiObject,
-    onList: (items) => errors.push(`list ${[...items.keys()].join(' ')}`),
+    onList: (items) => events.push(`list ${[...items.keys()].join(' ')}`),
     onChanges: (changes) =>
-      errors.push(changes.map(({ name, item }) => `${item ? '+' : '-'}${name}`).join(' ')),
-    onOutage: (reason) => errors.push(reason === undefined ? 'in' : `out: ${reason.message}`),
+      events.push(changes.map(({ name, item }) => `${item ? '+' : '-'}${name}`).join(' ')),
+    onOutage: (reason) => events.push(reason === undefined ? 'in' : `out: ${reason.message}`),
     retryMs: 1,
     ...options,
   })
   t.teardown(stop)
-  return { api, errors, stop }
+  return { api, events, stop }
 }
 
 /** Start versions of the watches so far. */
@@ -54,7 +54,7 @@ function countLists(api: KubernetesApi): number {
 }
 
 t.test('lists a collection in pages and watches it from there', async (t) => {
-  const { api, errors: events } = await follow(t, { pageSize: 2 })
+  const { api, events } = await follow(t, { pageSize: 2 })
   await until(() => events.includes('in'))
   t.same(events, ['list a b c', 'in'])
   const services = '/api/v1/namespaces/shop/services'
@@ -74,7 +74,7 @@ t.test('requests only objects with the selected labels', async (t) => {
   const label = (name: string, labels: Record<string, string>): ApiObject => ({
     metadata: { name, labels },
   })
-  const { api, errors: events } = await follow(t, { selector: 'app=shop,tier=web' }, (api) =>
+  const { api, events } = await follow(t, { selector: 'app=shop,tier=web' }, (api) =>
     api.write('services', label('d', { app: 'shop', tier: 'web' }), label('e', { app: 'shop' })),
   )
   await until(() => events.includes('in'))
@@ -85,7 +85,7 @@ t.test('requests only objects with the selected labels', async (t) => {
 })
 
 t.test('reads whole events from any chunks', async (t) => {
-  const { api, errors: events } = await follow(t, {}, (api) => {
+  const { api, events } = await follow(t, {}, (api) => {
     api.pieceBytes = 5
   })
   await until(() => events.includes('in'))
@@ -95,7 +95,7 @@ t.test('reads whole events from any chunks', async (t) => {
 })
 
 t.test('resumes a broken connection without an outage', async (t) => {
-  const { api, errors: events } = await follow(t)
+  const { api, events } = await follow(t)
   await until(() => api.watchers.size === 1)
   api.write('services', makeKubernetesService('d'))
   await until(() => events.includes('+d'))
@@ -107,7 +107,7 @@ t.test('resumes a broken connection without an outage', async (t) => {
 })
 
 t.test('resumes a watch from the last bookmark', async (t) => {
-  const { api, errors: events } = await follow(t)
+  const { api, events } = await follow(t)
   await until(() => api.watchers.size === 1)
   api.bookmark('services')
   api.write('services', makeKubernetesService('d'))
@@ -132,7 +132,7 @@ t.test('resumes a watch from the last bookmark', async (t) => {
 })
 
 t.test('lists again without an outage when the version has expired', async (t) => {
-  const { api, errors: events } = await follow(t)
+  const { api, events } = await follow(t)
   await until(() => api.watchers.size === 1)
   api.disconnect()
   api.remove('services', 'a')
@@ -142,7 +142,7 @@ t.test('lists again without an outage when the version has expired', async (t) =
 })
 
 t.test('lists again without an outage when a watch expires', async (t) => {
-  const { api, errors: events } = await follow(t)
+  const { api, events } = await follow(t)
   await until(() => api.watchers.size === 1)
   api.send('services', toExpiredLine(103, 200))
   await until(() => events.length === 3)
@@ -150,7 +150,7 @@ t.test('lists again without an outage when a watch expires', async (t) => {
 })
 
 t.test('recovers from an outage with an expired watch by a list', async (t) => {
-  const { api, errors: events } = await follow(t, { retryMs: 1000 })
+  const { api, events } = await follow(t, { retryMs: 1000 })
   await until(() => api.watchers.size === 1)
   const times: number[] = []
   let isAway = true
@@ -171,7 +171,7 @@ t.test('recovers from an outage with an expired watch by a list', async (t) => {
 })
 
 t.test('reports an outage and pauses when every watch expires', async (t) => {
-  const { api, errors: events } = await follow(t, {}, (api) => {
+  const { api, events } = await follow(t, {}, (api) => {
     api.intercept = (url, _, response) => {
       if (!url.searchParams.has('watch')) return false
       response.writeHead(200).end(toExpiredLine(103, 200))
@@ -189,7 +189,7 @@ t.test('reports an outage and pauses when every watch expires', async (t) => {
 })
 
 t.test('lists again when a restored server has an older state', async (t) => {
-  const { api, errors: events } = await follow(t)
+  const { api, events } = await follow(t)
   await until(() => api.watchers.size === 1)
   api.disconnect()
   api.remove('services', 'a')
@@ -205,7 +205,7 @@ t.test('lists again when a restored server has an older state', async (t) => {
 
 t.test('restarts a list that expires between pages', async (t) => {
   let expired = 0
-  const { api, errors: events } = await follow(t, { pageSize: 2 }, (api) => {
+  const { api, events } = await follow(t, { pageSize: 2 }, (api) => {
     api.intercept = (url, _, response) => {
       if (!url.searchParams.has('continue') || expired++ > 0) return false
       answerStatus(response, 410, 'the provided continue parameter is too old')
@@ -219,7 +219,7 @@ t.test('restarts a list that expires between pages', async (t) => {
 
 t.test('restarts a list whose connection breaks between pages', async (t) => {
   let broken = 0
-  const { errors: events } = await follow(t, { pageSize: 2 }, (api) => {
+  const { events } = await follow(t, { pageSize: 2 }, (api) => {
     api.intercept = (url, request) => {
       if (!url.searchParams.has('continue') || broken++ > 0) return false
       request.socket.destroy()
@@ -231,7 +231,7 @@ t.test('restarts a list whose connection breaks between pages', async (t) => {
 })
 
 t.test('continues a watch that the server ended in time', async (t) => {
-  const { api, errors: events } = await follow(t, { watchSeconds: 0 })
+  const { api, events } = await follow(t, { watchSeconds: 0 })
   await until(() => findPlaces(api).length > 3)
   t.same([...new Set(findPlaces(api))], ['103'])
   t.equal(countLists(api), 1)
@@ -239,7 +239,7 @@ t.test('continues a watch that the server ended in time', async (t) => {
 })
 
 t.test('reconnects to a server that falls silent', async (t) => {
-  const { api, errors: events } = await follow(t, { watchSeconds: 0, graceMs: 300 }, (api) => {
+  const { api, events } = await follow(t, { watchSeconds: 0, graceMs: 300 }, (api) => {
     api.intercept = (url, _, response) => {
       if (!url.searchParams.has('watch')) return false
       response.writeHead(200).flushHeaders()
@@ -253,7 +253,7 @@ t.test('reconnects to a server that falls silent', async (t) => {
 })
 
 t.test('reports an outage without a response in time', async (t) => {
-  const { errors: events } = await follow(t, { graceMs: 20 }, (api) => {
+  const { events } = await follow(t, { graceMs: 20 }, (api) => {
     api.intercept = () => {
       api.intercept = () => false
       return true
@@ -264,7 +264,7 @@ t.test('reports an outage without a response in time', async (t) => {
 })
 
 t.test('reports an outage for an unusable response until the next list', async (t) => {
-  const { api, errors: events } = await follow(t)
+  const { api, events } = await follow(t)
   for (const text of ['{"type":\n', '7\n', '{"type":"ADDED","object":{"metadata":{}}}\n']) {
     events.length = 0
     await until(() => api.watchers.size === 1)
@@ -280,7 +280,7 @@ t.test('reports an outage for an unusable response until the next list', async (
 
 t.test('reports an unreadable object', async (t) => {
   let healthy = false
-  const { errors: events } = await follow(t, {
+  const { events } = await follow(t, {
     toItem: (object) => {
       if (!healthy) throw new TypeError('spec.ports is no list')
       return object as ApiObject
@@ -299,7 +299,7 @@ t.test('distinguishes rejected credentials and missing permissions from an outag
     [403, /access denied; grant the verbs get, list and watch on services of the core API group/],
     [503, /^out: cannot watch Kubernetes services: 503 /],
   ] as const) {
-    const { errors: events } = await follow(t, {}, (api) => {
+    const { events } = await follow(t, {}, (api) => {
       api.intercept = (_, __, response) => {
         api.intercept = () => false
         answerStatus(response, status, 'no')
@@ -312,7 +312,7 @@ t.test('distinguishes rejected credentials and missing permissions from an outag
 })
 
 t.test('reports a denied watch despite a permitted list', async (t) => {
-  const { api, errors: events } = await follow(t, {}, (api) => {
+  const { api, events } = await follow(t, {}, (api) => {
     api.intercept = (url, _, response) => {
       if (!url.searchParams.has('watch')) return false
       answerStatus(response, 403, 'cannot watch')
@@ -326,7 +326,7 @@ t.test('reports a denied watch despite a permitted list', async (t) => {
 })
 
 t.test('reports nothing after stop', async (t) => {
-  const { api, errors: events, stop } = await follow(t)
+  const { api, events, stop } = await follow(t)
   await until(() => events.includes('in'))
   stop()
   stop()

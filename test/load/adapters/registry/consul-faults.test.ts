@@ -18,24 +18,24 @@ t.test('reports an outage with its end when the agent is killed and restarted', 
   const registry = openConsulRegistry(t, agent)
   await registry.register?.(GREETER, { ttlSeconds: 90 })
   await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
-  const errors: string[] = []
-  const hear = ({ type }: RegistryEvent): void => void errors.push(type)
+  const events: string[] = []
+  const onEvent = ({ type }: RegistryEvent): void => void events.push(type)
   const onOutage = (reason: Error | undefined): void => {
-    errors.push(reason === undefined ? 'back' : `away: ${reason.message}`)
+    events.push(reason === undefined ? 'back' : `away: ${reason.message}`)
   }
-  registry.watch?.(hear, { service: GREETER.name, onOutage })
+  registry.watch?.(onEvent, { service: GREETER.name, onOutage })
   await registry.getService(GREETER.name)
   await agent.kill()
-  await until(() => errors.length === 1)
-  t.match(errors[0], /away: Consul at 127\.0\.0\.1:\d+ is unreachable: .*(ECONN|hang up)/)
+  await until(() => events.length === 1)
+  t.match(events[0], /away: Consul at 127\.0\.0\.1:\d+ is unreachable: .*(ECONN|hang up)/)
   await t.rejects(async () => registry.getService(GREETER.name), /is unreachable.*ECONNREFUSED/)
   await t.rejects(async () => registry.getService('other'), /is unreachable.*ECONNREFUSED/)
   const late: (Error | undefined)[] = []
-  registry.watch?.(hear, { service: GREETER.name, onOutage: (reason) => late.push(reason) })
+  registry.watch?.(onEvent, { service: GREETER.name, onOutage: (reason) => late.push(reason) })
   await until(() => late.length === 1)
   t.match(late[0]?.message, /is unreachable/, 'new watchers are notified, too')
   await agent.start()
-  await until(() => errors.includes('back'), SYNC_MS)
+  await until(() => events.includes('back'), SYNC_MS)
   await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
   t.equal(late.at(-1), undefined)
 })

@@ -50,18 +50,18 @@ function open(t: Test, port: number, options: Partial<MxRegistryOptions> = {}): 
 
 /** Events of a watcher: `create greeter 1`, `out` for an outage and `back` for its end. */
 function watch(registry: Registry, service?: string): string[] {
-  const errors: string[] = []
+  const events: string[] = []
   registry.watch!(
     ({ type, service }) => {
       if (service.name !== 'registry')
-        errors.push(`${type} ${service.name} ${service.nodes.length}`)
+        events.push(`${type} ${service.name} ${service.nodes.length}`)
     },
     {
       ...(service !== undefined && { service }),
-      onOutage: (reason) => errors.push(reason === undefined ? 'back' : 'out'),
+      onOutage: (reason) => events.push(reason === undefined ? 'back' : 'out'),
     },
   )
-  return errors
+  return events
 }
 
 /** Relays connections to a port, or to none if undefined. */
@@ -257,7 +257,7 @@ function openOdd(t: Test, handlers: Record<string, unknown>): Promise<MxService>
 }
 
 const answer = (reply: object) => endpoint({ handle: async () => reply })
-const refuse = (code: number, detail: string) =>
+const rejectWith = (code: number, detail: string) =>
   endpoint({
     handle: async () => {
       throw new GatewayError('registry', code, detail)
@@ -266,9 +266,9 @@ const refuse = (code: number, detail: string) =>
 
 t.test('distinguishes a denial from an outage', async (t) => {
   const { port } = await openOdd(t, {
-    getService: refuse(403, 'an account is required'),
-    register: refuse(400, 'request.metadata must have at most 64 pairs'),
-    listServices: refuse(500, 'internal error'),
+    getService: rejectWith(403, 'an account is required'),
+    register: rejectWith(400, 'request.metadata must have at most 64 pairs'),
+    listServices: rejectWith(500, 'internal error'),
   })
   const registry = open(t, port)
   await t.rejects(Promise.resolve(registry.getService('greeter')), {

@@ -44,20 +44,20 @@ t.test('resolves an address to a repository and a folder', async (t) => {
 })
 
 t.test('rejects invalid and disallowed addresses', async (t) => {
-  const refuse = (address: string, message: RegExp) =>
+  const expectRejected = (address: string, message: RegExp) =>
     t.throws(() => checkAddress(address, false), { code: 400, message }, address)
-  refuse('ssh://git@github.com/a/b', /it must be https/)
-  refuse('http://github.com/a/b', /it must be https/)
-  refuse('ext::sh', /has no host/)
-  refuse('https://-oProxyCommand=x.y/a', /./)
-  refuse('git://github.com/a/b', /it must be https/)
-  refuse('git@github.com:a/b', /it must be https.*profile local/)
-  refuse('helloworld', /has no host/)
-  refuse('', /characters/)
-  refuse('--upload-pack=x', /characters/)
-  refuse('https://github.com/', /has no repository path/)
-  refuse('/srv/repository', /profile local/)
-  refuse('file:///srv/repository', /profile local/)
+  expectRejected('ssh://git@github.com/a/b', /it must be https/)
+  expectRejected('http://github.com/a/b', /it must be https/)
+  expectRejected('ext::sh', /has no host/)
+  expectRejected('https://-oProxyCommand=x.y/a', /./)
+  expectRejected('git://github.com/a/b', /it must be https/)
+  expectRejected('git@github.com:a/b', /it must be https.*profile local/)
+  expectRejected('helloworld', /has no host/)
+  expectRejected('', /characters/)
+  expectRejected('--upload-pack=x', /characters/)
+  expectRejected('https://github.com/', /has no repository path/)
+  expectRejected('/srv/repository', /profile local/)
+  expectRejected('file:///srv/repository', /profile local/)
 })
 
 t.test('redacts possible tokens in errors', async (t) => {

@@ -32,7 +32,7 @@ t.test('writes files and folders and preserves the executable bit', async (t) =>
 })
 
 /** Error of an invalid archive, of which no files may be left. */
-async function refuse(t: Test, bytes: Uint8Array, limits?: UnpackLimits) {
+async function expectRejected(t: Test, bytes: Uint8Array, limits?: UnpackLimits) {
   const above = makeTempFolder(t, 'unpack')
   const folder = join(above, 'source')
   let result: unknown
@@ -61,7 +61,7 @@ t.test('rejects entries that lead out of the folder by name', async (t) => {
   ]
   for (const [entry, message] of attacks) {
     const archive = makeTar([{ path: 'main.ts', content: 'x' }, entry])
-    t.match(await refuse(t, archive), { code: 400, id: 'runtime', message }, entry.path)
+    t.match(await expectRejected(t, archive), { code: 400, id: 'runtime', message }, entry.path)
   }
 })
 
@@ -71,31 +71,31 @@ t.test('writes nothing through a link followed by a file', async (t) => {
     { path: 'a', type: 'SymbolicLink', linkpath: outside },
     { path: 'a/file', content: 'x' },
   ])
-  t.match(await refuse(t, archive), { code: 400 })
+  t.match(await expectRejected(t, archive), { code: 400 })
   t.strictSame(readdirSync(outside), [])
 })
 
 t.test('rejects a duplicate name', async (t) => {
   const twice = { code: 400, message: /twice/ }
-  t.match(await refuse(t, makeTar([{ path: 'a' }, { path: 'a' }])), twice)
-  t.match(await refuse(t, makeTar([{ path: 'a' }, { path: 'a/b' }])), twice)
-  t.match(await refuse(t, makeTar([{ path: 'a/b' }, { path: 'a' }])), twice)
+  t.match(await expectRejected(t, makeTar([{ path: 'a' }, { path: 'a' }])), twice)
+  t.match(await expectRejected(t, makeTar([{ path: 'a' }, { path: 'a/b' }])), twice)
+  t.match(await expectRejected(t, makeTar([{ path: 'a/b' }, { path: 'a' }])), twice)
   // The same name in composed and decomposed form.
-  t.match(await refuse(t, makeTar([{ path: '\u00e9' }, { path: 'e\u0301' }])), twice)
+  t.match(await expectRejected(t, makeTar([{ path: '\u00e9' }, { path: 'e\u0301' }])), twice)
 })
 
 t.test('rejects too many or too large files by their header', async (t) => {
   const many = makeTar(Array.from({ length: 30 }, (_, i) => ({ path: `f${i}` })))
   const limits = { maxFiles: 20, maxFileBytes: 1000, maxBytes: 3000 }
-  t.match(await refuse(t, many, limits), { code: 413, message: /more than 20 files and folders/ })
+  t.match(await expectRejected(t, many, limits), { code: 413, message: /more than 20 files and folders/ })
   const deep = makeTar([{ path: `${'d/'.repeat(30)}x` }])
-  t.match(await refuse(t, deep, limits), { code: 413, message: /more than 20 files/ })
+  t.match(await expectRejected(t, deep, limits), { code: 413, message: /more than 20 files/ })
   const large = makeTar([{ path: 'large', content: 'x'.repeat(1001) }])
-  t.match(await refuse(t, large, limits), { code: 413, message: /large with 1001 bytes/ })
+  t.match(await expectRejected(t, large, limits), { code: 413, message: /large with 1001 bytes/ })
   const claim = makeTar([{ path: 'claim', size: 1_000_000_000 }])
-  t.match(await refuse(t, claim, limits), { code: 413, message: /claim with 1000000000 bytes/ })
+  t.match(await expectRejected(t, claim, limits), { code: 413, message: /claim with 1000000000 bytes/ })
   const all = makeTar(['a', 'b', 'c', 'd'].map((path) => ({ path, content: 'x'.repeat(900) })))
-  t.match(await refuse(t, all, limits), { code: 413, message: /more than 3000/ })
+  t.match(await expectRejected(t, all, limits), { code: 413, message: /more than 3000/ })
 })
 
 t.test('stops decompressing a bomb at the limit', async (t) => {
@@ -105,7 +105,7 @@ t.test('stops decompressing a bomb at the limit', async (t) => {
   const headers = Buffer.concat(Array.from({ length: 1000 }, () => header.subarray(0, 1024)))
   const bomb = gzipSync(headers)
   t.ok(bomb.length < 20_000)
-  t.match(await refuse(t, bomb, limits), {
+  t.match(await expectRejected(t, bomb, limits), {
     code: 413,
     message: /exceeds the limit of .* bytes, uncompressed/,
   })
@@ -113,16 +113,16 @@ t.test('stops decompressing a bomb at the limit', async (t) => {
 
 t.test('rejects a file that is not an archive or is truncated', async (t) => {
   const archive = makeTar([{ path: 'main.ts', content: 'x'.repeat(3000) }])
-  t.match(await refuse(t, Buffer.from('hello')), { code: 400, message: /not a tar archive/ })
-  t.match(await refuse(t, Buffer.alloc(0)), { code: 400, message: /not a tar archive/ })
-  t.match(await refuse(t, Buffer.alloc(5000, 7)), { code: 400, message: /not a tar archive/ })
-  t.match(await refuse(t, archive.subarray(0, 2000)), { code: 400, message: /Truncated/ })
-  t.match(await refuse(t, archive.subarray(0, 3584)), { code: 400, message: /is truncated/ })
-  t.match(await refuse(t, gzipSync(archive).subarray(0, 50)), {
+  t.match(await expectRejected(t, Buffer.from('hello')), { code: 400, message: /not a tar archive/ })
+  t.match(await expectRejected(t, Buffer.alloc(0)), { code: 400, message: /not a tar archive/ })
+  t.match(await expectRejected(t, Buffer.alloc(5000, 7)), { code: 400, message: /not a tar archive/ })
+  t.match(await expectRejected(t, archive.subarray(0, 2000)), { code: 400, message: /Truncated/ })
+  t.match(await expectRejected(t, archive.subarray(0, 3584)), { code: 400, message: /is truncated/ })
+  t.match(await expectRejected(t, gzipSync(archive).subarray(0, 50)), {
     code: 400,
     message: /not a gzip archive/,
   })
-  t.match(await refuse(t, gzipSync(gzipSync(archive))), { code: 400, message: /not a tar archive/ })
+  t.match(await expectRejected(t, gzipSync(gzipSync(archive))), { code: 400, message: /not a tar archive/ })
 })
 
 t.test('reports a failed sender as it failed and leaves an existing folder alone', async (t) => {

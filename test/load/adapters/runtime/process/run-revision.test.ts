@@ -114,17 +114,17 @@ t.test(
       t,
       `${ANSWERS}; setInterval(() => ${isOver} && process.exit(1), 5)`,
     )
-    const fallen = () => registrar.fallen.get(workload.name)?.length
+    const countFailed = () => registrar.failed.get(workload.name)?.length
     for (const isLast of [false, true]) {
       await startRunning(runtime, workload)
-      t.equal(fallen() ?? 0, 0)
+      t.equal(countFailed() ?? 0, 0)
       writeFileSync(end, '')
       await whenState(runtime, ({ status }) => status === 'error')
-      t.equal(fallen(), 1)
+      t.equal(countFailed(), 1)
       t.same(registrar.addresses.get(workload.name), [])
       if (!isLast) rmSync(end)
     }
     await runtime.remove(workload)
-    t.equal(fallen(), 0)
+    t.equal(countFailed(), 0)
   },
 )

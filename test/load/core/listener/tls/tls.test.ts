@@ -107,18 +107,18 @@ t.test('the error of an unusable certificate or key is one line that names the f
       'certFile',
       'contains a malformed certificate',
     ],
-    ['an empty key', { cert, key: '' }, 'keyFile', 'holds no private key in PEM form'],
+    ['an empty key', { cert, key: '' }, 'keyFile', 'contains no private key in PEM form'],
     [
       'a certificate in place of a key',
       { cert, key: cert },
       'keyFile',
-      'holds no private key in PEM form',
+      'contains no private key in PEM form',
     ],
     [
       'an encrypted key',
       { cert, key: encrypted },
       'keyFile',
-      'holds an encrypted key; decrypt it first',
+      'contains an encrypted key; decrypt it first',
     ],
   ]
   for (const [title, texts, file, reason] of cases) {

@@ -76,7 +76,7 @@ t.test('installs for a program in a subfolder only imported packages', async (t)
   t.equal(runBuilt(await build({ entrypoint: 'two' })), 'hello\n')
 })
 
-t.test('installs a workspace with the others, which it can import', async (t) => {
+t.test('installs a workspace together with the workspaces that it imports', async (t) => {
   const { url } = await serve(t)
   const { build } = makeSource(t, {
     'package.json': '{"workspaces": ["packages/*"]}',
