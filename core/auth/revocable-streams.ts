@@ -3,7 +3,7 @@ import type { GatewayError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 
 export interface OpenStreamsOptions {
-  /** Returns why an exchange must end; undefined: it may continue. */
+  /** Returns why an exchange must end; undefined if it may continue. */
   readonly judge: (x: Exchange) => GatewayError | undefined | Promise<GatewayError | undefined>
   /** The error for an exchange whose account no longer exists. */
   readonly toEnded: (x: Exchange) => GatewayError

@@ -88,7 +88,7 @@ export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
   const { listeners = () => [], resolve = resolveBySystem } = options
   let lists = createLists(options)
 
-  /** Returns why a peer must not use an address; undefined: it is allowed. */
+  /** Returns why a peer must not use an address; undefined if it is allowed. */
   function findPeerDenial(address: ClassifiedAddress, target: PeerTarget): Denial | undefined {
     const { kind, text } = address
     if (isListener(address, target.port, listeners())) return LISTENER

@@ -33,7 +33,7 @@ export function hasNonAscii(value: string): boolean {
 }
 
 /**
- * Returns why a header value is invalid; undefined: it is valid.
+ * Returns why a header value is invalid; undefined if it is valid.
  *
  * @param name lower case.
  * @param value one character per byte.

@@ -10,7 +10,7 @@ export const KEEP_ALIVE_TIMEOUT_MS = 75_000
 /** How long a client may read nothing of a response, and the time in which {@link UPLOAD_MIN_BYTES} of a request body must arrive. */
 export const STALL_TIMEOUT_MS = 30_000
 
-/** Payload bytes of a request body that must arrive in {@link STALL_TIMEOUT_MS}, without framing: otherwise a slow body could occupy a connection for ever. */
+/** Payload bytes of a request body that must arrive in {@link STALL_TIMEOUT_MS}, without framing: otherwise a slow body could occupy a connection forever. */
 export const UPLOAD_MIN_BYTES = 1024
 
 /** Concurrent streams of an HTTP/2 connection. */

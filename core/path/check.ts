@@ -13,7 +13,7 @@ const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/;]|%3b|$)/i
 export const NOT_ENCODED = 'the request target contains a character that must be percent-encoded'
 
 /**
- * Returns why a path is invalid, before it is routed or after it was rewritten; undefined: it is valid.
+ * Returns why a path is invalid, before it is routed or after it was rewritten; undefined if it is valid.
  *
  * @param path as received, without the query
  * @param encodedSlashes whether it may contain `%2F`

@@ -97,7 +97,7 @@ export class ServiceCache {
       yield { upstream, downForMs: this.#outages.downForMs(name) }
   }
 
-  /** The current registry outage; undefined: it is available. */
+  /** The current registry outage; undefined while the registry is available. */
   get outage(): Outage | undefined {
     return this.#outages.current
   }
@@ -127,7 +127,7 @@ export class ServiceCache {
       if (entry.upstream.configure(this.#options.upstream(name))) this.#use(entry)
   }
 
-  /** Drops retained nodes of these services: the caller knows that they are gone. */
+  /** Drops retained nodes of these services: the caller knows that the services are deregistered. */
   settle(names: Iterable<string>): void {
     for (const name of names) {
       const entry = this.#entries.get(name)

@@ -62,12 +62,12 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
 
   function lease(delivery: EventDelivery): void {
     const { id, payload } = delivery.event
-    letGo(id)
+    release(id)
     inFlight.set(id, { delivery, untilMs: performance.now() + ackWaitMs })
     bufferedBytes += payload.length
   }
 
-  function letGo(id: string): EventDelivery | undefined {
+  function release(id: string): EventDelivery | undefined {
     const delivery = inFlight.get(id)?.delivery
     if (delivery === undefined) return undefined
     inFlight.delete(id)
@@ -77,11 +77,11 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
   }
 
   /** Milliseconds until the next timeout; undefined: nothing is in flight. */
-  function letGoOfLate(): number | undefined {
+  function releaseExpired(): number | undefined {
     const nowMs = performance.now()
     for (const [id, { delivery, untilMs }] of inFlight) {
       if (untilMs > nowMs) return untilMs - nowMs
-      letGo(id)
+      release(id)
       // The group may notice the timeout later and would deliver subsequent events first.
       const nacked = delivery.nack(0)
       if (nacked instanceof Promise) nacked.catch(onError)
@@ -92,7 +92,7 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
   /** Waits until fewer events are in flight than the limit. */
   async function waitForRoom(): Promise<void> {
     for (;;) {
-      const leftMs = letGoOfLate()
+      const leftMs = releaseExpired()
       if (
         leftMs === undefined ||
         (inFlight.size < maxInFlight && bufferedBytes < MAX_IN_FLIGHT_BYTES)
@@ -150,10 +150,10 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
     acks: acks === 'owner',
     next,
 
-    ack: (id) => letGo(id)?.ack(),
+    ack: (id) => release(id)?.ack(),
 
     nack(id, delayMs) {
-      const delivery = letGo(id)
+      const delivery = release(id)
       if (delivery === undefined) return
       return isLast(delivery) ? bury(delivery, 'nack') : delivery.nack(delayMs)
     },

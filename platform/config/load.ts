@@ -44,7 +44,7 @@ export function configurationFrom(
   const environment = readEnvironment(env, command)
   const named = (flags.get('config') ?? environment.get('config'))?.values[0]
   const references = new References(env)
-  // Once used, the file is required: its removal is taken for an accident.
+  // Once used, the file is required: a later removal is an error.
   let file = named
   return async (text) => {
     // A dangling symbolic link is an error, not a missing file.

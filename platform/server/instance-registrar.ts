@@ -80,7 +80,7 @@ export function createInstanceRegistrar({
           await registration.end()
         },
 
-        fall() {
+        markFailed() {
           goingDown ??= goDown()
           return goingDown
         },

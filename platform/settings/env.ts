@@ -43,7 +43,7 @@ export function findMisspelt(env: Environment): readonly string[] {
   return [...parts, ...findUnknownEnv(inputs, names, /^MX_(?:API_|SERVER_)?/)]
 }
 
-/** Explains a variable for a part of another one's value; undefined: it is not one. */
+/** Explains a variable for a part of another one's value; undefined if it is not such a variable. */
 function explainPart(variable: string): string | undefined {
   const [, whole, part] = PART.exec(variable) ?? []
   const key = whole && findSetting(whole.toLowerCase())

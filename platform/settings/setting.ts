@@ -19,7 +19,7 @@ export interface Setting<T> extends ValueType<T> {
   readonly only?: ServerCommand
   /** Differences in `mx server`. */
   readonly inServer?: Partial<Pick<Setting<T>, 'description' | 'default' | 'unset'>>
-  /** Why it is not a key of `mx.yaml`, and where to set it instead; undefined: it is a key. */
+  /** Why the setting is not a key of `mx.yaml`, and where to set it instead; undefined if it is a key. */
   readonly notInFile?: string
   /** Whether a change in `mx.yaml` takes effect without a restart. */
   readonly live: boolean

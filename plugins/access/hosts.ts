@@ -12,7 +12,7 @@ const options = Type.Object({
   }),
 })
 
-/** Rejects requests for hosts that are neither local nor listed with 403 ({@link compileHosts}): protection from DNS rebinding. */
+/** Responds with 403 to requests for hosts that are neither local nor listed ({@link compileHosts}): protection from DNS rebinding. */
 const plugin: PluginDefinition = definePlugin({
   name: 'hosts',
   description: 'Rejects requests for host names that are not listed.',

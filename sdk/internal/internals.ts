@@ -30,7 +30,7 @@ interface Owner {
   readonly [INTERNALS]?: Internals
 }
 
-/** The internals of a service or a client; undefined: it has none. */
+/** The internals of a service or a client; undefined if it has none. */
 export function findInternals(owner: object): Internals | undefined {
   return (owner as Owner)[INTERNALS]
 }

@@ -8,7 +8,7 @@ export function toTypedError(thrown: unknown): GatewayError | undefined {
   return isA(thrown, GatewayError) && findFault(thrown) === undefined ? thrown : undefined
 }
 
-/** Why a typed error is invalid, which is possible in untyped programs; undefined: it is valid. */
+/** Why a typed error is invalid, which is possible in untyped programs; undefined if it is valid. */
 function findFault(error: GatewayError): string | undefined {
   try {
     const { code, message, headers } = error

@@ -20,7 +20,7 @@ export type LinkState = 'connecting' | 'linked' | 'waiting' | 'asleep'
 
 /** Callbacks of a link. */
 export interface LinkOwner {
-  /** Returns why a link with this server is not needed; undefined: it is needed. */
+  /** Returns why a link with this server is not needed; undefined if it is. */
   readonly reject: (link: Link, peer: Introduction) => string | undefined
   /** The link is established, and its metric is known. */
   readonly onLinked: (link: Link, peer: Introduction) => void
@@ -61,7 +61,7 @@ export interface Link {
   readonly wake: () => void
   /** Ends an established link with this reason, as if it had failed. */
   readonly lose: (detail: string) => void
-  /** Closes it. No callback is called afterwards. */
+  /** Closes the link. No callback is called afterwards. */
   readonly close: () => void
 }
 

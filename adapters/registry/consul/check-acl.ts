@@ -11,7 +11,7 @@ export interface AclCheckOptions {
 }
 
 /**
- * Warns about security problems of Consul: without ACLs everyone who reaches it decides where requests go.
+ * Warns about security problems of Consul: without ACLs, anyone who can reach it controls where requests go.
  *
  * @returns whether Consul responded, so that the check is complete.
  */

@@ -1,6 +1,6 @@
 /** A repeated query that prefers to block at Consul. */
 export interface SlotUser {
-  /** Milliseconds since its service was used. */
+  /** Milliseconds since the service was used. */
   readonly idleMs: () => number
 }
 
@@ -9,7 +9,7 @@ export interface Slot {
   readonly acquire: () => boolean
   /** Calls `onTurn` once, when a slot is free, polling is due, or the slot was left. */
   readonly wait: (onTurn: () => void) => void
-  /** Expects a change: without a slot it polls soon. */
+  /** Announces an expected change: without a slot, the next poll is moved up. */
   readonly expedite: () => void
   readonly leave: () => void
 }
@@ -60,7 +60,7 @@ export function createSlots(
   onShort: (reason: 'full' | 'rejected') => void,
 ): Slots {
   let capacity = limit
-  let hasSlot = 0
+  let usedSlots = 0
   const reported = new Set<'full' | 'rejected'>()
   let loweredMs = 0
   let balancedMs = 0
@@ -83,13 +83,13 @@ export function createSlots(
   function grant(member: Member): void {
     member.hasSlot = true
     member.expedited = false
-    hasSlot++
+    usedSlots++
   }
 
   function release(member: Member): void {
     member.hasSlot = false
     member.isRevoked = false
-    hasSlot--
+    usedSlots--
   }
 
   function wake(member: Member): void {
@@ -102,7 +102,7 @@ export function createSlots(
   /** Assigns free slots, and slots of long unused services, to the most recently used services. */
   function rebalance(): void {
     const candidates = byIdle(waiting)
-    while (hasSlot < capacity) {
+    while (usedSlots < capacity) {
       const user = candidates.shift()
       if (user === undefined) return
       grant(user.member)
@@ -168,7 +168,7 @@ export function createSlots(
       }
       if (this.hasSlot) return true
       // Waiting members come first; a removed member gets no slot.
-      if (hasSlot < capacity && waiting.size === 0 && members.has(this)) {
+      if (usedSlots < capacity && waiting.size === 0 && members.has(this)) {
         grant(this)
         return true
       }

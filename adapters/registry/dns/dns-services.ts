@@ -80,7 +80,7 @@ export function createDnsServices(options: DnsServicesOptions): DnsServices {
 /** A service with the last known addresses of each of its names. */
 class ResolvedService {
   readonly key: string
-  /** Settles after the first resolution; undefined: there is nothing to resolve. */
+  /** Settles after the first resolution; undefined if there is nothing to resolve. */
   readonly first: Promise<void> | undefined = undefined
   current: Service
   readonly #input: DnsService

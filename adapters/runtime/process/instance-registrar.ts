@@ -5,7 +5,7 @@ export interface RegisteredInstance {
   /** Deregisters the instance; resolves when no caller uses it any more. Awaited at most for the drain time. */
   readonly leave: () => Promise<void>
   /** Reports that the instance failed and will be replaced: until `leave` it stays discoverable but receives no calls. */
-  readonly fall: () => Promise<void>
+  readonly markFailed: () => Promise<void>
 }
 
 /** Registry operations of the runtime for its instances. */

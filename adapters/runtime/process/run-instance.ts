@@ -149,7 +149,7 @@ async function superviseInstance(
     await endGroup(child.pid, exit, 0)
     if (registration !== undefined) {
       life.onFailed(registration)
-      await ignoreFailure(registration.fall(), limits.drainMs)
+      await ignoreFailure(registration.markFailed(), limits.drainMs)
     }
   }
   await killTree(watch)

@@ -42,7 +42,7 @@ export async function waitUntilOpen(program: Program, port: number): Promise<num
   })
 }
 
-/** @param look returns the reason why the program is not ready; undefined: it is. */
+/** @param look returns the reason why the program is not ready; undefined if it is. */
 async function poll(
   program: Program,
   where: string,

@@ -18,7 +18,7 @@ export class ResilientWatch<T> {
   readonly #options: ResilientWatchOptions<T>
   readonly #ending = new AbortController()
   #value: T | undefined = undefined
-  /** Reason of the last failed attempt; undefined: it is running. */
+  /** Reason of the last failed attempt; undefined while the watch is running. */
   #failure: Error | undefined = undefined
   #waiting: Waiting<T> | undefined = undefined
 

@@ -124,7 +124,7 @@ export class Http2Connection {
     }
     for (const x of this.#exchanges) x.sweep(nowMs)
     if (this.#exchanges.size > 0 || nowMs < this.#idleUntilMs) return
-    // The library would wait for ever for the client to close its half.
+    // The library would wait forever for the client to close its half.
     if (this.#session.closed) this.#socket.destroy()
     else this.drain()
   }

@@ -35,8 +35,8 @@ export interface TlsSource {
   /**
    * Reads all files again, for new connections.
    *
-   * @throws {Error} as {@link loadTls}, nothing has changed then; or the error of a listener that cannot use them: `pairs` does not
-   *   change, and the next reload notifies all listeners again.
+   * @throws {Error} as {@link loadTls}, before any change; or the error of a listener that cannot use the certificates: `pairs` does
+   *   not change, and the next reload notifies all listeners again.
    */
   readonly reload: () => void
   /** Calls `listener` after every reload that changed a certificate. Returns a function that unsubscribes it. */
@@ -56,7 +56,7 @@ export interface TlsOptions {
   readonly last?: readonly Certificate[] | undefined
 }
 
-/** TLS 1.2 suites with forward secrecy and authenticated encryption (RFC 9325 §4.2); the suites of TLS 1.3 are all of that kind. */
+/** TLS 1.2 suites with forward secrecy and authenticated encryption (RFC 9325 §4.2); all suites of TLS 1.3 have both. */
 export const TLS_CIPHERS: string = [
   'ECDHE-ECDSA-AES128-GCM-SHA256',
   'ECDHE-RSA-AES128-GCM-SHA256',
@@ -197,7 +197,7 @@ export function findTlsPair(
 /**
  * Validates the texts of a certificate and its key. An invalid validity period is a warning only.
  *
- * @param source their origin, for errors.
+ * @param source files or other origins of the texts, for errors.
  * @param nowMs unix time. @default clock of this machine
  * @throws {Error} in one line.
  */
@@ -269,8 +269,8 @@ function parseKey(text: string, file: string): KeyObject {
   } catch (error) {
     const encrypted = text.includes('ENCRYPTED')
     const reason = encrypted
-      ? 'holds an encrypted key; decrypt it first'
-      : 'holds no private key in PEM form'
+      ? 'contains an encrypted key; decrypt it first'
+      : 'contains no private key in PEM form'
     throw new Error(`TLS key file ${file} ${reason}`, { cause: error })
   }
 }

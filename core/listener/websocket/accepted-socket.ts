@@ -26,9 +26,9 @@ export abstract class AcceptedSocket implements ServerSocket {
   #paused = false
   /** Runs while the client is paused. */
   #stall: NodeJS.Timeout | undefined = undefined
-  /** Messages that were not delivered yet: until they are, the client is not read. */
+  /** Undelivered messages; the client is not read until all are delivered. */
   #queue: Queued[] = []
-  /** Counts them; undefined if none yet. */
+  /** Memory accounting of the queue; undefined until the first message is queued. */
   #queueBuffer: RequestBuffer | undefined = undefined
   /** Counted in `replyMemory`. */
   #waitingBytes = 0
@@ -61,7 +61,7 @@ export abstract class AcceptedSocket implements ServerSocket {
   sendAll(messages: readonly Uint8Array[], binary: boolean): boolean {
     if (this.#over) return false
     let sent = 0
-    // Must not end the WebSocket inside `cork`: the library would write its buffer to a closed one.
+    // Must not end the WebSocket inside `cork`: the library would write its buffer to a closed socket.
     this.cork(() => {
       for (const message of messages) {
         if (this.#isTooLong(message) || this.#isTooMuch(message)) return
@@ -80,7 +80,7 @@ export abstract class AcceptedSocket implements ServerSocket {
       )
     if (this.#over) return
     const text = toReason(reason)
-    this.#letGo()
+    this.#discardInput()
     this.#over = true
     this.transmitClose(code, text)
     this.#end(code, text, false)
@@ -88,7 +88,7 @@ export abstract class AcceptedSocket implements ServerSocket {
 
   terminate(): void {
     if (this.#over) return
-    this.#letGo()
+    this.#discardInput()
     this.#over = true
     this.cut()
     this.#end(ABNORMAL, '', true)
@@ -198,8 +198,8 @@ export abstract class AcceptedSocket implements ServerSocket {
     if (queue.length === 0 && !this.#paused && !this.#over) this.resumeRead()
   }
 
-  /** Resumes reading in any case: the client's close frame comes after the unread bytes. */
-  #letGo(): void {
+  /** Drops buffered messages and resumes reading, because the close frame of the client follows the unread bytes. */
+  #discardInput(): void {
     const wasPaused = this.#paused || this.#queue.length > 0
     this.#paused = false
     this.#dropBuffered()

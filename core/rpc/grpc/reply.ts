@@ -23,7 +23,7 @@ const OF_THE_END = /^grpc-(?:status|message|status-details-bin)$/
 /** Headers as parsed by node:http2. */
 export type Block = IncomingHttpHeaders & IncomingHttpStatusHeader
 
-/** The error for a response that is not gRPC; undefined: it is. */
+/** Error for a response that is not gRPC; undefined for a gRPC response. */
 export function rejectHead(headers: Block, service: string): GatewayError | undefined {
   const status = Number(headers[':status'])
   const type = headers['content-type']

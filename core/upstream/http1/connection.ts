@@ -543,7 +543,7 @@ export class Http1Connection {
     let at = 0
     while (at < to && !this.closed) {
       if (this.#calls.length <= this.#unsent) {
-        // An unsolicited response must not be taken for the response to a later request.
+        // An unsolicited response must not be matched to a later request.
         this.destroy()
         return
       }

@@ -92,7 +92,7 @@ function readHealth(value: unknown): NonNullable<ConfiguredPolicies['health']> {
   return isPath ? { ...health, type: 'http' } : health
 }
 
-/** Why the path of health checks cannot be used, worded to follow its name; undefined: it can. */
+/** Why the path of health checks cannot be used, worded to follow the name; undefined if it can. */
 export function findPathProblem({
   type = 'http',
   path = '',

@@ -27,7 +27,7 @@ export interface ConfigVersionsOptions {
   readonly check: (next: Configuration) => Promise<void>
   /** Called in the tick in which the configuration file was written. */
   readonly onSaved: (file: string, text: string) => void
-  /** Why a configuration without a file cannot be replaced; undefined: it can. */
+  /** Why a configuration without a file cannot be replaced; undefined if it can. */
   readonly needsFile: string | undefined
   readonly storage: VersionStorage
   readonly log: Log

@@ -28,7 +28,7 @@ export type RunStatement = (
 
 export interface DedicatedConnection {
   readonly client: Client
-  /** Closes it without a handshake. */
+  /** Closes the connection without a handshake. */
   readonly end: () => void
 }
 
