@@ -22,7 +22,7 @@ export function describeServices(
  * Settings in force for requests to a service, settings of the gateway included.
  *
  * @param routeName name of the configured route, whose timeouts take precedence.
- * @param found settings of the registry; the view marks each one that is in force.
+ * @param found settings of the registry; the view marks the settings in force.
  * @param isCall the request is a call, which has the response and idle timeouts of the gateway.
  */
 export function describeInForce(
