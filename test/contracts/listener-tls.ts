@@ -107,12 +107,28 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
           folder.write('first', newFirst)
           folder.write('second', newSecond)
           tls.reload()
-          t.equal(await getCertificate(port, ''), toBase64(newFirst.cert), 'the default without a name')
-          t.equal(await getCertificate(port, 'unknown.test'), toBase64(newFirst.cert), 'the default')
+          t.equal(
+            await getCertificate(port, ''),
+            toBase64(newFirst.cert),
+            'the default without a name',
+          )
+          t.equal(
+            await getCertificate(port, 'unknown.test'),
+            toBase64(newFirst.cert),
+            'the default',
+          )
           t.equal(await getCertificate(port, 'first.test'), toBase64(newFirst.cert))
           t.equal(await getCertificate(port, `round-${round}.test`), toBase64(newSecond.cert))
-          t.equal(await getCertificate(port, 'second.test'), toBase64(newFirst.cert), 'a removed name')
-          t.equal(await getCertificate(port, 'a.wild.test'), toBase64(newFirst.cert), 'a removed wildcard')
+          t.equal(
+            await getCertificate(port, 'second.test'),
+            toBase64(newFirst.cert),
+            'a removed name',
+          )
+          t.equal(
+            await getCertificate(port, 'a.wild.test'),
+            toBase64(newFirst.cert),
+            'a removed wildcard',
+          )
         }
         const replies = await old.send('GET /2 HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(2)
         old.destroy()

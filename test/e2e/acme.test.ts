@@ -103,7 +103,11 @@ t.test('two gateways with a shared PostgreSQL store', async (t) => {
   t.equal(pebble.count(/There are now \d+ accounts/), 1, 'with one account')
   first.child.kill('SIGKILL')
   await first.ended
-  t.notMatch(await getCertificate(urls[1], 'a.test', root), /^none/, 'the other gateway still serves')
+  t.notMatch(
+    await getCertificate(urls[1], 'a.test', root),
+    /^none/,
+    'the other gateway still serves',
+  )
   const third = startApi(t, [store, ...toWords(pebble, 'a.test,c.test')])
   const url = await third.url()
   t.notMatch(await untilShown(url, 'c.test', root), /^none/)

@@ -69,11 +69,11 @@ plugins:
     )
     return { ends: [stream, closeOf(socket)] }
   }
-  return { issuer, seen, write, mx, port, ask: sendRequest, watch }
+  return { issuer, seen, write, mx, port, sendRequest, watch }
 }
 
 t.test('allows only callers authenticated by key, password or token', async (t) => {
-  const { issuer, seen, ask: sendRequest, port, mx } = await open(t)
+  const { issuer, seen, sendRequest, port, mx } = await open(t)
   const nowS = Math.floor(Date.now() / 1000)
   const foreign = await createPair('ES256', 'one')
   const rows: [what: string, headers: Fields, challenge: string | undefined][] = [
@@ -121,7 +121,7 @@ t.test('ends streams and WebSockets when their token expires', async (t) => {
 })
 
 t.test('ends streams and WebSockets when their key or password is removed', async (t) => {
-  const { write, ask: sendRequest, watch } = await open(t)
+  const { write, sendRequest, watch } = await open(t)
   const shown = [apiKey('a key'), basic('bank', 'a password')]
   const watched = await Promise.all(shown.map(watch))
   write('keys.txt', toKeyLine('another key'))

@@ -15,13 +15,13 @@ async function open(t: Test) {
   return {
     server,
     deployer,
-    ask: sendRequest,
+    sendRequest,
     answer: async () => (await sendRequest('greeter/call')).body['answer'],
   }
 }
 
 t.test('uploads, builds, runs, calls, updates under load and kills a service', async (t) => {
-  const { deployer, ask: sendRequest } = await open(t)
+  const { deployer, sendRequest } = await open(t)
   await deployer.create('greeter', toAnswering('one'))
   const states: number[] = []
   for await (const { status } of deployer.follow('greeter'))

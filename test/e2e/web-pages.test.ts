@@ -54,12 +54,12 @@ async function open(t: Test, words: readonly string[] = []) {
     const { body } = await get('/config/get?path=a', { authorization: `Bearer ${token}` })
     return body.value?.data === '1'
   }
-  return { server, url, token, ask: sendRequest, isSet }
+  return { server, url, token, sendRequest, isSet }
 }
 
 for (const listener of ['uws', 'node']) {
   t.test(`${listener}: denies calls of a page of another host`, async (t) => {
-    const { ask: sendRequest, isSet, server } = await open(t, [`--listener=${listener}`])
+    const { sendRequest, isSet, server } = await open(t, [`--listener=${listener}`])
     const image = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }
     const link = { ...image, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
     const rows: Sent[] = [
@@ -110,7 +110,7 @@ for (const listener of ['uws', 'node']) {
   })
 
   t.test(`${listener}: serves its own pages, links to its root, and programs`, async (t) => {
-    const { ask: sendRequest, isSet, url } = await open(t, [`--listener=${listener}`])
+    const { sendRequest, isSet, url } = await open(t, [`--listener=${listener}`])
     const link = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
     const entered = { ...link, 'sec-fetch-site': 'none' }
     const sameOrigin = {
@@ -135,7 +135,7 @@ for (const listener of ['uws', 'node']) {
   })
 
   t.test(`${listener}: RPC proxy and dashboard deny pages of another host as well`, async (t) => {
-    const { ask: sendRequest, isSet, server } = await open(t, [`--listener=${listener}`])
+    const { sendRequest, isSet, server } = await open(t, [`--listener=${listener}`])
     const call = { 'mx-service': 'config', 'mx-endpoint': 'Config.Set' }
     const body = '{"path":"a","value":{"data":"1"}}'
     for (const headers of [
@@ -167,7 +167,7 @@ for (const listener of ['uws', 'node']) {
 }
 
 t.test('denies browser navigation to built-in endpoints that change something', async (t) => {
-  const { ask: sendRequest, isSet, server } = await open(t, ['--web_origins=any'])
+  const { sendRequest, isSet, server } = await open(t, ['--web_origins=any'])
   const { text } = await sendRequest({ path: '/registry/listServices' })
   const { services } = JSON.parse(text) as {
     services: { name: string; endpoints: { name: string; metadata: { readOnly?: string } }[] }[]
@@ -214,7 +214,7 @@ t.test('denies browser navigation to built-in endpoints that change something', 
 })
 
 t.test('allows listed origins', async (t) => {
-  const { ask: sendRequest } = await open(t, [
+  const { sendRequest } = await open(t, [
     '--web_origins=https://app.test',
     '--cors_origins=https://shop.test',
     '--hosts=api.test',
@@ -230,7 +230,7 @@ t.test('allows listed origins', async (t) => {
 })
 
 t.test('allows all origins with any', async (t) => {
-  const { ask: sendRequest } = await open(t, ['--web_origins=any', '--hosts=any'])
+  const { sendRequest } = await open(t, ['--web_origins=any', '--hosts=any'])
   const headers = { origin: EVIL, host: 'evil.test' }
   t.equal((await sendRequest({ path: '/registry/listServices', headers })).status, 200)
 })

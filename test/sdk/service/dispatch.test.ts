@@ -615,7 +615,11 @@ t.test('asynchronous Standard Schemas are supported', async (t) => {
 t.test('an invalid declaration is rejected when the dispatcher is created', async (t) => {
   const expectRejected = (t: Test, handlers: Record<string, Endpoints>, message: RegExp) =>
     t.throws(() => createDispatcher({ service: 'greeter', handlers }), { message })
-  expectRejected(t, { Helloworld: { call, Call: call } }, /endpoint Helloworld\.Call is declared twice/)
+  expectRejected(
+    t,
+    { Helloworld: { call, Call: call } },
+    /endpoint Helloworld\.Call is declared twice/,
+  )
   expectRejected(t, { Debug: { call } }, /the handler Debug is reserved/)
   expectRejected(t, { debug: { call } }, /the handler debug is reserved/)
   expectRejected(t, { 'Hello.World': { call } }, /handler must be letters and digits/)

@@ -84,13 +84,7 @@ function play(
 }
 
 t.test('blocks each query on the index of the last response', async (t) => {
-  const {
-    requests,
-    events,
-    released,
-    blocking,
-    eras,
-  } = play(t, [
+  const { requests, events, released, blocking, eras } = play(t, [
     ['7', 'a'],
     ['9', 'b'],
   ])
@@ -158,13 +152,13 @@ t.test(
   'backs off after failures, reports them once, and then queries without an index',
   async (t) => {
     const gone = createConsulError('gone')
-    const {
-      requests,
-      events,
-      atMs,
-    } = play(t, [['7', 'a'], gone, gone, gone, ['3', 'a'], ['4', 'bad'], ['5', 'b']], {
-      pace: { retryMs: 20, maxRetryMs: 80 },
-    })
+    const { requests, events, atMs } = play(
+      t,
+      [['7', 'a'], gone, gone, gone, ['3', 'a'], ['4', 'bad'], ['5', 'b']],
+      {
+        pace: { retryMs: 20, maxRetryMs: 80 },
+      },
+    )
     await until(() => requests.length === 8)
     t.same(requests, [undefined, '7', undefined, undefined, undefined, '3', undefined, '5'])
     t.same(events, ['a', 'gone', 'back', 'no JSON', 'b', 'back'])
@@ -241,13 +235,9 @@ t.test('polls when Consul rejects the connection of a blocking query', async (t)
 t.test('reports an outage if the next query fails, too', async (t) => {
   const slots = createSlots(100, 30, () => {})
   const crowded = createConsulError('reset', { overLimit: true })
-  const { events } = play(
-    t,
-    [['7', 'a'], crowded, createConsulError('refused'), ['8', 'b']],
-    {
-      slots,
-    },
-  )
+  const { events } = play(t, [['7', 'a'], crowded, createConsulError('refused'), ['8', 'b']], {
+    slots,
+  })
   await until(() => events.length === 4)
   t.same(events, ['a', 'refused', 'b', 'back'])
   t.equal(slots.capacity(), 100)

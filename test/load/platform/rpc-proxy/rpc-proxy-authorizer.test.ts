@@ -75,14 +75,14 @@ async function openBehind(t: Test, { form = 'mx' as Form, domain = 'mx' } = {}) 
     return call.error
   }
   const show = async (account = JANE) => `authorization: Bearer ${await source.issue(account)}\r\n`
-  return { source, events, ask: sendRequest, send, show, counts: () => ({ cancelled }) }
+  return { source, events, sendRequest, send, show, counts: () => ({ cancelled }) }
 }
 
 for (const form of FORMS)
   t.test(
     `a service with ${form} receives the caller of the token and no other identity`,
     async (t) => {
-      const { events, ask: sendRequest, show } = await openBehind(t, { form })
+      const { events, sendRequest, show } = await openBehind(t, { form })
       const forged = `mx-account: ${formatAccount(ADMIN)}\r\nmx-address: 10.0.0.1\r\n`
       for (const metadata of [forged, `${forged}x-a: b\r\n${forged}`]) {
         await sendRequest(metadata)
@@ -125,7 +125,7 @@ t.test(
 )
 
 t.test('does not forward denied calls', async (t) => {
-  const { source, events, ask: sendRequest, show } = await openBehind(t)
+  const { source, events, sendRequest, show } = await openBehind(t)
   source.setRules('mx', STAFF_ONLY)
   const denied = { id: 'greeter', code: 401, message: 'Unauthorized call made to greeter:A.B' }
   t.match(await sendRequest(''), denied)
@@ -140,7 +140,7 @@ t.test('does not forward denied calls', async (t) => {
 })
 
 t.test('applies the rules of the namespace of a service', async (t) => {
-  const { source, ask: sendRequest } = await openBehind(t, { domain: 'acme' })
+  const { source, sendRequest } = await openBehind(t, { domain: 'acme' })
   source.setRules('mx', STAFF_ONLY)
   t.equal(await sendRequest('mx-namespace: acme\r\n'), undefined)
   source.setRules('acme', STAFF_ONLY)

@@ -30,7 +30,10 @@ t.test('names the invalid key', async (t) => {
   const expectRejected = (text: string, message: RegExp) =>
     t.throws(() => parseProjectFile(text), { code: 400, message }, text)
   expectRejected('comand: x', /^mx\.yaml: unknown key comand; did you mean command\?/)
-  expectRejected('routing: {}', /unknown key routing; expected one of command, build, env, instances/)
+  expectRejected(
+    'routing: {}',
+    /unknown key routing; expected one of command, build, env, instances/,
+  )
   expectRejected('a: b: c', /^mx\.yaml: .* at line 1, column 4/)
   expectRejected('- a', /^mx\.yaml: it must be a map/)
   expectRejected('command: {}', /command must be a string or a list of strings, got \{\}/)
@@ -44,7 +47,10 @@ t.test('names the invalid key', async (t) => {
   expectRejected('env: {A: {B: 1}}', /env\.A must be a scalar/)
   expectRejected('env: {"A=B": 1}', /env must be names of environment variables, got "A=B"/)
   expectRejected('resources: {memory: much}', /resources\.memory must be a size such as/)
-  expectRejected('resources: {memory: none}', /resources\.memory must be a size such as 256mb, got "none"/)
+  expectRejected(
+    'resources: {memory: none}',
+    /resources\.memory must be a size such as 256mb, got "none"/,
+  )
   expectRejected('resources: {cpus: -1}', /resources\.cpus must be a number of cores/)
   expectRejected('resources: {cpu: 1}', /unknown key cpu; did you mean cpus\?/)
 })

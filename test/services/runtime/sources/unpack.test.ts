@@ -87,13 +87,19 @@ t.test('rejects a duplicate name', async (t) => {
 t.test('rejects too many or too large files by their header', async (t) => {
   const many = makeTar(Array.from({ length: 30 }, (_, i) => ({ path: `f${i}` })))
   const limits = { maxFiles: 20, maxFileBytes: 1000, maxBytes: 3000 }
-  t.match(await expectRejected(t, many, limits), { code: 413, message: /more than 20 files and folders/ })
+  t.match(await expectRejected(t, many, limits), {
+    code: 413,
+    message: /more than 20 files and folders/,
+  })
   const deep = makeTar([{ path: `${'d/'.repeat(30)}x` }])
   t.match(await expectRejected(t, deep, limits), { code: 413, message: /more than 20 files/ })
   const large = makeTar([{ path: 'large', content: 'x'.repeat(1001) }])
   t.match(await expectRejected(t, large, limits), { code: 413, message: /large with 1001 bytes/ })
   const claim = makeTar([{ path: 'claim', size: 1_000_000_000 }])
-  t.match(await expectRejected(t, claim, limits), { code: 413, message: /claim with 1000000000 bytes/ })
+  t.match(await expectRejected(t, claim, limits), {
+    code: 413,
+    message: /claim with 1000000000 bytes/,
+  })
   const all = makeTar(['a', 'b', 'c', 'd'].map((path) => ({ path, content: 'x'.repeat(900) })))
   t.match(await expectRejected(t, all, limits), { code: 413, message: /more than 3000/ })
 })
@@ -113,16 +119,28 @@ t.test('stops decompressing a bomb at the limit', async (t) => {
 
 t.test('rejects a file that is not an archive or is truncated', async (t) => {
   const archive = makeTar([{ path: 'main.ts', content: 'x'.repeat(3000) }])
-  t.match(await expectRejected(t, Buffer.from('hello')), { code: 400, message: /not a tar archive/ })
+  t.match(await expectRejected(t, Buffer.from('hello')), {
+    code: 400,
+    message: /not a tar archive/,
+  })
   t.match(await expectRejected(t, Buffer.alloc(0)), { code: 400, message: /not a tar archive/ })
-  t.match(await expectRejected(t, Buffer.alloc(5000, 7)), { code: 400, message: /not a tar archive/ })
+  t.match(await expectRejected(t, Buffer.alloc(5000, 7)), {
+    code: 400,
+    message: /not a tar archive/,
+  })
   t.match(await expectRejected(t, archive.subarray(0, 2000)), { code: 400, message: /Truncated/ })
-  t.match(await expectRejected(t, archive.subarray(0, 3584)), { code: 400, message: /is truncated/ })
+  t.match(await expectRejected(t, archive.subarray(0, 3584)), {
+    code: 400,
+    message: /is truncated/,
+  })
   t.match(await expectRejected(t, gzipSync(archive).subarray(0, 50)), {
     code: 400,
     message: /not a gzip archive/,
   })
-  t.match(await expectRejected(t, gzipSync(gzipSync(archive))), { code: 400, message: /not a tar archive/ })
+  t.match(await expectRejected(t, gzipSync(gzipSync(archive))), {
+    code: 400,
+    message: /not a tar archive/,
+  })
 })
 
 t.test('reports a failed sender as it failed and leaves an existing folder alone', async (t) => {
