@@ -119,7 +119,7 @@ export async function openPipeline(options: PipelineOptions, closing: Disposer):
         ...{ log, nowMs: Date.now, configDir: next.config.folder },
         ...{ authorizer, tracer, egress },
       }
-      const { find } = routing
+      const { find, findConfigured } = routing
       // Appended, so that the positions of plugins match their plan.
       const all = [...(await buildPlugins(plan, env)), dashboardCookie]
       let scopes: Awaited<ReturnType<typeof buildScopes>>
@@ -127,8 +127,8 @@ export async function openPipeline(options: PipelineOptions, closing: Disposer):
         const { errors = [] } = next.config
         const { namespace } = next.settings
         if (errors.length > 0)
-          all.push(createErrorPages('gateway', errors, { namespace, find, log }))
-        scopes = await buildScopes(next, env, find)
+          all.push(createErrorPages('gateway', errors, { namespace, find: findConfigured, log }))
+        scopes = await buildScopes(next, env, findConfigured)
       } catch (error) {
         for (const plugin of all.toReversed()) await plugin.close?.()
         throw error

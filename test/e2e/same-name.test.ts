@@ -26,6 +26,7 @@ t.test(
       file,
       `
 reply_timeout: 200ms
+errors: { 404: service:billing }
 services:
   billing:
     nodes: [127.0.0.1:${own}]
@@ -60,6 +61,7 @@ routes:
     t.same(await body('/billing/a', ACME), { name: 'tenant', key: '' })
     t.same(await body('/pay/a', ACME), { name: 'operator', key: 'secret' }, 'a configured route')
     t.match(await body('/billing/slow', ACME), { Code: 504 }, 'reply_timeout of the gateway')
+    t.same(await body('/none/a', ACME), { name: 'operator', key: '' }, 'an error page')
     t.notOk(
       seen.some(({ url }) => url === '/internal'),
       'no health check',

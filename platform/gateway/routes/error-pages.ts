@@ -13,8 +13,8 @@ import { SettingsError } from '../../settings/sources.ts'
 
 export interface ErrorPageOptions {
   readonly namespace: string
-  /** Nodes of a service; undefined if it is not registered. */
-  readonly find: (service: string, x: Exchange) => Maybe<Upstream | undefined>
+  /** Nodes of a service in the default domain; undefined if it is not registered. */
+  readonly find: (service: string) => Maybe<Upstream | undefined>
   readonly log: PluginLog
 }
 
@@ -100,7 +100,7 @@ function openService(service: string, { find, log }: ErrorPageOptions): Source {
   let nextLogMs = 0
   const load = async (x: Exchange, status: number): Promise<ErrorPage | undefined> => {
     try {
-      const upstream = await find(service, x)
+      const upstream = await find(service)
       if (upstream === undefined) throw new Error('the service is not registered')
       const request = { target: `/${status}`, host: x.host }
       const limits = { timeoutMs: TIMEOUT_MS, maxBytes: PAGE_MAX_BYTES }

@@ -42,6 +42,7 @@ export function createDomainRouting({ main, domains, create }: DomainRoutingOpti
     },
 
     find: (service, x) => (find(x) ?? main).find(service, x),
+    findConfigured: main.findConfigured,
     ready: main.ready,
     directories: () => list().flatMap((routing) => routing.directories()),
     caches: () => list().flatMap((routing) => routing.caches()),

@@ -14,6 +14,8 @@ export interface Routing {
   readonly route: Step
   /** Nodes of a service that the request names explicitly; undefined if it is not registered. */
   readonly find: (service: string, x: Exchange) => ReturnType<Finder['find']>
+  /** Nodes of a service that the configuration names: of the default domain, whichever the request selects. */
+  readonly findConfigured: (service: string) => ReturnType<Finder['find']>
   /** Settles once the registry has been read; undefined if it already is. */
   readonly ready: Promise<void> | undefined
   /** Service caches: the cache of the default domain first. */
@@ -53,6 +55,7 @@ export function createRouting(options: RoutingOptions): RegistryRouting {
     finder,
     route: createRouter({ ...router, cache, resolver, directory: finder }),
     find: (service) => finder.find(service),
+    findConfigured: (service) => finder.find(service),
     ready: resolver.ready ?? undefined,
     directories: () => [directory],
     caches: () => [cache],
