@@ -12,6 +12,22 @@ export const MAX_REASON = 500
 /** Bytes of a peer that are read per second after its initial routes: a MiB of routes takes about 120 ms to apply. */
 const BYTES_PER_SECOND = 1024 * 1024
 
+/** Bytes of routes that a link may read, over all of its connections: a peer that reconnects gets no second full set at once. */
+export class ReadAllowance {
+  /** Bytes that may be read without delay at {@link #sinceMs}; negative: read ahead. */
+  #bytes = MAX_ADVERTISED_BYTES
+  #sinceMs = performance.now()
+
+  /** Returns the delay in ms before as much may be read again. */
+  take(bytes: number): number {
+    const nowMs = performance.now()
+    const earned = ((nowMs - this.#sinceMs) / 1000) * BYTES_PER_SECOND
+    this.#bytes = Math.min(this.#bytes + earned, MAX_ADVERTISED_BYTES) - bytes
+    this.#sinceMs = nowMs
+    return Math.max(0, (-this.#bytes / BYTES_PER_SECOND) * 1000)
+  }
+}
+
 /** Callbacks of a link call. None is called after `onSettled`. */
 export interface LinkReceiver {
   /** @throws {TypeError} for an invalid message, which ends the link. */
@@ -23,14 +39,13 @@ export interface LinkReceiver {
 export class LinkCall extends StreamCall {
   readonly #receiver: LinkReceiver
   #over = false
-  /** Bytes that may be read without delay at {@link #allowanceMs}; negative: read ahead. */
-  #allowance = MAX_ADVERTISED_BYTES
-  #allowanceMs = performance.now()
+  readonly #allowance: ReadAllowance
 
   /** @param hello the first message. */
-  constructor(hello: object, receiver: LinkReceiver) {
+  constructor(hello: object, receiver: LinkReceiver, allowance: ReadAllowance) {
     super(NETWORK, 'Network.Link', hello)
     this.#receiver = receiver
+    this.#allowance = allowance
     this.more = true
   }
 
@@ -56,18 +71,10 @@ export class LinkCall extends StreamCall {
       return this.onSettled(new GatewayError(NETWORK, 502, `malformed message: ${message}`))
     }
     const { length } = body
-    const delayMs = this.#findDelay(length)
+    const delayMs = this.#allowance.take(length)
     if (delayMs === 0) this.consumed(length)
     // The flow-control window stays closed until then, so the peer cannot send more.
     else setTimeout(() => this.consumed(length), delayMs).unref()
-  }
-
-  #findDelay(bytes: number): number {
-    const nowMs = performance.now()
-    const earned = ((nowMs - this.#allowanceMs) / 1000) * BYTES_PER_SECOND
-    this.#allowance = Math.min(this.#allowance + earned, MAX_ADVERTISED_BYTES) - bytes
-    this.#allowanceMs = nowMs
-    return Math.max(0, (-this.#allowance / BYTES_PER_SECOND) * 1000)
   }
 
   override onLost(_kind: TransportFailure, detail: string): void {

@@ -7,7 +7,7 @@ import type { LinkMessage, RouteUpdate } from '../../domain/mesh/messages.ts'
 import { createRoundTrip, type RoundTrip } from '../../domain/mesh/rtt.ts'
 import { createBackOff } from '../../lib/async/backoff.ts'
 import type { Admission } from './admission.ts'
-import { LinkCall, NETWORK } from './link-call.ts'
+import { LinkCall, NETWORK, ReadAllowance } from './link-call.ts'
 
 /**
  * State of a link.
@@ -94,6 +94,7 @@ interface Attempt {
 
 export function createLink({ address, admission, owner }: LinkOptions): Link {
   const backOff = createBackOff()
+  const allowance = new ReadAllowance()
   let state: LinkState = 'connecting'
   let reason: GatewayError | undefined
   let attempt: Attempt | undefined
@@ -118,6 +119,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
         onMessage: (message) => receive(current, message),
         onSettled: (error) => end(error, 'waiting'),
       },
+      allowance,
     )
     const current: Attempt = {
       hello,

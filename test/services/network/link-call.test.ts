@@ -1,10 +1,10 @@
 import t from 'tap'
 import { GatewayError } from '../../../core/errors.ts'
 import { MAX_ADVERTISED_BYTES, MAX_LINK_MESSAGE_BYTES } from '../../../domain/mesh/limits.ts'
-import { LinkCall, MAX_REASON } from '../../../services/network/link-call.ts'
+import { LinkCall, MAX_REASON,  } from '../../../services/network/link-call.ts'
 
 /** A call without a connection, and the events of its receiver. */
-function open(onMessage: () => void = () => {}) {
+function open(onMessage: () => void = () => {}, allowance = undefined) {
   const events: string[] = []
   const call = new LinkCall(
     { type: 'hello' },
@@ -15,6 +15,7 @@ function open(onMessage: () => void = () => {}) {
       },
       onSettled: ({ code, message }) => events.push(`${code} ${message}`),
     },
+    allowance,
   )
   const hear = (text: string): void => call.onData(Buffer.from(text))
   return { call, events, hear }
@@ -52,17 +53,22 @@ t.test('the end of a link is reported once with its reason', (t) => {
 })
 
 t.test('a peer that sends its routes repeatedly is read slowly', (t) => {
-  const { call, events, hear } = open()
   let consumed = 0
-  call.carrier = {
-    sendData: () => true,
-    endData: () => {},
-    consumed(_call, bytes) {
-      consumed += bytes
-    },
-    cancel: () => {},
-    expire: () => {},
+  const allowance = undefined
+  const connect = () => {
+    const link = open(undefined, allowance)
+    link.call.carrier = {
+      sendData: () => true,
+      endData: () => {},
+      consumed(_call, bytes) {
+        consumed += bytes
+      },
+      cancel: () => {},
+      expire: () => {},
+    }
+    return link
   }
+  const { call, events, hear } = connect()
   const message = '{"type":"routes","routes":[]}'.padEnd(MAX_LINK_MESSAGE_BYTES)
   const all = MAX_ADVERTISED_BYTES / MAX_LINK_MESSAGE_BYTES
   for (let count = 0; count < all; count++) hear(message)
@@ -70,6 +76,11 @@ t.test('a peer that sends its routes repeatedly is read slowly', (t) => {
   for (let count = 0; count < all; count++) hear(message)
   t.ok(consumed < 1.5 * MAX_ADVERTISED_BYTES, `${consumed} bytes`)
   t.equal(events.length, 2 * all)
+  call.leave()
+  consumed = 0
+  const again = connect()
+  for (let count = 0; count < all; count++) again.hear(message)
+  t.equal(consumed, 0, 'nor does it get a second full set by a reconnect')
   t.end()
 })
 
