@@ -40,8 +40,9 @@ export function rejectReserved(eventTopic: EventTopic, id: string): void {
  * @throws {GatewayError} 403
  */
 export function rejectForged(eventTopic: EventTopic, id: string): void {
-  if (!isSame(eventTopic, RUNTIME_TOPIC)) return
   const { namespace, topic } = eventTopic
+  const isDead = isSame(eventTopic, { ...RUNTIME_TOPIC, topic: toDeadTopic(RUNTIME_TOPIC.topic) })
+  if (!isSame(eventTopic, RUNTIME_TOPIC) && !isDead) return
   throw forbidden(
     id,
     `only the service runtime publishes to the topic ${topic} of ${namespace}; choose another topic`,

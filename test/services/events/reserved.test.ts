@@ -41,7 +41,7 @@ t.test('the audit topic can be read through the service but not written or delet
 t.test('events of the runtime are published by the platform only, read by services', async (t) => {
   const { call, events } = await openPlatformEvents(t)
   await events.publish(RUNTIME_TOPIC, { payload: Buffer.from('record') })
-  for (const topic of ['runtime', 'Runtime'])
+  for (const topic of ['runtime', 'Runtime', 'runtime.dead', 'Runtime.Dead'])
     await t.rejects(call('Stream.Publish', { topic }), {
       code: 403,
       message: /^only the service runtime publishes to the topic/,
