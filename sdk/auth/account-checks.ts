@@ -6,6 +6,7 @@ import {
   SERVICE,
   toWorkloadScope,
 } from '../../core/auth/policy/account-rights.ts'
+import { toScopeChallenge } from '../../core/auth/policy/decision.ts'
 import { belongsTo } from '../../core/auth/policy/is-member.ts'
 import type { Authorizer } from '../../core/contracts/auth.ts'
 import type { GatewayError } from '../../core/errors.ts'
@@ -133,6 +134,6 @@ export function toMissingScope(
   return unauthorized(
     id,
     `Permission denied: ${id} requires the scope ${scope} in namespace ${namespace}${hint}`,
-    { headers: ['www-authenticate', `Bearer error="insufficient_scope", scope="${scope}"`] },
+    { headers: ['www-authenticate', toScopeChallenge(scope)] },
   )
 }

@@ -70,6 +70,12 @@ export function judgeByRules(
 /** Scopes that fit into a `scope` attribute (RFC 6749 §3.3). */
 const SCOPE_TOKEN = /^[!#-[\]-~]+$/
 
+/** Value of `WWW-Authenticate` for an account without a scope (RFC 6750 §3.1), which it names if it fits. */
+export function toScopeChallenge(scope: string | undefined): string {
+  const error = 'Bearer error="insufficient_scope"'
+  return scope !== undefined && SCOPE_TOKEN.test(scope) ? `${error}, scope="${scope}"` : error
+}
+
 /**
  * The error for denied access: 401 for every caller (decisions 1 and 29). The challenge (RFC 6750 §3.1) states whether
  * another token helps.
@@ -85,8 +91,7 @@ export function toAccessDenied(
   const call = describeCall(resource)
   const isNamed = missingScope !== undefined && SCOPE_TOKEN.test(missingScope)
   const detail = isNamed ? `${call}: requires the scope ${missingScope}` : call
-  const error = 'Bearer error="insufficient_scope"'
-  const challenge = isNamed ? `${error}, scope="${missingScope}"` : error
+  const challenge = toScopeChallenge(missingScope)
   return new GatewayError(resource.name, 401, detail, {
     headers: ['www-authenticate', account === undefined ? 'Bearer' : challenge],
   })

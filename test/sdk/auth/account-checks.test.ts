@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createAuthorizer } from '../../../core/auth/authorizer.ts'
+import type { GatewayError } from '../../../core/errors.ts'
 import {
   createAccountChecks,
   mustBeAdmin,
@@ -45,6 +46,17 @@ t.test('members are the accounts of the namespace and operators', (t) => {
     t.throws(() => mustBeMember(call(account), 'other', ID), FOREIGN)
   for (const account of [{}, { type: 'service', scopes: ['service'] }])
     t.throws(() => mustBeMember(call({ issuer: 'mx', ...account }), 'acme', ID), FOREIGN)
+  t.end()
+})
+
+t.test('the challenge of a denied name omits what a header cannot contain', (t) => {
+  for (const name of ['\uff57', 'a" b', 'a\r\nb']) {
+    const error = t.throws(() => mustBeService(call(SHOP), 'acme', ID, name), { code: 401 })
+    t.strictSame((error as unknown as GatewayError).headers, [
+      'www-authenticate',
+      'Bearer error="insufficient_scope"',
+    ])
+  }
   t.end()
 })
 
