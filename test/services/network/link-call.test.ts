@@ -1,10 +1,10 @@
 import t from 'tap'
 import { GatewayError } from '../../../core/errors.ts'
 import { MAX_ADVERTISED_BYTES, MAX_LINK_MESSAGE_BYTES } from '../../../domain/mesh/limits.ts'
-import { LinkCall, MAX_REASON,  } from '../../../services/network/link-call.ts'
+import { LinkCall, MAX_REASON, ReadAllowance } from '../../../services/network/link-call.ts'
 
 /** A call without a connection, and the events of its receiver. */
-function open(onMessage: () => void = () => {}, allowance = undefined) {
+function open(onMessage: () => void = () => {}, allowance = new ReadAllowance()) {
   const events: string[] = []
   const call = new LinkCall(
     { type: 'hello' },
@@ -54,7 +54,7 @@ t.test('the end of a link is reported once with its reason', (t) => {
 
 t.test('a peer that sends its routes repeatedly is read slowly', (t) => {
   let consumed = 0
-  const allowance = undefined
+  const allowance = new ReadAllowance()
   const connect = () => {
     const link = open(undefined, allowance)
     link.call.carrier = {
