@@ -20,7 +20,7 @@ export async function readRates({ call, namespace }: Session): Promise<ReadonlyM
   const { services = [] } = await call<typeof none>('api', 'Api.Services', {}, options).catch(
     () => none,
   )
-  const prefix = namespace === DEFAULT_NAMESPACE ? '' : `${namespace}.`
+  const prefix = namespace === DEFAULT_NAMESPACE ? '' : `${namespace}/`
   return new Map(
     services
       .filter(({ service }) => service.startsWith(prefix))

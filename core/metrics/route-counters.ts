@@ -14,7 +14,7 @@ export const CLASSES = 10
 
 /** Counters of the requests of a route. */
 export class RouteCounters {
-  /** Full name of the service; empty: not found. */
+  /** Label of the service (`toServiceLabel`); empty: not found. */
   readonly service: string
   /** Name of the endpoint; empty: requests are proxied by path. */
   readonly endpoint: string

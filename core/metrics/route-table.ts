@@ -52,7 +52,8 @@ export class RouteLabels {
     const { upstream } = x
     // Clients choose topics freely.
     if (upstream === undefined) return this.#other
-    const { service, endpoint, template } = route
+    const { endpoint, template } = route
+    const { label: service } = upstream
     const path = template === undefined ? '' : this.#toPath(template)
     const key = path === '' ? endpoint : `${endpoint}\n${path}`
     let counters = this.#routes.get(service)?.get(key)
@@ -75,12 +76,12 @@ export class RouteLabels {
   }
 
   /** Whether a route is counted separately. Called once for each that is. */
-  #isCounted(x: Exchange, { service, endpoint }: Route, { endpoints }: Upstream): boolean {
+  #isCounted(x: Exchange, { endpoint }: Route, { label, endpoints }: Upstream): boolean {
     if (endpoint === '' || endpoints.has(endpoint)) return true
     if (endpoints.size > 0 || x.status < 200 || x.status >= 400) return false
-    const count = this.#undeclared.get(service) ?? 0
+    const count = this.#undeclared.get(label) ?? 0
     if (count >= this.#maxUndeclared) return false
-    this.#undeclared.set(service, count + 1)
+    this.#undeclared.set(label, count + 1)
     return true
   }
 

@@ -12,7 +12,7 @@ export interface ServiceCounters {
 /** Maximum number of services: callers may name unregistered ones. */
 const MAX = 1000
 
-/** {@link ServiceCounters} by full name of the service; services after the first 1000 are counted together. */
+/** {@link ServiceCounters} by label of the service; services after the first 1000 are counted together. */
 export class ServiceTable {
   readonly #services = new Map<string, ServiceCounters>()
 

@@ -11,7 +11,7 @@ export interface ServiceRatesOptions {
 
 /** Requests of a service over the last {@link ServiceRate.seconds}. */
 export interface ServiceRate {
-  /** Full name. */
+  /** Full name, in other domains than the default one `<domain>/<name>`. */
   readonly service: string
   /** Length of the window, seconds. */
   readonly seconds: number

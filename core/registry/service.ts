@@ -9,6 +9,11 @@ export const DEFAULT_DOMAIN = 'mx'
 const MAX_TEXT = 253
 const PRINTABLE = /^[\x21-\x7e]+$/
 
+/** Label of a service in metrics: its name, with the domain unless it is the default one (`acme/shop`). */
+export function toServiceLabel(name: string, domain: string): string {
+  return domain === DEFAULT_DOMAIN ? name : `${domain}/${name}`
+}
+
 /**
  * Validates a registration.
  *

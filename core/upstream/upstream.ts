@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { clock } from '../../lib/time/coarse-clock.ts'
 import type { Endpoint, Node, Service } from '../contracts/registry.ts'
 import type { Exchange } from '../exchange.ts'
-import { DEFAULT_DOMAIN, isSameMap, POLICY } from '../registry/service.ts'
+import { DEFAULT_DOMAIN, isSameMap, POLICY, toServiceLabel } from '../registry/service.ts'
 import { collectSettings } from '../registry/setting-metadata.ts'
 import type { Attempts } from './attempts.ts'
 import { addLatency } from './balance/ewma.ts'
@@ -38,6 +38,8 @@ export class Upstream {
   readonly name: string
   /** Domain of the service. */
   readonly domain: string
+  /** {@link toServiceLabel} */
+  readonly label: string
   /** True if a node was picked since the cache last checked. */
   used = true
   readonly budget: RetryBudget = new RetryBudget()
@@ -62,6 +64,7 @@ export class Upstream {
   constructor(name: string, options: UpstreamOptions) {
     this.name = name
     this.domain = options.domain ?? DEFAULT_DOMAIN
+    this.label = toServiceLabel(name, this.domain)
     this.#options = options
     this.#nowMs = options.nowMs ?? (() => clock.nowMs)
     this.#policies = options.policies ?? DEFAULT_POLICIES

@@ -1,5 +1,5 @@
 import type { RequestMetrics } from '../../core/metrics/request-metrics.ts'
-import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
+import { DEFAULT_DOMAIN, toServiceLabel } from '../../core/registry/service.ts'
 import { parseBalance } from '../../core/upstream/balance/parse-balance.ts'
 import type { CheckLoad } from '../../core/upstream/health/active-checks.ts'
 import type { Timeouts } from '../../core/upstream/http1/connection.ts'
@@ -164,7 +164,7 @@ export function createUpstreams(
   }
   return {
     of: (service, domain = DEFAULT_DOMAIN) => {
-      const counters = metrics?.services.of(service)
+      const counters = metrics?.services.of(toServiceLabel(service, domain))
       const state = openState(service, domain)
       const warn = (key: string, problem: string): void => {
         if (state.warned.size >= MAX_WARNINGS || state.warned.has(`${key} ${problem}`)) return

@@ -171,7 +171,7 @@ export const Stats: TUnsafe<StatsMessage> = Type.Unsafe(
 
 export const ServiceStats: TUnsafe<ServiceStatsMessage> = Type.Unsafe(
   Type.Object({
-    service: Type.String({ description: 'Full name.' }),
+    service: Type.String({ description: 'Full name; of another namespace than mx: acme/shop.' }),
     requests_per_second: Type.Number({ description: 'Average over the last minute.' }),
     error_share: Type.Optional(
       Type.Number({ description: 'Share of 5xx responses, 0 to 1; absent: no requests.' }),

@@ -62,6 +62,9 @@ routes:
     t.same(await body('/pay/a', ACME), { name: 'operator', key: 'secret' }, 'a configured route')
     t.match(await body('/billing/slow', ACME), { Code: 504 }, 'reply_timeout of the gateway')
     t.same(await body('/none/a', ACME), { name: 'operator', key: '' }, 'an error page')
+    const { services } = (await get('/api/services')).body as { services: { service: string }[] }
+    const names = services.map(({ service }) => service).filter((name) => /billing/.test(name))
+    t.same(names, ['acme/billing', 'billing'], 'counted separately')
     t.notOk(
       seen.some(({ url }) => url === '/internal'),
       'no health check',

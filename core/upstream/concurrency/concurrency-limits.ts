@@ -63,7 +63,7 @@ export class ConcurrencyLimits {
         continue
       }
       const isOfRoute = scope.startsWith(ROUTE)
-      const name = isOfRoute ? scope.slice(ROUTE.length) : scope.slice(scope.indexOf('/') + 1)
+      const name = isOfRoute ? scope.slice(ROUTE.length) : scope
       found.set(scope, {
         ...{ service: isOfRoute ? '' : name, route: isOfRoute ? name : '' },
         ...{ limit, waiting: limiter.waiting },
@@ -157,7 +157,7 @@ export class ConcurrencyLimits {
 
   #shed(x: Exchange, detail: string): GatewayError {
     const service = x.route?.service ?? GATEWAY_ID
-    const counters = this.#services?.of(service)
+    const counters = this.#services?.of(x.upstream?.label ?? service)
     if (counters !== undefined) counters.overflows++
     x.failureKind = 'full'
     x.failure = detail
@@ -179,7 +179,7 @@ function toKey(x: Exchange, { per }: ConcurrencyOptions): string {
 function toScope({ route, upstream }: Exchange): string {
   const { rule, service } = route!
   if (rule?.concurrency !== undefined) return `${ROUTE}${rule.name}`
-  return `${upstream?.domain ?? ''}/${service}`
+  return upstream?.label ?? service
 }
 
 function describe({ route }: Exchange, { limit, options }: Limiter, reason: ShedReason): string {

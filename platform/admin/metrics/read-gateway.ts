@@ -93,12 +93,11 @@ interface ServiceSums {
 type MetricState = Exclude<NodeState, 'warming'>
 const METRIC_STATES = NODE_STATES.filter((state) => state !== 'warming')
 
-/** Sums by name: several domains may have services of the same name. */
 function readServices(services: readonly ServiceInUse[], samples: Samples): void {
   const sums = new Map<string, ServiceSums>()
   for (const { upstream, downForMs } of services) {
-    const isKnown = sums.has(upstream.name) || sums.size < MAX_SERVICES
-    const name = isKnown ? upstream.name : OTHER_ROUTES
+    const isKnown = sums.has(upstream.label) || sums.size < MAX_SERVICES
+    const name = isKnown ? upstream.label : OTHER_ROUTES
     const sum = sums.get(name) ?? {
       nodes: new Map<MetricState, number>(),
       ...{ connections: 0, active: 0, downForMs: 0 },

@@ -7,8 +7,9 @@ import { type Route, toRoute } from '../../../core/route.ts'
 import { Upstream } from '../../../core/upstream/upstream.ts'
 import { createTestExchange } from '../../../sdk/testing.ts'
 
-function openService(name: string, endpoints: readonly string[] = []): Upstream {
+function openService(name: string, endpoints: readonly string[] = [], domain = 'mx'): Upstream {
   const upstream = new Upstream(name, {
+    domain,
     createPool: () => {
       throw new Error('nothing is sent')
     },
@@ -50,6 +51,13 @@ t.test('routes are counted by service, endpoint and declared path', async (t) =>
     'users Users.List',
     'pages',
   ])
+})
+
+t.test('services of the same name in several domains are counted separately', async (t) => {
+  const table = new RouteLabels()
+  table.of(sendRequest(toRoute('pages', ''), openService('pages')))
+  table.of(sendRequest(toRoute('pages', ''), openService('pages', [], 'acme')))
+  t.same(names(table), ['pages', 'acme/pages'])
 })
 
 t.test('a route caches its counters', async (t) => {
