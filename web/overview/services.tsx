@@ -126,9 +126,8 @@ function join(
   space: string,
 ): readonly Row[] {
   const byName = new Map(services.map((each) => [each.service, each]))
-  const toFullName = (name: string): string =>
-    space === DEFAULT_NAMESPACE ? name : `${space}.${name}`
+  const prefix = space === DEFAULT_NAMESPACE ? '' : `${space}/`
   return rows
     .filter(({ name }) => !isOfPlatform(name))
-    .map((row) => ({ ...row, stats: byName.get(toFullName(row.name)) }))
+    .map((row) => ({ ...row, stats: byName.get(prefix + row.name) }))
 }
