@@ -13,7 +13,7 @@ function open(t: Test, files: Readonly<Record<string, string>>) {
   symlinkSync(join(above, 'real'), root)
   writeFiles(root, files)
   const project = { root, folder: root, file: undefined }
-  const builder = { say: () => {} } as never
+  const builder = { writeOutput: () => {} } as never
   return {
     root,
     real: join(above, 'real'),
