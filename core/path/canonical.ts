@@ -27,12 +27,12 @@ export function listSpellings(path: string): string[] {
 /** RFC 3986 §5.2.4. */
 function removeDots(path: string): string {
   if (!path.includes('/.')) return path
-  const kept: string[] = []
+  const segments: string[] = []
   for (const segment of path.split('/').slice(1)) {
-    if (segment === '..') kept.pop()
-    else if (segment !== '.') kept.push(segment)
+    if (segment === '..') segments.pop()
+    else if (segment !== '.') segments.push(segment)
   }
-  return `/${kept.join('/')}`
+  return `/${segments.join('/')}`
 }
 
 /** Decodes ASCII escapes only, if the path is not valid UTF-8. */

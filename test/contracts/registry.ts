@@ -147,7 +147,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
           ({ type, service: { name, version } }) => events.push(`${type} ${name} ${version}`),
           {
             ...(service !== undefined && { service }),
-            onOutage: (reason) => events.push(reason === undefined ? 'back' : 'away'),
+            onOutage: (reason) => events.push(reason === undefined ? 'back' : 'unavailable'),
           },
         )
         t.teardown(stop)
@@ -162,7 +162,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
       await until(() => ofAll.includes('back') && ofGreeter.includes('back'))
       const gone = [`delete ${GREETER.name} next`, `update ${GREETER.name} latest`]
       for (const reported of [ofAll, ofGreeter]) {
-        t.equal(reported[0], 'away')
+        t.equal(reported[0], 'unavailable')
         t.equal(reported.indexOf('back'), reported.length - 1, 'no later event')
       }
       t.same(new Set(ofGreeter.slice(1, -1)), new Set(gone))

@@ -45,7 +45,7 @@ t.test(
       startGreeter(t, toText(agent)),
       startGreeter(t, toText(agent)),
     ])
-    const { failures, heard: received, more, stop } = load(t, url)
+    const { failures, received, more, stop } = load(t, url)
     await received(...services)
     const registry = open(t, agent)
     for (const empty of [false, true]) {

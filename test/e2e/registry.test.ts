@@ -44,7 +44,7 @@ t.test('a registry that dies and restarts empty loses no request', async (t) => 
     startGreeter(t, first),
     startGreeter(t, first),
   ])
-  const { failures, heard: received, more, stop } = load(t, url)
+  const { failures, received, more, stop } = load(t, url)
   await received(...services)
   first.child.kill('SIGKILL')
   await first.ended

@@ -69,13 +69,13 @@ function load(t: Test, { address }: RpcProxy) {
     const before = nodes.map(by)
     return eventually(async () => nodes.every((node, i) => by(node) > before[i]! + 20))
   }
-  return { failures, heard: received, stop }
+  return { failures, received, stop }
 }
 
 t.test('loses no call while services come and go behind a proxy', async (t) => {
   const proxy = await openPlatform(t)
   const first = await startGreeter(t, proxy)
-  const { failures, heard: received, stop } = load(t, proxy)
+  const { failures, received, stop } = load(t, proxy)
   await received(first)
   const second = await startGreeter(t, proxy)
   await received(first, second)
@@ -89,7 +89,7 @@ t.test('loses no call while services come and go behind a proxy', async (t) => {
 t.test('loses only the calls in flight when a service is killed', async (t) => {
   const proxy = await openPlatform(t)
   const nodes = [await startGreeter(t, proxy), await startGreeter(t, proxy)]
-  const { failures, heard: received, stop } = load(t, proxy)
+  const { failures, received, stop } = load(t, proxy)
   await received(...nodes)
   nodes[0]!.child.kill('SIGKILL')
   await nodes[0]!.ended

@@ -34,7 +34,7 @@ for (const half of ['own', 'other'] as const) {
         registry: createJoinedRegistry(local, other),
         ...(half === 'other' && {
           async restart(services) {
-            tellOutage(new Error('away'))
+            tellOutage(new Error('unavailable'))
             await replaceServices(memory, services)
             tellOutage(undefined)
           },
@@ -55,7 +55,7 @@ async function open(t: Test, options: WatchOptions = {}) {
   const other = {
     ...memory,
     getService(name: string) {
-      if (away) throw new Error('away')
+      if (away) throw new Error('unavailable')
       return memory.getService(name)
     },
     watch(listener: Parameters<Watchable['watch']>[0], input: WatchOptions = {}) {
@@ -107,7 +107,7 @@ t.test('emits a name handed over during an outage after it', async (t) => {
   local.replace([OWN])
   await until(() => events.length === 2)
   events.length = 0
-  const reason = new Error('away')
+  const reason = new Error('unavailable')
   setAway(reason)
   local.replace([])
   await tick()

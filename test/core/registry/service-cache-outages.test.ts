@@ -244,7 +244,7 @@ t.test(
                 if (step.away && isUsed) away.add(of)
                 if (!step.away) away.delete(of)
               }
-              outage(step.away ? new Error('away') : undefined, step.of)
+              outage(step.away ? new Error('unavailable') : undefined, step.of)
             } else if (step.kind === 'refuse') {
               const upstream = await look(step.name)
               const node = upstream?.nodes[step.at]

@@ -76,7 +76,7 @@ t.test('fails a single event or the whole batch', async (t) => {
   )
   const results = await Promise.allSettled([1, 2, 3].map(() => publish(events)))
   t.match(results, [{ status: 'fulfilled' }, { reason: { code: 507 } }, { status: 'fulfilled' }])
-  outcome.failing = eventsError(503, 'away')
+  outcome.failing = eventsError(503, 'unavailable')
   for (const one of [publish(events), publish(events)]) await t.rejects(one, { code: 503 })
 })
 

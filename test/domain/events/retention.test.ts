@@ -66,7 +66,7 @@ t.test('applies limits to a new topic before the next interval', async (t) => {
 
 t.test('reports a failure once until it succeeds again', async (t) => {
   const { errors, state, calls } = open(t, ['a'])
-  state.failure = new Error('away')
+  state.failure = new Error('unavailable')
   await until(() => errors.length === 1)
   const before = calls.length
   state.failure = undefined
@@ -75,7 +75,7 @@ t.test('reports a failure once until it succeeds again', async (t) => {
   await until(() => errors.length === 2)
   t.strictSame(
     errors.map((error) => (error as Error).message),
-    ['away', 'again'],
+    ['unavailable', 'again'],
   )
 })
 

@@ -55,11 +55,11 @@ t.test('does not count deleted topics', async (t) => {
 t.test('repeats a failed lookup', async (t) => {
   let isAway = true
   const listTopics = async () => {
-    if (isAway) throw new Error('away')
+    if (isAway) throw new Error('unavailable')
     return []
   }
   const known = createTopicCache({ listTopics }, MANY)
-  await t.rejects(known.admit(toTopic('a')), { message: 'away' })
+  await t.rejects(known.admit(toTopic('a')), { message: 'unavailable' })
   isAway = false
   t.equal(await known.admit(toTopic('a')), true)
 })

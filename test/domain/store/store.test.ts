@@ -104,13 +104,13 @@ t.test('restarts a failed watch with the next watcher', async (t) => {
     {},
     {
       watch: async () => {
-        if (count++ === 0) throw new Error('away')
+        if (count++ === 0) throw new Error('unavailable')
         return () => {}
       },
     },
   )
   const listener: StoreListener = { onEvent: () => {}, onMissedEvents: () => {} }
-  await t.rejects(store.watch(TABLE, '', listener), { message: 'away' })
+  await t.rejects(store.watch(TABLE, '', listener), { message: 'unavailable' })
   t.ok(await store.watch(TABLE, '', listener))
 })
 

@@ -18,7 +18,7 @@ async function open(t: Test) {
   const state = { isAway: false }
   let listener: StoreListener | undefined
   const check = (): void => {
-    if (state.isAway) throw new Error('away')
+    if (state.isAway) throw new Error('unavailable')
   }
   const store: Store = {
     ...inner,
@@ -96,12 +96,12 @@ t.test('retries an unavailable store and reports the outage once', async (t) => 
   state.isAway = false
   await until(() => events.length === 2)
   t.same(events[1], [['a/1', 'a/2', 'a/3'], true])
-  t.match(errors, [{ message: 'away' }])
+  t.match(errors, [{ message: 'unavailable' }])
 })
 
 t.test('fails if the store is unavailable at the start', async (t) => {
   const { state, options, errors } = await open(t)
   state.isAway = true
-  await t.rejects(watchRecords(options), { message: 'away' })
+  await t.rejects(watchRecords(options), { message: 'unavailable' })
   t.same(errors, [])
 })

@@ -5,7 +5,7 @@ import { trackReadiness } from '../../../platform/gateway/registry-readiness.ts'
 const KNOWN: Registry = { name: 'test', getService: () => [], listServices: () => [] }
 const NO_ANSWER = 'the registry has not responded yet'
 const away = (): never => {
-  throw new Error('away')
+  throw new Error('unavailable')
 }
 const awayLater = async (): Promise<never> => away()
 
@@ -53,7 +53,7 @@ for (const [kind, fail] of [
         listServices: fail,
         getService: (name) => answers.shift()!(name),
       })
-      await t.rejects(async () => registry.getService('greeter'), { message: 'away' })
+      await t.rejects(async () => registry.getService('greeter'), { message: 'unavailable' })
       t.equal(await problem(), NO_ANSWER)
       t.same(await registry.getService('greeter'), [])
       t.equal(problem(), undefined)

@@ -216,7 +216,7 @@ t.test('a removed or emptied configuration file does not remove the services', a
   const file = join(cwd, 'mx.yaml')
   const mx = start(t, [], { cwd })
   const url = await mx.url()
-  renameSync(file, join(cwd, 'away'))
+  renameSync(file, join(cwd, 'unavailable'))
   await mx.until(
     /configuration rejected: cannot read configuration file mx\.yaml: it does not exist/,
   )

@@ -109,7 +109,7 @@ t.test('a failed renewal is retried after a pause, and the token stays in use', 
   const { state, tokens } = open()
   await tokens.ready()
   state.nowMs = 30_000
-  state.error = new GatewayError('auth', 503, 'away')
+  state.error = new GatewayError('auth', 503, 'unavailable')
   void tokens.ready()
   await new Promise(setImmediate)
   void tokens.ready()
@@ -138,7 +138,7 @@ t.test(
   'with credentials from the file, calls go without a token if there is no auth service',
   async (t) => {
     const { state, tokens } = open({ isGuess: true })
-    state.error = new GatewayError('auth', 503, 'away')
+    state.error = new GatewayError('auth', 503, 'unavailable')
     await t.rejects(tokens.ready()!, { code: 503 })
     state.nowMs = 1000
     state.error = new GatewayError('auth', 404, 'service not found: auth')

@@ -22,7 +22,7 @@ t.test('a failed lookup during a login is no unhandled rejection', async (t) => 
   const unhandled = collectUnhandled(t)
   let logIn: (services: readonly Service[]) => void = () => {}
   const registry = toRegistry((name) => {
-    if (name === 'greeter') return Promise.reject(new Error('away'))
+    if (name === 'greeter') return Promise.reject(new Error('unavailable'))
     return new Promise((resolve) => {
       logIn = resolve
     })
@@ -51,7 +51,7 @@ t.test('a failed lookup after a failed login is no unhandled rejection', async (
   const client = new Client({ registry, auth: AUTH })
   t.teardown(() => client.close())
   await t.rejects(client.call('greeter', 'A.B'), { code: 404, message: 'service not found: auth' })
-  lose(new Error('away'))
+  lose(new Error('unavailable'))
   await tick()
   await tick()
   t.strictSame(unhandled, [])

@@ -252,7 +252,7 @@ t.test('a registry may turn out to need no registration after an outage', async 
   const registry: Registry = {
     ...createMemoryRegistry(),
     register() {
-      throw ++requests < 5 ? new Error('away') : notImplemented('registry', 'none is needed')
+      throw ++requests < 5 ? new Error('unavailable') : notImplemented('registry', 'none is needed')
     },
     deregister: () => void t.fail('nothing was registered'),
   }

@@ -28,9 +28,9 @@ t.test('records actor, action, object and address', async (t) => {
 t.test('logs a record that cannot be stored', async (t) => {
   for (const keep of [
     () => {
-      throw new Error('away')
+      throw new Error('unavailable')
     },
-    () => Promise.reject(new Error('away')),
+    () => Promise.reject(new Error('unavailable')),
   ]) {
     const { log, lines } = createQuietLog()
     const audit = createAudit({ log, store: keep, nowMs: () => 5 })
@@ -38,7 +38,7 @@ t.test('logs a record that cannot be stored', async (t) => {
     await new Promise(setImmediate)
     const { err, ...line } = JSON.parse(lines[0]!)
     t.match(line, { ...RECORD, time: String, msg: 'storing an audit record failed' })
-    t.equal(err.message, 'away')
+    t.equal(err.message, 'unavailable')
   }
 })
 

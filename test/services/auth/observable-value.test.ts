@@ -47,12 +47,12 @@ t.test('stops yielding when the watcher leaves', async (t) => {
 t.test('reports errors unless the watcher left', async (t) => {
   const stop = new AbortController()
   const read = async (): Promise<number> => {
-    throw new Error('away')
+    throw new Error('unavailable')
   }
   const { followed, state } = open()
   const failing = { ...followed, read }
   await t.rejects(streamValue(stop.signal, failing)[Symbol.asyncIterator]().next(), {
-    message: 'away',
+    message: 'unavailable',
   })
   t.equal(state.watchers, 0)
   const source = {

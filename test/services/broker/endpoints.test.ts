@@ -132,9 +132,9 @@ t.test('mx-* headers set by a publisher are removed', async (t) => {
 })
 
 t.test('Publish and Subscribe return 503 while the broker is unreachable', async (t) => {
-  const away = () => Promise.reject(brokerUnavailable(new Error('NATS is away')))
+  const away = () => Promise.reject(brokerUnavailable(new Error('NATS is unavailable')))
   const { publish, subscribe } = await openPlatformBroker(t, {
-    adapter: { name: 'away', publish: away, subscribe: away },
+    adapter: { name: 'unavailable', publish: away, subscribe: away },
   })
   const error = { code: 503, id: 'broker', message: 'the broker cannot be reached' }
   await t.rejects(publish({ topic: 'a', message: {} }), error)

@@ -130,10 +130,10 @@ t.test('ends the stream with the cause if a read fails', async (t) => {
 
 t.test('reports a store that cannot be watched', async (t) => {
   const { store } = open(t)
-  const away: Store = { ...store, watch: () => Promise.reject(new Error('away')) }
+  const away: Store = { ...store, watch: () => Promise.reject(new Error('unavailable')) }
   const watches = createWatches({ store: away, snapshots: createSnapshots(store), maxWatchers: 1 })
   await t.rejects(watches.open({ namespace: 'mx', path: '' }, ID, () => {}).next(), {
-    message: 'away',
+    message: 'unavailable',
   })
   t.equal(watches.count(), 0)
 })

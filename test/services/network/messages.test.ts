@@ -39,7 +39,7 @@ t.test('peers, links and routes match the schemas of responses', async (t) => {
     address: 'mx://a:1',
     id: '',
     state: 'waiting' as const,
-    error: 'away',
+    error: 'unavailable',
     rtt_ms: 0.5,
     metric: 1,
     calls: 0,

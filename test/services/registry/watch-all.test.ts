@@ -85,7 +85,7 @@ t.test(
     await memory.register!(makeService('b', ['b:1']))
     let away = true
     const whileThere = async <T>(sendRequest: () => T): Promise<Awaited<T>> => {
-      if (away) throw new Error('away')
+      if (away) throw new Error('unavailable')
       return await sendRequest()
     }
     const events: string[] = []

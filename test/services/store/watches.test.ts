@@ -100,12 +100,12 @@ t.test('a watcher that leaves during a read receives nothing more', async (t) =>
 t.test('an error of the store ends the watch', async (t) => {
   const store = {
     ...createStore(createMemoryStore()),
-    watch: () => Promise.reject(new Error('away')),
+    watch: () => Promise.reject(new Error('unavailable')),
   }
   t.teardown(store.close)
   const watches = createWatches({ store, maxWatchers: 1, nowMs: () => 0 })
   const events = watches.open(TARGET, ID, () => {})
-  await t.rejects(events.next(), { message: 'away' })
+  await t.rejects(events.next(), { message: 'unavailable' })
   t.equal(watches.count(), 0)
 })
 

@@ -7,7 +7,7 @@ import type { NatsLink } from '../../../../adapters/nats/connection.ts'
 function open() {
   const events: string[] = []
   const state = { isAway: false, isLost: false }
-  const away = new Error('NATS is away')
+  const away = new Error('NATS is unavailable')
   const connect = (name: string): NatsConnection =>
     ({
       subscribe(subject: string, { queue = '' }) {

@@ -261,12 +261,12 @@ t.test('sends and reports nothing after stop in any state', async (t) => {
   await until(() => waiting.requests.length === 2)
   waiting.stop()
   waiting.stop()
-  const failing = play(t, [new Error('away')], { pace: { retryMs: 100_000 } })
+  const failing = play(t, [new Error('unavailable')], { pace: { retryMs: 100_000 } })
   await failing.settled
   failing.stop()
   const fresh = play(t, [['1', 'a']])
   fresh.stop()
   await fresh.settled
   t.equal(waiting.requests.length, 2)
-  t.same([...waiting.events, ...failing.events], ['a', 'away'])
+  t.same([...waiting.events, ...failing.events], ['a', 'unavailable'])
 })

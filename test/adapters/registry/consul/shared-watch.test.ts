@@ -94,9 +94,9 @@ t.test('reports the start and end of an outage, including to new listeners', asy
   })
   watch.add(() => {}, { onOutage: (reason) => outages.push(reason?.message) })
   await answer(['a'])
-  await answer(new Error('away'))
-  await answer(new Error('away'))
-  t.same(outages, ['away'])
+  await answer(new Error('unavailable'))
+  await answer(new Error('unavailable'))
+  t.same(outages, ['unavailable'])
   t.equal(watch.services(), undefined, 'the known state is outdated')
   const late: (string | undefined)[] = []
   watch.add(() => {}, { onOutage: (reason) => late.push(reason?.message) })
@@ -108,8 +108,8 @@ t.test('reports the start and end of an outage, including to new listeners', asy
   t.same(
     [outages, late],
     [
-      ['away', undefined],
-      ['away', undefined],
+      ['unavailable', undefined],
+      ['unavailable', undefined],
     ],
   )
   t.equal(warnings().length, 2)

@@ -231,7 +231,7 @@ t.test('opens a watch that requires an account after the login', async (t) => {
   const { link, calls, events } = await open(t, 60_000, tokens)
   link.setRequest(A)
   t.same(calls, [])
-  fail(new GatewayError('auth', 503, 'away'))
+  fail(new GatewayError('auth', 503, 'unavailable'))
   await until(() => events.length > 0)
   t.same(events, ['out 503'])
   const opened = link.opened()

@@ -15,7 +15,7 @@ function open() {
       most = Math.max(most, ++underWay)
       await tick()
       underWay--
-      if (failing) throw new Error('away')
+      if (failing) throw new Error('unavailable')
       const ids = nodes.map(({ id, address }) => (id === address ? id : `${id}=${address}`))
       sent.push(`${name} ${ids} ${ttlSeconds}`)
     },
@@ -47,7 +47,7 @@ t.test('sends accepted registrations again with their remaining TTL', async (t) 
 t.test('does not store a rejected registration', async (t) => {
   const { registrations, fail } = open()
   fail()
-  await t.rejects(registrations.add(makeService('a', ['h:1']), 90), { message: 'away' })
+  await t.rejects(registrations.add(makeService('a', ['h:1']), 90), { message: 'unavailable' })
   t.equal(registrations.size, 0)
 })
 
@@ -56,7 +56,7 @@ t.test('sends the latest change of a node made during an outage', async (t) => {
   await registrations.add(makeService('a', ['h:1', 'h:2']), 90)
   fail()
   const other = makeService('a', [{ ...makeNode('h:3'), id: 'h:1' }])
-  await t.rejects(registrations.add(other, 90), { message: 'away' })
+  await t.rejects(registrations.add(other, 90), { message: 'unavailable' })
   succeed()
   sent.length = 0
   await registrations.renew()

@@ -61,15 +61,15 @@ t.test('retries a registry that cannot be read', async (t) => {
   let fails = 2
   const { memory, events, errors, local } = open(t, (memory) => ({
     async listServices() {
-      if (fails-- > 0) throw new Error('away')
+      if (fails-- > 0) throw new Error('unavailable')
       return memory.listServices()
     },
   }))
   memory.register(A1)
   await local.start()
-  t.strictSame(errors, ['away'])
+  t.strictSame(errors, ['unavailable'])
   await until(() => events.length > 0)
-  t.strictSame([events, errors], [['a v1'], ['away', 'away']])
+  t.strictSame([events, errors], [['a v1'], ['unavailable', 'unavailable']])
 })
 
 t.test('reports nothing after close', async (t) => {

@@ -21,13 +21,13 @@ t.test('reports an outage with its end when the agent is killed and restarted', 
   const events: string[] = []
   const onEvent = ({ type }: RegistryEvent): void => void events.push(type)
   const onOutage = (reason: Error | undefined): void => {
-    events.push(reason === undefined ? 'back' : `away: ${reason.message}`)
+    events.push(reason === undefined ? 'back' : `unavailable: ${reason.message}`)
   }
   registry.watch?.(onEvent, { service: GREETER.name, onOutage })
   await registry.getService(GREETER.name)
   await agent.kill()
   await until(() => events.length === 1)
-  t.match(events[0], /away: Consul at 127\.0\.0\.1:\d+ is unreachable: .*(ECONN|hang up)/)
+  t.match(events[0], /unavailable: Consul at 127\.0\.0\.1:\d+ is unreachable: .*(ECONN|hang up)/)
   await t.rejects(async () => registry.getService(GREETER.name), /is unreachable.*ECONNREFUSED/)
   await t.rejects(async () => registry.getService('other'), /is unreachable.*ECONNREFUSED/)
   const late: (Error | undefined)[] = []

@@ -210,10 +210,11 @@ t.test('an error of the store is returned unchanged, and the next change is appl
   const { set } = open(t, {
     wrap: (store) => ({
       ...store,
-      commit: (writes) => (isAway ? Promise.reject(new Error('away')) : store.commit(writes)),
+      commit: (writes) =>
+        isAway ? Promise.reject(new Error('unavailable')) : store.commit(writes),
     }),
   })
-  await t.rejects(set('a', 1), { message: 'away' })
+  await t.rejects(set('a', 1), { message: 'unavailable' })
   isAway = false
   t.equal(await set('a', 1), 1)
 })
