@@ -21,6 +21,7 @@ import proxyStatus from './telemetry/proxy-status.ts'
 import requestId from './telemetry/request-id.ts'
 import serverTiming from './telemetry/server-timing.ts'
 import tracing from './telemetry/tracing.ts'
+import rateLimit from './traffic/rate-limit.ts'
 
 /** Files of this folder by name; each exports a declared plugin. */
 export const plugins: Readonly<Record<string, PluginDefinition>> = {
@@ -40,6 +41,7 @@ export const plugins: Readonly<Record<string, PluginDefinition>> = {
   oidc,
   origins,
   'proxy-status': proxyStatus,
+  'rate-limit': rateLimit,
   'redirect-https': redirectHttps,
   'request-id': requestId,
   'server-timing': serverTiming,

@@ -45,7 +45,7 @@ function formatPlugin({ name, description, options, scopes }: PluginDefinition):
       ? ['No options.']
       : ['| option | type | default | |', '|---|---|---|---|', ...rows]
   const scope = scopes === undefined ? '' : ` Scope: ${scopes.join(', ')}.`
-  return [`## ${name}`, '', `${description}${scope}`, '', ...table, ''].join('\n')
+  return [`## ${name}`, `${description}${scope}`, '', ...table, ''].join('\n')
 }
 
 /** Rows of the options; an object or a list is followed by the options of its properties or elements. */

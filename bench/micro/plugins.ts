@@ -13,6 +13,7 @@ const OPTIONS: Readonly<Record<string, object>> = {
   origins: { allow: ['https://app.example.com'] },
   headers: { request: { set: { 'x-edge': 'a' } }, reply: { set: { 'x-served-by': 'mx' } } },
   'ip-allow': { allow: ['loopback'] },
+  'rate-limit': { rules: [{ name: 'all', limit: 1_000_000_000 }] },
   json: { request: { remove: ['a'] }, reply: { remove: ['a'] } },
 }
 /** Plugins that need a token or other setup, measured by `auth-public` and `auth-bearer`. */

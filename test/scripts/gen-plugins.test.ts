@@ -8,7 +8,7 @@ t.test('every plugin has a section, with its description and scopes', async (t) 
   const page = formatPlugins()
   for (const { name, description, scopes } of Object.values(plugins)) {
     const allowed = scopes === undefined ? '' : ` Scope: ${scopes.join(', ')}.`
-    t.ok(page.includes(`\n## ${name}\n\n${description}${allowed}\n`), name)
+    t.ok(page.includes(`\n## ${name}\n${description}${allowed}\n`), name)
   }
 })
 
@@ -26,7 +26,7 @@ t.test('every option has a row, including options of nested objects and list ite
   t.match(
     formatPlugins({ probe }),
     [
-      '## probe\n\nProbes.\n\n| option | type | default | |\n|---|---|---|---|',
+      '## probe\nProbes.\n\n| option | type | default | |\n|---|---|---|---|',
       '| `mode` | `"a"` or `"b"` | `"a"` |  |',
       '| `keys` | list of object | required |  |',
       '| `keys[].id` | string | required | a \\| b |',

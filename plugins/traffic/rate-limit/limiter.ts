@@ -1,0 +1,51 @@
+import { LRUCache } from 'lru-cache'
+
+/** A limit: `limit` units per window, and up to `burst` units at once after a pause. */
+export interface LimiterOptions {
+  readonly limit: number
+  readonly windowMs: number
+  readonly burst: number
+  /** Maximum number of keys; the least recently used one is forgotten first. */
+  readonly maxKeys: number
+}
+
+/** Decision about a request. */
+export interface Decision {
+  readonly isAllowed: boolean
+  /** Units that are available now. */
+  readonly remaining: number
+  /** Time until the whole burst is available again. */
+  readonly resetMs: number
+  /** Time until the request would be allowed; 0 if it is. */
+  readonly retryMs: number
+}
+
+export interface Limiter {
+  /** Takes `cost` units of a key, or none if the request is not allowed. Times are monotonic milliseconds. */
+  readonly take: (key: string, cost: number, nowMs: number) => Decision
+}
+
+/**
+ * Creates a limiter by the generic cell rate algorithm (ITU-T I.371): for each key it stores only the time at which the whole burst is
+ * available again.
+ */
+export function createLimiter({ limit, windowMs, burst, maxKeys }: LimiterOptions): Limiter {
+  const unitMs = windowMs / limit
+  const burstMs = unitMs * burst
+  const fullAtMs = new LRUCache<string, number>({ max: maxKeys })
+  const remainingAt = (aheadMs: number): number =>
+    // Rounded, because repeated additions of a fraction lose a unit otherwise.
+    Math.max(0, Math.floor((burstMs - aheadMs) / unitMs + 1e-6))
+  return {
+    take(key, cost, nowMs) {
+      const aheadMs = Math.max(0, (fullAtMs.get(key) ?? 0) - nowMs)
+      const nextMs = aheadMs + cost * unitMs
+      const retryMs = nextMs - burstMs
+      // A thousandth of a unit of tolerance, for the same reason.
+      if (retryMs > unitMs / 1000)
+        return { isAllowed: false, remaining: remainingAt(aheadMs), resetMs: aheadMs, retryMs }
+      fullAtMs.set(key, nowMs + nextMs)
+      return { isAllowed: true, remaining: remainingAt(nextMs), resetMs: nextMs, retryMs: 0 }
+    },
+  }
+}

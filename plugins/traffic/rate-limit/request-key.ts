@@ -1,0 +1,65 @@
+import { hash } from 'node:crypto'
+import type { Exchange } from '../../../core/exchange.ts'
+import { HeaderList } from '../../../core/http/headers.ts'
+import { toNetwork } from '../../../core/limits/client-network.ts'
+
+/** Returns what requests are counted by. */
+export type ToKey = (x: Exchange) => string
+
+/** Longer values are hashed, so that the memory of a key is bounded. */
+const VALUE_MAX = 128
+const SEPARATOR = '\n'
+const HEADER = 'header:'
+
+const PARTS: Readonly<Record<string, ToKey>> = {
+  ip: toClient,
+  // Without an account, so that callers cannot avoid a limit by logging out.
+  account: (x) => (x.account === undefined ? toClient(x) : `${x.account.issuer}/${x.account.id}`),
+  path: (x) => x.path,
+  host: (x) => x.host,
+  method: (x) => x.method,
+}
+
+/** Whether a key depends on the account of the caller. */
+export function needsAccount(parts: readonly string[]): boolean {
+  return parts.includes('account')
+}
+
+/**
+ * Compiles the parts of a key: `ip`, `account`, `path`, `host`, `method`, `header:<name>`.
+ *
+ * @throws {TypeError} for an unknown part, a part that is listed twice, and a malformed header name.
+ */
+export function compileKey(parts: readonly string[]): ToKey {
+  if (new Set(parts).size < parts.length) throw new TypeError('key: a part is listed twice')
+  const compiled = parts.map(compilePart)
+  const [first] = compiled
+  if (compiled.length === 1) return (x) => bound(first!(x))
+  return (x) => compiled.map((part) => bound(part(x))).join(SEPARATOR)
+}
+
+function compilePart(part: string): ToKey {
+  if (part.startsWith(HEADER)) {
+    const name = part.slice(HEADER.length).toLowerCase()
+    try {
+      new HeaderList([name, ''])
+    } catch (error) {
+      throw new TypeError(`key: ${(error as Error).message}`, { cause: error })
+    }
+    return ({ headers }) => headers.getAll(name).join(', ')
+  }
+  const known = Object.hasOwn(PARTS, part) ? PARTS[part] : undefined
+  if (known !== undefined) return known
+  throw new TypeError(
+    `key must be ${Object.keys(PARTS).join(', ')} or header:<name>, got ${JSON.stringify(part)}`,
+  )
+}
+
+/** A relayed request has the address of the proxy: unknown clients behind a proxy share one key. */
+function toClient({ clientAddress, relayed }: Exchange): string {
+  return relayed ? 'relayed' : toNetwork(clientAddress)
+}
+
+function bound(value: string): string {
+  return value.length > VALUE_MAX ? hash('sha256', value, 'base64') : value
+}

@@ -1,0 +1,50 @@
+import t from 'tap'
+import type { Exchange } from '../../../../core/exchange.ts'
+import { compileKey, needsAccount } from '../../../../plugins/traffic/rate-limit/request-key.ts'
+import { runPlugin, type TestRequest } from '../../../../sdk/testing.ts'
+
+async function keyOf(parts: readonly string[], request: TestRequest = {}): Promise<string> {
+  const toKey = compileKey(parts)
+  let key = ''
+  const read = (x: Exchange): void => {
+    key = toKey(x)
+  }
+  await runPlugin({ name: 'key', onRequest: read }, request)
+  return key
+}
+
+t.test('a client is an IPv4 address or an IPv6 /64 network', async (t) => {
+  const ip = (remoteAddress: string) => keyOf(['ip'], { remoteAddress })
+  t.equal(await ip('192.0.2.1'), '192.0.2.1')
+  t.equal(await ip('2001:db8:1:2::1'), await ip('2001:db8:1:2:ffff::9'))
+  t.not(await ip('2001:db8:1:2::1'), await ip('2001:db8:1:3::1'))
+})
+
+t.test('an anonymous caller counts by address', async (t) => {
+  t.equal(await keyOf(['account'], { remoteAddress: '192.0.2.1' }), '192.0.2.1')
+  t.ok(needsAccount(['ip', 'account']))
+  t.notOk(needsAccount(['ip']))
+})
+
+t.test('combines parts so that different requests have different keys', async (t) => {
+  const parts = ['method', 'header:X-Tenant']
+  const key = (value: string) => keyOf(parts, { headers: { 'x-tenant': value } })
+  t.equal(await key('a'), 'GET\na')
+  t.equal(await keyOf(parts), 'GET\n')
+  t.equal(await keyOf(['path'], { path: '/a/b?c=d' }), '/a/b')
+  t.equal(await keyOf(['host'], { host: 'shop.test' }), 'shop.test')
+})
+
+t.test('bounds the length of a key', async (t) => {
+  const long = (last: string) => keyOf(['header:a'], { headers: { a: 'x'.repeat(5000) + last } })
+  t.equal((await long('1')).length, 44)
+  t.not(await long('1'), await long('2'))
+})
+
+t.test('rejects unknown and repeated parts, and malformed header names', (t) => {
+  t.throws(() => compileKey(['client']), /key must be ip, account, .*, got "client"/)
+  t.throws(() => compileKey(['toString']), /got "toString"/)
+  t.throws(() => compileKey(['ip', 'ip']), /listed twice/)
+  t.throws(() => compileKey(['header:a b']), /a b/)
+  t.end()
+})
