@@ -27,10 +27,10 @@ t.test('docs/network.md lists every endpoint, and the fields of links and routes
   )
   await b.sendRequest('Connect', { nodes: [{ address: a.address }] })
   const { links } = await b.status()
-  const events = ['address', 'id', 'error', ...firstCells('| of a link in `status` |')]
+  const events = ['address', 'id', 'error', ...firstCells('| link field in `status` |')]
   t.strictSame(events.sort(), Object.keys(links[0]!).sort())
   const { routes } = await b.sendRequest<{ routes: object[] }>('Routes')
-  const route = ['service', 'network', ...firstCells('| of a route |')]
+  const route = ['service', 'network', ...firstCells('| route field |')]
   t.strictSame(route.sort(), Object.keys(routes[0]!).sort())
 })
 
@@ -44,8 +44,8 @@ t.test('docs/network.md states the limits of the code', (t) => {
   const { MAX_PEERS, MAX_DESTINATIONS, MAX_ADVERTISED_BYTES, MAX_ENTRY_BYTES, MAX_HOPS } = limits
   const count = MAX_DESTINATIONS.toLocaleString('en')
   const [total, entry] = [MAX_ADVERTISED_BYTES / 1024 ** 2, MAX_ENTRY_BYTES / 1024]
-  t.match(PROSE, `${MAX_PEERS} links each way; ${count} services and servers`)
-  t.match(PROSE, `${total} MiB of descriptions together and ${entry} KiB each`)
+  t.match(PROSE, `${MAX_PEERS} links in each direction; ${count} services and servers`)
+  t.match(PROSE, `${total} MiB of descriptions in total and ${entry} KiB each`)
   t.match(PROSE, `A path has at most ${MAX_HOPS} servers`)
   t.end()
 })
