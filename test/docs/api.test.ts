@@ -27,6 +27,6 @@ t.test('docs/api.md lists every endpoint, and every field of a metrics point', a
     ...{ p50Ms: 1, p99Ms: 1 },
   })
   // The table abbreviates the range from 2xx to 5xx.
-  const events = [...firstCells('| of a point |'), 'status_3xx', 'status_4xx']
+  const events = [...firstCells('| point field |'), 'status_3xx', 'status_4xx']
   t.strictSame(events.sort(), Object.keys(point).sort())
 })
