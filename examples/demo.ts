@@ -1,4 +1,4 @@
-// `npm run demo`, while `npm start` runs: registers a service and two plain HTTP backends to try the server.
+// Run with `npm run demo` while `npm start` runs: registers a service and two plain HTTP backends to try the server.
 import { openRegistry, register } from 'mx-gateway/registry'
 import { startBackend } from './backend.ts'
 import { toPlainService } from './plain-service.ts'
@@ -13,7 +13,7 @@ const hints = `
     curl '${url}/helloworld/call?name=John'   # a call to a service
     curl '${url}/helloworld/stream?count=3'   # a streaming call
     curl ${url}/greeter/hello                 # proxied to a backend
-    curl ${url}/greeter/hello                 # the next request: the other backend
+    curl ${url}/greeter/hello                 # the next request goes to the other backend
     curl -i ${url}/unknown/call               # an error and its body
 
   Services started with MX_PROXY=${proxy} join the same server. Ctrl-C ends the demo.
@@ -31,7 +31,7 @@ const { helloworld } = await import('./helloworld/helloworld.ts')
 await helloworld.run({ signals: false })
 const { log } = helloworld
 const backends = await Promise.all([startBackend('one', 9001), startBackend('two', 9002)])
-// Shares registry connection and credentials with the service.
+// Shares the registry connection and the credentials with the service.
 const { registry, close } = openRegistry(`mx://${proxy}`)
 const entry = toPlainService('greeter', backends)
 const registration = await register({ registry, entry, log })

@@ -25,9 +25,9 @@ interface Schema {
 const FILE = 'docs/plugin-options.md'
 const HEAD = `# Options of built-in plugins
 
-Written by \`npm run gen\` from the code. Set options in \`plugins:\` of \`mx.yaml\`
-([default plugins](configuration.md#default-plugins)); write [plugins of your own](plugins.md). An option without a
-default that is not required may be omitted.
+This page is generated from the code by \`npm run gen\`. Set options under \`plugins:\` in \`mx.yaml\`
+([default plugins](configuration.md#default-plugins)), or write [custom plugins](plugins.md). An option without a
+default may be omitted unless it is required.
 `
 
 /** Source of the page. */

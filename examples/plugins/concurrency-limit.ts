@@ -4,9 +4,9 @@ import { definePlugin, GatewayError, type PluginDefinition, Type } from 'mx-gate
 const CLIENT = Symbol('concurrency-limit client')
 
 /**
- * Limits the concurrent requests of a client; further ones are rejected with 429 (RFC 6585 §4).
+ * Limits the concurrent requests of a client; further requests are rejected with 429 (RFC 6585 §4).
  *
- * List it after `forwarded`: otherwise all clients of a trusted proxy count as one.
+ * List it after `forwarded`: otherwise all clients of a trusted proxy count as one client.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'concurrency-limit',

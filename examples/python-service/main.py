@@ -4,8 +4,8 @@ Requires Python 3.9 or newer, and no packages:
 
     python3 main.py [port]
 
-Each call is a request `POST /` with the names of service and endpoint in its headers. The result of a function is
-sent as JSON, that of a generator as a stream with one JSON document per line.
+Each call is a request `POST /` with the names of the service and the endpoint in its headers. The result of a function
+is sent as JSON, the result of a generator as a stream with one JSON document per line.
 """
 
 import json
@@ -75,7 +75,7 @@ def read_name(request):
 
 
 def to_json(value):
-    # Without line feeds, which separate the documents of a stream.
+    # Without line feeds, because they separate the documents of a stream.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -88,7 +88,7 @@ def to_error(error):
 
 
 class Handler(BaseHTTPRequestHandler):
-    # Keep-alive connections, and no delay between head and body of a response (Nagle's algorithm).
+    # Keep-alive connections, and no delay between the head and the body of a response (Nagle's algorithm).
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     timeout = 120
@@ -103,7 +103,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         try:
             answer = self.dispatch()
-            # An error before the first message of a stream is sent like that of a unary call.
+            # An error before the first message of a stream is sent like an error of a unary call.
             first = next(answer, END) if isinstance(answer, GeneratorType) else to_json(answer)
         except Exception as error:
             failure = to_error(error)
