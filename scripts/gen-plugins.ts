@@ -43,7 +43,7 @@ function formatPlugin({ name, description, options, scopes }: PluginDefinition):
   const table =
     rows.length === 0
       ? ['No options.']
-      : ['| option | type | default | |', '|---|---|---|---|', ...rows]
+      : ['| option | type | default | description |', '|---|---|---|---|', ...rows]
   const scope = scopes === undefined ? '' : ` Scope: ${scopes.join(', ')}.`
   return [`## ${name}`, `${description}${scope}`, '', ...table, ''].join('\n')
 }

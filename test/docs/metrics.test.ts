@@ -11,7 +11,7 @@ t.test('docs/metrics.md lists every metric with type, labels and help', async (t
     const cells = labels.map((label) => `\`${label}\``).join(', ')
     return `| \`${name}\` | ${type} | ${cells} | ${help} |\n`
   })
-  const head = '| metric | type | labels | |\n|---|---|---|---|\n'
+  const head = '| metric | type | labels | description |\n|---|---|---|---|\n'
   const table = /<!-- metrics\b[^>]*-->\n([\s\S]*?)<!-- \/metrics -->/.exec(text)?.[1]
   t.equal(table, head + rows.join(''))
 })

@@ -26,7 +26,7 @@ t.test('every option has a row, including options of nested objects and list ite
   t.match(
     formatPlugins({ probe }),
     [
-      '## probe\nProbes.\n\n| option | type | default | |\n|---|---|---|---|',
+      '## probe\nProbes.\n\n| option | type | default | description |\n|---|---|---|---|',
       '| `mode` | `"a"` or `"b"` | `"a"` |  |',
       '| `keys` | list of object | required |  |',
       '| `keys[].id` | string | required | a \\| b |',
