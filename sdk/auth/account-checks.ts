@@ -19,8 +19,8 @@ type Called = Pick<Context, 'account'>
 /**
  * Rejects a caller without the required rights.
  *
- * @param namespace of the resource.
- * @param id of the error: the endpoint, such as `runtime.Runtime.Create`.
+ * @param namespace namespace of the resource.
+ * @param id error id: the endpoint, such as `runtime.Runtime.Create`.
  * @throws {GatewayError} 401 without an account or for a missing scope, 403 for an account of another namespace
  * (reference 2.2).
  */
@@ -32,7 +32,7 @@ export interface AccountChecks {
   readonly mustBeMember: AccountCheck
   /** As {@link mustBeMember}, except workloads. */
   readonly mustBeViewer: AccountCheck
-  /** A service of the namespace. @param service only this one: the account must not be the workload of another. */
+  /** A service of the namespace. @param service if set, workload accounts of other services are rejected. */
   readonly mustBeService: (ctx: Context, namespace: string, id: string, service?: string) => void
   /** Scope `admin` of the namespace, or of `mx`. */
   readonly mustBeAdmin: AccountCheck
@@ -40,7 +40,7 @@ export interface AccountChecks {
   readonly mustBeOperator: (ctx: Context, id: string) => void
 }
 
-/** Creates the checks of a service. Without an authorizer there are no accounts, and every call is allowed. */
+/** Creates the checks of a service. Without an authorizer, there are no accounts and every call is allowed. */
 export function createAccountChecks(authorizer: Authorizer | undefined): AccountChecks {
   if (authorizer !== undefined)
     return { mustBeMember, mustBeViewer, mustBeService, mustBeAdmin, mustBeOperator }
@@ -54,7 +54,7 @@ export function createAccountChecks(authorizer: Authorizer | undefined): Account
 /**
  * Requires an account of a namespace, or an operator (reference 2.2).
  *
- * @param id of the error.
+ * @param id error id.
  * @throws {GatewayError} 401 without an account, 403 for an account of another namespace.
  */
 export function mustBeMember({ account }: Called, namespace: string, id: string): Account {
@@ -65,7 +65,7 @@ export function mustBeMember({ account }: Called, namespace: string, id: string)
 }
 
 /**
- * As {@link mustBeMember}, but not a workload: for the services of a namespace and the routes of the gateway.
+ * As {@link mustBeMember}, except workloads. For services of a namespace and routes of the gateway.
  *
  * @throws {GatewayError} 401 for a workload.
  */
@@ -76,8 +76,8 @@ export function mustBeViewer(ctx: Called, namespace: string, id: string): Accoun
 }
 
 /**
- * As {@link mustBeMember}, for a service of the namespace: scope `service` or `admin`, or a workload scope (decision
- * 30).
+ * As {@link mustBeMember}, for a service of the namespace: requires the scope `service` or `admin`, or a workload scope
+ * (decision 30).
  *
  * @param service full name. @default any, for resources shared by all services of the namespace
  * @throws {GatewayError} 401 for accounts that are not services, and for the workload of another service.
@@ -96,7 +96,7 @@ export function mustBeService(
     id,
     scope,
     namespace,
-    `. The account ${account.id} is a workload, with ${account.scopes.join(', ')}: run ${service} as a separate program (mx run --name=${service}), or use an account with the missing scope`,
+    `. The account ${account.id} is a workload with the scopes ${account.scopes.join(', ')}: run ${service} as a separate program (mx run --name=${service}), or use an account with the missing scope`,
   )
 }
 
@@ -121,9 +121,9 @@ export function mustBeOperator(ctx: Called, id: string): Account {
 }
 
 /**
- * The error for an authenticated caller without a scope: 401 (decision 29, RFC 6750 §3.1).
+ * Error for an authenticated caller without the required scope: 401 (decision 29, RFC 6750 §3.1).
  *
- * @param hint appended to the message.
+ * @param hint text appended to the message.
  */
 export function toMissingScope(
   id: string,

@@ -1,13 +1,13 @@
 import type { TokenSource } from '../../core/contracts/token-source.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { type FoundCredentials, isServerText, readLeft } from './credentials.ts'
+import { isServerText, type ResolvedCredentials, readStoredCredentials } from './credentials.ts'
 import { createTokenSource, isRejected, type LoginReply } from './token-source.ts'
 
 export interface AccountTokensOptions {
-  readonly credentials: FoundCredentials
-  /** Address of the platform; undefined: `auth` is found through the registry. */
+  readonly credentials: ResolvedCredentials
+  /** Address of the platform. If undefined, `auth` is looked up in the registry. */
   readonly platform: string | undefined
-  /** Calls `Auth.Token` without a token. @param address of the platform. @default from the registry */
+  /** Calls `Auth.Token` without a token. @param address address of the platform. @default from the registry */
   readonly call: (request: object, address?: string) => Promise<LoginReply>
 }
 
@@ -18,29 +18,30 @@ export function createAccountTokens({
   call,
 }: AccountTokensOptions): TokenSource {
   const { namespace, isGuess } = credentials
-  /** Last rejected implicit secret; initially empty if none is stored yet. */
-  let wrong = ''
+  /** Last rejected implicit secret. Initially empty, which also means that none is stored. */
+  let rejectedSecret = ''
 
   async function callPlatform(request: object): Promise<LoginReply> {
     if (platform === undefined || !isServerText(platform)) return call(request)
     try {
-      // Directly: the registry may require a login.
+      // Called without the registry, which may require a login.
       return await call(request, platform.trim())
     } catch (error) {
-      // A registry without the service `auth`, which can be found through it.
+      // The address belongs to a registry that does not serve `auth` but can look it up.
       if (error instanceof GatewayError && error.code === 404) return call(request)
       throw error
     }
   }
 
   async function logIn(): Promise<LoginReply> {
-    // A server started since then may have stored others.
-    const { id, secret } = isGuess ? readLeft() : credentials
-    if (isGuess && secret === wrong) throw new GatewayError('auth', 401, 'no account configured')
+    // A server started in the meantime may have stored new ones.
+    const { id, secret } = isGuess ? readStoredCredentials() : credentials
+    if (isGuess && secret === rejectedSecret)
+      throw new GatewayError('auth', 401, 'no account configured')
     try {
       return await callPlatform({ id, secret })
     } catch (error) {
-      if (isGuess && isRejected(GatewayError.from(error))) wrong = secret
+      if (isGuess && isRejected(GatewayError.from(error))) rejectedSecret = secret
       throw addHint(error, id, namespace)
     }
   }

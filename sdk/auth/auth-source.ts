@@ -9,7 +9,7 @@ import { DEFAULT_NAMESPACE } from '../namespace.ts'
 
 interface RulesMessage {
   readonly rules: readonly Rule[]
-  /** More of the list follows in the next message. */
+  /** True if the list continues in the next message. */
   readonly more?: boolean
 }
 
@@ -20,25 +20,26 @@ interface TokensMessage {
 
 interface NamespacesMessage {
   readonly namespaces: readonly string[]
-  /** More of the list follows in the next message. */
+  /** True if the list continues in the next message. */
   readonly more?: boolean
 }
 
 /**
- * Rules and keys of a remote platform, from its service `auth`.
+ * Rules and keys of a remote platform, watched through its service `auth`.
  *
- * @param namespace of the client's account. Unless it is the namespace of the platform, only its rules are available.
+ * @param namespace namespace of the client's account. Outside the platform's namespace, only the rules of that
+ * namespace are available.
  */
 export function createAuthSource(
   client: Client,
   namespace: string = DEFAULT_NAMESPACE,
 ): AuthSource {
-  // Shared by all watches: they stay valid when the watch restarts.
+  // Shared by all watches, so that it survives a restart of the watch.
   const revocations = new Revocations()
   return {
     watchRules(namespace, signal) {
       const request = { options: { namespace } }
-      return beginAgain(async function* () {
+      return restartOnExpiry(async function* () {
         const messages = client.stream<object, RulesMessage>('auth', 'Rules.Watch', request, {
           signal,
         })
@@ -54,7 +55,7 @@ export function createAuthSource(
 
     watchNamespaces: (signal) =>
       namespace === DEFAULT_NAMESPACE
-        ? beginAgain(async function* () {
+        ? restartOnExpiry(async function* () {
             const messages = client.stream<object, NamespacesMessage>(
               'auth',
               'Rules.WatchNamespaces',
@@ -69,10 +70,10 @@ export function createAuthSource(
               names = new Set()
             }
           })
-        : warnOnce(new Set([namespace]), signal),
+        : yieldOnce(new Set([namespace]), signal),
 
     watchTokens: (signal) =>
-      beginAgain(async function* () {
+      restartOnExpiry(async function* () {
         const messages = client.stream<object, TokensMessage>('auth', 'Auth.Watch', {}, { signal })
         for await (const { keys, revoked } of messages) {
           for (const revocation of revoked) revocations.add(revocation)
@@ -82,8 +83,8 @@ export function createAuthSource(
   }
 }
 
-/** Restarts a watch whose token has expired. A new stream uses a new token and starts with the full state. */
-async function* beginAgain<T>(watch: () => AsyncIterable<T>): AsyncIterable<T> {
+/** Restarts a watch when its token expires. The new stream uses a new token and starts with the full state. */
+async function* restartOnExpiry<T>(watch: () => AsyncIterable<T>): AsyncIterable<T> {
   for (;;) {
     let hasBegun = false
     try {
@@ -99,7 +100,7 @@ async function* beginAgain<T>(watch: () => AsyncIterable<T>): AsyncIterable<T> {
 }
 
 /** A watch of a constant. */
-async function* warnOnce<T>(value: T, signal: AbortSignal): AsyncIterable<T> {
+async function* yieldOnce<T>(value: T, signal: AbortSignal): AsyncIterable<T> {
   yield value
   if (!signal.aborted) await once(signal, 'abort')
 }

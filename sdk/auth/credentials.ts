@@ -16,10 +16,10 @@ export interface Credentials {
 }
 
 /** Credentials with their origin. */
-export interface FoundCredentials extends Required<Credentials> {
+export interface ResolvedCredentials extends Required<Credentials> {
   /**
-   * The credentials are implicit: stored by a server on this machine, possibly for another platform. A rejected login
-   * is not an error. Empty if none are stored yet.
+   * True if the credentials are implicit: stored by a server on this machine, possibly for another platform. A rejected
+   * login is not an error then. The credentials are empty if none are stored yet.
    */
   readonly isGuess: boolean
 }
@@ -30,8 +30,8 @@ const FILE = 'service_credentials'
 const NONE: Credentials = { id: '', secret: '' }
 
 /**
- * Finds the credentials of a program: its option, else `MX_AUTH_ID` and `MX_AUTH_SECRET` with `MX_NAMESPACE`, else, for
- * a platform on this machine, the file `~/.mx/service_credentials` of a server of the same user.
+ * Finds the credentials of a program: first its option, then `MX_AUTH_ID` and `MX_AUTH_SECRET` with `MX_NAMESPACE`,
+ * then, for a platform on this machine, `~/.mx/service_credentials`, which is written by a server of the same user.
  *
  * @param platform address, `host:port` or with a scheme; undefined if none.
  * @throws {TypeError} for invalid or incomplete credentials.
@@ -39,7 +39,7 @@ const NONE: Credentials = { id: '', secret: '' }
 export function findCredentials(
   configured: Credentials | undefined,
   platform: string | undefined,
-): FoundCredentials | undefined {
+): ResolvedCredentials | undefined {
   if (configured !== undefined)
     return check(configured, 'auth.id and auth.secret', 'auth.namespace')
   const { MX_AUTH_ID: id = '', MX_AUTH_SECRET: secret = '', MX_NAMESPACE = '' } = process.env
@@ -49,25 +49,25 @@ export function findCredentials(
     return check(credentials, 'MX_AUTH_ID and MX_AUTH_SECRET', 'MX_NAMESPACE')
   }
   if (!LOOPBACK.test(platform.trim())) return undefined
-  return { ...readLeft(), namespace: DEFAULT_DOMAIN, isGuess: true }
+  return { ...readStoredCredentials(), namespace: DEFAULT_DOMAIN, isGuess: true }
 }
 
-/** Credentials stored by a server of the same user; empty if none yet. */
-export function readLeft(): Credentials {
+/** Credentials stored by a server of the same user; empty if none are stored yet. */
+export function readStoredCredentials(): Credentials {
   return readFile(join(homedir(), '.mx', FILE)) ?? NONE
 }
 
-/** Address of the platform of a registry; undefined if none. */
+/** Platform address of a registry; undefined if it has none. */
 export function toPlatform(registry: Registry | string | undefined): string | undefined {
   return typeof registry === 'string' && registry.trim() !== 'memory' ? registry : undefined
 }
 
-/** True if a platform is the address of a server, which can be called without a registry. */
+/** True if the platform is given by a server address, which can be called without a registry. */
 export function isServerText(platform: string): boolean {
   return SERVER.test(platform.trim())
 }
 
-function check(credentials: Credentials, what: string, where: string): FoundCredentials {
+function check(credentials: Credentials, what: string, where: string): ResolvedCredentials {
   const { id, secret, namespace = DEFAULT_DOMAIN } = credentials
   if (!isText(id) || !isText(secret)) throw new TypeError(`${what} must both be set`)
   if (!isText(namespace) || !isNamespaceName(namespace))
@@ -82,7 +82,7 @@ function readFile(path: string): Credentials | undefined {
     const { id, secret } = JSON.parse(readFileSync(path, 'utf8'))
     return isText(id) && isText(secret) ? { id, secret } : undefined
   } catch {
-    // Usually there is none; an unreadable file belongs to another user.
+    // The file usually does not exist; an unreadable one belongs to another user.
     return undefined
   }
 }

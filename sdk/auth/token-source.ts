@@ -6,7 +6,7 @@ import { createBackOff } from '../../lib/async/backoff.ts'
 export interface LoginReply {
   readonly token: {
     readonly access_token: string
-    /** Obtains the next token, once. */
+    /** Single-use token for obtaining the next access token. */
     readonly refresh_token: string
     /** Seconds since 1970. */
     readonly created: number
@@ -16,18 +16,18 @@ export interface LoginReply {
 }
 
 export interface TokenSourceOptions {
-  /** Logs in with the credentials, which takes the service about 0.1 s. */
+  /** Logs in with the credentials, which costs the service about 0.1 s. */
   readonly logIn: () => Promise<LoginReply>
   /** Uses a refresh token, which is cheap. */
   readonly refresh: (refreshToken: string) => Promise<LoginReply>
-  /** A rejected login is not an error: calls are anonymous, and the login is retried later. */
+  /** If true, a rejected login is not an error: calls are anonymous, and the login is retried later. */
   readonly isGuess: boolean
   /** Monotonic clock, milliseconds. @default performance.now */
   readonly nowMs?: () => number
 }
 
 /** Tokens are renewed this long before they expire. */
-const SPARE_MS = 10_000
+const RENEW_BEFORE_MS = 10_000
 /** Statuses of an invalid or denied refresh token. */
 const REJECTED_STATUSES: readonly number[] = [400, 401]
 
@@ -41,8 +41,9 @@ export function createFixedToken(token: string): TokenSource {
 }
 
 /**
- * Logs in when a token is needed, and refreshes it in the background before it expires, one attempt at a time. It logs
- * in again when the refresh is rejected, and when its outcome is unknown: a refresh token used twice looks stolen.
+ * Logs in when a token is needed, and refreshes the token in the background before it expires, one attempt at a time.
+ * Logs in again if the refresh is rejected or its outcome is unknown, because a reused refresh token is treated as
+ * stolen.
  */
 export function createTokenSource(options: TokenSourceOptions): TokenSource {
   const { logIn, refresh, isGuess, nowMs = () => performance.now() } = options
@@ -51,7 +52,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   let refreshToken: string | undefined
   let renewMs = 0
   let endsMs = 0
-  /** The implicit credentials were rejected. */
+  /** True if the implicit credentials were rejected. */
   let isAnonymous = false
   let pending: Promise<void> | undefined
   let failure: GatewayError | undefined
@@ -74,8 +75,8 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       const now = nowMs()
       token = issued.access_token
       refreshToken = issued.refresh_token
-      // The clocks of the two machines may differ: only the lifetime counts.
-      endsMs = now + Math.max(lifeMs - SPARE_MS, lifeMs / 2)
+      // Only the lifetime counts, because the clocks of the two machines may differ.
+      endsMs = now + Math.max(lifeMs - RENEW_BEFORE_MS, lifeMs / 2)
       renewMs = now + lifeMs / 2
       failure = undefined
       isAnonymous = false
@@ -107,7 +108,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       const now = nowMs()
       if (isAnonymous && now < retryMs) return undefined
       if (now < endsMs) {
-        // Failures are reported to callers after the expiry.
+        // Failures are reported to callers once the token has expired.
         if (now >= renewMs && now >= retryMs) begin().catch(() => {})
         return undefined
       }
@@ -123,7 +124,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   }
 }
 
-/** True if a login was rejected, not only delayed. */
+/** True if the login was rejected, rather than delayed. */
 export function isRejected({ code }: GatewayError): boolean {
   return code < 500 && code !== 408 && code !== 429
 }

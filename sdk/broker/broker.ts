@@ -23,27 +23,27 @@ export interface PublishOptions
 
 /** Options of {@link MessageBroker.subscribe}. */
 export interface TopicOptions<S extends Schema> extends SubscriberOptions<S> {
-  /** Called with a 503 when the subscription has ended because it was too slow (`whenSlow: 'end'`). */
+  /** Called with a 503 error when the subscription ends because it is too slow (`whenSlow: 'end'`). */
   readonly onEnd?: (error: ServiceError) => void
 }
 
 /** Publishes messages and subscribes to topics (specification: Library-level operations). */
 export interface MessageBroker {
   /**
-   * Publishes a message to the subscribers of a topic, at most once. There is no confirmation of delivery.
+   * Publishes a message to the subscribers of a topic, at most once. Delivery is not confirmed.
    *
-   * @param message bytes or a JSON value; text is sent as UTF-8 if `headers` has another `content-type`.
-   * @throws {ServiceError} 400 for an invalid topic or header, or a message that is too long; 503 when the broker is
+   * @param message bytes or a JSON value; text is sent as UTF-8 if `headers` sets another `content-type`.
+   * @throws {ServiceError} 400 for an invalid topic or header, or a message that is too long; 503 if the broker is
    * unreachable.
-   * @throws {TypeError} for a value that JSON cannot represent, and unknown options.
+   * @throws {TypeError} for a value that JSON cannot represent, or unknown options.
    */
   readonly publish: (topic: string, message: unknown, options?: PublishOptions) => Promise<void>
   /**
-   * Subscribes to a topic. `subscriber` gets each decoded message, one at a time, with a context of its headers.
-   * Restarts after a failure.
+   * Subscribes to a topic. `subscriber` receives each decoded message, one at a time, with a context created from its
+   * headers. The subscription restarts after a failure.
    *
-   * @returns ends the subscription.
-   * @throws {ServiceError} as `publish`, and 404 where the platform has no broker.
+   * @returns a function that ends the subscription.
+   * @throws {ServiceError} as `publish`, and 404 if the platform has no broker.
    */
   readonly subscribe: <S extends Schema>(
     topic: string,
@@ -51,11 +51,11 @@ export interface MessageBroker {
     options?: TopicOptions<S>,
   ) => Promise<() => Promise<void>>
   /**
-   * Messages dropped because subscribers were slow; includes messages of {@link Service.subscribe} if the service has its
-   * own broker.
+   * Number of messages dropped because subscribers were slow. Includes messages of {@link Service.subscribe} if the
+   * service has its own broker.
    */
   readonly dropped: number
-  /** Ends all subscriptions; so does stopping the service. */
+  /** Ends all subscriptions, as does stopping the service. */
   readonly close: () => Promise<void>
 }
 
@@ -82,7 +82,8 @@ const SUBSCRIBE: KnownOptions<TopicOptions<Schema>> = {
  * const unsubscribe = await broker.subscribe('orders', (order, ctx) => { ... })
  * ```
  *
- * @param options of all calls. Not allowed for the service's own broker, which is not called and has no namespaces.
+ * @param options options for all calls. Not allowed with the service's own broker, which is used without calls and has
+ * no namespaces.
  * @throws {TypeError} for an unknown option, here and in each method.
  */
 export function createBroker(

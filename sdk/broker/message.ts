@@ -19,11 +19,13 @@ import type { Traces } from '../tracing/traces.ts'
 /** Handles the messages of a topic, one at a time. Errors are logged; the message counts as delivered. */
 export type Subscriber<S extends Schema> = (message: Decoded<S>, ctx: Context) => Maybe<void>
 
-/** Headers of a message. */
+/** Sources of the message headers. */
 export interface MessageDetails {
-  /** Call that publishes the message: its metadata become headers, except credentials and headers of its own request. */
+  /**
+   * Call that publishes the message. Its metadata becomes headers, except credentials and headers of its own request.
+   */
   readonly context?: Context
-  /** By name; replace headers of the context. */
+  /** Headers by name; they take precedence over the context. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -33,9 +35,9 @@ export interface HandlerOptions {
   readonly service: string
   /** @default silent */
   readonly log?: PluginLog
-  /** Queue group. @default every subscriber gets every message */
+  /** Queue group. @default none: every subscriber receives every message */
   readonly queue?: string
-  /** Creates spans of messages. @default none */
+  /** Creates message spans. @default none */
   readonly traces?: Traces | undefined
 }
 
@@ -51,7 +53,7 @@ const CONTENT_TYPE = 'content-type'
  * Encodes a message (specification: Events, Broker): bytes unchanged, other values as JSON, text with another content
  * type as UTF-8.
  *
- * @throws {TypeError} for a value that JSON cannot represent, and a reserved header.
+ * @throws {TypeError} for a value that JSON cannot represent, or for a reserved header.
  */
 export function encodeMessage(value: unknown, details: MessageDetails): Message {
   const { context, headers: own = {} } = details
@@ -80,10 +82,10 @@ export function encodeMessage(value: unknown, details: MessageDetails): Message 
 }
 
 /**
- * Creates the function that passes the messages of a topic to a subscriber. Its promise rejects when a message does not
- * match the schema or the subscriber fails.
+ * Creates the function that passes messages of a topic to a subscriber. Its promise rejects if a message does not match
+ * the schema or the subscriber fails.
  *
- * @param schema of messages; undefined: any.
+ * @param schema message schema; undefined accepts any message.
  * @throws {TypeError} for an invalid schema, or a subscriber that is not a function.
  */
 export function createMessageHandler<S extends Schema>(
@@ -98,7 +100,7 @@ export function createMessageHandler<S extends Schema>(
   const restore = createRestore(compiled, 'message')
   return async (message) => {
     const value = await compiled.decode(toValue(message, topic, restore))
-    // The publisher is not authenticated.
+    // Dropped because the publisher is not authenticated.
     const { [ACCOUNT]: _, ...headers } = message.headers
     const span = beginProcess(traces, { system: BROKER, topic, group: queue }, headers)
     const metadata = span === undefined ? headers : carryFields(headers, span)
@@ -113,7 +115,7 @@ export function createMessageHandler<S extends Schema>(
   }
 }
 
-/** Value of a message: parsed JSON, the default content type, else bytes. */
+/** Decodes the body: JSON (the default content type) is parsed, other content stays bytes. */
 function toValue({ headers, body }: Message, topic: string, restore: RestoreNumbers): unknown {
   const type = headers[CONTENT_TYPE]
   if (type !== undefined && !isJson(type)) return body
@@ -131,7 +133,7 @@ function copyContext(headers: Record<string, string>, context: Context): void {
   }
 }
 
-/** True for names allowed as headers: not headers of a connection. */
+/** True for valid header names, except connection headers. */
 function isField(name: string, value: string): boolean {
   try {
     new HeaderList().append(name, value)

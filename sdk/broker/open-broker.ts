@@ -10,7 +10,7 @@ export interface OpenedBroker {
   /** Closing it ends its subscriptions. */
   readonly broker: Broker & { readonly close: () => Promise<void> }
   /**
-   * Settles when its adapter is loaded and has tried to connect; rejects for permanent errors: access denied, or a
+   * Settles when the adapter is loaded and has tried to connect. Rejects for permanent errors: access denied, or a
    * missing library.
    */
   readonly loaded: Promise<void>
@@ -42,7 +42,7 @@ let memory: Promise<Broker> | undefined
 /**
  * Broker of a program: an object, an address, or the variable `MX_BROKER`.
  *
- * @throws {TypeError} for an invalid address, naming the valid forms.
+ * @throws {TypeError} for an invalid address; the message lists the valid forms.
  */
 export function toBrokerSource(
   configured: Broker | string | undefined,
@@ -54,14 +54,14 @@ export function toBrokerSource(
   return text
 }
 
-/** Name of a broker as advertised by services: `memory`, `mx` or `nats`. @throws {TypeError} */
+/** Broker name advertised by services: `memory`, `mx` or `nats`. @throws {TypeError} */
 export function nameBroker(source: Broker | string): string {
   return typeof source === 'string' ? parseBroker(source).name : source.name
 }
 
 /**
- * Opens a broker by its address: `memory`, shared by the process; `mx`, the service of the platform; `mx://host:port`,
- * the service at an address; `nats://host:port` or `tls://host:port`.
+ * Opens a broker by its address: `memory`, shared by the process; `mx`, the platform's service; `mx://host:port`, the
+ * service at that address; or `nats://host:port` or `tls://host:port`.
  *
  * The adapter is loaded on demand.
  *
@@ -110,7 +110,7 @@ export function openBroker(text: string, options: OpenBrokerOptions): OpenedBrok
   return { broker, loaded }
 }
 
-/** @param what name of the option, for errors. */
+/** @param what option name for errors. */
 function parseBroker(text: string, what = 'broker'): Source {
   const trimmed = text.trim()
   if (trimmed === 'memory') return { name: 'memory', load: loadMemory }
@@ -122,7 +122,7 @@ function parseBroker(text: string, what = 'broker'): Source {
   const [, rest] = REMOTE.exec(trimmed) ?? []
   if (rest !== undefined && parseHostPort(rest) !== undefined)
     return { name: 'mx', load: (options) => loadRemote(trimmed, options) }
-  throw new TypeError(`${what} must be ${FORMS}, got ${toShown(trimmed)}`)
+  throw new TypeError(`${what} must be ${FORMS}, got ${toRedacted(trimmed)}`)
 }
 
 function parseNats(text: string, what: string): NatsAddress {
@@ -133,8 +133,8 @@ function parseNats(text: string, what: string): NatsAddress {
   }
 }
 
-/** The address without a password. */
-function toShown(text: string): string {
+/** The address with its password removed. */
+function toRedacted(text: string): string {
   return JSON.stringify(text.slice(0, 253).replace(/[^/]*@/, '[password]@'))
 }
 

@@ -21,11 +21,14 @@ export interface PlatformBrokerOptions {
   readonly call?: BrokerCallOptions
   /** Called when a subscription breaks and when it is restored. @default a process warning */
   readonly onWarning?: (message: string) => void
-  /** Called instead of {@link onWarning} while the service restarts: it announced its shutdown (503). @default none */
+  /**
+   * Called instead of {@link onWarning} while the service restarts, that is after it announced its shutdown (503).
+   * @default none
+   */
   readonly onInfo?: (message: string) => void
 }
 
-/** A message in the JSON of the service. */
+/** A message in the JSON format of the service. */
 interface WireMessage {
   readonly header: Message['headers']
   /** Base64. */
@@ -33,18 +36,18 @@ interface WireMessage {
 }
 
 const SERVICE = 'broker'
-/** A subscription that lasted this long resets the back-off. */
-const GOOD_MS = 5000
-/** A service that announced its shutdown and is unavailable for longer is not just restarting. */
+/** Subscriptions that last at least this long reset the back-off. */
+const STABLE_MS = 5000
+/** After an announced shutdown, a service that stays unavailable for longer is not just restarting. */
 const RESTART_MS = 30_000
-/** Headers and their JSON overhead. */
+/** Space for headers and their JSON overhead. */
 const ENVELOPE_BYTES = 256 * 1024
 /** Codes of permanent errors. */
 const PERMANENT = [400, 401, 403]
-/** Maximum length of a body whose base64 fits into a message of the protocol. */
+/** Maximum body length that fits into a protocol message as Base64. */
 const MAX_BODY_BYTES = Math.floor((PAYLOAD_MAX_BYTES - ENVELOPE_BYTES) / 4) * 3
 
-/** Publishes a message through the service `broker`. @throws {GatewayError} errors of the service. */
+/** Publishes a message through the service `broker`. @throws {GatewayError} the error returned by the service. */
 export async function publishTo(
   client: Client,
   topic: string,
@@ -58,10 +61,10 @@ export async function publishTo(
 }
 
 /**
- * The broker of a platform, through its service `broker`. Topics and queues belong to the namespace of the call.
+ * The platform's broker, accessed through its service `broker`. Topics and queues belong to the namespace of the call.
  *
- * A broken subscription is restarted with a back-off of up to 5 s, until it is ended or rejected, or its client is
- * closed. Messages published in between are lost.
+ * A broken subscription is restarted with a back-off of up to 5 s until it is ended or rejected, or its client is
+ * closed. Messages published in the meantime are lost.
  */
 export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
   const { client, call = {}, onWarning = (message) => process.emitWarning(message) } = options
@@ -124,7 +127,7 @@ export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
           }
           if (lostMs === undefined) {
             lostMs = performance.now()
-            if (lostMs - begunMs > GOOD_MS) backOff.reset()
+            if (lostMs - begunMs > STABLE_MS) backOff.reset()
             const { message } = error as Error
             report = isStopping(error) ? onInfo : onWarning
             report(`the subscription to ${topic} failed: ${message}; subscribing again`)
@@ -168,7 +171,10 @@ export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
   }
 }
 
-/** False if the client is closed, or the first attempt is rejected. An established subscription also ends with its token. */
+/**
+ * False if the client is closed or the first attempt is rejected. An established subscription may also fail because its
+ * token has expired.
+ */
 function isTemporary(error: unknown, wasEstablished: boolean): boolean {
   return error instanceof GatewayError && (wasEstablished || !PERMANENT.includes(error.code))
 }

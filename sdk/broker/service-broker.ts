@@ -12,18 +12,18 @@ import { type SubscriberOptions, Subscriptions, toBrokerLog, toReports } from '.
 export interface ServiceBrokerOptions {
   /** Configured broker: an adapter or an address. */
   readonly configured: Broker | string | undefined
-  /** Whether there is a platform, whose broker is found like any service. */
+  /** True if there is a platform, whose broker is looked up like any service. */
   readonly hasPlatform: boolean
   readonly client: () => Client
   readonly service: string
   readonly log: PluginLog
-  /** Creates spans of messages. @default none */
+  /** Creates message spans. @default none */
   readonly traces?: Traces
 }
 
 /** The broker of a service, opened on first use, and its subscriptions. */
 export interface ServiceBroker {
-  /** Name of the broker for the registry entry; empty: the service uses none. */
+  /** Broker name for the registry entry; empty if the service uses none. */
   readonly name: () => string
   /** Adds a subscription. @throws {TypeError} without a broker. */
   readonly subscribe: <S extends Schema>(
@@ -33,11 +33,11 @@ export interface ServiceBroker {
   ) => void
   /** For `createBroker`. */
   readonly own: BrokerAccess
-  /** Subscribes. @throws {Error} when the broker denies it. */
+  /** Subscribes. @throws {Error} if the broker rejects the subscription. */
   readonly begin: () => Promise<void>
-  /** Accepts no more messages; resolves when the messages in progress are handled. */
+  /** Stops accepting messages. Resolves when the messages in progress are handled. */
   readonly end: () => Promise<void>
-  /** Closes a broker opened for the service. */
+  /** Closes the broker if it was opened for the service. */
   readonly close: () => Promise<void>
 }
 
@@ -50,7 +50,7 @@ interface Opened {
 /** Address of the platform's broker. */
 const PLATFORM = 'mx'
 
-/** @throws {TypeError} for a text that names no broker. */
+/** @throws {TypeError} for an invalid broker address. */
 export function createServiceBroker(options: ServiceBrokerOptions): ServiceBroker {
   const { configured, hasPlatform, client, service, log, traces } = options
   const configuredSource = toBrokerSource(configured)

@@ -13,7 +13,7 @@ import { createMessageHandler, type Subscriber } from './message.ts'
 import type { PlatformBrokerOptions } from './platform-broker.ts'
 
 export interface SubscriberOptions<S extends Schema> extends SubscribeOptions {
-  /** Schema of messages: others are logged and dropped. @default any message */
+  /** Schema of the messages. Messages that do not match are logged and dropped. @default any message */
   readonly message?: S
   /**
    * Overflow policy when 10,000 messages are buffered: `drop-new` drops incoming messages, `drop-old` the oldest ones,
@@ -22,28 +22,28 @@ export interface SubscriberOptions<S extends Schema> extends SubscribeOptions {
   readonly whenSlow?: OverflowPolicy
 }
 
-interface Wanted {
+interface PendingSubscription {
   readonly topic: string
   readonly begin: (broker: CheckedBroker) => Maybe<Unsubscribe>
 }
 
-/** Statuses that may change soon: the broker does not exist yet, or is unavailable. */
-const PASSING = [404, 408, 429]
+/** Statuses of temporary errors: the broker does not exist yet, or is unavailable. */
+const TEMPORARY_STATUSES = [404, 408, 429]
 
 /** Subscriptions of a service (specification: Events, Broker). */
 export class Subscriptions {
   readonly #service: string
   readonly #log: PluginLog
   readonly #traces: Traces | undefined
-  readonly #wanted: Wanted[] = []
+  readonly #pending: PendingSubscription[] = []
   readonly #running: Unsubscribe[] = []
   readonly #stop = new AbortController()
   /** Messages in progress, and subscriptions being retried. */
   readonly #busy = new Set<Promise<void>>()
 
   /**
-   * @param service name of the service, for contexts.
-   * @param traces creates spans of messages.
+   * @param service service name for contexts.
+   * @param traces creates message spans.
    */
   constructor(service: string, log: PluginLog, traces?: Traces) {
     this.#service = service
@@ -53,7 +53,7 @@ export class Subscriptions {
 
   /** Number of subscriptions. */
   get size(): number {
-    return this.#wanted.length
+    return this.#pending.length
   }
 
   /** Adds a subscription. @throws {TypeError} for an invalid schema. */
@@ -71,27 +71,27 @@ export class Subscriptions {
       ...(whenSlow !== undefined && { whenSlow }),
       onEnd: (err: GatewayError) => log.error({ err, topic }, 'subscription ended'),
     }
-    this.#wanted.push({ topic, begin: (broker) => broker.subscribe(topic, handler, options) })
+    this.#pending.push({ topic, begin: (broker) => broker.subscribe(topic, handler, options) })
   }
 
   /**
-   * Subscribes. If the broker is unavailable, this is logged and retried until it is available.
+   * Subscribes. If the broker is unavailable, the failure is logged and subscribing is retried until it succeeds.
    *
    * @throws {GatewayError} 400 for an invalid topic or queue, and permanent errors of the broker.
    */
   async begin(broker: CheckedBroker): Promise<void> {
-    for (const wanted of this.#wanted) {
+    for (const subscription of this.#pending) {
       try {
-        this.#running.push(await wanted.begin(broker))
+        this.#running.push(await subscription.begin(broker))
       } catch (error) {
-        if (!isPassing(error)) throw error
-        this.#log.warn({ err: error, topic: wanted.topic }, 'subscribing failed, retrying')
-        void this.#track(this.#retry(broker, wanted))
+        if (!isTemporary(error)) throw error
+        this.#log.warn({ err: error, topic: subscription.topic }, 'subscribing failed, retrying')
+        void this.#track(this.#retry(broker, subscription))
       }
     }
   }
 
-  /** Accepts no more messages; resolves when the messages in progress are handled. */
+  /** Stops accepting messages. Resolves when the messages in progress are handled. */
   async end(): Promise<void> {
     await this.leave()
     await Promise.allSettled([...this.#busy])
@@ -108,7 +108,7 @@ export class Subscriptions {
     }
   }
 
-  async #retry(broker: CheckedBroker, { topic, begin }: Wanted): Promise<void> {
+  async #retry(broker: CheckedBroker, { topic, begin }: PendingSubscription): Promise<void> {
     const { signal } = this.#stop
     const backOff = createBackOff()
     let logged = ''
@@ -122,7 +122,7 @@ export class Subscriptions {
         return
       } catch (error) {
         const { message } = error as Error
-        if (!isPassing(error) && message !== logged)
+        if (!isTemporary(error) && message !== logged)
           this.#log.error({ err: error, topic }, 'subscribing failed, retrying')
         logged = message
       }
@@ -136,7 +136,7 @@ export class Subscriptions {
   }
 }
 
-/** Logs failed and dropped messages. */
+/** Logs message failures and drops. */
 export function toReports(log: PluginLog): Pick<DeliveryOptions, 'onError' | 'onDrop'> {
   return {
     onError: ({ topic }, error) => log.error({ err: error, topic }, 'subscriber failed'),
@@ -145,7 +145,7 @@ export function toReports(log: PluginLog): Pick<DeliveryOptions, 'onError' | 'on
   }
 }
 
-/** Logs the state of the platform broker's subscriptions. */
+/** Logs state changes of the platform broker's subscriptions. */
 export function toBrokerLog(
   log: PluginLog,
 ): Required<Pick<PlatformBrokerOptions, 'onWarning' | 'onInfo'>> {
@@ -156,7 +156,7 @@ export function toBrokerLog(
 }
 
 /** True for temporary errors. */
-function isPassing(error: unknown): boolean {
+function isTemporary(error: unknown): boolean {
   if (!(error instanceof GatewayError) || isPermanent(error.cause)) return false
-  return error.code >= 500 || PASSING.includes(error.code)
+  return error.code >= 500 || TEMPORARY_STATUSES.includes(error.code)
 }

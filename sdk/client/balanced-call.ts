@@ -27,16 +27,16 @@ import type { CallPlan, CallRouter, LocalService } from './call-options.ts'
 import { CLIENT_CLOSED_REQUEST } from './client-closed-request.ts'
 import { toLocalValue } from './in-process.ts'
 
-/** Back-off before the second retry; doubled for each further one. */
+/** Back-off before the second retry; doubles with each further retry. */
 const BACK_OFF = { minMs: 100, maxMs: 102_400 }
 
 /**
  * A load-balanced call.
  *
  * A call that was certainly not served is sent to the next node. A call that failed with 500 or 408 is retried
- * (specification: Errors 5): at once, then after 100 ms, 200 ms…, on another node if there is one, until its deadline,
- * and unless service or registry declare the endpoint as not idempotent. A call whose connection was lost may have been
- * served: it fails with 502.
+ * (specification: Errors 5) immediately, then after 100 ms, 200 ms and so on, preferably on another node, until its
+ * deadline. Endpoints declared as not idempotent by the service or the registry are not retried. A call whose
+ * connection was lost may have been served, so it fails with 502.
  */
 export abstract class RoutedCall extends OutgoingCall implements Abortable, Attempts {
   upstream: Upstream | undefined = undefined
@@ -47,11 +47,11 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   isAwaited = false
   isRetrying = false
   attemptStartMs = 0
-  /** The service runs in this process: bodies are {@link value}s. */
+  /** True if the service runs in this process. Bodies are then passed as {@link value}. */
   isLocal = false
-  /** The request of a call within the process. */
+  /** Request of a call within the process. */
   protected value: unknown = undefined
-  /** The response is complete, or no longer expected. */
+  /** True once the response is complete or no longer expected. */
   protected over = false
   private readonly owner: CallRouter
   private readonly address: string | undefined
@@ -60,10 +60,10 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   private readonly contextSignal: AbortSignal | undefined
   private tokens: TokenSource | undefined
   /** Metadata without the token. */
-  private readonly ownMetadata: string
+  private readonly baseMetadata: string
   /** Token of the last attempt. */
   private token: string | undefined = undefined
-  /** Whether the call was sent with another token before. */
+  /** True if the call was sent with a different token before. */
   private isRenewed = false
   private readonly closing: AbortSignal | undefined
   private readonly startedMs = performance.now()
@@ -74,7 +74,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   /** Span of the current attempt. */
   private span: Span | undefined = undefined
 
-  /** @param closing cancels the call, too; undefined: it outlives its client. */
+  /** @param closing also cancels the call. If undefined, the call outlives its client. */
   constructor(owner: CallRouter, plan: CallPlan, closing?: AbortSignal) {
     super()
     this.closing = closing
@@ -87,7 +87,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     this.service = plan.service
     this.endpoint = plan.endpoint
     this.metadata = plan.metadata
-    this.ownMetadata = plan.metadata
+    this.baseMetadata = plan.metadata
     this.tokens = plan.tokens
     this.timeoutMs = plan.timeoutMs
   }
@@ -112,7 +112,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
           (later) => this.route(later, this.left()),
           (error) => this.fail(error),
         )
-        // Before the call returns: the caller may change the request afterwards.
+        // Encoded before the call returns, because the caller may change the request afterwards.
         this.prepare()
         this.arm()
       } else {
@@ -125,7 +125,9 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     }
   }
 
-  /** The request for a service in this process, which may change it: a copy if it may be sent again. */
+  /**
+   * The request for a service in this process, which may modify it. Returns a copy if the request may be sent again.
+   */
   takeValue(): unknown {
     return this.retries > 0 ? toLocalValue(this.value) : this.value
   }
@@ -133,13 +135,13 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   /** Encodes the body. Errors are thrown to the caller. */
   protected abstract prepare(): void
 
-  /** Called when the call fails. */
+  /** Called when the call has failed. */
   protected abstract failed(error: unknown): void
 
-  /** Called when the call was passed to a transport. */
+  /** Called when the call has been passed to a transport. */
   protected dispatched(): void {}
 
-  /** Ends the call; false: it had ended. */
+  /** Ends the call. Returns false if it had already ended. */
   protected answered(): boolean {
     if (this.over) return false
     this.markHealthy()
@@ -147,12 +149,12 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     return true
   }
 
-  /** Records that the node responds. */
+  /** Records that the node has responded. */
   protected markHealthy(): void {
     if (this.inFlight) recordSuccess(this)
   }
 
-  /** Cancels the call; false: it had ended. */
+  /** Cancels the call. Returns false if it had already ended. */
   protected drop(): boolean {
     if (this.over) return false
     this.cancel()
@@ -197,10 +199,10 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     else this.onLost('timeout', `nothing was sent within ${this.limitMs} ms`)
   }
 
-  /** A call that leaves the process waits for the login. The token is not sent to an unknown address. */
+  /** Waits for the login if the call leaves the process. The token is not sent to unknown addresses. */
   private identify(found: ReturnType<CallRouter['find']>): ReturnType<CallRouter['find']> {
     if (this.tokens === undefined || (found !== undefined && 'caller' in found)) return found
-    // Handled later: an earlier rejection would end the process.
+    // Handled later, but a rejection before that would end the process.
     if (found instanceof Promise) found.catch(() => {})
     const address = this.address
     const isKnown = address === undefined || this.owner.isKnown(this.service, address)
@@ -228,7 +230,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     this.attempt(leftMs)
   }
 
-  /** Called by timers and connections: errors would be uncaught and end the process. */
+  /** Runs in timers and connection callbacks, where errors would be uncaught and end the process. */
   private attempt(leftMs = this.left()): void {
     if (leftMs < 0) return this.onLost('timeout', '')
     this.timeoutMs = leftMs
@@ -246,7 +248,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
       const token = this.tokens.current()
       this.token = token
       if (token !== undefined)
-        this.metadata = `authorization: Bearer ${token}\r\n${this.ownMetadata}`
+        this.metadata = `authorization: Bearer ${token}\r\n${this.baseMetadata}`
     }
     const { traces } = this.owner
     if (traces?.tracer !== undefined) this.beginSpan(traces.tracer, traces.begins)
@@ -264,11 +266,11 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     return node
   }
 
-  /** A stream starts no trace: subscriptions never end. */
+  /** Starts the span of an attempt. A stream starts no new trace, because subscriptions never end. */
   private beginSpan(tracer: Tracer, begins: boolean): void {
-    // Without the token: spans are exported.
+    // Excludes the token, because spans are exported.
     const { service, endpoint } = this
-    const call = { service, endpoint, metadata: this.ownMetadata }
+    const call = { service, endpoint, metadata: this.baseMetadata }
     this.span = beginCall(tracer, 'client', call, begins && !this.stream, performance.now())
     if (this.span !== undefined) this.metadata = carrySpan(this.metadata, this.span)
   }
@@ -291,7 +293,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     this.timer = setTimeout(() => this.attempt(), delayMs)
   }
 
-  /** Whether the token was rejected and can be renewed. */
+  /** True if the token was rejected and can be renewed. */
   private mayRenew(error: GatewayError): boolean {
     if (this.token === undefined || this.isRenewed || this.started || this.answering) return false
     return isInvalidToken(error) && this.tokens!.isRejected(this.token)
@@ -303,7 +305,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     const again = (): void => {
       if (!this.over) this.attempt()
     }
-    // A failed login was reported to the call that started it; this call fails with its own error.
+    // A failed login was already reported to the call that started it. This call fails with its own error.
     Promise.resolve(this.tokens!.ready()).then(again, () => this.fail(error))
   }
 
@@ -316,14 +318,14 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     )
   }
 
-  /** Milliseconds left; 0: no deadline; negative: none. */
+  /** Remaining milliseconds: 0 without a deadline, negative after it. */
   private left(): number {
     if (this.limitMs === 0) return 0
     const left = this.limitMs - (performance.now() - this.startedMs)
     return left > 0 ? left : -1
   }
 
-  /** Starts the deadline while no transport carries the call. */
+  /** Starts the deadline timer for the time when no transport carries the call. */
   private arm(): void {
     const left = this.left()
     if (left !== 0 && this.timedNext === undefined) deadlines.add(this, Math.max(1, left))
@@ -347,11 +349,11 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     const { traces } = this.owner
     if (traces === undefined) return
     const name = `${this.service}.${this.endpoint}`
-    traces.add(name, 'OUTBOUND', this.startedMs, performance.now(), code, this.ownMetadata)
+    traces.add(name, 'OUTBOUND', this.startedMs, performance.now(), code, this.baseMetadata)
   }
 }
 
-/** Back-off of a retry (reference 15.5), jittered: callers that failed together must not retry together. */
+/** Back-off of a retry (reference 15.5), with jitter so that callers that failed together do not retry together. */
 function toDelay(repeated: number): number {
   if (repeated === 0) return 0
   return toBackOffMs(repeated - 1, BACK_OFF)

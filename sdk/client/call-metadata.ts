@@ -4,11 +4,11 @@ import type { Context } from '../context.ts'
 
 /** Metadata options of a call. */
 export interface CallDetails {
-  /** Context of the call being served: its metadata is passed on. */
+  /** Context of the call being served; its metadata is passed on. */
   readonly context?: Context
-  /** Namespace, sent as `Mx-Namespace`; empty if none. @default the context's, then the client's */
+  /** Namespace, sent as `Mx-Namespace`; empty for none. @default the context's, then the client's */
   readonly namespace?: string
-  /** Metadata by name; replaces the context's. */
+  /** Metadata by name; takes precedence over the context. */
   readonly metadata?: Readonly<Record<string, string>>
 }
 
@@ -19,10 +19,10 @@ const REQUEST_ID = 'x-request-id'
 const CONTENT_TYPE = 'content-type'
 
 /**
- * Headers of a single request, which are not passed on: content and negotiation, conditions and ranges, connection (RFC
- * 9110 §8, §12.5, §13, §14). The remaining time is sent by the protocol.
+ * Headers of a single request that are not passed on: content and negotiation, conditions and ranges, connection (RFC
+ * 9110 §8, §12.5, §13, §14). The protocol sends the remaining time.
  */
-const OF_ONE_REQUEST: ReadonlySet<string> = new Set([
+const REQUEST_HEADERS: ReadonlySet<string> = new Set([
   'accept',
   'accept-charset',
   'accept-encoding',
@@ -45,8 +45,8 @@ const OF_ONE_REQUEST: ReadonlySet<string> = new Set([
 const blocks = new WeakMap<Context, string>()
 
 /**
- * Formats the metadata block of a call. The metadata of the context is passed on, except headers of its own request:
- * services along the way share the request id, the namespace and the caller (`mx-account`, reference 9).
+ * Formats the metadata block of a call. The metadata of the context is passed on, except headers of its own request, so
+ * that all services involved share the request id, the namespace and the caller (`mx-account`, reference 9).
  *
  * @throws {TypeError} for a name that is not a token, `content-type`, a reserved name (`mx-*`), or an invalid value.
  */
@@ -72,7 +72,7 @@ export function formatCallMetadata(details: CallDetails, clientNamespace: string
   return formatMetadata(fields)
 }
 
-/** Cached: a handler often makes several calls. */
+/** Cached, because a handler often makes several calls. */
 function formatContext(context: Context): string {
   let block = blocks.get(context)
   if (block === undefined) {
@@ -88,11 +88,11 @@ function toInherited(context: Context): string[] {
   let hasId = false
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i]!
-    if (OF_ONE_REQUEST.has(name)) continue
+    if (REQUEST_HEADERS.has(name)) continue
     hasId ||= name === REQUEST_ID
     inherited.push(name, fields[i + 1]!)
   }
-  // The generated request id of this context, so that the logs of both services share it.
+  // Includes the generated request id of this context, so that the logs of both services share it.
   if (!hasId) inherited.push(REQUEST_ID, context.id)
   return inherited
 }

@@ -4,7 +4,7 @@ import type { Upstream } from '../../core/upstream/upstream.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import type { Traces } from '../tracing/traces.ts'
 
-/** A service of this process, called without sockets. */
+/** A service in this process, called without sockets. */
 export interface LocalService {
   /** Full name. */
   readonly name: string
@@ -14,15 +14,15 @@ export interface LocalService {
 /** Routing shared by the calls of a client. */
 export interface CallRouter {
   /**
-   * Finds the target of a call; undefined: unknown service.
+   * Finds the target of a call; undefined for an unknown service.
    *
-   * @param address of one node; undefined: load-balanced.
+   * @param address address of a single node; undefined to balance across nodes.
    */
   readonly find: (
     service: string,
     address: string | undefined,
   ) => Maybe<Upstream | LocalService | undefined>
-  /** True if the client's token may be sent to an address: the configured one, or one in the registry. */
+  /** True if the client's token may be sent to the address: it is configured or in the registry. */
   readonly isKnown: (service: string, address: string) => Maybe<boolean>
   /** Name of the proxy's {@link Upstream}; undefined if none. */
   readonly proxy: string | undefined
@@ -39,7 +39,7 @@ export interface CallPlan {
   readonly endpoint: string
   /** Metadata block. */
   readonly metadata: string
-  /** Milliseconds for the call with all retries; 0: no deadline. */
+  /** Milliseconds for the call including all retries; 0 for no deadline. */
   readonly timeoutMs: number
   /** Maximum number of retries. */
   readonly retries: number
@@ -47,7 +47,7 @@ export interface CallPlan {
   /** Cancels the call. */
   readonly signal: AbortSignal | undefined
   readonly contextSignal: AbortSignal | undefined
-  /** Tokens of the client; undefined: the metadata identifies the caller. */
+  /** Tokens of the client; undefined if the metadata identifies the caller. */
   readonly tokens: TokenSource | undefined
   /** Return responses as JSON text. */
   readonly asText: boolean

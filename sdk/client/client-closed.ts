@@ -1,4 +1,4 @@
-/** Thrown by calls and streams of a client that was closed, as it is when its service stops. */
+/** Thrown by calls and streams after their client was closed, which also happens when its service stops. */
 export class ClientClosedError extends TypeError {
   constructor() {
     super('the client is closed')

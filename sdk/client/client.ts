@@ -6,8 +6,8 @@ import { type KnownOptions, rejectUnknownOptions } from '../../lib/object/known-
 import { createAccountTokens } from '../auth/account-tokens.ts'
 import {
   type Credentials,
-  type FoundCredentials,
   findCredentials,
+  type ResolvedCredentials,
   toPlatform,
 } from '../auth/credentials.ts'
 import { createFixedToken, type LoginReply } from '../auth/token-source.ts'
@@ -31,21 +31,21 @@ import { UnaryCall } from './unary-call.ts'
 /** Options of a call. */
 export interface CallOptions extends CallDetails {
   /**
-   * Milliseconds for the whole call, retries included; Infinity: no deadline. Limited by the deadline of the context.
+   * Milliseconds for the entire call including retries; Infinity for no deadline. Limited by the deadline of the context.
    * @default timeout of the client; none for a stream
    */
   readonly timeoutMs?: number
   /** Maximum retries after 500 or 408. Streams are never retried. @default retries of the client */
   readonly retries?: number
   /**
-   * Node to call: `host:port`, optionally with the scheme `mx://`, `mxs://`, `http://` or `https://`. Gets the client's
-   * token only if it is registered or configured as the client's address. @default a node from the registry
+   * Node to call: `host:port`, optionally with the scheme `mx://`, `mxs://`, `http://` or `https://`. Receives the
+   * client's token only if it is registered or configured as the client's address. @default a node from the registry
    */
   readonly address?: string
   /** Cancels the call when it aborts, in addition to the signal of the context. */
   readonly signal?: AbortSignal
   /**
-   * Return responses as the JSON text of the service, which preserves numbers beyond the precision of JavaScript.
+   * Return responses as the JSON text of the service, which preserves numbers that exceed the precision of JavaScript.
    * @default false
    */
   readonly asText?: boolean
@@ -62,26 +62,33 @@ export interface ClientOptions {
    * @default `MX_PROXY` without a registry and an address, else none
    */
   readonly proxy?: string
-  /** Access token of calls without a context; calls with a context pass on the token of their caller. @default token of `auth` */
+  /**
+   * Access token for calls without a context. Calls with a context pass on the token of their caller. @default token
+   * from `auth`
+   */
   readonly token?: string
   /**
    * Account to log in with; its tokens are renewed automatically.
-   * @default if the address of a platform is known (from registry, proxy or `MX_PROXY`): `MX_AUTH_ID` and
-   * `MX_AUTH_SECRET`; else, for a platform on this machine, `~/.mx/service_credentials`, stored by a server of the same
-   * user; else none
+   * @default if the platform address is known (from registry, proxy or `MX_PROXY`), `MX_AUTH_ID` and `MX_AUTH_SECRET`,
+   * then, for a platform on this machine, `~/.mx/service_credentials` of a server of the same user; else none
    */
   readonly auth?: Credentials
-  /** Namespace of calls without one in their context. @default namespace of the account, unless it is `mx`; else none */
+  /** Namespace of calls whose context has none. @default namespace of the account, unless it is `mx`; else none */
   readonly namespace?: string
   /** @default 10000 */
   readonly timeoutMs?: number
-  /** @default 1 */
+  /** Maximum number of retries. @default 1 */
   readonly retries?: number
-  /** Services of this process, called without sockets. Services started with the same registry are found automatically. */
+  /**
+   * Services in this process, called without sockets. Services started with the same registry are found automatically.
+   */
   readonly services?: readonly Service<object>[]
-  /** Call services of this process without sockets. @default true */
+  /** Call services in this process without sockets. @default true */
   readonly inProcess?: boolean
-  /** Records calls for `Debug.Trace`; a service's client uses the recorder of the service. @default none */
+  /**
+   * Records calls for `Debug.Trace`. The client of a service uses the recorder of the service.
+   * @default none
+   */
   readonly traces?: Traces
 }
 
@@ -121,10 +128,10 @@ const OPTIONS: KnownOptions<ClientOptions> = {
  * const reply = await client.call('helloworld', 'Helloworld.Call', { name: 'John' })
  * ```
  *
- * Failed calls reject with a typed error (`GatewayError`, also called `ServiceError`): the error of the service; 404 for an
- * unknown service; 503 without an available node; 502 for a failed connection; 408 after the deadline, when the service
- * is notified to stop. A cancelled call rejects with the reason of its signal. Nodes are selected by round-robin;
- * failing ones are ejected for a while.
+ * Failed calls reject with a typed error (`GatewayError`, also called `ServiceError`): the error returned by the
+ * service, 404 for an unknown service, 503 if no node is available, 502 for a failed connection, or 408 after the
+ * deadline, when the service is notified to stop. A cancelled call rejects with the reason of its signal. Nodes are
+ * selected by round-robin; failing nodes are ejected temporarily.
  */
 export class Client {
   readonly #targets: ClientTargets
@@ -136,8 +143,8 @@ export class Client {
   readonly #closing = new AbortController()
 
   /**
-   * @throws {TypeError} for an unknown option, an invalid timeout, number of retries, address or proxy, and an invalid
-   * registry address.
+   * @throws {TypeError} for an unknown option, or an invalid timeout, number of retries, address, proxy or registry
+   * address.
    */
   constructor(options: ClientOptions = {}) {
     rejectUnknownOptions('new Client', options, OPTIONS)
@@ -146,9 +153,9 @@ export class Client {
     const source = toRegistrySource(registry)
     const proxyAddress = readProxyAddress(options.proxy, isConfigured)
     const platform = proxyAddress ?? toPlatform(source)
-    const credentials = findOwnCredentials(options, platform)
+    const credentials = resolveCredentials(options, platform)
     const domain = credentials?.namespace ?? DEFAULT_NAMESPACE
-    // A registry client sees one domain; the proxy gives access to everything callable from there.
+    // A registry client sees one domain, while the proxy gives access to everything callable from there.
     const proxy = proxyAddress ?? (domain === DEFAULT_NAMESPACE ? undefined : toProxy(source))
     if (proxy !== undefined && address !== undefined)
       throw new TypeError('new Client: address and proxy are mutually exclusive')
@@ -190,7 +197,7 @@ export class Client {
     options: CallOptions = DEFAULT,
   ): Promise<R> {
     return new Promise((resolve, reject) => {
-      // Errors thrown here reject.
+      // Errors thrown here become rejections.
       const plan = this.#plan(service, endpoint, options, this.#timeoutMs)
       const resolveReply = resolve as (reply: unknown) => void
       new UnaryCall(this.#owner, plan, request, resolveReply, reject).begin()
@@ -198,10 +205,10 @@ export class Client {
   }
 
   /**
-   * Calls a streaming endpoint. There is no deadline unless one is given.
+   * Calls a streaming endpoint. Without a `timeoutMs`, there is no deadline.
    *
    * @param requests the request of an endpoint with a streamed response; an iterable of requests, which ends the
-   * request stream; or undefined: requests follow through {@link CallStream.send} and {@link CallStream.end}.
+   * request stream; or undefined to send requests through {@link CallStream.send} and {@link CallStream.end}.
    * @throws {TypeError} for invalid names or options.
    */
   stream<Q = unknown, R = unknown>(
@@ -220,7 +227,8 @@ export class Client {
    * The endpoints of a service as typed functions.
    *
    * `T` is the type of the service (`typeof service`), or of its handlers: `{ Helloworld: typeof endpoints }`. An
-   * `import type` is enough, no code is imported. Unary endpoints are functions; streaming ones have a method `stream`.
+   * `import type` suffices, so no code is imported. Unary endpoints are functions; streaming ones have a method
+   * `stream`.
    *
    * ```ts
    * const { Helloworld } = client.service<typeof helloworld>('helloworld')
@@ -228,15 +236,15 @@ export class Client {
    * for await (const { message } of Helloworld.stream.stream({ count: 3 })) console.log(message)
    * ```
    *
-   * @param options of all calls; options of a single call take precedence.
+   * @param options options for all calls; options of a single call take precedence.
    */
   service<T>(name: string, options: CallOptions = DEFAULT): ServiceProxy<T> {
     return createServiceProxy<T>(this, name, options)
   }
 
   /**
-   * Closes the client: it accepts no more calls and ends its streams. Loops over events and watches end, reading
-   * another stream throws. Other calls in flight are completed.
+   * Closes the client: it rejects new calls and ends its streams. Loops over events and watches end; reading from other
+   * streams throws. Other calls in flight complete.
    */
   close(): void {
     beginNow(this)
@@ -246,12 +254,12 @@ export class Client {
 
   #createTokens(
     token: string | undefined,
-    credentials: FoundCredentials | undefined,
+    credentials: ResolvedCredentials | undefined,
     platform: string | undefined,
   ) {
     if (token !== undefined) return createFixedToken(checkToken(token))
     if (credentials === undefined) return undefined
-    // The login has no token yet. It always runs in the namespace of the account.
+    // The login itself has no token. It always runs in the namespace of the account.
     const metadata = formatCallMetadata({ namespace: credentials.namespace }, '')
     const call = (request: object, address?: string): Promise<LoginReply> =>
       new Promise((resolve, reject) => {
@@ -291,42 +299,42 @@ export class Client {
     if (context === undefined) return plan
     const { msLeft } = context
     if (msLeft !== Number.POSITIVE_INFINITY)
-      // An expired deadline must fail as a timeout, not become no deadline.
+      // Keeps an expired deadline above 0, which would mean no deadline, so that the call times out.
       plan.timeoutMs = Math.max(ownMs === 0 ? msLeft : Math.min(ownMs, msLeft), Number.MIN_VALUE)
     return plan
   }
 }
 
 /**
- * Credentials of a client; undefined if none, or it has a token.
+ * Credentials of a client; undefined if it has none or uses a token.
  *
- * @param platform the environment's credentials are for.
+ * @param platform platform that the environment's credentials are for.
  */
-function findOwnCredentials(
+function resolveCredentials(
   { token, auth, address }: ClientOptions,
   platform: string | undefined,
-): FoundCredentials | undefined {
+): ResolvedCredentials | undefined {
   if (token !== undefined) {
     if (auth !== undefined) throw new TypeError('new Client: token and auth are mutually exclusive')
     return undefined
   }
-  // The environment's credentials are for the platform, not for any address.
+  // The environment's credentials are for the platform, not for arbitrary addresses.
   if (auth === undefined && address !== undefined) return undefined
   return findCredentials(auth, platform)
 }
 
-/** RPC proxy of a registry; undefined: another kind of registry. */
+/** RPC proxy of a registry; undefined for registries of other kinds. */
 function toProxy(source: Registry | string | undefined): string | undefined {
   return typeof source === 'string' && /^\s*mxs?:/.test(source) ? source.trim() : undefined
 }
 
-/** Not quoted in the error: it may be a secret. */
+/** The token may be secret, so errors do not quote it. */
 function checkToken(token: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token
   throw new TypeError('new Client: token must be visible ASCII characters without blanks')
 }
 
-/** Milliseconds of a call, where 0 means no deadline. */
+/** Timeout of a call in milliseconds, where 0 means no deadline. */
 function toTimeout(timeoutMs: number): number {
   if (timeoutMs === Number.POSITIVE_INFINITY) return 0
   if (typeof timeoutMs === 'number' && timeoutMs > 0) return timeoutMs

@@ -3,7 +3,8 @@ import { findInternals, internalsOf } from '../internal/internals.ts'
 const NOW = Promise.resolve()
 
 /**
- * Starts calls of a client at the end of this tick, or when it is closed earlier, since a closed client accepts none.
+ * Starts calls of a client at the end of the current tick, or when the client is closed before that, since a closed
+ * client rejects calls.
  */
 export function beginLater(client: object, begin: () => void): void {
   const internals = internalsOf(client)

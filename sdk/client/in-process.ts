@@ -21,21 +21,21 @@ import { Credit, VALUE_COST } from './streams/credit.ts'
 /** A call that may stay within the process: `RoutedCall`. */
 interface LocalCalling {
   readonly isLocal: boolean
-  /** The request; the service's own from then on. */
+  /** The request; owned by the service from then on. */
   takeValue(): unknown
 }
 
 /**
- * Calls a service of this process, without sockets.
+ * Calls a service in this process, without sockets.
  *
- * Semantics are as over a connection: the handler runs after `call` has returned, no objects are shared, streams have
- * flow control, deadlines and cancellation reach the handler. Calls of this SDK carry values; other calls, such as
- * from a gateway, carry bytes or text.
+ * The semantics are the same as over a connection: the handler runs after `call` has returned, no objects are shared,
+ * streams have flow control, and deadlines and cancellation reach the handler. Calls of this SDK carry values; other
+ * calls, such as from a gateway, carry bytes or text.
  */
 export class InProcessCaller implements Caller {
   readonly #dispatcher: Dispatcher
   readonly #calls = new Set<LocalCall>()
-  /** Why calls are rejected; undefined: they are accepted. */
+  /** Reason for rejecting calls; undefined while they are accepted. */
   #denied: 'unsent' | 'connect' | undefined = undefined
 
   constructor(dispatcher: Dispatcher) {
@@ -55,12 +55,12 @@ export class InProcessCaller implements Caller {
     new LocalCall(call, this.#dispatcher, this.#calls).begin()
   }
 
-  /** Accepts no more calls; calls in flight continue. */
+  /** Rejects new calls; calls in flight continue. */
   readonly drain = (): void => {
     this.#denied ??= 'unsent'
   }
 
-  /** Accepts no more calls; calls in flight are lost. */
+  /** Rejects new calls and fails the calls in flight. */
   readonly close = (): void => {
     this.#denied = 'connect'
     for (const call of [...this.#calls]) call.lose('the service has stopped')
@@ -68,9 +68,9 @@ export class InProcessCaller implements Caller {
 }
 
 /**
- * Prepares a value for a service of this process: a copy, or JSON text.
+ * Prepares a value for a service in this process: a copy, or JSON text.
  *
- * @throws {TypeError} when JSON cannot represent it.
+ * @throws {TypeError} if JSON cannot represent it.
  */
 export function toLocalValue(value: unknown): unknown {
   if (value instanceof WrittenJson) return value
@@ -81,25 +81,25 @@ export function toLocalValue(value: unknown): unknown {
 /** Schedules a microtask at half the cost of `queueMicrotask`. */
 const NOW = Promise.resolve()
 
-/** Calls dispatched when the current function has returned: one microtask for all. */
-let begun: LocalCall[] = []
+/** Calls dispatched after the current function returns, in one microtask. */
+let dispatchedCalls: LocalCall[] = []
 
-function serveBegun(): void {
-  const calls = begun
-  begun = []
+function serveDispatched(): void {
+  const calls = dispatchedCalls
+  dispatchedCalls = []
   let next = 0
   try {
     while (next < calls.length) calls[next++]!.serve()
   } finally {
-    // A listener that throws does not affect the others.
+    // An exception in a listener must not affect the other calls.
     if (next < calls.length) {
-      begun = [...calls.slice(next), ...begun]
-      void NOW.then(serveBegun)
+      dispatchedCalls = [...calls.slice(next), ...dispatchedCalls]
+      void NOW.then(serveDispatched)
     }
   }
 }
 
-/** A call within the process, at the side of the service. */
+/** The service side of a call within the process. */
 class LocalCall implements ServableCall {
   readonly service: string
   readonly endpoint: string
@@ -114,9 +114,9 @@ class LocalCall implements ServableCall {
   readonly #dispatcher: Dispatcher
   readonly #calls: Set<LocalCall>
   readonly #isLocal: boolean
-  /** The service has received the call. */
+  /** True once the service has received the call. */
   #dispatched = false
-  /** The caller has sent its last body. */
+  /** True once the caller has sent its last body. */
   #isEnded = false
   /** Flow control of both directions, created on demand. */
   #up: Credit | undefined = undefined
@@ -143,8 +143,8 @@ class LocalCall implements ServableCall {
     call.held = false
     call.started = false
     call.answering = false
-    // As over a socket: the service runs after the caller's function has returned.
-    if (begun.push(this) === 1) void NOW.then(serveBegun)
+    // As over a socket, the service runs after the caller's function has returned.
+    if (dispatchedCalls.push(this) === 1) void NOW.then(serveDispatched)
   }
 
   serve(): void {
@@ -153,7 +153,7 @@ class LocalCall implements ServableCall {
     this.#dispatched = true
     if (this.#isLocal) this.#dispatcher.dispatchLocal(this)
     else this.#dispatcher.dispatchTrusted(this as ServableCall as IncomingCall)
-    // Calls answered synchronously never enter the set and the timing wheel.
+    // Calls that respond synchronously never enter the set and the timing wheel.
     if (this.over) return
     this.#calls.add(this)
     if (this.timeoutMs > 0 && call.timedNext === undefined) deadlines.add(call, this.timeoutMs)
@@ -172,7 +172,7 @@ class LocalCall implements ServableCall {
     const { id, code, message, headers } = error
     const repeatable = error.repeatable && this.receiver.repeatable !== false
     const fields = headers === undefined ? [] : toFailFields(headers)
-    // As over a socket, the cause of the error stays within the service.
+    // As over a socket, the error cause stays within the service.
     const options = { repeatable, ...(fields.length > 0 && { headers: fields }) }
     this.#call.onFail(new GatewayError(id, code, message, options))
   }
@@ -228,7 +228,7 @@ class LocalCall implements ServableCall {
     this.#down?.consumed(this.#isLocal ? VALUE_COST : frameCost(bytes))
   }
 
-  /** Cancels the call; false: it had ended. */
+  /** Cancels the call. Returns false if it had already ended. */
   cancel(reason: CancelReason): boolean {
     if (!this.#finish()) return false
     this.receiver.onCancel(reason)
@@ -240,7 +240,7 @@ class LocalCall implements ServableCall {
       this.#call.onLost('timeout', `no response within ${this.timeoutMs} ms`)
   }
 
-  /** The service is closed. */
+  /** Fails the call because the service was closed. */
   lose(detail: string): void {
     if (this.cancel('closed')) this.#call.onLost('closed', detail)
   }
@@ -264,13 +264,13 @@ class LocalCall implements ServableCall {
     return this.#isLocal ? VALUE_COST : frameCost(body.length)
   }
 
-  /** Converts text to bytes, as a connection would; values are unchanged. */
+  /** Converts text to bytes, as a connection would; other values are unchanged. */
   #toReceived(body: unknown): Uint8Array {
     return typeof body === 'string' && !this.#isLocal ? Buffer.from(body) : (body as Uint8Array)
   }
 }
 
-/** The caller's side of a call within the process. */
+/** The caller side of a call within the process. */
 class LocalCarrier implements Carrier {
   readonly #call: LocalCall
 

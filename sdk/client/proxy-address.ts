@@ -7,8 +7,8 @@ const FORM = /^(?:(mxs?):\/\/)?(.*)$/s
  * another option configures where services are.
  *
  * @param configured the option.
- * @param isOptional another option takes precedence over the variable.
- * @throws {TypeError} for an invalid address, naming the valid forms.
+ * @param isOptional true if another option takes precedence over the variable.
+ * @throws {TypeError} for an invalid address; the message lists the valid forms.
  */
 export function readProxyAddress(
   configured: string | undefined,
@@ -19,7 +19,7 @@ export function readProxyAddress(
   return variable === '' ? undefined : parseProxyAddress(variable, 'MX_PROXY')
 }
 
-/** @param what name of the option, for errors. */
+/** @param what option name for errors. */
 function parseProxyAddress(text: string, what: string): string {
   const [, scheme = 'mx', address = ''] = FORM.exec(String(text).trim())!
   if (parseHostPort(address) === undefined) {

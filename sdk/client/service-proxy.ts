@@ -36,20 +36,20 @@ export type EndpointProxy<E extends EndpointDefinition> =
     ? (...args: CallArguments<RequestOf<E>>) => Promise<ResponseOf<E>>
     : KindOf<E> extends 'server'
       ? {
-          /** Calls with one request and a streamed response. */
+          /** Starts a call with one request and a streamed response. */
           readonly stream: (
             ...args: CallArguments<RequestOf<E>>
           ) => CallStream<RequestOf<E>, ResponseOf<E>>
         }
       : {
-          /** Calls with a stream of requests; if omitted, they follow through `send` and `end`. */
+          /** Starts a call with a stream of requests. If omitted, send them through `send` and `end`. */
           readonly stream: (
             requests?: Requests<RequestOf<E>>,
             options?: CallOptions,
           ) => CallStream<RequestOf<E>, ResponseOf<E>>
         }
 
-/** Creates the proxy of a service: the endpoints are only known to its type. */
+/** Creates the proxy of a service. The endpoints are known only to its type. */
 export function createServiceProxy<T>(
   client: Client,
   service: string,
@@ -69,11 +69,11 @@ export function createServiceProxy<T>(
   ) as ServiceProxy<T>
 }
 
-/** An object whose members are created on first access. */
+/** Creates an object whose members are created on first access. */
 function createNames<M>(create: (name: string) => M): Record<string, M> {
   return new Proxy<Record<string, M>>(Object.create(null), {
     get(members, name) {
-      // With a `then` an async function would treat it as a promise.
+      // An object with a `then` would be treated as a promise by async functions.
       if (typeof name === 'symbol' || name === 'then') return undefined
       members[name] ??= create(name)
       return members[name]

@@ -17,22 +17,22 @@ import {
   findOpenRegistry,
   type OpenedRegistry,
   openRegistry,
-  sendsDomains,
+  supportsDomains,
 } from '../registry/open-registry.ts'
 import type { LocalService } from './call-options.ts'
 import { ClientClosedError } from './client-closed.ts'
 
 export interface TargetsOptions {
-  /** An address is opened by the first call. */
+  /** Registry or its address, which is opened by the first call. */
   readonly registry: Registry | string | undefined
-  /** Domain of a registry given by address; other services are looked up in `mx`. @default 'mx' */
+  /** Domain of a registry opened by address; other services are looked up in `mx`. @default 'mx' */
   readonly domain?: string
   /** Address for all calls. */
   readonly address: string | undefined
-  /** Proxy for services that are not in this process. */
+  /** Proxy for services outside this process. */
   readonly proxy: string | undefined
   readonly services: readonly LocalService[]
-  /** Call services of this process in the same registry without sockets. */
+  /** Call services in this process without sockets if they use the same registry. */
   readonly inProcess: boolean
   /** Identity for a registry opened by address. @default anonymous */
   readonly tokens?: () => TokenSource | undefined
@@ -40,34 +40,34 @@ export interface TargetsOptions {
 
 const ELSEWHERE_MAX = 1000
 const ELSEWHERE_MS = 5000
-/** Maximum addresses with open connections. */
+/** Maximum number of addresses with open connections. */
 const ADDRESSES_MAX = 100
-/** Connections per node over the HTTP transport, and calls waiting for one. */
+/** Maximum connections per node over the HTTP transport, and maximum calls waiting for one. */
 const CONNECTIONS_MAX = 100
 const WAITING_MAX = 10_000
-/** Shorter than the usual 5 s of servers, so that they do not close first. */
+/** Shorter than the usual server timeout of 5 s, so that servers do not close first. */
 const KEEP_ALIVE_MS = 4000
 const CONNECT_TIMEOUT_MS = 5000
-/** Calls have their own deadlines. */
+/** No timeout, because calls have their own deadlines. */
 const NEVER_MS = 2 ** 31 - 1
 
-/** Services choose nodes and retries by the metadata that gateways read, too. */
+/** Services select nodes and retries by the same metadata as gateways. */
 const UPSTREAM: UpstreamOptions = { createPool, onSettings: readSettings }
 const SCHEME = /^(mxs?|https?):\/\//
 
-/** Finds the targets of calls: a service of this process, an address, the proxy, or the nodes in the registry. */
+/** Finds the targets of calls: a service in this process, an address, the proxy, or nodes from the registry. */
 export class ClientTargets {
   readonly #options: TargetsOptions
   #opened: OpenedRegistry | undefined = undefined
   #directory: ServiceCache | undefined = undefined
-  /** Address of the registry for the domain `mx`, if that is another one; else empty. */
+  /** Address of the registry for the domain `mx` if it differs; else empty. */
   readonly #generalText: string
   /** Registry and service cache of `#generalText`. */
   #general: { readonly opened: OpenedRegistry; readonly directory: ServiceCache } | undefined =
     undefined
-  /** Services found in the domain `mx`, with the expiry of this result, `performance.now()`. */
+  /** Services found in the domain `mx`, with the time at which the result expires (`performance.now()`). */
   readonly #elsewhere = new Map<string, number>()
-  /** The least recently used first. */
+  /** Ordered by last use, the least recently used first. */
   readonly #addresses = new Map<string, Upstream>()
   #closed = false
 
@@ -76,15 +76,15 @@ export class ClientTargets {
     this.#options = options
     const { registry, domain = DEFAULT_NAMESPACE } = options
     const hasOther = domain !== DEFAULT_NAMESPACE && typeof registry === 'string'
-    this.#generalText = hasOther && sendsDomains(registry) ? registry : ''
+    this.#generalText = hasOther && supportsDomains(registry) ? registry : ''
     if (options.address !== undefined) this.#openAddress(options.address)
   }
 
   /**
-   * Finds the target of a call; undefined: unknown service.
+   * Finds the target of a call; undefined for an unknown service.
    *
-   * @throws {TypeError} for an invalid address, or without registry and address.
-   * @throws {GatewayError} 503 when the registry is unavailable.
+   * @throws {TypeError} for an invalid address, or without a registry and an address.
+   * @throws {GatewayError} 503 if the registry is unavailable.
    */
   find(
     service: string,
@@ -105,7 +105,7 @@ export class ClientTargets {
     return this.#search(service, registry)
   }
 
-  /** True if an address belongs to the platform: it is configured, or in the registry. */
+  /** True if the address belongs to the platform: it is configured or in the registry. */
   isKnown(service: string, address: string): Maybe<boolean> {
     const { proxy } = this.#options
     const isAllowed = (token: string | undefined): boolean =>
@@ -125,7 +125,7 @@ export class ClientTargets {
     this.#closed = true
     this.#directory?.close()
     this.#general?.directory.close()
-    // Closed in the background.
+    // Awaiting is unnecessary.
     for (const opened of [this.#opened, this.#general?.opened]) opened?.close().catch(() => {})
     for (const upstream of this.#addresses.values()) upstream.close()
     this.#addresses.clear()
@@ -155,7 +155,7 @@ export class ClientTargets {
   }
 
   #findGeneral(service: string): Maybe<Upstream | undefined> {
-    // Closed during the lookup.
+    // The client was closed during the lookup.
     if (this.#closed) return undefined
     this.#general ??= createGeneral(this.#generalText, this.#options)
     return this.#general.directory.find(service)
@@ -191,7 +191,7 @@ function withScheme(address: string): string {
   return SCHEME.test(address) ? address : `mx://${address}`
 }
 
-/** The node at an address; `mx` without a protocol. @throws {TypeError} */
+/** The node at an address; the default protocol is `mx`. @throws {TypeError} */
 export function createFixed(text: string): Upstream {
   const protocol = SCHEME.exec(text)?.[1]
   const address = protocol === undefined ? text : text.slice(protocol.length + 3)
@@ -208,7 +208,10 @@ export function createFixed(text: string): Upstream {
   return upstream
 }
 
-/** Load balancing and policies in the metadata of a service; values that cannot be used are ignored: gateways report them. */
+/**
+ * Reads load balancing and policies from the metadata of a service. Invalid values are ignored, because gateways report
+ * them.
+ */
 function readSettings(
   metadata: Readonly<Record<string, string>>,
 ): Pick<UpstreamOptions, 'balance' | 'policies'> {
@@ -217,7 +220,7 @@ function readSettings(
   return {
     // Calls have no address, path or cookie to hash.
     ...(balance && !/hash|maglev/.test(balance.kind) && { balance: { kind: balance.kind } }),
-    // Each client would check all nodes.
+    // Otherwise every client would check all nodes.
     policies: mergePolicies('', policies, { health: 'off' }),
   }
 }

@@ -11,13 +11,13 @@ export interface Codec {
   /**
    * Decodes a body.
    *
-   * @param id of errors.
-   * @param restore handles numbers that are not exact; its errors are thrown.
+   * @param id error id.
+   * @param restore handles numbers that exceed double precision; its errors are rethrown.
    * @throws {GatewayError} 400 for malformed input.
    */
   readonly decode: (body: string | Uint8Array, id: string, restore?: RestoreNumbers) => unknown
   /**
-   * Encodes a message; `undefined` is an empty one.
+   * Encodes a message; `undefined` is encoded as an empty message.
    *
    * @throws {TypeError} for a value that is not a message.
    */
@@ -39,7 +39,7 @@ export const json: Codec = {
       if (text === undefined || text === 'null' || text === EMPTY) rejectEmpty(value)
       return text ?? EMPTY
     } catch (error) {
-      // A bigint that no schema has converted (reference 15.11).
+      // The value contains a bigint that no schema has converted (reference 15.11).
       if (error instanceof TypeError && error.message.includes('BigInt'))
         return formatInt64Json(value)
       throw error
@@ -48,8 +48,8 @@ export const json: Codec = {
 }
 
 /**
- * Rejects values that JSON silently turns into `null`, `{}` or nothing: as a message they are a mistake. Nested values
- * are up to the schema.
+ * Rejects values that JSON silently turns into `null`, `{}` or nothing, since they are mistakes as messages. The schema
+ * validates nested values.
  */
 function rejectEmpty(value: unknown): void {
   if (value === null) return

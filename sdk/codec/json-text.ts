@@ -1,7 +1,7 @@
 /**
  * Serializes a value as JSON.
  *
- * @param rule requirement for errors: `message must be bytes or a JSON value`.
+ * @param rule requirement quoted in errors, such as `message must be bytes or a JSON value`.
  * @throws {TypeError} for a value that JSON cannot represent, with the reason.
  */
 export function toJsonText(value: unknown, rule: string): string {

@@ -11,11 +11,11 @@ import {
   messageOf,
 } from './protobuf-fields.ts'
 
-/** Converts a value of a message, or the message itself. */
+/** Converts a field value or an entire message. */
 type Convert = (value: unknown) => unknown
 type Fields = Record<string, unknown>
 
-/** JSON of the well-known types, as implemented by protobufjs. */
+/** JSON conversion of the well-known types, implemented by protobufjs. */
 export interface WellKnownJson {
   readonly toJson: (type: Type, message: Fields) => unknown
   readonly fromJson: (type: Type, json: unknown) => unknown
@@ -29,7 +29,8 @@ const FORBIDDEN = '__proto__'
  * integers as numbers if they are safe, else strings, bytes as Base64, enums by name. Fields without presence have
  * their zero value.
  *
- * `toObject` of the library differs for `null` and 64-bit integers, and its ProtoJSON takes ten times as long.
+ * The library's `toObject` differs for `null` and 64-bit integers, and its ProtoJSON conversion takes ten times as
+ * long.
  */
 export function compileReader(type: Type, wellKnown: WellKnownJson): Convert {
   return new ReaderCompiler(wellKnown).message(type)
@@ -37,7 +38,7 @@ export function compileReader(type: Type, wellKnown: WellKnownJson): Convert {
 
 /**
  * Compiles the conversion of JSON values to a message. Everything is validated, because the encoder truncates integers
- * that are too long, and drops unknown enum values.
+ * that are too large and drops unknown enum values.
  *
  * @throws {TypeError} naming the invalid field.
  */
@@ -45,7 +46,7 @@ export function compileWriter(type: Type, wellKnown: WellKnownJson): Convert {
   return new WriterCompiler(wellKnown).message(type)
 }
 
-/** Cached by message, before they are complete: messages may be recursive. */
+/** Caches converters by message before they are complete, because messages may be recursive. */
 abstract class Compiler {
   protected readonly wellKnown: WellKnownJson
   readonly #messages = new Map<Type, Convert>()
@@ -119,7 +120,7 @@ function readLong(value: unknown): unknown {
   return Number.isSafeInteger(number) ? number : String(value)
 }
 
-/** Digits of a 64-bit key, which protobufjs decodes to eight characters, one per byte; an absent one is `0`. */
+/** Decimal digits of a 64-bit key, which protobufjs decodes to eight characters, one per byte. An absent key is `0`. */
 function readLongKey(key: string, isUnsigned: boolean): string {
   if (key.length !== 8) return key
   const bytes = Buffer.from(key, 'latin1')
@@ -224,7 +225,7 @@ function createScalarWriter(field: Field): Convert {
   }
 }
 
-/** Invalid keys would become zero or be truncated by the encoder. */
+/** Creates a check for map keys; the encoder would truncate invalid keys or turn them into zero. */
 function createKeyCheck(type: string): (key: string) => boolean {
   const bounds = INT32.get(type) ?? INT64.get(type)
   if (bounds === undefined) return type === 'bool' ? isBoolean : () => true
@@ -236,7 +237,9 @@ function isBoolean(key: string): boolean {
   return key === 'true' || key === 'false'
 }
 
-/** A safe integer unchanged, others as two 32-bit halves, which the encoder accepts without a long library. */
+/**
+ * Returns a safe integer unchanged and others as two 32-bit halves, which the encoder accepts without a Long library.
+ */
 function writeLong(
   field: Field,
   { min, max }: { readonly min: bigint; readonly max: bigint },

@@ -21,7 +21,7 @@ export const INT64: ReadonlyMap<string, { readonly min: bigint; readonly max: bi
   ...['uint64', 'fixed64'].map((type) => [type, { min: 0n, max: 2n ** 64n - 1n }] as const),
 ])
 
-/** The google.protobuf types with special JSON (ProtoJSON mapping). */
+/** The google.protobuf types with a special JSON form (ProtoJSON mapping). */
 const WELL_KNOWN: ReadonlySet<string> = new Set(
   [
     ...['Timestamp', 'Duration', 'FieldMask', 'Struct', 'Value', 'ListValue', 'Any'],
@@ -30,7 +30,7 @@ const WELL_KNOWN: ReadonlySet<string> = new Set(
   ].map((name) => `.google.protobuf.${name}`),
 )
 
-/** True for well-known types with special JSON, such as timestamps. */
+/** True for well-known types with a special JSON form, such as timestamps. */
 export function isWellKnown(type: Type): boolean {
   return WELL_KNOWN.has(type.fullName)
 }
@@ -52,9 +52,9 @@ export function keyTypeOf(field: Field): string {
   return (field as unknown as MapField).keyType
 }
 
-/** True for fields without presence, which have their zero value when absent. */
+/** True for fields without presence, which have their zero value if absent. */
 export function hasZero(field: Field): boolean {
-  // The library's own property does not consider messages.
+  // The library's own property ignores message fields.
   return field.repeated || field.map || (!field.hasPresence && messageOf(field) === undefined)
 }
 

@@ -33,16 +33,16 @@ const WELL_KNOWN: Readonly<Record<string, () => TSchema>> = {
 }
 
 /**
- * Creates the TypeBox schema of a protobuf message in JSON, for validation, registry and handlers.
+ * Creates the TypeBox schema of a protobuf message in JSON, for validation, the registry and handlers.
  *
- * Fields without presence default to their zero value, others are optional. Handlers get 64-bit integers as bigints,
- * bytes as Uint8Array, enums by name.
+ * Fields without presence default to their zero value; others are optional. Handlers receive 64-bit integers as
+ * bigints, bytes as Uint8Array, and enums by name.
  */
 export function toMessageSchema(type: Message): TSchema {
   if (isWellKnown(type)) return WELL_KNOWN[type.name]!()
   const seen = new Map<Message, number>()
   count(type, seen)
-  // Inlined only if no message occurs twice: copies would multiply.
+  // Inlined only if no message occurs twice; otherwise copies would multiply.
   if ([...seen.values()].every((times) => times === 1)) return toObject(type, undefined)
   const definitions: TProperties = {}
   for (const message of seen.keys())

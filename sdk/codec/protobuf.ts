@@ -13,13 +13,13 @@ import { toMessageSchema } from './protobuf-schema.ts'
 /** Messages of `.proto` files. */
 export interface ProtoFile {
   /**
-   * A message by its full name, for `request` or `response` of an endpoint: callers may then use JSON and protobuf. The
+   * A message by its full name, for `request` or `response` of an endpoint, which then accepts JSON and protobuf. The
    * schema is derived from the message; `T` is its TypeScript type.
    *
    * @throws {TypeError} for an unknown message.
    */
   message<T = Record<string, unknown>>(name: string): ProtobufMessage<TUnsafe<T>>
-  /** A message with its own schema for validation and types, which must describe the JSON of the message. */
+  /** A message with a custom schema for validation and types, which must describe the JSON form of the message. */
   message<S extends Schema>(name: string, schema: S): ProtobufMessage<S>
 }
 
@@ -55,7 +55,7 @@ export async function loadProto(
   return {
     message(name: string, schema?: Schema) {
       const found = root.lookup(name, [protobuf.Type]) as Type | null
-      // The library also finds a message by a part of its name, the first of several.
+      // The library also resolves partial names, to the first of several matches.
       if (found?.fullName !== `.${name}`)
         throw new TypeError(`there is no message ${name} in ${paths.join(', ')}`)
       return protobufMessage(

@@ -1,4 +1,4 @@
-/** The bytes of an `ArrayBuffer` or a view, without a copy; JSON would drop them. Undefined for other values. */
+/** The bytes of an `ArrayBuffer` or a view, without copying; JSON would drop them. Undefined for other values. */
 export function toRawBytes(value: unknown): Uint8Array | undefined {
   if (value instanceof Uint8Array) return value
   if (ArrayBuffer.isView(value))

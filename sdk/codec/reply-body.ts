@@ -1,9 +1,9 @@
 import { toBadResponse } from '../../core/rpc/error-codec.ts'
 
 /**
- * Parses the JSON of a response; an empty body is a message without fields.
+ * Parses the JSON of a response. An empty body is a message without fields.
  *
- * @param asText returns the JSON text.
+ * @param asText if true, returns the JSON text.
  * @throws {GatewayError} 502 for invalid JSON.
  */
 export function parseReply(service: string, body: Uint8Array, asText = false): unknown {

@@ -1,8 +1,8 @@
 /** The call that a stream of bodies belongs to. */
 export interface BodySource {
-  /** Decodes a body. Throws or rejects when it is invalid. */
+  /** Decodes a body. Throws or rejects if it is invalid. */
   readonly decode: (body: unknown) => unknown
-  /** Called when the reader has consumed a body of that many bytes. */
+  /** Called with the number of bytes when the reader has consumed a body. */
   readonly onConsumed: (bytes: number) => void
   /** Rejects with the error of the stream. @default unchanged */
   readonly reject?: (error: unknown) => Promise<never>
@@ -14,18 +14,18 @@ interface Waiting {
 }
 
 /** Consumed slots before the array is compacted. */
-const TAKEN_MAX = 256
+const CONSUMED_MAX = 256
 const DONE: IteratorResult<unknown> = { done: true, value: undefined }
 
 /**
- * Received bodies of a call as an async iterator: bytes, text, or values of this process.
+ * Received bodies of a call as an async iterator: bytes, text, or values from this process.
  *
- * Bodies are decoded on demand, and credit is returned as they are consumed: the buffer is bounded by the window of the
- * call.
+ * Bodies are decoded on demand, and credit is returned as they are consumed, so the window of the call bounds the
+ * buffer.
  */
 export class BodyStream implements AsyncIterableIterator<unknown> {
   readonly #source: BodySource
-  /** Consumed ones are undefined. */
+  /** Consumed slots are undefined. */
   #bodies: unknown[] = []
   #next = 0
   #waiting: Waiting | undefined = undefined
@@ -36,7 +36,7 @@ export class BodyStream implements AsyncIterableIterator<unknown> {
     this.#source = source
   }
 
-  /** Adds a body; the memory of bytes may be reused after the call. */
+  /** Adds a body. The memory of bytes may be reused after `push` returns. */
   push(body: unknown): void {
     if (this.#ended) return
     const waiting = this.#waiting
@@ -47,7 +47,7 @@ export class BodyStream implements AsyncIterableIterator<unknown> {
     }
   }
 
-  /** No more bodies follow. */
+  /** Ends the stream after the buffered bodies. */
   end(): void {
     this.#ended = true
     this.#waiting?.resolve(DONE)
@@ -62,7 +62,7 @@ export class BodyStream implements AsyncIterableIterator<unknown> {
     this.#waiting = undefined
   }
 
-  /** Fails the stream: the reader gets the error next. */
+  /** Fails the stream: the next read gets the error. */
   fail(error: unknown): void {
     this.#clear()
     this.break(error)
@@ -73,8 +73,8 @@ export class BodyStream implements AsyncIterableIterator<unknown> {
       const body = this.#bodies[this.#next]!
       this.#bodies[this.#next++] = undefined
       if (this.#next === this.#bodies.length) this.#clear()
-      else if (this.#next >= TAKEN_MAX && this.#next * 2 >= this.#bodies.length) {
-        // A slow reader may never empty the list: drop the entries that were read.
+      else if (this.#next >= CONSUMED_MAX && this.#next * 2 >= this.#bodies.length) {
+        // A slow reader may never empty the list, so the consumed entries are dropped.
         this.#bodies = this.#bodies.slice(this.#next)
         this.#next = 0
       }
@@ -89,7 +89,7 @@ export class BodyStream implements AsyncIterableIterator<unknown> {
     })
   }
 
-  /** The reader has left its loop: further bodies are dropped. */
+  /** Called when the reader leaves its loop. Further bodies are dropped. */
   return(): Promise<IteratorResult<unknown>> {
     this.#clear()
     this.end()
@@ -109,7 +109,7 @@ export class BodyStream implements AsyncIterableIterator<unknown> {
     this.#next = 0
   }
 
-  /** Decoded at once: the memory of the body is reused afterwards. */
+  /** Decodes immediately, because the memory of the body is reused afterwards. */
   #take(body: unknown): Promise<IteratorResult<unknown>> {
     try {
       const bytes = body instanceof Uint8Array ? body.length : 0

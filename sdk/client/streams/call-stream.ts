@@ -10,8 +10,8 @@ import type { StreamCall } from './stream-call.ts'
  * for await (const { text } of chat) console.log(text)
  * ```
  *
- * Flow control (docs/protocol.md §2.5) bounds buffering: a slow reader slows the service down. Leaving the loop cancels
- * the call. An error of the service follows the responses sent before it.
+ * Flow control (docs/protocol.md §2.5) bounds buffering: a slow reader slows down the service. Leaving the loop cancels
+ * the call. An error from the service is thrown after the responses sent before it.
  */
 export class CallStream<Q = unknown, R = unknown> implements AsyncIterableIterator<R> {
   readonly #call: StreamCall
@@ -21,11 +21,11 @@ export class CallStream<Q = unknown, R = unknown> implements AsyncIterableIterat
   }
 
   /**
-   * Sends a request. Resolves when it was accepted: await it for backpressure.
+   * Sends a request. Resolves when the request is accepted; await it for backpressure.
    *
-   * @returns false when the call has ended and the request was discarded; the loop over the responses gets the reason.
+   * @returns false if the call has ended and the request was discarded; the loop over the responses throws the reason.
    * @throws {TypeError} if JSON cannot represent the request, or after {@link end}.
-   * @throws {RangeError} when it is longer than 16 MiB.
+   * @throws {RangeError} if the request is longer than 16 MiB.
    */
   send(request: Q): Promise<boolean> {
     return this.#call.send(request)
@@ -42,16 +42,16 @@ export class CallStream<Q = unknown, R = unknown> implements AsyncIterableIterat
   }
 
   /**
-   * Resolves when the service has started its response, for example after it has subscribed.
+   * Resolves when the service has started its response, for example after subscribing.
    *
-   * @throws {GatewayError} when it failed before.
+   * @throws {GatewayError} if the call fails before that.
    */
   begun(): Promise<void> {
     return this.#call.begun()
   }
 
   /**
-   * The single response of a call with streamed requests.
+   * The single response to streamed requests.
    *
    * @throws {GatewayError} 502 if the stream ends without a response.
    */
@@ -62,18 +62,17 @@ export class CallStream<Q = unknown, R = unknown> implements AsyncIterableIterat
     return value
   }
 
-  /** The next response. */
   next(): Promise<IteratorResult<R>> {
     return this.#call.replies.next() as Promise<IteratorResult<R>>
   }
 
-  /** Cancels the call; called when a loop is left early. */
+  /** Cancels the call. Runs when a loop is left early. */
   return(): Promise<IteratorResult<R>> {
     this.#call.giveUp()
     return this.#call.replies.return() as Promise<IteratorResult<R>>
   }
 
-  /** The stream itself: it can be iterated once. */
+  /** Returns the stream itself, which can be iterated once. */
   [Symbol.asyncIterator](): this {
     return this
   }

@@ -1,11 +1,11 @@
 import { WINDOW_BYTES } from '../../../core/rpc/ws/frames.ts'
 
-/** Window cost of a value, whose size is unknown: 64 of them fill the window. */
+/** Window cost of a value, whose size is unknown: 64 values fill the window. */
 export const VALUE_COST: number = WINDOW_BYTES / 64
 
 /**
- * Flow-control window of one direction of a stream (docs/protocol.md §2.5). Credit is granted in a later tick: two ends
- * in one process that only wait for each other must not block the event loop.
+ * Flow-control window of one direction of a stream (docs/protocol.md §2.5). Credit is granted in a later tick, so that
+ * two ends in one process that wait for each other do not block the event loop.
  */
 export class Credit {
   #left = WINDOW_BYTES
@@ -21,12 +21,12 @@ export class Credit {
     this.#onGrant()
   }
 
-  /** @param onGrant called when a body may be sent after one was rejected. */
+  /** @param onGrant called when sending becomes possible after a body was rejected. */
   constructor(onGrant: () => void) {
     this.#onGrant = onGrant
   }
 
-  /** Takes credit for a body; false: none left. */
+  /** Takes credit for a body. Returns false if none is left. */
   take(cost: number): boolean {
     if (this.#left > 0) {
       this.#left -= cost
@@ -39,7 +39,7 @@ export class Credit {
 
   /** Returns the credit of a consumed body. */
   consumed(cost: number): void {
-    // Bounded by the credit taken, regardless of the values that the program reports.
+    // Limited to the credit taken, regardless of the values that the program reports.
     this.#consumed = Math.min(this.#consumed + cost, WINDOW_BYTES - this.#left)
     if (this.#isHeld) this.#request()
   }

@@ -24,7 +24,7 @@ interface Starting {
 
 const TAKEN = Promise.resolve(true)
 
-/** A streaming call, behind a `CallStream`. Never retried, since requests are not stored. */
+/** A streaming call, exposed as a `CallStream`. Never retried, since requests are not stored. */
 export class StreamCall extends RoutedCall {
   readonly replies: BodyStream
   readonly #requests: unknown
@@ -33,13 +33,13 @@ export class StreamCall extends RoutedCall {
   #isEnded = false
   #feed: Iterator<unknown> | AsyncIterator<unknown> | undefined = undefined
   #hasBegun = false
-  /** Why the response will not start. */
+  /** Reason why the response will not start. */
   #failure: { readonly error: unknown } | undefined = undefined
   #starting: Starting[] = []
 
   /**
-   * @param requests one request; an iterable of requests, but not a string; or undefined: they follow through {@link
-   * send}.
+   * @param requests a single request; an iterable of requests, but not a string; or undefined to send requests through
+   * {@link send}.
    */
   constructor(owner: CallRouter, plan: CallPlan, requests: unknown) {
     super(owner, { ...plan, retries: 0 }, owner.closing)
@@ -56,7 +56,7 @@ export class StreamCall extends RoutedCall {
 
   send(request: unknown): Promise<boolean> {
     if (this.#isEnded) return Promise.reject(new TypeError('the last request has been sent'))
-    // In a later tick: a loop that keeps sending must not block the event loop.
+    // Resolved in a later tick, so that a loop that sends continuously does not block the event loop.
     if (this.over) return new Promise((resolve) => setImmediate(resolve, false))
     try {
       const body = this.#encode(request)
@@ -161,7 +161,7 @@ export class StreamCall extends RoutedCall {
     this.#starting = []
   }
 
-  /** Sends waiting requests while there is credit. */
+  /** Sends waiting requests as long as there is credit. */
   #flush(): void {
     if (this.carrier === undefined || !this.more) return
     const waiting = this.#waiting
@@ -172,7 +172,7 @@ export class StreamCall extends RoutedCall {
         if (!this.sendData(body)) break
         resolve(true)
       } catch (error) {
-        // Too long: the next ones may still fit.
+        // This request is too long; later ones may still fit.
         reject(error)
       }
       next++
@@ -197,7 +197,7 @@ export class StreamCall extends RoutedCall {
     }
   }
 
-  /** The call has ended: discards requests, and stops their source. */
+  /** Called when the call has ended. Discards requests and stops their source. */
   #stop(): void {
     const waiting = this.#waiting
     this.#waiting = []
@@ -210,7 +210,7 @@ export class StreamCall extends RoutedCall {
   }
 
   #encode(request: unknown): string {
-    // A value of this process passes through as one.
+    // Values for this process are passed without serialization.
     if (this.isLocal) return toLocalValue(request) as string
     return json.encode(request) as string
   }

@@ -12,34 +12,34 @@ export interface WatchOptions<W, E> {
   readonly service: string
   /** Converts a message to an event. */
   readonly toEvent: (message: W) => E
-  /** Identity of the streams, which end with their token. @default anonymous */
+  /** Identity of the streams, which end when their token expires. @default anonymous */
   readonly tokens?: TokenSource | undefined
 }
 
-/** Delay after a failed attempt to open the next stream. */
+/** Delay before retrying to open the next stream. */
 const RETRY_MS = 5000
 const AGAIN = 'the service ended the watch: watch again and re-read the current state'
 /** Minimum interval between two streams. */
 const PAUSE_MS = 100
 
 /**
- * Events of a watch, until the program leaves the loop or its client is closed. Any other end is an error 503, also a
- * graceful shutdown of the service and an expired token.
+ * Events of a watch, until the program leaves the loop or its client is closed. Every other end throws an error 503,
+ * including a graceful shutdown of the service and an expired token.
  *
- * Before its token expires a second stream is opened with a new one and takes over: no event is missed, some may be
- * duplicated.
+ * Before the token expires, a second stream with a new token is opened and takes over. No event is missed, but some may
+ * be duplicated.
  */
 export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableIterator<E> {
   const { open, service, toEvent, tokens } = options
-  /** Remaining lifetime of the token of the last stream; 0 if none yet. */
+  /** Remaining lifetime of the last stream's token; 0 initially. */
   let leftMs = 0
   const begin = () => {
     leftMs = tokens?.leftMs() ?? Number.POSITIVE_INFINITY
     return open()
   }
-  /** The stream being read. */
+  /** Stream being read. */
   let stream = begin()
-  /** The newest stream: takes over when the one being read is drained. */
+  /** Newest stream, which takes over when the current one is drained. */
   let newest = stream
   let timer: NodeJS.Timeout | undefined
   let hasBegun = false
@@ -50,7 +50,7 @@ export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableI
     timer = setTimeout(() => void renew(), Math.max(ms, PAUSE_MS)).unref()
   }
 
-  /** The current token may be newer than the token of the stream. */
+  /** Remaining lifetime of the current token, which may be newer than the stream's. */
   function toLeft(): number {
     return leftMs === 0 ? tokens!.leftMs() : leftMs
   }
@@ -60,7 +60,7 @@ export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableI
     try {
       await next.begun()
     } catch {
-      // If this persists, the stream being read reports it.
+      // A persistent error is reported by the stream being read.
       next.cancel()
       return renewIn(RETRY_MS)
     }
@@ -91,7 +91,7 @@ export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableI
         } catch (error) {
           if (stream === newest) {
             end()
-            // The service that watches is stopping.
+            // The service that owns the client is stopping.
             if (error instanceof ClientClosedError) break
             throw hasBegun && error instanceof GatewayError && isInvalidToken(error)
               ? unavailable(service, AGAIN, { cause: error })
