@@ -6,7 +6,7 @@ import { addDetails } from './log/log-details.ts'
 /** An authenticated caller (specification: Account). Set by the server that verified the token. */
 export interface Account {
   readonly id: string
-  /** Empty: no name. */
+  /** Display name; empty if none. */
   readonly name: string
   readonly type: string
   readonly issuer: string
@@ -43,13 +43,13 @@ const COOKIE = 'cookie'
  */
 export class Context {
   readonly #scope: CallScope
-  /** The metadata block as received; after the first access its headers. */
+  /** The metadata block as received, or its parsed headers after the first access. */
   #fields: string | readonly string[]
   #account: Account | null | undefined = undefined
   #id = ''
   #log: PluginLog | undefined = undefined
 
-  /** @param metadata a validated metadata block, or its headers: name, value, name, value… */
+  /** @param metadata a validated metadata block, or its headers as name, value, name, value… */
   constructor(scope: CallScope, metadata: string | readonly string[]) {
     this.#scope = scope
     this.#fields = metadata
@@ -70,7 +70,7 @@ export class Context {
     return findField(this.fields, 'mx-namespace') ?? ''
   }
 
-  /** The authenticated caller; undefined: anonymous. */
+  /** The authenticated caller; undefined if the caller is anonymous. */
   get account(): Account | undefined {
     if (this.#account === undefined) {
       const json = findField(this.fields, 'mx-account')
@@ -90,7 +90,7 @@ export class Context {
     return performance.timeOrigin + this.#scope.expiresMs
   }
 
-  /** Remaining milliseconds, 0 or more; Infinity: no deadline. */
+  /** Remaining milliseconds, at least 0; Infinity without a deadline. */
   get msLeft(): number {
     const { expiresMs } = this.#scope
     return expiresMs === Number.POSITIVE_INFINITY
@@ -104,16 +104,18 @@ export class Context {
   }
 
   /**
-   * Starts the response stream before its first message: the caller knows that it is being served, and an HTTP client
-   * receives the status. Otherwise the stream starts with its first message.
+   * Starts the response stream before its first message, so that the caller is notified that the call is being served
+   * and an HTTP client receives the status. Otherwise the stream starts with its first message.
    *
-   * @throws {TypeError} when the endpoint does not stream its response.
+   * @throws {TypeError} if the endpoint does not stream its response.
    */
   start(): void {
     this.#scope.start()
   }
 
-  /** Logger of the service. Each line has the endpoint, the request id and, if spans are exported, the trace id. */
+  /**
+   * Logger of the service. Each line contains the endpoint, the request id and, if spans are exported, the trace id.
+   */
   get log(): PluginLog {
     if (this.#log === undefined) {
       const { log, traceId } = this.#scope
@@ -123,7 +125,7 @@ export class Context {
     return this.#log
   }
 
-  /** All metadata: name, value, name, value… Names are in lower case and may repeat. */
+  /** All metadata as name, value, name, value… Names are in lower case and may repeat. */
   get fields(): readonly string[] {
     if (typeof this.#fields === 'string') this.#fields = splitMetadata(this.#fields)
     return this.#fields
@@ -147,15 +149,15 @@ export class Context {
  */
 export const metadata: {
   /**
-   * The value of `name`, in any letter case, and whether it exists. Repeated values are joined into a list (RFC 9110
-   * §5.3).
+   * Returns the value of `name`, in any letter case, and whether it exists. Repeated values are joined into a list (RFC
+   * 9110 §5.3).
    */
   readonly get: (ctx: Context, name: string) => [value: string, found: boolean]
   /**
-   * A new context where `name` has only this value; an empty value deletes it.
+   * Returns a new context in which `name` has only this value; an empty value deletes it.
    *
-   * @throws {TypeError} when the name is not a token or is reserved (`mx-*`), or the value contains control characters
-   * or characters above U+00FF.
+   * @throws {TypeError} if the name is not a token or is reserved (`mx-*`), or the value contains control characters or
+   * characters above U+00FF.
    */
   readonly set: (ctx: Context, name: string, value: string) => Context
 } = {
@@ -178,7 +180,7 @@ export const metadata: {
   },
 }
 
-/** Options of a context outside of a call, for tests and programs that only make calls. */
+/** Options of a context outside a call, for tests and programs that only make calls. */
 export interface ContextOptions {
   /** Metadata by name. */
   readonly metadata?: Readonly<Record<string, string>>
@@ -198,7 +200,7 @@ const nothing = (): void => {}
 const SILENT: PluginLog = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
 /**
- * Creates a context outside of a call.
+ * Creates a context outside a call.
  *
  * @throws {TypeError} for invalid metadata.
  */
@@ -237,13 +239,13 @@ function findField(fields: readonly string[], name: string): string | undefined 
 }
 
 /**
- * Parses the account set by the server that verified the token; undefined when it is malformed: the caller is
- * anonymous.
+ * Parses the account set by the server that verified the token. Returns undefined if it is malformed, so that the
+ * caller is anonymous.
  */
 function parseAccount(json: string): Account | undefined {
   let value: unknown
   try {
-    // One byte of UTF-8 per character.
+    // Metadata strings contain one character per byte of UTF-8.
     value = JSON.parse(Buffer.from(json, 'latin1').toString())
   } catch {
     return undefined

@@ -8,13 +8,13 @@ const NAME = 'ServiceError'
 /**
  * A typed error with an id, a status and a detail (specification: Errors 2).
  *
- * Services throw it, usually through one of the constructors below, and callers catch it: `error instanceof
- * ServiceError`. Every {@link GatewayError} is an instance: gateway, services and clients share one type of expected
- * errors.
+ * Services throw it, usually through one of the constructors below, and callers catch it with `error instanceof
+ * ServiceError`. Every {@link GatewayError} is also an instance, so gateway, services and clients share one type of
+ * expected errors.
  */
 export class ServiceError extends GatewayError {
   /**
-   * @param code from 400 to 599.
+   * @param code status from 400 to 599.
    * @throws {TypeError} for another code.
    */
   constructor(id: string, code: number, detail: string, options?: ServiceErrorOptions) {
@@ -32,7 +32,7 @@ export class ServiceError extends GatewayError {
   }
 }
 
-/** Rejects with a remote error, with the stack of the awaiting program. Costs nothing for successful calls. */
+/** Rejects with a remote error and the stack of the awaiting program. Adds no cost to successful calls. */
 export async function rejectTyped(error: GatewayError): Promise<never> {
   // The stack is only available after this promise has been adopted by the caller's.
   await undefined
@@ -42,14 +42,14 @@ export async function rejectTyped(error: GatewayError): Promise<never> {
   throw error
 }
 
-/** Further properties of an error: `cause` for the log, `headers` for the response. */
+/** Additional properties of an error: `cause` for the log, `headers` for the response. */
 export type ServiceErrorOptions = GatewayErrorOptions
 
 /**
  * Creates an error with a fixed status.
  *
- * @param id source of the error: the name of the service, or an id of its choice.
- * @param detail human-readable text, sent to the caller.
+ * @param id source of the error: the name of the service, or a custom id.
+ * @param detail human-readable text that is sent to the caller.
  */
 export type ErrorConstructor = (
   id: string,
@@ -76,7 +76,7 @@ export const notFound: ErrorConstructor = of(404)
 export const methodNotAllowed: ErrorConstructor = of(405)
 /** 408: timeout. Clients retry such a call (specification: Errors 5). */
 export const timeout: ErrorConstructor = of(408)
-/** 409: conflict with the current state. */
+/** 409: conflict with the current state of the resource. */
 export const conflict: ErrorConstructor = of(409)
 /** 412: a precondition of the caller is not met. */
 export const preconditionFailed: ErrorConstructor = of(412)
@@ -97,9 +97,9 @@ export const gatewayTimeout: ErrorConstructor = of(504)
  * Parses an error of another program: `{Id, Code, Detail, Status}` in any letter case (reference 15.4), such as a
  * response body of the gateway.
  *
- * Never throws: any other body results in an error with `status`, whose detail is the reason phrase.
+ * Never throws: any other body results in an error with `status` and the reason phrase as detail.
  *
- * @param id used if the error has none: the called service.
+ * @param id id to use if the error has none: the called service.
  */
 export function parseServiceError(
   body: string | Uint8Array,

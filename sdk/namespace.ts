@@ -11,9 +11,9 @@ const MAX_LENGTH = 253
 export const NAMESPACE_RULE: string = `must be ${NAMESPACE_FORM}; at most ${MAX_LENGTH} characters`
 
 /**
- * Namespace of a call: the namespace of the context, else `mx`.
+ * Namespace of a call: the namespace of its context, else `mx`.
  *
- * @param id of the error.
+ * @param id error id.
  * @param maxLength maximum number of characters.
  * @throws {GatewayError} 400 for an invalid name.
  */

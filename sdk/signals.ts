@@ -6,12 +6,10 @@ interface Stoppable {
   readonly log: PluginLog
 }
 
-/**
- * npm forwards the Ctrl-C that the terminal has already sent: a SIGINT this soon after the first is not a second one.
- */
+/** npm forwards the Ctrl-C that the terminal has already sent, so a SIGINT this soon after the first is ignored. */
 const ECHO_MS = 500
 
-/** The main task of a process. */
+/** Main task of a process. */
 export interface Runnable extends Stoppable {
   /** Returns the address. */
   readonly start: () => Promise<string>
@@ -21,15 +19,15 @@ const running: Stoppable[] = []
 let stoppedMs: number | undefined
 
 /**
- * Runs the main task of a process, with a graceful shutdown as in {@link handleSignals}. If it cannot start, the reason
- * is logged and the process exits with status 1.
+ * Runs the main task of a process, with a graceful shutdown as in {@link handleSignals}. If it
+ * cannot start, the reason is logged and the process exits with status 1.
  */
 export async function runProcess(runnable: Runnable): Promise<string> {
   handleSignals(runnable)
   try {
     return await runnable.start()
   } catch (error) {
-    // With the stack for a programming error, not for a failure of the environment.
+    // Programming errors are logged with their stack, failures of the environment without.
     const details = error instanceof TypeError ? { err: error } : {}
     runnable.log.error(details, error instanceof Error ? error.message : String(error))
     return process.exit(1)
@@ -37,8 +35,8 @@ export async function runProcess(runnable: Runnable): Promise<string> {
 }
 
 /**
- * Shuts the process down gracefully on SIGTERM and SIGINT: exits with status 0 when everything registered with this
- * function has stopped, 1 if any of it failed. A second signal exits at once with status 1. So does an uncaught
+ * Shuts the process down gracefully on SIGTERM and SIGINT. Exits with status 0 when everything registered with this
+ * function has stopped, or 1 if stopping failed. A second signal exits immediately with status 1. So does an uncaught
  * exception, which is logged, unless the program has its own listener.
  */
 export function handleSignals(stoppable: Stoppable): void {
@@ -57,7 +55,7 @@ function onSignal(signal: NodeJS.Signals): void {
   const nowMs = performance.now()
   if (stoppedMs !== undefined) {
     if (signal === 'SIGINT' && nowMs - stoppedMs < ECHO_MS) return
-    for (const { log } of running) log.warn({ signal }, 'second signal, exiting at once')
+    for (const { log } of running) log.warn({ signal }, 'second signal, exiting immediately')
     process.exit(1)
   }
   stoppedMs = nowMs
@@ -67,7 +65,7 @@ function onSignal(signal: NodeJS.Signals): void {
 async function end(signal: NodeJS.Signals): Promise<void> {
   let status = 0
   const stopping = running.map(async ({ stop, log }) => {
-    log.info({ signal }, 'finishing calls in flight; send the signal again to exit at once')
+    log.info({ signal }, 'finishing calls in flight; send the signal again to exit immediately')
     try {
       await stop()
     } catch (error) {

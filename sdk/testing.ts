@@ -1,4 +1,4 @@
-// A single long file: an entry point of the package, half of it documentation.
+// A single long file, because it is an entry point of the package; half of it is documentation.
 import { type Plugin, runSteps } from '../core/chain.ts'
 import { GatewayError } from '../core/errors.ts'
 import { Exchange } from '../core/exchange.ts'
@@ -26,7 +26,7 @@ export interface TestRequest {
   readonly method?: string
   /** Path, with an optional query. @default / */
   readonly path?: string
-  /** Query without the `?`, if `path` has none. */
+  /** Query without the `?`, used if `path` has none. */
   readonly query?: string
   /** @default localhost */
   readonly host?: string
@@ -36,9 +36,9 @@ export interface TestRequest {
   readonly chunked?: boolean
   /** Remote address of the connection. @default 127.0.0.1 */
   readonly remoteAddress?: string
-  /** The client uses TLS. @default false */
+  /** True if the client uses TLS. @default false */
   readonly secure?: boolean
-  /** The client requests a WebSocket. @default false */
+  /** True if the client requests a WebSocket. @default false */
   readonly upgrade?: boolean
 }
 
@@ -50,18 +50,19 @@ export interface TestReply {
   readonly body?: string | Uint8Array
 }
 
-/** Response as received by the client, and request as received by the backend. */
+/** Response as received by the client and request as received by the backend. */
 export interface TestResult {
-  /** 0: no response. */
+  /** Response status; 0 without a response. */
   readonly status: number
   readonly headers: HeaderList
   readonly body: string
-  /** The request reached the backend. */
+  /** True if the request reached the backend. */
   readonly forwarded: boolean
-  /** The connection was closed before the response was complete. */
+  /** True if the connection was closed before the response was complete. */
   readonly aborted: boolean
   /**
-   * Error thrown by the chain or a hook: a {@link GatewayError}, or another error that became a 500; undefined if none.
+   * Error thrown by the chain or a hook: a {@link GatewayError}, or another error that resulted in a 500; undefined if
+   * none.
    */
   readonly thrown: unknown
   /** The exchange; `x.headers` are the headers that the backend received. */
@@ -72,27 +73,27 @@ export interface TestResult {
 export interface RunOptions {
   /** @default 200 with the body `ok` */
   readonly reply?: TestReply
-  /** Set between `onRequest` and `onRoute`. @default service `test`, endpoint empty */
+  /** Route set between `onRequest` and `onRoute`. @default service `test` with an empty endpoint */
   readonly route?: Route
-  /** Last step of the chain, instead of `reply`. */
+  /** Last step of the chain, used instead of `reply`. */
   readonly handle?: (x: Exchange) => void | Promise<void>
 }
 
 /** An exchange without sockets, which records everything sent to the client. */
 export class TestExchange extends Exchange {
-  /** Response body so far. */
+  /** Response body sent so far. */
   readonly chunks: Uint8Array[] = []
-  /** Announced length of a streamed response; -1: unknown, undefined: not streamed. */
+  /** Announced length of a streamed response; -1 if unknown, undefined if not streamed. */
   announcedLength: number | undefined = undefined
-  /** Reading of the request body is paused. */
+  /** True while reading of the request body is paused. */
   paused = false
-  /** The client's connection was closed. */
+  /** True if the client's connection was closed. */
   wasCut = false
   /** Result of {@link write}: false simulates a slow client. */
   writable = true
-  /** The client's WebSocket, after it was accepted. */
+  /** The client's WebSocket once accepted. */
   socket: TestSocket | undefined = undefined
-  /** Resolves at the end of the exchange: the response is sent or aborted, and `onDone` hooks have run. */
+  /** Resolves at the end of the exchange, when the response is sent or aborted and the `onDone` hooks have run. */
   readonly done: Promise<void>
   #resolveDone: () => void = () => {}
   readonly #address: string
@@ -119,13 +120,13 @@ export class TestExchange extends Exchange {
     })
   }
 
-  /** As on a real connection: unavailable after the exchange unless it was read before. */
+  /** As on a real connection, the address is unavailable after the exchange unless it was read before. */
   get remoteAddress(): string {
     if (!this.finished) this.#addressKept = true
     return this.#addressKept ? this.#address : ''
   }
 
-  /** Reply body so far, as text. */
+  /** Response body sent so far, as text. */
   get body(): string {
     return Buffer.concat(this.chunks).toString()
   }
@@ -140,7 +141,7 @@ export class TestExchange extends Exchange {
     this.abort()
   }
 
-  /** Simulates the client: reads again after {@link write} returned false. */
+  /** Simulates the client: continues reading after {@link write} returned false. */
   drain(): void {
     this.writable = true
     this.drained()
@@ -213,20 +214,20 @@ export class TestExchange extends Exchange {
   }
 }
 
-/** Creates an exchange without sockets; the request body follows through {@link TestExchange.sendBody}. */
+/** Creates an exchange without sockets. Send the request body with {@link TestExchange.sendBody}. */
 export function createTestExchange(request: TestRequest = {}): TestExchange {
   return new TestExchange(request)
 }
 
 /** A plugin environment with recorded log messages and a manual clock. */
 export interface TestEnv extends PluginEnv {
-  /** Time of the clock; assign it to advance. */
+  /** Current time of the clock; assign it to advance the clock. */
   now: number
-  /** All log messages: `warn: the message`. */
+  /** All log messages, such as `warn: the message`. */
   readonly messages: string[]
 }
 
-/** Creates an environment for `createPlugin`; the clock starts at 1 700 000 000 000 ms. */
+/** Creates an environment for `createPlugin`. The clock starts at 1 700 000 000 000 ms. */
 export function createTestEnv(configDir: string = process.cwd()): TestEnv {
   const messages: string[] = []
   const note = (level: string) => (_details: object, message: string) =>
@@ -241,7 +242,7 @@ export function createTestEnv(configDir: string = process.cwd()): TestEnv {
   return env
 }
 
-/** Creates a plugin like the gateway does: defaults, validation, `create`. */
+/** Creates a plugin as the gateway does: applies defaults, validates the options, and calls `create`. */
 export function buildPlugin(
   definition: PluginDefinition,
   options: unknown = {},
@@ -251,8 +252,8 @@ export function buildPlugin(
 }
 
 /**
- * Runs one request through the hooks of one or several plugins, in front of a backend that responds with `reply`.
- * Resolves at the end of the exchange.
+ * Runs one request through the hooks of one or more plugins, in front of a backend that responds with `reply`. Resolves
+ * at the end of the exchange.
  */
 export async function runPlugin(
   plugin: Plugin | readonly Plugin[],
@@ -288,7 +289,7 @@ export async function runPlugin(
   )
   const { body } = request
   if (body !== undefined) {
-    // As from a socket: asynchronously after the chain has started.
+    // As from a socket, the body arrives asynchronously after the chain has started.
     queueMicrotask(() => x.sendBody(body, true))
   }
   try {

@@ -6,41 +6,48 @@ import { compileSchema, type Decoded, type Schema } from '../schema/schema.ts'
 /**
  * A configuration value (specification: Library-level operations).
  *
- * The accessors never throw: they convert the value if possible, and otherwise return the fallback. `scan` is strict.
+ * The accessors never throw: they convert the value if possible, and otherwise return the fallback.
+ * `scan` is strict.
  */
 export interface ConfigValue {
   /** Requested path. */
   readonly path: string
-  /** Why the read failed; undefined: it succeeded. */
+  /** Reason why the read failed; undefined if it succeeded. */
   readonly error: Error | undefined
-  /** True if there is a value; `null` is one. */
+  /** True if there is a value, including `null`. */
   exists(): boolean
   /**
-   * The parsed JSON; integers beyond 2^53 are only exact in {@link bytes}. Undefined without a value. Must not be
+   * The parsed JSON; integers beyond 2^53 are exact only in {@link bytes}. Undefined without a value. Must not be
    * modified.
    */
   json<T = unknown>(): T | undefined
   /** A string; numbers and booleans in their JSON form. @param fallback @default '' */
   string(fallback?: string): string
   /**
-   * An integer; fractions are truncated, numeric strings are parsed. Beyond 2^53: the fallback. @param fallback
+   * An integer; fractions are truncated and numeric strings are parsed. Returns the fallback for values beyond 2^53.
+   * @param fallback
    * @default 0
    */
   int(fallback?: number): number
   /** A number; numeric strings are parsed. @param fallback @default 0 */
   float64(fallback?: number): number
   /**
-   * A boolean; also the strings `true`, `t`, `1`, `false`, `f`, `0` in any case, and the numbers 1 and 0. @param
-   * fallback @default false
+   * A boolean. Also accepts the strings `true`, `t`, `1`, `false`, `f`, `0` in any case, and the numbers 1 and 0.
+   * @param fallback @default false
    */
   bool(fallback?: boolean): boolean
   /**
    * Milliseconds of a duration such as `300ms`, `1.5h` or `1h30m`; numbers are milliseconds. @param fallback @default 0
    */
   duration(fallback?: number): number
-  /** Strings of a list of strings, numbers and booleans, or of a comma-separated string. @param fallback @default [] */
+  /**
+   * Elements of a list of strings, numbers and booleans, or of a comma-separated string. @param fallback @default []
+   */
   stringSlice(fallback?: readonly string[]): readonly string[]
-  /** Strings of an object by name; other values as JSON. @param fallback @default {} */
+  /**
+   * Members of an object by name; values other than strings are returned as JSON. @param fallback
+   * @default {}
+   */
   stringMap(fallback?: Readonly<Record<string, string>>): Readonly<Record<string, string>>
   /** Strings as UTF-8, other values as JSON. @param fallback @default none */
   bytes(fallback?: Uint8Array): Uint8Array
@@ -48,14 +55,14 @@ export interface ConfigValue {
    * Validates and decodes the value with a schema.
    *
    * @throws {SchemaError} naming the path of the first invalid field.
-   * @throws {ServiceError} the error of the read; 404 if the value does not exist.
+   * @throws {ServiceError} the read error, or 404 if the value does not exist.
    */
   scan<S extends Schema>(schema: S): Promise<Decoded<S>>
 }
 
 export interface ConfigSource {
   readonly path: string
-  /** JSON; undefined: no value. */
+  /** JSON text; undefined if there is no value. */
   readonly data?: string
   readonly error?: Error
 }
@@ -91,7 +98,7 @@ class ReadValue implements ConfigValue {
   }
 
   int(fallback = 0): number {
-    // Turns -0 into 0.
+    // Adding 0 turns -0 into 0.
     const whole = Math.trunc(toNumber(this.#json) ?? Number.NaN) + 0
     return Number.isSafeInteger(whole) ? whole : fallback
   }
@@ -137,7 +144,7 @@ class ReadValue implements ConfigValue {
   async scan<S extends Schema>(schema: S): Promise<Decoded<S>> {
     if (this.error !== undefined) throw this.error
     if (this.#data === undefined) throw notFound('config', `not found: ${this.path}`)
-    // A copy: decoding may change its input.
+    // Parsed again, because decoding may change its input.
     const root = this.path || 'config'
     const compiled = compileSchema(schema, root)
     const value = createRestore(compiled, root)(JSON.parse(this.#data), this.#data)

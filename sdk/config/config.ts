@@ -6,7 +6,7 @@ import { Service } from '../service/service.ts'
 import { type ConfigSource, type ConfigValue, toConfigValue } from './config-value.ts'
 import { formatConfigValue } from './format-config-value.ts'
 
-/** Call options of configuration methods, without the namespace, which belongs to the configuration. */
+/** Call options of configuration methods. The namespace is the namespace of the configuration. */
 export type ConfigCallOptions = Pick<
   CallOptions,
   'context' | 'namespace' | 'signal' | 'timeoutMs' | 'retries' | 'address'
@@ -14,36 +14,38 @@ export type ConfigCallOptions = Pick<
 
 /** Options of reads and writes. */
 export interface ConfigSecretOptions extends ConfigCallOptions {
-  /** Read: return secrets, otherwise they are `[secret]`. Write: the whole value is secret. @default false */
+  /**
+   * On reads, return secrets instead of `[secret]`. On writes, mark the whole value as secret.
+   * @default false
+   */
   readonly secret?: boolean
 }
 
 /**
- * Configuration of the platform, stored by the service `config` (specification: Config entry, Library-level
- * operations).
+ * The platform's configuration, stored by the service `config` (specification: Config entry, Library-level operations).
  *
- * Paths are names joined by dots, `<service>.<key>.<subkey>`; the empty path is the whole tree of a namespace.
+ * Paths are names joined by dots, `<service>.<key>.<subkey>`; the empty path is the complete tree of a namespace.
  */
 export interface Config {
   /**
-   * Reads a value or subtree. Always resolves: if it is missing or the read failed, accessors return their fallbacks,
-   * and `error` has the reason of a failure.
+   * Reads a value or subtree. Always resolves: if the value is missing or the read fails, accessors return their
+   * fallbacks, and `error` contains the reason of a failure.
    */
   readonly get: (path: string, options?: ConfigSecretOptions) => Promise<ConfigValue>
   /**
-   * Sets a value. Objects, and strings with a JSON object, are merged into an existing object; other values replace it.
-   * The replacement of a secret is a secret.
+   * Sets a value. Objects, and strings that contain a JSON object, are merged into an existing object; other values
+   * replace it. The replacement of a secret is also secret.
    *
    * @param value a JSON value.
    * @throws {TypeError} for a value that JSON cannot represent.
-   * @throws {ServiceError} 400 for malformed input, 413 when the configuration would be too large, 503.
+   * @throws {ServiceError} 400 for malformed input, 413 if the configuration would become too large, 503.
    */
   readonly set: (path: string, value: unknown, options?: ConfigSecretOptions) => Promise<void>
   /** Deletes a value or subtree, if it exists. */
   readonly delete: (path: string, options?: ConfigCallOptions) => Promise<void>
   /**
-   * The current value and each change, possibly repeated; a slow reader gets the latest. Leaving the loop ends the
-   * watch. Throws 503 when the service stops, 502 when it is lost: watch again.
+   * Yields the current value and each change, possibly repeated; a slow reader gets the latest value. Leaving the loop
+   * ends the watch. Throws 503 when the service stops and 502 when its connection is lost; start another watch then.
    */
   readonly watch: (
     path: string,
@@ -69,7 +71,7 @@ interface WireReading {
 }
 
 /**
- * Opens the configuration of a namespace, by default of the call, else `mx`.
+ * Opens the configuration of a namespace, by default the namespace of the call, else `mx`.
  *
  * ```ts
  * const config = createConfig(service)
@@ -135,7 +137,7 @@ function toSource(path: string, { value, exists }: WireReading): ConfigSource {
   return exists ? { path, data: value.data } : { path }
 }
 
-/** An unknown namespace is empty, not an error. */
+/** Converts a read error. An unknown namespace is treated as empty. */
 function toFailure(path: string, thrown: unknown): ConfigSource {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown })
   const isNothing =

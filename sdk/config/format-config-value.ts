@@ -1,9 +1,9 @@
 import { toRawBytes } from '../codec/raw-bytes.ts'
 
 /**
- * Serializes a configuration value. A bigint becomes a number, or a string beyond 2^53.
+ * Serializes a configuration value. Bigints become numbers, or strings beyond 2^53.
  *
- * @throws {TypeError} for values that JSON cannot represent or changes: undefined, functions, NaN, bytes.
+ * @throws {TypeError} for values that JSON would drop or change: undefined, functions, NaN, bytes.
  */
 export function formatConfigValue(value: unknown): string {
   const json = JSON.stringify(value, replace) as string | undefined
@@ -11,7 +11,7 @@ export function formatConfigValue(value: unknown): string {
   return json
 }
 
-/** `this` is the parent: it has the value before `toJSON`. */
+/** `this` is the parent, which holds the value before `toJSON`. */
 function replace(this: unknown, name: string, value: unknown): unknown {
   const member = (this as Readonly<Record<string, unknown>>)[name]
   if (toRawBytes(member) !== undefined) throw notSerializable('bytes')

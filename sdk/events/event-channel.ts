@@ -17,12 +17,12 @@ import {
 } from './platform-event.ts'
 
 /**
- * Events as they arrive; iterate over it once. Ends when the loop is left, by `return()`, or when the consuming service
+ * Events as they arrive; can be iterated once. Ends when the loop is left, by `return()`, or when the consuming service
  * stops.
  */
 export type EventChannel = AsyncIterableIterator<ConsumedEvent>
 
-/** Start of a consumer, as sent to the service. */
+/** First message of a consumer, as sent to the service. */
 export interface ConsumeRequest {
   readonly topic: string
   readonly group?: string
@@ -39,19 +39,21 @@ export interface ChannelOptions {
   /** Creates spans of handled events. @default none */
   readonly traces?: Traces | undefined
   readonly call: CallOptions
-  /** Called once, for the first event. */
+  /** Called once, before the first event. */
   readonly begin: () => Promise<ConsumeRequest>
-  /** Who acknowledges: `service` on sending; `loop` when the next event is requested; `program` explicitly. */
+  /**
+   * Acknowledges events: `service` when it sends them, `loop` when it requests the next event, `program` explicitly.
+   */
   readonly acks: 'service' | 'loop' | 'program'
-  /** Resume after the service was lost. */
+  /** Resume after the connection to the service was lost. */
   readonly resumes: boolean
 }
 
 type Stream = CallStream<object, WireEvent>
 
-/** Timeout of the service to store the last acknowledgements, milliseconds. */
+/** Maximum time in milliseconds for the service to store the last acknowledgements. */
 const LEAVE_MS = 5000
-/** Temporary errors: the service is not found, was lost, or is unavailable. */
+/** Temporary errors: the service is not found, not reachable, or unavailable. */
 const TEMPORARY = [404, 502, 503]
 
 export function openChannel(options: ChannelOptions): EventChannel {
@@ -67,7 +69,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
   /** Spans of events in progress; with `program` they end at the acknowledgement. */
   const spans = new Map<string, Span>()
   const backOff = createBackOff()
-  /** The service has accepted the stream. */
+  /** True once the service has accepted the stream. */
   let hasBegun = false
   let isOver = false
   const waiting = new AbortController()
@@ -88,7 +90,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
     return opened
   }
 
-  /** Acknowledgements go to the stream of the event; if it is lost, the event is redelivered. */
+  /** Acknowledgements are sent on the stream of the event. If it is lost, the event is redelivered. */
   function toAcknowledge(from: Stream): Acknowledge {
     return async (id, success, delayMs) => {
       endSpan(id, success)
@@ -118,19 +120,19 @@ export function openChannel(options: ChannelOptions): EventChannel {
     endMessage(span, success ? undefined : new Error('not acknowledged'))
   }
 
-  /** Requesting the next event ends the previous ones, unless the program acknowledges. */
+  /** Ends the spans of earlier events when the next event is requested, unless the program acknowledges. */
   function endSpans(): void {
     if (spans.size === 0) return
     for (const span of spans.values()) endMessage(span)
     spans.clear()
   }
 
-  /** @throws permanent errors. */
+  /** Waits before the next attempt. @throws permanent errors. */
   async function wait(error: unknown): Promise<void> {
     stream = undefined
     acknowledgeLast = undefined
     endSpans()
-    // A stream ends with its token; the next one uses a new token, if there is one.
+    // A stream ends when its token expires; the next one uses a new token if available.
     const isExpired = error instanceof GatewayError && isInvalidToken(error) && hasBegun
     const mayReturn = isExpired || (error instanceof GatewayError && TEMPORARY.includes(error.code))
     if (!mayReturn || !resumes || request === undefined) throw error
@@ -147,10 +149,10 @@ export function openChannel(options: ChannelOptions): EventChannel {
     const timer = setTimeout(() => from.cancel(), LEAVE_MS)
     try {
       await reading
-      // Events in transit are redelivered to others.
+      // Events in transit are redelivered to other consumers.
       while ((await from.next()).done !== true);
     } catch {
-      // Lost, with acknowledgements that were not stored.
+      // The connection was lost, with acknowledgements that were not stored.
     } finally {
       clearTimeout(timer)
     }
@@ -174,7 +176,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
           backOff.reset()
           return { done: false, value: toEvent(from, value) }
         } catch (error) {
-          // The service of the client stops: a regular end.
+          // The service that owns the client is stopping, which is a regular end.
           if (error instanceof ClientClosedError) isOver = true
           if (isOver) break
           await wait(error)
@@ -187,7 +189,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
       isOver = true
       endSpans()
       waiting.abort()
-      // The last event is not acknowledged: the loop may have failed at it.
+      // The last event is not acknowledged, because the loop may have failed while handling it.
       if (stream !== undefined) await leave(stream)
       return { done: true, value: undefined }
     },

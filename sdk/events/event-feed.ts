@@ -1,19 +1,19 @@
 import { unavailable } from '../errors.ts'
 
-/** Changes for a watcher, as an async iterator. */
+/** Stream of changes for a watcher, as an async iterator. */
 export interface EventFeed<E> extends AsyncIterableIterator<E> {
-  /** Adds the state of a key; replaces a buffered one. */
+  /** Adds the state of a key, replacing the buffered state. */
   readonly push: (key: string, event: E) => void
-  /** Ends the feed: the watcher gets an error 503 with this detail. */
+  /** Ends the feed. The watcher receives an error 503 with this detail. */
   readonly end: (detail: string) => void
   /** Ends the feed with an error. */
   readonly fail: (error: Error) => void
 }
 
 export interface EventFeedOptions {
-  /** Id of errors. */
+  /** Error id. */
   readonly id: string
-  /** Maximum buffered keys; with more the watcher gets an error 503 and has to restart. */
+  /** Maximum number of buffered keys. Beyond that, the watcher receives an error 503 and has to restart. */
   readonly maxWaiting: number
   /** Called once, when the watcher has left. */
   readonly onClose: () => void
@@ -24,7 +24,7 @@ interface Reader<E> {
   readonly reject: (error: unknown) => void
 }
 
-/** For a slow watcher only the latest state of each key is buffered. */
+/** Creates a feed. For a slow watcher, only the latest state of each key is buffered. */
 export function createEventFeed<E>({ id, maxWaiting, onClose }: EventFeedOptions): EventFeed<E> {
   const waiting = new Map<string, E>()
   let reader: Reader<E> | undefined

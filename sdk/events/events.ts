@@ -12,7 +12,7 @@ import {
   type WireEvent,
 } from './platform-event.ts'
 
-/** Call options of event methods, without the namespace, which belongs to the topics. */
+/** Call options of event methods. The namespace is the namespace of the topics. */
 export type EventsCallOptions = Pick<
   CallOptions,
   'context' | 'namespace' | 'signal' | 'timeoutMs' | 'retries' | 'address'
@@ -29,8 +29,8 @@ export interface EventsPublishOptions extends EventsCallOptions {
 /** Options of {@link Events.consume}. */
 export interface EventsConsumeOptions extends Omit<EventsCallOptions, 'retries'> {
   /**
-   * Consumer group: each event goes to one of its consumers, and the group continues at its last position. @default all
-   * events from `offset` on
+   * Consumer group: each event is delivered to one of its consumers, and the group continues at its last position.
+   * @default all events from `offset` on
    */
   readonly group?: string
   /**
@@ -38,15 +38,18 @@ export interface EventsConsumeOptions extends Omit<EventsCallOptions, 'retries'>
    */
   readonly offset?: Date | number
   /**
-   * Acknowledge an event when the next one is requested; the event at which a loop is left is not acknowledged.
-   * Otherwise call `ack()` and `nack()`. @default true
+   * Acknowledge an event when the next one is requested. The event at which a loop is left is not acknowledged. If
+   * false, call `ack()` and `nack()`. @default true
    */
   readonly autoAck?: boolean
-  /** Milliseconds until an event without acknowledgement is redelivered; at most a day. @default 60000 */
+  /** Milliseconds until an unacknowledged event is redelivered; at most a day. @default 60000 */
   readonly ackWaitMs?: number
-  /** Redeliveries before an event goes to the topic `<topic>.dead`; -1: unlimited. @default -1 */
+  /**
+   * Number of redeliveries before an event is moved to the topic `<topic>.dead`; -1 for unlimited.
+   * @default -1
+   */
   readonly retryLimit?: number
-  /** Maximum unacknowledged events in flight; 1 if each takes long. @default 64 */
+  /** Maximum unacknowledged events in flight. Use 1 if each event takes long. @default 64 */
   readonly maxInFlight?: number
 }
 
@@ -54,7 +57,7 @@ export interface EventsConsumeOptions extends Omit<EventsCallOptions, 'retries'>
 export interface EventsReadOptions extends EventsCallOptions {
   /** Start: a time (events of that time or later) or a sequence. @default the oldest stored event */
   readonly offset?: Date | number
-  /** Maximum events; 0: no limit. @default 250 */
+  /** Maximum number of events; 0 for no limit. @default 250 */
   readonly limit?: number
 }
 
@@ -67,7 +70,7 @@ export interface PublishedEvent {
 
 /** Options of {@link Events.topics}. */
 export interface EventsTopicsOptions extends EventsCallOptions {
-  /** Include the groups. @default false */
+  /** Include consumer groups. @default false */
   readonly groups?: boolean
 }
 
@@ -91,7 +94,7 @@ export interface EventsTopic {
   readonly last: number
   /** Approximate size. */
   readonly bytes: number
-  /** Only if requested. */
+  /** Present only if requested. */
   readonly groups?: readonly EventsGroup[]
 }
 
@@ -99,12 +102,12 @@ export interface EventsTopic {
  * Ordered, durable event streams, stored by the service `events` (specification: Events, Library-level operations).
  *
  * Methods reject with a `ServiceError`: 400 for malformed input or a message that is too long, 429 for too many topics,
- * groups or consumers, 503 when the service is unavailable, 507 when there is no space.
+ * groups or consumers, 503 if the service is unavailable, and 507 if there is no space.
  */
 export interface Events {
   /**
-   * Appends a message to a topic. Resolves when it is stored. Not retried automatically: if the service was lost, the
-   * message may be stored nevertheless.
+   * Appends a message to a topic. Resolves when it is stored. Not retried automatically: if the connection to the
+   * service is lost, the message may nevertheless be stored.
    *
    * @param message bytes, or a JSON value.
    */
@@ -116,9 +119,10 @@ export interface Events {
   /**
    * Consumes the stored and future events of a topic, in order; redelivered events come first.
    *
-   * With a group, delivery is at least once: the channel resumes after a failure, and so does another consumer of the
-   * group. Without a group it resumes after the last event, and nothing is delivered twice. Without a group and without
-   * `autoAck` the acknowledged events are unknown after a failure: the loop throws 502 or 503.
+   * With a group, events are delivered at least once: after a failure, the channel or another consumer of the group
+   * resumes. Without a group, the channel resumes after the last event, and no event is delivered twice. Without a
+   * group and with `autoAck: false`, the acknowledged events are unknown after a failure, so the loop throws 502 or
+   * 503.
    *
    * ```ts
    * for await (const event of events.consume('orders', { group: 'billing' })) bill(event.unmarshal())
@@ -128,15 +132,18 @@ export interface Events {
    */
   readonly consume: (topic: string, options?: EventsConsumeOptions) => EventChannel
   /**
-   * Stored events of a topic, by timestamp, then by sequence; a limit applies to the sequence. Empty for an unknown
-   * topic.
+   * Stored events of a topic, sorted by timestamp, then by sequence; a limit applies in order of sequence. Empty for an
+   * unknown topic.
    */
   readonly read: (topic: string, options?: EventsReadOptions) => Promise<PlatformEvent[]>
-  /** Existing topics: topics with past or present events, or a group. */
+  /** Topics that have or had events, or have a group. */
   readonly topics: (options?: EventsTopicsOptions) => Promise<EventsTopic[]>
-  /** Deletes a group, if it exists. Its consumers get 410. */
+  /** Deletes a group, if it exists. Its consumers fail with 410. */
   readonly deleteGroup: (topic: string, group: string, options?: EventsCallOptions) => Promise<void>
-  /** Deletes a topic with its events and groups, if it exists. Its consumers get 410; publishing creates it again. */
+  /**
+   * Deletes a topic with its events and groups, if it exists. Its consumers fail with 410; publishing recreates the
+   * topic.
+   */
   readonly deleteTopic: (topic: string, options?: EventsCallOptions) => Promise<void>
 }
 
@@ -237,7 +244,7 @@ export function createEvents(
         acks,
         resumes: acks !== 'program' || group !== undefined,
         async begin() {
-          // Also checks that the service exists: later failures may be temporary.
+          // Also verifies that the service exists, because later failures are treated as temporary.
           const [found] = await findTopics({ topic }, callOptions)
           const isLive = group === undefined && offset === undefined
           return {
@@ -270,7 +277,7 @@ export function createEvents(
         for (const event of page.events) events.push(toPlatformEvent(event))
         next = events.length === limit ? undefined : page.next
       }
-      // Each page is sorted; events published late may be on a later page.
+      // Each page is sorted, but events published late may be on a later page.
       return events.sort(compareEvents)
     },
 
@@ -306,7 +313,7 @@ function compareEvents(a: PlatformEvent, b: PlatformEvent): number {
 }
 
 function toStart(offset: Date | number): { sequence?: number; offset_ms?: number } {
-  // 0 means no time.
+  // 0 would mean that no time is set.
   if (typeof offset !== 'number') return { offset_ms: Math.max(1, toTime('offset', offset)) }
   if (Number.isSafeInteger(offset) && offset >= 1) return { sequence: offset }
   throw new TypeError(`offset must be a Date, or a sequence from 1 on, got ${offset}`)

@@ -22,7 +22,7 @@ export interface PlatformEvent {
   /** Context for calls on behalf of the event: `{ context: event.context }` continues its trace. */
   readonly context: Context
   /**
-   * Parses the payload as JSON; integers beyond 2^53 are only exact in {@link payload}. @throws {SyntaxError} for
+   * Parses the payload as JSON; integers beyond 2^53 are exact only in {@link payload}. @throws {SyntaxError} for
    * invalid JSON.
    */
   unmarshal<T = unknown>(): T
@@ -30,21 +30,21 @@ export interface PlatformEvent {
 
 /** A consumed event. */
 export interface ConsumedEvent extends PlatformEvent {
-  /** Delivery attempt of the group, from 1. */
+  /** Delivery attempt within the group, from 1. */
   readonly attempt: number
   /**
-   * Acknowledges the event. Resolves when this was sent: if the service fails before it has stored it, the event is
-   * redelivered. A no-op with `autoAck`.
+   * Acknowledges the event. Resolves when the acknowledgement is sent; if the service fails before storing it, the
+   * event is redelivered. No-op with `autoAck`.
    */
   ack(): Promise<void>
   /**
-   * Requests redelivery, at once or after a delay of at most a day; after the last attempt the event becomes a dead
-   * letter. A no-op with `autoAck`.
+   * Requests redelivery, immediately or after a delay of at most a day. After the last attempt, the event becomes a
+   * dead letter. No-op with `autoAck`.
    */
   nack(options?: { readonly delayMs?: number }): Promise<void>
 }
 
-/** An event in the JSON of the service. */
+/** An event in the JSON format of the service. */
 export interface WireEvent {
   readonly id: string
   readonly topic: string
@@ -53,14 +53,14 @@ export interface WireEvent {
   readonly payload: string
   readonly timestamp_ms: number
   readonly sequence: number
-  /** Only of a consumed event. */
+  /** Present only in consumed events. */
   readonly attempt?: number
 }
 
 /** Sends an acknowledgement. */
 export type Acknowledge = (event: string, success: boolean, delayMs: number) => Promise<void>
 
-/** A class, since there are many: methods are shared. */
+/** A class, so that the many events share their methods. */
 class ReadEvent implements ConsumedEvent {
   readonly id: string
   readonly topic: string
@@ -119,7 +119,7 @@ export function toPlatformEvent(event: WireEvent): PlatformEvent {
   return new ReadEvent(event, noopAcknowledge)
 }
 
-/** @param span of the handling. */
+/** @param span span of the event handling. */
 export function toConsumedEvent(
   event: WireEvent,
   acknowledge: Acknowledge = noopAcknowledge,
@@ -128,7 +128,7 @@ export function toConsumedEvent(
   return new ReadEvent(event, acknowledge, span)
 }
 
-/** Only the trace: other metadata is for the consumer. */
+/** Includes only the trace; other metadata is for the consumer. */
 function createEventContext(event: PlatformEvent, span: Span | undefined): Context {
   const fields = pickTraceHeaders((name) => event.metadata[name]) ?? {}
   const metadata = span === undefined ? { ...fields } : carryFields({ ...fields }, span)

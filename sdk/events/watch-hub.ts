@@ -4,11 +4,11 @@ import { unavailable } from '../errors.ts'
 import { createEventFeed, type EventFeed } from './event-feed.ts'
 
 export interface WatchHubOptions {
-  /** Maximum number of watchers, shared fairly between namespaces. */
+  /** Maximum number of watchers, shared fairly among namespaces. */
   readonly maxWatchers: number
   /** Maximum number of buffered keys per watcher. */
   readonly maxWaiting: number
-  /** Detail of the error that ends streams when the service stops. */
+  /** Error detail for streams that end because the service stops. */
   readonly stopping: string
 }
 
@@ -17,22 +17,22 @@ export interface WatchHub<E> {
   /**
    * Adds a watcher.
    *
-   * @param watcher id of errors, and namespace of the watcher (empty: anonymous).
-   * @param subscribe starts pushing events into the feed and returns a function that stops it. A later failure becomes the
-   * error of the watcher.
+   * @param watcher error id, and namespace of the watcher (empty if anonymous).
+   * @param subscribe starts pushing events into the feed and returns a function that stops it. A later failure becomes
+   * the error of the watcher.
    * @param onStart called when the subscription has started, unless the watcher has left.
-   * @throws {GatewayError} 429 when there are too many watchers, 503 when the service is stopping.
+   * @throws {GatewayError} 429 if there are too many watchers, 503 if the service is stopping.
    */
   readonly open: (
     watcher: { readonly id: string; readonly namespace: string },
     subscribe: (feed: EventFeed<E>) => Maybe<() => void>,
     onStart?: () => void,
   ) => EventFeed<E>
-  /** Pushes an event to all watchers. */
+  /** Sends an event to all watchers. */
   readonly publish: (key: string, event: E) => void
   readonly count: () => number
   readonly isClosed: () => boolean
-  /** Ends all streams with an error 503, and rejects new watchers. */
+  /** Ends all streams with an error 503 and rejects new watchers. */
   readonly close: () => void
 }
 
@@ -84,7 +84,7 @@ export function createWatchHub<E>(options: WatchHubOptions): WatchHub<E> {
   }
 }
 
-/** A stream of the defined results of `read`, called for each event of a feed. */
+/** Maps each event of a feed with `read`, skipping undefined results. */
 export function mapFeed<E, T>(
   feed: EventFeed<E>,
   read: (event: E) => Promise<T | undefined>,

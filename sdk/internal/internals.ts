@@ -5,17 +5,17 @@ import type { Traces } from '../tracing/traces.ts'
 
 /** The broker of a service. */
 export interface BrokerAccess {
-  /** The configured broker, opened on first use; undefined: the service uses the platform's. */
+  /** The configured broker, opened on first use; undefined if the service uses the platform's. */
   readonly find: () => CheckedBroker | undefined
-  /** Closes something with the service. */
+  /** Registers a function to run when the service closes. */
   readonly closeToo: (close: () => Promise<void>) => void
 }
 
-/** Parts of a service or a client that the modules of this package share; not part of its interface. */
+/** Parts of a service or client that the modules of this package share, hidden from its public interface. */
 export interface Internals {
   /** Broker of a service. */
   broker?: BrokerAccess
-  /** How a service is called in this process. */
+  /** In-process interface of a service. */
   local?: LocalService
   /** Identity of a client. */
   tokens?: TokenSource
@@ -30,12 +30,12 @@ interface Owner {
   readonly [INTERNALS]?: Internals
 }
 
-/** The internals of a service or a client; undefined if it has none. */
+/** The internals of a service or client; undefined if it has none. */
 export function findInternals(owner: object): Internals | undefined {
   return (owner as Owner)[INTERNALS]
 }
 
-/** The internals of a service or a client, created if it has none. Not enumerable: logs and copies leave them out. */
+/** The internals of a service or client, created on demand. Not enumerable, so that logs and copies omit them. */
 export function internalsOf(owner: object): Internals {
   const known = findInternals(owner)
   if (known !== undefined) return known

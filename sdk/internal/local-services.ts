@@ -5,17 +5,17 @@ import { findInternals } from './internals.ts'
 
 /** Running services of this process by registry, in order of their start. */
 const running = new WeakMap<Registry, Set<LocalService>>()
-/** Callers by unique node id, for nodes of this process and of linked servers. */
+/** Callers by unique node id, for nodes in this process and linked servers. */
 const nodes = new Map<string, Caller>()
 
-/** @throws {TypeError} for a service of another process. */
+/** Internals of a service. @throws {TypeError} for a service in another process. */
 export function toLocalService(service: object): LocalService {
   const local = findInternals(service)?.local
   if (local === undefined) throw new TypeError('services must be services of this process')
   return local
 }
 
-/** Makes a service callable without sockets for clients with the same registry. Returns a function that ends this. */
+/** Makes a service callable without sockets for clients with the same registry. Returns a function that undoes it. */
 export function addLocalService(registry: Registry, service: LocalService): () => void {
   let services = running.get(registry)
   if (services === undefined) {
@@ -26,7 +26,7 @@ export function addLocalService(registry: Registry, service: LocalService): () =
   return () => void services.delete(service)
 }
 
-/** Finds a service of this process in a registry. */
+/** Finds a service in this process by registry and name. */
 export function findLocalService(registry: Registry, name: string): LocalService | undefined {
   const services = running.get(registry)
   if (services === undefined) return undefined
@@ -35,14 +35,14 @@ export function findLocalService(registry: Registry, name: string): LocalService
 }
 
 /**
- * Registers a caller for a node: without sockets, or over an existing connection. Returns a function that ends this.
+ * Registers a caller for a node: without sockets, or over an existing connection. Returns a function that removes it.
  */
 export function addLocalNode(id: string, caller: Caller): () => void {
   nodes.set(id, caller)
   return () => void nodes.delete(id)
 }
 
-/** Caller of a node that needs no new connection: `UpstreamOptions.findCaller`. */
+/** Caller for a node that needs no new connection (`UpstreamOptions.findCaller`). */
 export function findLocalCaller({ id }: { readonly id: string }): Caller | undefined {
   return nodes.get(id)
 }

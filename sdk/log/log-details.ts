@@ -4,20 +4,20 @@ import type { PluginLog } from '../../core/plugin/define.ts'
 /** Fields of a log line, except its message. */
 export type LogDetails = Readonly<Record<string, unknown>>
 
-/** Fields of every line of a service's log. */
+/** Fields of every log line of a service. */
 const LINE: readonly string[] = ['level', 'time', 'service', 'msg']
 
 /**
- * A logger that adds `about` to each line.
+ * Creates a logger that adds `about` to each line.
  *
- * Tolerates all input: an error becomes `{ err }`, a string instead of details is the message, and unreadable fields
- * are marked. Fields that conflict with fields of the line get an underscore as prefix.
+ * Accepts any input: an error becomes `{ err }`, a string in place of details is the message, and unreadable fields are
+ * marked. Fields whose names conflict with fields of the line get an underscore as prefix.
  */
 export function addDetails(log: PluginLog, about: LogDetails = {}): PluginLog {
   const taken = new Set([...LINE, ...Object.keys(about)])
   const to = (level: keyof PluginLog) => (details: unknown, message: string) => {
     if (typeof details === 'string')
-      log[level](about, format(...[details, message].filter(isGiven)))
+      log[level](about, format(...[details, message].filter(isDefined)))
     else log[level]({ ...about, ...toFields(details, taken) }, message)
   }
   return { debug: to('debug'), info: to('info'), warn: to('warn'), error: to('error') }
@@ -45,6 +45,6 @@ function readField(details: LogDetails, name: string): unknown {
   }
 }
 
-function isGiven(value: unknown): boolean {
+function isDefined(value: unknown): boolean {
   return value !== undefined
 }

@@ -28,7 +28,7 @@ export interface LogRecord {
   readonly message: string
 }
 
-/** Log of a service: JSON lines on standard error, formatted on a terminal, with the last lines in memory. */
+/** Log of a service: JSON lines on standard error (formatted on a terminal), and the last lines in memory. */
 export interface ServiceLog extends PluginLog {
   /** The last lines, oldest first, at most 256. */
   readonly records: () => LogRecord[]
@@ -50,15 +50,15 @@ const LEVELS: Readonly<Record<number, string>> = {
 const ALL_LEVELS: readonly ServiceLogLevel[] = ['debug', 'info', 'warn', 'error', 'silent']
 
 /**
- * Opens the log of a service. It never throws. A line is written synchronously, so that none is lost when the process
+ * Opens the log of a service. Never throws. Lines are written synchronously, so that none are lost when the process
  * exits.
  */
 export function createServiceLog(options: ServiceLogOptions): ServiceLog {
   const { service } = options
-  const ofEnvironment = process.env['MX_SERVICE_LOG_LEVEL'] || 'info'
-  const isLevel = (ALL_LEVELS as readonly string[]).includes(ofEnvironment)
-  const level = options.level ?? (isLevel ? ofEnvironment : 'info')
-  // Loaded by the first log: clients and plugins have none.
+  const environmentLevel = process.env['MX_SERVICE_LOG_LEVEL'] || 'info'
+  const isLevel = (ALL_LEVELS as readonly string[]).includes(environmentLevel)
+  const level = options.level ?? (isLevel ? environmentLevel : 'info')
+  // Loaded on first use, because clients and plugins have no log.
   const { pino } = require('pino') as typeof Pino
   const write = options.write ?? openStderr(pino)
   const lines: string[] = []
@@ -80,7 +80,7 @@ export function createServiceLog(options: ServiceLogOptions): ServiceLog {
   )
   if (options.level === undefined && !isLevel)
     log.warn(
-      `MX_SERVICE_LOG_LEVEL must be one of ${ALL_LEVELS.join(', ')}, got ${inspectShort(ofEnvironment)}: using info`,
+      `MX_SERVICE_LOG_LEVEL must be one of ${ALL_LEVELS.join(', ')}, got ${inspectShort(environmentLevel)}: using info`,
     )
   return {
     ...addDetails(log),
@@ -114,7 +114,7 @@ function parseLine(line: string): Record<string, unknown> {
   try {
     return JSON.parse(line) as Record<string, unknown>
   } catch {
-    // A truncated line: its first fields are level and time.
+    // A truncated line still starts with its level and time.
     const [, level, time] = /^\{"level":(\d+),"time":"([^"]*)"/.exec(line) ?? []
     return { level, time, msg: line }
   }

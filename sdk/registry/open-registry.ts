@@ -11,17 +11,17 @@ export interface OpenedRegistry {
   /** Shared by all users of the same address in this process. */
   readonly registry: Registry
   /**
-   * Settles when its adapter is loaded; rejects for permanent errors: a missing file or library, or an invalid address.
+   * Settles when the adapter is loaded. Rejects for permanent errors: a missing file or library, or an invalid address.
    */
   readonly loaded: Promise<void>
-  /** Closes the registry when its last user has closed it. */
+  /** Closes the registry once its last user has called it. */
   readonly close: () => Promise<void>
 }
 
 export interface OpenOptions {
   /** Identity for registrations; shared within the process. @default anonymous */
   readonly tokens?: TokenSource | undefined
-  /** Domain that is read and registered, if the registry {@link sendsDomains}. @default 'mx' */
+  /** Domain to read and register in, if the registry {@link supportsDomains}. @default 'mx' */
   readonly domain?: string | undefined
 }
 
@@ -29,16 +29,16 @@ type Lazy = Pick<OpenedRegistry, 'registry' | 'loaded'>
 
 interface Shared extends Lazy {
   users: number
-  /** Tokens of its users; the first ones are used. */
+  /** Tokens of its users; the first entry is used. */
   readonly tokens: TokenSource[]
 }
 
 /** Parsed address of a registry. */
 interface Source {
   readonly name: string
-  /** Services can be registered. */
-  readonly takes: boolean
-  readonly tellsDomains: boolean
+  /** True if services can be registered. */
+  readonly acceptsServices: boolean
+  readonly separatesDomains: boolean
   /** @param tokens identity for registrations. */
   readonly load: (tokens: TokenSource, domain: string) => Promise<Registry>
 }
@@ -53,10 +53,10 @@ const PORT = /^(?:[^/?#@]*@)?(?:\[[^\]]*\]|[^/?#@:]+):(\d+)(?:[/?]|$)/
 const opened = new Map<string, Shared>()
 
 /**
- * Registry of a program: an object, an address, or the variable `MX_REGISTRY`, of which `static` is for gateways and
- * means none here.
+ * Registry of a program: an object, an address, or the variable `MX_REGISTRY`. The value `static` is for gateways and
+ * means no registry here.
  *
- * @throws {TypeError} for an invalid address, naming the valid forms.
+ * @throws {TypeError} for an invalid address; the message lists the valid forms.
  */
 export function toRegistrySource(
   configured: Registry | string | undefined,
@@ -86,7 +86,7 @@ export function openRegistry(text: string, options: OpenOptions = {}): OpenedReg
   shared.users++
   let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
-    // The tokens of a closed user are not used any more.
+    // The tokens of users that have closed are no longer used.
     const at = tokens === undefined ? -1 : shared.tokens.indexOf(tokens)
     if (at >= 0) shared.tokens.splice(at, 1)
     if (--shared.users > 0) return
@@ -103,7 +103,7 @@ export function openRegistry(text: string, options: OpenOptions = {}): OpenedReg
   }
 }
 
-/** The registry, if it is open in this process. */
+/** The registry at an address, if it is open in this process. */
 export function findOpenRegistry(
   source: Registry | string | undefined,
   domain?: string,
@@ -121,14 +121,14 @@ export function isRegistryText(text: string): boolean {
 }
 
 /**
- * True if a registry separates domains. Kubernetes sees one of its namespaces, and the address of Consul may select a
- * domain itself.
+ * True if a registry separates domains. Kubernetes is limited to one of its namespaces, and a Consul address may itself
+ * select a domain.
  */
-export function sendsDomains(text: string): boolean {
-  return findSource(text)?.tellsDomains === true
+export function supportsDomains(text: string): boolean {
+  return findSource(text)?.separatesDomains === true
 }
 
-/** @param what name of the option, for errors. */
+/** @param what option name for errors. */
 function parseRegistry(text: string, what = 'registry'): Source {
   let source: Source | undefined
   try {
@@ -137,15 +137,20 @@ function parseRegistry(text: string, what = 'registry'): Source {
     throw new TypeError(`${what}: ${(cause as Error).message}`, { cause })
   }
   if (source !== undefined) return source
-  throw new TypeError(`${what} must be ${REGISTRY_FORMS}, got ${toShown(text)}`)
+  throw new TypeError(`${what} must be ${REGISTRY_FORMS}, got ${toRedacted(text)}`)
 }
 
 function findSource(text: string): Source | undefined {
   const trimmed = text.trim()
   if (trimmed === 'memory')
-    return { name: 'memory', takes: true, tellsDomains: true, load: loadMemory }
+    return { name: 'memory', acceptsServices: true, separatesDomains: true, load: loadMemory }
   if (trimmed === 'kubernetes')
-    return { name: 'kubernetes', takes: false, tellsDomains: false, load: loadKubernetes }
+    return {
+      name: 'kubernetes',
+      acceptsServices: false,
+      separatesDomains: false,
+      load: loadKubernetes,
+    }
   const [, scheme, rest = ''] = REMOTE.exec(trimmed) ?? []
   const [, port = '1'] = PORT.exec(rest) ?? []
   if (Number(port) < 1 || Number(port) > 65_535)
@@ -153,22 +158,27 @@ function findSource(text: string): Source | undefined {
   if (scheme?.startsWith('consul')) {
     const options = parseConsulUrl(trimmed)
     const load: Source['load'] = (_, domain) => loadConsul({ domain, ...options })
-    return { name: 'consul', takes: true, tellsDomains: options.domain === undefined, load }
+    return {
+      name: 'consul',
+      acceptsServices: true,
+      separatesDomains: options.domain === undefined,
+      load,
+    }
   }
   const address = scheme === undefined ? undefined : parseHostPort(rest)
   if (address === undefined) return undefined
   const options = { ...address, secure: scheme === 'mxs' }
   const load: Source['load'] = (tokens, domain) => loadMx({ ...options, tokens, domain })
-  return { name: 'mx', takes: true, tellsDomains: true, load }
+  return { name: 'mx', acceptsServices: true, separatesDomains: true, load }
 }
 
-/** Unambiguous: addresses contain no spaces. */
+/** Unambiguous, because addresses contain no spaces. */
 function toKey(text: string, domain = DEFAULT_DOMAIN): string {
   return domain === DEFAULT_DOMAIN ? text.trim() : `${text.trim()} ${domain}`
 }
 
-/** The address without a token. */
-function toShown(text: string): string {
+/** The address with its token removed. */
+function toRedacted(text: string): string {
   return JSON.stringify(redactUrl(text).slice(0, 253))
 }
 
@@ -209,8 +219,12 @@ function createShared(source: Source, domain: string): Shared {
   return shared
 }
 
-/** A registry whose adapter is loading: requests wait for it. */
-function createLazy({ name, takes, load }: Source, tokens: TokenSource, domain: string): Lazy {
+/** A registry whose adapter is loading. Requests wait for it. */
+function createLazy(
+  { name, acceptsServices, load }: Source,
+  tokens: TokenSource,
+  domain: string,
+): Lazy {
   let adapter: Registry | undefined
   const loading = load(tokens, domain).then((registry) => {
     adapter = registry
@@ -226,7 +240,7 @@ function createLazy({ name, takes, load }: Source, tokens: TokenSource, domain: 
     name,
     getService: (service) => run((registry) => registry.getService(service)),
     listServices: () => run((registry) => registry.listServices()),
-    ...(takes && {
+    ...(acceptsServices && {
       register: (service, options) => run((registry) => registry.register!(service, options)),
       deregister: (service) => run((registry) => registry.deregister!(service)),
     }),

@@ -1,8 +1,8 @@
 /** Range of log lines, as requested from the service `runtime`. */
 export interface LogRange {
-  /** Number of last lines; 0: all. */
+  /** Number of last lines; 0 for all. */
   readonly count: number
-  /** Unix seconds; 0: from the oldest line. */
+  /** Start in Unix seconds; 0 for the oldest line. */
   readonly since: number
 }
 
@@ -10,18 +10,18 @@ export interface LogRange {
 export interface LogPosition {
   /** Range to request. */
   readonly toRequest: () => LogRange
-  /** True for a line not seen before. @param line its Unix time in milliseconds. */
+  /** True for a line not seen before. @param line line with its Unix time in milliseconds. */
   readonly isNew: (line: { readonly timestamp: number }) => boolean
 }
 
 /** @param first initial range. */
 export function createLogPosition(first: LogRange): LogPosition {
   let firstMs = Number.POSITIVE_INFINITY
-  /** Time of the newest line: lines of several instances are not in strict order. */
+  /** Time of the newest line. Lines of several instances are not in strict order. */
   let lastMs = 0
-  /** Number of lines per millisecond, from the start of the next request on. */
+  /** Number of lines per millisecond, starting with the next request. */
   const seen = new Map<number, number>()
-  /** Lines of the next stream to skip. */
+  /** Lines to skip in the next stream. */
   const toSkip = new Map<number, number>()
 
   return {
@@ -38,7 +38,7 @@ export function createLogPosition(first: LogRange): LogPosition {
         else toSkip.delete(timestamp)
         return false
       }
-      // Earlier lines of the second in which the stream started.
+      // Skips earlier lines of the second in which the stream started.
       if (toSkip.size > 0 && timestamp < firstMs) return false
       firstMs = Math.min(firstMs, timestamp)
       if (toSecond(timestamp) > toSecond(lastMs)) seen.clear()

@@ -1,15 +1,15 @@
 import { isServiceName } from '../../core/registry/service-name.ts'
 
-/** Name in the code and name set by the runtime, of the renamed service of this process. */
+/** The renamed service of this process: its name in the code and the name set by the runtime. */
 let renamed: { readonly from: string; readonly to: string } | undefined
 
 /**
- * Name of a service: that in the code, except for the first service of a program started by a runtime, which gets the
- * name of the runtime object (specification: Command line, `run --name`). The account of the program may not register
- * another name.
+ * Name of a service: the name in the code, except for the first service of a program started by a runtime, which takes
+ * the name of the runtime object (specification: Command line, `run --name`). The account of the program may not
+ * register another name.
  *
- * @param name in the code.
- * @throws {TypeError} when a later service has the name given to the first one: calls would be ambiguous.
+ * @param name name in the code.
+ * @throws {TypeError} if a later service has the name assigned to the first one, which would make calls ambiguous.
  */
 export function toRuntimeName(name: string): string {
   const { MX_INSTANCE, MX_SERVICE_NAME = '' } = process.env

@@ -1,20 +1,21 @@
 /** Result of {@link cloneJson} for a value that requires real JSON serialization. */
 export const NOT_CLONEABLE: unique symbol = Symbol('not plain')
 
-/** Maximum nesting of requests. */
+/** Maximum nesting depth of requests. */
 const MAX_DEPTH = 64
 
 /**
- * Clones a value like a JSON round trip, for calls within a process. Undefined at the top is an empty message.
+ * Clones a value like a JSON round trip, for calls within a process. An undefined top-level value becomes an empty
+ * message.
  *
- * 5 to 15 times as fast as serializing, which `structuredClone` is not (micro-benchmark `in-process-call`). Supports
- * plain objects, arrays, strings, numbers, booleans and null; the result is {@link NOT_CLONEABLE} for anything else
- * (bigints, integers beyond 2^53, `toJSON`, class instances, the name `__proto__`, a function or NaN at the top,
- * nesting deeper than 64, cycles).
+ * 5 to 15 times faster than serializing, whereas `structuredClone` is not faster (micro-benchmark `in-process-call`).
+ * Supports plain objects, arrays, strings, numbers, booleans and null. The result is {@link NOT_CLONEABLE} for anything
+ * else: bigints, integers beyond 2^53, `toJSON`, class instances, the name `__proto__`, a top-level function or NaN,
+ * nesting deeper than 64, and cycles.
  */
 export function cloneJson(value: unknown): unknown {
   if (value === undefined) return {}
-  // Whether it is a valid message is up to the codec.
+  // The codec validates the message.
   const copied = copy(value, 0)
   return copied === undefined || (copied === null && value !== null) ? NOT_CLONEABLE : copied
 }
@@ -25,9 +26,9 @@ function copy(value: unknown, depth: number): unknown {
     case 'boolean':
       return value
     case 'number':
-      // Whether it was a rounded integer is decided by the schema from the digits.
+      // The integer may have been rounded; the schema decides from its digits.
       if (Number.isInteger(value) && !Number.isSafeInteger(value)) return NOT_CLONEABLE
-      // JSON has neither infinity nor negative zero.
+      // JSON has neither infinity nor negative zero, so they become null and 0.
       return Number.isFinite(value) ? value + 0 : null
     case 'object':
       if (value === null) return null
@@ -41,7 +42,7 @@ function copy(value: unknown, depth: number): unknown {
 }
 
 function copyList(list: readonly unknown[], depth: number): unknown {
-  // Presized: the first `push` would allocate 17 elements.
+  // Presized, because the first `push` would allocate 17 elements.
   const copies = new Array<unknown>(list.length)
   for (let i = 0; i < list.length; i++) {
     const item = copy(list[i], depth)

@@ -12,9 +12,9 @@ import {
 
 /** Maximum depth of described fields (reference 6). */
 const MAX_DEPTH = 6
-/** Maximum depth of lists whose items are described one by one. */
+/** Maximum depth of lists whose items are described individually. */
 const MAX_PLACES_DEPTH = 1
-/** Maximum number of fields per message: references may multiply them. */
+/** Maximum number of fields per message, because references may multiply them. */
 const MAX_VALUES = 1000
 
 const INTEGERS: ReadonlySet<string | undefined> = new Set(['int32', 'int64', 'uint32', 'uint64'])
@@ -25,9 +25,9 @@ const LEAF: readonly Value[] = []
  *
  * Types are `string`, `bool`, `int64`, `double` (`int32`, `uint32`, `uint64`, `float` by the schema's `format`),
  * `bytes`, `[]T`, `map[string]T`, `any`, and the title of a message or `object`. A list or map of messages has the
- * fields of its message. Below six levels fields are omitted, since a schema may be recursive.
+ * fields of its message. Fields below the sixth level are omitted, since a schema may be recursive.
  *
- * @param schema undefined: no description.
+ * @param schema schema of the message; undefined if there is no description.
  */
 export function toValue(name: string, schema: JsonSchema | undefined): Value {
   if (schema === undefined) return { name, type: 'any', values: [] }
@@ -76,7 +76,7 @@ function findMessage(raw: JsonSchema, outer: Definitions): Message | undefined {
   return fields.length === 0 ? undefined : { fields, definitions }
 }
 
-/** Registry type of a field: see {@link toValue}. */
+/** Registry type of a field, see {@link toValue}. */
 export function toType(raw: JsonSchema, outer: Definitions, depth = 0): string {
   const { schema, definitions } = followRefs(raw, outer)
   if (depth > MAX_DEPTH) return 'any'
@@ -107,7 +107,7 @@ export function toType(raw: JsonSchema, outer: Definitions, depth = 0): string {
 }
 
 function toItemType(schema: JsonSchema, definitions: Definitions, depth: number): string {
-  // Nested lists may multiply.
+  // Nested lists could multiply.
   if (depth > MAX_PLACES_DEPTH && placesOf(schema).length > 1) return 'any'
   const items = itemsOf(schema)
   const kinds = new Set(
@@ -127,7 +127,7 @@ function toChoiceType(values: readonly unknown[]): string {
   return 'any'
 }
 
-/** The alternative that determines the type: the only one except null, or all of one kind. */
+/** The alternative that determines the type: the only non-null one, or any if all are of the same kind. */
 export function findOnly({ anyOf, oneOf }: JsonSchema): JsonSchema | undefined {
   const options = (anyOf ?? oneOf)?.filter((option) => option.type !== 'null')
   if (options === undefined || options.length === 0) return undefined

@@ -38,7 +38,7 @@ export function describeEndpoint(
   }
 }
 
-/** Reference 1.7: lists are joined by commas. */
+/** Lists are joined by commas (reference 1.7). */
 function describeRoute(name: string, route: HttpRoute): Record<string, string> {
   const { method, path, host, handler = 'rpc' } = route
   return {

@@ -5,7 +5,7 @@ const SCALARS: Readonly<Record<string, JsonSchema>> = {
   string: { type: 'string' },
   bool: { type: 'boolean' },
   int32: { type: 'integer', format: 'int32' },
-  // Strings in JSON where a number would be rounded (reference 15.11).
+  // A string in JSON if a number would be rounded (reference 15.11).
   int64: { type: ['integer', 'string'], format: 'int64' },
   uint32: { type: 'integer', format: 'uint32' },
   uint64: { type: ['integer', 'string'], format: 'uint64' },
@@ -17,13 +17,13 @@ const SCALARS: Readonly<Record<string, JsonSchema>> = {
 const LIST = '[]'
 const MAP = /^map\[\w+\]/
 
-/** Schema of an endpoint's messages: from its metadata, else derived from its fields. */
+/** Schema of an endpoint's messages: taken from its metadata, else derived from its fields. */
 export function schemaOf(endpoint: Endpoint, side: 'request' | 'response'): JsonSchema {
   try {
     const schema: unknown = JSON.parse(endpoint.metadata[`${side}Schema`] ?? '')
     if (typeof schema === 'object' && schema !== null) return schema
   } catch {
-    // Missing or invalid: derived from the fields.
+    // A missing or invalid schema is derived from the fields.
   }
   return toSchema(endpoint[side])
 }

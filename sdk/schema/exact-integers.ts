@@ -8,12 +8,12 @@ import type { CompiledSchema } from './schema.ts'
 import { formatKeyPath, SchemaError } from './schema-error.ts'
 
 /**
- * Replaces numbers rounded by `JSON.parse` with the value the schema expects: a string of digits for 64-bit integers
- * and unknown types, a double for numbers.
+ * Replaces numbers rounded by `JSON.parse` with the value that the schema expects: a string of digits for 64-bit
+ * integers and unknown types, a double for numbers.
  *
- * @param root first part of paths in errors: `request`.
- * @returns throws a SchemaError with path and number for an integer out of range, or beyond a double (RFC 8259 §6
- * allows range limits).
+ * @param root first part of paths in errors, such as `request`.
+ * @returns a function that throws a SchemaError with path and number for an integer out of range, or a number beyond
+ * the range of a double (RFC 8259 §6 allows range limits).
  */
 export function createRestore({ jsonSchema }: CompiledSchema, root: string): RestoreNumbers {
   /** Created on demand. */
@@ -58,7 +58,7 @@ function choose(value: number, text: string, shape: Shape, root: string, keys: K
     if (integer !== undefined) return integer
   }
   const integer = options.find((option) => option.kind === 'integer')
-  // Other kinds are up to the schema.
+  // The schema validates other types.
   if (integer === undefined && Number.isFinite(value)) return value
   const expected =
     integer === undefined
@@ -69,7 +69,7 @@ function choose(value: number, text: string, shape: Shape, root: string, keys: K
   )
 }
 
-/** Alternatives of a shape, or the shape itself. A union may be recursive. */
+/** Alternatives of a shape, or the shape itself. Unions may be recursive. */
 function flatten(shape: Shape, seen = new Set<Shape>()): readonly Shape[] {
   if (shape.kind !== 'union') return [shape]
   if (seen.has(shape)) return []

@@ -1,4 +1,4 @@
-/** The JSON Schema keywords used here; others are passed through. */
+/** The JSON Schema keywords used here; others pass through. */
 export interface JsonSchema {
   readonly type?: string | readonly string[]
   readonly title?: string
@@ -37,12 +37,12 @@ export type Definitions = Readonly<Record<string, JsonSchema>>
 
 export const NO_DEFINITIONS: Definitions = Object.freeze({})
 
-/** Definitions in the scope of `schema`. */
+/** Definitions in scope of `schema`. */
 export function definitionsOf(schema: JsonSchema, outer: Definitions): Definitions {
   return schema.$defs === undefined ? outer : { ...outer, ...schema.$defs }
 }
 
-/** Schema of a reference: `Name`, as written by TypeBox, or `#/$defs/Name`; undefined for others. */
+/** Schema of a reference: `Name`, as written by TypeBox, or `#/$defs/Name`; undefined for other references. */
 export function findDefinition(ref: string, definitions: Definitions): JsonSchema | undefined {
   const name = decodeKey(ref.slice(ref.lastIndexOf('/') + 1))
   return Object.hasOwn(definitions, name) ? definitions[name] : undefined
@@ -57,7 +57,7 @@ export interface ResolvedSchema {
 /** Maximum length of a reference chain. */
 const MAX_REFS = 6
 
-/** Resolves references; missing and circular ones result in an empty schema. */
+/** Resolves references. Missing and circular references result in an empty schema. */
 export function followRefs(raw: JsonSchema, outer: Definitions): ResolvedSchema {
   let schema = raw
   let definitions = definitionsOf(schema, outer)
@@ -76,7 +76,7 @@ export function placesOf(schema: JsonSchema): readonly JsonSchema[] {
   return Array.isArray(schema.items) ? schema.items : []
 }
 
-/** Schema of the other items of an array. */
+/** Schema of the remaining items of an array. */
 export function itemsOf(schema: JsonSchema): JsonSchema | undefined {
   return Array.isArray(schema.items) || typeof schema.items !== 'object'
     ? undefined

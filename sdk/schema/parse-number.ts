@@ -3,7 +3,10 @@ import { parseInteger as parseDecimal } from '../../core/request/json/int64.ts'
 const INTEGER = /^([+-]?)(0x[\da-f]+|0o[0-7]+|0b[01]+|\d+)$/i
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
 
-/** Integer types of the registry; `integer` is defined by JSON Schema, exact as a JSON number (RFC 8259 section 6). */
+/**
+ * Integer types of the registry. `integer` is defined by JSON Schema and must be exact as a JSON number (RFC 8259
+ * section 6).
+ */
 export type IntegerType = 'integer' | 'int32' | 'int64' | 'uint32' | 'uint64'
 
 /** Ranges of the integer types; `end` is exclusive. */
@@ -20,7 +23,7 @@ export function isIntegerType(type: string | undefined): type is IntegerType {
 }
 
 /**
- * Parses an integer: decimal, `1e3`, `1.0`, `0x`, `0o`, `0b`.
+ * Parses an integer such as 42, `1e3`, `1.0`, `0x2a`, `0o17` or `0b11`.
  *
  * @returns a number if it is a safe integer, else a string of digits (reference 15.11).
  * @throws {RangeError} with the requirement: `must be an int64 such as 42 or 0x2a, got "x"`.

@@ -3,7 +3,7 @@ import { inspectShort } from '../../lib/text/inspect.ts'
 import { hasSecretPart } from '../../lib/text/redact.ts'
 import { type JsonSchema, parsePointer, typesOf } from './json-schema.ts'
 
-/** A value that does not match its schema. Expected, so without a stack. */
+/** A value that does not match its schema. An expected error, so it has no stack. */
 export class SchemaError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     const limit = Error.stackTraceLimit
@@ -20,7 +20,7 @@ const MAX_KEY_CHARS = 80
 /** Maximum number of listed alternatives. */
 const MAX_LISTED = 10
 
-/** `request` with a dot or brackets for each segment. Long keys, which callers control, are truncated. */
+/** Appends a dot or brackets for each segment to `root`. Long keys, which callers control, are truncated. */
 export function formatKeyPath(root: string, keys: readonly PropertyKey[]): string {
   return keys.reduce<string>((path, key) => {
     const text = String(key)
@@ -34,8 +34,8 @@ export function formatKeyPath(root: string, keys: readonly PropertyKey[]): strin
 /**
  * Describes a validation error: path of the first invalid field, requirement and actual value (reference 15.10).
  *
- * @param root first part of the path: `request`.
- * @param errors of TypeBox, in order, at most eight.
+ * @param root first part of the path, such as `request`.
+ * @param errors TypeBox errors in order, at most eight.
  */
 export function describeErrors(
   root: string,
@@ -43,7 +43,7 @@ export function describeErrors(
   value: unknown,
   errors: readonly TLocalizedValidationError[],
 ): string {
-  // An unknown field is reported twice: for itself, with schema `false`, and better for its object.
+  // An unknown field is reported twice: once with the schema `false`, and more precisely for its object.
   const relevant = errors.filter(({ keyword }) => keyword !== 'boolean')
   const first = relevant[0]
   if (first === undefined) return `${root} does not match its schema`
@@ -65,10 +65,10 @@ function describe(
     return `${formatKeyPath(root, [...keys, error.params.requiredProperties[0] ?? ''])} is missing`
   if (error.keyword === 'additionalProperties')
     return `${formatKeyPath(root, [...keys, error.params.additionalProperties[0] ?? ''])} is an unknown field`
-  return `${path} ${toDemand(error)}, got ${showAt(schema, value, error)}`
+  return `${path} ${toRequirement(error)}, got ${showAt(schema, value, error)}`
 }
 
-function toDemand(error: TLocalizedValidationError): string {
+function toRequirement(error: TLocalizedValidationError): string {
   switch (error.keyword) {
     case 'type':
       return `must be ${joinOr([error.params.type].flat().map(withArticle))}`
@@ -112,23 +112,23 @@ function describeUnion(
     if (isOnly && error !== undefined) return describe(root, schema, value, error)
   }
   const path = formatKeyPath(root, parsePointer(union.instancePath))
-  const demands = [...new Set(list.map(toAlternative))]
+  const alternatives = [...new Set(list.map(toAlternative))]
   const got = showAt(schema, value, union)
-  return demands.length === 0 || demands.length > MAX_LISTED
+  return alternatives.length === 0 || alternatives.length > MAX_LISTED
     ? `${path} matches none of its alternatives, got ${got}`
-    : demands.length < list.length && typeOf(actual) === 'object'
-      ? `${path} must be ${joinOr(demands)} of one of its forms, got ${got}`
-      : `${path} must be ${joinOr(demands)}, got ${got}`
+    : alternatives.length < list.length && typeOf(actual) === 'object'
+      ? `${path} must be ${joinOr(alternatives)} that matches one of its variants, got ${got}`
+      : `${path} must be ${joinOr(alternatives)}, got ${got}`
 }
 
 function toAlternative(option: JsonSchema): string {
   if ('const' in option) return inspectShort(option.const)
   if (option.enum !== undefined) return joinOr(option.enum.map(inspectShort))
   const types = typesOf(option)
-  return types.length === 0 ? 'of another form' : joinOr(types.map(withArticle))
+  return types.length === 0 ? 'a value of a different type' : joinOr(types.map(withArticle))
 }
 
-/** The invalid value; only its type if the schema marks it, or a part of it, as secret. */
+/** Shows the invalid value, or only its type if the schema marks all or part of it as secret. */
 function showAt(schema: JsonSchema, value: unknown, error: TLocalizedValidationError): string {
   const actual = findValue(value, error.instancePath)
   if (isSecret(schema, error.schemaPath)) return typeOf(actual)

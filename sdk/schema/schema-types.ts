@@ -1,7 +1,7 @@
 import { type TCodec, type TSchemaOptions, type TUnsafe, Type } from '../../core/schema.ts'
 import { isBase64 } from '../../lib/text/base64.ts'
 
-/** 64 bits have at most 20 digits; no leading zeros, no plus sign. */
+/** 64-bit integers have at most 20 digits, without leading zeros or a plus sign. */
 const DIGITS = /^-?(?:0|[1-9][0-9]{0,19})$/
 
 interface Bounds {
@@ -19,11 +19,11 @@ export type TInt64 = TCodec<TUnsafe<number | string>, bigint>
 export type TBytes = TCodec<TUnsafe<string>, Uint8Array>
 
 /**
- * Type of full 64-bit integers, such as external ids and nanoseconds.
+ * Type for the full range of 64-bit integers, such as external ids and nanoseconds.
  *
- * Callers may send a number, a `bigint` or a string of digits. The handler gets a `bigint`, and returns one or a safe
- * integer. Callers get a number if it is a safe integer, else a string (reference 15.11). For counts and sizes use
- * `Type.Integer()`: a number on both sides, exact up to 2^53.
+ * Callers may send a number, a `bigint` or a string of digits. The handler receives a `bigint`, and returns a `bigint`
+ * or a safe integer. Callers receive a number if it is a safe integer, else a string (reference 15.11). For counts and
+ * sizes, use `Type.Integer()`: a number on both sides, exact up to 2^53.
  */
 export function Int64(options: TSchemaOptions = {}): TInt64 {
   return createInt('int64', SIGNED, options)
@@ -35,8 +35,8 @@ export function Uint64(options: TSchemaOptions = {}): TInt64 {
 }
 
 /**
- * Type of binary data: Base64 in JSON, with either alphabet and optional padding (proto3 JSON mapping); the handler
- * gets a `Uint8Array` and returns one.
+ * Type of binary data. In JSON, Base64 with either alphabet and optional padding (proto3 JSON mapping); in the handler,
+ * a `Uint8Array`.
  */
 export function Bytes(options: TSchemaOptions = {}): TBytes {
   const schema = Type.Unsafe<string>({ type: 'string', contentEncoding: 'base64', ...options })
@@ -51,7 +51,7 @@ function createInt(format: string, bounds: Bounds, options: TSchemaOptions): TIn
   const checked = Type.Refine(
     schema,
     (value) => isInt(value, bounds),
-    () => `must be an ${format}, beyond 2^53 as a string of digits`,
+    () => `must be an ${format}, as a string of digits beyond 2^53`,
   )
   return Type.Codec(checked)
     .Decode((value) => BigInt(value as number | string))
@@ -59,14 +59,14 @@ function createInt(format: string, bounds: Bounds, options: TSchemaOptions): TIn
 }
 
 function isInt(value: unknown, { min, max }: Bounds): boolean {
-  // A larger number has been rounded.
+  // A larger number may have been rounded.
   if (typeof value === 'number') return Number.isSafeInteger(value) && value >= min
   if (typeof value !== 'string' || !DIGITS.test(value)) return false
   const exact = BigInt(value)
   return exact >= min && exact <= max
 }
 
-/** Other values are unchanged: the following validation reports them. */
+/** Leaves other values unchanged, because the subsequent validation reports them. */
 function toWire(value: unknown): unknown {
   if (typeof value !== 'bigint') return value
   const number = Number(value)

@@ -5,7 +5,7 @@ import type { JsonSchema } from './json-schema.ts'
 import { describeErrors, formatKeyPath, SchemaError } from './schema-error.ts'
 import { compileTransform, type Transform } from './transform.ts'
 
-/** Result of a Standard Schema. */
+/** Validation result of a Standard Schema. */
 export type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] }
@@ -30,7 +30,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
 /** Schema of messages: a TypeBox type, or a Standard Schema of any library. */
 export type Schema = TSchema | StandardSchema
 
-/** Type of decoded values: a request in the handler, and its result for a TypeBox response. */
+/** Type of decoded values: the request in the handler, and the handler's result for a TypeBox response. */
 export type Decoded<S> =
   S extends StandardSchema<infer _, infer Output>
     ? Output
@@ -38,7 +38,7 @@ export type Decoded<S> =
       ? StaticDecode<S>
       : never
 
-/** Result type of a handler: a Standard Schema still has to transform it. */
+/** Result type of a handler. With a Standard Schema, the result is transformed afterwards. */
 export type Returned<S> =
   S extends StandardSchema<infer Input, infer _>
     ? Input
@@ -46,7 +46,10 @@ export type Returned<S> =
       ? StaticDecode<S>
       : never
 
-/** JSON type of a request, as sent by callers. Numbers and strings may also be bigints, which are converted. */
+/**
+ * JSON type of a request, as sent by callers. Numbers and strings may also be bigints, which are
+ * converted.
+ */
 export type WireRequest<S> =
   S extends StandardSchema<infer Input, infer _>
     ? Input
@@ -87,9 +90,8 @@ interface WithProtobuf {
 /**
  * Adds a protobuf codec, such as generated code, to a schema.
  *
- * Validation, types and description come from the schema; the codec converts between bytes and the JSON of the
- * message (ProtoJSON mapping: 64-bit integers as numbers or strings, bytes as Base64). For `.proto` files see
- * `loadProto`.
+ * The schema provides validation, types and description; the codec converts between bytes and the JSON of the message
+ * (ProtoJSON mapping: 64-bit integers as numbers or strings, bytes as Base64). For `.proto` files, see `loadProto`.
  */
 export function protobufMessage<S extends Schema>(
   schema: S,
@@ -102,14 +104,14 @@ export function protobufMessage<S extends Schema>(
 /** A compiled schema. */
 export interface CompiledSchema {
   /**
-   * Decodes a received value: fills in defaults, validates, runs codecs. May change `value`. Unknown fields are preserved
-   * unless the schema forbids them.
+   * Decodes a received value: fills in defaults, validates, runs codecs. May modify `value`. Unknown fields are
+   * preserved unless the schema forbids them.
    *
    * @throws {SchemaError} naming the path of the first invalid field.
    */
   readonly decode: (value: unknown) => Maybe<unknown>
   /**
-   * Encodes a value of a program as JSON: runs codecs, validates. Does not change `value`.
+   * Encodes a value of a program as JSON: runs codecs, validates. Does not modify `value`.
    *
    * @throws {SchemaError} naming the path of the first invalid field.
    */
@@ -120,7 +122,7 @@ export interface CompiledSchema {
   readonly protobuf: MessageCodec | undefined
 }
 
-/** Used without a schema. */
+/** Accepts any value; used without a schema. */
 const ANYTHING: CompiledSchema = {
   decode: (value) => value,
   encode: (value) => value,
@@ -133,8 +135,8 @@ const JSON_SCHEMA = { target: 'draft-2020-12' } as const
 /**
  * Compiles a schema.
  *
- * @param kind name of the message, such as `request` or `response`; first part of paths in errors.
- * @throws {TypeError} when it is neither a TypeBox type nor a Standard Schema.
+ * @param kind name of the message, such as `request` or `response`, which starts the paths in errors.
+ * @throws {TypeError} if it is neither a TypeBox type nor a Standard Schema.
  */
 export function compileSchema(schema: Schema | undefined, kind: string): CompiledSchema {
   if (schema === undefined) return ANYTHING
@@ -152,7 +154,7 @@ function isStandard(schema: Schema): schema is StandardSchema {
   return typeof props?.validate === 'function'
 }
 
-/** Markers of the library: otherwise any object would be a schema that accepts everything. */
+/** Checks for markers of the library; without them, any object would be a schema that accepts everything. */
 function isTypeBox(schema: unknown): schema is TSchema {
   return typeof schema === 'object' && schema !== null && ('~kind' in schema || '~unsafe' in schema)
 }
@@ -160,7 +162,8 @@ function isTypeBox(schema: unknown): schema is TSchema {
 function compileTypeBox(schema: TSchema, kind: string): CompiledSchema {
   const json = schema as JsonSchema
   let compiled: ReturnType<typeof Compile> | undefined
-  // Lazy: compiling the schemas of the built-in services would take a tenth of the server's start.
+  // Compiled lazily, because compiling the schemas of the built-in services would take a tenth of the server's startup
+  // time.
   const toValidator = () => {
     compiled ??= Compile(schema)
     return compiled
@@ -175,7 +178,7 @@ function compileTypeBox(schema: TSchema, kind: string): CompiledSchema {
     decode(value) {
       let filled = fill === undefined ? value : fill(value)
       if (!toValidator().Check(filled)) {
-        // An integer is an int64 to callers, who may send it as a string.
+        // Callers see an integer as an int64 and may send it as a string.
         if (toNumbers !== undefined) filled = toNumbers(filled)
         if (toNumbers === undefined || !toValidator().Check(filled)) throw reject(filled)
       }
@@ -200,7 +203,7 @@ function runCodecs(unpack: Transform, value: unknown, kind: string): unknown {
   }
 }
 
-/** The callers' view: fields with a default are optional. */
+/** The schema as seen by callers: fields with a default are optional. */
 function printTypeBox(schema: TSchema, kind: string): JsonSchema {
   if (kind === 'response') return JSON.parse(JSON.stringify(schema)) as JsonSchema
   const text = JSON.stringify(schema, (_name, part: unknown) => {
@@ -237,7 +240,7 @@ function compileStandard(schema: StandardSchema, kind: string): CompiledSchema {
 
 type Print = (options: { readonly target: string }) => unknown
 
-/** Ways to get a JSON Schema: the Standard JSON Schema extension, or a method of the library. */
+/** Sources of a JSON Schema: the Standard JSON Schema extension, or a method of the library. */
 interface Printable {
   readonly '~standard': {
     readonly jsonSchema?: { readonly input?: Print; readonly output?: Print }
@@ -257,7 +260,7 @@ function printStandard(schema: StandardSchema, kind: string): JsonSchema | undef
       printable.toJsonSchema?.()
     return typeof printed === 'object' && printed !== null ? (printed as JsonSchema) : undefined
   } catch {
-    // Libraries throw for types without JSON Schema, such as dates, which have no description.
+    // Libraries throw for types without a JSON Schema, such as dates. These types have no description.
     return undefined
   }
 }

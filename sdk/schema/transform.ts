@@ -1,4 +1,4 @@
-// A single long file: one recursion over the keywords of a schema.
+// A single long file, because it is one recursion over the keywords of a schema.
 import { Compile } from '../../core/schema.ts'
 import {
   type Definitions,
@@ -13,10 +13,11 @@ import {
 
 /**
  * Mode of a transform of the values of a schema.
- * - `default`: fills in defaults. Before validation.
- * - `integer`: converts digits to numbers where integers are expected (reference 15.11). Before a second validation.
- * - `decode`: runs `decode` of TypeBox codecs. After validation.
- * - `encode`: fills in defaults and runs `encode` of codecs. Before the validation of a response.
+ * - `default`: fills in defaults. Runs before validation.
+ * - `integer`: converts digits to numbers where integers are expected (reference 15.11). Runs before a second
+ * validation.
+ * - `decode`: runs `decode` of TypeBox codecs. Runs after validation.
+ * - `encode`: fills in defaults and runs `encode` of codecs. Runs before the validation of a response.
  */
 export type TransformMode = 'default' | 'integer' | 'decode' | 'encode'
 
@@ -30,16 +31,16 @@ interface Codec {
 
 type Fields = Record<string, unknown>
 
-/** 15 digits are always a safe integer. */
+/** Numbers of up to 15 digits are always safe integers. */
 const SAFE_DIGITS = /^-?(?:0|[1-9][0-9]{0,14})$/
 
 /**
- * Compiles a transform that only visits the relevant parts of a value. The library's own functions walk the whole
+ * Compiles a transform that visits only the relevant parts of a value. The library's own functions traverse the entire
  * schema on every call, which costs many times as much (`bench/micro/endpoint-validation.ts`).
  *
- * All modes but `encode` change the value in place, since it comes from a parser; `encode` copies changed parts.
+ * All modes except `encode` modify the value in place, since it comes from a parser; `encode` copies changed parts.
  *
- * @returns undefined when there is nothing to do.
+ * @returns undefined if there is nothing to do.
  */
 export function compileTransform(schema: JsonSchema, mode: TransformMode): Transform | undefined {
   return compile(schema, mode, NO_DEFINITIONS)
@@ -59,11 +60,11 @@ function compile(
     compileUnion(schema, mode, definitions),
     compileReference(schema, mode, definitions),
   ])
-  return withOwn(schema, mode, inner)
+  return withTransform(schema, mode, inner)
 }
 
 /** Applies the schema's own transform around the transforms of its parts. */
-function withOwn(
+function withTransform(
   schema: JsonSchema,
   mode: TransformMode,
   inner: Transform | undefined,
@@ -80,7 +81,7 @@ function withOwn(
     case 'encode': {
       const pack = joinSteps([codec?.encode, inner])
       if (!hasDefault) return pack
-      // Defaults are in JSON form: no encoding.
+      // Defaults are already in JSON form and need no encoding.
       const fill = createDefault(schema.default)
       return (value) => (value === undefined || pack === undefined ? fill(value) : pack(value))
     }
@@ -100,8 +101,8 @@ function compileObject(
     const constant = fills && isConstant(property.default) ? property.default : undefined
     return transform === undefined ? [] : [{ key, transform, fills, constant }]
   })
-  const others = compileOthers(schema, mode, definitions)
-  if (fields.length === 0 && others === undefined) return undefined
+  const remaining = compileRemaining(schema, mode, definitions)
+  if (fields.length === 0 && remaining === undefined) return undefined
   const names = new Set(known.map(([key]) => key))
   const copies = mode === 'encode'
   return (value) => {
@@ -115,10 +116,10 @@ function compileObject(
       if (copies && target === value) target = { ...target }
       target[key] = after
     }
-    if (others === undefined) return target
+    if (remaining === undefined) return target
     for (const key of Object.keys(target)) {
       if (names.has(key)) continue
-      const transform = others(key)
+      const transform = remaining(key)
       const before = target[key]
       if (transform === undefined || before === undefined) continue
       const after = transform(before)
@@ -131,7 +132,7 @@ function compileObject(
 }
 
 /** Transforms of the fields not named in `properties`, by name. */
-function compileOthers(
+function compileRemaining(
   { patternProperties = {}, additionalProperties }: JsonSchema,
   mode: TransformMode,
   definitions: Definitions,
@@ -180,7 +181,7 @@ function compileArray(
 
 /**
  * Uses the first alternative that matches, before or after the transform. Alternatives excluded by constant fields are
- * not tried: nested alternatives would take exponential time.
+ * skipped; otherwise nested alternatives would take exponential time.
  */
 function compileUnion(
   schema: JsonSchema,
@@ -196,7 +197,7 @@ function compileUnion(
   }))
   if (options.every(({ transform }) => transform === undefined)) return undefined
   const isChecked = mode === 'decode'
-  const isOwn = mode === 'encode'
+  const copiesChanges = mode === 'encode'
   return (value) => {
     for (const { isPossible, fits, transform } of options) {
       if (!isPossible(value)) continue
@@ -204,15 +205,15 @@ function compileUnion(
         if (fits(value)) return transform === undefined ? value : transform(value)
         continue
       }
-      // In place on a copy: an alternative that does not match must leave no trace.
-      const changed = attempt(transform, isOwn ? value : structuredClone(value))
+      // Modifies a copy, so that an alternative that does not match has no effect on the value.
+      const changed = attempt(transform, copiesChanges ? value : structuredClone(value))
       if (fits(changed)) return changed
     }
     return value
   }
 }
 
-/** A codec of one alternative may throw for a value of another. */
+/** Runs a transform. A codec of one alternative may throw for a value of another. */
 function attempt(transform: Transform, value: unknown): unknown {
   try {
     return transform(value)
@@ -245,7 +246,7 @@ function compileGuard(part: JsonSchema, outer: Definitions): (value: unknown) =>
   }
 }
 
-/** Compiled lazily: a schema may be recursive. */
+/** Compiled lazily, because a schema may be recursive. */
 function compileReference(
   schema: JsonSchema,
   mode: TransformMode,
@@ -280,7 +281,7 @@ function compileNamed(
   return transform
 }
 
-/** True if the schema, or a part of it, needs a transform. */
+/** True if any part of the schema needs a transform. */
 function isNeeded(
   schema: JsonSchema,
   mode: TransformMode,
@@ -309,7 +310,7 @@ function isNeeded(
   return parts.some((part) => isNeeded(part, mode, definitions, seen))
 }
 
-/** The codec in a hidden property of the TypeBox type. */
+/** The codec, stored in a hidden property of the TypeBox type. */
 function findCodec(schema: JsonSchema): Codec | undefined {
   return (schema as { readonly '~codec'?: Codec })['~codec']
 }
@@ -327,12 +328,12 @@ function isConstant(input: unknown): boolean {
   return typeof input !== 'function' && (typeof input !== 'object' || input === null)
 }
 
-/** A fresh default for each value: the handler may change it. */
+/** Creates a new default for each value, because the handler may modify it. */
 function createDefault(input: unknown): Transform {
   if (typeof input === 'function')
     return (value) => (value === undefined ? (input as () => unknown)() : value)
   if (isConstant(input)) return (value) => (value === undefined ? input : value)
-  // The most frequent default, at a hundredth of the cost.
+  // The empty object is the most frequent default and costs a hundredth this way.
   if (
     Object.keys(input as object).length === 0 &&
     Object.getPrototypeOf(input) === Object.prototype
@@ -342,8 +343,8 @@ function createDefault(input: unknown): Transform {
 }
 
 function joinSteps(steps: readonly (Transform | undefined)[]): Transform | undefined {
-  const [first, second, ...others] = steps.filter((step) => step !== undefined)
+  const [first, second, ...remaining] = steps.filter((step) => step !== undefined)
   if (second === undefined) return first
   const both: Transform = (value) => second(first!(value))
-  return others.length === 0 ? both : joinSteps([both, ...others])
+  return remaining.length === 0 ? both : joinSteps([both, ...remaining])
 }

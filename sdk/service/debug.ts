@@ -18,22 +18,22 @@ export interface DebugSources {
   readonly log: ServiceLog
   readonly traces: Traces
   readonly counts: () => CallCounts
-  /** Throws for callers that may only check the health. */
+  /** Throws for callers that may only check the service's health. */
   readonly check: (ctx: Context) => void
 }
 
 const Texts = Type.Record(Type.String(), Type.String())
 const NS_PER_MS = 1e6
 
-/** Garbage collection time since the first service of this process was created, nanoseconds. */
+/** Garbage collection time in nanoseconds since the first service of this process was created. */
 let gcNs = 0
 let observer: PerformanceObserver | undefined
 
 /**
  * The endpoints of every service: `Debug.Health`, `Debug.Stats`, `Debug.Log`, `Debug.Trace` (reference 12).
  *
- * They are not registered, and so not listed. Rules apply to all but the first; with an authorizer the others are for
- * administrators only.
+ * They are not registered and therefore not listed. Access rules apply to all except `Debug.Health`. With an
+ * authorizer, only administrators may call these.
  */
 export function createDebugEndpoints({ log, traces, counts, check }: DebugSources): Endpoints {
   const startedMs = Date.now()
@@ -131,7 +131,7 @@ function observeGarbage(): void {
   observer.observe({ entryTypes: ['gc'] })
 }
 
-/** From /proc on Linux. */
+/** Number of threads, from /proc on Linux. */
 function countThreads(): number {
   try {
     return Number(/^Threads:\s*(\d+)$/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1] ?? 0)

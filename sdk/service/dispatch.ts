@@ -17,16 +17,16 @@ import { type Endpoints, toEndpointName } from './endpoint.ts'
 import { type CallTracker, type ServableCall, ServedCall } from './served-call.ts'
 import { ServedEndpoint } from './served-endpoint.ts'
 
-/** The handler of every service, which none declares. */
+/** Built-in handler of every service. */
 const DEBUG = 'Debug'
-/** Public: health probes have no tokens. */
+/** Public, because health probes have no tokens. */
 const HEALTH = 'Debug.Health'
 
 /** Endpoints by handler and method. */
 export type Handlers = Readonly<Record<string, Endpoints>>
 
 export interface DispatcherOptions {
-  /** Full name of the service; the id of its errors. */
+  /** Full name of the service, used as the id of its errors. */
   readonly service: string
   /** Endpoints by handler and method: `{ Helloworld: { call } }`. Add more with {@link Dispatcher.handle}. */
   readonly handlers?: Handlers
@@ -37,8 +37,8 @@ export interface DispatcherOptions {
 }
 
 /**
- * Serves the calls of a service, over any transport, under its name and longer names that end in `.<name>`,
- * whose prefix is the caller's namespace.
+ * Serves the calls of a service over any transport, under its name and under longer names that end in `.<name>` with
+ * the caller's namespace as prefix.
  */
 export interface Dispatcher {
   readonly service: string
@@ -49,31 +49,31 @@ export interface Dispatcher {
    */
   readonly handle: (handler: string, endpoints: Endpoints) => void
   /**
-   * Authorizes and serves a call from outside: the `Dispatch` of a transport. Never throws.
+   * Authorizes and serves a call from outside (the `Dispatch` of a transport). Never throws.
    *
    * @param address IP address of the caller. @default unknown
    */
   readonly dispatch: (call: IncomingCall, address?: string) => void
-  /** Serves a call within this process, which is authorized already. Never throws. */
+  /** Serves an already authorized call within this process. Never throws. */
   readonly dispatchTrusted: (call: IncomingCall) => void
-  /** {@link dispatchTrusted} with values as bodies. */
+  /** As {@link dispatchTrusted}, with values as bodies. */
   readonly dispatchLocal: (call: ServableCall & { readonly endpoint: string }) => void
-  /** Endpoints for the registry, without endpoints of `Debug`. */
+  /** Endpoints for the registry, except endpoints of `Debug`. */
   readonly describe: () => Endpoint[]
-  /** Calls in flight. */
+  /** Number of calls in flight. */
   readonly active: number
   /** Resolves when no call is in flight. */
   readonly idle: () => Promise<void>
   /**
-   * Sets {@link DispatcherOptions.authorizer} before the first call.
+   * Sets {@link DispatcherOptions.authorizer}. Must run before the first call.
    *
-   * @param domain of the service.
+   * @param domain domain of the service.
    */
   readonly guard: (authorizer: Authorizer, domain: string) => void
-  /** Stops watching the authorizer; calls are still served. */
+  /** Stops watching the authorizer. Calls are still served. */
   readonly close: () => void
   readonly log: ServiceLog
-  /** The last calls, for `Debug.Trace`, including calls of its client. */
+  /** The last calls of the service and its client, for `Debug.Trace`. */
   readonly traces: Traces
 }
 
@@ -129,9 +129,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
   }
   const ending = `.${service}`
-  /** Cache of the last valid longer name: gateways use the same one again. */
+  /** Last valid longer name, which gateways usually repeat. */
   let longer = service
-  const isOurs = (name: string): boolean => {
+  const isOwnName = (name: string): boolean => {
     if (name === service || name === longer) return true
     if (!name.endsWith(ending) || !isServiceName(name)) return false
     longer = name
@@ -144,12 +144,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   ): ServedEndpoint | undefined => {
     requests++
     const endpoint = table.get(call.endpoint)
-    const ours = isOurs(call.service)
-    if (endpoint === undefined || !ours) {
-      deny(call, toNotFound(ours ? call.service : service, call, ours))
+    const isOwn = isOwnName(call.service)
+    if (endpoint === undefined || !isOwn) {
+      deny(call, toNotFound(isOwn ? call.service : service, call, isOwn))
       return undefined
     }
-    // Within the process it was created by `formatMetadata`.
+    // Metadata of calls within the process was created by `formatMetadata` and is valid.
     if (!isTrusted && call.metadata !== '' && !isMetadata(call.metadata)) {
       deny(call, new GatewayError(call.service, 400, MALFORMED_METADATA))
       return undefined
@@ -213,13 +213,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 }
 
-/** Reference 15.2. Truncates names, which come from the caller. */
+/** Not-found error (reference 15.2). Truncates names, which come from the caller. */
 function toNotFound(
   id: string,
   { service, endpoint }: { readonly service: string; readonly endpoint: string },
-  ours: boolean,
+  isOwn: boolean,
 ): GatewayError {
-  const detail = ours
+  const detail = isOwn
     ? `endpoint not found: ${service}.${cut(endpoint)}`
     : `service not found: ${cut(service)}`
   return new GatewayError(id, 404, detail)

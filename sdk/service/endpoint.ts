@@ -7,11 +7,11 @@ import type { Decoded, Returned, Schema, WireRequest, WireResponse } from '../sc
 import { checkRoute, type HttpRoute } from './http-route.ts'
 
 /**
- * Streaming of an endpoint.
- * - `unary`: none, one request and one response.
+ * Streaming mode of an endpoint.
+ * - `unary`: one request and one response.
  * - `server`: streams the response.
  * - `client`: streams the request.
- * - `both`: streams both, independently.
+ * - `both`: streams both independently.
  */
 export type EndpointKind = 'unary' | 'server' | 'client' | 'both'
 
@@ -22,19 +22,20 @@ export type HandlerRequest<K extends EndpointKind, Q> = K extends 'client' | 'bo
 
 /** An iterator that may return buffered messages synchronously. */
 export interface PromptIterator<T> {
-  /** The next message. */
   next(): Maybe<IteratorResult<T>>
   /** Called when no more messages are needed. */
   return?(): Maybe<unknown>
 }
 
-/** An async iterable that may be synchronous: thousands of buffered messages need no promises. */
+/**
+ * An async iterable that may return messages synchronously, so that thousands of buffered messages need no promises.
+ */
 export interface PromptIterable<T> {
   /** Called once. */
   [Symbol.asyncIterator](): PromptIterator<T>
 }
 
-/** Result type of a handler: a stream is any iterable, such as the result of `async *handle()`. */
+/** Result type of a handler. A stream is any iterable, such as the result of `async *handle()`. */
 export type HandlerResponse<K extends EndpointKind, R> = K extends 'server' | 'both'
   ? PromptIterable<Returned<R>> | AsyncIterable<Returned<R>> | Iterable<Returned<R>>
   : Maybe<Returned<R>>
@@ -48,21 +49,21 @@ export interface EndpointSpec<Q extends Schema, R extends Schema, K extends Endp
   /** Streaming mode. @default unary */
   readonly stream?: K
   /**
-   * Allow retries of a call that failed with 500 or 408 (specification: Errors 5). Part of errors and of the registry
-   * entry. @default true
+   * Allow retries of a call that failed with 500 or 408 (specification: Errors 5). Advertised in errors and in the
+   * registry entry. @default true
    */
   readonly idempotent?: boolean
   /**
-   * The endpoint does not change state (RFC 9110 §9.2.1, safe). Browsers may only navigate to such endpoints of
-   * built-in services. @default false
+   * True if the endpoint does not change state (RFC 9110 §9.2.1, safe). Browsers may navigate only to such
+   * endpoints of built-in services. @default false
    */
   readonly readOnly?: boolean
   /** Human-readable description. */
   readonly description?: string
   readonly http?: HttpRoute
   /**
-   * Plugins that gateways apply to calls of this endpoint, with their options: `{ 'body-limit': { limit: '64kb' } }`. Part of the registry
-   * entry (docs/routes.md). @default none
+   * Plugins that gateways apply to calls of this endpoint, with their options: `{ 'body-limit': { limit: '64kb' } }`.
+   * Published in the registry entry (docs/routes.md). @default none
    */
   readonly policies?: Readonly<Record<string, object>>
   /** Handles a call. A typed error becomes the response; other errors become a 500 without details. */
@@ -83,11 +84,11 @@ export interface EndpointDefinition<
   readonly description: string
   readonly http: HttpRoute | undefined
   readonly policies: Readonly<Record<string, object>>
-  /** Loosely typed, for tables of different endpoints. */
+  /** Loosely typed, so that a table can contain different endpoints. */
   readonly handle: (request: never, ctx: Context) => unknown
 }
 
-/** Endpoints of a handler by method name: `call` of the handler `Helloworld` is `Helloworld.Call`. */
+/** Endpoints of a handler by method name. Method `call` of the handler `Helloworld` is `Helloworld.Call`. */
 export type Endpoints = Readonly<Record<string, EndpointDefinition>>
 
 /** JSON type of an endpoint's request. */
@@ -156,7 +157,7 @@ export function endpoint<
       `policies must be a map of plugins and their options, such as { 'body-limit': { limit: '64kb' } }, got ${inspectShort(policies)}`,
     )
   if (typeof description !== 'string')
-    throw new TypeError(`description must be text, got ${inspectShort(description)}`)
+    throw new TypeError(`description must be a string, got ${inspectShort(description)}`)
   return {
     kind: stream,
     request: spec.request,
@@ -173,7 +174,7 @@ export function endpoint<
 /**
  * Validates a table of endpoints, including their routes.
  *
- * @throws {TypeError} for an invalid name, a value not created by {@link endpoint}, and an invalid route.
+ * @throws {TypeError} for an invalid name, a value not created by {@link endpoint}, or an invalid route.
  */
 export function checkEndpoints(handler: string, endpoints: Endpoints): void {
   if (typeof endpoints !== 'object' || endpoints === null)
@@ -185,7 +186,7 @@ export function checkEndpoints(handler: string, endpoints: Endpoints): void {
     const { kind, handle, http } = (definition ?? {}) as Partial<EndpointDefinition>
     if (!KINDS.includes(kind as EndpointKind) || typeof handle !== 'function')
       throw new TypeError(
-        `${name} must be made by endpoint({ ... }), got ${inspectShort(definition)}`,
+        `${name} must be created by endpoint({ ... }), got ${inspectShort(definition)}`,
       )
     if (http !== undefined) checkRoute(name, http)
   }
@@ -194,7 +195,7 @@ export function checkEndpoints(handler: string, endpoints: Endpoints): void {
 /**
  * Name of an endpoint: handler and method, both capitalized.
  *
- * @throws {TypeError} unless both are a letter followed by letters and digits.
+ * @throws {TypeError} unless both are letters and digits that start with a letter.
  */
 export function toEndpointName(handler: string, method: string): string {
   for (const [what, name] of [
@@ -203,7 +204,7 @@ export function toEndpointName(handler: string, method: string): string {
   ] as const) {
     if (typeof name !== 'string' || !NAME.test(name))
       throw new TypeError(
-        `${what} must be letters and digits, a letter first, got ${inspectShort(name)}`,
+        `${what} must consist of letters and digits and start with a letter, got ${inspectShort(name)}`,
       )
   }
   return `${capitalize(handler)}.${capitalize(method)}`

@@ -5,9 +5,9 @@ import { inspectShort } from '../../lib/text/inspect.ts'
 
 /** HTTP route of an endpoint, in addition to its default path (specification: the default handler). */
 export interface HttpRoute {
-  /** One or more methods: `GET`. */
+  /** One or more methods, such as `GET`. */
   readonly method: string | readonly string[]
-  /** One or more path templates: `/greet/{name}`. */
+  /** One or more path templates, such as `/greet/{name}`. */
   readonly path: string | readonly string[]
   /** One or more host names. @default any */
   readonly host?: string | readonly string[]
@@ -21,7 +21,7 @@ const HANDLERS: readonly unknown[] = [undefined, 'rpc', 'api', 'event', 'proxy',
 /**
  * Validates the declared route of an endpoint.
  *
- * @param name of the endpoint, for errors.
+ * @param name endpoint name for errors.
  * @throws {TypeError} naming the invalid part and the valid form.
  */
 export function checkRoute(name: string, route: HttpRoute): void {
@@ -50,10 +50,10 @@ function checkPath(what: string, path: string): void {
   }
 }
 
-/** One or more strings, each of which may be a comma-separated list, as in a registry. */
+/** One or more strings, each of which may be a comma-separated list, as in the registry. */
 function toTexts(what: string, value: string | readonly string[]): string[] {
   const texts: unknown[] = [value].flat()
   if (texts.length === 0 || !texts.every((text) => typeof text === 'string'))
-    throw new TypeError(`${what} must be text, or a list of texts, got ${inspectShort(value)}`)
+    throw new TypeError(`${what} must be a string or a list of strings, got ${inspectShort(value)}`)
   return texts.flatMap((text) => text.split(',')).map((text) => text.trim())
 }

@@ -4,15 +4,15 @@ import { toLower, toPascal } from '../../lib/text/case.ts'
 /** Method and path of a gateway route to an endpoint. */
 export interface HttpRoutePath {
   readonly method: string
-  /** With variables as `{name}`. */
+  /** Path with variables as `{name}`. */
   readonly path: string
-  /** Declared by the endpoint; false: the default path. */
+  /** True if the endpoint declares the route; false for the default path. */
   readonly isDeclared: boolean
 }
 
 const VARIABLE = /\{([^{}=]+)(?:=[^{}]*)?\}/g
 
-/** Declared routes of an endpoint (reference 1.7), else its default path. Regular expressions are omitted. */
+/** Routes declared by an endpoint (reference 1.7), else its default path. Regular expressions are omitted. */
 export function listHttpRoutes(
   service: string,
   { name, metadata }: Pick<Endpoint, 'name' | 'metadata'>,

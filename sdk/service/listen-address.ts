@@ -2,10 +2,10 @@ import { isIP, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { findWildcardHost, isWildcardHost } from '../../core/http/host/wildcard-host.ts'
 
-/** Where a service listens. */
+/** Listen address of a service. */
 export interface ListenAddress {
   readonly host: string
-  /** 0: any free port. */
+  /** Port; 0 for any free port. */
   readonly port: number
 }
 
@@ -14,7 +14,7 @@ const HOST_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]*)):(\d{1,5})$/
 /**
  * Parses `host:port`, `[IPv6]:port`, or `:port` for all interfaces, IPv4 and IPv6.
  *
- * @throws {TypeError} for another text.
+ * @throws {TypeError} for any other text.
  */
 export function parseListenAddress(text: string): ListenAddress {
   const [, ipv6, host = '', digits] = HOST_PORT.exec(text) ?? []
@@ -43,8 +43,8 @@ export function readListenAddress(configured: string | undefined): ListenAddress
 }
 
 /**
- * Address to register for a listener. For a listener on all interfaces it is an address that other machines reach, preferably
- * IPv4; else loopback.
+ * Address to register for a listener. If it listens on all interfaces, an address that other machines can reach,
+ * preferably IPv4; else loopback.
  *
  * @param interfaces @default interfaces of the machine
  */
@@ -62,7 +62,7 @@ function findOwnAddress(
 ): string {
   const addresses = Object.values(interfaces)
     .flatMap((list) => list ?? [])
-    // A link-local address requires a zone (RFC 4007), which registry addresses cannot have.
+    // A link-local address requires a zone (RFC 4007), which registry addresses cannot contain.
     .filter(({ family, address }) => family === 'IPv4' || (hasIPv6 && !address.startsWith('fe80:')))
     .sort((a, b) => a.family.localeCompare(b.family))
   const found = addresses.find(({ internal }) => !internal) ?? addresses[0]

@@ -14,9 +14,9 @@ import { RPC_PATH, SUBPROTOCOL, WS_MESSAGE_MAX_BYTES } from '../../core/rpc/ws/f
 import { ServerConnection, type ServerLimits } from '../../core/rpc/ws/server-connection.ts'
 import { type ListenAddress, toReachable } from './listen-address.ts'
 
-/** Limits per caller, and for all callers together. */
+/** Limits per caller and for all callers combined. */
 export interface ServiceLimits extends Omit<ServerLimits, 'onClosed'> {
-  /** Maximum connections; more are closed at once. @default unlimited */
+  /** Maximum number of connections; excess connections are closed immediately. @default unlimited */
   readonly maxConnections?: number
   /** See `ListenerOptions`. @default unlimited */
   readonly maxClientSockets?: number
@@ -24,9 +24,9 @@ export interface ServiceLimits extends Omit<ServerLimits, 'onClosed'> {
 
 export interface ServicePortOptions {
   readonly address: ListenAddress
-  /** Id of errors for requests that are not calls. */
+  /** Error id for requests that are not calls. */
   readonly id: string
-  /** Serves a call; `address`: IP address of the caller. Errors become the response. */
+  /** Serves a call from the IP address `address`. Errors become the response. */
   readonly dispatch: (call: IncomingCall, address: string) => void
   readonly log: PluginLog
   readonly limits: ServiceLimits
@@ -43,21 +43,21 @@ export interface ServicePort {
   readonly address: string
   readonly server: Listener['name']
   /**
-   * Accepts no more connections and calls; resolves when the calls in flight have ended and all callers have disconnected.
+   * Rejects new connections and calls. Resolves when the calls in flight have ended and all callers have disconnected.
    */
   readonly drain: () => Promise<void>
-  /** Closes everything at once. */
+  /** Closes all connections immediately. */
   readonly close: () => Promise<void>
 }
 
-/** Milliseconds for the last responses to be sent. */
+/** Time in milliseconds for sending the last responses. */
 const LINGER_MS = 1000
 const LOOK_MS = 10
 
 /**
  * Opens a port for calls.
  *
- * @throws {Error} with one line when the port is in use or permission is denied.
+ * @throws {Error} with a one-line message if the port is in use or permission is denied.
  * @throws {TypeError} for an invalid origin.
  */
 export async function openServicePort(options: ServicePortOptions): Promise<ServicePort> {
@@ -67,7 +67,7 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
   let leaving = false
 
   const accept = (x: Exchange): void => {
-    // Web pages are not part of the platform, though a browser may reach the port.
+    // Web pages are not part of the platform, although a browser may reach the port.
     if (!isAllowed(x)) throw rejectOrigin(id)
     if (chooseProtocol(x.headers, SUBPROTOCOL) === '')
       throw new GatewayError(id, 426, `calls require the WebSocket subprotocol ${SUBPROTOCOL}`)
@@ -123,7 +123,7 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
     server: listener.name,
     async drain() {
       leaving = true
-      // Pending connections are accepted by then.
+      // Pending connections have been accepted by then.
       await turn()
       listener.drain()
       for (const connection of [...connections]) connection.goAway()
@@ -140,7 +140,7 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
   }
 }
 
-/** Loaded on demand. */
+/** Loads the listener on demand. */
 async function chooseListener(requested: Listener['name'] | undefined): Promise<CreateListener> {
   if (requested !== 'node') {
     const { createUwsListener, loadUws } = await import('../../core/listener/uws/listener.ts')

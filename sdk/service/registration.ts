@@ -16,9 +16,12 @@ export interface RegistrationOptions {
   readonly ttlSeconds?: number
   /** Maximum milliseconds between heartbeats. @default 30000 */
   readonly intervalMs?: number
-  /** Maximum delay of a retry, milliseconds; shorter at first. @default 5000 */
+  /** Maximum retry delay in milliseconds; the first delays are shorter. @default 5000 */
   readonly retryMs?: number
-  /** Timeout of a registry request, and of all requests at shutdown together, milliseconds. @default 5000 */
+  /**
+   * Timeout of a registry request, and of all requests at shutdown combined, in milliseconds.
+   * @default 5000
+   */
   readonly answerMs?: number
   /** Monotonic clock, milliseconds. @default performance.now */
   readonly nowMs?: () => number
@@ -26,26 +29,26 @@ export interface RegistrationOptions {
 
 /** The registry entry of a service, renewed by heartbeats. */
 export interface Registration {
-  /** Marks the node as draining, so that it gets no new calls, and stops the heartbeats. */
+  /** Marks the node as draining, so that it receives no new calls, and stops the heartbeats. */
   readonly drain: () => Promise<void>
-  /** Deregisters the node; a failure is logged, and the node expires. */
+  /** Deregisters the node. A failure is logged, and the node expires. */
   readonly end: () => Promise<void>
 }
 
 const NONE: Registration = { drain: async () => {}, end: async () => {} }
-/** Attempts of the first registration. */
+/** Number of attempts for the first registration. */
 const ATTEMPTS = 3
-/** Milliseconds to deregister after a failed start. */
+/** Milliseconds for deregistering after a failed start. */
 const UNDO_MS = 1000
-/** Delay of the first retry, milliseconds; doubled each time. */
+/** Delay of the first retry in milliseconds; doubles with each retry. */
 const PAUSE_MS = 200
 
 /**
- * Registers a service and renews the registration before its TTL (specification: States and transitions). A registry
- * that does not accept registrations (status 501, too) is left alone. If the registry is unavailable, the service is
- * registered later, and the outage is logged at its start, once a minute, and at its end.
+ * Registers a service and renews the registration before its TTL (specification: States and transitions). Registries
+ * that do not accept registrations, including those responding with status 501, are not retried. If the registry is
+ * unavailable, the service is registered later. The outage is logged when it starts, once a minute, and when it ends.
  *
- * @throws {Error} when the registry rejects the service.
+ * @throws {Error} if the registry rejects the service.
  */
 export async function register(options: RegistrationOptions): Promise<Registration> {
   const { registry, entry, log, ttlSeconds = 90 } = options
@@ -53,15 +56,15 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   const { nowMs = () => performance.now() } = options
   if (registry.register === undefined) return NONE
   let ended = false
-  /** The node is deregistered, or about to be: a late response must not restore it. */
+  /** True if the node is or will be deregistered, so that a late response must not restore it. */
   let left = false
-  /** The registry does not accept registrations. */
+  /** True if the registry does not accept registrations. */
   let isUnneeded = false
   const backOff = createBackOff({ minMs: PAUSE_MS, maxMs: retryMs })
   let isKnown = false
   let timer: NodeJS.Timeout | undefined
   let pending: Promise<void> | undefined
-  /** Start of the pending request; initially of the registration. */
+  /** Start time of the pending request; initially of the registration. */
   let requestedMs = nowMs()
 
   const outages = new Outages({
@@ -83,11 +86,11 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   }
   const sign = (): Promise<void> => {
     const answer = new Promise<void>((resolve) => resolve(put(entry)))
-    // After a timeout the request may still succeed.
+    // After a timeout, the request may still succeed.
     answer.then(() => (left ? leave() : undefined)).catch(() => {})
     return withTimeout(answer, answerMs)
   }
-  /** Reports an attempt, and schedules the next one. */
+  /** Reports an attempt and schedules the next one. */
   const follow = (error?: Error): void => {
     if (error !== undefined && isNotImplemented(error)) {
       isUnneeded = true
@@ -100,7 +103,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
     if (error === undefined) backOff.reset()
     if (!ended) schedule(error === undefined ? toJittered(intervalMs, 0.2) : backOff.next())
   }
-  // Jittered: services started together must not register together.
+  // Uses jitter, so that services started together do not register together.
   const schedule = (ms: number): void => {
     timer = setTimeout(() => {
       requestedMs = nowMs()
@@ -132,13 +135,13 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   }
 
   let leftMs = answerMs
-  /** Requests that time out are still sent. */
+  /** Sends a final request. Requests that time out are still sent. */
   const sendLast = async (what: string, send: () => Maybe<void>): Promise<void> => {
     const startMs = performance.now()
     ended = true
     clearTimeout(timer)
     try {
-      // A pending heartbeat would restore the node.
+      // Otherwise a pending heartbeat would restore the node.
       await pending
       const spentMs = performance.now() - startMs
       await withTimeout(Promise.resolve(send()), Math.max(1, Math.round(leftMs - spentMs)))
@@ -159,7 +162,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   }
 }
 
-/** The registry of a server with Kubernetes or a static file responds 501 to `Register`. */
+/** True for status 501, the response to `Register` from a server whose registry is Kubernetes or a static file. */
 function isNotImplemented(error: Error): boolean {
   return error instanceof GatewayError && error.code === 501
 }

@@ -1,4 +1,4 @@
-// A single long file: one call, from its first body to its last.
+// A single long file, because it handles one call from its first body to its last.
 
 import type { Span } from '../../core/contracts/tracer.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -15,7 +15,7 @@ import type { Traces } from '../tracing/traces.ts'
 import type { ServedEndpoint } from './served-endpoint.ts'
 import { describeThrown, toTypedError } from './thrown-error.ts'
 
-/** A call over any transport: an `IncomingCall`, or one of this process whose bodies may be values. */
+/** A call over any transport: an `IncomingCall`, or a call within this process whose bodies may be values. */
 export interface ServableCall {
   readonly service: string
   readonly metadata: string
@@ -37,7 +37,7 @@ export interface CallTracker {
   readonly log: PluginLog
   /** Creates spans of calls. @default none */
   readonly traces?: Traces
-  /** Called once. `code`: 200, or the status of the error. */
+  /** Called once with `code`: 200, or the status of the error. */
   readonly onSettled: (call: ServedCall, code: number) => void
 }
 
@@ -45,9 +45,9 @@ const PROTOBUF_REPLY = 'content-type: application/protobuf\r\n'
 const TIMEOUT = 408
 
 /**
- * A call in progress: decodes the request, runs the handler, responds.
+ * A call in progress: decodes the request, runs the handler, and responds.
  *
- * For a unary endpoint with a synchronous handler all of it is synchronous.
+ * For a unary endpoint with a synchronous handler, all steps are synchronous.
  */
 export class ServedCall implements CallReceiver, CallScope {
   readonly startedMs: number
@@ -55,13 +55,13 @@ export class ServedCall implements CallReceiver, CallScope {
   readonly #call: ServableCall
   readonly #endpoint: ServedEndpoint
   readonly #memory: CallTracker
-  /** Bodies are values, owned by the recipient. */
+  /** True if bodies are values owned by the recipient. */
   readonly #isLocal: boolean
   #isProtobuf = false
   #over = false
-  /** The response stream has started. */
+  /** True once the response stream has started. */
   #started = false
-  /** The first body follows separately. */
+  /** True if the first body follows separately. */
   #awaitsBody = false
   #controller: AbortController | undefined = undefined
   #cancelled: CancelReason | undefined = undefined
@@ -71,7 +71,7 @@ export class ServedCall implements CallReceiver, CallScope {
   #span: Span | undefined = undefined
 
   /**
-   * @param isLocal bodies are values of this process: JSON values in copies.
+   * @param isLocal bodies are values from this process, exchanged as copies of JSON values.
    * @param metadata replaces the metadata of the call.
    */
   constructor(
@@ -90,7 +90,7 @@ export class ServedCall implements CallReceiver, CallScope {
     this.#isLocal = isLocal
   }
 
-  /** As named by the caller: may include a namespace. */
+  /** Service name used by the caller, which may include a namespace. */
   get service(): string {
     return this.#call.service
   }
@@ -176,7 +176,7 @@ export class ServedCall implements CallReceiver, CallScope {
   onData(body: unknown): void {
     if (this.#requests !== undefined) return this.#requests.push(body)
     this.#call.consumed(body instanceof Uint8Array ? body.length : 0)
-    // The request of a unary endpoint, sent as a stream.
+    // This is the request of a unary endpoint, sent as a stream.
     if (this.#awaitsBody) this.#take(body)
   }
 
@@ -201,7 +201,7 @@ export class ServedCall implements CallReceiver, CallScope {
     this.onCredit()
   }
 
-  /** Decodes the request of a unary endpoint, and runs the handler. */
+  /** Decodes the request of a unary endpoint and runs the handler. */
   #take(body: unknown): void {
     this.#awaitsBody = false
     let request: unknown
@@ -263,7 +263,7 @@ export class ServedCall implements CallReceiver, CallScope {
     })
   }
 
-  /** Sends the messages of the handler with backpressure. */
+  /** Sends the handler's messages with backpressure. */
   async #pump(source: unknown): Promise<void> {
     const call = this.#call
     const responses = toIterator(source)
@@ -306,7 +306,7 @@ export class ServedCall implements CallReceiver, CallScope {
     return this.#endpoint.encode(value, this.#isProtobuf)
   }
 
-  /** Runs the handler's `finally`. */
+  /** Ends the handler's iterator, which runs its `finally`. */
   #close(): void {
     const responses = this.#responses
     this.#responses = undefined
@@ -314,7 +314,7 @@ export class ServedCall implements CallReceiver, CallScope {
       const closed: unknown = responses?.return?.()
       if (isPromise(closed)) closed.then(undefined, () => {})
     } catch {
-      // The call has ended: errors are ignored.
+      // The call has ended, so errors are ignored.
     }
   }
 
@@ -348,7 +348,7 @@ export class ServedCall implements CallReceiver, CallScope {
         describeThrown(thrown),
       )
     } catch {
-      // A custom log may throw: the call has ended, and the error would be uncaught.
+      // A custom log may throw. The call has ended, and the error would be uncaught.
     }
   }
 
@@ -359,7 +359,7 @@ export class ServedCall implements CallReceiver, CallScope {
   }
 }
 
-/** UTF-8 needs at most three bytes per UTF-16 code unit. */
+/** True if the body exceeds the maximum. UTF-8 needs at most three bytes per UTF-16 code unit. */
 function isTooLong(body: string | Uint8Array): boolean {
   return body.length * 3 > PAYLOAD_MAX_BYTES && Buffer.byteLength(body) > PAYLOAD_MAX_BYTES
 }

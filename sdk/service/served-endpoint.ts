@@ -31,7 +31,7 @@ export class ServedEndpoint {
   readonly #restore: RestoreNumbers
   readonly #protobuf: { readonly request: Codec; readonly response: Codec } | undefined = undefined
 
-  /** @throws {TypeError} for an invalid schema, or when only one of the two messages has a protobuf codec. */
+  /** @throws {TypeError} for an invalid schema, or if only one of the two messages has a protobuf codec. */
   constructor(service: string, name: string, definition: EndpointDefinition) {
     this.service = service
     this.name = name
@@ -56,7 +56,7 @@ export class ServedEndpoint {
       }
   }
 
-  /** Endpoint for the registry. */
+  /** Describes the endpoint for the registry. */
   describe(): Endpoint {
     return describeEndpoint(
       this.name,
@@ -67,10 +67,10 @@ export class ServedEndpoint {
   }
 
   /**
-   * True if bodies of a content type are protobuf, false if JSON.
+   * True if bodies of a content type are protobuf, false if they are JSON.
    *
-   * @param id of errors: the called name, as in the other methods.
-   * @throws {GatewayError} 415 for other types, or without a protobuf codec.
+   * @param id error id: the called name, as in the other methods.
+   * @throws {GatewayError} 415 for other types, or protobuf without a codec.
    */
   isProtobuf(contentType: string | undefined, id: string = this.service): boolean {
     if (contentType === undefined || contentType === JSON_TYPES) return false
@@ -78,7 +78,7 @@ export class ServedEndpoint {
     if (kind === 'json') return false
     if (kind === 'protobuf' && this.#protobuf !== undefined) return true
     const accepted = this.#protobuf === undefined ? JSON_TYPES : JSON_AND_PROTOBUF
-    const detail = `${this.name} takes ${accepted}, got ${JSON.stringify(contentType.slice(0, 100))}`
+    const detail = `${this.name} accepts ${accepted}, got ${JSON.stringify(contentType.slice(0, 100))}`
     const hint = contentType.startsWith(FORM) ? `; for JSON, ${ADD_JSON_TYPE}` : ''
     throw new GatewayError(id, 415, detail + hint, { headers: ['accept', accepted] })
   }
@@ -86,7 +86,7 @@ export class ServedEndpoint {
   /**
    * Decodes a request.
    *
-   * @throws {GatewayError} 400 when it is malformed or does not match the schema.
+   * @throws {GatewayError} 400 if it is malformed or does not match the schema.
    */
   decode(body: string | Uint8Array, isProtobuf: boolean, id: string = this.service): unknown {
     if (isProtobuf) return this.admit(this.#protobuf!.request.decode(body, id), id)
@@ -100,9 +100,9 @@ export class ServedEndpoint {
   }
 
   /**
-   * Decodes a JSON value; may change `value`.
+   * Decodes a JSON value; may modify `value`.
    *
-   * @throws {GatewayError} 400 when it does not match the schema.
+   * @throws {GatewayError} 400 if it does not match the schema.
    */
   admit(value: unknown, id: string): unknown {
     try {
@@ -116,7 +116,7 @@ export class ServedEndpoint {
   /**
    * Encodes a response.
    *
-   * @throws {SchemaError} when it does not match the schema: a bug in the handler.
+   * @throws {SchemaError} if it does not match the schema, which is a bug in the handler.
    */
   encode(value: unknown, isProtobuf: boolean): Maybe<string | Uint8Array> {
     const codec = isProtobuf ? this.#protobuf!.response : json
@@ -127,17 +127,17 @@ export class ServedEndpoint {
   }
 
   /**
-   * Encodes a response as a JSON value for a caller in this process: a copy.
+   * Encodes a response as a JSON value for a caller in this process, as a copy.
    *
-   * @throws {SchemaError} when it does not match the schema.
+   * @throws {SchemaError} if it does not match the schema.
    */
   release(value: unknown): unknown {
     const response = this.#response.encode(value)
-    return response instanceof Promise ? response.then(copyOut) : copyOut(response)
+    return response instanceof Promise ? response.then(copyValue) : copyValue(response)
   }
 }
 
-/** Kind of a content type; undefined if gateways do not know it either, whose error also lists form types. */
+/** Kind of a content type. Undefined if gateways do not support it either; their error also lists form types. */
 function kindOf(contentType: string): BodyKind | undefined {
   try {
     return toRequestType(contentType).kind
@@ -146,7 +146,7 @@ function kindOf(contentType: string): BodyKind | undefined {
   }
 }
 
-function copyOut(value: unknown): unknown {
+function copyValue(value: unknown): unknown {
   const copied = cloneJson(value)
   return copied === NOT_CLONEABLE ? JSON.parse(json.encode(value) as string) : copied
 }

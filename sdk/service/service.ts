@@ -30,8 +30,8 @@ import { toServiceEntry } from './registry-entry.ts'
 /** Options of {@link Service}. */
 export interface ServiceOptions extends PortOptions {
   /**
-   * Full name: letters, digits and inner dots, dashes or underscores. The runtime overrides the name of the first
-   * service of a program with `MX_SERVICE_NAME` (`mx run --name`).
+   * Full name: letters, digits and inner dots, dashes or underscores. The runtime overrides the name of a program's
+   * first service with `MX_SERVICE_NAME` (`mx run --name`).
    */
   readonly name: string
   /** @default 'latest' */
@@ -40,7 +40,7 @@ export interface ServiceOptions extends PortOptions {
   readonly metadata?: Readonly<Record<string, string>>
   /**
    * Registry, or its address: `mx://host:port` and others (docs/registry.md).
-   * @default `MX_REGISTRY`, else that behind the proxy, else none: callers need the address of the service
+   * @default `MX_REGISTRY`, else the registry behind the proxy, else none: callers then need the address of the service
    */
   readonly registry?: Registry | string
   /**
@@ -54,16 +54,16 @@ export interface ServiceOptions extends PortOptions {
    */
   readonly broker?: Broker | string
   /**
-   * Account of the service, which also determines its namespace. The service logs in, registers and calls others with
-   * its token, and enforces the access rules of the platform.
-   * @default if the address of a platform is known (from registry, proxy, `MX_REGISTRY` or `MX_PROXY`): `MX_AUTH_ID` and
-   * `MX_AUTH_SECRET`, of `MX_NAMESPACE`; else, for a platform on this machine, `~/.mx/service_credentials`, stored by a
-   * server of the same user, without the rules; else none
+   * Account of the service, which also determines its namespace. The service logs in, registers and calls other
+   * services with its token, and enforces the access rules of the platform.
+   * @default if the platform address is known (from registry, proxy, `MX_REGISTRY` or `MX_PROXY`), `MX_AUTH_ID` and
+   * `MX_AUTH_SECRET` in `MX_NAMESPACE`, then, for a platform on this machine, `~/.mx/service_credentials` of a server
+   * of the same user, without access rules; else none
    */
   readonly auth?: Credentials
   /**
-   * Authorizes calls from outside this process. @default with an account the rules of the platform, else every call is
-   * allowed
+   * Authorizes calls from outside this process. @default the platform's rules if there is an account, else every call
+   * is allowed
    */
   readonly authorizer?: Authorizer
   /** @default JSON lines on standard error */
@@ -78,7 +78,7 @@ export interface RunOptions {
 
 /** Options of {@link Service.stop}. */
 export interface StopOptions {
-  /** Milliseconds for calls in flight. @default 10000 */
+  /** Milliseconds until calls in flight are aborted. @default 10000 */
   readonly timeoutMs?: number
 }
 
@@ -98,7 +98,7 @@ const OPTIONS: KnownOptions<ServiceOptions> = {
   origins: true,
   host: true,
 }
-/** Variables of services, without the prefix `MX_`. */
+/** Variables for services, without the prefix `MX_`. */
 const VARIABLES = [
   'SERVICE_ADDRESS',
   'SERVICE_LOG_LEVEL',
@@ -111,13 +111,13 @@ const VARIABLES = [
   'INSTANCE',
   'SERVICE_NAME',
 ]
-/** Variables of services; `mx server` and `mx api` validate `MX_SERVER_` and `MX_API_`. */
+/** Prefix of variables for services. `mx server` and `mx api` validate `MX_SERVER_` and `MX_API_`. */
 const VARIABLE_PREFIX = /^MX_(?!SERVER_|API_)/
 const DRAIN_MS = 10_000
 const LATEST = 'latest'
 
 /**
- * A service: endpoints that others call by name.
+ * A service: endpoints that clients call by name.
  *
  * ```ts
  * const helloworld = new Service({ name: 'helloworld', registry }).handle('Helloworld', {
@@ -130,20 +130,20 @@ const LATEST = 'latest'
  * await helloworld.run()
  * ```
  *
- * It serves both transports of the call protocol on one port (docs/protocol.md), for its own name and for
- * `<namespace>.<name>` with any namespace.
+ * Serves both transports of the call protocol on one port (docs/protocol.md), under its own name
+ * and under `<namespace>.<name>` with any namespace.
  */
 export class Service<H extends object = Record<never, never>> {
-  /** Declared handlers; only for the types of callers. */
+  /** Declared handlers; exists only for the types of callers. */
   declare readonly '~handlers': H
   readonly name: string
   readonly version: string
   readonly #options: ServiceOptions
   readonly #dispatcher: Dispatcher
   readonly #local: LocalService
-  /** Caller for clients of this process. */
+  /** Caller for clients in this process. */
   readonly #caller: InProcessCaller
-  /** Caller for registry users in this process: accepts calls as long as the port. */
+  /** Caller for registry users in this process. Accepts calls as long as the port does. */
   readonly #nodeCaller: InProcessCaller
   readonly #broker: ServiceBroker
   readonly #registry: Registry | string | undefined
@@ -154,16 +154,18 @@ export class Service<H extends object = Record<never, never>> {
   #stopping: Promise<void> | undefined = undefined
   #port: OpenPort | undefined = undefined
   #registration: Registration | undefined = undefined
-  /** Hides the service from clients of this process. */
+  /** Hides the service from clients in this process. */
   #unlist: () => void = () => {}
   #unlistNode: () => void = () => {}
   #closeAuthorizer: () => void = () => {}
   #traced: OpenedTracer | undefined = undefined
 
-  /** @throws {TypeError} for an invalid name, version or address, including addresses of proxy, registry and broker. */
+  /**
+   * @throws {TypeError} for an invalid name, version or address, including the addresses of proxy, registry and broker.
+   */
   constructor(options: ServiceOptions) {
     rejectUnknownOptions('new Service', options, OPTIONS)
-    // A missing name is reported like an invalid one.
+    // A missing name is reported in the same way as an invalid one.
     const { version = LATEST, broker, authorizer, log } = options
     checkService({ name: options.name ?? '', version, metadata: {}, endpoints: [], nodes: [] })
     const name = options.host === undefined ? toRuntimeName(options.name) : options.name
@@ -196,19 +198,19 @@ export class Service<H extends object = Record<never, never>> {
     })
   }
 
-  /** Registered address, `host:port`; empty before the start. */
+  /** Registered address, `host:port`; empty until the service has started. */
   get address(): string {
     return this.#port?.address ?? ''
   }
 
-  /** JSON log with the name of the service on each line. */
+  /** JSON log with the service name on each line. */
   get log(): ServiceLog {
     return this.#dispatcher.log
   }
 
   /**
-   * Client for other services, found in the same registry or through the proxy. Pass on the context of the current
-   * call: `{ context: ctx }`.
+   * Client for other services, found in the same registry or through the proxy. Pass on the context of the current call
+   * with `{ context: ctx }`.
    */
   get client(): Client {
     const registry = this.#registry
@@ -224,9 +226,10 @@ export class Service<H extends object = Record<never, never>> {
   }
 
   /**
-   * Adds a handler: `{ call }` of the handler `Helloworld` is the endpoint `Helloworld.Call`.
+   * Adds a handler: `{ call }` of the handler `Helloworld` becomes the endpoint `Helloworld.Call`.
    *
-   * @throws {TypeError} for an invalid name or schema, a duplicate endpoint, the handler `Debug`, or a started service.
+   * @throws {TypeError} for an invalid name or schema, a duplicate endpoint, the handler `Debug`, or a service that has
+   * already started.
    */
   handle<N extends string, E extends Endpoints>(
     handler: N,
@@ -239,10 +242,10 @@ export class Service<H extends object = Record<never, never>> {
   }
 
   /**
-   * Subscribes to a topic when the service starts: every node gets every message, or, with a `queue`, one of its
-   * members.
+   * Subscribes to a topic when the service starts. Every node receives every message; with a `queue`, only one of its
+   * members does.
    *
-   * @throws {TypeError} without a broker, and for a started service.
+   * @throws {TypeError} without a broker, or if the service has already started.
    */
   subscribe<S extends Schema>(
     topic: string,
@@ -255,8 +258,8 @@ export class Service<H extends object = Record<never, never>> {
   }
 
   /**
-   * Runs the service as the main task of the process: it shuts down gracefully on SIGTERM and SIGINT, with status 0.
-   * When it cannot start, the reason is logged and the process exits with status 1.
+   * Runs the service as the main task of the process: it shuts down gracefully on SIGTERM and SIGINT, with status 0. If
+   * it cannot start, the reason is logged and the process exits with status 1.
    *
    * @returns the registered address, `host:port`.
    */
@@ -268,11 +271,11 @@ export class Service<H extends object = Record<never, never>> {
   }
 
   /**
-   * Listens, subscribes and registers. Call it once.
+   * Listens, subscribes and registers. Must be called only once.
    *
    * @returns the registered address, `host:port`.
-   * @throws {Error} with one line when the port is in use, or registry or broker deny access; everything is closed
-   * then. If the registry is unavailable, the service is registered later, and the outage is logged.
+   * @throws {Error} with a one-line message if the port is in use, or registry or broker deny access; everything is
+   * closed then. If the registry is unavailable, the service is registered later, and the outage is logged.
    */
   start(): Promise<string> {
     this.#mustNotRun('start')
@@ -281,8 +284,8 @@ export class Service<H extends object = Record<never, never>> {
   }
 
   /**
-   * Marks the node as draining, completes the calls in flight, deregisters, and closes every connection. Accepted calls
-   * are completed unless they take longer than `timeoutMs`; an unavailable registry is waited for 5 s.
+   * Marks the node as draining, completes the calls in flight, deregisters, and closes every connection. Calls in
+   * flight complete unless they take longer than `timeoutMs`. Waits up to 5 s for an unavailable registry.
    */
   stop({ timeoutMs = DRAIN_MS }: StopOptions = {}): Promise<void> {
     this.#stopping ??= this.#end(timeoutMs)
@@ -321,7 +324,7 @@ export class Service<H extends object = Record<never, never>> {
   }
 
   async #end(timeoutMs: number): Promise<void> {
-    // A service that is starting is stopped afterwards.
+    // Stops a starting service once its start has settled.
     await this.#starting?.catch(() => {})
     this.#unlist()
     await this.#registration?.drain()
@@ -354,7 +357,7 @@ export class Service<H extends object = Record<never, never>> {
     await this.#traced?.close()
   }
 
-  /** Built-in services continue traces but start none: their watches never end. */
+  /** Built-in services continue traces but start none, because their watches never end. */
   async #openTracer(): Promise<void> {
     const { name } = this
     const version = this.version === LATEST ? undefined : this.version
@@ -365,7 +368,7 @@ export class Service<H extends object = Record<never, never>> {
     traces.begins = this.#options.host === undefined
   }
 
-  /** Only with its own account: implicit credentials may belong to another platform. */
+  /** Requires explicit credentials, because implicit ones may belong to another platform. */
   async #openAuthorizer(): Promise<void> {
     if (this.#options.authorizer !== undefined) return
     const credentials = this.#findCredentials()
@@ -391,7 +394,7 @@ export class Service<H extends object = Record<never, never>> {
     return findCredentials(this.#options.auth, this.#proxy ?? toPlatform(this.#registry))
   }
 
-  /** For logs: the address without a token. */
+  /** Registry name for logs: its address with the token removed. */
   #nameRegistry(): string {
     if (typeof this.#registry === 'string') return this.#registry.trim().replace(/[^/]*@/, '')
     return this.#registry?.name ?? 'none'

@@ -1,4 +1,4 @@
-/** Tables of every namespace reserved for one part of the server, with the name of that part. */
+/** Tables that are reserved in every namespace for one part of the server, with the name of that part. */
 const RESERVED_TABLES: ReadonlyMap<string, string> = new Map([
   ['acme', 'certificates'],
   ['auth', 'the service auth'],
@@ -11,7 +11,7 @@ const RESERVED_TABLES: ReadonlyMap<string, string> = new Map([
   ['runtime', 'the service runtime'],
 ])
 
-/** The part of the server a table is reserved for, in any letter case; undefined: not reserved. */
+/** Part of the server that a table is reserved for, in any letter case; undefined if it is not reserved. */
 export function findTableOwner(table: string): string | undefined {
   return RESERVED_TABLES.get(table.toLowerCase())
 }

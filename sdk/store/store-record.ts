@@ -11,7 +11,7 @@ export interface StoreField {
 export interface StoreRecord {
   readonly key: string
   readonly value: Uint8Array
-  /** Remaining seconds at the time of the read; 0: never expires. */
+  /** Remaining seconds at the time of the read; 0 if it never expires. */
   readonly expirySeconds: number
   readonly metadata: Readonly<Record<string, StoreField>>
   /** Increases with every write of the key. */
@@ -19,7 +19,7 @@ export interface StoreRecord {
   /** The value as UTF-8. */
   text(): string
   /**
-   * Parses the value as JSON; integers beyond 2^53 are only exact in {@link text}. @throws {SyntaxError} for invalid
+   * Parses the value as JSON; integers beyond 2^53 are exact only in {@link text}. @throws {SyntaxError} for invalid
    * JSON.
    */
   json<T = unknown>(): T
@@ -29,11 +29,11 @@ export interface StoreRecord {
 export interface StoreEvent {
   readonly action: 'write' | 'delete'
   readonly key: string
-  /** The new record of a write. */
+  /** New record; only for writes. */
   readonly record?: StoreRecord
 }
 
-/** A record in the JSON of the service. */
+/** A record in the JSON format of the service. */
 export interface WireRecord {
   readonly key: string
   /** Base64. */
@@ -43,7 +43,7 @@ export interface WireRecord {
   readonly version: number
 }
 
-/** A record to write, in the JSON of the service. */
+/** A record to write, in the JSON format of the service. */
 export interface RecordInput {
   readonly key: string
   /** Base64. */
@@ -54,7 +54,7 @@ export interface RecordInput {
   readonly metadata?: WireRecord['metadata'] | undefined
 }
 
-/** A class, since pages have thousands: methods are shared. */
+/** A class, so that the thousands of records per page share their methods. */
 class ReadRecord implements StoreRecord {
   readonly key: string
   readonly value: Buffer
@@ -84,7 +84,7 @@ export function toStoreRecord(record: WireRecord): StoreRecord {
 }
 
 /**
- * Converts a record to the JSON of the service.
+ * Converts a record to the JSON format of the service.
  *
  * @throws {TypeError} for a value that JSON cannot represent.
  */

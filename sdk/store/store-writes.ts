@@ -2,17 +2,17 @@ import { GatewayError } from '../../core/errors.ts'
 import { isStoreKey } from '../../domain/store/limits.ts'
 import type { RecordInput } from './store-record.ts'
 
-/** Writes records atomically; resolves with their versions. */
+/** Writes records atomically. Resolves with their versions. */
 export type SendRecords = (records: readonly RecordInput[]) => Promise<readonly number[]>
 
-/** Maximum records per call: the service processes them without a pause. */
-const MOST_RECORDS = 500
-/** Maximum total length of the values of a call. */
-const MOST_LENGTH = 1024 * 1024
-/** Longer values are written alone: batching would gain little. */
-const MOST_VALUE_LENGTH = 64 * 1024
+/** Maximum number of records per call, because the service processes them without yielding. */
+const RECORDS_MAX = 500
+/** Maximum total length of the values in a call. */
+const LENGTH_MAX = 1024 * 1024
+/** Longer values are written individually, because batching would gain little. */
+const VALUE_LENGTH_MAX = 64 * 1024
 
-/** The records of a call. */
+/** A call that writes a batch of records. */
 class StoreCall {
   readonly records: RecordInput[] = []
   readonly #send: SendRecords
@@ -28,11 +28,11 @@ class StoreCall {
     })
   }
 
-  /** True if a record can be added: keys of a call are unique. */
+  /** True if a record can be added. The keys of a call must be unique. */
   hasRoom({ key, value }: RecordInput): boolean {
     return (
-      this.records.length < MOST_RECORDS &&
-      this.#length + value.length <= MOST_LENGTH &&
+      this.records.length < RECORDS_MAX &&
+      this.#length + value.length <= LENGTH_MAX &&
       !this.#keys.has(key)
     )
   }
@@ -45,7 +45,7 @@ class StoreCall {
     return this.#versions.then(
       (versions) => versions[at]!,
       async (error) => {
-        if (!this.#mayBeOf(error)) throw error
+        if (!this.#mayBeCausedByBatch(error)) throw error
         const [version] = await this.#send([record])
         return version!
       },
@@ -56,22 +56,19 @@ class StoreCall {
     this.#resolve(this.#send(this.records))
   }
 
-  /**
-   * True for an error that may be caused by another record or by the size of the batch, after which nothing was
-   * written.
-   */
-  #mayBeOf(error: unknown): boolean {
+  /** True for an error that another record or the batch size may have caused. Nothing was written in that case. */
+  #mayBeCausedByBatch(error: unknown): boolean {
     if (!(error instanceof GatewayError) || this.records.length === 1) return false
     return error.code === 400 || error.code === 413
   }
 }
 
-/** Invalid records are sent alone, so that they do not fail others. */
-function mayJoin({ key, value }: RecordInput): boolean {
-  return value.length <= MOST_VALUE_LENGTH && isStoreKey(key)
+/** False for invalid records, which are sent individually so that they do not fail other records. */
+function canBatch({ key, value }: RecordInput): boolean {
+  return value.length <= VALUE_LENGTH_MAX && isStoreKey(key)
 }
 
-/** Batched writes. */
+/** Writer that batches records. */
 export interface StoreWrites {
   /** @returns the version of the record. */
   readonly write: (record: RecordInput) => Promise<number>
@@ -80,7 +77,7 @@ export interface StoreWrites {
 }
 
 /**
- * Batches the writes of a tick into calls, sent in order: most of the cost of a small write is its call.
+ * Batches the writes of a tick into calls, sent in order, because the call is most of the cost of a small write.
  *
  * @param later runs a callback at the end of the tick.
  */
@@ -96,7 +93,7 @@ export function createStoreWrites(
   }
   return {
     write(record) {
-      const joins = mayJoin(record)
+      const joins = canBatch(record)
       if (call !== undefined && !(joins && call.hasRoom(record))) flush()
       if (call === undefined) {
         call = new StoreCall(send)

@@ -23,17 +23,17 @@ export type StoreCallOptions = Pick<
 
 /** Database and table of a store. */
 export interface StoreOptions extends StoreCallOptions {
-  /** @default the namespace of the call, else `mx` */
+  /** Database of the table. @default the namespace of the call, else `mx` */
   readonly database?: string
-  /** @default the service's name; `mx` for a client */
+  /** Table name. @default the service's name; `mx` for a client */
   readonly table?: string
 }
 
 /** Range and order of keys. */
 export interface StoreRange extends StoreCallOptions {
-  /** Records to skip. @default 0 */
+  /** Number of records to skip. @default 0 */
   readonly offset?: number
-  /** Maximum records; 0: no limit. @default 0 */
+  /** Maximum number of records; 0 for no limit. @default 0 */
   readonly limit?: number
   /** Order by the UTF-8 bytes of keys. @default 'asc' */
   readonly order?: 'asc' | 'desc'
@@ -45,9 +45,9 @@ export interface StoreRange extends StoreCallOptions {
 
 /** Options of {@link Store.read}. */
 export interface StoreReadOptions extends StoreRange {
-  /** Prefix of keys; true: the given key. */
+  /** Key prefix; true to use the `key` argument. */
   readonly prefix?: string | boolean
-  /** Suffix of keys; true: the given key. Scans all keys with the prefix. */
+  /** Key suffix; true to use the `key` argument. Scans all keys with the prefix. */
   readonly suffix?: string | boolean
 }
 
@@ -61,13 +61,16 @@ export interface StoreListOptions extends StoreRange {
 
 /** Options of {@link Store.delete}. */
 export interface StoreDeleteOptions extends StoreCallOptions {
-  /** Expected version; 0: the record must not exist. Otherwise the call rejects with 409. @default any */
+  /**
+   * Expected version; 0 if the record must not exist. If the version differs, the call rejects with
+   * 409. @default any
+   */
   readonly version?: number
 }
 
 /** Options of {@link Store.write}. */
 export interface StoreWriteOptions extends StoreDeleteOptions {
-  /** Integer seconds until the record expires; 0: never. @default 0 */
+  /** Integer seconds until the record expires; 0 for never. @default 0 */
   readonly expirySeconds?: number
   /** Metadata: strings, or typed fields. */
   readonly metadata?: Readonly<Record<string, string | StoreField>>
@@ -83,31 +86,31 @@ export interface StoreWatchOptions extends StoreCallOptions {
  * Records of one table, stored by the service `store` (specification: Store record, Library-level operations).
  *
  * Methods reject with a `ServiceError`: 400 for malformed input, or a read of an empty database of another namespace;
- * 404; 409 for a failed condition; 503 when the store is unavailable; 507 when it is full.
+ * 404 for a missing record; 409 for a failed condition; 503 if the store is unavailable; 507 if it is full.
  */
 export interface Store {
   /**
-   * Reads the record of a key, or, with options, all records with matching keys, in key order.
+   * Reads the record of a key or, with options, all records with matching keys, in key order.
    *
-   * @param key empty if the options select the keys.
-   * @throws {ServiceError} 404 without a record of the key; a query without matches is an empty list.
+   * @param key key, empty if the options select the keys.
+   * @throws {ServiceError} 404 if the key has no record. A query without matches returns an empty list.
    */
   readonly read: (key: string, options?: StoreReadOptions) => Promise<StoreRecord[]>
   /**
-   * Writes a record, replacing one with the same key.
+   * Writes a record, replacing any record with the same key.
    *
-   * @param value bytes, a string as UTF-8, or a JSON value.
-   * @returns its version, higher than any earlier one of the key.
+   * @param value bytes, a string (stored as UTF-8), or a JSON value.
+   * @returns the new version, higher than all earlier versions of the key.
    */
   readonly write: (key: string, value: unknown, options?: StoreWriteOptions) => Promise<number>
   /** Deletes a record, if it exists. */
   readonly delete: (key: string, options?: StoreDeleteOptions) => Promise<void>
-  /** Keys in order. */
+  /** Lists the keys in order. */
   readonly list: (options?: StoreListOptions) => Promise<string[]>
   /**
-   * Watches future changes, including expiry: the latest state of each key, possibly repeated. Leaving the loop ends
-   * the watch. Throws 503 when changes may have been missed or the store stops, and 502 when it is lost: watch again,
-   * and read the current state.
+   * Watches future changes, including expiry. Yields the latest state of each changed key, possibly repeated. Leaving
+   * the loop ends the watch. Throws 503 if changes may have been missed or the store stops, and 502 if the connection
+   * is lost; start another watch and read the current state then.
    */
   readonly watch: (options?: StoreWatchOptions) => AsyncIterableIterator<StoreEvent>
 }
@@ -136,7 +139,7 @@ const WATCH: KnownOptions<StoreWatchOptions> = { ...CALL, prefix: true }
 const SERVICE = 'store'
 const DEFAULT = {}
 
-/** Call options, and parameters of the request. */
+/** Call options and request parameters. */
 interface Options {
   readonly call: CallOptions
   readonly sent: Readonly<Record<string, unknown>>
@@ -149,7 +152,7 @@ interface WirePage {
 
 interface WireVersion {
   readonly version: number
-  /** For several records. */
+  /** Expected versions for several records. */
   readonly versions?: readonly number[]
 }
 
@@ -169,7 +172,7 @@ interface WireEvent {
  * const users = await store.read('', { prefix: 'user/' })
  * ```
  *
- * @param owner the service that owns the table, or a client.
+ * @param owner service that owns the table, or a client.
  * @throws {TypeError} for an unknown option, here and in each method.
  */
 export function createStore(owner: Client | Service<object>, options: StoreOptions = {}): Store {
@@ -201,9 +204,9 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
     }
   }
 
-  /** Parameters of calls without options. */
+  /** Request parameters of calls without options. */
   const defaults = toOptions(DEFAULT)
-  /** Batched writes without options. */
+  /** Batched writes for calls without options. */
   const joined = createStoreWrites(
     async (records) => {
       const what = records.length === 1 ? { record: records[0] } : { records }

@@ -1,16 +1,16 @@
 import { AcceptedSocket } from '../../core/listener/websocket/accepted-socket.ts'
 
-/** The client's end of a WebSocket accepted by a test exchange; records everything sent. */
+/** The client's end of a WebSocket accepted by a test exchange. Records all messages sent. */
 export class TestSocket extends AcceptedSocket {
   /** Selected subprotocol; empty if none. */
   readonly protocol: string
-  /** Messages sent to the client: text as strings, others as bytes. */
+  /** Messages sent to the client: text as strings, binary messages as bytes. */
   readonly messages: (string | Buffer)[] = []
-  /** Bytes the client has not read. More than 1 MiB simulates a slow client. */
+  /** Number of bytes the client has not read. More than 1 MiB simulates a slow client. */
   override bufferedBytes = 0
-  /** Reading from the client is paused. */
+  /** True while reading from the client is paused. */
   held = false
-  /** Close frame sent to the client; 1006: closed without one. */
+  /** Close frame sent to the client; code 1006 if the connection was closed without one. */
   ended: { readonly code: number; readonly reason: string } | undefined = undefined
 
   constructor(protocol: string, ...base: ConstructorParameters<typeof AcceptedSocket>) {
@@ -23,13 +23,13 @@ export class TestSocket extends AcceptedSocket {
     this.receive(Buffer.from(data as Uint8Array), typeof data !== 'string')
   }
 
-  /** Simulates the client: reads the buffered messages. @param left bytes it does not read yet. */
+  /** Simulates the client: reads the buffered messages. @param left number of bytes left unread. */
   drain(left = 0): void {
     this.bufferedBytes = left
     this.drained()
   }
 
-  /** Simulates the client: disconnects. @param code 1006: without a close frame. */
+  /** Simulates the client: disconnects. @param code close code; 1006 for no close frame. */
   leave(code = 1006, reason = ''): void {
     this.closed(code, reason, code === 1006)
   }

@@ -12,10 +12,10 @@ interface TracedCall {
   readonly metadata: string
 }
 
-/** Calls of probes and operators are not traced. */
+/** Calls from probes and operators are not traced. */
 const DEBUG = 'Debug.'
-/** Lines of a metadata block. */
-const OF_THE_TRACE = /^trace(?:parent|state):.*\r\n/gm
+/** Trace headers in a metadata block. */
+const TRACE_HEADERS = /^trace(?:parent|state):.*\r\n/gm
 
 /** Trace context of a call, from its metadata; undefined if none. */
 export function findCallPlace(metadata: string): SpanContext | undefined {
@@ -23,7 +23,7 @@ export function findCallPlace(metadata: string): SpanContext | undefined {
 }
 
 /**
- * Starts the span of a call; undefined: not traced.
+ * Starts the span of a call; undefined if the call is not traced.
  *
  * @param begins start a new trace if the call has none.
  */
@@ -55,20 +55,20 @@ export function setSpanNode(span: Span, { id, host, port }: UpstreamNode, attemp
   span.set({ 'server.address': host, 'server.port': port, 'mx.node': id, ...again })
 }
 
-/** Metadata with the trace context of a span, whose children are the following calls. */
+/** Metadata with the trace context of a span, which becomes the parent of subsequent calls. */
 export function carrySpan(metadata: string, { traceparent, tracestate }: Span): string {
   const attributes =
     tracestate === ''
       ? `traceparent: ${traceparent}\r\n`
       : `traceparent: ${traceparent}\r\ntracestate: ${tracestate}\r\n`
-  return attributes + metadata.replace(OF_THE_TRACE, '')
+  return attributes + metadata.replace(TRACE_HEADERS, '')
 }
 
 /**
  * Ends the span of a call.
  *
- * @param code 200, or the status of the error; for a server, client errors are not span errors.
- * @param detail of errors from 500 on; others may quote the request, and are not exported.
+ * @param code 200, or the status of the error. On the server side, client errors are not span errors.
+ * @param detail error detail, exported only for errors from 500 on, since others may quote the request.
  */
 export function endCall(span: Span, kind: 'server' | 'client', code: number, detail = ''): void {
   if (span.isRecording) {

@@ -21,13 +21,13 @@ interface TracedMessage {
 /** Headers of a message, or metadata of an event. */
 type Fields = Readonly<Record<string, string>>
 
-/** The fields of the trace a call is part of; empty: it is part of none. */
+/** Trace fields of the current call; empty if it is not part of a trace. */
 export function toTraceFields(context: Context | undefined): Partial<TraceHeaders> {
   if (context === undefined) return {}
   return pickTraceHeaders((name) => metadata.get(context, name)[0] || undefined) ?? {}
 }
 
-/** Starts the span of a published message; undefined: not traced. */
+/** Starts the span of a published message; undefined if it is not traced. */
 export function beginSend(
   traces: Traces | undefined,
   message: TracedMessage,
@@ -41,7 +41,7 @@ export function beginSend(
     : undefined
 }
 
-/** Starts the span of a handled message, in the trace of its publisher; undefined: not traced. */
+/** Starts the span of a handled message in the trace of its publisher; undefined if it is not traced. */
 export function beginProcess(
   traces: Traces | undefined,
   message: TracedMessage,
@@ -61,7 +61,7 @@ export function carryFields(fields: Fields, { traceparent, tracestate }: Span): 
   return { ...others, traceparent, ...(tracestate !== '' && { tracestate }) }
 }
 
-/** Ends a span, with an error or without. Errors below 500 may quote a request, and are not exported. */
+/** Ends a span, with or without an error. Errors below 500 may quote a request, so they are not exported. */
 export function endMessage(span: Span | undefined, error?: unknown): void {
   if (error !== undefined) {
     const { name, message } = error instanceof Error ? error : new Error(String(error))

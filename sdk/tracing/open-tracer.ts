@@ -6,19 +6,20 @@ import { readOtlpVariables } from '../../core/tracing/otlp-variables.ts'
 /** A tracer that shares the span exporter of this process. */
 export interface OpenedTracer {
   readonly tracer: Tracer
-  /** Closing the last one exports pending spans, within 2 s. */
+  /** Closes the tracer. Closing the last tracer exports pending spans within 2 s. */
   readonly close: () => Promise<void>
 }
 
-/** Invalid variables are reported once per process. */
+/** Variable problems already reported; each is reported once per process. */
 const reported = new Set<string>()
-/** Shared by all services and gateways of this process. */
+/** Exporter shared by all services and gateways in this process. */
 let sending: { readonly tracing: Promise<OtlpTracing>; users: number } | undefined
 
 /**
- * Opens the tracer of a service or gateway. Undefined: the variables `OTEL_*` do not enable it, and nothing is loaded.
+ * Opens the tracer of a service or gateway. Returns undefined and loads nothing unless the variables `OTEL_*` enable
+ * it.
  *
- * @throws {Error} with one line when the libraries are not installed.
+ * @throws {Error} with a one-line message if the libraries are not installed.
  */
 export async function openTracer(
   service: TracedService,

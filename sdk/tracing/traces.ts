@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Tracer } from '../../core/contracts/tracer.ts'
 import { findMetadata } from '../../core/rpc/metadata.ts'
 
-/** Direction of a call: into the service, or out of it. */
+/** Direction of a call relative to the service. */
 export type SpanType = 'INBOUND' | 'OUTBOUND'
 
 /** A call as returned by `Debug.Trace`. */
@@ -10,7 +10,7 @@ export interface Span {
   /** Trace id: from `traceparent` (W3C Trace Context), else the request id, else empty. */
   readonly trace: string
   readonly id: string
-  /** Parent span id from `traceparent`; empty: unknown. */
+  /** Parent span id from `traceparent`; empty if unknown. */
   readonly parent: string
   /** `<service>.<Handler>.<Method>` */
   readonly name: string
@@ -22,12 +22,12 @@ export interface Span {
   readonly type: SpanType
 }
 
-/** Power of two. */
+/** Number of recorded calls; must be a power of two. */
 const MAX_SPANS = 256
 const NS_PER_MS = 1e6
-/** Longer metadata is not stored: 256 calls could have 64 KiB each. */
+/** Longer metadata is not stored, because each of 256 calls could have 64 KiB. */
 const MAX_CHARS = 4096
-/** W3C Trace Context §3.2. */
+/** `traceparent` header (W3C Trace Context §3.2). */
 const PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}/
 
 interface Entry {
@@ -39,11 +39,11 @@ interface Entry {
   callMetadata: string
 }
 
-/** The last 256 calls. Recording is cheap; spans are computed on request. */
+/** The last 256 calls. Recording is cheap, because spans are computed on request. */
 export class Traces {
   /** Tracer for exported spans of incoming and outgoing calls; undefined if none. */
   tracer: Tracer | undefined = undefined
-  /** Start a trace for calls without one. */
+  /** True to start a trace for calls without one. */
   begins = true
   readonly #prefix = randomBytes(4).toString('hex')
   readonly #entries: Entry[] = Array.from({ length: MAX_SPANS }, () => ({
@@ -59,7 +59,7 @@ export class Traces {
   /**
    * Records a completed call.
    *
-   * @param startedMs and `endedMs`: `performance.now()`.
+   * @param startedMs start as `performance.now()`, like `endedMs`.
    * @param code 200, or the status of the error.
    * @param callMetadata the metadata block of the call.
    */
@@ -80,7 +80,7 @@ export class Traces {
     entry.callMetadata = callMetadata.length > MAX_CHARS ? '' : callMetadata
   }
 
-  /** Recorded calls, oldest first. @param trace filters by trace id; empty: all. */
+  /** Recorded calls, oldest first. @param trace trace id to filter by; empty for all. */
   list(trace = ''): Span[] {
     const spans: Span[] = []
     for (let i = Math.max(0, this.#count - MAX_SPANS); i < this.#count; i++) {

@@ -34,22 +34,22 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   })
 }
 
-t.test('a second signal exits at once with status 1', async (t) => {
+t.test('a second signal exits immediately with status 1', async (t) => {
   const { child, ended, says } = start(t, 'never')
   await says('ready')
   child.kill('SIGINT')
-  await says('send the signal again to exit at once')
+  await says('send the signal again to exit immediately')
   child.kill('SIGTERM')
   const { code, output } = await ended
   t.equal(code, 1)
-  t.match(output, /second signal, exiting at once/)
+  t.match(output, /second signal, exiting immediately/)
 })
 
 t.test('a Ctrl-C repeated by npm is not a second signal', async (t) => {
   const { child, ended, says } = start(t, 'slow')
   await says('ready')
   child.kill('SIGINT')
-  await says('send the signal again to exit at once')
+  await says('send the signal again to exit immediately')
   child.kill('SIGINT')
   t.equal((await ended).code, 0)
 })

@@ -463,7 +463,7 @@ t.test('returns 415 for content types other than JSON and protobuf', async (t) =
     t.match(json, { Id: 'go.mx.api.greeter', Code: 415, Status: 'Unsupported Media Type' })
   }
   const unread = await post(`${origin}/greeter/hello`, '\n\x01a', 'application/protobuf')
-  t.match(unread, { status: 415, json: { Detail: /Greeter\.Hello takes application\/json/ } })
+  t.match(unread, { status: 415, json: { Detail: /Greeter\.Hello accepts application\/json/ } })
 })
 
 t.test('json-rpc and proto-rpc: unwraps the request and returns a plain result', async (t) => {

@@ -622,8 +622,8 @@ t.test('an invalid declaration is rejected when the dispatcher is created', asyn
   )
   expectRejected(t, { Debug: { call } }, /the handler Debug is reserved/)
   expectRejected(t, { debug: { call } }, /the handler debug is reserved/)
-  expectRejected(t, { 'Hello.World': { call } }, /handler must be letters and digits/)
-  expectRejected(t, { Helloworld: { 'a-b': call } }, /method must be letters and digits/)
+  expectRejected(t, { 'Hello.World': { call } }, /handler must consist of letters and digits/)
+  expectRejected(t, { Helloworld: { 'a-b': call } }, /method must consist of letters and digits/)
 })
 
 t.test('the description contains all endpoints except Debug', async (t) => {

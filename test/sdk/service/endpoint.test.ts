@@ -61,7 +61,7 @@ t.test('an unknown or invalid option is rejected at the declaration', async (t) 
   const handle = () => {}
   t.throws(() => declare({ idempotent: 'no', handle }), /idempotent must be true or false/)
   t.throws(() => declare({ readOnly: 1, handle }), /readOnly must be true or false, got 1/)
-  t.throws(() => declare({ description: 5, handle }), /description must be text, got 5/)
+  t.throws(() => declare({ description: 5, handle }), /description must be a string, got 5/)
 })
 
 t.test('a table of endpoints accepts only results of endpoint()', async (t) => {
@@ -70,10 +70,10 @@ t.test('a table of endpoints accepts only results of endpoint()', async (t) => {
   t.throws(() => check(), /handler "X" must be an object of endpoints, .*, got undefined/)
   t.throws(() => check({ a: () => 1 }), {
     name: 'TypeError',
-    message: 'X.A must be made by endpoint({ ... }), got a function',
+    message: 'X.A must be created by endpoint({ ... }), got a function',
   })
   for (const wrong of [{ handle: () => 1 }, 'x', null, undefined])
-    t.throws(() => check({ a: wrong }), /X\.A must be made by endpoint/)
+    t.throws(() => check({ a: wrong }), /X\.A must be created by endpoint/)
 })
 
 t.test('an invalid route is rejected with the name of its endpoint', async (t) => {
@@ -98,6 +98,6 @@ t.test('an endpoint name is the handler and the capitalized method', async (t) =
     ['Helloworld', '1st'],
     ['Helloworld', '__proto__'],
   ] as const) {
-    t.throws(() => toEndpointName(handler, method), /must be letters and digits/)
+    t.throws(() => toEndpointName(handler, method), /must consist of letters and digits/)
   }
 })

@@ -24,9 +24,9 @@ t.test('an unsupported route is rejected at the declaration with the reason', as
   for (const [route, message] of [
     ['/x', /http: options must be an object, got "\/x"/],
     [{ methd: 'GET', path: '/x' }, /http: unknown option methd, did you mean method\?/],
-    [{ path: '/x' }, /http.method must be text, or a list of texts, got undefined/],
-    [{ method: 'GET' }, /http.path must be text, or a list of texts, got undefined/],
-    [{ method: [], path: '/x' }, /http.method must be text/],
+    [{ path: '/x' }, /http.method must be a string or a list of strings, got undefined/],
+    [{ method: 'GET' }, /http.path must be a string or a list of strings, got undefined/],
+    [{ method: [], path: '/x' }, /http.method must be a string/],
     [{ method: 'G T', path: '/x' }, /http.method must be an HTTP method, got "G T"/],
     [{ method: ['GET', 'GTE'], path: '/x' }, /must be an HTTP method, got "GTE"/],
     [{ method: 'GET', path: 'no-slash' }, /must be a template such as .*, got "no-slash"/],
@@ -38,7 +38,7 @@ t.test('an unsupported route is rejected at the declaration with the reason', as
       { method: 'GET', path: '^/x/(a|b)$' },
       /a regular expression may only contain literal segments/,
     ],
-    [{ method: 'GET', path: '/x', host: 5 }, /http.host must be text/],
+    [{ method: 'GET', path: '/x', host: 5 }, /http.host must be a string/],
     [{ method: 'GET', path: '/x', handler: 'rcp' }, /http.handler must be rpc, .* got "rcp"/],
   ] as const)
     t.throws(() => checkRoute(route as never), { name: 'TypeError', message })

@@ -49,7 +49,7 @@ t.test(
     t.throws(() => plain.isProtobuf('application/x-www-form-urlencoded'), {
       code: 415,
       message:
-        'A.B takes application/json, got "application/x-www-form-urlencoded"; for JSON, add -H \'content-type: application/json\'',
+        'A.B accepts application/json, got "application/x-www-form-urlencoded"; for JSON, add -H \'content-type: application/json\'',
     })
     t.throws(() => both.isProtobuf('multipart/form-data; boundary=a'), {
       code: 415,
@@ -60,7 +60,7 @@ t.test(
         () => plain.isProtobuf(type),
         {
           code: 415,
-          message: /^A\.B takes application\/json, got "/,
+          message: /^A\.B accepts application\/json, got "/,
           headers: ['accept', 'application/json'],
         },
         `${type}: only the types of this endpoint are listed`,

@@ -169,7 +169,7 @@ t.test('gRPC: supports all kinds of calls, and errors', async (t) => {
       t.equal(unknown.status.code, STATUS.NOT_FOUND, unknown.status.details)
       const unfit = await client.call('Hello', 'a')
       t.equal(unfit.status.code, STATUS.INVALID_ARGUMENT, 'an endpoint without protobuf')
-      t.match(unfit.status.details, /Greeter\.Hello takes application\/json/)
+      t.match(unfit.status.details, /Greeter\.Hello accepts application\/json/)
     })
   }
 })

@@ -54,7 +54,7 @@ t.test('rejects unknown options, and handlers that are not endpoints', async (t)
     /unknown option adress, did you mean address\?/,
   )
   const service = build({ name: 'a' })
-  t.throws(() => service.handle('X', { a: () => 1 } as never), /X\.A must be made by endpoint/)
+  t.throws(() => service.handle('X', { a: () => 1 } as never), /X\.A must be created by endpoint/)
   t.throws(() => service.handle('X', undefined as never), /must be an object of endpoints/)
   await t.rejects(service.run({ signal: false } as never), /unknown option signal, did you mean/)
 })
