@@ -6,8 +6,8 @@ import type { Command } from './command.ts'
 import { formatColumns } from './ui/output.ts'
 
 const SETTINGS_NOTE =
-  'Every flag is also an environment variable (MX_ and its name in capitals), and most are keys of mx.yaml.'
-/** Subcommands at the start of the description of a flag: `create rule, test: `. */
+  'Every flag can also be set as an environment variable (MX_ plus its name in capitals), and most in mx.yaml.'
+/** Subcommands at the start of a flag description, such as `create rule, test: `. */
 const SUBCOMMANDS = /^[a-z]+(?: [a-z]+)*(?:, [a-z]+(?: [a-z]+)*)*(?=: )/
 
 const HELP = 'Show this help'
@@ -17,7 +17,7 @@ interface Section {
   body: string
 }
 
-/** Creates the parser that prints the help of a command, or of the subcommand in its arguments. */
+/** Creates the parser that prints the help of a command, or of the subcommand named in its arguments. */
 export async function createParser(command: Command, args: readonly string[]): Promise<CAC> {
   const { name, settings } = command
   const { description, usages, flags, examples, phrases } = narrow(command, args)
@@ -30,13 +30,13 @@ export async function createParser(command: Command, args: readonly string[]): P
     const { isRepeatable } = parseFlag(flag)
     parsed.option(flag.replace(/\.{3}$/, ''), isRepeatable ? `${text}; repeatable` : text)
   }
-  // The library hides an option named `version` as its own.
+  // The library hides an option named `version`, which it reserves.
   for (const option of parsed.options) if (option.name === 'version') option.name = 'its version'
   const lines = usages.map((usage) => {
     const parts = ['  $ mx', name, usage, hasFlags ? '[flags]' : '']
     return parts.filter((part) => part !== '').join(' ')
   })
-  // Without the library's heading, the name of the program.
+  // Omits the library's heading with the program name.
   return cli.help(([, ...sections]) => [
     { body: description },
     ...sections.flatMap((section): Section[] => {
@@ -58,12 +58,12 @@ export async function createParser(command: Command, args: readonly string[]): P
   ])
 }
 
-/** Flags with our text for `--help`, without blanks at the ends of lines. */
+/** Replaces the library's text for `--help` and removes trailing blanks. */
 function toHelpText(body: string): string {
   return body.replace('Display this message', HELP).replaceAll(/ +$/gm, '')
 }
 
-/** The help of the subcommands that begin with the words of `args`; without such words, of the command. */
+/** Help of the subcommands that start with the words of `args`; without such words, help of the command. */
 function narrow(command: Command, args: readonly string[]) {
   const { name, forms, summaries } = command
   const words = args.filter((arg) => !arg.startsWith('-'))
@@ -79,7 +79,7 @@ function narrow(command: Command, args: readonly string[]) {
     start = next
   }
   if (named.length === 0) {
-    // The first usage is without a subcommand.
+    // The first usage line has no subcommand.
     const isOptional = command.settings !== undefined || forms.includes('')
     const some = forms.filter((form) => form !== '')
     const usages = some.length === 0 ? [command.usage] : [...(isOptional ? [''] : []), ...some]

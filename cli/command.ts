@@ -1,13 +1,16 @@
 import { checkNoWords, type FlagsOf, type FlagTable, readCommandLine } from './args/args.ts'
 import { runSubcommand, type Subcommands, toPhrase } from './args/subcommands.ts'
 
-/** A built-in command, as the program lists it. */
+/** A built-in command, as listed by the program. */
 export interface CommandEntry {
   readonly name: string
   readonly description: string
-  /** Set if a service has the same name: first words of the subcommands. Any other word is an endpoint of the service. */
+  /**
+   * Present if a service has the same name: first words of the subcommands. Any other word is an endpoint of the
+   * service.
+   */
   readonly subcommands?: readonly string[]
-  /** Loads the module of the command, on use. */
+  /** Loads the module of the command on use. */
   readonly load: () => Promise<Command>
 }
 
@@ -16,11 +19,11 @@ export interface Command extends Pick<Declaration, 'name' | 'description'> {
   readonly sharesServiceName: boolean
   /** Arguments in the usage line. */
   readonly usage: string
-  /** Forms of the subcommands: `create rule <id>`. */
+  /** Forms of the subcommands, such as `create rule <id>`. */
   readonly forms: readonly string[]
-  /** Descriptions of subcommands, by phrase; others have the description of the command. */
+  /** Descriptions of subcommands by phrase. Other subcommands use the description of the command. */
   readonly summaries: Readonly<Record<string, string>>
-  /** Completion candidates: `create rule`. */
+  /** Completion candidates, such as `create rule`. */
   readonly phrases: readonly string[]
   readonly flags: FlagTable
   readonly settings: Declaration['settings'] | undefined
@@ -33,7 +36,7 @@ type RawAction = (args: readonly string[]) => Promise<void>
 
 interface Declaration<Flags extends FlagTable = FlagTable, Form extends string = string> {
   readonly name: string
-  /** Imperative, without a full stop. */
+  /** Imperative description without a full stop. */
   readonly description: string
   /** Arguments in the usage line. @default the forms of the subcommands; without subcommands, arguments are rejected */
   readonly usage?: string
@@ -42,20 +45,23 @@ interface Declaration<Flags extends FlagTable = FlagTable, Form extends string =
   readonly run?: (words: readonly string[], flags: FlagsOf<Flags>) => Promise<void> | void
   /** Actions by form, such as `create rule <id>`. */
   readonly subcommands?: Subcommands<Form, FlagsOf<Flags>>
-  /** True if a service has the same name: a word that is not a subcommand is an endpoint of the service. */
+  /** True if a service has the same name. A word that is not a subcommand is then an endpoint of the service. */
   readonly sharesServiceName?: boolean
-  /** The platform parses the flags: the settings of `mx server` or `mx api`. */
+  /** Set if the platform parses the flags as the settings of `mx server` or `mx api`. */
   readonly settings?: 'server' | 'api'
   /** Subcommands whose arguments the platform parses, by form. */
   readonly rawSubcommands?: Readonly<Record<string, RawAction>>
   readonly summaries?: Command['summaries']
-  /** Moves arguments before flags, so that a raw subcommand may follow flags. */
+  /** Moves arguments before flags, so that flags may precede a raw subcommand. */
   readonly arrange?: (args: readonly string[]) => readonly string[]
   /** Action of a command whose arguments the platform parses. */
   readonly runRaw?: RawAction
 }
 
-/** Declares a command: the default export of a file in `cli/commands/<group>/`. `npm run gen` lists it in `cli/commands.gen.ts`. */
+/**
+ * Declares a command: the default export of a file in `cli/commands/<group>/`. `npm run gen` lists it in
+ * `cli/commands.gen.ts`.
+ */
 export function defineCommand<
   Flags extends FlagTable = Record<never, string>,
   Form extends string = never,
@@ -82,7 +88,7 @@ export function defineCommand<
   }
 }
 
-/** `<list rules | create rule <id>>`; in square brackets if optional. */
+/** Joins forms, such as `<list rules create rule <id>>`; in square brackets if optional. */
 function formatForms(forms: readonly string[], isOptional: boolean): string {
   const named = forms.filter((form) => form !== '')
   const all = named.join(' | ')
@@ -91,7 +97,7 @@ function formatForms(forms: readonly string[], isOptional: boolean): string {
   return named.length > 1 ? `<${all}>` : all
 }
 
-/** The first words of `[service | plugin] <name>` and `client <service>...`. */
+/** First words in usages such as `[service plugin] <name>` and `client <service>...`. */
 function findChoices(usage: string): readonly string[] {
   const choices = /^(?:[[<](?=[^\]>]* \| ))?([a-z]+(?: \| [a-z]+)*)[\]> ]/.exec(usage)?.[1]
   return choices?.split(' | ') ?? []

@@ -17,13 +17,13 @@ import { CliError } from './ui/output.ts'
 import { printReplies, printReply, toReplyFormat } from './ui/replies.ts'
 
 /** Flags that locate the service. They are read before the fields of the endpoint are known. */
-const WHERE = ['env', 'namespace']
-const NOT_FIELDS = [...WHERE, 'output']
+const LOCATION_FLAGS = ['env', 'namespace']
+const NOT_FIELDS = [...LOCATION_FLAGS, 'output']
 
 /**
  * `mx <service> [<endpoint>] --<field>=<value>`: calls a running service (reference 8.2, 8.3).
  *
- * @param globals flags before the name of the service
+ * @param globals flags before the service name
  * @throws {CliError}
  */
 export async function runDynamic(
@@ -32,15 +32,17 @@ export async function runDynamic(
   globals: readonly string[],
 ): Promise<void> {
   const { words, flags } = splitWords(args)
-  // If a field has the name of a flag, the flag is given before the service.
-  const where = WHERE.filter((name) => !globals.some((flag) => flag.startsWith(`--${name}=`)))
+  // If a field has the same name as a flag, the flag must precede the service.
+  const where = LOCATION_FLAGS.filter(
+    (name) => !globals.some((flag) => flag.startsWith(`--${name}=`)),
+  )
   let located = peek(flags, where)
-  // A value of --env that is not an environment may be the value of a field.
+  // A value of --env that is not an environment may be a field value.
   const { env: unknownEnv } = isEnvironment(located['env']) ? {} : located
   if (unknownEnv !== undefined) located = without(located, (name) => name === 'env')
   const checkEnv = (): unknown => unknownEnv !== undefined && findEnvironment(unknownEnv)
   for (;;) {
-    const session = openSession({ ...peek(globals, WHERE), ...located })
+    const session = openSession({ ...peek(globals, LOCATION_FLAGS), ...located })
     try {
       const versions = await mustFind(session, service).catch((error: unknown) => {
         checkEnv()
@@ -123,14 +125,14 @@ async function mergeFlags(
   return new WrittenJson(formatWritten(await toRequest(base, values, fields, command)))
 }
 
-/** Finds all versions of a service. @throws {CliError} for an unknown service, with a similar name */
+/** Finds all versions of a service. @throws {CliError} for an unknown service, suggesting a similar name */
 async function mustFind(session: Session, word: string): Promise<readonly Service[]> {
   const commands = COMMANDS.map(({ name }) => name)
   const versions = !isServiceName(word)
     ? []
     : await findService(session, word).catch((error: unknown) => {
         if (!(error instanceof CliError)) throw error
-        // A command of that name exists; the word after it is unknown.
+        // A command of that name exists, so the following word is unknown.
         if (commands.includes(word)) throw error
         const similar = suggest(word, commands)
         const hint = similar === undefined ? '' : `: did you mean ${similar}?`
@@ -148,7 +150,7 @@ async function mustFind(session: Session, word: string): Promise<readonly Servic
   throw new CliError(`Unrecognized mx command: ${word}.${hint} Please refer to 'mx --help'`)
 }
 
-/** Whether the flags describe a request; a service alone prints its help (reference 15.26). */
+/** True if the flags describe a request. A service without flags prints its help (reference 15.26). */
 function hasFields(flags: readonly string[]): boolean {
   return (
     flags.some((word) => {

@@ -8,7 +8,7 @@ import { CliError } from './ui/output.ts'
 const NAME = /^\w[\w.-]*$/
 /** Signals forwarded to the program. */
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
-/** Shells report a program ended by signal n with status 128 + n. */
+/** Base of exit statuses for signals: shells report a program ended by signal n with status 128 + n. */
 const SIGNAL_STATUS = 128
 
 /** Finds the program `mx-<word>` on `PATH` (reference 8.2). */
@@ -25,7 +25,7 @@ export function findExternal(word: string): string | undefined {
  * Runs a program in the terminal of this process.
  *
  * @param globals flags before the command, passed in the variables `MX_ENV` and `MX_NAMESPACE`
- * @returns its exit status
+ * @returns the exit status of the program
  */
 export async function runExternal(
   path: string,

@@ -13,7 +13,7 @@ const MORE: readonly (readonly [string, string])[] = [
 ]
 const EXAMPLES = ['mx api --handler=proxy --backend greeter=127.0.0.1:9001', 'mx run ./helloworld']
 
-/** Commands in the order of help, by subject; unlisted ones come last. */
+/** Commands in the order of help, grouped by subject; unlisted commands come last. */
 const ORDER = [
   ...['server', 'api', 'dashboard'],
   ...['login', 'logout', 'signup', 'user', 'env'],
@@ -23,7 +23,7 @@ const ORDER = [
   ...['gen', 'new', 'completion', 'doctor', 'version', 'bench'],
 ]
 
-/** The output of `mx --help`. */
+/** Formats the output of `mx --help`. */
 export async function formatHelp(): Promise<string> {
   const { readVersion } = await import('../platform/process/version.ts')
   const commands = COMMANDS.map(({ name, description }) => [name, description] as const).sort(

@@ -3,8 +3,8 @@ import { EXIT, printProblems } from './ui/output.ts'
 /**
  * Exits with status 130 on SIGINT or SIGTERM.
  *
- * @param cleanUp returns the message to print, about the work done so far
- * @returns removes the handlers
+ * @param cleanUp returns the message to print, which describes the work done so far
+ * @returns a function that removes the handlers
  */
 export function onInterrupt(cleanUp: () => string): () => void {
   const end = (): never => {

@@ -8,10 +8,10 @@ import { guardTerminal } from './ui/terminal.ts'
 /** Flags that are aliases of commands. */
 const WORDS: Readonly<Record<string, string>> = { '-v': 'version', '--version': 'version' }
 
-/** Command that shells call to complete a line (`mx completion`). */
+/** Hidden command that shells call to complete a line (`mx completion`). */
 const COMPLETE = '__complete'
 
-/** Runs the command of a command line. Returns the exit status; undefined if the process keeps running. */
+/** Runs the command of a command line. Returns the exit status, or undefined if the process keeps running. */
 async function main(words: readonly string[]): Promise<number | undefined> {
   try {
     if (words[0] === COMPLETE) {
@@ -37,7 +37,7 @@ async function main(words: readonly string[]): Promise<number | undefined> {
   }
 }
 
-/** Whether the next word is an endpoint of the service that has the name of the command. */
+/** True if the next word is an endpoint of the service that shares its name with the command. */
 function isServiceEndpoint(
   { subcommands }: CommandEntry,
   [next = '-']: readonly string[],
@@ -49,11 +49,11 @@ async function runBuiltIn({ load }: CommandEntry, args: readonly string[]): Prom
   const [{ createParser }, command] = await Promise.all([import('./command-parser.ts'), load()])
   const parser = await createParser(command, args)
   parser.parse(['node', 'mx', command.name, ...args], { run: false })
-  // Unset where `--help` was printed.
+  // Undefined if `--help` was printed.
   if (parser.matchedCommand !== undefined) await command.run(args)
 }
 
-/** Runs an external program, else calls a service (reference 8.2). */
+/** Runs an external program if it exists; otherwise calls a service (reference 8.2). */
 async function runOther(
   word: string,
   args: readonly string[],
@@ -79,7 +79,7 @@ async function showHelp(flag: string): Promise<void> {
   process.stdout.write(await formatHelp())
 }
 
-/** `mx help api` is `mx api --help`. */
+/** Converts `mx help api` to `mx api --help`. */
 function toCommandLine([word, ...rest]: readonly string[]): readonly string[] {
   return word === 'help' ? [...rest, '--help'] : [word ?? '--help', ...rest]
 }
@@ -88,5 +88,5 @@ watchOutput()
 guardTerminal(process.stdout)
 guardTerminal(process.stderr)
 const status = await main(process.argv.slice(2))
-// exitCode is not enough: the channel of a worker to its primary process keeps it running.
+// Setting exitCode is not enough, because a worker's channel to its primary process keeps it running.
 if (status !== undefined) process.exit(status)

@@ -1,6 +1,6 @@
 import { CliError, EXIT } from '../ui/output.ts'
 
-/** Error for an admin address without a response. @param hint what to change */
+/** Error for an unreachable admin address. @param hint advice on what to change */
 export function toUnreachable(
   url: string,
   error: unknown,

@@ -7,14 +7,14 @@ import { toUnreachable } from './admin-errors.ts'
 type Version = ReturnType<ReloadableVersions['current']>
 type Applied = Awaited<ReturnType<ReloadableVersions['apply']>>
 
-/** Configuration of a running gateway. @throws {CliError} (every function) */
+/** Client for the configuration of a running gateway. All functions throw {@link CliError}. */
 export interface ConfigClient {
   readonly current: () => Promise<Version>
   readonly list: () => Promise<readonly Version[]>
   readonly diff: (text: string) => Promise<Omit<Applied, 'version' | 'file'>>
   /** @param ifMatch ETag of the version to replace */
   readonly apply: (text: string, ifMatch: string) => Promise<Applied>
-  /** @param version 0: the version before the current one */
+  /** @param version version number; 0 for the version before the current one */
   readonly rollback: (version: number, ifMatch: string) => Promise<Applied>
 }
 
@@ -36,7 +36,7 @@ export function createServerClient(env: string | undefined): ConfigClient {
   }
 }
 
-/** Calls the admin server of `mx api`. @param url `http://127.0.0.1:8089` */
+/** Calls the admin server of `mx api`. @param url such as `http://127.0.0.1:8089` */
 export function createAdminClient(url: string, token: string): ConfigClient {
   const send = async <R>(
     method: string,
@@ -71,12 +71,12 @@ export function createAdminClient(url: string, token: string): ConfigClient {
 }
 
 function toError(status: number, text: string, url: string): CliError {
-  // A gateway without admin_token does not serve the path.
+  // A gateway without admin_token does not serve this path.
   if (status === 404 && !text.startsWith('{'))
     return new CliError(
       `The gateway at ${url} does not accept configurations. Start it with MX_ADMIN_TOKEN`,
-      { status: EXIT.refused },
+      { status: EXIT.serviceError },
     )
   const { message } = parseServiceError(text, 'admin', status)
-  return new CliError(message, { status: status === 401 ? EXIT.unauthorized : EXIT.refused })
+  return new CliError(message, { status: status === 401 ? EXIT.unauthorized : EXIT.serviceError })
 }

@@ -28,7 +28,7 @@ interface ConfigCommand {
 }
 
 /**
- * `mx api diff`: exit status 0 without differences, 1 with differences, 2 for every error.
+ * `mx api diff`: exits with status 0 without differences, 1 with differences, and 2 for every error.
  *
  * @throws {CliError}
  */
@@ -41,7 +41,7 @@ export async function runDiff(args: readonly string[]): Promise<void> {
     await print(format, result, lines.join(''))
     if (changes.length > 0) process.exitCode = EXIT.failed
   } catch (error) {
-    throw toTrouble(error)
+    throw toUsageError(error)
   }
 }
 
@@ -92,7 +92,9 @@ async function readCommand(args: readonly string[], form: string): Promise<Confi
   }
 }
 
-/** Uses `admin_address` and `admin_token` as `mx api` reads them; `mx.yaml` may be invalid or about to be replaced. */
+/**
+ * Uses `admin_address` and `admin_token` as read by `mx api`, because `mx.yaml` may be invalid or about to be replaced.
+ */
 async function openAdminClient(flags: readonly string[]): Promise<ConfigClient> {
   const [{ readFlags }, { readEnvironment }, sources, { formatAddress }] = await Promise.all([
     import('../../platform/settings/flags.ts'),
@@ -122,7 +124,7 @@ async function readText([file, ...more]: readonly string[]): Promise<string> {
   }
 }
 
-/** `~ setting log_level: info -> debug` */
+/** Formats a change, such as `~ setting log_level: info -> debug`. */
 function formatChange({ kind, name, change, detail }: Applied['changes'][number]): string {
   return `${SIGNS[change]} ${kind} ${name}${detail === '' ? '' : `: ${detail}`}\n`
 }
@@ -141,8 +143,8 @@ function formatApplied({ version, changes, restart, file }: Applied): string {
   ].join('')
 }
 
-/** As `diff`: 1 means differences only. */
-function toTrouble(error: unknown): unknown {
+/** Uses status 2, because status 1 of `diff` means that there are differences. */
+function toUsageError(error: unknown): unknown {
   if (!(error instanceof CliError)) return error
   return new CliError(error.message, { status: EXIT.usage, cause: error })
 }

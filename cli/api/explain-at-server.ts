@@ -28,7 +28,7 @@ interface ExplainReply
   readonly answer?: { readonly status: number; readonly id: string; readonly detail: string }
 }
 
-/** Explanation by a server, which returns only the ids of rules. */
+/** Explanation from a server, which returns only the ids of rules. */
 export type ServerExplanation = Omit<Explanation, 'stages' | 'rulings' | 'route'> & {
   readonly stages: readonly (Omit<ExplainedStage, 'hook'> & { readonly hook: string })[]
   readonly route: ExplainReply['route'] | undefined
@@ -38,7 +38,7 @@ export type ServerExplanation = Omit<Explanation, 'stages' | 'rulings' | 'route'
 }
 
 /**
- * Explains a request by the configuration, plugins, services and rules of a running server.
+ * Explains a request with the configuration, plugins, services and rules of a running server.
  *
  * @param env @default the selected environment
  * @throws {CliError} for a caller without the scope `admin`

@@ -21,7 +21,10 @@ const HEADER = /^([^:\s]+):[ \t]*(.*)$/s
 const ABSOLUTE = /^(https?):\/\/([^/?#]+)(?=[/?#]|$)([^#]*)/
 const SERVER = '--server'
 
-/** `mx api explain`: how the gateway would handle a request, without sending it. @throws {CliError}, {@link SettingsError} */
+/**
+ * `mx api explain`: explains how the gateway would handle a request, without sending it. @throws {CliError}, {@link
+ * SettingsError}
+ */
 export async function runExplain(words: readonly string[]): Promise<void> {
   const { values, rest } = extractFlags(words, FLAGS)
   const [output] = values.output ?? []
@@ -38,7 +41,7 @@ export async function runExplain(words: readonly string[]): Promise<void> {
   await print(format, hideDeep(toDocument(request, explanation)), hideDeep(text))
 }
 
-/** Name of the environment. @throws {CliError} for a setting, because the server uses its own */
+/** Name of the environment. @throws {CliError} if a setting is passed, because the server uses its own settings */
 function readEnvironment(
   flags: readonly string[],
   env: readonly string[] = [],
@@ -51,7 +54,7 @@ function readEnvironment(
 
 interface Explained {
   readonly explanation: ServerExplanation
-  /** Hides values of references in the output. */
+  /** Redacts values of references in the output. */
   readonly hideDeep: <T>(value: T) => T
 }
 
@@ -62,7 +65,7 @@ async function explainRemotely(
   return { explanation: await explainAtServer(request, env), hideDeep: (value) => value }
 }
 
-/** Explains a request by the settings of the command line, as `mx api` reads them. */
+/** Explains a request with the settings of the command line, as `mx api` reads them. */
 async function explainLocally(
   request: ExplainedRequest,
   flags: readonly string[],

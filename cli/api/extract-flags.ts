@@ -11,7 +11,7 @@ export interface ExtractedFlags<N extends string> {
 /**
  * Extracts flags from a command line.
  *
- * @param names result name by flag, with its dashes
+ * @param names result name by flag, including its dashes
  * @throws {CliError} for a flag without a value
  */
 export function extractFlags<N extends string>(
@@ -39,7 +39,7 @@ export function extractFlags<N extends string>(
   return { values: extracted, rest }
 }
 
-/** Arguments of a command line, apart from its flags and their values. */
+/** Arguments of a command line without flags and flag values. */
 export interface SeparatedLine {
   readonly words: readonly string[]
   readonly flags: readonly string[]
@@ -51,12 +51,12 @@ export function separateFlags(line: readonly string[]): SeparatedLine {
   for (let i = 0; i < line.length; i++) {
     const word = line[i]!
     ;(word.startsWith('-') ? flags : words).push(word)
-    if (takesNext(word, line[i + 1])) flags.push(line[++i]!)
+    if (hasValue(word, line[i + 1])) flags.push(line[++i]!)
   }
   return { words, flags }
 }
 
-function takesNext(flag: string, next: string | undefined): boolean {
+function hasValue(flag: string, next: string | undefined): boolean {
   if (next === undefined || !flag.startsWith('-') || flag.includes('=')) return false
   if (!flag.startsWith('--')) return true
   const key = findSetting(flag.slice(2))

@@ -4,7 +4,7 @@ import type { ServerExplanation } from './explain-at-server.ts'
 const WIDTH = 10
 const POSITION = /:\d+:\d+$/
 
-/** Formats an explanation as text, one line for each step. */
+/** Formats an explanation as text, one line per step. */
 export function formatExplanation(
   { method, path }: ExplainedRequest,
   explanation: ServerExplanation,
@@ -61,14 +61,14 @@ export function formatExplanation(
   return `${method} ${path}\n${body}`
 }
 
-/** Settings of a service in one line. */
+/** Formats the settings of a service on one line. */
 export function formatSettings(settings: Readonly<Record<string, string>>): string {
   return Object.entries(settings)
     .map(([key, value]) => `${key} ${value}`)
     .join(', ')
 }
 
-/** Name of a plugin with its scope and line, if it has either: `headers (service, mx.yaml:4:7)`. */
+/** Name of a plugin, followed by its scope and line if known: `headers (service, mx.yaml:4:7)`. */
 function formatPlugin({ plugin, scope, source }: ServerExplanation['stages'][number]): string[] {
   if (plugin === undefined) return []
   const isInherited = scope === undefined || (scope === 'gateway' && !POSITION.test(source ?? ''))

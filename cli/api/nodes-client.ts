@@ -6,11 +6,11 @@ import { toUnreachable } from './admin-errors.ts'
 
 type NodeMessage = Awaited<ReturnType<GatewayServer['nodes']['list']>>[number]
 
-/** Nodes of a running gateway. @throws {CliError} (every function) */
+/** Client for the nodes of a running gateway. All functions throw {@link CliError}. */
 export interface NodesClient {
-  /** @param service empty: all services in use */
+  /** @param service service name; empty for all services in use */
   readonly list: (service: string) => Promise<readonly NodeMessage[]>
-  /** @param force even if no other node is usable */
+  /** @param force drain the node even if no other node is usable */
   readonly drain: (service: string, node: string, force: boolean) => Promise<NodeMessage>
   readonly restore: (service: string, node: string) => Promise<NodeMessage>
 }
@@ -35,7 +35,7 @@ export function createServerNodes(flags: SessionFlags): NodesClient {
   }
 }
 
-/** Calls the admin server of `mx api`. @param url `http://127.0.0.1:8089` */
+/** Calls the admin server of `mx api`. @param url such as `http://127.0.0.1:8089` */
 export function createAdminNodes(url: string, token: string, namespace: string): NodesClient {
   const send = async <R>(
     method: string,
@@ -52,7 +52,7 @@ export function createAdminNodes(url: string, token: string, namespace: string):
     if (response.ok) return JSON.parse(text) as R
     const { message } = parseServiceError(text, 'admin', response.status)
     throw new CliError(message, {
-      status: response.status === 401 ? EXIT.unauthorized : EXIT.refused,
+      status: response.status === 401 ? EXIT.unauthorized : EXIT.serviceError,
     })
   }
   const change = async (path: string, query: Readonly<Record<string, string>>) =>

@@ -3,8 +3,9 @@ import { suggest } from '../../lib/text/did-you-mean.ts'
 import { usageError } from '../ui/output.ts'
 
 /**
- * Descriptions of the flags of a command, by their form. `--force` is a switch, `-o, --output <format>` takes a value and has a
- * short form, `--header <name=value>...` is repeatable, and the value of `--prefix [text]` is optional (default: empty).
+ * Descriptions of the flags of a command, keyed by flag syntax. `--force` is a switch, `-o, --output <format>` takes a
+ * value and has a short form, `--header <name=value>...` is repeatable, and the value of `--prefix [text]` is optional
+ * (default: empty).
  */
 export type FlagTable = Readonly<Record<string, string>>
 
@@ -20,7 +21,7 @@ type ValueOf<F> = F extends `${string}...`
     ? string
     : boolean
 
-/** Values by flag name. Values stay text: `007` is not a number. */
+/** Values by flag name. Values remain text, so `007` is not a number. */
 export type FlagsOf<T extends FlagTable> = { readonly [F in keyof T as NameOf<F>]?: ValueOf<F> }
 
 export interface CommandLine<T extends FlagTable> {
@@ -32,7 +33,7 @@ export interface CommandLine<T extends FlagTable> {
 export interface Flag {
   readonly name: string
   readonly letter: string | undefined
-  /** Empty: a switch. */
+  /** Value placeholder; empty for a switch. */
   readonly value: string
   readonly isOptional: boolean
   readonly isRepeatable: boolean
@@ -49,13 +50,13 @@ export function parseFlag(text: string): Flag {
   }
 }
 
-/** Marks negative numbers such as `-5` as values for `parseArgs`. A command line cannot contain NUL. */
+/** Prefix that marks negative numbers such as `-5` as values for `parseArgs`. A command line cannot contain NUL. */
 const VALUE = '\0'
 
 /**
- * Parses the arguments of a command; `--a-b` is `--a_b` (reference 15.6).
+ * Parses the arguments of a command. `--a-b` is equivalent to `--a_b` (reference 15.6).
  *
- * @throws {CliError} for an unknown flag, and for a flag without its value
+ * @throws {CliError} for an unknown flag, or a flag without its value
  */
 export function readCommandLine<T extends FlagTable>(
   command: string,
@@ -83,10 +84,10 @@ export function readCommandLine<T extends FlagTable>(
   }
 }
 
-/** Message for an error of `parseArgs`. */
+/** Translates an error of `parseArgs` into a message. */
 function explainFlag(error: unknown, declared: readonly Flag[]): string {
   const { message, code } = error as NodeJS.ErrnoException
-  // `-o, --output <value>` if the flag has a short form.
+  // The message contains `-o, --output <value>` if the flag has a short form.
   const [flag = '', name = ''] = /--([^' =]+)/.exec(message) ?? /-([^' ])/.exec(message) ?? []
   if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
     const isSwitch = declared.some((each) => each.name === name && each.value === '')
@@ -95,7 +96,7 @@ function explainFlag(error: unknown, declared: readonly Flag[]): string {
   const names = declared.map((each) => each.name)
   const similar = flag.startsWith('--') ? suggest(name, names) : undefined
   if (similar !== undefined) return `unknown flag ${flag}, did you mean --${similar}?`
-  const hint = flag.startsWith('--') ? '' : '; put -- before a value that begins with a dash'
+  const hint = flag.startsWith('--') ? '' : '; put -- before a value that starts with a dash'
   return `unknown flag ${flag}${hint}.`
 }
 
@@ -105,7 +106,7 @@ export function checkNoWords(command: string, words: readonly string[]): void {
   throw usageError(command, `Too many arguments, expected no arguments, got ${words.join(', ')}.`)
 }
 
-/** Normalizes flags for `parseArgs`; words after `--` are values. */
+/** Normalizes flags for `parseArgs`. Words after `--` are values. */
 function prepare(args: readonly string[], declared: readonly Flag[]): string[] {
   const end = args.indexOf('--')
   const last = end < 0 ? args.length : end
@@ -128,7 +129,7 @@ function withoutMark<V>(value: V): V | string | readonly unknown[] {
   return typeof value === 'string' ? toText(value) : value
 }
 
-/** `--a-b` is `--a_b`, `--target` is `--env`. */
+/** Replaces `--a-b` with `--a_b`, and `--target` with `--env`. */
 function normalize(word: string): string {
   return word
     .replace(/^--[^=]+/, (flag) => `--${flag.slice(2).replaceAll('-', '_')}`)

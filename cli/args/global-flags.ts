@@ -1,8 +1,8 @@
 import { CliError, EXIT } from '../ui/output.ts'
 
-/** A command line, split before the command (reference 8.1). */
+/** A command line, split at the command (reference 8.1). */
 export interface SplitWords {
-  /** `--name=value`; the command rejects unknown names. */
+  /** Flags as `--name=value`. The command rejects unknown names. */
   readonly globals: readonly string[]
   readonly rest: readonly string[]
 }

@@ -7,7 +7,8 @@ const STANDARD_INPUT = '-'
 const FILE = '@'
 
 /**
- * Bytes of an argument: `-` is standard input, `@path` a file, anything else its own text; `@@x` is `@x`.
+ * Bytes of an argument: `-` reads standard input, `@path` reads a file, and any other text is used as is; `@@x` is the
+ * text `@x`.
  *
  * @throws {CliError} if the file cannot be read
  */
@@ -57,19 +58,19 @@ export function parseJson(text: string, what: string): unknown {
   }
 }
 
-/** A request that is sent as written. @param what name for errors @throws {CliError} */
+/** A request that is sent unchanged. @param what name for errors @throws {CliError} */
 export function toWritten(text: string, what: string): WrittenJson {
   parseJson(text, what)
   return new WrittenJson(text.trim())
 }
 
-/** {@link toWritten}; a list is several requests. */
+/** As {@link toWritten}, where a list contains several requests. */
 export function toWrittenList(text: string, what: string): WrittenJson | readonly WrittenJson[] {
   const written = toWritten(text, what)
   return splitJsonList(written.text)?.map((item) => new WrittenJson(item)) ?? written
 }
 
-/** Whether the argument is its own text. */
+/** True if the argument is used as text. */
 function isTyped(argument: string): boolean {
   const isFile = argument.startsWith(FILE) && !argument.startsWith(FILE + FILE)
   return argument !== STANDARD_INPUT && !isFile
@@ -82,7 +83,7 @@ async function readStandardInput(): Promise<Buffer> {
 }
 
 /**
- * Reads JSON lines from standard input as they arrive; empty lines are skipped.
+ * Reads JSON lines from standard input as they arrive, skipping empty lines.
  *
  * @param what name of a line for errors
  * @throws {CliError} for invalid JSON

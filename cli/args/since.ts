@@ -6,7 +6,7 @@ const EXAMPLE = new Date(0).toISOString().replace('.000', '')
 /**
  * Parses a point in time.
  *
- * @param text a duration before now, such as `10m`, or a time of ISO 8601
+ * @param text a duration before now, such as `10m`, or an ISO 8601 time
  * @param flag name for errors
  * @returns Unix time in milliseconds
  * @throws {CliError}

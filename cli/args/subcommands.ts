@@ -13,7 +13,10 @@ type ArgOf<Word extends string> = Word extends `<${string}>...`
       ? [string?]
       : []
 
-/** Actions by the form of the subcommand: words, then arguments: `<id>`, `[path]` (optional), `<address>...` (one or more). */
+/**
+ * Actions by the form of the subcommand: words, followed by the arguments `<id>`, `[path]` (optional), or
+ * `<address>...` (one or more).
+ */
 export type Subcommands<Form extends string, Flags> = {
   readonly [F in Form]: (args: ArgsOf<F>, flags: Flags) => Promise<void>
 }
@@ -28,7 +31,7 @@ interface Subcommand<Flags> {
  * Runs the subcommand with the longest match.
  *
  * @param command name, for errors
- * @throws {CliError} for an unknown subcommand, and for a wrong number of arguments
+ * @throws {CliError} for an unknown subcommand, or a wrong number of arguments
  */
 export async function runSubcommand<Form extends string, Flags>(
   command: string,
@@ -49,7 +52,7 @@ export async function runSubcommand<Form extends string, Flags>(
   await match.run(args as never, flags)
 }
 
-/** The words of a form such as `create rule <id>`, and its argument names in capitals. */
+/** Splits a form such as `create rule <id>` into words and argument names in capitals. */
 function splitForm(form: string): Pick<Subcommand<never>, 'words' | 'args'> {
   const parts = form.split(' ').filter((part) => part !== '')
   const isWord = (part: string): boolean => /^[a-z]+$/.test(part)
@@ -61,7 +64,7 @@ function splitForm(form: string): Pick<Subcommand<never>, 'words' | 'args'> {
   }
 }
 
-/** `create rule` of `create rule <id>`. */
+/** Returns the words of a form: `create rule` for `create rule <id>`. */
 export function toPhrase(form: string): string {
   return splitForm(form).words.join(' ')
 }

@@ -1,12 +1,12 @@
 import { print, toFormat } from '../ui/format.ts'
 
-/** The output flag, which `mx server` does not have: `-o json`, `-ojson`, `--output=json`. */
+/** The output flag in all its forms (`-o json`, `-ojson`, `--output=json`), which `mx server` does not have. */
 const OUTPUT = /^(?:-o|--output)(?:=?(.*))$/
 
 /**
  * `mx auth reset`: restores operator access in the data of a stopped server (decision 32).
  *
- * @throws {SettingsError} for invalid flags, {@link Error} with one line if the data cannot be used
+ * @throws {SettingsError} for invalid flags, {@link Error} with a one-line message if the data cannot be used
  */
 export async function runAuthReset(args: readonly string[]): Promise<void> {
   const { words, output } = extractOutput(args)

@@ -12,13 +12,13 @@ export const TARGET_USAGE = '<service> <Handler.Method> [<request> | @<file> | -
 interface Target {
   readonly service: string
   readonly endpoint: string
-  /** JSON, `@file` or `-`. */
+  /** Request argument: JSON, `@file` or `-`. */
   readonly request: string
 }
 
 /** Flags of `mx call` and `mx stream`. */
 export const CALL_FLAGS = {
-  '-o, --output <format>': 'json, yaml, or raw: JSON in one line (default: json)',
+  '-o, --output <format>': 'json, yaml, or raw: JSON on one line (default: json)',
   '--metadata <name=value>...': 'Metadata of the call',
   '--address <host:port>':
     'Address of the service, bypassing the registry; it receives your access token',
@@ -27,7 +27,7 @@ interface CallFlags extends FlagsOf<typeof CALL_FLAGS> {
   readonly request_timeout?: string
 }
 
-/** Awaits a call; the error for an unknown service or endpoint suggests a similar name. */
+/** Awaits a call. The error for an unknown service or endpoint suggests a similar name. */
 export async function orSuggest<T>(
   session: Session,
   { service, endpoint }: Target,
@@ -94,7 +94,7 @@ function toPair(text: string): readonly [string, string] {
   })
 }
 
-/** Milliseconds. @throws {CliError} */
+/** Parses a timeout in milliseconds. @throws {CliError} */
 export function toTimeout(text: string): number {
   try {
     const timeoutMs = parseDuration(text)

@@ -8,11 +8,11 @@ import { LATEST, splitReference, toName } from './source.ts'
 export interface RuntimeObject {
   readonly name: string
   readonly version: string
-  /** Address of a repository, or `source://<name>:<version>` of an upload. */
+  /** Repository address, or `source://<name>:<version>` for an upload. */
   readonly source: string
-  /** State (reference 7.2). */
+  /** State code (reference 7.2). */
   readonly status: number
-  /** Keys of reference 7.2, and `update` during an update. */
+  /** Keys from reference 7.2, and `update` during an update. */
   readonly metadata: Readonly<Record<string, string>>
 }
 
@@ -22,13 +22,13 @@ export function toStatus({ status }: RuntimeObject): RuntimeStatus {
   return names.find((name) => RUNTIME_STATUS[name] === status) ?? 'unknown'
 }
 
-/** Whether the object failed before its first start, so that its name is free. */
-export function neverCameUp(object: RuntimeObject): boolean {
+/** True if the object failed before its first start, so that its name is free. */
+export function neverStarted(object: RuntimeObject): boolean {
   const { started, build } = object.metadata
   return toStatus(object) === 'error' && started === undefined && build === undefined
 }
 
-/** Lists the objects of the namespace, or the versions of one, by name and version. */
+/** Lists the objects of the namespace, or the versions of one object, ordered by name and version. */
 export async function listObjects(
   { call, namespace }: Session,
   service = '',
@@ -39,7 +39,7 @@ export async function listObjects(
 }
 
 /**
- * Parses `<name or path>[@<ref>]`; a path stands for the name of the folder.
+ * Parses `<name or path>[@<ref>]`; for a path, the name is the folder name.
  *
  * @throws {CliError} for an empty name
  */
@@ -56,8 +56,8 @@ export function parseObject(text: string): { readonly name: string; readonly ver
 /**
  * Finds an object.
  *
- * @param version empty: `latest`, else the only version, else the only version that ever started
- * @throws {CliError} unless exactly one matches
+ * @param version version; if empty, `latest`, else the only version, else the only version that ever started
+ * @throws {CliError} unless exactly one object matches
  */
 export async function findObject(
   session: Session,
@@ -68,8 +68,8 @@ export async function findObject(
   const named = all.filter((object) => object.name === name)
   const match = named.find((object) => object.version === (version || LATEST))
   if (match !== undefined) return match
-  // Excludes the remains of a misspelt branch.
-  const started = named.length === 1 ? named : named.filter((object) => !neverCameUp(object))
+  // Ignores objects that never started, such as a misspelled branch.
+  const started = named.length === 1 ? named : named.filter((object) => !neverStarted(object))
   if (started.length === 1 && version === '') return started[0]!
   throw new CliError(explain(name, version, all, named))
 }
@@ -84,7 +84,7 @@ function explain(
     const versions = named.map((object) => `${name}@${object.version}`).join(', ')
     return version === ''
       ? `several versions of ${name} exist: choose ${versions}`
-      : `not found: ${name}@${version}, found ${versions}`
+      : `not found: ${name}@${version}, available: ${versions}`
   }
   const names = all.map((object) => object.name)
   const similar = suggest(name, names)

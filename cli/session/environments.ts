@@ -7,7 +7,7 @@ import { CliError, EXIT } from '../ui/output.ts'
 /** A deployment of mx (specification: Environment). */
 export interface Environment {
   readonly name: string
-  /** RPC proxy, `host:port`, or `mxs://host:port` over TLS; empty without an address (reference 15.19). */
+  /** RPC proxy, `host:port`, or `mxs://host:port` for TLS; empty without an address (reference 15.19). */
   readonly address: string
 }
 
@@ -17,11 +17,11 @@ const BUILT_IN: readonly (readonly [name: string, address: string])[] = [
   ['dev', ''],
   ['platform', ''],
 ]
-/** Without dots, which separate the names in `config.json`. */
+/** Without dots, because they separate names in `config.json`. */
 const NAME = /^[A-Za-z0-9][\w-]{0,62}$/
 /** Names of other entries in `config.json`. */
 const RESERVED = ['env', 'envs', 'namespaces', 'git', 'baseurl', 'credentials']
-/** Port of an address without one. */
+/** Port of addresses that specify none. */
 const DEFAULT_PORT = 443
 
 /** Built-in and added environments, by name. */
@@ -33,7 +33,9 @@ export function listEnvironments(config: CliConfig = readConfig()): readonly Env
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** Name of the current environment: the flag, else `MX_ENV`, else the selected one, else `local`. */
+/**
+ * Name of the current environment: the flag, else `MX_ENV`, else the selected one, else `local`.
+ */
 export function findSelected(flag: string | undefined, config: CliConfig = readConfig()): string {
   return flag || process.env['MX_ENV'] || config.get('env') || LOCAL
 }
@@ -41,7 +43,7 @@ export function findSelected(flag: string | undefined, config: CliConfig = readC
 /**
  * The current environment, see {@link findSelected}.
  *
- * @throws {CliError} for an unknown environment, and for one without an address
+ * @throws {CliError} for an unknown environment, or an environment without an address
  */
 export function findEnvironment(flag: string | undefined): Environment {
   const config = readConfig()
@@ -67,9 +69,9 @@ export function requireKnown(name: string): void {
 }
 
 /**
- * Adds an environment, or changes the address of one.
+ * Adds an environment or changes its address.
  *
- * @param address empty: unchanged
+ * @param address address; if empty, it is unchanged
  * @returns the address; empty if it has none
  * @throws {CliError} for an invalid name or address
  */
@@ -118,12 +120,12 @@ export async function deleteEnvironment(name: string): Promise<void> {
   if (address !== undefined && !isUsed) await forgetCredentials(address)
 }
 
-/** Name of the account of an environment in `config.json`. */
+/** Key of an environment's account in `config.json`. */
 export function toAccountName({ name }: Pick<Environment, 'name'>): string {
   return `${name}.current-user`
 }
 
-/** Name of the namespace of an environment in `config.json`. */
+/** Key of an environment's namespace in `config.json`. */
 export function toNamespaceName({ name }: Pick<Environment, 'name'>): string {
   return `namespaces.${name}.current`
 }
@@ -140,18 +142,18 @@ function usage(message: string): CliError {
   return new CliError(message, { status: EXIT.usage })
 }
 
-/** Variable that overrides the address of an environment. */
+/** Variable that overrides an environment's address. */
 function toVariable(name: string): string {
   return `MX_ENV_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}_ADDRESS`
 }
 
-/** Adds the default port; only TLS addresses have a scheme. Undefined for an invalid address. */
+/** Adds the default port. Only TLS addresses have a scheme. Undefined for an invalid address. */
 function toProxyAddress(text: string): string | undefined {
   const address = parseServerAddress(text) ?? parseServerAddress(`${text}:${DEFAULT_PORT}`)
   return address?.secure ? address.text : address?.text.replace(/^mx:\/\//, '')
 }
 
-/** @throws {Error} for invalid content, which the next write would lose */
+/** @throws {Error} for invalid content, which the next write would overwrite */
 function parseAdded(text: string): Record<string, string> {
   try {
     const added: unknown = JSON.parse(text || '{}')
@@ -162,6 +164,6 @@ function parseAdded(text: string): Record<string, string> {
     // The error below names the file.
   }
   throw new Error(
-    'envs in ~/.mx/config.json must be a string with a JSON object of addresses: repair it',
+    'envs in ~/.mx/config.json must be a string that contains a JSON object of addresses: repair it',
   )
 }

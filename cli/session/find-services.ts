@@ -7,11 +7,11 @@ import type { Session } from './session.ts'
 
 interface Page {
   readonly services: readonly Service[]
-  /** Name to list the next page after; absent on the last page. */
+  /** Name that starts the next page; absent on the last page. */
   readonly next?: string
 }
 
-/** Lists all versions of all services of the namespace, by name and version. @throws {CliError} */
+/** Lists all versions of all services in the namespace, ordered by name and version. @throws {CliError} */
 export async function listServices({ call, namespace }: Session): Promise<readonly Service[]> {
   const services: Service[] = []
   for (let after: string | undefined = ''; after !== undefined; ) {
@@ -24,9 +24,10 @@ export async function listServices({ call, namespace }: Session): Promise<readon
 }
 
 /**
- * Finds all versions of a service in the namespace, else in the default one, which has the built-in services (reference 8.2).
+ * Finds all versions of a service in the namespace, else in the default namespace, which contains the built-in services
+ * (reference 8.2).
  *
- * @returns empty for an unknown service
+ * @returns an empty list for an unknown service
  * @throws {CliError}
  */
 export async function findService(session: Session, name: string): Promise<readonly Service[]> {
@@ -42,7 +43,7 @@ export async function findService(session: Session, name: string): Promise<reado
   return []
 }
 
-/** {@link findService}. @throws {CliError} for an unknown service, with a similar name */
+/** As {@link findService}. @throws {CliError} for an unknown service, suggesting a similar name */
 export async function mustFindService(session: Session, name: string): Promise<readonly Service[]> {
   const versions = await findService(session, name)
   if (versions.length > 0) return versions
@@ -51,7 +52,7 @@ export async function mustFindService(session: Session, name: string): Promise<r
   throw new CliError(`Service not found: ${name}${hint}`, { status: EXIT.unreachable })
 }
 
-/** A service with a similar name; undefined if none is similar, or if services cannot be listed. */
+/** Name of a similar service; undefined if none is similar or services cannot be listed. */
 export async function suggestService(session: Session, name: string): Promise<string | undefined> {
   const services = await listServices(session).catch(() => [])
   return suggest(
@@ -60,7 +61,7 @@ export async function suggestService(session: Session, name: string): Promise<st
   )
 }
 
-/** Whether the registry does not know the service, or denies access to the namespace. */
+/** True if the service is not registered, or the registry denies access to the namespace. */
 function isUnknownService(error: unknown, domain: string): boolean {
   if (!(error instanceof CliError && error.cause instanceof GatewayError)) return false
   const { code, id } = error.cause

@@ -1,11 +1,11 @@
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import type { Session } from './session.ts'
 
-/** Requests of a service in the last minute (`Api.Services`). */
+/** Request rate of a service in the last minute (`Api.Services`). */
 export interface Rate {
   readonly service: string
   readonly requests_per_second: number
-  /** 0 to 1. */
+  /** Error share from 0 to 1. */
   readonly error_share?: number
   readonly p50_ms?: number
   readonly p99_ms?: number
@@ -13,7 +13,7 @@ export interface Rate {
 
 const TIMEOUT_MS = 2000
 
-/** Request rates by service; empty if the server denies them, such as to accounts of other namespaces. */
+/** Request rates by service; empty if the server denies access, for example to accounts of other namespaces. */
 export async function readRates({ call, namespace }: Session): Promise<ReadonlyMap<string, Rate>> {
   const options = { namespace: DEFAULT_NAMESPACE, timeoutMs: TIMEOUT_MS }
   const none: { readonly services?: readonly Rate[] } = {}

@@ -2,25 +2,27 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { GatewayError } from '../../core/errors.ts'
 import { printProblems } from '../ui/output.ts'
 
-/** How long a stream tries to reconnect after its connection was lost. */
+/** Maximum time that a stream tries to reconnect after its connection was lost. */
 const GIVE_UP_MS = 5 * 60_000
 const MIN_PAUSE_MS = 250
 const MAX_PAUSE_MS = 5000
 
-/** Reconnects of one stream. */
+/** Reconnects a stream. */
 export interface Reconnect {
-  /** Call when the server has accepted the stream. */
+  /** Must be called when the server has accepted the stream. */
   readonly onOpen: () => void
   /**
-   * Waits until the next attempt, 250 ms at first, 5 s at most, or until the stop signal; reports the first failure on standard error.
+   * Waits until the next attempt, from 250 ms up to 5 s, or until the stop signal. Reports the first failure on
+   * standard error.
    *
-   * @returns false at once if the stream was never open, the error is final, or the connection has been lost for 5 minutes.
+   * @returns false immediately if the stream was never open, the error is permanent, or the connection has been lost
+   * for 5 minutes.
    */
   readonly waitAfter: (error: unknown) => Promise<boolean>
 }
 
 /**
- * @param address of the server, for messages
+ * @param address address of the server, for messages
  * @param stop aborted when the program ends the stream
  */
 export function createReconnect(address: string, stop?: AbortSignal): Reconnect {
@@ -40,7 +42,7 @@ export function createReconnect(address: string, stop?: AbortSignal): Reconnect 
       if (!wasOpen || !isTransient(error)) return false
       const nowMs = performance.now()
       if (lostAtMs === undefined) {
-        // The last messages of the stream are lost.
+        // The last messages of the stream may be lost.
         if (stop?.aborted) return false
         printProblems([`stream interrupted: ${error.message}; reconnecting to ${address}`])
       }
@@ -53,7 +55,7 @@ export function createReconnect(address: string, stop?: AbortSignal): Reconnect 
   }
 }
 
-/** Whether the server is stopping, starting or unreachable. */
+/** True if the server is stopping, starting or unreachable. */
 function isTransient(error: unknown): error is GatewayError {
   return error instanceof GatewayError && (error.code === 502 || error.code === 503)
 }

@@ -46,7 +46,7 @@ export type SessionCall = Pick<
 /** Options of one stream. */
 export interface StreamCall extends SessionCall {
   /**
-   * Returns the request that continues after the last response: after a token renewal, and after a lost connection.
+   * Returns the request that continues after the last response, used after a token renewal or a lost connection.
    *
    * @default a stream is reopened only after a token renewal, before its first response, and with a single request
    */
@@ -63,12 +63,12 @@ export interface Session {
   readonly account: string
   /** Key of the stored credentials. */
   readonly owner: CredentialsOwner
-  /** Valid access token; undefined if not logged in, or if the login expired. */
+  /** Valid access token; undefined if not logged in, or if the login has expired. */
   readonly token: () => Promise<string | undefined>
   /**
-   * Calls an endpoint with the token of the login, which a custom `address` receives as well.
+   * Calls an endpoint with the token of the login, which is also sent to a custom `address`.
    *
-   * @throws {CliError} with advice, and the status of reference 8.4
+   * @throws {CliError} with advice, and the status from reference 8.4
    */
   readonly call: <R>(
     service: string,
@@ -77,8 +77,9 @@ export interface Session {
     options?: SessionCall,
   ) => Promise<R>
   /**
-   * {@link call} with a stream of responses, of requests, or both. Leaving the loop cancels the call. The server ends a stream when its
-   * token expires. A stream with `resume` survives a restart of the server: it tries to reconnect for 5 minutes.
+   * As {@link call}, with a stream of responses, requests, or both. Leaving the loop cancels the call. The server ends
+   * a stream when its token expires. A stream with `resume` survives a server restart and tries to reconnect for 5
+   * minutes.
    *
    * @param requests one request, or an iterable of requests
    */
@@ -88,7 +89,7 @@ export interface Session {
     requests: unknown,
     options?: StreamCall,
   ) => AsyncGenerator<R, void, undefined>
-  /** {@link call} without a token. */
+  /** As {@link call}, without a token. */
   readonly callAnonymously: Session['call']
   readonly close: () => void
 }
@@ -107,7 +108,7 @@ export interface TokenReply {
 
 /** Remaining lifetime below which a token is renewed before use. */
 const RENEW_S = 60
-/** A stream whose token is rejected so soon after a renewal fails. */
+/** A stream fails if its token is rejected within this time after a renewal. */
 const NEW_MS = 5000
 
 /** @throws {CliError} for an unknown environment */
@@ -126,7 +127,7 @@ export function openSession(flags: SessionFlags): Session {
     DEFAULT_NAMESPACE,
   ])
   let client: Promise<Client> | undefined
-  // Loaded on the first call: help and usage errors do not need it.
+  // Loaded on the first call, because help and usage errors do not need it.
   const connect: Connect = () => {
     client ??= import('../../sdk/client/client.ts').then(
       ({ Client }) => new Client({ proxy: environment.address, namespace }),
@@ -157,7 +158,7 @@ export function openSession(flags: SessionFlags): Session {
     }
   }
 
-  /** Renews a token that was rejected; returns the same token for any other error. */
+  /** Renews a token that was rejected. Returns the same token for other errors. */
   async function renewRejected(
     error: unknown,
     accessToken: string | undefined,
@@ -201,7 +202,7 @@ export function openSession(flags: SessionFlags): Session {
         }
         const isNew = !hasStarted && performance.now() - renewedMs < NEW_MS
         const next = isNew ? accessToken : await renewRejected(error, accessToken)
-        // The number of processed requests of an iterable is unknown.
+        // An iterable cannot be resumed, because the number of processed requests is unknown.
         const canResume = resume !== undefined || !(hasStarted || isIterable(pending))
         const isRenewed = next !== accessToken && next !== undefined
         if (next === accessToken || !canResume)
@@ -243,11 +244,11 @@ export async function withSession(
   }
 }
 
-/** Whether a service returned 404, as opposed to an unknown service. */
+/** True if the service itself returned 404, as opposed to an unknown service. */
 export function isNotFound(error: unknown): error is CliError {
   return (
     error instanceof CliError &&
-    error.status === EXIT.refused &&
+    error.status === EXIT.serviceError &&
     error.cause instanceof GatewayError &&
     error.cause.code === 404
   )
@@ -261,7 +262,10 @@ function isIterable(value: unknown): boolean {
   )
 }
 
-/** The first namespace with a login of the account: administrators of the default namespace manage all others. */
+/**
+ * Finds the first namespace in which the account is logged in, because administrators of the default namespace manage
+ * all others.
+ */
 function findOwner(
   { address }: Environment,
   account: string,
@@ -274,8 +278,8 @@ function findOwner(
 /**
  * Returns the token of an account, renewed if it expires soon.
  *
- * @param rejected a token that is invalid
- * @throws {Error} with one line if there is no valid token, and a new one cannot be stored
+ * @param rejected a token known to be invalid
+ * @throws {Error} with a one-line message if there is no valid token and a new one cannot be stored
  */
 async function renew(
   connect: Connect,
@@ -287,7 +291,7 @@ async function renew(
   let credentials = readCredentials(owner)
   if (credentials === undefined || isValid(credentials, RENEW_S)) return credentials?.accessToken
   try {
-    // One of several shells exchanges the token; the others read the result.
+    // Only one of several shells exchanges the token; the others read the result.
     await changeCredentials(owner, async (stored) => {
       credentials = stored
       if (stored === undefined || isValid(stored, RENEW_S)) return stored
@@ -301,7 +305,7 @@ async function renew(
   return credentials?.accessToken
 }
 
-/** Exchanges a refresh token. Undefined if the login expired. */
+/** Exchanges a refresh token. Returns undefined if the login has expired. */
 async function exchange(
   client: Client,
   credentials: Credentials,
@@ -321,7 +325,7 @@ export function toCredentials({ token }: TokenReply): Credentials {
   return { accessToken: access_token, refreshToken: refresh_token, expiry }
 }
 
-/** Call context with the token of the login; overrides the account that services find on this machine. */
+/** Call context with the token of the login, which overrides the account that services find on this machine. */
 function withToken(token: string | undefined) {
   const metadata = token === undefined ? {} : { authorization: `Bearer ${token}` }
   return { context: createContext({ metadata }) }

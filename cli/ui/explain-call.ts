@@ -9,23 +9,23 @@ export interface FailedCall {
   readonly environment: Environment
   readonly service: string
   readonly endpoint: string
-  /** Empty if anonymous. */
+  /** Logged-in account; empty if anonymous. */
   readonly account: string
   /** Token of the call, if any. */
   readonly token: string | undefined
-  /** The token has been renewed since the call started. @default false */
+  /** True if the token was renewed after the call started. @default false */
   readonly isRenewed?: boolean
-  /** The token was renewed just before the call. @default false */
+  /** True if the token was renewed just before the call. @default false */
   readonly isNew?: boolean
 }
 
-/** Error of the service `auth` for a wrong password. */
+/** Error message of the service `auth` for a wrong password. */
 const WRONG_SECRET = 'Secret not correct'
 /** Advice for an unreachable local server. */
 const START =
-  ": start it with 'mx server', or, if it has another --proxy_address, run 'mx env add local <host:port>'"
+  ": start it with 'mx server', or, if it uses another --proxy_address, run 'mx env add local <host:port>'"
 
-/** Error of a command whose call failed: the texts and statuses of reference 8.4, with advice. */
+/** Error of a command whose call failed, with the texts and statuses of reference 8.4 and advice. */
 export function explainCall(error: unknown, call: FailedCall): Error {
   if (!(error instanceof GatewayError)) return error as Error
   const [status, message] = toEnd(error, call)
@@ -51,7 +51,7 @@ function toEnd(
     if (token !== undefined && isNew && isInvalidToken(error))
       return [
         EXIT.unauthorized,
-        `Not authorized to perform this request: the server of ${service} rejects tokens of ${name}: its signing key or its clock differs (mx doctor)`,
+        `Not authorized to perform this request: the server of ${service} rejects tokens from ${name} because its signing key or clock differs (mx doctor)`,
       ]
     return [EXIT.unauthorized, `Not authorized to perform this request: ${message} (${hint})`]
   }
@@ -66,15 +66,15 @@ function toEnd(
     ]
   if (code === 400 && message.startsWith(`${endpoint} responds with a stream`))
     return [
-      EXIT.refused,
+      EXIT.serviceError,
       `${endpoint} responds with a stream: 'mx stream ${service} ${endpoint}' prints it`,
     ]
   if (code === 408) return [EXIT.failed, `Request timed out. ${toLog(service)}`]
-  if (code === 500) return [EXIT.refused, `${message}. ${toLog(service)}`]
-  return [EXIT.refused, message]
+  if (code === 500) return [EXIT.serviceError, `${message}. ${toLog(service)}`]
+  return [EXIT.serviceError, message]
 }
 
-/** Advises to start a server only if none is listening. */
+/** Describes an unreachable server. Advises starting one only if none is listening. */
 function toUnreachable(error: GatewayError, { name, address }: Environment): string {
   const isLocal = name === 'local'
   const where = isLocal ? address : `${address}, the address of ${name}`
@@ -86,7 +86,7 @@ function toUnreachable(error: GatewayError, { name, address }: Environment): str
   return `Failed to connect to mx server at ${where}${details}${advice}${isLocal ? '' : ". See 'mx env'"}`
 }
 
-/** Log with the cause of an error. */
+/** Refers to the log that contains the cause of an error. */
 function toLog(service: string): string {
   return isOfPlatform(service) ? 'See the log of the server' : `See 'mx logs ${service}'`
 }

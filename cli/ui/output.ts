@@ -4,7 +4,7 @@ export const EXIT = {
   failed: 1,
   /** Invalid arguments, such as an unknown flag. */
   usage: 2,
-  /** A login, or another account, is required (reference 8.4). */
+  /** A login or a different account is required (reference 8.4). */
   unauthorized: 2,
   /** Invalid method name. */
   malformed: 3,
@@ -12,9 +12,9 @@ export const EXIT = {
   unreachable: 4,
   /** Unknown method of a service. */
   unknownMethod: 5,
-  /** Typed error of a service. */
-  refused: 127,
-  /** Ctrl-C interrupted an operation: 128 plus the number of SIGINT, as in shells. */
+  /** A service returned an error. */
+  serviceError: 127,
+  /** An operation was interrupted with Ctrl-C: 128 plus the number of SIGINT, as in shells. */
   interrupted: 130,
 } as const
 
@@ -23,7 +23,7 @@ export interface CliErrorOptions extends ErrorOptions {
   readonly status?: number
 }
 
-/** Error of a command, with a message of one line. */
+/** Error of a command, with a one-line message. */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly status: number
@@ -40,19 +40,19 @@ export function usageError(command: string, message: string, cause?: unknown): C
   return new CliError(`${sentence} See 'mx ${command} --help'`, { status: EXIT.usage, cause })
 }
 
-/** Except tabs and line feeds, which the output of a build contains. */
+/** Control characters except tabs and line feeds, which build output contains. */
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
 const INDENT = '  '
 const MIN_TEXT_WIDTH = 30
 const MAX_WIDTH = 100
 
-/** Prints messages to standard error, one a line, with the prefix `mx: ` and without control characters. */
+/** Prints messages to standard error, one per line, with the prefix `mx: ` and without control characters. */
 export function printProblems(problems: readonly string[]): void {
   const lines = problems.map((problem) => `mx: ${problem.replaceAll(CONTROLS, ' ')}\n`)
   process.stderr.write(lines.join(''))
 }
 
-/** Exits when the reader of standard output closes it, such as `head`; reports other errors, such as a full disk. */
+/** Exits when the reader of standard output, such as `head`, closes it. Reports other errors, such as a full disk. */
 export function watchOutput(): void {
   process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE') process.exit()
@@ -61,7 +61,7 @@ export function watchOutput(): void {
   })
 }
 
-/** Width of the terminal at standard output, overridden by `COLUMNS`; undefined without a terminal. */
+/** Width of the terminal at standard output, overridden by `COLUMNS`; undefined if it is not a terminal. */
 export function findWidth(): number | undefined {
   const { isTTY, columns } = process.stdout
   if (!isTTY) return undefined
@@ -69,7 +69,7 @@ export function findWidth(): number | undefined {
 }
 
 /**
- * Formats two columns; the right one is wrapped.
+ * Formats two columns and wraps the right one.
  *
  * @param width line width. @default width of the terminal, at most 100
  */

@@ -34,7 +34,7 @@ const refused: [words: string[], message: string | RegExp, env?: Record<string, 
   [['status', '-o'], "mx: --output needs a value. See 'mx status --help'\n"],
   [
     ['config', 'set', 'a', '-abc'],
-    "mx: unknown flag -a; put -- before a value that begins with a dash. See 'mx config --help'\n",
+    "mx: unknown flag -a; put -- before a value that starts with a dash. See 'mx config --help'\n",
   ],
   [['version', 'x'], /^mx: Too many arguments, expected no arguments, got x\. See 'mx version/],
   [['logout', 'x'], /^mx: Too many arguments, expected no arguments, got x\. See 'mx logout/],

@@ -15,13 +15,13 @@ import { formatTable } from '../../ui/table.ts'
 
 const FLAGS = {
   ...OUTPUT_FLAGS,
-  '--env <name>': 'Environment to treat as selected; overrides MX_ENV',
+  '--env <name>': 'Environment to use instead of the selected one; overrides MX_ENV',
 }
 const NONE = 'none'
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
-  local: 'Local running Mx Server',
-  dev: 'Cloud hosted Mx Server, for development',
-  platform: 'Cloud hosted Mx Server',
+  local: 'Mx server on this machine',
+  dev: 'Cloud-hosted mx server for development',
+  platform: 'Cloud-hosted mx server',
 }
 
 type EnvFlags = FlagsOf<typeof FLAGS>

@@ -26,7 +26,7 @@ const command: Command = defineCommand({
     '--username <id>': 'Account to log in as',
     '--email <id>': 'Alias of --username',
     '--password <password>':
-      'Password, visible to other users of this machine; - reads standard input',
+      'Password (visible to other users of this machine), or - to read it from standard input',
     '--password_stdin': 'Read the password from standard input',
     ...OUTPUT_FLAGS,
     ...ENV_FLAG,
@@ -76,14 +76,17 @@ const command: Command = defineCommand({
 
 export default command
 
-/** How the user of a local server finds or replaces the password of admin. */
+/** Advice for finding or replacing the admin password of a local server. */
 function toLocalAdvice(): string {
   const file = toStatePath('admin_password')
-  const first = existsSync(file) ? `The first password is in ${file}. ` : ''
-  return `${first}'mx auth reset' sets a new one while the server is stopped`
+  const first = existsSync(file) ? `The initial password is in ${file}. ` : ''
+  return `${first}'mx auth reset' sets a new password while the server is stopped`
 }
 
-/** Adds advice to the error for a wrong password. It names the namespace: the default, from the last login, may be unexpected. */
+/**
+ * Adds advice to the error for a wrong password. The message contains the namespace, because the default from the last
+ * login may be unexpected.
+ */
 function explainDenied(
   error: unknown,
   id: string,

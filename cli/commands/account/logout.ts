@@ -17,7 +17,7 @@ const command: Command = defineCommand({
     try {
       const { environment, owner } = session
       const credentials = readCredentials(owner)
-      // Revoked first, so that the token is invalid even if the file cannot be written.
+      // Revoked before the file is written, so that the token becomes invalid even if writing fails.
       if (credentials !== undefined)
         await session
           .callAnonymously('auth', 'Auth.Revoke', { refresh_token: credentials.refreshToken })

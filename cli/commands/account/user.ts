@@ -15,10 +15,10 @@ const FLAGS = {
   '--email <id>': 'Alias of --username',
   '--old_password <password>': 'set password: current password (default: prompt)',
   '--new_password <password>':
-    'set password: new password (default: prompt); - reads standard input',
+    'set password: new password, or - to read it from standard input (default: prompt)',
 }
 const HIDDEN = { hidden: true }
-/** Addresses of repositories, and their credentials (reference 7.3). */
+/** Names of repository addresses and credentials (reference 7.3). */
 const GIT_NAME = /^git\.(?:(?:[A-Za-z0-9][\w-]*\.)?baseurl|credentials)$/
 const STANDARD_INPUT = '-'
 const NONE = 'n/a'
@@ -84,7 +84,7 @@ const command: Command = defineCommand({
             : (flags.new_password ?? (await promptNewSecret('password', '--new_password')))
         const { namespace } = session.owner
         const request = { id, old_secret, new_secret, options: { namespace } }
-        // The account exists only in its own namespace, whichever is selected.
+        // The account exists only in its own namespace, regardless of the selected one.
         await session.call('auth', 'Accounts.ChangeSecret', request, { namespace })
         const hint = id === caller ? ', log in again' : ''
         await print(format, { id }, `Password changed${hint}\n`)
@@ -94,7 +94,7 @@ const command: Command = defineCommand({
 
 export default command
 
-/** Configuration of the CLI (reference 8.5); secrets are masked. */
+/** Configuration of the CLI (reference 8.5) with secrets masked. */
 function toConfig({ account, namespace, environment }: Session): Readonly<Record<string, string>> {
   return {
     ...{ user: account, namespace, environment: environment.name },

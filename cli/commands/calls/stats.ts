@@ -19,7 +19,7 @@ const KINDS: Readonly<Record<string, (name: string) => boolean>> = {
   builtin: isOfPlatform,
   custom: (name) => !isOfPlatform(name),
 }
-/** Nodes that take longer count as unreachable. */
+/** Nodes that take longer are shown as unreachable. */
 const TIMEOUT_MS = 2000
 const NS_PER_MS = 1e6
 const BYTES_PER_MB = 1024 ** 2
@@ -46,7 +46,7 @@ interface ServiceStats {
 interface NodeStats {
   readonly id: string
   readonly address: string
-  /** Null if the node is unreachable, or denies access. */
+  /** Null if the node is unreachable or denies access. */
   readonly stats: Stats | null
 }
 
@@ -95,7 +95,10 @@ function formatService({ service, version, nodes }: ServiceStats): string {
   return `SERVICE  ${service}\nVERSION  ${version}\n\n${table}`
 }
 
-/** Formats the request rates of services over the last minute, user services first, and the processes that run them. */
+/**
+ * Formats the request rates of services over the last minute, user services first, followed by the processes that run
+ * them.
+ */
 function formatSummary(
   services: readonly ServiceStats[],
   rates: ReadonlyMap<string, Rate>,
@@ -136,7 +139,7 @@ function formatNames(names: readonly string[]): string {
   return more > 0 ? `${names.slice(0, MAX_NAMES).join(',')},+${more}` : names.join(',')
 }
 
-/** Calls one node by its address. */
+/** Calls a single node by its address. */
 async function readNode(
   { call }: Session,
   service: string,
@@ -160,7 +163,7 @@ function toRow({ id, address, stats }: NodeStats): readonly string[] {
   ]
 }
 
-/** `Jan 2 15:04:05` in the local time zone. */
+/** Formats a time as `Jan 2 15:04:05` in the local time zone. */
 function formatTime(seconds: number): string {
   const date = new Date(seconds * 1000)
   const month = date.toLocaleString('en', { month: 'short' })

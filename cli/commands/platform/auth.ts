@@ -16,16 +16,17 @@ const FLAGS = {
   '--priority <n>': 'create rule: rules with a higher priority apply first (default: 0)',
   '--scopes <a,b>': 'create account: scopes',
   '--secret <secret>':
-    'create account, create token: secret of the account (default: a random one for a new account); - reads standard input',
+    'create account, create token: secret of the account, or - to read it from standard input (default: random for a new account)',
   '-e, --expiry <duration>': 'create token: lifetime, up to 1h (default: 15m)',
   '--old_secret <secret>': 'update secret: current secret; optional for administrators',
-  '--new_secret <secret>': 'update secret: new secret (default: prompt); - reads standard input',
+  '--new_secret <secret>':
+    'update secret: new secret, or - to read it from standard input (default: prompt)',
   '--type <user|service>': 'create account: type (default: user)',
   '--account <id>': 'test: calling account (default: anonymous)',
   '--domain <name>': 'test: namespace of the service (default: mx)',
-  '--force': 'Apply a change after which only operators can log in, or you cannot change rules',
+  '--force': 'Apply changes that limit login to operators or revoke your right to change rules',
   '--data_dir <folder>':
-    'reset: data folder of a stopped server; reset takes the flags of mx server (default: ~/.mx/server)',
+    'reset: data folder of a stopped server; reset accepts the flags of mx server (default: ~/.mx/server)',
   ...OUTPUT_FLAGS,
 }
 type AuthFlags = FlagsOf<typeof FLAGS>
@@ -51,7 +52,7 @@ interface NewAccount extends Account {
 
 interface AccountPage {
   readonly accounts: readonly Account[]
-  /** Id to list the next page after; absent on the last page. */
+  /** Id that starts the next page; absent on the last page. */
   readonly next?: string
 }
 
@@ -135,7 +136,7 @@ const command: Command = defineCommand({
         const request = { id, type, scopes, secret: input, options }
         const { account } = await call<{ account: NewAccount }>('auth', 'Auth.Generate', request)
         const { secret, ...rest } = account
-        // A secret from the caller is not printed: scripts would log it.
+        // A secret passed by the caller is not printed, because scripts would log it.
         const created = input === '' ? { ...rest, secret } : rest
         await print(format, created, `Account created: ${JSON.stringify(created)}\n`)
       }),
@@ -202,7 +203,9 @@ function warn(warning: string | undefined): void {
   if (warning !== undefined) printProblems([warning])
 }
 
-/** Prompts on a terminal before a change that locks out all users, or the caller out of rule changes (reference 15.14). */
+/**
+ * Prompts on a terminal before a change that locks out all users, or the caller from changing rules (reference 15.14).
+ */
 async function changeRules(
   call: Session['call'],
   endpoint: string,
@@ -221,7 +224,7 @@ async function changeRules(
   }
 }
 
-/** Consequence of a change that needs `--force`; undefined for any other error. */
+/** Consequence of a change that requires `--force`; undefined for other errors. */
 function findConsequence(error: unknown): string | undefined {
   if (!(error instanceof CliError && error.cause instanceof GatewayError)) return undefined
   const { code, message } = error.cause
@@ -232,7 +235,7 @@ async function readSecret(flag: string | undefined): Promise<string | undefined>
   return flag === STANDARD_INPUT ? await readInput() : flag
 }
 
-/** Lifetime of a token in seconds; 0: the default of the service. */
+/** Lifetime of a token in seconds; 0 for the default of the service. */
 function toSeconds(text: string | undefined): number {
   if (text === undefined) return 0
   const seconds = parseExpiry(text)
@@ -248,7 +251,7 @@ function formatResource({ type, name, endpoint }: Rule['resource']): string {
   return `${type}:${name}:${endpoint}`
 }
 
-/** By resource and priority, descending. */
+/** Compares by resource and priority, in descending order. */
 function compareRules(a: Rule, b: Rule): number {
   const [left, right] = [formatResource(a.resource), formatResource(b.resource)]
   return left === right ? b.priority - a.priority : left < right ? 1 : -1

@@ -23,8 +23,8 @@ const command: Command = defineCommand({
   sharesServiceName: true,
   flags: {
     '--header <name=value>...': 'publish: header of the message',
-    '--queue <name>': 'subscribe: queue; one subscriber of a queue receives each message',
-    '-l, --limit <n>': 'subscribe: exit after n messages (default: at Ctrl-C)',
+    '--queue <name>': 'subscribe: queue group; each message goes to one subscriber of the group',
+    '-l, --limit <n>': 'subscribe: exit after n messages (default: run until Ctrl-C)',
     ...OUTPUT_FLAGS,
     ...sessionFlags('Namespace of the topic'),
   },

@@ -31,7 +31,7 @@ interface Entry {
 
 interface EntryPage {
   readonly entries: readonly Entry[]
-  /** Path to list the next page after; absent on the last page. */
+  /** Path that starts the next page; absent on the last page. */
   readonly next?: string
 }
 
@@ -115,7 +115,10 @@ const command: Command = defineCommand({
 
 export default command
 
-/** Path; empty for all, which needs `--all`: an unset shell variable must not delete everything. @throws {CliError} */
+/**
+ * Path; empty for all paths, which requires `--all` so that an unset shell variable does not delete everything. @throws
+ * {CliError}
+ */
 function toPath(path: string | undefined, { all = false }: ConfigFlags): string {
   if (all && !path) return ''
   if (path && !all) return path
@@ -123,7 +126,7 @@ function toPath(path: string | undefined, { all = false }: ConfigFlags): string 
   throw usageError('config', problem)
 }
 
-/** Reads a value as JSON. @throws {CliError} if it is missing (reference 15.25) */
+/** Reads a value as JSON. @throws {CliError} if the value does not exist (reference 15.25) */
 async function get(
   { call, namespace }: Session,
   path: string,
@@ -136,7 +139,10 @@ async function get(
   throw new CliError(`not found: ${path}`)
 }
 
-/** Formats a value; a string as text has no quotes. JSON stays as written: its numbers may exceed the range of JavaScript. */
+/**
+ * Formats a value. In text format, strings have no quotes. JSON is printed unchanged, because its numbers may exceed
+ * the range of JavaScript.
+ */
 async function formatData(format: Format, data: string): Promise<string> {
   if (format === 'yaml') {
     const { parse, stringify } = await import('yaml')
@@ -146,7 +152,7 @@ async function formatData(format: Format, data: string): Promise<string> {
   return `${isText ? JSON.parse(data) : data}\n`
 }
 
-/** Reads a value as JSON; text that is not JSON is a string. */
+/** Reads a value as JSON. Text that is not JSON becomes a string. */
 async function readValue(input: string | undefined, secret: boolean): Promise<string> {
   const text =
     input === undefined
@@ -200,7 +206,7 @@ function toVersion(text: string): number {
   })
 }
 
-/** Exits with status 1, instead of 127, for an unknown version or path. */
+/** Uses exit status 1 instead of 127 for an unknown version or path. */
 async function orNotFound<R>(response: Promise<R>): Promise<R> {
   try {
     return await response

@@ -17,13 +17,13 @@ import { formatTable } from '../../ui/table.ts'
 const FLAGS = {
   '--metadata <name=value>...': 'publish: metadata of the event',
   '--timestamp <time>': 'publish: time of the event (default: now)',
-  '--group <name>': 'consume: consumer group; one consumer of a group receives each event',
+  '--group <name>': 'consume: consumer group; each event goes to one consumer of the group',
   '--offset <n>':
-    'consume: first sequence of a new group (default: only new events); read: events to skip',
+    'consume: start sequence of a new group (default: new events only); read: number of events to skip',
   '--since <duration or time>':
-    'consume, read: start of the range, such as 10m or 2026-01-31T12:00:00Z; excludes --offset for consume',
+    'consume, read: start time, such as 10m (ago) or 2026-01-31T12:00:00Z; for consume, instead of --offset',
   '-l, --limit <n>':
-    'consume: exit after n events (default: at Ctrl-C); read: maximum, 0 for all (default: 250)',
+    'consume: exit after n events (default: run until Ctrl-C); read: maximum number, 0 for all (default: 250)',
   '-v, --verbose': 'read: show sequence, time, id and metadata; topics: show groups',
   ...OUTPUT_FLAGS,
   ...sessionFlags('Namespace of the topic'),
@@ -37,7 +37,7 @@ interface Published {
 
 interface Topic {
   readonly topic: string
-  /** Sequences of the oldest retained event, and of the newest ever published. */
+  /** Sequences of the oldest retained event and the newest event ever published. */
   readonly first: number
   readonly last: number
   readonly bytes: number
@@ -120,7 +120,7 @@ const command: Command = defineCommand({
 
 export default command
 
-/** Warns that a flag does not apply to an existing group. Errors are left to the call that consumes. */
+/** Warns that a flag does not apply to an existing group. Errors are reported by the subsequent consume call. */
 async function warnExistingGroup(
   { call }: Session,
   { topic, group }: { readonly topic: string; readonly group: string },
@@ -152,7 +152,7 @@ async function* read(
   }
 }
 
-/** Unix time in milliseconds; 0 without the flag. */
+/** Unix time in milliseconds; 0 if the flag is missing. */
 function toTimeMs(text: string | undefined, flag: string): number {
   return text === undefined ? 0 : parseSince(text, flag)
 }
@@ -180,7 +180,7 @@ function formatTopics(topics: readonly Topic[], withGroups: boolean): string {
   if (topics.length === 0) return ''
   const rows = topics.map(({ topic, first, last, bytes, groups = [] }) => [
     topic,
-    // Without retained events, the oldest sequence is behind the newest.
+    // Without retained events, the oldest sequence is greater than the newest.
     String(Math.max(0, last - first + 1)),
     String(first),
     String(last),

@@ -7,14 +7,14 @@ import { formatTable } from '../../ui/table.ts'
 
 interface Server {
   readonly id: string
-  /** Empty if unknown. */
+  /** Address; empty if unknown. */
   readonly address: string
 }
 
 interface Route {
   readonly service: string
   readonly address: string
-  /** Empty for a local route. */
+  /** Next server; empty for a local route. */
   readonly gateway: string
   readonly router: string
   readonly network: string
@@ -25,7 +25,7 @@ interface Route {
 /** A link opened by the server. */
 interface Link extends Server {
   readonly state: string
-  /** Empty if the link is up. */
+  /** Last error; empty if the link is up. */
   readonly error: string
 }
 
@@ -40,7 +40,7 @@ const NONE = 'n/a'
 const ASLEEP = 'asleep'
 /** State of a link opened by the other server. */
 const ACCEPTED = 'accepted'
-/** Includes the connect timeout of an unreachable server. */
+/** Includes the connect timeout for unreachable servers. */
 const CONNECT_MS = 30_000
 
 const command: Command = defineCommand({
@@ -49,11 +49,11 @@ const command: Command = defineCommand({
   sharesServiceName: true,
   flags: {
     '--depth <n>': 'nodes, graph: maximum number of links (default: all)',
-    '--service <name>': 'routes: service',
-    '--address <host:port>': 'routes: address of the server that runs the service',
-    '--gateway <host:port>': 'routes: address of the next server',
-    '--router <id>': 'routes: id of the next server',
-    '--network <name>': 'routes: network',
+    '--service <name>': 'routes: filter by service name',
+    '--address <host:port>': 'routes: filter by address of the server that runs the service',
+    '--gateway <host:port>': 'routes: filter by address of the next server',
+    '--router <id>': 'routes: filter by id of the next server',
+    '--network <name>': 'routes: filter by network name',
     ...OUTPUT_FLAGS,
     ...sessionFlags('Namespace of the call'),
   },

@@ -20,8 +20,8 @@ const command: Command = defineCommand({
   flags: {
     '--admin <host:port>': 'Admin address of a gateway without a server (mx api)',
     '--admin_token <token>':
-      'Admin token of that gateway, to drain and restore (default: MX_ADMIN_TOKEN)',
-    '--force': 'drain: even if no other node is usable',
+      'Admin token of that gateway, required for drain and restore (default: MX_ADMIN_TOKEN)',
+    '--force': 'drain: drain the node even if no other node is usable',
     ...OUTPUT_FLAGS,
     ...sessionFlags('Namespace of the services'),
   },

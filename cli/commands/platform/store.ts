@@ -21,9 +21,9 @@ import { formatTable } from '../../ui/table.ts'
 
 const FLAGS = {
   '-d, --database <name>': 'Database (default: the namespace)',
-  '-t, --table <name>': 'Table; the table of a service has its name (default: mx)',
-  '-p, --prefix [text]': 'read, list: key prefix; without a text, the key argument is the prefix',
-  '--suffix [text]': 'read, list: key suffix; without a text, the key argument is the suffix',
+  '-t, --table <name>': 'Table; a service uses the table of its name (default: mx)',
+  '-p, --prefix [text]': 'read, list: key prefix; without a value, the key argument is the prefix',
+  '--suffix [text]': 'read, list: key suffix; without a value, the key argument is the suffix',
   '--from <key>': 'read, list: first key, inclusive',
   '--to <key>': 'read, list: last key, exclusive',
   '-l, --limit <n>': 'read, list: maximum number of records',
@@ -34,7 +34,7 @@ const FLAGS = {
   '--destination <file>': 'snapshot: alias of the argument',
   '--source <file>': 'restore: alias of the argument',
   '--all': 'snapshot: all databases (default: database of the namespace)',
-  '-o, --output <format>': 'text, json, yaml, or for read raw (default: text)',
+  '-o, --output <format>': 'text, json or yaml; for read also raw (default: text)',
   ...sessionFlags('Namespace'),
 }
 type StoreFlags = FlagsOf<typeof FLAGS>
@@ -134,7 +134,7 @@ function toTable({ database, table = '' }: StoreFlags, { namespace }: Session): 
   return { database: database || namespace, table }
 }
 
-/** @param key the prefix or suffix if `--prefix` or `--suffix` has no text */
+/** @param key key, or the prefix or suffix if `--prefix` or `--suffix` has no value */
 function toRead(key: string | undefined, flags: StoreFlags, session: Session): ReadRequest {
   const { prefix, suffix, from, to, order } = flags
   if (key === undefined && [prefix, suffix, from, to].every((flag) => flag === undefined))
@@ -157,7 +157,7 @@ function toRead(key: string | undefined, flags: StoreFlags, session: Session): R
   }
 }
 
-/** Seconds; 0: never. */
+/** Expiry in seconds; 0 for never. */
 function toExpiry(text = 'none'): number {
   const seconds = parseExpiry(text)
   return Number.isFinite(seconds) ? seconds : 0

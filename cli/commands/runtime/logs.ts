@@ -17,14 +17,15 @@ const FLAGS = {
   '--since <duration or time>': 'Start of the range, such as 10m or 2026-01-31T12:00:00Z',
   '--build': 'Show the output of the last build',
   '--version <version>': 'Branch or commit; alias of the part after the @',
-  '-o, --output <format>': 'text, or json or yaml with time, instance and stream (default: text)',
+  '-o, --output <format>':
+    'text, json or yaml; json and yaml include time, instance and stream (default: text)',
   ...sessionFlags('Namespace of the service'),
 }
 /** A log line of the service `runtime` (reference 7.1). */
 interface LogRecord {
   /** Unix time in milliseconds. */
   readonly timestamp: number
-  /** `instance` and `stream`. */
+  /** Keys `instance` and `stream`. */
   readonly metadata: Readonly<Record<string, string>>
   readonly message: string
 }
@@ -79,17 +80,17 @@ async function printLines(
     ...{ service: name, version, ...position.toRequest(), stream: range.stream },
     options: { namespace },
   })
-  // A pipe gets the lines as written.
+  // A pipe receives the lines unchanged.
   const toText = process.stdout.isTTY
     ? (message: string) => formatWrittenLine(message, hasColors())
     : (message: string) => `${message}\n`
   let isEmpty = true
   let previous: string | undefined
-  /** During an update, the lines of two instances alternate. */
+  /** During an update, lines of two instances alternate. */
   const toHeading = (instance: string): string => {
-    const isOther = previous !== undefined && instance !== previous
+    const hasChanged = previous !== undefined && instance !== previous
     previous = instance
-    return isOther && process.stdout.isTTY ? `==> instance ${instance} <==\n` : ''
+    return hasChanged && process.stdout.isTTY ? `==> instance ${instance} <==\n` : ''
   }
   const lines = stream<LogRecord>('runtime', 'Runtime.Logs', toRequest(), { resume: toRequest })
   await printStream(lines, (line) => {
@@ -105,12 +106,12 @@ async function printLines(
     )
 }
 
-/** Number of lines, and start in Unix seconds, as the service expects them; 0: all. */
+/** Number of lines and start in Unix seconds, as expected by the service; 0 for all. */
 function toRange({ lines, since }: FlagsOf<typeof FLAGS>) {
   const count = lines ?? (since === undefined ? DEFAULT_LINES : ALL)
   if (count !== ALL && !/^\d{1,9}$/.test(count))
     throw usageError('logs', `--lines must be a whole number or ${ALL}, got ${count}`)
-  // 0 lines: only lines written from now on.
+  // 0 lines selects only lines written from now on.
   if (Number(count) === 0) return { count: 0, since: Math.ceil(Date.now() / 1000) }
   return {
     count: count === ALL ? 0 : Number(count),

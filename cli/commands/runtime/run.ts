@@ -2,7 +2,7 @@ import { GatewayError } from '../../../core/errors.ts'
 import { isReservedName } from '../../../core/registry/built-in-services.ts'
 import { type Command, defineCommand } from '../../command.ts'
 import { deploy } from '../../runtime/deploy.ts'
-import { listObjects, neverCameUp } from '../../runtime/objects.ts'
+import { listObjects, neverStarted } from '../../runtime/objects.ts'
 import { RUN_FLAGS } from '../../runtime/run-flags.ts'
 import { checkName, LATEST, parseSource, toName } from '../../runtime/source.ts'
 import { openSession, type Session, sessionFlags } from '../../session/session.ts'
@@ -57,23 +57,23 @@ export default command
 async function mustBeNew(session: Session, name: string, version: string): Promise<void> {
   const objects = await listObjects(session, name)
   const existing = objects.find((object) => object.version === version)
-  if (existing === undefined || neverCameUp(existing)) return
+  if (existing === undefined || neverStarted(existing)) return
   throw alreadyExists(name, version)
 }
 
 function alreadyExists(name: string, version: string, cause?: unknown): CliError {
-  const message = `already exists: ${name}@${version}; 'mx update ${name}' deploys the newest code, --name runs it under another name, --force replaces it`
-  return new CliError(message, { cause, status: EXIT.refused })
+  const message = `already exists: ${name}@${version}. Deploy new code with 'mx update ${name}', choose another name with --name, or replace it with --force`
+  return new CliError(message, { cause, status: EXIT.serviceError })
 }
 
 function reservedName(name: string): CliError {
   return new CliError(
     `${name} is the name of a platform service: choose another name with --name`,
-    { status: EXIT.refused },
+    { status: EXIT.serviceError },
   )
 }
 
-/** `nginx` of `docker.io/library/nginx:1.27@sha256:...` */
+/** Name of an image: `nginx` for `docker.io/library/nginx:1.27@sha256:...`. */
 function toImageName(image: string): string {
   return toName(image.replace(/@.*$/, '')).replace(/:.*$/, '')
 }

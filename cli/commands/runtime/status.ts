@@ -17,9 +17,9 @@ import { formatTable } from '../../ui/table.ts'
 const HEADINGS = ['NAME', 'VERSION', 'SOURCE', 'STATUS', 'BUILD', 'UPDATED', 'METADATA']
 const NONE = 'n/a'
 const BUILD_LENGTH = 7
-/** Shown in the column METADATA, each with its first line. */
-const SHOWN = ['owner', 'group', 'update', 'error', 'restarts', 'lastFailure']
-/** Order of the column on a terminal; others, such as the owner, come last. */
+/** Metadata shown in the column METADATA, each with its first line. */
+const METADATA_KEYS = ['owner', 'group', 'update', 'error', 'restarts', 'lastFailure']
+/** Order in the column on a terminal; others, such as the owner, come last. */
 const ON_TERMINAL = [
   'error',
   'update',
@@ -30,10 +30,10 @@ const ON_TERMINAL = [
   'errors',
   'p99',
 ]
-/** More services than these are shown without URLs, each of which is a call. */
+/** If there are more services, URLs are omitted, because each requires a call. */
 const MAX_URLS = 100
 
-/** How a service is called, and its requests in the last minute; empty without permission or traffic. */
+/** URL of a service and its requests in the last minute; empty without permission or traffic. */
 interface Traffic {
   readonly url?: string | undefined
   readonly requests_per_second?: number | undefined
@@ -99,7 +99,7 @@ async function readTraffic(
   })
 }
 
-/** Empty without services: scripts count lines. */
+/** Empty without services, because scripts count lines. */
 function toText(objects: readonly RuntimeObject[], traffic: readonly Traffic[]): string {
   if (objects.length === 0) return ''
   return formatTable([HEADINGS, ...objects.map((object, i) => toRow(object, traffic[i]!))], 0)
@@ -108,13 +108,13 @@ function toText(objects: readonly RuntimeObject[], traffic: readonly Traffic[]):
 function toRow(object: RuntimeObject, traffic: Traffic): readonly string[] {
   const { name, version, source, metadata } = object
   const { started = '', build = '' } = metadata
-  const shown = SHOWN.filter(
+  const shown = METADATA_KEYS.filter(
     (key) => metadata[key] && !(key === 'lastFailure' && metadata['error']),
   ).map((key) => `${key}=${metadata[key]!.split('\n')[0]}`)
   return [
     name,
     version,
-    // No spaces: scripts split columns at them.
+    // Without spaces, because scripts split columns at spaces.
     (metadata['source'] || source || NONE).replaceAll(/\s/g, '_'),
     toStatus(object),
     build.slice(0, BUILD_LENGTH) || NONE,
@@ -123,7 +123,10 @@ function toRow(object: RuntimeObject, traffic: Traffic): readonly string[] {
   ]
 }
 
-/** A terminal truncates the column: problems come first. In a pipe the owner does (reference 7.6). */
+/**
+ * Orders entries. A terminal truncates the column, so problems come first. In a pipe, the owner comes first (reference
+ * 7.6).
+ */
 function order(entries: readonly string[]): readonly string[] {
   if (!process.stdout.isTTY) return entries
   const toRank = (entry: string): number => {

@@ -10,7 +10,7 @@ import { findUpload } from '../../state/uploads.ts'
 import { OUTPUT_FLAGS } from '../../ui/format.ts'
 import { CliError, usageError } from '../../ui/output.ts'
 
-/** Name of an object; anything else is a path or an address. */
+/** Name of an object. Any other text is a path or an address. */
 const NAME = /^(?!\.{1,2}(?:@|$))[^/\\:]+$/
 
 const command: Command = defineCommand({
@@ -59,8 +59,8 @@ const command: Command = defineCommand({
 export default command
 
 /**
- * Folder that this user uploaded an object from; empty for a repository or an image. A folder that only the platform names is rejected:
- * it could contain secrets.
+ * Folder from which this user uploaded an object; empty for a repository or an image. A folder reported only by the
+ * platform is rejected, because it could contain secrets.
  *
  * @throws {CliError} if this machine does not have the folder
  */
@@ -77,15 +77,14 @@ function findFolder(session: Session, object: RuntimeObject): string {
 }
 
 /**
- * Why the folder named by the platform cannot be uploaded; undefined if it can.
+ * Reason why the folder reported by the platform cannot be uploaded; undefined if it can.
  *
  * @param uploaded folder that this user uploaded
  */
 function findReason(folder: string, uploaded: string | undefined): string | undefined {
-  if (!isAbsolute(folder)) return 'the platform does not know the folder it was uploaded from'
+  if (!isAbsolute(folder)) return 'its source folder is unknown'
   if (findLocal(splitReference(folder).stem, LATEST) === undefined)
     return `its source folder ${folder} does not exist on this machine`
-  if (folder !== uploaded)
-    return `the platform names the source folder ${folder}, which you did not upload from this machine`
+  if (folder !== uploaded) return `you did not upload its source folder ${folder} from this machine`
   return undefined
 }

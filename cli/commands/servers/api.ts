@@ -11,18 +11,17 @@ const command: Command = defineCommand({
   name: 'api',
   description: 'Start a standalone gateway',
   settings: 'api',
-  // For help and completion: raw subcommands read their flags themselves.
+  // Used for help and completion; raw subcommands parse their flags themselves.
   flags: {
     '-H, --header <name: value>...': 'explain: header of the request',
     '-d, --data <body>': 'explain: body of the request',
     '--on <listener>': 'explain: listener that receives the request (default: the main listener)',
-    '--if_match <etag>': 'apply, rollback: etag of the version that must be in use',
+    '--if_match <etag>': 'apply, rollback: ETag that the current version must have',
     '--server':
       'explain, diff, apply, history, rollback: use the gateway of mx server, as an administrator',
     '--env <name>':
       'explain, diff, apply, history, rollback: environment of --server (default: the selected one)',
-    '-o, --output <format>':
-      'check, explain, diff, history: output format: text, json or yaml (default: text)',
+    '-o, --output <format>': 'check, explain, diff, history: text, json or yaml (default: text)',
   },
   examples: [
     'mx api --handler=proxy --backend greeter=127.0.0.1:9001,127.0.0.1:9002',
@@ -74,7 +73,7 @@ function wordsFirst(args: readonly string[]): readonly string[] {
   return [...words, ...flags]
 }
 
-/** @throws {CliError} for a misspelt subcommand; the platform rejects any other argument */
+/** @throws {CliError} for a misspelled subcommand; the platform rejects any other argument */
 function checkWord(word: string | undefined): void {
   if (word === undefined || word.startsWith('-')) return
   const similar = suggest(word, SUBCOMMANDS)

@@ -19,7 +19,7 @@ const FLAGS = {
 const command: Command = defineCommand({
   name: 'dashboard',
   description: 'Start a standalone dashboard for an environment',
-  // Rejects arguments with its own message.
+  // An empty usage, because the command rejects arguments with its own message.
   usage: '',
   flags: FLAGS,
   examples: ['mx dashboard', 'mx dashboard --address 127.0.0.1:9082 --env staging'],
@@ -47,7 +47,7 @@ const command: Command = defineCommand({
 
 export default command
 
-/** Prints why the server is unreachable; the pages show only that it is. */
+/** Prints the reason why the server is unreachable, which the pages do not show. */
 async function reportUnreachableServer(flags: FlagsOf<typeof FLAGS>): Promise<void> {
   const { env } = flags
   await withSession(env === undefined ? {} : { env }, async ({ callAnonymously }) => {
@@ -57,7 +57,7 @@ async function reportUnreachableServer(flags: FlagsOf<typeof FLAGS>): Promise<vo
   })
 }
 
-/** @throws {CliError} naming the flag */
+/** @throws {CliError} with the flag name */
 function read<T>(flag: string, { parse }: ValueType<T>, values: readonly string[]): T {
   try {
     return parse(values)

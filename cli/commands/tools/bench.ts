@@ -28,10 +28,10 @@ const command: Command = defineCommand({
 
 export default command
 
-/** Progress goes to standard error: standard output has only the report. */
+/** Runs the load test. Progress goes to standard error, so that standard output contains only the report. */
 async function bench(options: BenchOptions): Promise<void> {
   const stop = new AbortController()
-  // Only the first Ctrl-C is caught; a second one ends the process.
+  // Only the first Ctrl-C is handled; the second terminates the process.
   const onInterrupt = () => stop.abort()
   const live = process.stderr.isTTY ? toRawTerminal(process.stderr) : undefined
   try {

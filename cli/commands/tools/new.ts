@@ -9,7 +9,7 @@ import { formatPackageHint, type Template } from '../../scaffold/template.ts'
 import { CliError, EXIT, formatColumns, usageError } from '../../ui/output.ts'
 
 const TEMPLATES: readonly Template[] = [service, plugin, gateway]
-/** Valid in file names, in identifiers and in gateway paths. */
+/** Name that is valid in file names, identifiers and gateway paths. */
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
 const NAME_MAX = 60
 
@@ -24,7 +24,7 @@ const command: Command = defineCommand({
     const name = basename(folder)
     if (!NAME.test(name) || name.length > NAME_MAX)
       throw usage(
-        `a name must be lower-case letters and digits with single dashes between them, at most ${NAME_MAX} characters, got ${name}`,
+        `a name must consist of lower-case letters and digits with single dashes between them, at most ${NAME_MAX} characters, got ${name}`,
       )
     if (existsSync(folder) && !isEmptyFolder(folder))
       throw new CliError(`${path} already exists: choose another name, or an empty folder`)

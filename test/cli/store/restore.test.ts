@@ -57,7 +57,7 @@ t.test('a snapshot is restored into another database, or only one table', async 
   ])
   write('mixed', toSnapshot([toRecord('a'), { ...toRecord('b'), database: 'acme' }]))
   await t.rejects(store('restore', 'mixed', '-d', 'else'), {
-    message: '--database needs a snapshot of one database, got 2: mx, acme; nothing was written',
+    message: '--database requires a snapshot of one database, got 2: mx, acme; nothing was written',
     status: 2,
   })
 })
@@ -79,7 +79,7 @@ t.test('a damaged snapshot is rejected before any write', async (t) => {
   const whole = toSnapshot([toRecord('new/1'), toRecord('new/2')])
   const lines = whole.split('\n')
   const damaged = {
-    'its end is missing': `${lines.slice(0, 3).join('\n')}\n`,
+    'its footer is missing': `${lines.slice(0, 3).join('\n')}\n`,
     'its last line is incomplete': whole.slice(0, -10),
     'its checksum does not match': whole.replace('new/2', 'new/3'),
     'expected 2 records, got 1': [lines[0], lines[1], ...lines.slice(3)].join('\n'),
@@ -107,7 +107,7 @@ t.test('a damaged snapshot is rejected before any write', async (t) => {
   write('damaged', whole.replace('"version":1', '"version":9'))
   await t.rejects(store('restore', 'damaged'), { message: /^unsupported snapshot version 9/ })
   write('damaged', `${lines[0]}\n`)
-  await t.rejects(store('restore', 'damaged'), { message: /its end is missing/ })
+  await t.rejects(store('restore', 'damaged'), { message: /its footer is missing/ })
   t.equal(await store('list', '-t', 'shop', '-p', 'new/'), '')
   await t.rejects(store('restore', 'nowhere'), { message: /^nowhere cannot be read: ENOENT/ })
 })
@@ -142,7 +142,7 @@ t.test(
   async (t) => {
     write('reserved', toSnapshot([{ ...toRecord('x'), table: 'auth' }]))
     await t.rejects(store('restore', 'reserved'), {
-      message: /reserved for the service auth.*; 0 records written before$/,
+      message: /reserved for the service auth.*; 0 records written before the failure$/,
       status: 127,
     })
   },

@@ -20,7 +20,7 @@ t.test(
     writeFileSync(file, 'mx\n')
     t.teardown(() => rmSync(file))
     await t.rejects(login('admin', '--password=guess'), {
-      message: new RegExp(`with this ID\\. The first password is in ${file}\\. 'mx auth reset' `),
+      message: new RegExp(`with this ID\\. The initial password is in ${file}\\. 'mx auth reset' `),
     })
     const refused = { status: 2, message: /^Secret not correct/ }
     await t.rejects(login('nobody', '--password=x'), {

@@ -91,7 +91,9 @@ t.test('status accepts a name, a path and a version', async (t) => {
   for (const word of ['mail', './elsewhere/mail', 'mail@latest'])
     t.match(await status(t, word), /^NAME.*\nmail\tlatest\t.*\n$/)
   t.match(await status(t, 'crash', 'main'), /\ncrash\tmain\t/)
-  await t.rejects(status(t, 'crash', 'v2'), { message: 'not found: crash@v2, found crash@main' })
+  await t.rejects(status(t, 'crash', 'v2'), {
+    message: 'not found: crash@v2, available: crash@main',
+  })
   await t.rejects(status(t, 'mal'), { message: 'not found: mal, did you mean mail?', status: 1 })
   await t.rejects(status(t, 'a', 'b', 'c'), { message: /^expected at most a name and a version/ })
 })

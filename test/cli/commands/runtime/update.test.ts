@@ -94,7 +94,7 @@ t.test(
     const reasons = [
       ['/nowhere/uploaded', 'its source folder /nowhere/uploaded does not exist on this machine'],
       // A folder of this name in the working folder may be unrelated.
-      ['.', 'the platform does not know the folder it was uploaded from'],
+      ['.', 'its source folder is unknown'],
     ] as const
     for (const [source, reason] of reasons) {
       setSource('uploaded', source)
@@ -116,7 +116,7 @@ t.test('a name never deploys a folder that this user did not upload for this obj
   for (const folder of [home, join(home, '.mx'), join(home, 'fetched')]) {
     setSource('uploaded', folder)
     await t.rejects(update('uploaded'), {
-      message: `Cannot update uploaded: the platform names the source folder ${folder}, which you did not upload from this machine. Pass the folder: 'mx update uploaded --source=<folder>'`,
+      message: `Cannot update uploaded: you did not upload its source folder ${folder} from this machine. Pass the folder: 'mx update uploaded --source=<folder>'`,
       status: 1,
     })
   }
@@ -173,7 +173,7 @@ const refused: [words: string[], message: string | RegExp, status?: number][] = 
   [['fetchd'], 'not found: fetchd, did you mean fetched?'],
   [['zzzzzzzz'], "not found: zzzzzzzz. See 'mx status'"],
   [['two'], 'several versions of two exist: choose two@a, two@b'],
-  [['two@c'], 'not found: two@c, found two@a, two@b'],
+  [['two@c'], 'not found: two@c, available: two@a, two@b'],
 ]
 for (const [words, message, status = 1] of refused)
   t.test(`mx update ${words.join(' ')} is rejected with a hint`, async (t) => {

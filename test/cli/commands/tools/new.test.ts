@@ -111,7 +111,11 @@ t.test(
       ],
       [['plugin'], 2, 'mx: a name is missing: mx new plugin <name>\n'],
       [[], 2, "mx: a name is missing. See 'mx new --help'\n"],
-      [['My_Service'], 2, /^mx: a name must be lower-case letters and digits .* got My_Service\n$/],
+      [
+        ['My_Service'],
+        2,
+        /^mx: a name must consist of lower-case letters and digits .* got My_Service\n$/,
+      ],
     ] as const) {
       const ended = await runMx(['new', ...words], { cwd })
       t.match(ended, { code, stdout: '', stderr: message })
