@@ -23,19 +23,21 @@ const SERVICE_COMMANDS: ReadonlySet<string> = new Set([
   'stream',
 ])
 const FORMATS = ['text', 'json', 'yaml']
-/** Words without a special meaning in any shell: bash inserts them unquoted, and services choose the names of fields. */
+/**
+ * Words without a special meaning in any shell. bash inserts candidates unquoted, and field names come from services.
+ */
 const PLAIN = /^[\w@%+=:,./-]+$/
 /** Flags of every service call, in addition to its fields. */
 const CALL_FLAGS = ['--env=', '--namespace=', '--output=', '--json=', '--help']
 
-/** Prints the completion candidates, one a line. */
+/** Prints the completion candidates, one per line. */
 export async function printCandidates(words: readonly string[]): Promise<void> {
   const candidates = await listCandidates(words)
   process.stdout.write(candidates.map((word) => `${word}\n`).join(''))
 }
 
 /**
- * Candidates for the last of `words`, which may be empty. Without a server, names of services and objects are missing.
+ * Candidates for the last of `words`, which may be empty. Without a server, service and object names are omitted.
  *
  * @param words command line after `mx`
  */
@@ -60,7 +62,7 @@ async function list(before: readonly string[], last: string): Promise<readonly s
     return last.startsWith('-') ? names : [...names, ...(await query(listNames, []))]
   }
   const { subcommands } = entry ?? {}
-  // A command with the name of a service also completes the endpoints of the service.
+  // A command that shares its name with a service also completes the service's endpoints.
   const isService = entry === undefined || subcommands?.includes(args[0] ?? '') === false
   const isCommand = entry !== undefined && (!isService || args.length === 0)
   const words = isCommand ? await listCommandWords(entry, args, last) : []
@@ -89,7 +91,7 @@ async function listCommandWords(
   })
 }
 
-/** `-o, --output <format>` is `--output=`. */
+/** Converts `-o, --output <format>` to `--output=`. */
 function toFlagWord(flag: string): string {
   const { name, value } = parseFlag(flag)
   return value === '' ? `--${name}` : `--${name}=`
@@ -141,7 +143,7 @@ async function queryServer<T>(
       session.close()
     }
   } catch {
-    // An error message would disturb a line that is being typed.
+    // Errors are not printed, because a message would disturb the line being typed.
     return none
   }
 }

@@ -1,4 +1,4 @@
-/** Completion scripts by shell. Each gets its candidates from `mx __complete`. */
+/** Completion scripts by shell. Each obtains its candidates from `mx __complete`. */
 export const SCRIPTS: Readonly<Record<string, string>> = {
   bash: `# mx completion bash: run or add to ~/.bashrc: source <(mx completion bash)
 _mx() {

@@ -3,6 +3,6 @@ export interface Finding {
   readonly what: string
   readonly state: 'ok' | 'note' | 'bad'
   readonly found: string
-  /** How to fix it. */
+  /** Instructions for fixing the problem. */
   readonly advice?: string
 }

@@ -7,7 +7,7 @@ import { readConfig } from '../state/config.ts'
 import type { Finding } from './finding.ts'
 
 const NODE_MINIMUM = [20, 19] as const
-/** Ports of `mx server`, each with its flag. */
+/** Default ports of `mx server` with their flags. */
 const PORTS = [
   ['gateway', 'address', 8080],
   ['RPC proxy', 'proxy_address', 8081],
@@ -18,7 +18,7 @@ const PORTS = [
 const SECRETS = ['tokens', 'admin_password', 'service_credentials', 'config_secret_key']
 const OTHERS = 0o077
 
-/** @param canStart whether the next step is to start `mx server`, which needs its ports */
+/** @param canStart true if starting `mx server`, which needs its ports, is the next step */
 export async function checkMachine(canStart: boolean): Promise<readonly Finding[]> {
   return [
     checkNode(process.versions.node),
@@ -27,7 +27,7 @@ export async function checkMachine(canStart: boolean): Promise<readonly Finding[
   ]
 }
 
-/** @param version `20.19.0`. */
+/** @param version version such as `20.19.0` */
 export function checkNode(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const [minMajor, minMinor] = NODE_MINIMUM
@@ -74,7 +74,7 @@ export function checkFolder(folder: string): readonly Finding[] {
   return findings
 }
 
-/** Whether a missing folder can be created. */
+/** Checks whether a missing folder can be created. */
 function checkParent(folder: string): Finding {
   try {
     accessSync(dirname(folder), constants.W_OK | constants.X_OK)

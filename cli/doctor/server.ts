@@ -7,22 +7,22 @@ import { CliError } from '../ui/output.ts'
 import type { Finding } from './finding.ts'
 
 export interface CheckedServer {
-  /** True if the environment `local` has no server: `mx server` would start one, and needs its ports. */
+  /** True if the environment `local` has no server, so that `mx server` can be started and needs its ports. */
   readonly canStart: boolean
   readonly findings: readonly Finding[]
 }
 
-/** Clock difference from which valid tokens are rejected. */
+/** Clock difference in seconds from which valid tokens are rejected. */
 const CLOCK_MAX_S = 30
 
-/** Checks the server of an environment. Does not throw if it is unreachable. */
+/** Checks the server of an environment. Does not throw if the server is unreachable. */
 export async function checkServer(flags: SessionFlags): Promise<CheckedServer> {
   let session: Session
   try {
     session = openSession(flags)
   } catch (error) {
     const { message: found } = error as Error
-    // The error of a damaged file has its own advice.
+    // The error for a damaged file already contains advice.
     const advice = error instanceof CliError && { advice: 'see mx env' }
     const finding: Finding = { what: 'environment', state: 'bad', found, ...advice }
     return { canStart: false, findings: [finding] }
@@ -84,7 +84,7 @@ function checkRegistry(count: number): Finding {
   }
 }
 
-/** Checks the login, and the clock by the times in its token. */
+/** Checks the login, and compares the clock with the times in its token. */
 async function checkLogin(session: Session): Promise<readonly Finding[]> {
   const { account, environment } = session
   const what = 'login'
@@ -97,8 +97,9 @@ async function checkLogin(session: Session): Promise<readonly Finding[]> {
 }
 
 /**
- * Compares the clock with the times in a token that the server has just accepted, which can be neither expired nor issued in the
- * future. A token that looks expired was just renewed: its issue time is the time of the server.
+ * Compares the clock with the times in a token that the server has just accepted, which therefore cannot be expired or
+ * issued in the future. If the token looks expired, it was just renewed, and its issue time is the server's current
+ * time.
  */
 export function checkClock(token: string, nowS: number): Finding {
   const what = 'clock'

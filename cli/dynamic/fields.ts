@@ -12,24 +12,24 @@ import {
 } from '../../sdk/schema/json-schema.ts'
 import { isIntegerType } from '../../sdk/schema/parse-number.ts'
 
-/** Nesting limit of lists: references may be recursive. */
+/** Nesting limit of lists, because references may be recursive. */
 const MAX_DEPTH = 8
 
 /** A request field that is set by a flag. */
 export interface Field {
   /** Field names, outermost first. */
   readonly path: readonly string[]
-  /** Type in the registry: `string`, `[]int64`, `map[string]string`, a message. */
+  /** Registry type, such as `string`, `[]int64`, `map[string]string`, or a message. */
   readonly type: string
-  /** Whether integers are limited to ±(2^53 - 1): JSON Schema's `integer` without a format. */
+  /** True if integers are limited to ±(2^53 - 1), as for JSON Schema's `integer` without a format. */
   readonly isSafeInteger: boolean
-  /** Whether it is required and has no default. */
+  /** True if it is required and has no default. */
   readonly isRequired: boolean
   readonly default: unknown
   readonly description: string
-  /** Allowed values; empty: any value of the type. */
+  /** Allowed values; empty if any value of the type is allowed. */
   readonly choices: readonly unknown[]
-  /** Fields of a message; empty for other types, and for unknown messages. */
+  /** Fields of a message; empty for other types and unknown messages. */
   readonly fields: readonly Field[]
 }
 
@@ -44,12 +44,12 @@ export function toFields({ request, metadata }: Endpoint): readonly Field[] {
   return toNested(request.values, resolve(schema, NO_DEFINITIONS), [])
 }
 
-/** Fields that are not messages; messages are replaced with their fields. */
+/** Fields with messages replaced by their fields. */
 export function toLeaves(fields: readonly Field[]): readonly Field[] {
   return fields.flatMap((field) => (field.fields.length === 0 ? [field] : toLeaves(field.fields)))
 }
 
-/** `--options_domain` (specification: Dynamic commands). */
+/** Flag of a field, such as `--options_domain` (specification: Dynamic commands). */
 export function toFlag({ path }: Pick<Field, 'path'>): string {
   return `--${path.join('_')}`
 }
@@ -96,12 +96,12 @@ function parseSchema(text: string | undefined): JsonSchema {
     const schema: unknown = JSON.parse(text ?? '{}')
     return typeof schema === 'object' && schema !== null ? schema : {}
   } catch {
-    // Without a schema, flags use the fields of the registry.
+    // Without a schema, flags use the registry fields.
     return {}
   }
 }
 
-/** Follows one reference: chains are rare and cost only descriptions. */
+/** Follows a single reference. Longer chains are rare, and only their descriptions are missing. */
 function resolve(schema: JsonSchema, outer: Definitions): ResolvedSchema {
   const definitions = definitionsOf(schema, outer)
   if (schema.$ref === undefined) return { schema, definitions }

@@ -10,7 +10,7 @@ type Row = readonly [left: string, right: string]
 const WIDTH = 100
 /** Indent of each line. */
 const TAB = 8
-/** Allowed values listed for a field. */
+/** Maximum number of allowed values listed per field. */
 const MAX_CHOICES = 16
 
 /** Output of `mx <service> --help` (reference 8.3). */
@@ -92,7 +92,7 @@ function describeField(
     .join(' ')
 }
 
-/** Leaves that every request needs; fields of an optional message are not included. */
+/** Leaf fields that every request requires. Fields of optional messages are excluded. */
 function findRequired(fields: readonly Field[]): readonly Field[] {
   return fields
     .filter(({ isRequired }) => isRequired)

@@ -7,11 +7,11 @@ import { CliError, EXIT } from '../ui/output.ts'
 const DEFAULT_METHOD = 'call'
 
 /**
- * Finds an endpoint by its words: `foo` is `Svc.Foo`, `foo bar` is `Foo.Bar` (reference 8.3); dashes and case are ignored. One word
- * also matches a method that only one handler has.
+ * Finds an endpoint by its words: `foo` is `Svc.Foo`, `foo bar` is `Foo.Bar` (reference 8.3). Dashes and case are
+ * ignored. A single word also matches a method that only one handler has.
  *
- * @param service name of the service
- * @throws {CliError} for more than two words, for an unknown endpoint and for an ambiguous one
+ * @param service service name
+ * @throws {CliError} for more than two words, or an unknown or ambiguous endpoint
  */
 export function findEndpoint(
   service: string,
@@ -53,14 +53,14 @@ export function findEndpoint(
   )
 }
 
-/** Words of an endpoint: first letters in lower case, without the handler that has the name of the service. */
+/** Words of an endpoint with lower-case first letters, without the handler if it is named like the service. */
 export function toWords(service: string, { name }: Endpoint): string {
   const [handler, method] = splitName(name)
   const words = isEqualName(handler, toHandler(service)) ? [method] : [handler, method]
   return words.map(lower).join(' ')
 }
 
-/** `go.mx.srv.greeter` is `greeter`. */
+/** Handler name of a service: `greeter` for `go.mx.srv.greeter`. */
 function toHandler(service: string): string {
   return service.slice(service.lastIndexOf('.') + 1)
 }

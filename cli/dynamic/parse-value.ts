@@ -56,7 +56,7 @@ async function parseList(
     const list = parseJson(first!, flag)
     if (Array.isArray(list)) return list
   }
-  // Objects and files may contain commas.
+  // Objects and file paths may contain commas.
   const isSingle = type === 'bytes' || first!.startsWith('{')
   const parts = isSingle ? [first!] : first!.split(',')
   return Promise.all(parts.map((text) => parseOne(type, text, flag)))

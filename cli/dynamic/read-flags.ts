@@ -2,15 +2,15 @@ import { suggest } from '../../lib/text/did-you-mean.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 import { type Field, toFlag, toLeaves } from './fields.ts'
 
-/** Arguments after the name of a service. */
+/** Arguments after the service name. */
 export interface DynamicWords {
   /** Words of the endpoint. */
   readonly words: readonly string[]
-  /** From the first flag on. */
+  /** Arguments from the first flag on. */
   readonly flags: readonly string[]
 }
 
-/** Flags of every endpoint. Except for the first two, a field of the same name takes precedence. */
+/** Flags of every endpoint. Except for `help` and `json`, a field of the same name takes precedence. */
 export const LOCAL_FLAGS: readonly (readonly [flag: string, description: string])[] = [
   ['help', 'Show this help'],
   ['json <request>', 'Request: JSON, @file, or - for standard input; fields override it'],
@@ -23,10 +23,10 @@ const RESERVED = ['help', 'json']
 const LETTERS: Readonly<Record<string, string>> = { '-o': '--output', '-h': '--help' }
 const STANDARD_INPUT = '-'
 
-/** Values of fields, and of {@link LOCAL_FLAGS}. */
+/** Values of fields and {@link LOCAL_FLAGS}. */
 export interface FlagsInput {
   readonly fields: ReadonlyMap<Field, readonly string[]>
-  /** By name; the last value of each. */
+  /** Values by flag name; the last occurrence wins. */
   readonly local: Readonly<Record<string, string>>
 }
 
@@ -36,10 +36,11 @@ export function splitWords(args: readonly string[]): DynamicWords {
 }
 
 /**
- * Parses the flags of an endpoint; `--a_b`, `--a-b` and `--a.b` are the same flag (reference 15.6). A bare `-` is `--json=-`.
+ * Parses the flags of an endpoint. `--a_b`, `--a-b` and `--a.b` are the same flag (reference 15.6). A bare `-` is
+ * `--json=-`.
  *
- * @param command name for errors: `helloworld call`
- * @throws {CliError} for an unknown flag, a flag without a value and any other argument
+ * @param command command name for errors, such as `helloworld call`
+ * @throws {CliError} for an unknown flag, a flag without a value, or any other argument
  */
 export function readFlags(
   flags: readonly string[],
@@ -78,7 +79,7 @@ export function readFlags(
   return { fields: values, local }
 }
 
-/** Messages and their fields. */
+/** Lists messages and their fields. */
 function listAll(fields: readonly Field[]): readonly Field[] {
   return fields.flatMap((field) => [field, ...listAll(field.fields)])
 }
@@ -86,7 +87,7 @@ function listAll(fields: readonly Field[]): readonly Field[] {
 function findField(name: string, all: readonly Field[]): Field | undefined {
   const plain = toPlain(name)
   const matches = all.filter((field) => toPlain(field.path.join('_')) === plain)
-  // `a_b` may be a field, or the field b of a message a: `a.b` distinguishes them.
+  // `a_b` may be a field, or the field b of a message a. `a.b` distinguishes them.
   return matches.find(({ path }) => path.join('.') === name) ?? matches[0]
 }
 
@@ -94,12 +95,12 @@ function toPlain(name: string): string {
   return name.replaceAll(/[-.]/g, '_')
 }
 
-/** `-ojson` is `--output=json`. */
+/** Converts `-ojson` to `--output=json`. */
 function toLong(word: string): string {
   return word.replace(/^-o=?(.+)$/s, '--output=$1')
 }
 
-/** Whether a word is a value, including `-` and negative numbers. */
+/** True if a word is a value, including `-` and negative numbers. */
 function isValue(word: string): boolean {
   return !word.startsWith('-') || word === STANDARD_INPUT || /^-[\d.]/.test(word)
 }

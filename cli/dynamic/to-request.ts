@@ -5,7 +5,7 @@ import { parseValue } from './parse-value.ts'
 type Tree = Record<string, unknown>
 
 /**
- * Builds a request: `base`, overridden by the values of flags.
+ * Builds a request from `base` and the values of flags, which take precedence.
  *
  * @param command name for errors
  * @throws {CliError} for invalid values and missing required fields
@@ -17,7 +17,7 @@ export async function toRequest(
   command: string,
 ): Promise<unknown> {
   const request = toTree(base, 'the request of --json')
-  // A message before its fields.
+  // Messages are set before their fields.
   const ordered = [...values].sort(([a], [b]) => a.path.length - b.path.length)
   for (const [field, texts] of ordered)
     put(request, field, await parseValue(toType(field), texts, toFlag(field)))
@@ -30,7 +30,7 @@ export async function toRequest(
   return request
 }
 
-/** A message with known fields is a JSON object. */
+/** Type for parsing. A message with known fields is a JSON object. */
 function toType({ type, fields, isSafeInteger }: Field): string {
   if (fields.length > 0) return 'object'
   return isSafeInteger ? type.replace('int64', 'integer') : type
@@ -53,7 +53,7 @@ function toTree(value: unknown, what: string): Tree {
   })
 }
 
-/** Missing required fields: the field, or the required fields of a message. */
+/** Missing required fields: the field itself, or the required fields of a message. */
 function findMissing(field: Field, node: Tree): readonly Field[] {
   const name = field.path.at(-1)!
   if (Object.hasOwn(node, name)) {

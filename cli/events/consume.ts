@@ -4,28 +4,28 @@ import type { EventMessage } from './message.ts'
 /** Request of `Stream.Consume` (reference 5.2). */
 export interface ConsumeRequest {
   readonly topic: string
-  /** Empty: a temporary group. */
+  /** Consumer group; empty for a temporary group. */
   readonly group: string
-  /** Start as Unix time in milliseconds; 0: unset. */
+  /** Start as Unix time in milliseconds; 0 if unset. */
   readonly offset_ms: number
-  /** Start as a sequence; 0: unset. Without a start, only new events. */
+  /** Start as a sequence; 0 if unset. Without a start, only new events are delivered. */
   readonly sequence: number
 }
 
 export interface Consumption {
-  /** An event is acknowledged when the next one is requested. */
+  /** Consumed events. Each is acknowledged when the next one is requested. */
   readonly events: AsyncIterable<EventMessage>
   /** Ends the stream after pending acknowledgements are sent. */
   readonly leave: () => void
 }
 
 const ACK_WAIT_NS = 60e9
-/** Events delivered without an acknowledgement. */
+/** Maximum unacknowledged events in flight. */
 const MAX_IN_FLIGHT = 64
 
 const HOW = { auto_ack: false, ack_wait: ACK_WAIT_NS, max_in_flight: MAX_IN_FLIGHT }
 
-/** Consumes events across token renewals and restarts of the server. @param limit number of events; 0: unlimited */
+/** Consumes events across token renewals and server restarts. @param limit number of events; 0 for unlimited */
 export function consume(session: Session, request: ConsumeRequest, limit: number): Consumption {
   let outbox = openOutbox({ ...request, ...HOW })
   let lastSequence = 0
@@ -36,7 +36,10 @@ export function consume(session: Session, request: ConsumeRequest, limit: number
     outbox.end()
   }
 
-  /** The server stores the position of a group; without one, continues after the last event. */
+  /**
+   * Resumes the stream. The server stores the position of a group; without a group, consumption continues after the
+   * last event.
+   */
   function resume(): AsyncIterable<object> {
     const isTemporary = request.group === '' && lastSequence > 0
     const from = isTemporary ? { sequence: lastSequence + 1, offset_ms: 0 } : {}
@@ -52,7 +55,7 @@ export function consume(session: Session, request: ConsumeRequest, limit: number
       resume,
       stop: left.signal,
     })) {
-      // The server delivers unacknowledged events again.
+      // The server redelivers unacknowledged events.
       if (left.signal.aborted) continue
       yield event
       lastSequence = event.sequence
@@ -64,11 +67,11 @@ export function consume(session: Session, request: ConsumeRequest, limit: number
   return { events: receive(), leave }
 }
 
-/** Queue of the requests of one stream. */
+/** Request queue of a single stream. */
 interface Outbox {
   readonly messages: AsyncIterable<object>
   readonly send: (message: object) => void
-  /** Ends after the queued messages. */
+  /** Ends the queue after the pending messages. */
   readonly end: () => void
 }
 

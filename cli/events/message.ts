@@ -13,7 +13,7 @@ export interface EventMessage {
   readonly payload: string
 }
 
-/** An event for JSON or YAML output. */
+/** Converts an event for JSON or YAML output. */
 export function toDocument({ payload, ...event }: EventMessage): object {
   return { ...event, ...toField('payload', toPayload({ payload })) }
 }

@@ -10,7 +10,7 @@ import {
 } from '../../sdk/schema/json-schema.ts'
 import { type HttpRoutePath, listHttpRoutes } from '../../sdk/service/http-routes.ts'
 
-/** Interface of a service, the input of generators. */
+/** Interface of a service, used as input of the generators. */
 export interface ServiceInterface {
   readonly name: string
   readonly version: string
@@ -21,16 +21,16 @@ export interface EndpointInterface {
   readonly handler: string
   readonly method: string
   readonly description: string
-  /** Whether either side sends more than one message. */
+  /** True if either side sends more than one message. */
   readonly isStream: boolean
-  /** HTTP routes of the gateway. */
+  /** HTTP routes on the gateway. */
   readonly routes: readonly HttpRoutePath[]
-  /** Names of schemas. */
+  /** Schema names. */
   readonly request: string
   readonly response: string
 }
 
-/** Services, and the schemas of their messages by name; `$ref` is {@link REF} and a name. */
+/** Services and the schemas of their messages by name. A `$ref` consists of {@link REF} and a name. */
 export interface Interfaces {
   readonly services: readonly ServiceInterface[]
   readonly schemas: Readonly<Record<string, JsonSchema>>
@@ -38,7 +38,7 @@ export interface Interfaces {
 
 /** Prefix of references to a schema. */
 export const REF = '#/components/schemas/'
-/** `Handler.Method`; subscribed topics do not match. */
+/** Matches `Handler.Method`, but not subscribed topics. */
 const ENDPOINT = /^([A-Za-z][A-Za-z0-9]*)\.([A-Za-z][A-Za-z0-9]*)$/
 /** Built-in handler of every service. */
 const DEBUG_HANDLER = 'Debug'
@@ -46,11 +46,11 @@ const DEBUG_HANDLER = 'Debug'
 const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties'])
 const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples', 'required'])
 
-/** @param services one version of each */
+/** @param services one version of each service */
 export function toInterfaces(services: readonly Service[]): Interfaces {
   const schemas: Record<string, JsonSchema> = {}
 
-  /** Adds a schema under an unused name, and the definitions it refers to. */
+  /** Adds a schema under an unused name, including the definitions it refers to. */
   function add(name: string, schema: JsonSchema): string {
     const free = toUniqueName(name, schemas)
     schemas[free] = {}

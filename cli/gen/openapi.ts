@@ -46,7 +46,7 @@ export function toOpenApi({ services, schemas }: Interfaces, url: string): objec
       version: services.map(({ version }) => version).join(', '),
     },
     servers: [{ url }],
-    // Optional: access rules decide whether a token is required.
+    // Optional, because access rules decide whether a token is required.
     security: [{}, { token: [] }],
     tags: services.map(({ name }) => ({ name })),
     paths,
@@ -79,7 +79,7 @@ function toOperation(
     }),
     responses: {
       200: {
-        description: isStream ? 'Stream of JSON documents, one a line.' : 'Response.',
+        description: isStream ? 'Stream of JSON documents, one per line.' : 'Response.',
         content: {
           [isStream ? 'application/x-ndjson' : 'application/json']: {
             schema: { $ref: REF + response },

@@ -12,7 +12,7 @@ const IDENTIFIER = /^[A-Za-z_$][\w$]*$/
 const STREAMS = "import type { CallOptions, CallStream, Client } from 'mx-gateway'"
 const CALLS = "import type { CallOptions, Client } from 'mx-gateway'"
 
-/** Generates a TypeScript module: types of all messages, and a function for each service that creates its client. */
+/** Generates a TypeScript module with the types of all messages, and a function per service that creates its client. */
 export function toTypeScript({ services, schemas }: Interfaces): string {
   const hasStream = services.some(({ endpoints }) => endpoints.some(({ isStream }) => isStream))
   const names = services.map(({ name, version }) => `${name} (${version})`).join(', ')
@@ -69,7 +69,7 @@ function formatMethod({
     }\n`
 }
 
-/** @param isRequest fields with a default are optional */
+/** @param isRequest true if fields with a default are optional */
 function toType(schema: JsonSchema, indent: string, isRequest: boolean): string {
   const inner = (each: JsonSchema): string => toType(each, indent, isRequest)
   const { $ref, enum: choices, anyOf, oneOf, allOf } = schema
@@ -127,7 +127,7 @@ function toObject(schema: JsonSchema, indent: string, isRequest: boolean): strin
   return lines.length === 0 ? '{}' : `{\n${lines.join('')}${indent}}`
 }
 
-/** Joins distinct types; `unknown` without any. */
+/** Joins distinct types; `unknown` for an empty list. */
 function join(types: readonly string[], by: string): string {
   const all = [...new Set(types)]
   return all.length === 0
@@ -143,7 +143,7 @@ function formatComment(text: string | undefined, indent: string): string {
   return text === undefined || text === '' ? '' : `${indent}/** ${toCommentText(text)} */\n`
 }
 
-/** One line without a comment end: descriptions of services are untrusted. */
+/** Formats text on one line without a comment end, because service descriptions are untrusted. */
 function toCommentText(text: string): string {
   return text.replaceAll('*/', '*\\/').replaceAll(/\s+/g, ' ')
 }

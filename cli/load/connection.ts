@@ -3,7 +3,7 @@ import { connect as connectTls } from 'node:tls'
 import { ReplyReader } from './reply-reader.ts'
 import type { Target } from './request.ts'
 
-/** Why a request got no complete response. */
+/** Reason why a request received no complete response. */
 export type RequestFailure =
   | 'refused'
   | 'unreachable'
@@ -12,7 +12,7 @@ export type RequestFailure =
   | 'timeout'
   | 'malformed'
 
-/** Callbacks of a connection: exactly one call per {@link Connection.send}. */
+/** Callbacks of a connection. Exactly one is called per {@link Connection.send}. */
 export interface ConnectionEvents {
   readonly onReply: (connection: Connection, reader: ReplyReader) => void
   readonly onFailure: (
@@ -24,14 +24,14 @@ export interface ConnectionEvents {
 
 const READ_BYTES = 32 * 1024
 
-/** One client connection, one request at a time; it connects again when the gateway closed it. */
+/** A client connection with one request at a time. It reconnects after the gateway has closed it. */
 export class Connection {
-  /** `performance.now()` when the request in flight was due, and when it was sent. */
+  /** Times when the request in flight was due and when it was sent (`performance.now()`). */
   intendedMs = 0
   sentMs = 0
-  /** A request is in flight. */
+  /** True while a request is in flight. */
   busy = false
-  /** No request is sent before this `performance.now()`: backoff after a failed connection. */
+  /** Back-off after a failed connection: no request is sent before this time (`performance.now()`). */
   restUntilMs = 0
   bytesIn = 0
   readonly #target: Target
@@ -46,7 +46,7 @@ export class Connection {
     this.#reader = new ReplyReader(target.method === 'HEAD')
   }
 
-  /** Opens the connection before the first request. Rejects with the socket's error; the next request tries again. */
+  /** Opens the connection before the first request. Rejects with the socket's error; the next request then retries. */
   open(timeoutMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const socket = this.#connect()
@@ -80,7 +80,7 @@ export class Connection {
     this.#fail('timeout', undefined)
   }
 
-  /** Closes the connection without a callback. */
+  /** Closes the connection without calling a callback. */
   close(): void {
     this.busy = false
     const socket = this.#socket
@@ -94,7 +94,7 @@ export class Connection {
       buffer: this.#readBuffer,
       callback: (size: number) => this.#receive(socket, size),
     }
-    // A load test accepts self-signed certificates.
+    // Load tests accept self-signed certificates.
     const tls = {
       host,
       port,

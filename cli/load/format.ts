@@ -1,6 +1,6 @@
 import type { LoadResult, Progress } from './run-load.ts'
 
-/** Parameters of a run, for the first lines of the report. */
+/** Parameters of a run, printed as heading of the report. */
 export interface ReportHeading {
   readonly method: string
   readonly url: string

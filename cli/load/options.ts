@@ -18,19 +18,19 @@ export const BENCH_FLAGS = {
   '--connections <n>': 'Number of client connections (default: 64)',
   '--duration <duration>': 'Duration of the test, such as 500ms, 10s or 2m (default: 10s)',
   '--rate <n>':
-    'Requests per second, independent of responses (default: each connection sends after its response)',
-  '--body <text>': 'Request body, or @file; the default method is then POST',
+    'Requests per second, independent of responses (default: as fast as responses arrive)',
+  '--body <text>': 'Request body, or @file; changes the default method to POST',
   '--header <name: value>...': 'Request header',
-  '--timeout <duration>': 'Timeout of a connection and of a response (default: 10s)',
+  '--timeout <duration>': 'Timeout for connecting and for a response (default: 10s)',
   '-o, --output <format>': 'text or json (default: text)',
 }
 const BODY_MAX_BYTES = 64 * 1024 * 1024
 const DAY_MS = 86_400_000
 
 /**
- * Parses the arguments of `mx bench`. Values stay text: a body of `007` is not the number 7.
+ * Parses the arguments of `mx bench`. Values remain text, so a body of `007` is not the number 7.
  *
- * @throws {RangeError} naming the invalid flag, and its accepted form
+ * @throws {RangeError} naming the invalid flag and its accepted form
  */
 export function parseBenchOptions(
   words: readonly string[],

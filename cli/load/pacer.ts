@@ -4,7 +4,7 @@ export interface PacerOptions {
   /** Requests per second. */
   readonly rate: number
   readonly startMs: number
-  /** No request is due from this time on. */
+  /** Time from which no more requests are due. */
   readonly endMs: number
   readonly send: (connection: Connection, intendedMs: number) => void
 }
@@ -15,16 +15,16 @@ export interface Pacer {
   readonly release: (connection: Connection) => void
   /** Sends due requests on free connections. */
   readonly sendDue: () => void
-  /** Stops. Returns the number of due requests that were not sent, and reports the wait of each. */
+  /** Stops the schedule. Returns the number of due requests that were not sent, and reports the wait time of each. */
   readonly stop: (onOverdue?: (waitedMs: number) => void) => number
 }
 
-/** Timers have a resolution of 1 ms: for shorter waits, `setImmediate` polls. */
+/** Timers have a resolution of 1 ms, so `setImmediate` polls for shorter waits. */
 const SPIN_MS = 2
 
 /**
- * Creates a schedule with even gaps. A request without a free connection waits, and its latency counts from the time it was
- * due: a stalled gateway cannot hide its latency ("coordinated omission", Gil Tene).
+ * Creates a schedule with even intervals. A request without a free connection waits, and its latency counts from the
+ * time it was due, so that a stalled gateway cannot hide its latency ("coordinated omission", Gil Tene).
  */
 export function createPacer({ rate, startMs, endMs, send }: PacerOptions): Pacer {
   const free: (Connection | undefined)[] = []
@@ -45,7 +45,7 @@ export function createPacer({ rate, startMs, endMs, send }: PacerOptions): Pacer
       next++
       now = performance.now()
     }
-    // First in, first out, so that all connections are used; the consumed head is trimmed occasionally.
+    // First in, first out, so that all connections are used. The consumed head is trimmed occasionally.
     if (head > 1024 || head === free.length) {
       free.splice(0, head)
       head = 0

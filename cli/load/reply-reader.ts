@@ -1,4 +1,4 @@
-/** Size limits of a response head, and of a line of a chunked body. */
+/** Size limit of a response head, and of a line in a chunked body. */
 const HEAD_MAX_BYTES = 64 * 1024
 const LINE_MAX_BYTES = 4 * 1024
 
@@ -14,26 +14,29 @@ type State =
   | 'trailer'
   | 'until-close'
 
-/** Result of {@link ReplyReader.read}: `more` bytes are needed, the response is `done`, or it violates RFC 9112. */
+/**
+ * Result of {@link ReplyReader.read}: `more` if more bytes are needed, `done` if the response is complete, `malformed`
+ * if it violates RFC 9112.
+ */
 export type ReadResult = 'more' | 'done' | 'malformed'
 
 /**
  * Parses the HTTP/1.1 responses of one connection and discards their bodies.
  *
- * Deliberately independent of the gateway's upstream client, whose bugs it would not detect.
+ * Deliberately independent of the gateway's upstream client, whose bugs it could not detect otherwise.
  */
 export class ReplyReader {
   status = 0
-  /** Whether the connection can carry another request. */
+  /** True if the connection can carry another request. */
   keepAlive = true
-  /** Value of the header `Server-Timing`, or empty. */
+  /** Value of the header `Server-Timing`; empty if missing. */
   serverTiming = ''
   readonly #isBodiless: boolean
   #state: State = 'head'
   #text = ''
   #left = 0
 
-  /** @param isBodiless responses to `HEAD`, which declare a body and send none */
+  /** @param isBodiless true for responses to `HEAD`, which declare a body but send none */
   constructor(isBodiless: boolean) {
     this.#isBodiless = isBodiless
   }
@@ -48,7 +51,10 @@ export class ReplyReader {
     this.#left = 0
   }
 
-  /** Parses the next bytes; `chunk` is not retained. Bytes after the response are malformed: only one request is in flight. */
+  /**
+   * Parses the next bytes; `chunk` is not retained. Bytes after the response are malformed, because only one request is
+   * in flight.
+   */
   read(chunk: Buffer): ReadResult {
     let at = 0
     for (;;) {
@@ -85,12 +91,15 @@ export class ReplyReader {
     }
   }
 
-  /** Result when the connection ends: without a length, its end completes the response (RFC 9112 §6.3, rule 8). */
+  /**
+   * Result when the connection ends. For a response without a length, the end of the connection completes it (RFC 9112
+   * §6.3, rule 8).
+   */
   end(): ReadResult {
     return this.#state === 'until-close' ? 'done' : 'malformed'
   }
 
-  /** Offset after the head; -1: more bytes needed; -2: malformed. */
+  /** Offset after the head; -1 if more bytes are needed; -2 if it is malformed. */
   #readHead(chunk: Buffer, at: number): number {
     const before = this.#text.length
     let head: string
@@ -142,7 +151,7 @@ export class ReplyReader {
         else if (/\bkeep-alive\b/i.test(value)) this.keepAlive = true
       } else if (name === 'server-timing') this.serverTiming = value
     }
-    // No request has `Upgrade`.
+    // Requests never contain `Upgrade`.
     if (this.status === 101 || (chunked && length >= 0)) return false
     if (this.status < 200) return true
     if (this.#isBodiless || this.status === 204 || this.status === 304) length = 0

@@ -1,13 +1,13 @@
 import { HeaderList } from '../../core/http/headers.ts'
 
-/** Request of a load test, and its destination. */
+/** Request of a load test and its destination. */
 export interface Target {
   /** Host name or IP address, without brackets. */
   readonly host: string
   readonly port: number
   readonly secure: boolean
   readonly method: string
-  /** For display. */
+  /** URL for display. */
   readonly url: string
   /** Serialized request. */
   readonly bytes: Buffer
@@ -18,7 +18,7 @@ export interface RequestOptions {
   readonly words: readonly string[]
   /** `host:port` for a path. */
   readonly address: string
-  /** `name: value` each. */
+  /** Headers in the form `name: value`. */
   readonly headers: readonly string[]
   readonly body: Buffer
 }
@@ -39,7 +39,7 @@ const RESERVED = [
 /**
  * Builds the request of a load test.
  *
- * @throws {RangeError} naming the invalid argument, and its accepted form
+ * @throws {RangeError} naming the invalid argument and its accepted form
  */
 export function createRequest({ words, address, headers, body }: RequestOptions): Target {
   const last = words.at(-1)

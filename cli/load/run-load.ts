@@ -9,11 +9,14 @@ export interface LoadOptions {
   readonly target: Target
   readonly connections: number
   readonly durationMs: number
-  /** Requests per second, independent of responses; undefined: each connection sends after its response. */
+  /**
+   * Requests per second, independent of responses. If undefined, each connection sends its next request after the
+   * response.
+   */
   readonly rate?: number | undefined
-  /** Timeout of a request, and of opening a connection. */
+  /** Timeout for a request and for opening a connection. */
   readonly timeoutMs: number
-  /** Ends the run early, with the measurements so far. */
+  /** Ends the run early; the result contains the measurements so far. */
   readonly signal?: AbortSignal | undefined
   /** Called twice a second. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
@@ -24,11 +27,11 @@ export interface Progress {
   readonly elapsedMs: number
   readonly requestsPerSecond: number
   readonly p99Ms: number
-  /** Since the start: requests without a complete response, and responses with status 400 or above. */
+  /** Number of errors since the start: requests without a complete response, and responses with status 400 or above. */
   readonly errors: number
 }
 
-/** Milliseconds. */
+/** Latency in milliseconds. */
 export interface Latency {
   readonly mean: number
   readonly p50: number
@@ -44,16 +47,16 @@ export interface LoadResult {
   readonly replies: number
   readonly requestsPerSecond: number
   readonly bytesIn: number
-  /** Durations of responses, timeouts and overdue requests; with a rate, from the intended send time. */
+  /** Durations of responses, timeouts and overdue requests. With a rate, measured from the intended send time. */
   readonly latency: Latency
   /** Responses by status code. */
   readonly statuses: Readonly<Record<string, number>>
   readonly failures: Readonly<Record<RequestFailure, number>>
-  /** Due requests without a free connection before the end. */
+  /** Number of due requests that had no free connection until the end. */
   readonly overdue: number
-  /** Requests in flight when the run was ended early. */
+  /** Number of requests in flight when the run was ended early. */
   readonly unfinished: number
-  /** Means over the responses with `Server-Timing`. */
+  /** Means over all responses with `Server-Timing`. */
   readonly serverTiming:
     | { readonly replies: number; readonly gatewayMs: number; readonly upstreamMs: number }
     | undefined
@@ -62,7 +65,7 @@ export interface LoadResult {
 
 const CHECK_MS = 25
 const PROGRESS_MS = 500
-/** Backoff after a connection cannot be opened. */
+/** Back-off after a connection could not be opened. */
 const REST_MS = 100
 
 /**
@@ -118,7 +121,7 @@ class Run {
     )
   }
 
-  /** Opens connections before the clock starts: handshakes are not measured. */
+  /** Opens connections before the clock starts, so that handshakes are not measured. */
   async open(): Promise<void> {
     const results = await Promise.allSettled(
       this.#connections.map((connection) => connection.open(this.#options.timeoutMs)),
@@ -179,7 +182,7 @@ class Run {
     const now = performance.now()
     this.#failures[failure]++
     this.#errors++
-    // Without timeouts, the slowest requests would not count in the percentiles.
+    // Timeouts are recorded, because otherwise the slowest requests would be missing in the percentiles.
     if (failure === 'timeout') this.#record(now - connection.intendedMs)
     if (failure === 'refused' || failure === 'unreachable') connection.restUntilMs = now + REST_MS
     this.#release(connection, now)
@@ -284,7 +287,7 @@ function toLatency(histogram: Histogram): Latency {
   }
 }
 
-/** A name with several addresses fails with an `AggregateError`. */
+/** Describes a connect error. A name with several addresses fails with an `AggregateError`. */
 function describe(reason: unknown): string {
   const error = reason instanceof AggregateError ? reason.errors[0] : reason
   return error instanceof Error ? error.message : String(error)

@@ -1,15 +1,18 @@
 const METRIC = /(?:^|,)\s*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)((?:\s*;[^,]*)?)/g
 const DURATION = /;\s*dur\s*=\s*"?(\d+(?:\.\d+)?)/i
 
-/** Time of a request as reported by the gateway, in milliseconds. */
+/** Duration of a request in milliseconds, as reported by the gateway. */
 export interface ServerTiming {
-  /** In the gateway itself. */
+  /** Time spent in the gateway itself. */
   readonly gatewayMs: number
-  /** Waiting for the backend. */
+  /** Time spent waiting for the backend. */
   readonly upstreamMs: number
 }
 
-/** Parses `gateway;dur=…, upstream;dur=…` (W3C Server Timing); undefined without `gateway`. Without a backend call, upstream is 0. */
+/**
+ * Parses `gateway;dur=…, upstream;dur=…` (W3C Server Timing). Returns undefined without `gateway`; `upstream` is 0
+ * without a backend call.
+ */
 export function parseServerTiming(value: string): ServerTiming | undefined {
   let gatewayMs: number | undefined
   let upstreamMs = 0

@@ -11,7 +11,7 @@ import { describeUrl } from './service-url.ts'
 import { formatFolder, type Source } from './source.ts'
 import { upload } from './upload.ts'
 
-/** Duration of a start after which a hint is shown. */
+/** Startup duration after which a hint is shown. */
 const HINT_DELAY_MS = 5000
 
 /** Request to the service `runtime`. */
@@ -19,9 +19,9 @@ export interface Deployment {
   readonly endpoint: 'Runtime.Create' | 'Runtime.Update'
   readonly name: string
   readonly version: string
-  /** Undefined: an image, or the current source. */
+  /** Source to upload or fetch; undefined for an image, or to reuse the current source. */
   readonly source: Source | undefined
-  /** Source as typed, shown by `mx status` unless it is a folder; empty: unchanged. */
+  /** Source as typed, shown by `mx status` unless it is a folder; empty if unchanged. */
   readonly typed: string
   readonly flags: RunFlags
   /** Restore the previous build. */
@@ -74,14 +74,17 @@ export async function deploy(session: Session, deployment: Deployment): Promise<
     process.stdout.write(await describeUrl(session, name))
 }
 
-/** A program without the SDK never registers, which the platform reports only after a minute. */
+/**
+ * Hint for a program that does not register, such as one without the SDK. The platform reports that only after a
+ * minute.
+ */
 function toHint(name: string, { protocol, image }: RunFlags): Hint | undefined {
   if (protocol !== undefined || image !== undefined) return undefined
   const text = `${name} has not registered yet. Run a plain HTTP program with --protocol=http; its port is in the variable PORT`
   return { text, afterMs: HINT_DELAY_MS }
 }
 
-/** Uploads a folder. Returns the source as the platform identifies it, and the options it implies. */
+/** Uploads a folder. Returns the source as identified by the platform, and the options it implies. */
 async function prepareSource(
   session: Session,
   { source, name, version }: Deployment,
@@ -90,7 +93,7 @@ async function prepareSource(
   if (source === undefined) return { source: '' }
   if (source.kind === 'folder') {
     const { id, entrypoint } = await upload(session, source.path, { name, version }, steps)
-    // Without the record, `mx update` requires the folder.
+    // If recording fails, `mx update` requires the folder.
     await recordUpload({ ...session, name, version }, formatFolder(source)).catch(() => {})
     return { source: id, entrypoint }
   }
@@ -99,7 +102,7 @@ async function prepareSource(
   return { source: address, ...(credentials !== '' && { credentials }) }
 }
 
-/** Token for a repository. With a base URL, the token is only sent to its host. */
+/** Token for a repository. If a base URL is set, the token is sent only to its host. */
 function findCredentials(address: string, baseUrl: string): string {
   const isAllowed = baseUrl === '' || toHost(address) === toHost(baseUrl)
   return isAllowed ? readConfig().get('git.credentials') : ''

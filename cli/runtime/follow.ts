@@ -15,21 +15,21 @@ interface Followed {
   readonly version: string
 }
 
-/** Note shown when a start takes long. */
+/** Hint shown when a start takes long. */
 export interface Hint {
   readonly text: string
   readonly afterMs: number
 }
 
-/** Variable of plain HTTP programs, missing for `--protocol=mx`: `KeyError: 'PORT'`. */
+/** The variable PORT of plain HTTP programs is missing with `--protocol=mx`: `KeyError: 'PORT'`. */
 const NAMES_PORT = /\bPORT\b/
-/** Lines shown of a failed build. */
+/** Number of lines shown from a failed build. */
 const TAIL_LINES = 20
 
 /**
- * Waits until an object runs, or until its update is complete.
+ * Waits until an object is running, or until its update is complete.
  *
- * @throws {CliError} with the reason of a failure, and the last lines of a failed build
+ * @throws {CliError} with the reason of a failure and the last lines of a failed build
  */
 export async function untilRunning(
   session: Session,
@@ -45,7 +45,7 @@ export async function untilRunning(
   }
 }
 
-/** Prints a hint once: after its delay, or immediately. */
+/** Prints a hint once, either after its delay or immediately. */
 interface HintTimer {
   readonly begin: () => void
   readonly show: () => void
@@ -128,7 +128,7 @@ async function showBuild(
       if (line) onLine(line)
     }
   } catch {
-    // Build output is informational, and the stream ends with the session.
+    // Build output is only informational, and the stream ends with the session.
   }
 }
 
@@ -157,13 +157,13 @@ async function explain(
   return new CliError(sentences.join('. '))
 }
 
-/** Retained output of the last build, which has ended. */
+/** Retained output of the last build, which has already ended. */
 async function readBuild(session: Session, of: Followed): Promise<readonly string[]> {
   let text = ''
   try {
     for await (const more of followBuild(session, of)) text += more
   } catch {
-    // There may be no build; the failure is reported anyway.
+    // There may be no build. The failure is reported anyway.
   }
   return text.trim() === '' ? [] : text.trimEnd().split('\n')
 }

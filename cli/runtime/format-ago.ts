@@ -1,9 +1,9 @@
 import { formatSpan } from '../../lib/text/units.ts'
 
 /**
- * Formats an age: `1d0h3m9s ago` or `9s ago` (reference 7.6).
+ * Formats an age, such as `1d0h3m9s ago` or `9s ago` (reference 7.6).
  *
- * @param thenMs Unix time; NaN is `unknown`
+ * @param thenMs Unix time; NaN is formatted as `unknown`
  */
 export function formatAgo(thenMs: number, nowMs: number): string {
   if (!Number.isFinite(thenMs)) return 'unknown'

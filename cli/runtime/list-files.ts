@@ -13,13 +13,13 @@ export interface ProjectFile {
 export interface ProjectFiles {
   /** Sorted by path. */
   readonly files: readonly ProjectFile[]
-  /** Excluded: links to files outside the project. */
+  /** Links to files outside the project, which are excluded. */
   readonly links: readonly string[]
-  /** Excluded: pipes, sockets and devices. */
+  /** Pipes, sockets and devices, which are excluded. */
   readonly specials: readonly string[]
 }
 
-/** The rules of one `.gitignore`. */
+/** Rules of a single `.gitignore` file. */
 interface Rules {
   /** Absolute path. */
   readonly folder: string
@@ -27,12 +27,12 @@ interface Rules {
 }
 
 const RULES_FILE = '.gitignore'
-/** Installed by the build, or not needed by it. */
+/** Folders that the build installs or does not need. */
 const EXCLUDED = ['.git', 'node_modules']
 
 /**
- * Lists the files of a project that `.gitignore` does not exclude: the files of that name in the root, in its subfolders, and in the
- * parent folders of the same repository. `.git` and `node_modules` are always excluded.
+ * Lists the files of a project that are not excluded by `.gitignore` files in the root, in its subfolders, or in the
+ * parent folders within the same repository. `.git` and `node_modules` are always excluded.
  *
  * @param root absolute path
  */
@@ -69,7 +69,7 @@ export async function listFiles(root: string): Promise<ProjectFiles> {
   return { files, links, specials }
 }
 
-/** Rules of the parent folders within the repository; none if they exclude the root. */
+/** Rules of the parent folders within the repository; empty if they exclude the root. */
 async function readOuterRules(root: string): Promise<readonly Rules[]> {
   const rules: Rules[] = []
   for (let folder = root; !existsSync(join(folder, '.git')); ) {
@@ -86,7 +86,7 @@ async function readRules(folder: string): Promise<Rules> {
   return { folder, matcher: ignore().add(text) }
 }
 
-/** The innermost matching rule applies. */
+/** True if the innermost matching rule excludes the path. */
 function isIgnored(path: string, isFolder: boolean, rules: readonly Rules[]): boolean {
   for (const { folder, matcher } of rules.toReversed()) {
     const { ignored, unignored } = matcher.test(toPath(folder, path) + (isFolder ? '/' : ''))
@@ -95,7 +95,7 @@ function isIgnored(path: string, isFolder: boolean, rules: readonly Rules[]): bo
   return false
 }
 
-/** Whether a link points to a file of the project. */
+/** True if a link points to a file of the project. */
 async function pointsInside(path: string, realRoot: string): Promise<boolean> {
   try {
     const target = await realpath(path)

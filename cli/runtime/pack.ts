@@ -1,7 +1,7 @@
 import { Pack, type WriteEntry } from 'tar'
 import type { ProjectFile } from './list-files.ts'
 
-/** Each chunk is one message. */
+/** Chunk size; each chunk is one message. */
 const CHUNK_BYTES = 256 * 1024
 
 /**
@@ -21,7 +21,7 @@ export async function* pack(
     noDirRecurse: true,
     portable: true,
     gzip: { level: 1 },
-    // Otherwise a hard link would be archived as a link.
+    // Otherwise, hard links would be archived as links.
     linkCache: new NoLinks(),
     onWriteEntry: ({ stat }: WriteEntry) => onFile(stat?.isFile() === true ? stat.size : 0),
   })

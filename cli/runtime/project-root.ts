@@ -7,13 +7,13 @@ import { CliError, EXIT } from '../ui/output.ts'
 export interface Project {
   /** Absolute path. */
   readonly root: string
-  /** The folder or file to run, relative to the root, with slashes; empty: the root. */
+  /** The folder or file to run, relative to the root, with slashes; empty for the root. */
   readonly entrypoint: string
 }
 
 const PACKAGE = 'package.json'
 const REPOSITORY = '.git'
-/** Folders that are no project without one of the {@link MARKS}. */
+/** Folders that are not projects unless they contain one of the {@link MARKS}. */
 const SYSTEM_FOLDER =
   /^(?:\/private)?\/(?:$|(?:opt|root|srv|tmp|usr|var)$|(?:home|Users)(?:\/[^/]+)?$|(?:bin|boot|dev|etc|lib\w*|proc|run|sbin|sys|usr\/(?!src)[^/]+)(?:\/|$))/
 /** Files and folders that identify the root of a project. */
@@ -28,15 +28,15 @@ const MARKS = [
 ]
 
 /**
- * Finds the project of a path: the nearest folder with a {@link MARKS mark}, else the folder of the path; for an npm workspace, the
- * root of its workspaces.
+ * Finds the project of a path: the nearest folder with a {@link MARKS mark}, else the folder of the path. For an npm
+ * workspace, it is the root of its workspaces.
  *
  * @param path absolute path of a folder or a file
- * @throws {CliError} for a home folder, which contains keys and tokens, for its parents, and for system folders
+ * @throws {CliError} for a home folder, which contains keys and tokens, its parents, and system folders
  */
 export function findProject(path: string, home: string = homedir()): Project {
   const isFolder = statSync(path).isDirectory()
-  // Either path may be a link.
+  // Either path may be a symbolic link.
   const start = realpathSync(isFolder ? path : dirname(path))
   const realHome = existsSync(home) ? realpathSync(home) : home
   const marked = findRoot(start, realHome)
@@ -65,13 +65,13 @@ function findRoot(start: string, home: string): string | undefined {
     const has = (name: string) => existsSync(join(folder, name))
     if (root === undefined && MARKS.some(has)) root = folder
     else if (root !== undefined && hasWorkspaces(join(folder, PACKAGE))) return folder
-    // Workspaces are packages of the same repository.
+    // Workspace packages belong to the same repository.
     if (has(REPOSITORY) || (root !== undefined && !existsSync(join(root, PACKAGE)))) break
   }
   return root
 }
 
-/** A folder, and its parents that may be a project. */
+/** A folder and its parents that may be projects. */
 function* climb(start: string, home: string): Generator<string, void, undefined> {
   for (let folder = start; ; folder = dirname(folder)) {
     if (folder !== start && isWithin(home, folder)) return
@@ -84,7 +84,7 @@ function hasWorkspaces(file: string): boolean {
   try {
     return JSON.parse(readFileSync(file, 'utf8')).workspaces !== undefined
   } catch {
-    // Missing or invalid; the build reports it.
+    // The file is missing or invalid. In the latter case, the build reports it.
     return false
   }
 }

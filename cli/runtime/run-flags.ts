@@ -3,7 +3,7 @@ import type { FlagsOf } from '../args/args.ts'
 import type { OUTPUT_FLAGS } from '../ui/format.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 
-/** Flags that `mx run` and `mx update` share. */
+/** Flags shared by `mx run` and `mx update`. */
 export const RUN_FLAGS = {
   '--name <name>': 'Name of the service (default: the last part of the source)',
   '--source <source>': 'Source of the code; alias of the argument',
@@ -27,13 +27,13 @@ export const RUN_FLAGS = {
 export type RunFlags = FlagsOf<typeof RUN_FLAGS & typeof OUTPUT_FLAGS>
 
 const PAIR = /^([^=]+)=(.*)$/s
-/** Words of a command line, with single and double quotes. */
+/** Words of a command line, including single- and double-quoted text. */
 const WORD = /(?:[^\s"']+|"[^"]*"|'[^']*')+/g
 /** Variables, pipes and other shell syntax. */
 const NEEDS_SHELL = /[$`|&;<>()*?]/
 
 /**
- * Options of a request to the service `runtime`, without unset ones.
+ * Options of a request to the service `runtime`, omitting unset ones.
  *
  * @throws {CliError} for an invalid value
  */
@@ -56,12 +56,12 @@ export function toOptions(flags: RunFlags): Record<string, unknown> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }
 
-/** @throws {CliError} for a text that is not `<name>=<value>` */
+/** @throws {CliError} for text that is not `<name>=<value>` */
 export function toPairs(flag: string, texts: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(
     texts.map((text) => {
       const [, name, value] = PAIR.exec(text) ?? []
-      // Secrets are not printed.
+      // The text of secrets is not printed.
       if (name === undefined)
         throw invalid(flag, '<name>=<value>', flag === 'secrets' ? 'no =' : text)
       return [name, value!]
@@ -69,7 +69,7 @@ export function toPairs(flag: string, texts: readonly string[]): Readonly<Record
   )
 }
 
-/** Runs a command line in a shell if it needs one; arguments are appended to its last command. */
+/** Splits a command line, or runs it in a shell if it needs one. Arguments are appended to its last command. */
 function toCommand(line: string): readonly string[] {
   return NEEDS_SHELL.test(line)
     ? ['/bin/sh', '-c', `${line} "$@"`, 'sh']

@@ -5,13 +5,13 @@ import type { Session } from '../session/session.ts'
 
 /** A route of the gateway (`Api.Routes`). */
 interface Route {
-  /** `Handler.Method`; empty: requests are proxied unchanged. */
+  /** `Handler.Method`; empty if requests are proxied unchanged. */
   readonly endpoint: string
-  /** Empty: any. */
+  /** Allowed methods; empty for any. */
   readonly methods: readonly string[]
-  /** Empty: any. */
+  /** Allowed hosts; empty for any. */
   readonly hosts: readonly string[]
-  /** Template. */
+  /** Path template. */
   readonly path: string
 }
 
@@ -35,7 +35,7 @@ const OPTIONAL = /\[[^\]]*\]/g
 const PLAIN = /^[\w./:-]+$/
 const WILDCARD = /^(?:0\.0\.0\.0|\[::\])(?=:)/
 
-/** Gateway URL of a service, and a `curl` command for it, one a line; empty without a URL. */
+/** Gateway URL of a service and a `curl` command for it, one per line; empty without a URL. */
 export async function describeUrl(session: Session, name: string): Promise<string> {
   const found = await findUrl(session, name)
   if (found === undefined) return ''
@@ -44,7 +44,9 @@ export async function describeUrl(session: Session, name: string): Promise<strin
   return `URL: ${url}\nTry: ${formatCurl(url, route, values)}\n`
 }
 
-/** Gateway URL of a service; undefined without a route to it, or without permission to list routes. */
+/**
+ * Gateway URL of a service; undefined without a route to it, or without permission to list routes.
+ */
 export async function findUrl(
   { call, namespace, environment }: Session,
   name: string,
@@ -67,7 +69,7 @@ function parseUrl(text: string): string | undefined {
   return URL.canParse(text) ? new URL(text).href : undefined
 }
 
-/** Exported for its test. */
+/** Exported for tests. */
 export function formatCurl(url: string, route: Route, values: readonly Value[]): string {
   if (!isRead(route)) {
     const body = JSON.stringify(Object.fromEntries(values))
@@ -79,7 +81,7 @@ export function formatCurl(url: string, route: Route, values: readonly Value[]):
   return `curl ${quote(`${url}?${query}`)}`
 }
 
-/** Quotes a word for a shell: text from the server must not become a command. */
+/** Quotes a word for a shell, so that text from the server cannot become a command. */
 function quote(word: string): string {
   return PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

@@ -22,20 +22,20 @@ export type Source =
 /** Default reference. */
 export const LATEST = 'latest'
 
-/** Part of an address in which an `@` belongs to the host: `https://user@host/`, `user@host:`. */
+/** Part of an address in which an `@` belongs to the host, such as `https://user@host/` or `user@host:`. */
 const AUTHORITY = /^(?:[a-z][a-z0-9+.-]*:\/\/[^/]*\/?|[^/@]+@[^/:]+:)/i
-/** Excludes an `@` at the start of a folder, such as a package scope. */
+/** Splits at the last `@`, except at the start of a folder name, as in package scopes. */
 const REFERENCE = /^(.*[^/@])@([^@]*)$/
-/** A host with a dot, before the first slash. */
+/** Matches a host that contains a dot, followed by a path. */
 const HOST_AND_PATH = /^[^/]+\.[^/]+\/./
 const PATH = /^(?:[./~\\]|[a-z]:\\)/i
-/** File names without information about the service. */
+/** File names that do not describe the service. */
 const COMMON_STEMS = ['index', 'main']
 
 /**
  * Parses a source: a local path, else an address, else a short name relative to `baseUrl`.
  *
- * @param baseUrl empty: short names are rejected
+ * @param baseUrl base URL; if empty, short names are rejected
  * @throws {CliError} for an invalid source
  */
 export function parseSource(text: string, baseUrl: string): Source {
@@ -85,7 +85,10 @@ export function findLocal(text: string, ref: string): Source | undefined {
   return { kind: 'folder', path, ref, name }
 }
 
-/** A folder as shown by `mx status` and used by `mx update <name>`: its absolute path, and a reference other than `latest`. */
+/**
+ * A folder as shown by `mx status` and used by `mx update <name>`: its absolute path, with a reference other than
+ * `latest` appended.
+ */
 export function formatFolder({ path, ref }: Source & { readonly kind: 'folder' }): string {
   return ref === LATEST ? path : `${path}@${ref}`
 }

@@ -7,7 +7,7 @@ import { findProject } from './project-root.ts'
 export interface Uploaded {
   /** `source://<name>:<version>` */
   readonly id: string
-  /** Folder or file to run, relative to the upload; empty: the root. */
+  /** Folder or file to run, relative to the upload; empty for the root. */
   readonly entrypoint: string
 }
 
@@ -15,7 +15,7 @@ export interface Uploaded {
  * Packs and uploads the project of a folder or file.
  *
  * @param path absolute path
- * @throws {CliError} for an empty project, and for an error of the platform
+ * @throws {CliError} for an empty project, or an error from the platform
  */
 export async function upload(
   { stream, namespace }: Session,

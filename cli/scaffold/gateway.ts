@@ -1,6 +1,6 @@
 import type { Template } from './template.ts'
 
-/** A configuration of the gateway alone. */
+/** Template for a configuration of a standalone gateway. */
 export const gateway: Template = {
   kind: 'gateway',
 

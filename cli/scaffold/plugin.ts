@@ -1,6 +1,6 @@
 import { formatPackage, GITIGNORE, type Template, TSCONFIG, toCamelCase } from './template.ts'
 
-/** A plugin of the gateway in TypeScript, with an option, and its test. */
+/** Template for a gateway plugin in TypeScript with an option and a test. */
 export const plugin: Template = {
   kind: 'plugin',
 

@@ -13,7 +13,7 @@ const SCRIPTS = {
   test: 'node --import tsx --test *.test.ts',
 }
 
-/** A service in TypeScript: two endpoints, one of them streaming, and their test. */
+/** Template for a service in TypeScript with two endpoints, one of them streaming, and a test. */
 export const service: Template = {
   kind: 'service',
 

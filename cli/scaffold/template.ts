@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 /** A project template. */
 export interface Template {
-  /** Name in `mx new <kind>`. */
+  /** Template name in `mx new <kind>`. */
   readonly kind: string
   /** Contents by path in the new folder. */
   readonly files: (name: string) => Readonly<Record<string, string>>
@@ -15,10 +15,13 @@ export interface Template {
 /** The npm package of this program. */
 const PACKAGE_FILE = fileURLToPath(import.meta.resolve('mx-gateway/package.json'))
 
-/** Dependency of a project: the version range of this program, or the checkout it runs from, whose version may be unpublished. */
+/**
+ * Dependency of a project: the version range of this program, or the checkout it runs from, whose
+ * version may be unpublished.
+ */
 export function toPackageRange(packageFile: string = PACKAGE_FILE): string {
   const folder = dirname(packageFile)
-  // The published package has no sources.
+  // The published package contains no sources.
   if (existsSync(join(folder, 'sdk/index.ts'))) return `file:${folder}`
   const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }
   return `^${version}`
@@ -30,7 +33,10 @@ export function formatPackageHint(packageFile: string = PACKAGE_FILE): string {
   return `If npm does not find mx-gateway: npm install --save-dev ${dirname(packageFile)}\n`
 }
 
-/** `mx-gateway` is a development dependency, for editors, the type check and tests: servers and gateways provide their own. */
+/**
+ * Formats `package.json`. `mx-gateway` is a development dependency for editors, type checks and tests, because servers
+ * and gateways provide their own.
+ */
 export function formatPackage(name: string, more: object = {}): string {
   const content = {
     ...{ name, version: '0.1.0', private: true, type: 'module' },
@@ -60,12 +66,12 @@ export const TSCONFIG = `{
 
 export const GITIGNORE = 'node_modules/\n'
 
-/** `mail-box` is `MailBox`. */
+/** Converts `mail-box` to `MailBox`. */
 export function toPascalCase(name: string): string {
   return name.replaceAll(/(?:^|-)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** `mail-box` is `mailBox`. */
+/** Converts `mail-box` to `mailBox`. */
 export function toCamelCase(name: string): string {
   return name.replaceAll(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }

@@ -2,23 +2,23 @@ import { changeStateFile, moveAside, readStateFile, toStatePath } from './state-
 
 /** Configuration of the CLI (reference 8.5): strings by dotted names, nested in the file. */
 export interface CliConfig {
-  /** Empty for a missing name. */
+  /** Returns an empty string for a missing name. */
   readonly get: (name: string) => string
 }
 
 type Tree = { [name: string]: Tree | string }
 
 /**
- * Reads the configuration. An invalid file is moved aside, and the next command starts without one.
+ * Reads the configuration. An invalid file is moved aside, so that the next command starts without it.
  *
- * @throws {Error} with one line for an invalid file, so that no command uses the wrong environment
+ * @throws {Error} with a one-line message for an invalid file, so that no command uses the wrong environment
  */
 export function readConfig(): CliConfig {
   const file = toFile()
   return toConfig(parse(readStateFile(file), file))
 }
 
-/** @param value empty: removes the name */
+/** @param value value; empty to remove the name */
 export async function writeConfig(name: string, value: string): Promise<void> {
   await changeConfig(() => [[name, value]])
 }
@@ -79,7 +79,7 @@ function parse(text: string | undefined, file: string): Tree {
   throw new Error(`${file} must be a JSON object: ${quarantine(file)}`)
 }
 
-/** Moves an invalid file aside. Returns the message about it. */
+/** Moves an invalid file aside. Returns a message that describes it. */
 function quarantine(file: string): string {
   try {
     const aside = moveAside(file)

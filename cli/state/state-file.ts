@@ -19,19 +19,19 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Maybe } from '../../lib/async/maybe.ts'
 
 const RETRY_MS = 20
-/** Age at which a lock is stale: its process was killed or stopped. */
+/** Age at which a lock is stale, because its process was killed or stopped. */
 const STALE_MS = 5000
 /** Error codes of folders that are not writable. */
 const NOT_WRITABLE = ['EACCES', 'EPERM', 'EROFS']
 /** Time limit of a change. */
 export const EDIT_MS = 4000
 
-/** Path of a file in `~/.mx`, readable only by its owner (specification: Command line). */
+/** Path of a file in `~/.mx`, which only its owner can read (specification: Command line). */
 export function toStatePath(name: string): string {
   return join(homedir(), '.mx', name)
 }
 
-/** @returns undefined for a missing file @throws {Error} with one line if it cannot be read */
+/** @returns undefined for a missing file @throws {Error} with a one-line message if it cannot be read */
 export function readStateFile(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
@@ -43,10 +43,10 @@ export function readStateFile(path: string): string | undefined {
 }
 
 /**
- * Changes a file atomically, under a lock.
+ * Changes a file atomically under a lock.
  *
- * @param edit returns the new content, within {@link EDIT_MS}
- * @throws {Error} with one line if the file cannot be written
+ * @param edit returns the new content within {@link EDIT_MS}
+ * @throws {Error} with a one-line message if the file cannot be written
  */
 export async function changeStateFile(
   path: string,
@@ -92,7 +92,10 @@ export function moveAside(path: string): string {
   return aside
 }
 
-/** Creates a folder and its parents. The option `recursive` retries forever where no folder can be created, such as in `/proc`. */
+/**
+ * Creates a folder and its parents. The option `recursive` would retry forever where no folder can be created, such as
+ * in `/proc`.
+ */
 function createFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 })
@@ -106,7 +109,7 @@ function createFolder(folder: string): void {
   }
 }
 
-/** Creates the lock. Returns the id written into it; undefined if another program has the lock. */
+/** Creates the lock. Returns the id written to it, or undefined if another program holds it. */
 function acquire(lock: string): string | undefined {
   const id = randomUUID()
   try {
@@ -120,8 +123,8 @@ function acquire(lock: string): string | undefined {
 }
 
 /**
- * Removes a stale lock. Its age is measured against a new file, because the file system may have another clock than this machine. A
- * lock from the future is stale as well: the clock was set back.
+ * Removes a stale lock. Its age is measured against a new file, because the clock of the file system may differ from
+ * the clock of this machine. A lock from the future is also stale, because the clock was set back.
  */
 function removeStale(lock: string): void {
   const stats = statSync(lock, { throwIfNoEntry: false })
@@ -132,7 +135,7 @@ function removeStale(lock: string): void {
   const isStale = ({ mtimeMs }: Stats): boolean => Math.abs(nowMs - mtimeMs) > STALE_MS
   try {
     if (!isStale(stats)) return
-    // Another program may have replaced the lock since: a lock that is not stale is restored.
+    // Another program may have replaced the lock in the meantime, so a lock that is not stale is restored.
     renameSync(lock, aside)
     if (!isStale(statSync(aside))) linkSync(aside, lock)
   } catch (error) {

@@ -9,7 +9,7 @@ export interface Credentials {
   readonly expiry: number
 }
 
-/** Key of credentials, one line of the file each. */
+/** Key of stored credentials, with one line per key in the file. */
 export interface CredentialsOwner {
   /** RPC proxy, `host:port` or `mxs://host:port`. */
   readonly address: string
@@ -19,12 +19,12 @@ export interface CredentialsOwner {
 
 const LINE = /^(mxs?:\/\/\S+):([\w+/=]+)$/
 
-/** @returns undefined without a login */
+/** @returns undefined if not logged in */
 export function readCredentials(owner: CredentialsOwner): Credentials | undefined {
   return findCredentials(parseLines(readStateFile(toFile())), owner)
 }
 
-/** @param credentials undefined: deletes them */
+/** @param credentials new credentials; undefined to delete them */
 export async function writeCredentials(
   owner: CredentialsOwner,
   credentials: Credentials | undefined,
@@ -66,7 +66,7 @@ function toFile(): string {
   return toStatePath('tokens')
 }
 
-/** Reference 8.5: `mx://<proxy address>/<namespace>/<account>`. */
+/** Key of credentials: `mx://<proxy address>/<namespace>/<account>` (reference 8.5). */
 function toKey({ address, namespace, account }: CredentialsOwner): string {
   return `${toProxy(address)}/${namespace}/${encodeURIComponent(account)}`
 }
@@ -96,7 +96,7 @@ function formatCredentials({ accessToken, refreshToken, expiry }: Credentials): 
   return Buffer.from(JSON.stringify(value)).toString('base64')
 }
 
-/** Undefined for a damaged line: the user logs in again. */
+/** Returns undefined for a damaged line, so that the user has to log in again. */
 function parseCredentials(value: string): Credentials | undefined {
   try {
     const { access_token, refresh_token, expiry } = JSON.parse(

@@ -10,8 +10,8 @@ type Deployed = Pick<Session, 'environment' | 'namespace'> & {
 const LINES_MAX = 1000
 
 /**
- * Records the folder that this user uploaded for an object. A platform could name any folder as the source of an object: `mx update` of
- * a name uploads only the recorded one.
+ * Records the folder that this user uploaded for an object. A platform could report any folder as the source of an
+ * object, so `mx update <name>` uploads only the recorded folder.
  */
 export async function recordUpload(deployed: Deployed, folder: string): Promise<void> {
   const key = toKey(deployed)
@@ -21,7 +21,7 @@ export async function recordUpload(deployed: Deployed, folder: string): Promise<
   })
 }
 
-/** Folder that this user last uploaded for an object; undefined without a record. */
+/** Folder that this user last uploaded for an object; undefined if none is recorded. */
 export function findUpload(deployed: Deployed): string | undefined {
   const key = toKey(deployed)
   const lines = readStateFile(toStatePath('uploads'))?.split('\n') ?? []
@@ -32,7 +32,7 @@ function toKey({ environment, namespace, name, version }: Deployed): string {
   return `${environment.address}/${namespace}/${name}@${version}`
 }
 
-/** Undefined for a damaged line. */
+/** Parses a line; undefined if it is damaged. */
 function toEntry(line: string): readonly [key: string, folder: string] | undefined {
   try {
     const [key, folder] = JSON.parse(line)

@@ -3,7 +3,7 @@ import type { Session } from '../session/session.ts'
 /** A table of a database. */
 export interface Table {
   readonly database: string
-  /** Empty: the default table. */
+  /** Table name; empty for the default table. */
   readonly table: string
 }
 
@@ -12,7 +12,7 @@ export interface StoredRecord {
   readonly key: string
   /** Base64. */
   readonly value: string
-  /** Seconds until it expires; 0: never. */
+  /** Seconds until the record expires; 0 for never. */
   readonly expiry: number
   readonly metadata: Readonly<Record<string, object>>
   readonly version: number
@@ -27,7 +27,7 @@ export interface ReadRequest {
     readonly from?: string
     readonly to?: string
     readonly order?: string
-    /** 0: no limit. */
+    /** Maximum number of records; 0 for no limit. */
     readonly limit: number
     readonly offset: number
   }
@@ -35,11 +35,11 @@ export interface ReadRequest {
 
 interface RecordPage {
   readonly records: readonly StoredRecord[]
-  /** Key to read the next page after; absent on the last page. */
+  /** Key that starts the next page; absent on the last page. */
   readonly next?: string
 }
 
-/** `1 record`, `2 records`. */
+/** Formats a count as `1 record` or `2 records`. */
 export function countRecords(count: number): string {
   return `${count} ${count === 1 ? 'record' : 'records'}`
 }

@@ -13,11 +13,11 @@ import { openSteps } from '../ui/progress.ts'
 import { countRecords } from './records.ts'
 import { checkSnapshot, readSnapshot, type SnapshotRecord } from './snapshot-file.ts'
 
-/** Part of a snapshot to restore, and its destination. */
+/** Part of a snapshot to restore and its destination. */
 export interface RestoreScope {
-  /** Destination. @default the database of each record */
+  /** Destination database. @default the database of each record */
   readonly database: string | undefined
-  /** Restores only this table. @default all */
+  /** Restores only this table. @default all tables */
   readonly table: string | undefined
 }
 
@@ -25,7 +25,7 @@ const STANDARD_INPUT = '-'
 const CONCURRENCY = 32
 
 /**
- * Restores the records of an intact snapshot, overwriting records with the same keys.
+ * Restores the records of a valid snapshot, overwriting records with the same keys.
  *
  * @param file a path or a `file:` URL. @default standard input, unless it is a terminal
  * @throws {CliError}
@@ -45,7 +45,7 @@ export async function restoreSnapshot(
     discard()
     return written === 0
       ? 'canceled: nothing was written'
-      : `canceled: ${countRecords(written)} written, run it again for the rest`
+      : `canceled: ${countRecords(written)} written; run the command again for the rest`
   })
   try {
     input = await openInput(draft, file)
@@ -53,7 +53,7 @@ export async function restoreSnapshot(
     const { records, databases } = await checkSnapshot(input)
     if (database !== undefined && databases.size > 1)
       throw new CliError(
-        `--database needs a snapshot of one database, got ${databases.size}: ${[...databases].join(', ')}; nothing was written`,
+        `--database requires a snapshot of one database, got ${databases.size}: ${[...databases].join(', ')}; nothing was written`,
         { status: EXIT.usage },
       )
     let expired = 0
@@ -82,7 +82,7 @@ export async function restoreSnapshot(
   }
 }
 
-/** Undefined for an expired record. */
+/** Converts a record to a request; undefined if it has expired. */
 function toRequest(
   { database: source, table, key, value, expires, metadata }: SnapshotRecord,
   database = source,
@@ -93,7 +93,7 @@ function toRequest(
   return { record: { key, value, expiry, metadata }, options: { database, table } }
 }
 
-/** Writes records concurrently. The first failure stops it, after writes in flight have ended. */
+/** Writes records concurrently. Stops at the first failure, after the writes in flight have ended. */
 async function forEach(
   records: AsyncIterable<SnapshotRecord>,
   write: (record: SnapshotRecord) => Promise<void>,
@@ -114,7 +114,7 @@ async function forEach(
   const error = failures[0]
   if (!(error instanceof CliError)) throw error
   const { message, status } = error
-  throw new CliError(`${message}; ${countRecords(count())} written before`, {
+  throw new CliError(`${message}; ${countRecords(count())} written before the failure`, {
     status,
     cause: error,
   })
@@ -139,7 +139,7 @@ async function openInput(
   }
 }
 
-/** Copies a stream to a file: a snapshot is read twice, to check it and to restore it. */
+/** Copies a stream to a file, because a snapshot is read twice, for verification and for restoring. */
 async function buffer(stream: Readable, draft: string): Promise<FileHandle> {
   const file = await open(draft, 'wx+', 0o600)
   try {

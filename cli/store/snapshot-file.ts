@@ -4,14 +4,14 @@ import { CliError } from '../ui/output.ts'
 import type { StoredRecord, Table } from './records.ts'
 
 /*
- * A snapshot is JSON lines: a header, a line for each record, and a footer with the number of records and the SHA-256 of all preceding
- * bytes. Truncated and modified snapshots are detected before they are used.
+ * A snapshot consists of JSON lines: a header, one line per record, and a footer with the number of records and the
+ * SHA-256 of all preceding bytes. Truncated and modified snapshots are detected before they are used.
  */
 
 const NAME = 'mx store'
 const VERSION = 1
 const LINE_FEED = 0x0a
-/** Line length limit: a store record is at most about 1.5 MiB in base64. */
+/** Maximum line length; a store record takes at most about 1.5 MiB in Base64. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024
 
 /** A line of a snapshot. */
@@ -19,7 +19,7 @@ export interface SnapshotRecord extends Table {
   readonly key: string
   /** Base64. */
   readonly value: string
-  /** Unix time in seconds; 0: never. */
+  /** Unix time in seconds; 0 for never. */
   readonly expires: number
   readonly metadata: StoredRecord['metadata']
 }
@@ -72,7 +72,8 @@ export async function checkSnapshot(file: FileHandle): Promise<SnapshotSummary> 
   }
   if (last === undefined) throw notSnapshot()
   const footer = parse(last)
-  if (records === -1 || typeof footer?.['sha256'] !== 'string') throw damaged('its end is missing')
+  if (records === -1 || typeof footer?.['sha256'] !== 'string')
+    throw damaged('its footer is missing')
   if (footer['records'] !== records)
     throw damaged(`expected ${footer['records']} records, got ${records}`)
   if (footer['sha256'] !== hash.digest('hex')) throw damaged('its checksum does not match')
@@ -107,7 +108,7 @@ function checkRecord(line: Buffer, number: number): SnapshotRecord {
   return record as unknown as SnapshotRecord
 }
 
-/** Undefined for a line that is not an object. */
+/** Parses a line; undefined if it is not an object. */
 function parse(line: Buffer): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(String(line))
@@ -125,7 +126,7 @@ function damaged(why: string): CliError {
   return new CliError(`the snapshot is damaged: ${why}; nothing was written`)
 }
 
-/** Reads the lines of a file from its start, without line feeds. @throws {CliError} for an incomplete last line */
+/** Reads the lines of a file from its start, without line feeds. @throws {CliError} if the last line is incomplete */
 async function* readLines(file: FileHandle): AsyncGenerator<Buffer, void, undefined> {
   let parts: Buffer[] = []
   let bytes = 0

@@ -24,7 +24,7 @@ import { createSnapshotLines } from './snapshot-file.ts'
 export interface SnapshotScope {
   readonly database: string | undefined
   readonly table: string | undefined
-  /** All databases. */
+  /** True to write all databases. */
   readonly all: boolean | undefined
 }
 
@@ -36,13 +36,14 @@ interface Output {
 }
 
 const STANDARD_OUTPUT = '-'
-/** Characters of one write. */
+/** Number of characters per write. */
 const BLOCK = 256 * 1024
 
 /**
- * Writes records to a file, which appears only when it is complete, or to standard output.
+ * Writes records to standard output, or to a file that appears only when it is complete.
  *
- * @param file a path or a `file:` URL. @default `MX_SNAPSHOT_DESTINATION`, else standard output, unless it is a terminal
+ * @param file a path or a `file:` URL. @default `MX_SNAPSHOT_DESTINATION`, else standard output, unless it is a
+ * terminal
  * @throws {CliError}
  */
 export async function takeSnapshot(
@@ -120,7 +121,7 @@ async function* read(session: Session, { database, table }: Table, scope: Snapsh
       yield { database, table, key, value, expires, metadata }
     }
   } catch (error) {
-    // Tables of built-in services are skipped: other callers cannot read them.
+    // Tables of built-in services are skipped, because other callers cannot read them.
     if (scope.table !== undefined || !isReserved(error)) throw error
   }
 }
@@ -164,7 +165,7 @@ function openFile(path: string): Output {
 }
 
 function openStandardOutput(): Output {
-  // The reader has an incomplete snapshot.
+  // The reader has received an incomplete snapshot.
   process.stdout.prependListener('error', ({ code }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE') process.exit(EXIT.failed)
   })

@@ -1,7 +1,7 @@
 /**
- * Bytes as a field of a document: text if they are UTF-8, else base64.
+ * Converts bytes to a field of a document: text if they are valid UTF-8, else Base64.
  *
- * @param name name of the field; for base64, `<name>_base64`
+ * @param name name of the field; `<name>_base64` for Base64
  */
 export function toField(name: string, bytes: Uint8Array): Readonly<Record<string, string>> {
   const text = decodeText(bytes)
@@ -10,14 +10,14 @@ export function toField(name: string, bytes: Uint8Array): Readonly<Record<string
     : { [name]: text }
 }
 
-/** Bytes as a cell of a table. Text with control characters is a JSON string. */
+/** Converts bytes to a cell of a table. Text with control characters becomes a JSON string. */
 export function toCell(bytes: Uint8Array): string {
   const text = decodeText(bytes)
   if (text === undefined) return `base64:${Buffer.from(bytes).toString('base64')}`
   return /[\x00-\x1f\x7f-\x9f]/.test(text) ? JSON.stringify(text) : text
 }
 
-/** Undefined for invalid UTF-8. */
+/** Decodes UTF-8; undefined if it is invalid. */
 function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

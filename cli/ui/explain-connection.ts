@@ -1,17 +1,17 @@
 import type { GatewayError } from '../../core/errors.ts'
 import { explainTls } from '../../lib/net/tls-error-hint.ts'
 
-/** Address before the reason of a failed connection. */
+/** Address that precedes the reason of a failed connection. */
 const PREFIX = /^no connection to .+?:\d+: /
-/** Reasons that add nothing to "unreachable". */
+/** Reasons that add no information to "unreachable". */
 const NOT_LISTENING = /ECONNREFUSED|ECONNRESET/
-/** Error for a plain connection to a TLS server. */
+/** Error of a plaintext connection to a TLS server. */
 const HUNG_UP = 'socket hang up'
 
 /**
- * Why the server of an environment cannot be reached.
+ * Reason why the server of an environment cannot be reached.
  *
- * @param address `host:port`, or `mxs://host:port` over TLS
+ * @param address `host:port`, or `mxs://host:port` for TLS
  * @returns undefined if no server is listening
  */
 export function findReason({ message, cause }: GatewayError, address: string): string | undefined {

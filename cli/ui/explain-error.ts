@@ -1,15 +1,15 @@
 import { inspect } from 'node:util'
 import { type CliError, EXIT } from './output.ts'
 
-/** End of a failed command. */
+/** Result of a failed command. */
 export interface Failure {
   /** Exit status. */
   readonly status: number
-  /** Messages, one a line. */
+  /** Messages, one per line. */
   readonly problems: readonly string[]
 }
 
-/** Statuses of errors whose message names the service. */
+/** Statuses of errors whose message contains the service name. */
 const NAMED: readonly number[] = [EXIT.unreachable, EXIT.unknownMethod]
 
 export function explainError(error: Error): Failure {
@@ -29,7 +29,10 @@ function toProblems(error: Error): readonly string[] {
   return [id === undefined ? error.message : `${error.message} (Id ${id})`]
 }
 
-/** Id of the error of a service (specification: Error response body); undefined if the message has it, or for other errors. */
+/**
+ * Id of an error returned by a service (specification: Error response body); undefined if the message contains it, or
+ * for other errors.
+ */
 function findId(error: Error): string | undefined {
   if (isCliError(error) && NAMED.includes(error.status)) return undefined
   let { cause } = error
@@ -37,7 +40,7 @@ function findId(error: Error): string | undefined {
   return cause instanceof Error && 'id' in cause ? String(cause.id) : undefined
 }
 
-/** Compares the name: the bundle and the commands outside it have separate classes. */
+/** Compares the name, because the bundle and the commands outside it have separate classes. */
 function isCliError(error: Error): error is CliError {
   return error.name === 'CliError' && 'status' in error
 }

@@ -5,7 +5,7 @@ import { CliError, EXIT } from './output.ts'
 /** Output format of a command (reference 15.26). */
 export type Format = 'text' | 'json' | 'yaml'
 
-/** Flag of every command that prints a result. */
+/** Output flag of every command that prints a result. */
 export const OUTPUT_FLAGS: { readonly '-o, --output <format>': string } = {
   '-o, --output <format>': 'text, json or yaml (default: text)',
 }
@@ -25,7 +25,7 @@ export function toFormat({ output }: FlagsOf<typeof OUTPUT_FLAGS>): Format {
 }
 
 /**
- * Formats a value as one document, with a final line feed. JSON is indented with tabs (reference 8.3).
+ * Formats a value as a single document with a final line feed. JSON is indented with tabs (reference 8.3).
  *
  * @param text the value in the format `text`
  */
@@ -36,7 +36,7 @@ export async function formatAs(format: Format, value: unknown, text: string): Pr
   return stringify(value)
 }
 
-/** Formats a value of a stream: JSON in one line, or a YAML document. */
+/** Formats a value of a stream as JSON on one line, or as a YAML document. */
 export async function formatEach(format: Format, value: unknown): Promise<string> {
   if (format !== 'yaml') return `${JSON.stringify(value)}\n`
   return `---\n${await formatAs(format, value, '')}`
@@ -47,7 +47,7 @@ export async function print(format: Format, value: unknown, text: string): Promi
   process.stdout.write(await formatAs(format, value, text))
 }
 
-/** Prints the effect of a command: as a document if requested, else as a line on a terminal (reference 15.26). */
+/** Prints the effect of a command as a document if requested, or else as a line on a terminal (reference 15.26). */
 export async function printDone(format: Format, done: object, text: string): Promise<void> {
   if (format !== 'text' || process.stdout.isTTY) await print(format, done, `${text}\n`)
 }

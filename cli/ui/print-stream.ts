@@ -5,7 +5,7 @@ import { EXIT } from './output.ts'
 /**
  * Prints items until the stream ends, or until Ctrl-C, which exits with status 0.
  *
- * @param format text of an item, with its line feed
+ * @param format returns the text of an item including its line feed
  * @param leave called on Ctrl-C instead of exiting, to end the stream
  */
 export async function printStream<T>(

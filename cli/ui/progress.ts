@@ -13,11 +13,11 @@ export interface Steps {
 }
 
 const SILENT: Steps = { areSeen: false, show() {}, note: writeNote, end() {} }
-/** Spinner and space. */
+/** Width of the spinner and a space. */
 const SPINNER_WIDTH = 3
 const BAR_WIDTH = 20
 
-/** Shows steps at standard error: standard output has only results. */
+/** Shows steps on standard error, so that standard output contains only results. */
 export async function openSteps(): Promise<Steps> {
   if (!process.stderr.isTTY || process.env['TERM'] === 'dumb' || 'CI' in process.env) return SILENT
   const { default: createSpinner } = await import('yocto-spinner')
@@ -27,7 +27,7 @@ export async function openSteps(): Promise<Steps> {
     show(step) {
       const text = fit(step)
       if (!spinner.isSpinning) spinner.start(text)
-      // Setting the same text would write it again.
+      // Setting the same text again would rewrite it.
       else if (spinner.text !== text) spinner.text = text
     },
     note(text) {
@@ -40,7 +40,7 @@ export async function openSteps(): Promise<Steps> {
   }
 }
 
-/** Progress bar with percentage. @param share 0 to 1 */
+/** Formats a progress bar with percentage. @param share share from 0 to 1 */
 export function formatBar(share: number): string {
   const full = Math.round(share * BAR_WIDTH)
   const bar = '█'.repeat(full) + '░'.repeat(BAR_WIDTH - full)
@@ -51,7 +51,7 @@ function writeNote(text: string): void {
   process.stderr.write(`mx: ${toLine(text)}\n`)
 }
 
-/** First line, without control characters. */
+/** Returns the first line without control characters. */
 function toLine(text: string): string {
   const [line = ''] = stripVTControlCharacters(text)
     .trim()

@@ -7,8 +7,8 @@ import { toRawTerminal } from './terminal.ts'
 /**
  * Prompts on the terminal.
  *
- * @param flag alternative without a terminal, for the error
- * @throws {CliError} without a terminal, and without an answer
+ * @param flag alternative flag, named in the error without a terminal
+ * @throws {CliError} without a terminal, or without input
  */
 export async function prompt(
   question: string,
@@ -52,11 +52,11 @@ export async function prompt(
  *
  * @param what name of the secret, for prompts
  * @param flag see {@link prompt}
- * @throws {CliError} see {@link prompt}, and if the inputs differ
+ * @throws {CliError} as {@link prompt}, or if the inputs differ
  */
 export async function promptNewSecret(what: string, flag: string): Promise<string> {
   const secret = await prompt(`Enter new ${what}: `, flag, { hidden: true })
-  if (secret === (await prompt('Enter it again: ', flag, { hidden: true }))) return secret
+  if (secret === (await prompt('Repeat it: ', flag, { hidden: true }))) return secret
   throw new CliError(`the ${what}s do not match: nothing was changed`)
 }
 

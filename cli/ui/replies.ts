@@ -5,7 +5,7 @@ import type { Format } from './format.ts'
 import { CliError, EXIT } from './output.ts'
 import { printStream } from './print-stream.ts'
 
-/** Output format of responses; `raw` is JSON in one line. */
+/** Output format of responses; `raw` is JSON on one line. */
 export type ReplyFormat = Exclude<Format, 'text'> | 'raw'
 
 const FORMATS: Readonly<Record<string, ReplyFormat>> = {
@@ -21,14 +21,14 @@ export function toReplyFormat(output = 'json'): ReplyFormat {
   })
 }
 
-/** Prints the response of a call. @param json as sent by the service: numbers are not rounded */
+/** Prints the response of a call. @param json JSON as sent by the service, so that numbers are not rounded */
 export async function printReply(format: ReplyFormat, json: string): Promise<void> {
   const text = await formatReply(format, json)
-  // Tabs: reference 8.3.
+  // JSON is indented with tabs (reference 8.3).
   process.stdout.write(format === 'json' ? `${reindentJson(text, '\t')}\n` : text)
 }
 
-/** Prints responses as they arrive, one document a line, until the stream ends, or until Ctrl-C. */
+/** Prints responses as they arrive, one document per line, until the stream ends or Ctrl-C is pressed. */
 export async function printReplies(
   format: ReplyFormat,
   replies: AsyncIterable<string>,
@@ -39,7 +39,7 @@ export async function printReplies(
   })
 }
 
-/** YAML, or JSON in one line: `raw` as sent by the service, else with characters unescaped. */
+/** Formats a response as YAML, or as JSON on one line: `raw` as sent by the service, else with characters unescaped. */
 async function formatReply(format: ReplyFormat, json: string): Promise<string> {
   if (format === 'raw') return `${reindentJson(json, '')}\n`
   if (format === 'json') return `${formatWritten(parseWrittenJson(json))}\n`

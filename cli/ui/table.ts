@@ -9,8 +9,8 @@ const CUT = '…'
 const CONTROLS = /[\x00-\x1f\x7f-\x9f]/g
 
 /**
- * Formats rows as columns, padded with tabs and `gap` extra tabs (reference 2.7, 7.6). On a narrow terminal, columns are padded with
- * spaces and the widest are truncated; the first column, which has the names, is truncated last.
+ * Formats rows as columns, padded with tabs and `gap` extra tabs (reference 2.7, 7.6). On a narrow terminal, columns
+ * are padded with spaces and the widest are truncated. The first column, which contains the names, is truncated last.
  *
  * @param width line width. @default width of the terminal; unlimited without a terminal
  */
@@ -53,7 +53,7 @@ function formatClose(rows: readonly string[][], widths: readonly number[]): stri
   )
 }
 
-/** Shrinks the widest columns, down to the minimum width. */
+/** Shrinks the widest columns, at most to the minimum width. */
 function fit(widths: readonly number[], width: number): readonly number[] {
   const fitted = [...widths]
   let excess = sum(fitted) + GAP.length * (fitted.length - 1) - width

@@ -3,9 +3,12 @@ import { StringDecoder } from 'node:string_decoder'
 import type { WriteStream } from 'node:tty'
 import { escapeControls } from '../../lib/text/terminal-text.ts'
 
-/** Line ends, and Select Graphic Rendition (ECMA-48 8.3.117): the only control sequences of services that reach the terminal. */
+/**
+ * Line ends and Select Graphic Rendition (ECMA-48 8.3.117), the only control sequences from services that reach the
+ * terminal.
+ */
 const PASSED = /(\r?\n|\x1b\[[\d;:]{0,32}m)/
-/** The beginning of a sequence that {@link PASSED} matches. */
+/** The beginning of a sequence matched by {@link PASSED}. */
 const PARTIAL = /(?:\r|\x1b(?:\[[\d;:]{0,32})?)$/
 const RESET = '\x1b[0m'
 /** Sequences that reset all attributes. */
@@ -19,8 +22,8 @@ type Write = (
 ) => boolean
 
 /**
- * Escapes control sequences in all further output to a terminal: services, logs and errors of the server may contain any. Pipes and
- * files stay byte-exact.
+ * Escapes control sequences in all further output to a terminal, because services, logs and server errors may contain
+ * any. Pipes and files stay byte-exact.
  */
 export function guardTerminal(stream: WriteStream): void {
   if (!stream.isTTY) return
@@ -29,7 +32,7 @@ export function guardTerminal(stream: WriteStream): void {
   setWrite(stream, (chunk, ...rest) => write(escapeChunk(chunk), ...rest))
 }
 
-/** The same terminal without the escaping of {@link guardTerminal}, for control sequences of the command line itself. */
+/** The same terminal without the escaping of {@link guardTerminal}, for the CLI's own control sequences. */
 export function toRawTerminal(stream: WriteStream): WriteStream {
   const terminal: WriteStream = Object.create(stream)
   setWrite(terminal, toRawWrite(stream))
@@ -37,8 +40,8 @@ export function toRawTerminal(stream: WriteStream): WriteStream {
 }
 
 /**
- * Returns a function that escapes the chunks of one stream. Colours are reset at the end of a line and of a chunk; an incomplete
- * character or sequence at the end of a chunk waits for the next chunk.
+ * Returns a function that escapes the chunks of one stream. Colours are reset at the end of each line and chunk. An
+ * incomplete character or sequence at the end of a chunk is buffered until the next chunk.
  */
 export function createTerminalEscaper(): (chunk: string | Uint8Array) => string {
   const decoder = new StringDecoder('utf8')
@@ -53,7 +56,7 @@ export function createTerminalEscaper(): (chunk: string | Uint8Array) => string 
 function escapeText(text: string): string {
   let escaped = ''
   let isStyled = false
-  // Odd parts are captured by the pattern.
+  // Parts with an odd index are matches of the pattern.
   for (const [i, part] of text.split(PASSED).entries()) {
     if (i % 2 === 0) escaped += escapeControls(part)
     else if (part.endsWith('\n')) {
@@ -67,7 +70,7 @@ function escapeText(text: string): string {
   return isStyled ? escaped + RESET : escaped
 }
 
-/** `write` of the class, without the override of the stream. */
+/** The class's `write` method, bypassing the override of the stream. */
 function toRawWrite(stream: WriteStream): Write {
   return (...args) => Writable.prototype.write.apply(stream, args as [string, BufferEncoding])
 }
