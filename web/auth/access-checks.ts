@@ -6,10 +6,13 @@ export interface AccessCheck {
 }
 
 const CONCURRENCY = 8
-/** Limits the load on the server. */
+/** Maximum number of checks, to limit the load on the server. */
 export const MAX_CHECKS = 500
 
-/** Combines each account with each endpoint. Returns at most {@link MAX_CHECKS} checks, and the total without that limit. */
+/**
+ * Combines each account with each endpoint. Returns at most {@link MAX_CHECKS} checks, and the total number without
+ * this limit.
+ */
 export function toAccessChecks(
   accounts: readonly string[],
   endpoints: readonly string[],
@@ -23,7 +26,7 @@ export function toAccessChecks(
   return { checks, total: accounts.length * endpoints.length }
 }
 
-/** Runs checks with limited concurrency; results are in input order. @throws the first error. */
+/** Runs checks with limited concurrency. Results are in input order. @throws the first error. */
 export async function checkAll<Check, Result>(
   checks: readonly Check[],
   run: (check: Check) => Promise<Result>,

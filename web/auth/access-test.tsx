@@ -28,11 +28,11 @@ const EMPTY: TestDraft = { caller: 'account', id: '', type: 'service', name: '',
 
 interface Result {
   readonly rows: readonly AccessResult[]
-  /** Number of checks without the limit. */
+  /** Number of checks before the limit is applied. */
   readonly total: number
 }
 
-/** Form that tests which callers the access rules grant or deny, and by which rule. */
+/** Form for testing which callers the access rules grant or deny access, and by which rule. */
 export function AccessTest(): JSX.Element {
   const { account } = session.value ?? {}
   const ownId = account?.issuer === namespace.value ? account.id : ''
@@ -167,7 +167,7 @@ export function AccessTest(): JSX.Element {
   )
 }
 
-/** Suggestions of an input. */
+/** Suggestions for an input. */
 function Choices({
   id,
   values,

@@ -18,7 +18,7 @@ export type AccountDraft = typeof NEW_ACCOUNT
 export interface AccountFormProps {
   readonly draft: AccountDraft
   readonly onChange: (draft: AccountDraft) => void
-  /** Also called after the form was unmounted. */
+  /** Called even after the form was unmounted. */
   readonly onCreated: (account: CreatedAccount) => void
 }
 

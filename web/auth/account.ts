@@ -1,4 +1,4 @@
-/** Account without its secret (docs/auth.md, Accounts). */
+/** An account without its secret (docs/auth.md, Accounts). */
 export interface AccountMessage {
   readonly id: string
   readonly name: string
@@ -17,7 +17,7 @@ export interface AccountPage {
   readonly next?: string
 }
 
-/** Limit of listed accounts; the command line lists more. */
+/** Maximum number of listed accounts; the command line lists more. */
 export const MAX_ACCOUNTS = 10_000
 
 /** Name of the login credential: password for people, secret for machines. */

@@ -28,7 +28,7 @@ export function Accounts({ draft, onChange, onCreated }: AccountsProps): JSX.Ele
   const [search, setSearch] = useState('')
   const [opened, setOpened] = useState<AccountMessage>()
   const [action, setAction] = useState<AccountAction>()
-  // A stored draft is shown immediately.
+  // Opens the form immediately if a draft is stored.
   const [isFormOpen] = useState(draft !== NEW_ACCOUNT)
   const accounts = useAccounts()
   const columns = useMemo(() => toColumns(setOpened), [])

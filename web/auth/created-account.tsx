@@ -4,11 +4,11 @@ import { Dialog } from '../components/dialog/dialog.tsx'
 
 export interface CreatedAccount {
   readonly id: string
-  /** Returned only on creation. */
+  /** Secret, which is returned only on creation. */
   readonly secret: string
 }
 
-/** No account was created, or its dialog was closed. */
+/** Value if no account was created, or its dialog was closed. */
 export const NONE_CREATED: CreatedAccount = { id: '', secret: '' }
 
 /** Shows the secret of a new account. */

@@ -115,7 +115,7 @@ export function RuleForm({ draft, onChange, onCreated }: RuleFormProps): JSX.Ele
       />
       <TextField
         label="Priority"
-        help="Higher priorities are evaluated first; at equal priority, deny rules."
+        help="Rules with a higher priority are evaluated first; at equal priority, deny rules come first."
         type="number"
         required
         step={1}

@@ -26,7 +26,7 @@ export interface RuleListProps {
 export function RuleList({ draft, onChange }: RuleListProps): JSX.Element {
   const [search, setSearch] = useState('')
   const [deleting, setDeleting] = useState<Rule>()
-  // A stored draft is shown immediately.
+  // Opens the form immediately if a draft is stored.
   const [isFormOpen] = useState(draft !== NEW_RULE)
   const { change, confirmation } = useRuleChange()
   const rules = useCall(async (signal) => {

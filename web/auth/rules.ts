@@ -3,11 +3,11 @@ import type { Resource, Rule } from '../../core/contracts/auth.ts'
 /** Response of `Rules.Test` (docs/auth.md, Rules). */
 export interface RuleTest {
   readonly granted: boolean
-  /** Undefined if no rule matches; the call is denied. */
+  /** Matching rule; undefined if no rule matches, so that the call is denied. */
   readonly rule?: Rule
   /** Namespace of the evaluated rules. */
   readonly namespace: string
-  /** Why access rules do not apply to this endpoint. */
+  /** Reason why access rules do not apply to this endpoint. */
   readonly warning?: string
 }
 
@@ -17,7 +17,7 @@ export interface AccessResult extends RuleTest {
   readonly endpoint: string
 }
 
-/** Callers that a rule applies to. */
+/** Describes the callers that a rule applies to. */
 export function describeScope(scope: string, namespace: string): string {
   if (scope === '') return 'everyone'
   if (scope === '*') return `all accounts of ${namespace}`
@@ -29,7 +29,10 @@ export function formatResource({ type, name, endpoint }: Resource): string {
   return `${type}:${name}:${endpoint}`
 }
 
-/** Consequence of a rule change that the service rejects without `force`; undefined for other errors. */
+/**
+ * Consequence of a rule change that the service rejects without `force`; undefined for other
+ * errors.
+ */
 export function findConsequence(code: number, detail: string): string | undefined {
   return code === 409 ? (/^(.+); set request\.force/.exec(detail)?.[1] ?? detail) : undefined
 }

@@ -2,7 +2,7 @@ import { type CallState, useCall } from '../hooks/use-call.ts'
 import { call } from '../rpc/caller.ts'
 import { type AccountMessage, type AccountPage, readAccounts } from './account.ts'
 
-/** The accounts of the namespace. */
+/** Loads the accounts of the namespace. */
 export function useAccounts(): CallState<readonly AccountMessage[]> {
   return useCall(
     (signal) =>

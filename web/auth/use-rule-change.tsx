@@ -17,7 +17,7 @@ interface DangerousChange extends RuleChange {
 
 /** Changes access rules. A change that would lock out administrators requires confirmation. */
 export function useRuleChange(): {
-  /** @throws {CallError} unless the change requires confirmation. */
+  /** Applies a change. @throws {CallError} unless the change requires confirmation. */
   readonly change: (change: RuleChange) => Promise<void>
   /** Confirmation dialog to render. */
   readonly confirmation: JSX.Element | undefined

@@ -2,7 +2,7 @@ import { type CallState, useCall } from '../hooks/use-call.ts'
 import { call } from '../rpc/caller.ts'
 import { namespace } from '../state/session.ts'
 
-/** Registered service with its endpoints. */
+/** A registered service with its endpoints. */
 export interface ServiceEndpoints {
   readonly name: string
   /** Namespace of the service. */
@@ -21,7 +21,7 @@ interface ServicePage {
 
 const DEFAULT_DOMAIN = 'mx'
 
-/** Services callable from the namespace: built-in services and services of the namespace. */
+/** Loads the services callable from the namespace: built-in services and services of the namespace. */
 export function useServices(): CallState<readonly ServiceEndpoints[]> {
   return useCall(async (signal) => {
     const domains = new Set([DEFAULT_DOMAIN, namespace.value])

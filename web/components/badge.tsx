@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 
 export type Tone = 'neutral' | 'good' | 'warning' | 'bad' | 'accent'
 
-/** Status label. The colour never carries information that the text does not. */
+/** Status label. The colour carries no information beyond the text. */
 export function Badge({
   tone = 'neutral',
   children,

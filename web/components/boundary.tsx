@@ -6,12 +6,12 @@ import { Empty } from './states.tsx'
 export interface BoundaryProps {
   /** Subject of the error message, such as `The page`. */
   readonly what: string
-  /** Page title; set if the boundary wraps a whole page. */
+  /** Page title; set if the boundary wraps an entire page. */
   readonly title?: string
   readonly children: ComponentChildren
 }
 
-/** Error boundary: a render error in the children is shown in place and does not affect the rest of the page. */
+/** Error boundary. A render error in the children is shown in place and does not affect the rest of the page. */
 export function Boundary({ what, title, children }: BoundaryProps): JSX.Element {
   const [error, reset] = useErrorBoundary()
   if (error === undefined) return <>{children}</>

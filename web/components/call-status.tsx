@@ -9,7 +9,7 @@ export interface CallStatusProps {
   readonly subject: string
 }
 
-/** Error of a call, and that it loads for the first time. */
+/** Shows the error of a call, or that it is loading for the first time. */
 export function CallStatus({ call, subject }: CallStatusProps): JSX.Element {
   const { value, error, state, reload } = call
   return (

@@ -5,7 +5,7 @@ export function CopyButton({
   text,
   label = 'Copy',
 }: {
-  /** A function is called on click. */
+  /** Text to copy; a function is called on click. */
   readonly text: string | (() => string)
   readonly label?: string
 }): JSX.Element {

@@ -5,12 +5,12 @@ export interface PageProps {
   readonly title: string
   /** Subtitle. */
   readonly about?: ComponentChildren
-  /** Controls beside the title. */
+  /** Controls next to the title. */
   readonly actions?: ComponentChildren
   readonly children: ComponentChildren
 }
 
-/** Page layout: title, subtitle and actions. */
+/** Page layout with title, subtitle and actions. */
 export function Page({ title, about, actions, children }: PageProps): JSX.Element {
   useEffect(() => {
     document.title = `${title} · mx`

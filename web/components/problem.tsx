@@ -10,7 +10,7 @@ export interface ProblemProps {
   readonly onRetry?: () => void
 }
 
-/** Error message of a failed call: action, reason and advice. */
+/** Error message of a failed call, with action, reason and advice. */
 export function Problem({ error, subject, onRetry }: ProblemProps): JSX.Element {
   const { value: current } = session
   const kind = toProblemKind(error)

@@ -4,7 +4,7 @@ import { Field } from './field.tsx'
 export interface SelectFieldProps<T extends string> {
   readonly label: string
   readonly value: T
-  /** Values with their titles, or values that are their titles. */
+  /** Values with their titles, or values used as titles. */
   readonly choices: Readonly<Partial<Record<T, string>>> | readonly T[]
   readonly onInput: (value: T) => void
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 
-/** Empty state: missing content and how to create it. */
+/** Empty state that names the missing content and explains how to create it. */
 export function Empty({
   title,
   children,

@@ -17,7 +17,7 @@ export interface TabsProps {
 
 const STEPS: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowLeft: -1 }
 
-/** Tabs pattern of the ARIA Authoring Practices: arrow keys, Home and End move between tabs. */
+/** Tabs pattern from the ARIA Authoring Practices. Arrow keys, Home and End move between tabs. */
 export function Tabs({ label, tabs, selected, onSelect, children }: TabsProps): JSX.Element {
   const base = useId()
   const select = (event: TargetedKeyboardEvent<HTMLElement>): void => {

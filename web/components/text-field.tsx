@@ -4,7 +4,7 @@ import { Field, type FieldProps } from './field.tsx'
 export interface TextFieldProps extends Omit<FieldProps, 'children'> {
   readonly value: string
   readonly onInput: (text: string) => void
-  /** Number of lines. @default an input of one line */
+  /** Number of lines. @default a single-line input */
   readonly rows?: number
   readonly type?: 'password' | 'url' | 'number' | 'datetime-local'
   readonly class?: string

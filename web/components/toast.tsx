@@ -17,12 +17,12 @@ const owner = computed(() => {
 })
 let lastId = 0
 
-// Messages of one account must not be visible to the next.
+// Messages of one account must not be visible to the next account.
 owner.subscribe(() => {
   toasts.value = []
 })
 
-/** Shows a notification for {@link DURATION_MS}; errors (`bad`) stay until closed. */
+/** Shows a notification for {@link DURATION_MS}. Errors (`bad`) stay until they are closed. */
 export function showToast(text: string, tone: Tone = 'good'): void {
   const isSticky = tone === 'bad'
   const rest = toasts.value.filter((toast) => toast.text !== text || !isSticky)

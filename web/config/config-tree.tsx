@@ -14,7 +14,7 @@ export interface ConfigTreeProps {
 /** Preview length of a value in characters. */
 const MAX_PREVIEW = 40
 
-/** Tree of the config of a namespace, with secrets hidden. */
+/** Tree of a namespace's configuration, with secrets hidden. */
 export function ConfigTree({ root, selected, onSelect }: ConfigTreeProps): JSX.Element {
   const nodes = useMemo(() => toTreeNodes(root, ''), [root])
   return <Tree label="Config" nodes={nodes} selected={selected} onSelect={onSelect} open={2} />

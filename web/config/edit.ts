@@ -1,13 +1,13 @@
-/** Edit of a config value. */
+/** Edit of a configuration value. */
 export interface Edit {
-  /** Value when editing began. */
+  /** Value when editing started. */
   readonly original: string
   readonly text: string
-  /** Whether `original` is a revealed secret. */
+  /** True if `original` is a revealed secret. */
   readonly isRevealed: boolean
 }
 
-/** @param value empty for a hidden secret. */
+/** Starts an edit. @param value current value; empty for a hidden secret. */
 export function startEdit(value: string): Edit {
   return { original: value, text: value, isRevealed: false }
 }
@@ -24,12 +24,12 @@ export function hideEdit(edit: Edit): Edit {
   return { ...withOriginal(edit, ''), isRevealed: false }
 }
 
-/** Replaces the original value; unsaved input is preserved. */
+/** Replaces the original value, preserving unsaved input. */
 export function withOriginal(edit: Edit, original: string): Edit {
   return { ...edit, original, text: isDirty(edit) ? edit.text : original }
 }
 
-/** After `sent` was saved as `saved`; later input is preserved. */
+/** Updates the edit after `sent` was saved as `saved`, preserving later input. */
 export function settleEdit({ text }: Edit, sent: string, saved: string): Edit {
   return { original: saved, text: text === sent ? saved : text, isRevealed: false }
 }

@@ -17,7 +17,7 @@ export interface HistoryProps {
   readonly version: number
 }
 
-/** Retained versions, with comparison and rollback. */
+/** Retained versions, which can be compared and rolled back to. */
 export function History({ root, version }: HistoryProps): JSX.Element {
   const [selected, setSelected] = useState<number>()
   const { state, value, error, reload } = useCall(readHistory, [namespace.value, version])

@@ -24,7 +24,7 @@ interface ValueDraft {
 
 const DRAFT_KEY = ['config', '']
 
-/** Form for a value at a new path. Unsaved input survives closing the form. */
+/** Form for a value at a new path. Unsaved input is preserved when the form is closed. */
 export function NewValue({ root, below, onSet }: NewValueProps): JSX.Element {
   const [draft, setDraft] = useState<ValueDraft>(
     () =>

@@ -11,7 +11,7 @@ import { ValueEditor } from './value-editor.tsx'
 
 export interface PathViewProps {
   readonly path: string
-  /** Undefined if the path does not exist. */
+  /** Node at the path; undefined if the path does not exist. */
   readonly node: ConfigNode | undefined
   readonly onDeleted: () => void
 }
@@ -44,7 +44,7 @@ export function PathView({ path, node, onDeleted }: PathViewProps): JSX.Element 
           onClose={() => setConfirming(false)}
         >
           <p>
-            {node.kind === 'map' ? 'Deletes the whole subtree. ' : ''}A rollback in the history
+            {node.kind === 'map' ? 'Deletes the entire subtree. ' : ''}A rollback in the history
             restores it.
           </p>
         </Confirm>

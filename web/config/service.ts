@@ -3,15 +3,15 @@ import { call } from '../rpc/caller.ts'
 /** Response of `Config.Get` (reference 3). */
 export interface Reading {
   readonly value: {
-    /** JSON. */
+    /** JSON text. */
     readonly data: string
   }
   readonly exists: boolean
-  /** Version of the namespace's config. */
+  /** Version of the namespace's configuration. */
   readonly version: number
 }
 
-/** Entry of the history. */
+/** An entry of the history. */
 export interface ConfigVersion {
   readonly version: number
   /** Unix time in seconds. */
@@ -27,23 +27,23 @@ interface ChangeResponse {
   readonly version: number
 }
 
-/** @param data JSON. @returns the new version. */
+/** Sets a value. @param data JSON text. @returns the new version. */
 export async function setValue(path: string, data: string, secret: boolean): Promise<number> {
   const request = { path, value: { data }, options: { secret } }
   return (await call<ChangeResponse>('config', 'Config.Set', request)).body.version
 }
 
-/** @returns the new version. */
+/** Deletes a value. @returns the new version. */
 export async function deleteValue(path: string): Promise<number> {
   return (await call<ChangeResponse>('config', 'Config.Delete', { path })).body.version
 }
 
-/** @returns the new version. */
+/** Rolls back to a version. @returns the new version. */
 export async function rollBack(version: number): Promise<number> {
   return (await call<ChangeResponse>('config', 'Config.Rollback', { version })).body.version
 }
 
-/** Reads the JSON of a value, including secrets. */
+/** Reads the JSON text of a value, including secrets. */
 export async function revealValue(path: string): Promise<string> {
   const request = { path, options: { secret: true } }
   return (await call<Reading>('config', 'Config.Get', request)).body.value.data

@@ -1,6 +1,6 @@
 import { skipBlanks, splitObject } from '../../core/request/json/json-text.ts'
 
-/** Node of the config tree. Values are JSON source text, so that large numbers stay exact. */
+/** Node of the configuration tree. Values are JSON source text, so that large numbers stay exact. */
 export type ConfigNode =
   | { readonly kind: 'map'; readonly children: ReadonlyMap<string, ConfigNode> }
   | { readonly kind: 'value'; readonly text: string }
@@ -8,9 +8,9 @@ export type ConfigNode =
 /** Difference between two versions at a path. */
 export interface ConfigDifference {
   readonly path: string
-  /** JSON; undefined if added. */
+  /** JSON text; undefined if the path was added. */
   readonly before: string | undefined
-  /** JSON; undefined if deleted. */
+  /** JSON text; undefined if the path was deleted. */
   readonly after: string | undefined
 }
 
@@ -46,14 +46,14 @@ export function formatNode(node: ConfigNode): string {
   return `{${members.join()}}`
 }
 
-/** Path and JSON of each leaf, in tree order. Empty objects are leaves. */
+/** Iterates over the path and JSON of each leaf, in tree order. Empty objects are leaves. */
 export function* walkValues(node: ConfigNode, path = ''): Generator<readonly [string, string]> {
   if (node.kind === 'value') return yield [path, node.text]
   if (node.children.size === 0 && path !== '') return yield [path, '{}']
   for (const [name, child] of node.children) yield* walkValues(child, joinPath(path, name))
 }
 
-/** Differences between two trees. Secrets are hidden in both and therefore equal. */
+/** Returns the differences between two trees. Secrets are hidden in both and therefore equal. */
 export function diffTrees(before: ConfigNode, after: ConfigNode): readonly ConfigDifference[] {
   const old = new Map(walkValues(before))
   const now = new Map(walkValues(after))

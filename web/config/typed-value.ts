@@ -1,4 +1,4 @@
-/** User input as a value: JSON, or else a string, as on the command line (docs/config.md). */
+/** User input, parsed as JSON or else as a string, as on the command line (docs/config.md). */
 export interface ParsedInput {
   /** JSON. */
   readonly data: string
@@ -13,7 +13,7 @@ export function parseInput(text: string): ParsedInput {
   }
 }
 
-/** Formats a value for an input: strings without quotes, unless they would be parsed as another value. */
+/** Formats a value for an input. Strings have no quotes, unless they would be parsed as a different value. */
 export function formatInput(data: string): string {
   if (!data.startsWith('"')) return data
   const text: string = JSON.parse(data)

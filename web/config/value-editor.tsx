@@ -15,13 +15,13 @@ export interface ValueEditorProps {
   readonly node: ConfigNode & { readonly kind: 'value' }
 }
 
-/** Editor of one value. Unsaved input survives navigation and concurrent changes. */
+/** Editor for a single value. Unsaved input is preserved across navigation and concurrent changes. */
 export function ValueEditor({ path, node }: ValueEditorProps): JSX.Element {
   const hidden = isSecret(node)
   const value = hidden ? '' : formatInput(node.text)
   const draftKey = ['config', path]
   const [edit, setEdit] = useState(() => readDraft<Edit>(draftKey) ?? startEdit(value))
-  const [becomesSecret, setBecomesSecret] = useState(false)
+  const [isMarkedSecret, setMarkedSecret] = useState(false)
   const [isBusy, setBusy] = useState(false)
   const [failure, setFailure] = useState<{ readonly action: string; readonly error: CallError }>()
   const latest = useRef(value)
@@ -32,7 +32,7 @@ export function ValueEditor({ path, node }: ValueEditorProps): JSX.Element {
   useEffect(() => {
     if (hasConflict && !isDirty(edit)) setEdit(startEdit(value))
   }, [value])
-  // The revealed secret must not be stored.
+  // A revealed secret must not be stored.
   const stored = isRevealed ? hideEdit(edit) : edit
   useStoredDraft(draftKey, isDirty(stored) ? stored : undefined)
 
@@ -49,10 +49,10 @@ export function ValueEditor({ path, node }: ValueEditorProps): JSX.Element {
 
   const save = (): Promise<void> =>
     attempt(`set ${path}`, async () => {
-      const version = await setValue(path, parseInput(text).data, hidden || becomesSecret)
+      const version = await setValue(path, parseInput(text).data, hidden || isMarkedSecret)
       // The watch may already have delivered the new value.
       const saved = latest.current === value ? text : latest.current
-      setEdit((edit) => settleEdit(edit, text, hidden || becomesSecret ? '' : saved))
+      setEdit((edit) => settleEdit(edit, text, hidden || isMarkedSecret ? '' : saved))
       if (readDraft<Edit>(draftKey)?.text === text) saveDraft(draftKey, undefined)
       showToast(`${path} saved as version ${version}`)
     })
@@ -107,13 +107,13 @@ export function ValueEditor({ path, node }: ValueEditorProps): JSX.Element {
           </button>
         </p>
       )}
-      <SecretBox isSecret={hidden} checked={becomesSecret} onChange={setBecomesSecret} />
+      <SecretBox isSecret={hidden} checked={isMarkedSecret} onChange={setMarkedSecret} />
       {failure !== undefined && <Problem error={failure.error} subject={failure.action} />}
       <div class="form-actions">
         <button
           type="submit"
           class="primary"
-          disabled={isBusy || !(isDirty(edit) || (becomesSecret && !hidden))}
+          disabled={isBusy || !(isDirty(edit) || (isMarkedSecret && !hidden))}
         >
           Set
         </button>
@@ -139,7 +139,9 @@ function SecretBox({
   readonly onChange: (checked: boolean) => void
 }): JSX.Element {
   if (isSecret)
-    return <p class="muted">Stays a secret. To store it in plain text, delete it first.</p>
+    return (
+      <p class="muted">The value remains secret. To store it in plain text, delete it first.</p>
+    )
   return (
     <label class="check">
       <input

@@ -2,10 +2,10 @@ import { Recent } from '../state/ring-buffer.ts'
 import type { EventMessage } from './event.ts'
 
 export const MAX_EVENTS = 5000
-/** Approximate limit of payloads and metadata. */
+/** Approximate limit for the total size of payloads and metadata. */
 export const MAX_EVENT_BYTES: number = 32 * 1024 * 1024
 
-/** Consumed events, of which the newest are retained. */
+/** Consumed events. Only the newest are retained. */
 export class ConsumedEvents {
   readonly #events = new Recent<EventMessage>({ count: MAX_EVENTS, bytes: MAX_EVENT_BYTES, sizeOf })
   #count = 0
@@ -17,7 +17,7 @@ export class ConsumedEvents {
     this.#count++
   }
 
-  /** Retained events; the same array until the next push. */
+  /** Retained events. Returns the same array until the next push. */
   get all(): readonly EventMessage[] {
     return this.#events.all
   }
@@ -27,7 +27,7 @@ export class ConsumedEvents {
     return this.#count
   }
 
-  /** Highest sequence; undefined without events. */
+  /** Highest sequence; undefined if there are no events. */
   get last(): number | undefined {
     return this.#last
   }

@@ -10,7 +10,7 @@ export interface Draft {
   readonly topic: string
   readonly format: ValueFormat
   readonly payload: string
-  /** Replaces `payload`. */
+  /** Selected file, which replaces `payload`. */
   readonly file?: PickedFile | undefined
   readonly metadata: string
   /** Value of a `datetime-local` input; empty for now. */
@@ -19,7 +19,7 @@ export interface Draft {
 
 export type DraftField = keyof Draft
 
-/** Shared by all topics. */
+/** Draft key shared by all topics. */
 export const DRAFT_KEY: readonly string[] = ['events', 'publish']
 
 export const EMPTY: Draft = { topic: '', format: 'json', payload: '', metadata: '', time: '' }
@@ -38,7 +38,7 @@ export function toDraft({ topic, payload, metadata }: EventMessage): Draft {
 /** Validation errors by field. */
 export type DraftErrors = Partial<Record<DraftField, string>>
 
-/** Request of `Stream.Publish`, or validation errors. */
+/** Converts a draft to the request of `Stream.Publish`, or returns validation errors. */
 export function toRequest(draft: Draft): { readonly request: object } | { errors: DraftErrors } {
   const errors: DraftErrors = {}
   const read = <T>(field: DraftField, parse: () => T): T | undefined => {

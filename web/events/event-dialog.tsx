@@ -6,7 +6,7 @@ import { PayloadView } from './payload-view.tsx'
 export interface EventDialogProps {
   readonly event: EventMessage
   readonly onClose: () => void
-  /** Opens the publish form with the event. */
+  /** Opens the publish form filled with the event. */
   readonly onRepublish: (event: EventMessage) => void
 }
 

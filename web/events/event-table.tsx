@@ -15,10 +15,10 @@ export interface EventTableProps {
 }
 
 const PREVIEW = 120
-/** Base64 characters that suffice for a preview in any encoding. */
+/** Number of Base64 characters that suffice for a preview in any encoding. */
 const PREVIEW_BASE64 = 8 * PREVIEW
 
-/** Events, newest first. */
+/** Table of events, newest first. */
 export function EventTable({ label, events, onOpen, empty }: EventTableProps): JSX.Element {
   const columns = useMemo(() => toColumns(onOpen), [onOpen])
   return (

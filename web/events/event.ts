@@ -16,9 +16,9 @@ export interface GroupMessage {
   readonly group: string
   /** All events up to this sequence are acknowledged. */
   readonly acked: number
-  /** Delivered but unacknowledged events. */
+  /** Number of delivered but unacknowledged events. */
   readonly pending: number
-  /** Retained events after `acked`. */
+  /** Number of retained events after `acked`. */
   readonly lag: number
 }
 
@@ -31,12 +31,12 @@ export interface TopicMessage {
   readonly groups: readonly GroupMessage[]
 }
 
-/** Approximate number of events: sequences may have gaps with NATS. */
+/** Approximate number of events, because sequences may have gaps with NATS. */
 export function countEvents({ first, last }: TopicMessage): number {
   return last - first + 1
 }
 
-/** Lag of the slowest group; undefined without groups. */
+/** Lag of the slowest group; undefined if there are no groups. */
 export function findLag({ groups }: TopicMessage): number | undefined {
   return groups.length === 0 ? undefined : Math.max(...groups.map(({ lag }) => lag))
 }

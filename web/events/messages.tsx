@@ -29,7 +29,7 @@ export interface MessagesProps {
   readonly onOpen: (event: EventMessage) => void
 }
 
-/** Retained events of a topic, paginated. The newest page updates as events are published. */
+/** Retained events of a topic, paginated. The newest page is updated as events are published. */
 export function Messages({ topic, onOpen }: MessagesProps): JSX.Element {
   const { topic: name, first, last } = topic
   const [draft, setDraft] = useState<StartDraft>(NEW)

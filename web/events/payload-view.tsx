@@ -8,9 +8,9 @@ import { isTooDeep } from '../json/json-levels.ts'
 import { decodeBase64 } from '../store/base64.ts'
 import { formatValue, toFormat } from '../store/value-format.ts'
 
-/** May exceed 2^53, where parsing would change the number. */
+/** Matches numbers that may exceed 2^53 and would change when parsed. */
 const LONG_NUMBER = /\d{16}/
-/** Texts longer than this are truncated until expanded. */
+/** Longer texts are truncated until expanded. */
 const MAX_CHARACTERS = 20_000
 
 /** Payload of an event as JSON, text or hex. */

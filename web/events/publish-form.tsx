@@ -14,7 +14,7 @@ import type { ValueFormat } from '../store/value-format.ts'
 import { DRAFT_KEY, type Draft, type DraftErrors, EMPTY, toRequest } from './draft.ts'
 
 export interface PublishFormProps {
-  /** Fixed topic; undefined shows an input for it. */
+  /** Fixed topic; if undefined, the form shows an input for it. */
   readonly topic?: string
   readonly onPublished: (topic: string) => void
 }
@@ -24,7 +24,7 @@ interface Published {
   readonly sequence: number
 }
 
-/** Form that publishes an event. It is not reset, so that similar events can follow. */
+/** Form that publishes an event. It is not reset afterwards, so that similar events can follow. */
 export function PublishForm({ topic, onPublished }: PublishFormProps): JSX.Element {
   const [errors, setErrors] = useState<DraftErrors>({})
   const [failure, setFailure] = useState<CallError>()
@@ -33,7 +33,7 @@ export function PublishForm({ topic, onPublished }: PublishFormProps): JSX.Eleme
   const draft = topic === undefined ? stored : { ...stored, topic }
   const latest = useRef(stored)
   latest.current = stored
-  // Files are read asynchronously.
+  // Uses the latest draft, because files are read asynchronously.
   const update = (change: Partial<Draft>): void => setDraft({ ...latest.current, ...change })
 
   async function publish(event: SubmitEvent): Promise<void> {

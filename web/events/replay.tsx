@@ -18,7 +18,9 @@ export interface ReplayProps {
   readonly onOpen: (event: EventMessage) => void
 }
 
-/** Consumes a topic from a position on, then live, without a group, so that no consumer loses events. */
+/**
+ * Consumes a topic from a position onwards, including new events, without a group, so that no consumer loses events.
+ */
 export function Replay({ topic, onOpen }: ReplayProps): JSX.Element {
   const [draft, setDraft] = useState<StartDraft>(NEW)
   const [invalid, setInvalid] = useState<string>()
@@ -101,7 +103,7 @@ export function Replay({ topic, onOpen }: ReplayProps): JSX.Element {
   )
 }
 
-/** Position after the last event. As a sequence, so that a stream interrupted before its first event resumes there. */
+/** Position after the last event, as a sequence, so that a stream interrupted before its first event resumes there. */
 async function readEnd(topic: string): Promise<Start> {
   const state = await readTopic(topic)
   return { sequence: (state?.last ?? 0) + 1 }

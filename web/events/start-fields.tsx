@@ -6,7 +6,7 @@ import type { StartDraft } from './start.ts'
 export interface StartFieldsProps {
   readonly value: StartDraft
   readonly onInput: (value: StartDraft) => void
-  /** Label of the option `new`. */
+  /** Label for the option `new`. */
   readonly newest: string
 }
 

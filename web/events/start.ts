@@ -1,12 +1,12 @@
-/** Start position as entered in the form. */
+/** A start position, as entered in the form. */
 export interface StartDraft {
   readonly from: 'new' | 'oldest' | 'sequence' | 'time'
   readonly sequence: string
-  /** Value of a `datetime-local` input, `2026-11-22T21:30:00`. */
+  /** Value of a `datetime-local` input, such as `2026-11-22T21:30:00`. */
   readonly time: string
 }
 
-/** Start position in a request of `Stream.Consume`; empty for new events. */
+/** A start position, as sent in a request of `Stream.Consume`; empty for new events. */
 export interface Start {
   readonly sequence?: number
   readonly offset_ms?: number
@@ -14,7 +14,7 @@ export interface Start {
 
 export const NEW: StartDraft = { from: 'new', sequence: '', time: '' }
 
-/** @throws {RangeError} for invalid input. */
+/** Parses a start position. @throws {RangeError} for invalid input. */
 export function parseStart({ from, sequence, time }: StartDraft): Start {
   switch (from) {
     case 'new':
@@ -35,10 +35,10 @@ function parseSequence(text: string): number {
   throw new RangeError(`sequence must be a positive integer, got ${JSON.stringify(text)}`)
 }
 
-/** Returns Unix time in milliseconds. @throws {RangeError} */
+/** Parses a time into Unix time in milliseconds. @throws {RangeError} */
 export function parseTime(text: string): number {
   const ms = new Date(text).getTime()
-  // The service reads 0 as unset.
+  // The service treats 0 as unset.
   if (ms > 0) return ms
   throw new RangeError('time must be a date and time after 1970')
 }

@@ -5,10 +5,10 @@ import { call } from '../rpc/caller.ts'
 import type { TopicMessage } from './event.ts'
 
 const INTERVAL_MS = 5000
-/** Minimum ratio of idle time to request time: with NATS, each topic costs a request. */
+/** Minimum ratio of idle time to request time, because with NATS each topic costs a request. */
 const IDLE_RATIO = 20
 
-/** Topics with their groups, polled. @param topic empty for all topics of the namespace. */
+/** Polls topics with their groups. @param topic topic name; empty for all topics of the namespace. */
 export function useTopics(topic: string): CallState<readonly TopicMessage[]> {
   const idleMs = useRef(0)
   const topics = useCall(
@@ -29,7 +29,7 @@ export function useTopics(topic: string): CallState<readonly TopicMessage[]> {
   return topics
 }
 
-/** Reads a topic without its groups; undefined if it does not exist. */
+/** Reads a topic without its groups. Returns undefined if it does not exist. */
 export async function readTopic(topic: string): Promise<TopicMessage | undefined> {
   type Response = { readonly topics: readonly TopicMessage[] }
   return (await call<Response>('events', 'Stream.Topics', { topic })).body.topics[0]

@@ -1,6 +1,9 @@
 import type { Field } from './field.ts'
 
-/** Describes the constraints of a schema, such as `1 to 5`, `at most 80 characters`. Patterns are shown but never run: an untrusted regex can block the page. */
+/**
+ * Describes the constraints of a schema, such as `1 to 5` or `at most 80 characters`. Patterns are shown but never
+ * executed, because an untrusted regular expression can block the page.
+ */
 export function boundsOf({ schema, kind }: Pick<Field, 'schema' | 'kind'>): readonly string[] {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema
   const { minLength, maxLength, minItems, maxItems, pattern, format } = schema

@@ -13,7 +13,7 @@ export function parseMetadataLines(text: string): readonly (readonly [string, st
   })
 }
 
-/** Parses a timeout in milliseconds; undefined for empty input. @throws {Error} */
+/** Parses a timeout in milliseconds. Returns undefined for empty input. @throws {Error} */
 export function parseTimeout(text: string): number | undefined {
   if (text.trim() === '') return undefined
   const ms = Number(text)

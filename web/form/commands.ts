@@ -4,20 +4,20 @@ import { listHttpRoutes, variablesOf } from '../../sdk/service/http-routes.ts'
 import type { Field } from './field.ts'
 import { maskSecrets } from './secrets.ts'
 
-/** Call to format as a shell command. */
+/** A call to format as a shell command. */
 export interface ShellCall {
-  /** Empty for the default namespace. */
+  /** Namespace; empty for the default namespace. */
   readonly namespace: string
   readonly service: string
   readonly endpoint: Pick<Endpoint, 'name' | 'metadata'>
-  /** Exactly one, except for client streams. */
+  /** Requests; exactly one, except for client streams. */
   readonly requests: readonly unknown[]
   readonly metadata: readonly (readonly [name: string, value: string])[]
-  /** Undefined for the default timeout. */
+  /** Timeout; undefined for the default. */
   readonly timeoutMs?: number | undefined
 }
 
-/** File for a request that is too long for a command line. */
+/** Name of the file for a request that is too long for a command line. */
 export const REQUEST_FILE = 'request.json'
 /** Maximum length of an inline request in characters. */
 const MAX_REQUEST = 4000
@@ -25,7 +25,10 @@ const PLAIN = /^[\w@%+=:,./-]+$/
 const SECRET_METADATA = /^(?:proxy-)?authorization$|cookie/i
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE'])
 
-/** Replaces secrets with {@link REDACTED}, since shells store commands in their history. @param field of the requests. */
+/**
+ * Replaces secrets with {@link REDACTED}, because shells store commands in their history. @param field field of the
+ * requests.
+ */
 export function maskCall(field: Field, call: ShellCall): ShellCall {
   const isSecret = (name: string): boolean => SECRET_NAME.test(name) || SECRET_METADATA.test(name)
   return {
@@ -35,7 +38,7 @@ export function maskCall(field: Field, call: ShellCall): ShellCall {
   }
 }
 
-/** Whether the commands read the request from {@link REQUEST_FILE}. */
+/** True if the commands read the request from {@link REQUEST_FILE}. */
 export function needsFile(requests: readonly unknown[]): boolean {
   return requests.length === 1 && JSON.stringify(requests[0]).length > MAX_REQUEST
 }
@@ -60,9 +63,9 @@ export function toMxCommand(call: ShellCall): string {
 }
 
 /**
- * Formats a call as a `curl` command to the gateway, by the declared route or else the generic one.
+ * Formats a call as a `curl` command to the gateway, using the declared route or else the generic one.
  *
- * @param gateway such as `http://localhost:8080`
+ * @param gateway gateway URL, such as `http://localhost:8080`
  * @returns undefined for several requests, which HTTP does not support.
  */
 export function toCurlCommand(gateway: string, call: ShellCall): string | undefined {
@@ -83,7 +86,7 @@ export function toCurlCommand(gateway: string, call: ShellCall): string | undefi
     `${gateway.replace(/\/+$/, '')}${path}${query}`,
     ...headers.flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
   ].map(quote)
-  // The shell substitutes the token of its own login.
+  // The shell substitutes the token of its user's login.
   words.push('-H', '"Authorization: Bearer $(mx user token)"')
   if (hasBody)
     words.push(
@@ -98,7 +101,7 @@ function quote(word: string): string {
   return PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
-/** Replaces the variables of a path with fields of the request. */
+/** Replaces the variables of a path with request fields. */
 function expandPath(template: string, request: unknown): { path: string; rest: unknown } {
   const variables = variablesOf(template)
   if (variables.length === 0 || !isObject(request)) return { path: template, rest: request }
@@ -106,7 +109,7 @@ function expandPath(template: string, request: unknown): { path: string; rest: u
   let path = template
   for (const name of variables) {
     const value = rest[name]
-    // A variable without a value stays visible as an error.
+    // A variable without a value remains visible as an error.
     if (typeof value === 'object' || value === undefined) continue
     path = path.replace(`{${name}}`, () => encodeURIComponent(String(value)))
     delete rest[name]
@@ -114,7 +117,7 @@ function expandPath(template: string, request: unknown): { path: string; rest: u
   return { path, rest }
 }
 
-/** Query string in the format of the gateway: `?a=1&b.c=2&d=x&d=y`. */
+/** Formats a query string in the gateway's format: `?a=1&b.c=2&d=x&d=y`. */
 function toQuery(value: unknown): string {
   const pairs: string[] = []
   const add = (name: string, inner: unknown): void => {

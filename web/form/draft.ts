@@ -21,9 +21,9 @@ export interface Draft {
   readonly file?: string
 }
 
-/** List item, map entry or object field. */
+/** A list item, map entry or object field. */
 export interface Part {
-  /** Stable when other parts are added, moved or removed. */
+  /** Id that is stable when other parts are added, moved or removed. */
   readonly id: number
   /** Key of a map entry. */
   readonly key: string
@@ -33,16 +33,16 @@ export interface Part {
 /** Update function, applied to the latest draft. */
 export type Change = (draft: Draft) => Draft
 
-/** Depth limit of initial fields, since required messages may be recursive. */
+/** Maximum depth of initial fields, because required messages may be recursive. */
 const MAX_DEPTH = 8
 
 /** Draft of an absent field. */
 export const ABSENT: Draft = Object.freeze({ presence: 'absent', text: '', parts: [] })
 
-/** Limit of initial fields, since recursive messages may branch. */
+/** Maximum number of initial fields, because recursive messages may branch. */
 const MAX_FIELDS = 200
 
-/** Fields that may still be added. */
+/** Number of fields that may still be added. */
 interface Budget {
   fields: number
 }
@@ -52,7 +52,7 @@ export function emptyDraft(field: Field): Draft {
   return begin(field, 0, { fields: MAX_FIELDS })
 }
 
-/** Draft of an added field: messages with their required fields, inputs empty. */
+/** Draft of an added field: messages contain their required fields, and inputs are empty. */
 export function openDraft(field: Field): Draft {
   return open(field, 0, { fields: MAX_FIELDS })
 }
@@ -117,7 +117,7 @@ export function withPart(draft: Draft, id: number, change: Partial<Omit<Part, 'i
   }
 }
 
-/** Lifts a change of a part to the whole draft; a no-op if the part was removed in the meantime. */
+/** Lifts a change of a part to the entire draft. No-op if the part was removed in the meantime. */
 export function changePart(id: number, change: Change): Change {
   return (draft) => ({
     ...draft,
@@ -148,7 +148,7 @@ export function movePart(draft: Draft, id: number, by: -1 | 1): Draft {
   return { ...draft, parts }
 }
 
-/** Selects an alternative of a union; input of the other alternatives is preserved. */
+/** Selects an alternative of a union, preserving the input of the other alternatives. */
 export function withAlternative(draft: Draft, field: Field, index: number): Draft {
   const { parts } = draft.parts.length === field.parts.length ? draft : openDraft(field)
   return {

@@ -13,8 +13,8 @@ import {
 /**
  * Kind of a form field.
  *
- * `object` and `tuple` have fixed parts, `list` and `map` items, `union` is one of its parts; `json` is a value without a usable
- * schema.
+ * `object` and `tuple` have fixed parts, `list` and `map` have items, and `union` is one of its parts. `json` is a
+ * value without a usable schema.
  */
 export type FieldKind =
   | 'boolean'
@@ -36,34 +36,34 @@ export interface Field {
   readonly kind: FieldKind
   /** Property name; empty for items and alternatives. */
   readonly name: string
-  /** Type in the notation of the registry: `string`, `[]int64`, a message. */
+  /** Type in registry notation: `string`, `[]int64`, or a message. */
   readonly type: string
   readonly description: string
   readonly isRequired: boolean
   readonly isNullable: boolean
-  /** Masked while entered, and never stored. */
+  /** True if the value is masked on input and never stored. */
   readonly isSecret: boolean
   readonly default: unknown
-  /** Values of a `choice`. */
+  /** Allowed values of a `choice`. */
   readonly choices: readonly unknown[]
-  /** Contains constraints and format. */
+  /** Schema with constraints and format. */
   readonly schema: JsonSchema
-  /** Fields of an `object` or `tuple`, alternatives of a `union`. Lazy, since a schema may be recursive. */
+  /** Fields of an `object` or `tuple`, or alternatives of a `union`. Lazy, because a schema may be recursive. */
   readonly parts: readonly Field[]
-  /** Item of a `list`, value of a `map`. */
+  /** Item of a `list`, or value of a `map`. */
   readonly item: Field | undefined
 }
 
 interface Context {
   readonly name: string
   readonly isRequired: boolean
-  /** Whether the enclosing schema has `null` as an alternative. */
+  /** True if the enclosing schema has `null` as an alternative. */
   readonly isNullable: boolean
 }
 
 const UNNAMED: Context = { name: '', isRequired: true, isNullable: false }
 
-/** Limit of nested single alternatives, since a schema may be recursive. */
+/** Maximum number of nested single alternatives, because a schema may be recursive. */
 const MAX_HOPS = 32
 
 /** Creates the form of a message. */
@@ -73,7 +73,7 @@ export function toField(schema: JsonSchema): Field {
 
 function create(input: JsonSchema, outer: Definitions, context: Context, hops = 0): Field {
   const { schema: target, definitions } = followRefs(input, outer)
-  // Annotations beside a reference override annotations of its target.
+  // Annotations next to a reference override annotations of its target.
   const schema = input.$ref === undefined ? target : { ...target, ...annotationsOf(input) }
   const only = findOnly(schema)
   const alternatives = schema.anyOf ?? schema.oneOf ?? []
@@ -115,7 +115,7 @@ function toKind(schema: JsonSchema, types: readonly string[]): FieldKind {
   if (choicesOf(schema).length > 0) return 'choice'
   const options = schema.anyOf ?? schema.oneOf
   if (options !== undefined) return options.every(isNull) ? 'null' : 'union'
-  // 64-bit integers in JSON: a number or a string of digits.
+  // 64-bit integers are numbers or strings of digits in JSON.
   if (types.includes('integer') && types.every((type) => type === 'integer' || type === 'string'))
     return types.length === 1 || schema.format !== undefined ? 'integer' : 'union'
   if (types.length > 1) return 'union'
@@ -201,7 +201,7 @@ function merge(schema: JsonSchema, outer: Definitions): JsonSchema {
   }
 }
 
-/** Annotations that apply to the place of a schema rather than to its type. */
+/** Annotations that apply to the place where a schema is used rather than to its type. */
 function annotationsOf({ description, default: fallback, writeOnly }: JsonSchema): JsonSchema {
   return {
     ...(description !== undefined && { description }),

@@ -5,12 +5,12 @@ import { ROOT } from './to-request.ts'
 
 type Keys = readonly PropertyKey[]
 
-/** The form cannot represent a request; the message starts with the path. */
+/** Thrown if the form cannot represent a request. The message starts with the path. */
 class UnsupportedError extends Error {}
 
-/** Depth limit of the form, whose levels are nested visually. */
+/** Maximum depth of the form, whose levels are nested visually. */
 const MAX_DEPTH = 50
-/** Limit of tried alternatives, whose number can be exponential for recursive unions. */
+/** Maximum number of alternatives to try, which can be exponential for recursive unions. */
 const MAX_TRIES = 10_000
 
 interface Attempt {
@@ -20,7 +20,7 @@ interface Attempt {
 /**
  * Fills the form from a request.
  *
- * @throws {UnsupportedError} for values that the form cannot represent, such as a field missing in the schema.
+ * @throws {UnsupportedError} for values that the form cannot represent, such as a field that is not in the schema.
  */
 export function fromRequest(field: Field, value: unknown): Draft {
   return write(field, value, [], { tries: 0 })
@@ -62,7 +62,7 @@ function write(field: Field, value: unknown, keys: Keys, attempt: Attempt): Draf
   throw new UnsupportedError(`${formatKeyPath(ROOT, keys)} is not a valid ${field.type}`)
 }
 
-/** Text of a scalar; undefined if the value is not of the kind. */
+/** Formats a scalar; undefined if the value does not match the kind. */
 function writeLeaf({ kind, choices }: Field, value: unknown): string | undefined {
   switch (kind) {
     case 'null':

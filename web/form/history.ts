@@ -1,4 +1,4 @@
-/** Call in the history of the browser, without its response. */
+/** A past call in the browser's history, without its response. */
 export interface PastCall {
   /** Unix time in milliseconds. */
   readonly at: number
@@ -7,31 +7,31 @@ export interface PastCall {
   readonly endpoint: string
   /** JSON of the request without secrets; undefined if it is too long. */
   readonly request?: string
-  /** 200 or an error code. */
+  /** Status: 200 or an error code. */
   readonly code: number
   readonly tookMs: number
 }
 
-/** Account that made the calls; ids are unique per namespace. */
+/** Account that made the calls. Ids are unique per namespace. */
 export interface Owner {
   /** Namespace of the account. */
   readonly issuer: string
   readonly id: string
 }
 
-/** Subset of `localStorage`. */
+/** The subset of `localStorage` used here. */
 export interface HistoryStorage {
   getItem(key: string): string | null
   setItem(key: string, value: string): void
   removeItem(key: string): void
 }
 
-/** Stored calls per account. */
+/** Maximum number of stored calls per account. */
 const MAX_CALLS = 100
 /** Maximum length of a stored request in characters. */
 const MAX_REQUEST = 20_000
 
-/** Calls of an account, newest first. Invalid stored data is ignored. */
+/** Reads the calls of an account, newest first. Invalid stored data is ignored. */
 export function readHistory(storage: HistoryStorage, account: Owner): readonly PastCall[] {
   try {
     const calls: unknown = JSON.parse(storage.getItem(toKey(account)) ?? '[]')
@@ -41,7 +41,7 @@ export function readHistory(storage: HistoryStorage, account: Owner): readonly P
   }
 }
 
-/** Prepends a call and drops the oldest. Storage errors affect the history only. */
+/** Prepends a call and drops the oldest. Storage errors affect only the history. */
 export function addToHistory(storage: HistoryStorage, account: Owner, call: PastCall): void {
   const { request, ...rest } = call
   const isShort = request !== undefined && request.length <= MAX_REQUEST
@@ -50,7 +50,7 @@ export function addToHistory(storage: HistoryStorage, account: Owner, call: Past
     try {
       return storage.setItem(toKey(account), JSON.stringify(calls.slice(0, count)))
     } catch {
-      // Quota exceeded: retry with fewer calls.
+      // The quota is exceeded. Retries with fewer calls.
     }
   }
 }
@@ -59,7 +59,7 @@ export function clearHistory(storage: HistoryStorage, account: Owner): void {
   try {
     storage.removeItem(toKey(account))
   } catch {
-    // Storage is unavailable.
+    // The storage is unavailable.
   }
 }
 

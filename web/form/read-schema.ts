@@ -4,27 +4,27 @@ import type { JsonSchema } from '../../sdk/schema/json-schema.ts'
 import { isTooDeep } from '../json/json-levels.ts'
 
 type Side = 'request' | 'response'
-/** Returns a valid value of a keyword, or undefined. */
+/** Returns the value of a keyword if it is valid, else undefined. */
 type Sanitizer = (value: unknown, depth: number) => unknown
 
-/** Depth limit; deeper schemas accept any value. */
+/** Maximum depth; deeper schemas accept any value. */
 const MAX_DEPTH = 100
 
 /**
- * Schema of an endpoint's messages, sanitized, since services may publish anything. Drops keywords with invalid values, such as an
- * empty list of alternatives.
+ * Schema of an endpoint's messages, sanitized because services may publish anything. Drops keywords with invalid
+ * values, such as an empty list of alternatives.
  */
 export function readSchema(endpoint: Endpoint, side: Side): JsonSchema {
   return sanitizeSchema(findSchema(endpoint, side))
 }
 
-/** Schema as published, if it can be displayed, else sanitized. */
+/** Schema as published if it can be displayed, else sanitized. */
 export function describeSchema(endpoint: Endpoint, side: Side): JsonSchema {
   const isLong = isTooDeep(endpoint.metadata[`${side}Schema`] ?? '')
   return isLong ? readSchema(endpoint, side) : findSchema(endpoint, side)
 }
 
-/** Turns any JSON into a schema that is safe to traverse. */
+/** Converts any JSON into a schema that is safe to traverse. */
 export function sanitizeSchema(input: unknown): JsonSchema {
   return toSchema(input, 0)
 }
@@ -33,7 +33,7 @@ function findSchema(endpoint: Endpoint, side: Side): JsonSchema {
   try {
     return schemaOf(endpoint, side)
   } catch {
-    // Invalid or recursive field descriptions.
+    // The field descriptions are invalid or recursive.
     return {}
   }
 }

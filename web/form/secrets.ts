@@ -1,21 +1,21 @@
 import { hasSecretPart, REDACTED, redactUserinfo, SECRET_NAME } from '../../lib/text/redact.ts'
 import type { Field } from './field.ts'
 
-/** Limit of tried alternatives, whose number can be exponential for recursive unions. */
+/** Maximum number of alternatives to try, which can be exponential for recursive unions. */
 const MAX_TRIES = 20_000
 
 interface Search {
-  /** Replaces each secret; undefined removes it. */
+  /** Replacement for each secret; undefined to remove it. */
   readonly replacement: string | undefined
   tries: number
 }
 
-/** The search exceeded {@link MAX_TRIES}. */
+/** Thrown if the search exceeds {@link MAX_TRIES}. */
 class TooComplexError extends Error {}
 
 /**
- * Removes secrets from a request before it is stored in the browser: fields marked `writeOnly`, strings with a name that indicates a
- * secret, and credentials in URLs.
+ * Removes secrets from a request before it is stored in the browser: fields marked `writeOnly`, strings whose name
+ * indicates a secret, and credentials in URLs.
  */
 export function withoutSecrets(field: Field, request: unknown): unknown {
   const stripped = search(field, request, undefined)
@@ -27,7 +27,7 @@ export function maskSecrets(field: Field, request: unknown): unknown {
   return search(field, request, REDACTED)
 }
 
-/** Treats the whole request as secret if it is too complex. */
+/** Searches for secrets. The entire request is treated as secret if it is too complex. */
 function search(field: Field, request: unknown, replacement: string | undefined): unknown {
   try {
     return hide(field, '', request, { replacement, tries: 0 })
@@ -38,14 +38,14 @@ function search(field: Field, request: unknown, replacement: string | undefined)
 }
 
 /**
- * @param field undefined without a schema.
- * @param name of the nearest member.
+ * @param field field of the value; undefined without a schema.
+ * @param name name of the nearest member.
  */
 function hide(field: Field | undefined, name: string, value: unknown, search: Search): unknown {
   const { replacement } = search
   if (value === null || value === undefined) return value
   if (field !== undefined && isHidden(field)) return replacement
-  // A value that is secret in any alternative is hidden.
+  // A value is hidden if it is secret in any alternative.
   if (field?.kind === 'union') {
     if (++search.tries > MAX_TRIES) throw new TooComplexError()
     return field.parts
@@ -68,12 +68,12 @@ function hide(field: Field | undefined, name: string, value: unknown, search: Se
         return result === undefined ? [] : [[key, result]]
       }),
     )
-  // Choices are public, since the schema lists them.
+  // Choices are public, because the schema lists them.
   if (typeof value !== 'string' || field?.kind === 'choice') return value
   return SECRET_NAME.test(name) ? replacement : redactUserinfo(value)
 }
 
-/** Whether a value may be of an alternative. */
+/** True if a value may belong to an alternative. */
 function mayMatch({ kind }: Field, value: unknown): boolean {
   if (Array.isArray(value)) return kind === 'list' || kind === 'tuple' || isOpen(kind)
   if (typeof value === 'object') return kind === 'object' || kind === 'map' || isOpen(kind)
@@ -84,7 +84,7 @@ function isOpen(kind: Field['kind']): boolean {
   return kind === 'union' || kind === 'json'
 }
 
-/** Field of a member; a member missing in the schema is secret if the schema contains a secret anywhere. */
+/** Field of a member. A member that is missing from the schema is secret if the schema contains a secret anywhere. */
 function findPart(field: Field | undefined, name: string): Field | 'secret' | undefined {
   if (field === undefined || field.kind === 'map') return field?.item
   const named = field.parts.find((part) => part.name === name)
@@ -92,7 +92,7 @@ function findPart(field: Field | undefined, name: string): Field | 'secret' | un
   return named ?? (hasSecretPart(rest) ? 'secret' : undefined)
 }
 
-/** Unions and JSON are hidden if any part may be secret, since the matching part is unknown. */
+/** Unions and JSON are hidden if any part may be secret, because the matching part is unknown. */
 function isHidden({ isSecret, kind, parts, schema }: Field): boolean {
   if (kind === 'union') return isSecret || parts.some((part) => part.isSecret)
   return isSecret || (kind === 'json' && hasSecretPart(schema))

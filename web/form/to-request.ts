@@ -8,13 +8,13 @@ import type { Field } from './field.ts'
 
 /** Validation error. */
 export interface Problem {
-  /** Path in the notation of service errors: `request.items[0].name`. */
+  /** Path in the notation of service errors, such as `request.items[0].name`. */
   readonly path: string
-  /** Such as `must be an int64 such as 42 or 0x2a, got "x"`. */
+  /** Message such as `must be an int64 such as 42 or 0x2a, got "x"`. */
   readonly message: string
 }
 
-/** Request, or its validation errors. */
+/** A request, or its validation errors. */
 export type Request =
   | { readonly value: unknown; readonly problems: readonly [] }
   | { readonly value: undefined; readonly problems: readonly Problem[] }
@@ -26,7 +26,9 @@ type Report = (keys: Keys, message: string, input?: unknown) => unknown
 /** Root of all paths. */
 export const ROOT = 'request'
 
-/** Builds the request of a form. Reports type errors and ranges only: the service validates lengths and patterns. */
+/**
+ * Builds the request of a form. Reports only type and range errors, because the service validates lengths and patterns.
+ */
 export function toRequest(field: Field, draft: Draft): Request {
   const problems: Problem[] = []
   const report: Report = (keys, message) => {
@@ -37,12 +39,15 @@ export function toRequest(field: Field, draft: Draft): Request {
   return problems.length > 0 ? { value: undefined, problems } : { value: value ?? {}, problems: [] }
 }
 
-/** Builds a request that preserves all input: invalid values as strings; missing ones are omitted (items: `null`). */
+/**
+ * Builds a request that preserves all input. Invalid values become strings; missing ones are omitted, or `null` in
+ * lists.
+ */
 export function toLenientRequest(field: Field, draft: Draft): unknown {
   return read(field, draft, [], (_keys, _message, input) => input) ?? {}
 }
 
-/** Parses a request in JSON; empty input is an empty request. */
+/** Parses a request in JSON. Empty input is an empty request. */
 export function parseRequest(text: string): Request {
   if (text.trim() === '') return { value: {}, problems: [] }
   try {
@@ -124,7 +129,7 @@ function readJson(text: string, keys: Keys, report: Report): unknown {
   }
 }
 
-/** @throws {Error} for invalid JSON. */
+/** Parses JSON input. @throws {Error} if it is invalid. */
 function parseInput(text: string): unknown {
   if (isTooDeep(text)) throw new RangeError(`must not be ${TOO_DEEP}`)
   try {

@@ -11,11 +11,11 @@ import {
   toRequest,
 } from './to-request.ts'
 
-/** Request being edited, as a form or as JSON. */
+/** A request being edited as a form or as JSON. */
 export interface RequestEditor {
   readonly field: Field
   readonly draft: Signal<Draft>
-  /** Whether it is edited as JSON. */
+  /** True if it is edited as JSON. */
   readonly isRaw: Signal<boolean>
   readonly raw: Signal<string>
   readonly problems: Signal<readonly Problem[]>
@@ -56,9 +56,9 @@ export function toRaw({ field, draft, isRaw, raw, problems }: RequestEditor): vo
   problems.value = []
 }
 
-/** Switches to the form; stays in JSON and reports why if the form cannot represent the request. */
+/** Switches to the form. If the form cannot represent the request, stays in JSON and reports the reason. */
 export function toForm({ field, draft, isRaw, raw, problems }: RequestEditor): void {
-  // For unchanged JSON the previous form is restored, which contains more: invalid fields and other alternatives.
+  // For unchanged JSON, the previous form is restored, because it also contains invalid fields and other alternatives.
   if (raw.value !== format(toLenientRequest(field, draft.value))) {
     const parsed = parseRequest(raw.value)
     problems.value = parsed.problems
@@ -75,7 +75,7 @@ export function toForm({ field, draft, isRaw, raw, problems }: RequestEditor): v
   problems.value = []
 }
 
-/** Takes over the input of an editor with another schema. */
+/** Adopts the input of an editor with a different schema. */
 export function adoptRequest(editor: RequestEditor, previous: RequestEditor): void {
   const { field, draft, isRaw, raw } = previous
   if (isRaw.value) {

@@ -58,7 +58,7 @@ const COLUMNS: readonly Column<ConfiguredRouteMessage>[] = [
   },
 ]
 
-/** Routes of the configuration, for operators; nothing for gateways without any. */
+/** Routes of the configuration, for operators. Renders nothing for gateways without any. */
 export function ConfiguredRoutes(): JSX.Element | null {
   const [search, setSearch] = useState('')
   const read = useCall(
@@ -73,12 +73,12 @@ export function ConfiguredRoutes(): JSX.Element | null {
   )
   const { value, error, reload } = read
   usePolling(read, REFRESH_MS)
-  // Members see the routes to services only.
+  // Members see only the routes to services.
   if (error?.code === 403 || (value?.total === 0 && search === '')) return null
   return (
     <div class="gateway-tab">
       <div class="gateway-bar">
-        <p class="muted">Routes of the configuration, which precede all others</p>
+        <p class="muted">Routes from the configuration, which take precedence over all others</p>
         <Search
           label="Search configured routes"
           value={search}
@@ -105,7 +105,7 @@ export function ConfiguredRoutes(): JSX.Element | null {
   )
 }
 
-/** Opens the form with a request that the route may match. */
+/** Opens the form with a request that may match the route. */
 function explain({ paths, hosts, methods, conditions }: ConfiguredRouteMessage): void {
   const headers = conditions.flatMap((condition) => {
     const [, name, , value = 'x'] = /^header (\S+)( (?:=|begins with) (.*))?$/.exec(condition) ?? []

@@ -102,7 +102,7 @@ export function Explain(): JSX.Element {
   )
 }
 
-/** `headers` is undefined if the input is invalid. */
+/** Parses the input. `headers` is undefined if the input is invalid. */
 function parse(path: string, text: string) {
   const errors: { path?: string; headers?: string } = {}
   let headers: Readonly<Record<string, string>> | undefined

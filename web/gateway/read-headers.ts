@@ -1,7 +1,8 @@
 const LINE = /^([^\s:]+):[ \t]*(.*)$/
 
 /**
- * Parses headers, one `Name: value` per line. Repeated headers are combined into a list (RFC 9110 §5.3).
+ * Parses headers, one `Name: value` per line. Repeated headers are combined into a list (RFC 9110
+ * §5.3).
  *
  * @throws {RangeError} with the number of the first invalid line.
  */

@@ -72,6 +72,6 @@ function Status({ status, rpc_status }: RecentRequest): JSX.Element {
 
 async function readRequests(signal: AbortSignal) {
   const { body } = await call<{ requests: RecentRequest[] }>('api', 'Api.Requests', {}, { signal })
-  // Clients choose request ids, so they may repeat.
+  // Keys are indexes, because clients choose request ids and may repeat them.
   return body.requests.map((request, i) => ({ ...request, key: String(i) }))
 }

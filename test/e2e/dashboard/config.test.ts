@@ -116,7 +116,7 @@ t.test('the configuration page', async (t) => {
     await config.set('old.greeting', 'hello')
     await page.goto('/config?path=old')
     await page.getByRole('button', { name: 'Delete' }).click()
-    await page.getByText('Deletes the whole subtree').waitFor()
+    await page.getByText('Deletes the entire subtree').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByText(/^old deleted in version/).waitFor()
     t.notOk((await config.get('old')).exists())

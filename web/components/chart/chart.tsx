@@ -12,7 +12,7 @@ export interface Series {
   readonly label: string
   /** CSS custom property of tokens.css, such as `--accent`. */
   readonly color: string
-  /** One value per time; undefined leaves a gap in the line. */
+  /** Values by time; undefined leaves a gap in the line. */
   readonly values: readonly (number | undefined)[]
   /** Fill the area below the line with the `-soft` variant of the colour. */
   readonly filled?: boolean
@@ -35,7 +35,7 @@ export function Chart({ title, times, series, format }: ChartProps): JSX.Element
   const plot = useRef<UPlot>(undefined)
   const id = useId()
   const labels = series.map(({ label }) => label).join()
-  /** Unix time of the tooltip in seconds: an index would move as points arrive. */
+  /** Unix time of the tooltip in seconds. An index would shift as points arrive. */
   const [tooltipTime, setTooltipTime] = useState<number>()
   const active = tooltipTime === undefined ? -1 : times.indexOf(tooltipTime)
   const describe = (at: number): string =>
@@ -126,14 +126,14 @@ export function Chart({ title, times, series, format }: ChartProps): JSX.Element
 }
 
 interface TooltipProps {
-  /** Position of the point, pixels from the left edge of the chart. */
+  /** Position of the point in pixels from the left edge of the chart. */
   readonly left: number
   /** Width of the chart in pixels. */
   readonly width: number
   readonly children: ComponentChildren
 }
 
-/** Vertical line at a point with its values, on the side with more room. */
+/** Vertical line at a point with a tooltip of its values, on the side with more space. */
 function Tooltip({ left, width, children }: TooltipProps): JSX.Element {
   const isRight = left > width / 2
   return (
@@ -156,7 +156,7 @@ function toOptions(
   series: readonly Series[],
   format: (value: number) => string,
 ): UPlot.Options {
-  // Read on each redraw, since the theme may change.
+  // Read on each redraw, because the theme may change.
   const color = (name: string) => (): string => readColor(element, name)
   const grid = { stroke: color('--line'), width: 1 }
   const axis = { stroke: color('--muted'), grid, ticks: { show: false } }

@@ -1,7 +1,10 @@
-/** Step of Page Up and Page Down, in points. */
+/** Step of Page Up and Page Down in points. */
 const PAGE = 10
 
-/** Index of the point that a key moves to; undefined for keys without a function. @param active -1 if none; keys start at the last point */
+/**
+ * Index of the point that a key moves to; undefined for keys without a function. @param active index of the current
+ * point; -1 if no point is active, so that keys start at the last point
+ */
 export function toPointIndex(key: string, active: number, count: number): number | undefined {
   const last = count - 1
   const steps: Readonly<Record<string, number>> = {
@@ -14,7 +17,7 @@ export function toPointIndex(key: string, active: number, count: number): number
   return Math.min(last, Math.max(0, from + step))
 }
 
-/** Data in the format of uPlot, with null for missing values: uPlot draws a line across undefined. */
+/** Converts data to uPlot's format, with null for missing values, because uPlot draws a line across undefined. */
 export function toPlotData(
   times: readonly number[],
   series: readonly { readonly values: readonly (number | undefined)[] }[],

@@ -7,7 +7,7 @@ import { useModal } from './modal.ts'
 
 export interface ConfirmProps {
   readonly title: string
-  /** Consequences, and whether they can be undone. */
+  /** Consequences of the action, and whether they can be undone. */
   readonly children: ComponentChildren
   /** Label of the confirm button, such as `Delete`. */
   readonly action: string
@@ -40,7 +40,7 @@ export function Confirm(props: ConfirmProps): JSX.Element {
     setError(undefined)
     try {
       await onConfirm()
-      // Another dialog may be open by now.
+      // Another dialog may already be open.
       if (!isClosed.current) close()
     } catch (thrown) {
       const failure = CallError.from(thrown)

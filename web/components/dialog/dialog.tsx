@@ -7,7 +7,7 @@ export interface DialogProps {
   readonly children: ComponentChildren
   /** Called on the close button and on Escape. */
   readonly onClose: () => void
-  /** Buttons beside the close button. */
+  /** Buttons next to the close button. */
   readonly actions?: ComponentChildren
   /** Label of the close button. @default Close */
   readonly close?: string

@@ -2,9 +2,9 @@ import type { RefObject } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 
 /**
- * Opens a modal dialog on mount. Focus stays inside and is restored on unmount.
+ * Opens a modal dialog on mount. Focus stays inside the dialog and is restored on unmount.
  *
- * @param onClose called if the user closes it with a key, not on unmount.
+ * @param onClose called if the user closes the dialog with a key, but not on unmount.
  */
 export function useModal(
   dialog: RefObject<HTMLDialogElement | null>,
@@ -19,7 +19,7 @@ export function useModal(
     element?.addEventListener('close', close)
     element?.showModal()
     return () => {
-      // Browsers fire `close` asynchronously, when another dialog may be open.
+      // Browsers fire `close` asynchronously, when another dialog may already be open.
       element?.removeEventListener('close', close)
       element?.close()
       if (before instanceof HTMLElement) before.focus()

@@ -1,18 +1,20 @@
 import { formatBytes } from '../time/format.ts'
 
-/** Selected file. Bytes rather than text, which would be slow to render. */
+/** A selected file. Its content is stored as bytes, because text would be slow to render. */
 export interface PickedFile {
   readonly name: string
   readonly bytes: Uint8Array
 }
 
-/** Size limit of a file in a request: base64 of more exceeds the message limit (docs/protocol.md §2.2). */
+/**
+ * Maximum size of a file in a request. The Base64 of a larger file exceeds the message limit (docs/protocol.md §2.2).
+ */
 export const MESSAGE_FILE_BYTES: number = 11 * 1024 * 1024
 
-/** Size limit of a record value (docs/store.md) and of an event payload (docs/events.md). */
+/** Maximum size of a record value (docs/store.md) and of an event payload (docs/events.md). */
 export const VALUE_BYTES: number = 1024 * 1024
 
-/** Error if a file exceeds the limit, else undefined. */
+/** Returns an error message if a file exceeds the limit, else undefined. */
 export function rejectFile(
   { name, size }: Pick<File, 'name' | 'size'>,
   maxBytes: number,

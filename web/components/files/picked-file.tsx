@@ -3,7 +3,7 @@ import { formatBytes } from '../time/format.ts'
 import { showToast } from '../toast.tsx'
 import { type PickedFile, rejectFile } from './file-limit.ts'
 
-/** Reads the selected file. Returns undefined without a file, or after an error, which is shown as a toast. */
+/** Reads the selected file. Returns undefined if no file is selected or reading fails; errors are shown as a toast. */
 export async function readPicked(
   file: File | undefined,
   maxBytes: number,
@@ -14,7 +14,7 @@ export async function readPicked(
     try {
       return { name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) }
     } catch {
-      // Moved or unreadable.
+      // The file was moved or is unreadable.
     }
   }
   showToast(rejection ?? `${file.name} cannot be read`, 'bad')
@@ -26,7 +26,7 @@ export interface PickedProps {
   readonly onRemove: () => void
 }
 
-/** Replaces the text input while a file is selected. */
+/** Shown in place of the text input while a file is selected. */
 export function Picked({ file: { name, bytes }, onRemove }: PickedProps): JSX.Element {
   return (
     <p class="form-actions">

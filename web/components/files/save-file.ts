@@ -1,4 +1,4 @@
-/** Downloads a file in the browser. */
+/** Starts the download of a file in the browser. */
 export function saveFile(name: string, parts: BlobPart[], type = 'application/octet-stream'): void {
   const address = URL.createObjectURL(new Blob(parts, { type }))
   const link = document.createElement('a')

@@ -7,13 +7,13 @@ export interface Column<Row> {
   readonly id: string
   readonly title: string
   readonly render: (row: Row) => ComponentChildren
-  /** Sort key of a row. @default the column is not sortable */
+  /** Returns the sort key of a row. @default the column is not sortable */
   readonly sort?: (row: Row) => SortKey
   /** `end` for numbers. @default start */
   readonly align?: 'start' | 'end'
-  /** Whether the cell is the row header. Exactly one column should be. */
+  /** True if the cell is the row header. Exactly one column must set this. */
   readonly heading?: boolean
-  /** Hide the column on narrow screens. */
+  /** True to hide the column on narrow screens. */
   readonly minor?: boolean
 }
 
@@ -27,11 +27,11 @@ export interface TableProps<Row> {
   /** Initial sort column. @default the order of `rows` */
   readonly sortedBy?: string
   readonly descending?: boolean
-  /** Shown in place of a table without rows. */
+  /** Shown instead of a table without rows. */
   readonly empty?: ComponentChildren
 }
 
-/** Row height in pixels: `--row` of tokens.css. Cells are truncated to one line. */
+/** Row height in pixels, equal to `--row` in tokens.css. Cells are truncated to one line. */
 const ROW_PX = 36
 
 /** Sortable, virtualized table. Arrow keys move between rows. */

@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
-/** Rows rendered above and below the viewport. */
+/** Number of extra rows rendered above and below the viewport. */
 const MARGIN = 12
 
 export interface VisibleRows {
@@ -14,9 +14,9 @@ export interface VisibleRows {
 }
 
 /**
- * Visible rows of a virtualized list.
+ * Computes the visible rows of a virtualized list.
  *
- * @param rowHeight in pixels.
+ * @param rowHeight row height in pixels.
  */
 export function useVisibleRows(
   scroller: RefObject<HTMLElement | null>,
@@ -25,7 +25,7 @@ export function useVisibleRows(
 ): VisibleRows {
   const [{ top, height }, setView] = useState({ top: 0, height: 800 })
   const [element, setElement] = useState<HTMLElement | null>(null)
-  // An empty list renders no scroller; the element may be new after each render.
+  // An empty list renders no scroller, and the element may change with each render.
   useEffect(() => setElement(scroller.current))
   useEffect(() => {
     if (element === null) return undefined

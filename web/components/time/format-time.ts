@@ -1,18 +1,18 @@
 const two = (n: number): string => String(n).padStart(2, '0')
 
-/** Local date and time, `2026-01-31 14:03:09`. */
+/** Formats a local date and time, such as `2026-01-31 14:03:09`. */
 export function formatDateTime(ms: number): string {
   const date = new Date(ms)
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${formatTime(ms)}`
 }
 
-/** Local time of day, `14:03:09`. */
+/** Formats a local time of day, such as `14:03:09`. */
 export function formatTime(ms: number): string {
   const date = new Date(ms)
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')
 }
 
-/** {@link formatTime} with milliseconds, `14:03:09.120`. */
+/** As {@link formatTime}, with milliseconds: `14:03:09.120`. */
 export function formatClock(ms: number): string {
   return `${formatTime(ms)}.${String(new Date(ms).getMilliseconds()).padStart(3, '0')}`
 }

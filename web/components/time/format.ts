@@ -6,7 +6,7 @@ const AGES: readonly (readonly [ms: number, unit: string])[] = [
 ]
 const SIZES = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
 
-/** Relative time: `now`, `5 min ago`, `in 2 h`. */
+/** Formats a relative time, such as `now`, `5 min ago` or `in 2 h`. */
 export function formatAge(ms: number): string {
   const length = Math.abs(ms)
   const [unitMs, unit] = AGES.find(([unitMs]) => length >= unitMs) ?? [1000, 's']
@@ -15,7 +15,7 @@ export function formatAge(ms: number): string {
   return ms < 0 ? `in ${count} ${unit}` : `${count} ${unit} ago`
 }
 
-/** `512 B`, `1.4 MiB`. */
+/** Formats a size, such as `512 B` or `1.4 MiB`. */
 export function formatBytes(bytes: number): string {
   let value = bytes
   let unit = 0
@@ -26,13 +26,13 @@ export function formatBytes(bytes: number): string {
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${SIZES[unit]}`
 }
 
-/** `0 ms`, `0.8 ms`, `42 ms`, `1.25 s`. */
+/** Formats a duration, such as `0 ms`, `0.8 ms`, `42 ms` or `1.25 s`. */
 export function formatDuration(ms: number): string {
   if (ms >= 1000) return `${(ms / 1000).toFixed(2)} s`
   return `${ms >= 10 || ms < 0.05 ? Math.round(ms) : ms.toFixed(1)} ms`
 }
 
-/** `1,204`, `12.4 k`, `3.1 M`. */
+/** Formats a count, such as `1,204`, `12.4 k` or `3.1 M`. */
 export function formatCount(count: number): string {
   if (count >= 1_000_000) return `${(count / 1_000_000).toFixed(1)} M`
   if (count >= 10_000) return `${(count / 1000).toFixed(1)} k`

@@ -9,13 +9,13 @@ export interface JsonViewProps {
   readonly value: unknown
   /** Name of the downloaded file. @default response.json */
   readonly fileName?: string
-  /** Levels expanded initially, unless they are too large. @default 3 */
+  /** Number of levels expanded initially, unless they are too large. @default 3 */
   readonly open?: number
-  /** Accessible name, unique in the page. @default JSON */
+  /** Accessible name, unique on the page. @default JSON */
   readonly label?: string
 }
 
-/** Strings longer than this are truncated until expanded. */
+/** Longer strings are truncated until expanded. */
 const MAX_CHARACTERS = 2000
 
 /** Foldable JSON with copy and download. Large values are rendered incrementally. */
@@ -54,7 +54,7 @@ export function JsonView({
 
 interface ValueProps {
   readonly value: unknown
-  /** Objects and lists expanded initially. */
+  /** Objects and lists that are expanded initially. */
   readonly opened: ReadonlySet<unknown>
 }
 

@@ -1,9 +1,12 @@
-/** Members of an object or list rendered before "Show more". */
+/** Number of members of an object or list that are rendered before "Show more". */
 export const MEMBERS = 100
-/** Members rendered initially in total. */
+/** Total number of members rendered initially. */
 const MAX_RENDERED = 2000
 
-/** Selects the objects and lists of a JSON value to expand initially: breadth-first, up to a total of {@link MAX_RENDERED} members. */
+/**
+ * Selects the objects and lists of a JSON value that are initially expanded, breadth-first and up to a total of {@link
+ * MAX_RENDERED} members.
+ */
 export function findOpen(value: unknown, levels: number): ReadonlySet<unknown> {
   const open = new Set<unknown>()
   let rendered = 0

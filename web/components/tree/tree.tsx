@@ -2,12 +2,12 @@ import type { ComponentChildren, JSX, TargetedKeyboardEvent } from 'preact'
 import { useState } from 'preact/hooks'
 
 export interface TreeNode {
-  /** Unique in the tree. */
+  /** Id, unique within the tree. */
   readonly id: string
   readonly label: ComponentChildren
   /** Secondary text. */
   readonly detail?: ComponentChildren
-  /** Undefined for a leaf. */
+  /** Child nodes; undefined for a leaf. */
   readonly children?: readonly TreeNode[]
 }
 
@@ -16,11 +16,11 @@ export interface TreeProps {
   readonly nodes: readonly TreeNode[]
   readonly selected?: string
   readonly onSelect?: (id: string) => void
-  /** Levels expanded initially. @default 1 */
+  /** Number of levels expanded initially. @default 1 */
   readonly open?: number
 }
 
-/** Tree view: Enter or a click selects, arrow keys move, expand (right) and collapse (left). */
+/** Tree view. Enter or a click selects; arrow keys move, expand (right) and collapse (left). */
 export function Tree({ label, nodes, selected, onSelect, open = 1 }: TreeProps): JSX.Element {
   /** Nodes whose state differs from the initial one. */
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
@@ -103,7 +103,7 @@ export function Tree({ label, nodes, selected, onSelect, open = 1 }: TreeProps):
     event.preventDefault()
   }
   return (
-    // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: without its roles a tree is a list
+    // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: without its roles, a tree would be a list
     <ul class="tree" role="tree" aria-label={label} onKeyDown={onKeyDown}>
       {nodes.map((node) => render(node, 0))}
     </ul>
