@@ -6,12 +6,12 @@ export interface PageEntry {
   /** Path pattern as in {@link match}. */
   readonly pattern: string
   readonly title: string
-  /** Icon in the navigation; pages without one are not listed. */
+  /** Icon in the navigation. Pages without an icon are not listed. */
   readonly icon?: IconName
   readonly load: () => Promise<{ readonly default: ComponentType<RouteProps> }>
 }
 
-/** Pages in navigation order. Path parameters are passed as the property `parameters`. */
+/** Pages in navigation order. Path parameters are passed in the property `parameters`. */
 export const PAGES: readonly PageEntry[] = [
   {
     pattern: '/',

@@ -5,7 +5,7 @@ import { createRetryDelay } from '../state/retry-delay.ts'
 import { session } from '../state/session.ts'
 
 export interface CallState<T> {
-  /** `loading` includes reloads, which preserve the previous value. */
+  /** State of the call. `loading` includes reloads, which preserve the previous value. */
   readonly state: 'loading' | 'ready' | 'failed'
   readonly value: T | undefined
   readonly error: CallError | undefined
@@ -13,10 +13,10 @@ export interface CallState<T> {
 }
 
 /**
- * Makes a call on mount, when a dependency changes, on `reload`, and after a transient error as soon as the page is connected and
- * logged in. Superseded calls are cancelled.
+ * Makes a call on mount, when a dependency changes, on `reload`, and after a transient error as soon as the page is
+ * connected and logged in. Superseded calls are cancelled.
  *
- * @param start returns undefined if there is nothing to call yet.
+ * @param start starts the call; returns undefined if there is nothing to call yet.
  */
 export function useCall<T>(
   start: (signal: AbortSignal) => Promise<T> | undefined,
@@ -51,16 +51,16 @@ export function useCall<T>(
 }
 
 export interface WatchState {
-  /** `stale`: interrupted; resumes automatically. */
+  /** State of the stream. `stale` means interrupted; the stream resumes automatically. */
   readonly state: 'connecting' | 'live' | 'stale' | 'ended' | 'failed'
   readonly error: CallError | undefined
   readonly restart: () => void
 }
 
 export interface WatchOptions {
-  /** Called before each start of the stream: resets state that the stream sends again. */
+  /** Called before each start of the stream. Must reset state that the stream sends again. */
   readonly onStart?: () => void
-  /** Called whenever the stream is established; changes before that were not received. */
+  /** Called whenever the stream is established. Earlier changes were not received. */
   readonly onLive?: () => void
 }
 
@@ -72,9 +72,9 @@ interface StreamStatus {
 }
 
 /**
- * Subscribes to a stream and reopens it after a reconnect or when a dependency changes.
+ * Subscribes to a stream, and reopens it after a reconnect or when a dependency changes.
  *
- * @param open returns undefined if there is nothing to subscribe to yet.
+ * @param open opens the stream; returns undefined if there is nothing to subscribe to yet.
  * @param apply called with each message.
  */
 export function useWatch<T>(
@@ -85,7 +85,7 @@ export function useWatch<T>(
 ): WatchState {
   const [revision, setRevision] = useState(0)
   const restart = useCallback(() => setRevision((n) => n + 1), [])
-  // The state of the previous stream is discarded, except that it was lost.
+  // The state of the previous stream is discarded, except that it was interrupted.
   const run = useMemo(() => ({}), [...deps, revision])
   const [last, setLast] = useState<StreamStatus>({ run, state: 'connecting', error: undefined })
   const { state, error } = last.run === run ? last : toInitial(last)
@@ -135,7 +135,10 @@ function toInitial({ state }: StreamStatus): Pick<WatchState, 'state' | 'error'>
 
 function ignore(): void {}
 
-/** Retries after a transient error as soon as the page is connected and logged in: immediately on a new connection, else with back-off. */
+/**
+ * Retries after a transient error as soon as the page is connected and logged in: immediately on a
+ * new connection, else with back-off.
+ */
 function useRetry(
   error: CallError | undefined,
   startedOn: { readonly current: number },

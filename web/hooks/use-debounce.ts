@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 
-/** Returns a function that calls `act` after a delay, once for all calls in that time. */
+/** Returns a function that calls `act` after a delay, once for all calls made in the meantime. */
 export function useDebounce(act: () => void, afterMs: number): () => void {
   const latest = useRef(act)
   latest.current = act

@@ -1,12 +1,12 @@
 import { skipString } from '../../core/request/json/json-text.ts'
 
-/** Nesting limit of JSON: rendering, formatting and searching recurse per level. */
+/** Maximum nesting depth of JSON, because rendering, formatting and searching are recursive. */
 export const MAX_LEVELS = 1000
 
-/** Error text for deeper JSON. */
+/** Error text for JSON that exceeds the depth. */
 export const TOO_DEEP: string = `nested more than ${MAX_LEVELS} levels deep`
 
-/** Whether a JSON text exceeds {@link MAX_LEVELS}. */
+/** True if a JSON text exceeds {@link MAX_LEVELS}. */
 export function isTooDeep(text: string): boolean {
   let depth = 0
   for (let at = 0; at < text.length; at++) {

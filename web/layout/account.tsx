@@ -5,7 +5,7 @@ import { CallError } from '../rpc/call-error.ts'
 import { chooseNamespace, logOut, namespace, session } from '../state/session.ts'
 import { Icon } from './icon.tsx'
 
-/** Logged-in account, and namespace of calls. */
+/** Shows the logged-in account and the namespace of calls. */
 export function Account(): JSX.Element {
   const [draft, setDraft] = useState<string>()
   const handleLogout = (): void => {
@@ -30,7 +30,7 @@ export function Account(): JSX.Element {
             spellcheck={false}
             onInput={({ currentTarget }) => setDraft(currentTarget.value)}
             title="Press Enter to switch"
-            // Discards an unsubmitted name, but not when the window loses focus.
+            // Discards an unsubmitted name, unless only the window has lost focus.
             onBlur={({ currentTarget }) => {
               if (document.activeElement !== currentTarget) setDraft(undefined)
             }}

@@ -10,7 +10,7 @@ const LABELS: Readonly<Record<ConnectionState, string>> = {
   open: 'Live',
   lost: 'Stale',
 }
-/** Last connected, Unix time in milliseconds. */
+/** Unix time in milliseconds when the page was last connected. */
 const lastLive = signal<number | undefined>(undefined)
 
 /** Connection state. */

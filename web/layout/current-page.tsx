@@ -9,7 +9,7 @@ import { match, type Parameters, type RouteProps } from '../state/match-path.ts'
 import { Link, path } from '../state/router.ts'
 import { endedSession, namespace, session } from '../state/session.ts'
 
-/** Page of the current path, lazily loaded. A change of namespace or account remounts it. */
+/** Page of the current path, loaded lazily. A change of namespace or account remounts it. */
 export function CurrentPage(): JSX.Element {
   const page = findPage(path.value)
   if (page === undefined)
@@ -51,7 +51,7 @@ function LoadedPage({
   )
 }
 
-/** After an upgrade of the server, an open dashboard requests files that no longer exist. */
+/** Shown if a page cannot be loaded: after a server upgrade, an open dashboard requests files that no longer exist. */
 function NotLoaded({ title }: { readonly title: string }): JSX.Element {
   return (
     <Page title={title}>
@@ -67,7 +67,7 @@ function NotLoaded({ title }: { readonly title: string }): JSX.Element {
 
 let isFirst = true
 
-/** Focuses the heading of a new page for screen readers; browsers announce the first page themselves. */
+/** Focuses the heading of a new page for screen readers. Browsers announce the first page themselves. */
 function useFocus(isLoaded: boolean): void {
   const done = useRef(false)
   useEffect(() => {

@@ -23,7 +23,7 @@ export function Navigation(): JSX.Element {
   )
 }
 
-/** `/services/greeter` is within `/services`; only `/` is within `/`. */
+/** True if a path is below a pattern: `/services/greeter` is within `/services`. Only `/` is within `/`. */
 function isWithin(path: string, pattern: string): boolean {
   return path === pattern || (pattern !== '/' && path.startsWith(`${pattern}/`))
 }

@@ -14,7 +14,7 @@ export function chooseTheme(next: Theme): void {
   try {
     localStorage.setItem(KEY, next)
   } catch {
-    // Without storage the theme lasts until the page is closed.
+    // Without storage, the theme lasts until the page is closed.
   }
   applyTheme()
 }

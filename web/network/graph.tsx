@@ -9,13 +9,13 @@ export interface GraphProps {
   readonly links: readonly LinkMessage[]
 }
 
-/** Margin for the names of the outermost servers, pixels. */
+/** Margin in pixels for the names of the outermost servers. */
 const SIDE_PX = 190
 const TOP_PX = 40
 const DOT_PX = 9
 const MAX_NAME = 26
 
-/** Network graph; the tables of the page contain the same data as text. */
+/** Network graph. The tables of the page contain the same data as text. */
 export function Graph({ root, links }: GraphProps): JSX.Element {
   const { servers, links: lines } = useMemo(() => layOut(root), [root])
   const connected = new Set(links.filter(({ state }) => state === 'linked').map(({ id }) => id))
@@ -43,7 +43,7 @@ export function Graph({ root, links }: GraphProps): JSX.Element {
       >
         {lines.map(({ from, to }) => {
           const [a, b] = [servers[from]!, servers[to]!]
-          // Other servers report established links only.
+          // Other servers report only established links.
           const isDown = a.hops === 0 && !connected.has(b.server.id)
           return (
             <line
@@ -64,7 +64,7 @@ export function Graph({ root, links }: GraphProps): JSX.Element {
   )
 }
 
-/** Start and length of an axis. */
+/** Returns start and length of an axis. */
 function toRange(
   values: readonly number[],
   margin: number,

@@ -1,6 +1,6 @@
 import type { PeerMessage, ServerMessage } from '../../services/network/messages.ts'
 
-/** Server with its position in the graph. */
+/** A server with its position in the graph. */
 export interface PlacedServer {
   readonly server: ServerMessage
   /** Distance from the root server in links. */
@@ -9,7 +9,7 @@ export interface PlacedServer {
   readonly y: number
 }
 
-/** Link between two servers, as indexes into the server list. */
+/** A link between two servers, as indexes into the server list. */
 export interface PlacedLink {
   readonly from: number
   readonly to: number
@@ -29,12 +29,12 @@ interface Branch {
 
 /** Minimum distance between two circles. */
 const RING_PX = 110
-/** Minimum distance between two servers of a circle. */
+/** Minimum distance between two servers on a circle. */
 const SPACING_PX = 28
 
 /**
- * Radial layout: the root server in the center, the others on circles by distance, each in the sector of its parent. A server that
- * occurs several times in the tree is placed once, with a link for each occurrence.
+ * Computes a radial layout with the root server in the center and the other servers on circles by distance, each in the
+ * sector of its parent. A server that occurs several times in the tree is placed once, with a link for each occurrence.
  */
 export function layOut(root: PeerMessage): Layout {
   const { tree, ids, pairs } = readTree(root)
@@ -62,7 +62,7 @@ export function layOut(root: PeerMessage): Layout {
   return { servers, links }
 }
 
-/** Spanning tree (breadth-first), server ids in order of discovery, and unique links. */
+/** Returns the spanning tree (breadth-first), server ids in order of discovery, and unique links. */
 function readTree(root: PeerMessage) {
   const ids = new Map<string, number>([[root.node.id, 0]])
   const pairs = new Map<string, readonly [string, string]>()
@@ -86,7 +86,7 @@ function readTree(root: PeerMessage) {
   return { tree, ids, pairs: [...pairs.values()] }
 }
 
-/** Number of servers by distance. */
+/** Counts servers by distance. */
 function countRings(tree: Branch): number[] {
   const rings: number[] = []
   for (let level = [tree]; level.length > 0; level = level.flatMap(({ children }) => children))

@@ -30,7 +30,7 @@ const COLUMNS: readonly Column<RouteMessage>[] = [
   },
 ]
 
-/** Services reachable from this server, and the routes to them. */
+/** Services reachable from this server, with the routes to them. */
 export function NetworkServices(): JSX.Element {
   const [search, setSearch] = useState('')
   const [showLocal, setShowLocal] = useState(false)

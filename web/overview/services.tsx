@@ -17,7 +17,7 @@ import { DEFAULT_NAMESPACE, namespace } from '../state/session.ts'
 interface ServiceStats {
   readonly service: string
   readonly requests_per_second: number
-  /** 0 to 1. */
+  /** Share of 5xx responses, from 0 to 1. */
   readonly error_share?: number
   readonly p50_ms?: number
   readonly p99_ms?: number
@@ -27,7 +27,7 @@ interface Row extends ServiceRow {
   readonly stats: ServiceStats | undefined
 }
 
-/** Services of the namespace, without built-in ones, with request rate, error rate and latency. */
+/** Services of the namespace, except built-in ones, with request rate, error rate and latency. */
 export function Services(): JSX.Element {
   const space = namespace.value
   const { entries, error, reload } = useEntries(space)

@@ -1,8 +1,8 @@
-/** Gateway metrics of one interval (`Api.Stats`). */
+/** Gateway metrics of an interval (`Api.Stats`). */
 export interface Point {
   /** End of the interval, Unix time in milliseconds. */
   readonly time: number
-  /** Length of the interval. */
+  /** Length of the interval in seconds. */
   readonly seconds: number
   readonly requests: number
   readonly no_reply: number
@@ -11,16 +11,16 @@ export interface Point {
   readonly in_flight: number
   readonly bytes_in: number
   readonly bytes_out: number
-  /** Latency over the last ten points; undefined without requests. */
+  /** Latency over the last ten points; undefined if there were no requests. */
   readonly p50_ms?: number
   readonly p99_ms?: number
 }
 
-/** Gateway metrics over the last seconds. */
+/** Gateway metrics over the last ten points. */
 export interface Summary {
   /** Requests per second. */
   readonly rate: number
-  /** Share of 5xx responses, 0 to 1; undefined without requests. */
+  /** Share of 5xx responses, from 0 to 1; undefined if there were no requests. */
   readonly errors: number | undefined
   readonly p50Ms: number | undefined
   readonly p99Ms: number | undefined
@@ -29,9 +29,9 @@ export interface Summary {
   readonly bytesOut: number
 }
 
-/** Retained points: five minutes. */
+/** Number of retained points, equal to five minutes. */
 const MAX_POINTS = 300
-/** Points in a summary. */
+/** Number of points in a summary. */
 const RECENT = 10
 
 /** Appends new points and drops the oldest. */

@@ -21,11 +21,11 @@ const TABS = [
   { id: 'test', title: 'Test' },
 ]
 
-/** Accounts, access rules, and a test of them. */
+/** Accounts, access rules, and a form for testing them. */
 export default function Auth(): JSX.Element {
   const [isChangingSecret, setChangingSecret] = useState(false)
   const [newAccount, setNewAccount] = useDraft(['auth', 'account'], NEW_ACCOUNT)
-  // Survives navigation, since the secret is returned only once.
+  // Preserved across navigation, because the secret is returned only once.
   const [created, setCreated] = useDraft(['auth', 'created'], NONE_CREATED)
   const [newRule, setNewRule] = useDraft(['auth', 'rule'], NEW_RULE)
   const requestedTab = query.value.get('tab')

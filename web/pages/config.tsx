@@ -21,7 +21,7 @@ const TABS: readonly Tab[] = [
   { id: 'history', title: 'History' },
 ]
 
-/** Config of the namespace: values, secrets and history. */
+/** Configuration of the namespace: values, secrets and history. */
 export default function Config(): JSX.Element {
   const [reading, setReading] = useState<Reading>()
   const root = useMemo(

@@ -47,7 +47,7 @@ const COLUMNS: readonly Column<TopicMessage>[] = [
 /** Topics of the namespace with the lag of their consumer groups. */
 export default function Events(): JSX.Element {
   const [search, setSearch] = useState('')
-  // A stored draft is shown immediately.
+  // Opens the form immediately if a draft is stored.
   const [isFormOpen] = useState(() => readDraft(DRAFT_KEY) !== undefined)
   const topics = useTopics('')
   const results = useMemo(

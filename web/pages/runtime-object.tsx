@@ -80,7 +80,7 @@ function ObjectTabs({ object }: { readonly object: RuntimeObject }): JSX.Element
   )
 }
 
-/** @param versions objects of the same name. */
+/** @param versions other objects with the same name. */
 function NotFound({
   title,
   versions,

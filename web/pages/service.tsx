@@ -28,10 +28,10 @@ const TABS = [
   { id: 'metadata', title: 'Metadata' },
 ]
 
-/** Merges the reload after a reconnect with the initial read. */
+/** Delay that merges the reload after a reconnect with the initial read. */
 const DEBOUNCE_MS = 200
 
-/** Endpoints of a service with call forms, its nodes and metadata. */
+/** Endpoints of a service with call forms, and its nodes and metadata. */
 export default function ServicePage({ parameters }: RouteProps): JSX.Element {
   const { name = '' } = parameters
   const space = namespace.value

@@ -11,7 +11,7 @@ import { useEntries } from '../services/use-entries.ts'
 import { Link, query, setQuery } from '../state/router.ts'
 import { DEFAULT_NAMESPACE, namespace } from '../state/session.ts'
 
-/** Registered services of the namespace, and built-in services. */
+/** Registered services of the namespace and built-in services. */
 export default function Services(): JSX.Element {
   const space = namespace.value
   const local = useEntries(space)

@@ -11,7 +11,7 @@ import { Records } from '../store/records.tsx'
 import { listDatabases, listTables } from '../store/service.ts'
 import '../style/store.css'
 
-/** Records of the store by database and table. */
+/** Store records by database and table. */
 export default function Store(): JSX.Element {
   const database = query.value.get('database') || namespace.value
   const databases = useCall(listDatabases, [])
@@ -19,10 +19,10 @@ export default function Store(): JSX.Element {
     async (signal) => ({ database, names: await listTables(database, signal) }),
     [database],
   )
-  // Ignores the tables of the previously selected database.
+  // Ignores tables of the previously selected database.
   const names = tables.value?.database === database ? tables.value.names : undefined
   const table = query.value.get('table') || findReadable(names ?? []) || ''
-  // Only administrators of the platform can list databases.
+  // Only platform administrators can list databases.
   const databaseNames = databases.value ?? []
 
   return (
@@ -77,7 +77,7 @@ export default function Store(): JSX.Element {
   )
 }
 
-/** Default table: the first that does not belong to a built-in service. */
+/** Default table: the first table outside the built-in services. */
 function findReadable(names: readonly string[]): string | undefined {
   return names.find((name) => findTableOwner(name) === undefined)
 }

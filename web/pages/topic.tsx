@@ -28,7 +28,7 @@ const TABS = [
   { id: 'publish', title: 'Publish' },
 ]
 
-/** Events and consumer groups of a topic, replay, and publish form. */
+/** Events and consumer groups of a topic, with a replay and a publish form. */
 export default function Topic({ parameters }: RouteProps): JSX.Element {
   const { topic: name = '' } = parameters
   const [opened, setOpened] = useState<EventMessage>()

@@ -1,30 +1,30 @@
 import { isMetadata, splitMetadata } from '../../core/rpc/metadata.ts'
 
-/** Id of errors of the connection itself: the call has no response, and may be retried when connected again. */
+/** Id of errors of the connection itself. The call has no response and may be retried after reconnecting. */
 export const CONNECTION_ID = 'connection'
 
-/** Challenge of an ended login (core/auth/policy/decision.ts). The error has the id of the called service. */
+/** Challenge for an ended login (core/auth/policy/decision.ts). The error has the id of the called service. */
 const INVALID_TOKEN = 'Bearer error="invalid_token"'
 
-/** Metadata of a response: names in lower case, with values. */
+/** Metadata of a response: lower-case names with values. */
 export type Fields = readonly (readonly [name: string, value: string])[]
 
 export interface CallErrorOptions {
-  /** @default status of the code */
+  /** Reason phrase. @default status of the code */
   readonly status?: string
   readonly fields?: Fields
-  /** Called service that responded with the error. @default none: created by the page */
+  /** Called service that returned the error. @default none: the page created the error */
   readonly callee?: string
   readonly cause?: unknown
 }
 
-/** Error of a call, from the service, the gateway or the connection. */
+/** Error of a call: from the service, the gateway or the connection. */
 export class CallError extends Error {
-  /** Source of the error: a service, or a part of the platform. */
+  /** Source of the error: a service or a part of the platform. */
   readonly id: string
   /** HTTP status, from 400 to 599. */
   readonly code: number
-  /** Reason phrase of the code. */
+  /** Reason phrase of the status. */
   readonly status: string
   readonly fields: Fields
   readonly #callee: string | undefined
@@ -45,8 +45,8 @@ export class CallError extends Error {
   }
 
   /**
-   * Whether the login has ended. Access rules also deny with 401, but without this challenge; services may pass on errors of
-   * others about other tokens, with other ids.
+   * True if the login has ended. Access rules also deny with 401, but without this challenge. Services may pass on
+   * errors about other tokens from other services, which have different ids.
    */
   get isExpiry(): boolean {
     if (this.code !== 401) return false
@@ -55,12 +55,15 @@ export class CallError extends Error {
     return this.id === this.#callee && challenge === INVALID_TOKEN
   }
 
-  /** Whether the connection failed: the outcome of the call is unknown. It may be retried when connected again. */
+  /**
+   * True if the connection failed, so that the outcome of the call is unknown. The call may be retried after
+   * reconnecting.
+   */
   get isLoss(): boolean {
     return this.#callee === undefined && this.id === CONNECTION_ID && this.code === 503
   }
 
-  /** Whether the error is temporary: until reconnection, the next login, or until the service is available again. */
+  /** True if the error is temporary: until reconnection, the next login, or until the service is available again. */
   get isPassing(): boolean {
     return this.isExpiry || this.isLoss || this.code === 502 || this.code === 503
   }
@@ -73,7 +76,7 @@ export class CallError extends Error {
   }
 }
 
-/** Reason phrases of errors created by the dashboard, and of errors without one. */
+/** Reason phrases for errors created by the dashboard and errors without a phrase. */
 const STATUSES: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   401: 'Unauthorized',
@@ -90,7 +93,7 @@ const STATUSES: Readonly<Record<number, string>> = {
   504: 'Gateway Timeout',
 }
 
-/** Parses an error in JSON (docs/protocol.md §1), with names in any letter case; anything else is an error 502. */
+/** Parses a JSON error (docs/protocol.md §1), with names in any letter case. Anything else becomes an error 502. */
 export function readCallError(json: string, service: string): CallError {
   let body: unknown
   try {
@@ -120,13 +123,13 @@ export function readCallError(json: string, service: string): CallError {
   })
 }
 
-/** Error of a malformed response that does not affect the connection. */
+/** Error for a malformed response that does not affect the connection. */
 export function toBadResponse(service: string, cause?: unknown): CallError {
   const detail = `bad gateway: malformed response from ${service}`
   return new CallError(service, 502, detail, { callee: service, cause })
 }
 
-/** Parses a metadata block; undefined: malformed. */
+/** Parses a metadata block; undefined if it is malformed. */
 export function parseFields(block: string): Fields | undefined {
   if (!isMetadata(block)) return undefined
   const flat = splitMetadata(block)

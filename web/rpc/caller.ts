@@ -8,38 +8,38 @@ import { type ConnectionState, Link } from './link.ts'
 import type { SentCall } from './sent-call.ts'
 
 export interface CallOptions {
-  /** @default the selected namespace */
+  /** Namespace of the call. @default the selected namespace */
   readonly namespace?: string
-  /** 0: no deadline. @default 60000 for a unary call, none for a stream */
+  /** Deadline in milliseconds; 0 for none. @default 60000 for a unary call, none for a stream */
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
-  /** Metadata of the call; names in lower case. */
+  /** Metadata of the call, with names in lower case. */
   readonly fields?: Readonly<Record<string, string>>
 }
 
 export interface Answer<T> {
-  /** Parsed JSON, with integers beyond 2^53 as strings; text for a text content type, bytes for any other. */
+  /** Body: parsed JSON with integers beyond 2^53 as strings, text for a text content type, or bytes for any other. */
   readonly body: T
-  /** Size of the body. */
+  /** Size of the body in bytes. */
   readonly bytes: number
   readonly fields: Fields
   readonly tookMs: number
 }
 
-/** A streaming call. Ends when all messages are read or the loop is left. */
+/** A streaming call. Ends when all messages have been read or the loop is left. */
 export interface Stream<T> extends AsyncIterable<T> {
-  /** Sends a message when there is credit for it. @throws {CallError} when the call has ended. */
+  /** Sends a message as soon as there is credit. @throws {CallError} if the call has ended. */
   readonly send: (message: object) => Promise<void>
   /** Ends the request stream. */
   readonly end: () => void
   readonly cancel: () => void
-  /** Resolves when the call was sent. */
+  /** Resolves when the call has been sent. */
   readonly sent: Promise<void>
-  /** Settles when the response has started, for some services with the first message. */
+  /** Settles when the response has started, which for some services is with the first message. */
   readonly begun: Promise<void>
-  /** Metadata of the response, available after its start. */
+  /** Metadata of the response, available once it has started. */
   readonly fields: () => Fields
-  /** Size of the last message read. */
+  /** Size of the last message read, in bytes. */
   readonly lastBytes: () => number
 }
 
@@ -53,13 +53,13 @@ const link = new Link({
   onConnectFailed: () => void readSession().catch(ignore),
 })
 
-/** Whether the page is connected. */
+/** Connection state of the page. */
 export const connection: ReadonlySignal<ConnectionState> = link.state
 
 /** Changes with each new connection. */
 export const connectionId: ReadonlySignal<number> = link.opened
 
-/** Stays connected while logged in, with a new connection for each account. */
+/** Connects while logged in, with a new connection for each account. */
 export function stayConnected(): void {
   let account: string | undefined
   session.subscribe((current) => {
@@ -73,7 +73,7 @@ export function stayConnected(): void {
   addEventListener('focus', reconnect)
 }
 
-/** Reconnects immediately if the connection is lost, and checks an open one. */
+/** Reconnects immediately if the connection is lost; otherwise checks it. */
 export function reconnect(): void {
   link.reconnect()
 }
@@ -81,7 +81,7 @@ export function reconnect(): void {
 /**
  * Calls a unary endpoint.
  *
- * @param request sent as JSON; undefined: a message without fields.
+ * @param request request, sent as JSON; undefined for a message without fields.
  * @throws {CallError} the error of the service, 408 after the deadline, 503 without a connection.
  */
 export async function call<T>(
@@ -104,7 +104,7 @@ export async function call<T>(
 /**
  * Calls a streaming endpoint.
  *
- * @param request the first message, by default the only one unless `sends` is true; undefined: messages are sent later.
+ * @param request first message, which is the only one unless `sends` is true; undefined to send messages later.
  */
 export function openStream<T>(
   service: string,
@@ -114,11 +114,11 @@ export function openStream<T>(
 ): Stream<T> {
   const { sends = request === undefined } = options
   const started = begin(service, endpoint, request, options, true, sends)
-  let began: SentCall | undefined
+  let startedCall: SentCall | undefined
   const sent = started.then((call) => {
-    began = call
+    startedCall = call
   })
-  // The error is also reported to reads and sends.
+  // The error is also reported by reads and sends.
   sent.catch(ignore)
   const begun = started.then((call) => call.begun())
   begun.catch(ignore)
@@ -151,7 +151,7 @@ export function openStream<T>(
     cancel,
     sent,
     begun,
-    fields: () => began?.fields ?? [],
+    fields: () => startedCall?.fields ?? [],
     lastBytes: () => lastBytes,
   }
 }
@@ -160,13 +160,13 @@ async function begin(
   service: string,
   endpoint: string,
   request: object | undefined,
-  { namespace: wanted = namespace.value, timeoutMs, signal, fields = {} }: CallOptions,
+  { namespace: callNamespace = namespace.value, timeoutMs, signal, fields = {} }: CallOptions,
   streams: boolean,
   sends = false,
 ): Promise<SentCall> {
   if (signal?.aborted) throw toCancelled(service)
   const metadata = toMetadata(
-    { ...fields, ...(wanted !== '' && { 'mx-namespace': wanted }) },
+    { ...fields, ...(callNamespace !== '' && { 'mx-namespace': callNamespace }) },
     service,
   )
   const sent = await link.call(
@@ -187,7 +187,7 @@ async function begin(
   return sent
 }
 
-/** Reads the next body. Checks the session on an error that may indicate the end of the login. */
+/** Reads the next body. Checks the session on errors that may indicate that the login has ended. */
 async function takeBody(sent: SentCall): Promise<Bytes | undefined> {
   try {
     return await sent.next()
@@ -199,7 +199,7 @@ async function takeBody(sent: SentCall): Promise<Bytes | undefined> {
 
 let renewing = false
 
-/** Coalesced: many calls fail at the same time. */
+/** Coalesces renewals, because many calls fail at the same time. */
 function renewOnce(): void {
   if (renewing || session.peek() === null) return
   renewing = true
@@ -224,7 +224,7 @@ function parseBody<T>(body: Bytes, { fields, service }: SentCall): T {
   return (type.startsWith('text/') ? new TextDecoder().decode(body) : body) as T
 }
 
-/** Error of a response that is valid for other clients. */
+/** Error for a response that is valid for other clients. */
 function toDeepResponse(service: string, cause: RangeError): CallError {
   const detail = `the response of ${service} is ${cause.message}: too deep for this page, use mx or curl`
   return new CallError(service, 502, detail, { cause })

@@ -31,10 +31,10 @@ import {
 import { type Bytes, type CallHead, formatCall, fromLatin1, join } from './frames.ts'
 import { SentCall } from './sent-call.ts'
 
-/** Maximum size of a message with several frames. */
+/** Maximum size of a message that contains several frames. */
 const PACK_BYTES = 262_144
 
-/** The socket under a connection. */
+/** Socket of a connection. */
 export interface Socket {
   readonly send: (message: Bytes) => void
   readonly close: (code: number, reason: string) => void
@@ -42,16 +42,16 @@ export interface Socket {
 
 /** Parameters of a call. */
 export interface CallOptions extends CallHead {
-  /** The response is a stream. */
+  /** True if the response is a stream. */
   readonly streams: boolean
-  /** The request is a stream. */
+  /** True if the request is a stream. */
   readonly sends: boolean
 }
 
-/** Client side of a connection of the WebSocket transport (docs/protocol.md §2). */
+/** Client side of a WebSocket transport connection (docs/protocol.md §2). */
 export class Connection implements FrameReceiver<Bytes> {
   closed = false
-  /** GOAWAY was received, or no ids are left: new calls need another connection. */
+  /** True if GOAWAY was received or no ids are left, so that new calls require another connection. */
   leaving = false
   readonly #socket: Socket
   readonly #reader = new FrameReader<Bytes>(this, { allocate: (bytes) => new Uint8Array(bytes) })
@@ -69,7 +69,10 @@ export class Connection implements FrameReceiver<Bytes> {
     return this.#calls.size
   }
 
-  /** @throws {CallError} 413 for a message beyond the limit, which would end the connection with all calls; 503 when it is closed. */
+  /**
+   * Starts a call. @throws {CallError} 413 for a message beyond the limit, which would end the connection with all
+   * calls; 503 if it is closed.
+   */
   call(options: CallOptions): SentCall {
     checkLength(options)
     if (this.closed) throw toLost()
@@ -81,7 +84,7 @@ export class Connection implements FrameReceiver<Bytes> {
     return call
   }
 
-  /** Receives a message; text is a protocol error. */
+  /** Receives a message. Text is a protocol error. */
   receive(message: Bytes | string): void {
     if (this.closed) return
     const breach = typeof message === 'string' ? TEXT_MESSAGE : this.#reader.read(message)
@@ -94,7 +97,7 @@ export class Connection implements FrameReceiver<Bytes> {
     for (const call of [...this.#calls.values()]) call.fail(toLost())
   }
 
-  /** Sends a frame together with others of the same tick. */
+  /** Sends a frame together with other frames of the same tick. */
   post(frame: Bytes): void {
     if (this.closed) return
     if (this.#packedBytes + frame.length > PACK_BYTES) this.#flush()
@@ -195,7 +198,7 @@ function checkLength({ service, endpoint, metadata, body }: CallHead): void {
   }
 }
 
-/** Error of a call with unknown outcome. */
+/** Error of a call whose outcome is unknown. */
 function toLost(): CallError {
   return new CallError(CONNECTION_ID, 503, 'the connection was lost before the response')
 }
@@ -204,7 +207,7 @@ function toNotServed(): CallError {
   return new CallError(CONNECTION_ID, 503, 'the server is shutting down: the call was not served')
 }
 
-/** Decodes UTF-8; invalid sequences are replaced, and fail as JSON later. */
+/** Decodes UTF-8. Invalid sequences are replaced and later fail as JSON. */
 function toText(bytes: Bytes): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)

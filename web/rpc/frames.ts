@@ -18,11 +18,11 @@ const utf8 = new TextEncoder()
 /** Head of a CALL frame. */
 export interface CallHead {
   readonly service: string
-  /** `Handler.Method`. */
+  /** Endpoint as `Handler.Method`. */
   readonly endpoint: string
-  /** A metadata block. */
+  /** Metadata block. */
   readonly metadata: string
-  /** 0: no deadline. */
+  /** Deadline in milliseconds; 0 for none. */
   readonly timeoutMs: number
   readonly body: Bytes
 }
@@ -59,12 +59,12 @@ export function formatCredit(id: number, bytes: number): Bytes {
   return formatFrame(CREDIT, 0, id, [new Uint8Array(fixed.buffer)])
 }
 
-/** Encodes a message as JSON; undefined: an empty body. */
+/** Encodes a message as JSON; undefined becomes an empty body. */
 export function toBody(message: unknown): Bytes {
   return message === undefined ? NOTHING : utf8.encode(writeJson(message))
 }
 
-/** Decodes ISO 8859-1; `latin1` of `TextDecoder` is Windows-1252. */
+/** Decodes ISO 8859-1, because `latin1` in `TextDecoder` means Windows-1252. */
 export function fromLatin1(bytes: Uint8Array): string {
   let text = ''
   for (const byte of bytes) text += String.fromCharCode(byte)

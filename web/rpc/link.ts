@@ -6,10 +6,13 @@ import { toBody } from './frames.ts'
 import { Silence } from './liveness.ts'
 import type { SentCall } from './sent-call.ts'
 
-/** `connecting`: first attempt; `lost`: disconnected or the attempt failed, reconnecting. */
+/**
+ * Connection state. `connecting` is the first attempt; `lost` means that the connection or the attempt failed and the
+ * page is reconnecting.
+ */
 export type ConnectionState = 'connecting' | 'open' | 'lost'
 
-/** The used subset of `WebSocket`. */
+/** The subset of `WebSocket` used here. */
 export interface LinkSocket {
   binaryType: string
   onopen: ((event: never) => unknown) | null
@@ -22,13 +25,19 @@ export interface LinkSocket {
 export interface LinkOptions {
   /** Opens a WebSocket to the server. */
   readonly dial: () => LinkSocket
-  /** Called when connecting fails: a browser cannot distinguish a rejected login from an unreachable server. */
+  /** Called if connecting fails. A browser cannot distinguish a rejected login from an unreachable server. */
   readonly onConnectFailed: () => void
-  /** Milliseconds without a message after which the server is probed, while calls are in flight. @default 15000 */
+  /**
+   * Milliseconds without a message after which the server is probed while calls are in flight.
+   * @default 15000
+   */
   readonly silenceMs?: number
-  /** Connection timeout, milliseconds. @default 10000 */
+  /** Connection timeout in milliseconds. @default 10000 */
   readonly dialMs?: number
-  /** Maximum milliseconds that a call waits for a connection; limited by its deadline. @default 10000 */
+  /**
+   * Maximum time in milliseconds that a call waits for a connection; limited by its deadline.
+   * @default 10000
+   */
   readonly waitMs?: number
 }
 
@@ -37,7 +46,10 @@ const DIAL_MS = 10_000
 const WAIT_MS = 10_000
 /** Close code for private use (RFC 6455 §7.4.2). */
 const DEAD = 4000
-/** Probe that any server responds to immediately, possibly with an error. No deadline: it ends with its connection. */
+/**
+ * Probe to which every server responds immediately, possibly with an error. It has no deadline, because it ends with
+ * its connection.
+ */
 const PROBE: CallOptions = {
   ...{ service: 'registry', endpoint: 'Debug.Health', metadata: '', timeoutMs: 0 },
   ...{ body: toBody({}), streams: false, sends: false },
@@ -56,10 +68,10 @@ export class Link {
   readonly #options: LinkOptions
   readonly #backOff = createBackOff()
   readonly #waiting = new Set<Waiter>()
-  /** Connection for new calls. */
+  /** Connection used for new calls. */
   #current: Connection | undefined
   #currentSilence: Silence | undefined
-  /** Close functions of all connections: the current one, and draining ones. */
+  /** Functions that close connections: the current one and draining ones. */
   readonly #drops = new Set<() => void>()
   #attempt: LinkSocket | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -86,7 +98,7 @@ export class Link {
     this.#dial()
   }
 
-  /** Closes all connections; their calls fail. */
+  /** Closes all connections. Their calls fail. */
   close(): void {
     this.#isOpen = false
     clearTimeout(this.#timer)
@@ -98,7 +110,10 @@ export class Link {
     this.#state.value = 'connecting'
   }
 
-  /** Reconnects immediately if the connection is lost; otherwise probes it unless a message was received recently. */
+  /**
+   * Reconnects immediately if the connection is lost; otherwise probes it unless a message was
+   * received recently.
+   */
   reconnect(): void {
     if (!this.#isOpen) return
     if (this.#current === undefined) this.#dial()
@@ -106,9 +121,9 @@ export class Link {
   }
 
   /**
-   * Starts a call when connected. The time of waiting counts towards its deadline.
+   * Starts a call when connected. Waiting time counts towards its deadline.
    *
-   * @throws {CallError} 503 without a connection in time, 401 when logged out.
+   * @throws {CallError} 503 if no connection is available in time, 401 if logged out.
    */
   async call(options: CallOptions, signal?: AbortSignal): Promise<SentCall> {
     if (this.#current !== undefined) return this.#current.call(options)
@@ -184,7 +199,7 @@ export class Link {
     }
     const silence = new Silence({
       inFlight: () => connection.size,
-      // A draining server accepts no new calls, not even a probe.
+      // A draining server rejects all new calls, including probes.
       probe: () => void (connection.leaving || connection.call(PROBE)),
       onDead: drop,
     })

@@ -1,8 +1,8 @@
-/** Ticks without a message after a probe until the connection is considered dead. */
+/** Number of ticks without a message after a probe until the connection is considered dead. */
 const PATIENCE = 2
 
 export interface SilenceOptions {
-  /** Number of calls in flight; without any, no messages are expected. */
+  /** Number of calls in flight. Without calls, no messages are expected. */
   readonly inFlight: () => number
   /** Sends a probe. */
   readonly probe: () => void
@@ -11,13 +11,13 @@ export interface SilenceOptions {
 }
 
 /**
- * Detects a half-open connection. Pages cannot ping (docs/protocol.md §2.6), and streams may be idle for long: after one tick
- * without a message a probe is sent, after two more the connection is considered dead.
+ * Detects half-open connections. Pages cannot ping (docs/protocol.md §2.6), and streams may be idle for a long time.
+ * After one tick without a message, a probe is sent; after two more, the connection is considered dead.
  */
 export class Silence {
   readonly #options: SilenceOptions
   #isAlive = true
-  /** Ticks since the probe; undefined if none is pending. */
+  /** Ticks since the probe; undefined if no probe is pending. */
   #probeTicks: number | undefined
 
   constructor(options: SilenceOptions) {
@@ -30,7 +30,7 @@ export class Silence {
     this.#probeTicks = undefined
   }
 
-  /** Called at a fixed interval. */
+  /** Must be called at a fixed interval. */
   tick(): void {
     if (this.#probeTicks !== undefined && ++this.#probeTicks >= PATIENCE)
       return this.#options.onDead()

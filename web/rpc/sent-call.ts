@@ -9,28 +9,28 @@ import { frameCost, PAYLOAD_MAX_BYTES, type ProtocolError } from '../../core/rpc
 import { CallError, type Fields } from './call-error.ts'
 import { type Bytes, formatCancel, formatCredit, formatData, formatEnd } from './frames.ts'
 
-/** Connection of a call. */
+/** Connection interface used by a call. */
 export interface Carrier {
   readonly post: (frame: Bytes) => void
   /** Called when the call has ended. */
   readonly forget: (id: number) => void
 }
 
-/** One call on a connection, with its flow-control windows and received bodies. */
+/** A call on a connection, with its flow-control windows and received bodies. */
 export class SentCall implements CallWindows {
   sendWindow = 0
   receiveWindow = 0
   consumedBytes = 0
   readonly id: number
   readonly service: string
-  /** The response is a stream. */
+  /** True if the response is a stream. */
   readonly streams: boolean
   /** Metadata of the response. */
   fields: Fields = []
-  /** Whether the response is complete or failed. */
+  /** True if the response is complete or has failed. */
   over = false
   error: CallError | undefined
-  /** Whether the response stream has started: a REPLY would be a protocol error. */
+  /** True if the response stream has started, after which a REPLY is a protocol error. */
   started = false
   readonly #carrier: Carrier
   #sends: boolean
@@ -66,7 +66,10 @@ export class SentCall implements CallWindows {
       )
   }
 
-  /** Sends a body when there is credit. @throws {CallError} when the call ends before; 413 for a body beyond the limit, which does not end the call. */
+  /**
+   * Sends a body as soon as there is credit. @throws {CallError} if the call ends before that; 413 for a body beyond
+   * the limit, which does not end the call.
+   */
   async send(body: Bytes): Promise<void> {
     if (body.length > PAYLOAD_MAX_BYTES) {
       const detail = `message must be at most ${PAYLOAD_MAX_BYTES} bytes, got ${body.length}`
@@ -87,14 +90,17 @@ export class SentCall implements CallWindows {
     this.#wake()
   }
 
-  /** Ends both directions; pending reads and sends get the error. */
+  /** Ends both directions. Pending reads and sends fail with the error. */
   cancel(error: CallError): void {
     if (this.over) return
     this.#carrier.post(formatCancel(this.id))
     this.fail(error)
   }
 
-  /** Reads the next body and returns its credit; undefined: end of the stream. @throws {CallError} when the call failed. */
+  /**
+   * Reads the next body and returns its credit. Returns undefined at the end of the stream. @throws {CallError} if the
+   * call has failed.
+   */
   async next(): Promise<Bytes | undefined> {
     for (;;) {
       const body = this.#bodies.shift()
@@ -108,7 +114,7 @@ export class SentCall implements CallWindows {
     }
   }
 
-  /** Settles when the response has started. @throws {CallError} when the call fails before. */
+  /** Settles when the response has started. @throws {CallError} if the call fails before that. */
   async begun(): Promise<void> {
     while (!this.started && !this.over) await this.#change()
     if (!this.started && this.error !== undefined) throw this.error
@@ -121,7 +127,7 @@ export class SentCall implements CallWindows {
     this.#wake()
   }
 
-  /** Receives a body of a stream. Returns a protocol error. */
+  /** Receives a body of a stream. Returns an error if the protocol is violated. */
   receiveData(body: Bytes): ProtocolError | undefined {
     const breach = receiveBody(this, body.length)
     if (breach !== undefined) return breach
@@ -130,7 +136,7 @@ export class SentCall implements CallWindows {
     return undefined
   }
 
-  /** Receives credit for sending. Returns a protocol error. */
+  /** Receives credit for sending. Returns an error if the protocol is violated. */
   receiveCredit(bytes: number): ProtocolError | undefined {
     const breach = receiveCredit(this, bytes)
     if (breach === undefined) this.#wake()
@@ -152,7 +158,7 @@ export class SentCall implements CallWindows {
     this.#wake()
   }
 
-  /** Fails the call. Bodies received before can still be read. */
+  /** Fails the call. Bodies received earlier can still be read. */
   fail(error: CallError): void {
     if (this.over) return
     this.error = error

@@ -10,7 +10,7 @@ import { toDisplayLine } from './log-text.ts'
 import { isBuilding, type RuntimeObject } from './objects.ts'
 import { createTailText } from './tail-text.ts'
 
-/** Retained characters. */
+/** Maximum number of retained characters. */
 const MAX_CHARACTERS = 200_000
 
 /** Live output of the last build of a runtime object. */
@@ -41,7 +41,7 @@ export function BuildOutput({ object }: { readonly object: RuntimeObject }): JSX
   if (text === '' && watch.state === 'ended') return <Empty title="No build output" />
   return (
     <>
-      {output.isCut() && <p class="muted">Older output is not shown.</p>}
+      {output.isTruncated() && <p class="muted">Older output is not shown.</p>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable elements must be reachable by keyboard (WCAG 2.1.1) */}
       <section class="build-output" ref={box} tabIndex={0} aria-label="Build output">
         <pre>{text.split('\n').map(toDisplayLine).join('\n')}</pre>

@@ -1,17 +1,17 @@
 import type { TextPattern } from './text-pattern.ts'
 import { countColumns } from './wrapped-lines.ts'
 
-/** Message of `Runtime.Logs` (reference 7.1). */
+/** A message of `Runtime.Logs` (reference 7.1). */
 export interface LogMessage {
   /** Unix time in milliseconds. */
   readonly timestamp: number
-  /** Contains `instance` and `stream`. */
+  /** Keys `instance` and `stream`. */
   readonly metadata: Readonly<Record<string, string>>
   readonly message: string
 }
 
 export interface LogLine extends LogMessage {
-  /** Position among all received lines, from 0. */
+  /** Position among all received lines, starting at 0. */
   readonly number: number
   /** Width of the message in columns of a monospaced font. */
   readonly columns: number
@@ -19,11 +19,11 @@ export interface LogLine extends LogMessage {
 
 export interface LogBufferOptions {
   readonly maxLines: number
-  /** Limit for all lines together; the newest line is always retained. */
+  /** Limit for the total length of all lines. The newest line is always retained. */
   readonly maxCharacters: number
 }
 
-/** Bounded buffer of the newest log lines, with search. Indexes count from the oldest retained line. */
+/** Bounded buffer of the newest log lines, with search. Indexes are relative to the oldest retained line. */
 export interface LogBuffer {
   readonly push: (message: LogMessage) => void
   readonly clear: () => void
@@ -32,9 +32,9 @@ export interface LogBuffer {
   /** Number of dropped lines. */
   readonly dropped: () => number
   readonly at: (index: number) => LogLine | undefined
-  /** Searches the retained lines and then each new line; undefined stops the search. */
+  /** Searches the retained lines and then each new line. Undefined stops the search. */
   readonly search: (pattern: TextPattern | undefined) => void
-  /** Number of retained lines that match. */
+  /** Number of matching retained lines. */
   readonly matches: () => number
   /** Index of the nth match, counted from the oldest. */
   readonly matchAt: (n: number) => number | undefined
@@ -43,13 +43,13 @@ export interface LogBuffer {
 }
 
 export function createLogBuffer({ maxLines, maxCharacters }: LogBufferOptions): LogBuffer {
-  /** The line with number n is at n % maxLines. */
+  /** The line with number n is stored at n % maxLines. */
   const ring: (LogLine | undefined)[] = new Array(maxLines)
   let first = 0
   let next = 0
   let characters = 0
   let pattern: TextPattern | undefined
-  /** Numbers of the matching lines, ascending; lines before `firstMatch` are dropped. */
+  /** Numbers of the matching lines in ascending order. Entries before `firstMatch` are dropped. */
   let matches: number[] = []
   let firstMatch = 0
 
@@ -58,7 +58,7 @@ export function createLogBuffer({ maxLines, maxCharacters }: LogBufferOptions): 
     ring[first % maxLines] = undefined
     if (matches[firstMatch] === first) firstMatch++
     first++
-    // Compacting on every line would copy the whole list each time.
+    // Compacting for every line would copy the entire list each time.
     if (firstMatch > maxLines) {
       matches = matches.slice(firstMatch)
       firstMatch = 0

@@ -7,14 +7,14 @@ import { countRows, findLine, layOut } from './wrapped-lines.ts'
 
 export interface LogLinesProps {
   readonly buffer: LogBuffer
-  /** Number of received lines; a change re-renders. */
+  /** Number of received lines; a change triggers rendering. */
   readonly total: number
   readonly pattern: TextPattern | undefined
-  /** Hide lines that do not match. */
+  /** True to hide lines that do not match. */
   readonly isFiltered: boolean
   /** Number of the line to scroll to. */
   readonly current: number | undefined
-  /** Whether the view follows the newest line. */
+  /** True if the view follows the newest line. */
   readonly follows: boolean
   readonly onFollows: (follows: boolean) => void
   /** Called when a truncated line is opened. */
@@ -23,16 +23,16 @@ export interface LogLinesProps {
 
 /** Row height in pixels, as in `.log-line`. Lines wrap into rows. */
 const ROW_PX = 20
-/** Lines rendered above and below the viewport. */
+/** Number of extra lines rendered above and below the viewport. */
 const OVERSCAN = 12
-/** Longer lines are truncated: a browser lays out the whole line, visible or not. */
+/** Longer lines are truncated, because a browser lays out the entire line even if it is not visible. */
 const MAX_CHARACTERS = 1000
-/** Columns of the button of a truncated line. */
+/** Width of the button of a truncated line, in columns. */
 const MORE_COLUMNS = 12
-/** Columns of time and stream, and pixels between them, as in `.log-line`. */
+/** Columns for time and stream, and pixels between them, as in `.log-line`. */
 const MARGIN_COLUMNS = '14:03:09.120'.length + 'stdout'.length
 const MARGIN_PX = 48
-/** Measures the width of a character. */
+/** Text for measuring the width of a character. */
 const RULER = 'x'.repeat(100)
 
 /** Virtualized view of a log buffer. */
@@ -40,7 +40,7 @@ export function LogLines(props: LogLinesProps): JSX.Element {
   const { buffer, total, pattern, isFiltered, current, follows, onFollows, onOpen } = props
   const box = useRef<HTMLElement>(null)
   const lastTop = useRef(0)
-  /** Line at the top edge, to preserve the scroll position. */
+  /** Line at the top edge, used to preserve the scroll position. */
   const anchor = useRef({ number: 0, offset: 0 })
   const [top, setTop] = useState(0)
   const [height, setHeight] = useState(0)
@@ -82,7 +82,7 @@ export function LogLines(props: LogLinesProps): JSX.Element {
   function scrollTo(target: number): void {
     const element = box.current!
     element.scrollTop = target
-    // The browser may have clamped it.
+    // The browser may have clamped the value.
     trackScroll(element.scrollTop)
   }
 
@@ -110,12 +110,12 @@ export function LogLines(props: LogLinesProps): JSX.Element {
   }, [current])
 
   function onScroll(): void {
-    // Scroll events fire in the next frame, possibly after unmount.
+    // Scroll events fire in the next frame, which may be after unmount.
     if (box.current === null) return
     const { scrollTop, scrollHeight, clientHeight } = box.current
     const before = lastTop.current
     trackScroll(scrollTop)
-    // Without a threshold, since smooth scrolling moves in small steps.
+    // Without a threshold, because smooth scrolling moves in small steps.
     if (scrollTop < before) onFollows(false)
     else if (scrollTop + clientHeight >= scrollHeight - ROW_PX) onFollows(true)
   }

@@ -2,7 +2,10 @@
 const CONTROL_SEQUENCE = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])/g
 const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
 
-/** Formats a log line for display: removes escape sequences and shows control characters as symbols such as `␀`. */
+/**
+ * Formats a log line for display. Escape sequences are removed, and control characters are shown as symbols such as
+ * `␀`.
+ */
 export function toDisplayLine(line: string): string {
   return line.replaceAll(CONTROL_SEQUENCE, '').replaceAll(CONTROL, (character) => {
     const code = character.charCodeAt(0)

@@ -11,7 +11,7 @@ import { toDisplayLine } from './log-text.ts'
 import { saveLog } from './save-log.ts'
 import { createTextPattern } from './text-pattern.ts'
 
-/** Retained lines. */
+/** Limits of the retained lines. */
 const LIMITS = { maxLines: 10_000, maxCharacters: 8_000_000 }
 
 /** Live log of a runtime object, with search. */

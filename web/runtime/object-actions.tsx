@@ -11,7 +11,7 @@ interface Action {
   readonly about: string
   readonly done: string
   readonly endpoint: 'Runtime.Update' | 'Runtime.Delete'
-  /** Request fields other than the object. */
+  /** Additional request fields. */
   readonly request?: object
   readonly isDangerous?: boolean
 }

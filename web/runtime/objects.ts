@@ -1,11 +1,11 @@
 import { RUNTIME_STATUS, type RuntimeStatus } from '../../core/contracts/runtime.ts'
 
-/** Object of the service `runtime` (reference 7.1, 7.2). */
+/** An object of the service `runtime` (reference 7.1, 7.2). */
 export interface RuntimeObject {
   readonly name: string
   readonly version: string
   readonly source: string
-  /** Value of {@link RUNTIME_STATUS}. */
+  /** State code, see {@link RUNTIME_STATUS}. */
   readonly status: number
   readonly metadata: Readonly<Record<string, string>>
 }
@@ -32,12 +32,15 @@ export function toPhase(object: RuntimeObject): { readonly text: string; readonl
   return { text: status, isBad: status === 'error' || status === 'unknown' }
 }
 
-/** Default action of `Runtime.Update`: fetches the latest commit of a branch; restarts uploaded code and pinned commits. */
+/**
+ * Default action of `Runtime.Update`: fetches the latest commit of a branch, but restarts uploaded code and pinned
+ * commits.
+ */
 export function toUpdateKind({ source, version }: RuntimeObject): 'fetch' | 'restart' {
   return source.startsWith(UPLOADED) || COMMIT.test(version) ? 'restart' : 'fetch'
 }
 
-/** Whether a build is queued or in progress. */
+/** True if a build is queued or in progress. */
 export function isBuilding(object: RuntimeObject): boolean {
   return BUILDING.has(object.metadata['update'] || toStatus(object))
 }
@@ -46,7 +49,7 @@ export function isStopping(object: RuntimeObject): boolean {
   return STOPPING.has(toStatus(object))
 }
 
-/** Selects the object of a version; without a version `latest`, or else the only object. */
+/** Selects the object with a version. Without a version, selects `latest`, else the only object. */
 export function findTarget(
   objects: readonly RuntimeObject[],
   version: string,
@@ -60,7 +63,7 @@ export function toObjectPath({ name, version }: RuntimeObject): string {
   return `/runtime/${encodeURIComponent(name)}?version=${encodeURIComponent(version)}`
 }
 
-/** By name and version. */
+/** Compares objects by name and version. */
 export function compareObjects(a: RuntimeObject, b: RuntimeObject): number {
   return compare(a.name, b.name) || compare(a.version, b.version)
 }

@@ -1,18 +1,18 @@
-/** Bounded buffer of the end of a text. */
+/** A bounded buffer for the end of a text. */
 export interface TailText {
   readonly push: (bytes: Uint8Array) => void
   readonly clear: () => void
-  /** Retained text, starting at a line break. */
+  /** Retained text, which starts at a line break. */
   readonly text: () => string
-  /** Whether the beginning was dropped. */
-  readonly isCut: () => boolean
+  /** True if the beginning was dropped. */
+  readonly isTruncated: () => boolean
 }
 
-/** @param maxCharacters retained; twice as many temporarily. */
+/** @param maxCharacters number of retained characters; temporarily up to twice as many. */
 export function createTailText(maxCharacters: number): TailText {
   let decoder = new TextDecoder()
   let tail = ''
-  let isCut = false
+  let isTruncated = false
   return {
     push(bytes) {
       tail += decoder.decode(bytes, { stream: true })
@@ -20,14 +20,14 @@ export function createTailText(maxCharacters: number): TailText {
       const from = tail.length - maxCharacters
       const line = tail.indexOf('\n', from)
       tail = tail.slice(line === -1 ? from : line + 1)
-      isCut = true
+      isTruncated = true
     },
     clear() {
       decoder = new TextDecoder()
       tail = ''
-      isCut = false
+      isTruncated = false
     },
     text: () => tail,
-    isCut: () => isCut,
+    isTruncated: () => isTruncated,
   }
 }

@@ -1,11 +1,11 @@
 /** Case-insensitive search text. */
 export interface TextPattern {
   readonly isIn: (text: string) => boolean
-  /** Splits a text at the matches; elements at odd indexes are the matches. */
+  /** Splits a text at the matches. Elements at odd indexes are the matches. */
   readonly split: (text: string) => readonly string[]
 }
 
-/** Returns undefined for an empty text. */
+/** Creates a pattern; undefined for an empty text. */
 export function createTextPattern(search: string): TextPattern | undefined {
   if (search === '') return undefined
   const literal = search.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')

@@ -5,21 +5,21 @@ import { call, openStream } from '../rpc/caller.ts'
 import { namespace } from '../state/session.ts'
 import { compareObjects, type RuntimeObject } from './objects.ts'
 
-/** Filter of runtime objects; empty selects all. */
+/** Filter for runtime objects; empty fields select all. */
 export interface ObjectFilter {
   readonly service?: string
   readonly version?: string
 }
 
-/** Changes arrive in bursts; each burst causes one read. */
+/** Changes arrive in bursts, and each burst causes a single read. */
 const DEBOUNCE_MS = 200
-/** Lost servers are not reported as a change. */
+/** Refresh interval, because lost servers are not reported as a change. */
 const REFRESH_MS = 15_000
 
 /**
- * Runtime objects of the namespace, by name and version, read again after every change.
+ * Loads the runtime objects of the namespace, ordered by name and version, and reloads them after every change.
  *
- * Uses `Runtime.Read`, since changes do not report unreachable servers.
+ * Uses `Runtime.Read`, because changes do not report unreachable servers.
  */
 export function useObjects(filter: ObjectFilter = {}): CallState<readonly RuntimeObject[]> & {
   readonly watch: WatchState
@@ -34,7 +34,7 @@ export function useObjects(filter: ObjectFilter = {}): CallState<readonly Runtim
   }, deps)
   usePolling(read, REFRESH_MS)
   const reloadSoon = useDebounce(read.reload, DEBOUNCE_MS)
-  // All names: a watch of one object ends when it is deleted and would miss its return.
+  // Watches all names, because a watch of a single object ends when the object is deleted and would miss its return.
   const watch = useWatch<{ readonly service: RuntimeObject }>(
     () => openStream('runtime', 'Runtime.Watch', {}),
     (change) => {

@@ -1,7 +1,7 @@
-/** Columns of a tab, as `tab-size` of `.log-text`. */
+/** Width of a tab in columns, equal to `tab-size` of `.log-text`. */
 const TAB_COLUMNS = 4
 const TAB = /\t/g
-/** Characters outside Latin-1 may be two columns wide, such as in East Asian scripts. */
+/** Matches characters outside Latin-1, which may be two columns wide, such as in East Asian scripts. */
 const WIDE = /[^\x00-\xff]/
 
 /** Maximum width of a text in columns of a monospaced font. */
@@ -15,14 +15,17 @@ export function countRows(textColumns: number, columns: number): number {
   return columns > 0 ? Math.max(1, Math.ceil(textColumns / columns)) : 1
 }
 
-/** First row of each line, followed by the total number of rows. @param rowsOf height in rows of the line at an index */
+/**
+ * First row of each line, followed by the total number of rows. @param rowsOf returns the height in rows of the line at
+ * an index
+ */
 export function layOut(count: number, rowsOf: (index: number) => number): Uint32Array {
   const firstRows = new Uint32Array(count + 1)
   for (let i = 0; i < count; i++) firstRows[i + 1] = firstRows[i]! + rowsOf(i)
   return firstRows
 }
 
-/** Index of the line at a row; the number of lines if the row is below the last line. */
+/** Index of the line at a row, or the number of lines if the row is below the last line. */
 export function findLine(firstRows: Uint32Array, row: number): number {
   let low = 0
   let high = firstRows.length - 1

@@ -16,13 +16,16 @@ export interface ResponseViewProps {
   readonly onRetry: () => void
 }
 
-/** Result of the last call: status, duration and size (announced to screen readers), headers and body. */
+/**
+ * Result of the last call: status, duration and size (announced to screen readers), headers and
+ * body.
+ */
 export function ResponseView({ callState, target, onRetry }: ResponseViewProps): JSX.Element {
   const { value: outcome } = callState.outcome
   const section = useRef<HTMLElement>(null)
   const previous = useRef(outcome)
   useEffect(() => {
-    // Only for a result that arrives while the page is open.
+    // Runs only for results that arrive while the page is open.
     if (previous.current !== outcome && outcome?.state !== 'calling')
       section.current?.scrollIntoView({ block: 'nearest' })
     previous.current = outcome
@@ -88,7 +91,7 @@ function HeaderList({ headers }: { readonly headers: Fields }): JSX.Element | nu
   )
 }
 
-/** JSON; other content types as text, or as base64 of the bytes. */
+/** Shows JSON, text for other content types, or Base64 for bytes. */
 function Body({ body, name }: { readonly body: unknown; readonly name: string }): JSX.Element {
   const value = body instanceof Uint8Array ? encodeBase64(body) : body
   return <JsonView value={value} label="Response body" fileName={`${name}.json`} />

@@ -33,7 +33,7 @@ export function CallPanel({
   readonly service: string
   readonly endpoint: Endpoint
 }): JSX.Element {
-  // Input survives an expired session until the next login.
+  // Input is preserved from the expiry of a session until the next login.
   const { issuer = '', id = '' } = (session.value ?? endedSession.value)?.account ?? {}
   const target: Target = {
     ...{ service, namespace: namespace.value, endpoint },
@@ -46,7 +46,7 @@ export function CallPanel({
     send(callState, target)
     if (callState.problems.value.length > 0) shouldFocusError.current = true
   }
-  // Focuses the first invalid field after the next render.
+  // True to focus the first invalid field after the next render.
   const shouldFocusError = useRef(false)
   const { value: problems } = callState.problems
   useEffect(() => {

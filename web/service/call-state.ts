@@ -14,11 +14,11 @@ export type Outcome =
   | { readonly state: 'succeeded'; readonly response: Answer<unknown> }
   | { readonly state: 'failed'; readonly error: CallError; readonly tookMs: number }
 
-/** Request input and result of an endpoint. Outlives its page, so that input survives navigation. */
+/** Request input and result of an endpoint. Outlives its page, so that input is preserved across navigation. */
 export interface CallState extends RequestEditor {
-  /** One `name: value` per line. */
+  /** Metadata, one `name: value` per line. */
   readonly metadata: Signal<string>
-  /** Milliseconds; empty for the default timeout. */
+  /** Timeout in milliseconds; empty for the default. */
   readonly timeout: Signal<string>
   readonly outcome: Signal<Outcome | undefined>
   readonly stream: StreamLog
@@ -26,7 +26,7 @@ export interface CallState extends RequestEditor {
 
 const callStates = new Map<string, { readonly schema: string; readonly callState: CallState }>()
 
-// Input must not survive a logout.
+// Input must be discarded on logout.
 effect(() => {
   if (session.value === null && endedSession.value === null) callStates.clear()
 })
@@ -45,7 +45,7 @@ export function openCallState(owner: readonly string[], endpoint: Endpoint): Cal
     outcome: previous?.callState.outcome ?? signal(undefined),
     stream: previous?.callState.stream ?? new StreamLog(),
   }
-  // The service was updated with another schema.
+  // The service was updated with a different schema.
   if (previous !== undefined) adoptRequest(callState, previous.callState)
   callStates.set(key, { schema, callState })
   return callState

@@ -19,10 +19,10 @@ import type { CallState } from './call-state.ts'
 import type { Target } from './send.ts'
 
 const STORAGE_KEY = 'mx.gateway'
-/** URL of the gateway. A browser can only guess it from the host of the page. */
+/** Gateway URL, which a browser can only guess from the host of the page. */
 const gateway = signal(localStorage.getItem(STORAGE_KEY) ?? `http://${location.hostname}:8080`)
 
-/** Commands equivalent to the call, with secrets masked unless revealed. */
+/** Commands equivalent to the call, with secrets masked unless they are revealed. */
 export function Commands({
   callState,
   target,
@@ -30,7 +30,7 @@ export function Commands({
   readonly callState: CallState
   readonly target: Target
 }): JSX.Element {
-  // Rendered only while open, since the commands change with each keystroke.
+  // Rendered only while open, because the commands change with each keystroke.
   const [isOpen, setOpen] = useState(false)
   return (
     <details class="call-commands" onToggle={({ currentTarget: { open } }) => setOpen(open)}>
@@ -112,7 +112,7 @@ function Command({ title, text }: { readonly title: string; readonly text: strin
   )
 }
 
-/** The call, or the sent messages of a stream; undefined while the input is invalid. */
+/** The call, or the messages sent on a stream; undefined while the input is invalid. */
 function toShellCall(
   callState: CallState,
   { service, endpoint, namespace }: Target,

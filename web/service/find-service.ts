@@ -32,7 +32,7 @@ export async function findService(
       return { versions: body.services, domain }
     } catch (error) {
       firstError ??= CallError.from(error)
-      // Not found, or no access to the namespace: continue with the default namespace.
+      // The service is not found, or access to the namespace is denied. Continues with the default namespace.
       if (![401, 403, 404].includes(CallError.from(error).code)) throw error
     }
   }

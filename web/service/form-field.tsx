@@ -23,7 +23,7 @@ export interface FormFieldProps {
   readonly field: Field
   readonly draft: Draft
   readonly onChange: (change: Change) => void
-  /** Path from the request. */
+  /** Path within the request. */
   readonly keys: readonly PropertyKey[]
   readonly label: string
   readonly problems: readonly Problem[]
@@ -33,7 +33,7 @@ const LEAVES: ReadonlySet<string> = new Set([
   ...['boolean', 'bytes', 'choice', 'integer', 'json', 'number', 'text'],
 ])
 
-/** Form of a request. */
+/** Form for a request. */
 export function FormFields(props: Omit<FormFieldProps, 'keys' | 'label'>): JSX.Element {
   const root = { keys: [], label: ROOT }
   if (props.field.kind !== 'object') return <FormField {...props} {...root} />
@@ -41,7 +41,7 @@ export function FormFields(props: Omit<FormFieldProps, 'keys' | 'label'>): JSX.E
   return <Parts {...props} {...root} />
 }
 
-/** Field of any kind, including nested fields. */
+/** A field of any kind, including nested fields. */
 function FormField(props: FormFieldProps): JSX.Element {
   const { field, draft, label, keys, problems } = props
   const path = formatKeyPath(ROOT, keys)
@@ -73,7 +73,7 @@ function FormField(props: FormFieldProps): JSX.Element {
   )
 }
 
-/** Buttons to add or omit the field, or to send null or an empty string. */
+/** Buttons for adding or omitting the field, or for sending null or an empty string. */
 function Presence({ field, draft, label, onChange }: FormFieldProps): JSX.Element | null {
   const { kind, isRequired, isNullable } = field
   const isLeaf = LEAVES.has(kind)

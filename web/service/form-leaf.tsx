@@ -15,14 +15,14 @@ export interface LeafProps {
   readonly onChange: (change: Change) => void
 }
 
-/** Input of a scalar field. */
+/** Input for a scalar field. */
 export function Leaf(props: LeafProps): JSX.Element {
   const { field, draft, control, onChange } = props
   const { kind, isSecret, isRequired } = field
   const common = { ...control, 'aria-required': isRequired && field.default === undefined }
   const placeholder = field.default === undefined ? '' : `default: ${show(field.default)}`
   const update = (text: string): void =>
-    // Only a string can be empty; other fields become absent.
+    // Only strings can be empty; other fields become absent.
     onChange((draft) => (text === '' && kind !== 'text' ? ABSENT : withText(draft, text)))
   if (kind === 'bytes') return <BytesField {...props} />
   if (kind === 'choice' || kind === 'boolean') return <ChoiceField {...props} />
@@ -94,7 +94,7 @@ function ChoiceField({ field, draft, control, onChange }: LeafProps): JSX.Elemen
   )
 }
 
-/** Input for bytes: a file or base64. */
+/** Input for bytes, as a file or Base64. */
 function BytesField({ draft, label, control, onChange }: LeafProps): JSX.Element {
   const { file, text } = draft
   if (file !== undefined)

@@ -7,7 +7,7 @@ import type { Target } from './send.ts'
 
 const MAX_LISTED = 20
 
-/** Calls of the endpoint by this account in this browser, to reuse their requests. */
+/** Calls of the endpoint by this account in this browser, whose requests can be reused. */
 export function HistoryView({
   target: { account, service, endpoint, namespace },
   onSelect,

@@ -3,7 +3,7 @@ import type { Endpoint, Service } from '../../core/contracts/registry.ts'
 /** `Handler.Method`. */
 const ENDPOINT = /^[A-Za-z][A-Za-z0-9]*\.[A-Za-z][A-Za-z0-9]*$/
 
-/** Unique endpoints of all versions, by name, without subscriptions. */
+/** Unique endpoints of all versions, ordered by name, without subscriptions. */
 export function listEndpoints(versions: readonly Service[]): readonly Endpoint[] {
   const all = new Map<string, Endpoint>()
   for (const { endpoints } of versions)

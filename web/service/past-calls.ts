@@ -9,7 +9,7 @@ import {
 
 const changes = signal(0)
 
-/** Calls of the account in this browser, newest first. */
+/** Calls by the account in this browser, newest first. */
 export function pastCalls(account: Owner): readonly PastCall[] {
   changes.value
   return readHistory(localStorage, account)

@@ -12,7 +12,7 @@ import type { CallState, Outcome } from './call-state.ts'
 import { toKind } from './endpoint-kind.ts'
 import { saveCall } from './past-calls.ts'
 
-/** Endpoint to call, and the calling account. */
+/** An endpoint to call, and the calling account. */
 export interface Target {
   readonly service: string
   readonly namespace: string
@@ -24,7 +24,7 @@ export interface Target {
 export const METADATA = 'metadata'
 export const TIMEOUT = 'timeout'
 
-/** Validates the input, then calls the endpoint, opens a stream, or sends on the open stream. */
+/** Validates the input and then calls the endpoint, opens a stream, or sends on the open stream. */
 export function send(callState: CallState, target: Target): void {
   const request = readRequest(callState)
   const { options, problems } = readOptions(callState, target)
@@ -95,7 +95,7 @@ function open(
   })
 }
 
-/** Shows a service error such as `request.name must be a string, got 5` at the field. */
+/** Shows a service error such as `request.name must be a string, got 5` next to the field. */
 function showFieldError({ problems }: CallState, { code, detail }: CallError): void {
   const [, path, message] = /^(request(?:\.[\w$]+|\[[^\]]*\])*):? (.+)$/s.exec(detail) ?? []
   if (code === 400 && path !== undefined && message !== undefined)

@@ -3,19 +3,19 @@ import { CallError } from '../rpc/call-error.ts'
 import type { Stream } from '../rpc/caller.ts'
 import { Recent } from '../state/ring-buffer.ts'
 
-/** Stream message with its metadata. */
+/** A stream message with its metadata. */
 export interface Message {
-  /** Sequence number from 1. */
+  /** Sequence number, starting at 1. */
   readonly number: number
   readonly direction: 'sent' | 'received'
   /** Unix time in milliseconds. */
   readonly at: number
   readonly body: unknown
-  /** Size of the message. */
+  /** Size of the message in bytes. */
   readonly bytes: number
 }
 
-/** `opening` waits for a connection; `half` is closed for sending. */
+/** State of a stream. `opening` waits for a connection; `half` is closed for sending. */
 export type StreamState =
   | { readonly state: 'idle' | 'opening' | 'open' | 'half' | 'ended' | 'stopped' }
   | { readonly state: 'failed'; readonly error: CallError }
@@ -23,7 +23,7 @@ export type StreamState =
 const MAX_MESSAGES = 1000
 const MAX_BYTES = 32 * 1024 * 1024
 
-/** Stream with its most recent messages. Updates at most once per frame. */
+/** A stream with its most recent messages. Updates at most once per frame. */
 export class StreamLog {
   readonly #messages: Signal<readonly Message[]> = signal([])
   readonly #state: Signal<StreamState> = signal({ state: 'idle' })
@@ -48,7 +48,7 @@ export class StreamLog {
     return this.#stream !== undefined
   }
 
-  /** Replaces the current stream and reads to the end. @returns the error if it failed. */
+  /** Replaces the current stream and reads it to the end. @returns the error if it failed. */
   async follow(stream: Stream<unknown>, first: object | undefined): Promise<CallError | undefined> {
     this.stop()
     this.clear()
@@ -72,7 +72,7 @@ export class StreamLog {
     return end.state === 'failed' ? end.error : undefined
   }
 
-  /** Sends a message. A send error also ends the stream with that error. */
+  /** Sends a message. If sending fails, the stream ends with that error. */
   send(message: object): void {
     this.#stream?.send(message).then(
       () => this.#add('sent', message, measure(message)),
@@ -125,5 +125,5 @@ function measure(message: object): number {
   return JSON.stringify(message).length
 }
 
-/** The reader of the stream handles the error. */
+/** Errors are handled by the reader of the stream. */
 function ignore(): void {}

@@ -17,7 +17,7 @@ const STATES: Readonly<Record<StreamState['state'], readonly [text: string, tone
   stopped: ['stopped', 'neutral'],
   failed: ['failed', 'bad'],
 }
-/** Rendered messages. */
+/** Maximum number of rendered messages. */
 const MAX_RENDERED = 200
 /** Longer messages are collapsed. */
 const MAX_LINE = 300
@@ -38,7 +38,7 @@ export function StreamView({
   useEffect(() => {
     const element = list.current
     if (element === null) return
-    // Follows new messages only near the end, not if the user scrolled up.
+    // Follows new messages only near the end, so that the view stays in place if the user has scrolled up.
     const below = element.scrollHeight - element.scrollTop - element.clientHeight
     if (below < 200) element.scrollTop = element.scrollHeight
   }, [messages])

@@ -1,20 +1,20 @@
 import { type Change, type Entries, type Entry, keyOf } from './service-rows.ts'
 
-/** Registry entries: a list merged with the changes since its request was sent. */
+/** Registry entries: a list merged with the changes received since it was requested. */
 export class LiveEntries {
   readonly #entries = new Map<string, Entry>()
   #snapshot: Entries | undefined
   #isListed = false
-  /** Last change of each version since the pending list request; undefined without one. */
+  /** Last change of each version since the pending list request; undefined if none is pending. */
   #changes: Map<string, Change> | undefined
 
-  /** Undefined before the first list. The same map until an entry changes. */
+  /** Entries; undefined before the first list. Returns the same map until an entry changes. */
   get entries(): Entries | undefined {
     if (this.#isListed) this.#snapshot ??= new Map(this.#entries)
     return this.#snapshot
   }
 
-  /** Starts a list request and supersedes a pending one. @returns a function that applies the response. */
+  /** Starts a list request, superseding a pending one. @returns a function that applies the response. */
   startList(): (list: Entries) => void {
     const changes = new Map<string, Change>()
     this.#changes = changes

@@ -20,7 +20,7 @@ interface NodeStatus {
 
 interface Row extends Node {
   readonly version: string
-  /** Undefined: the gateway does not use the service. */
+  /** Status; undefined if the gateway does not use the service. */
   readonly status: NodeStatus | undefined
 }
 
@@ -77,7 +77,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
 ]
 
-/** Nodes of a service with their state in the gateway, which viewers of the namespace may see. */
+/** Nodes of a service with their state in the gateway, visible to viewers of the namespace. */
 export function Nodes({
   service,
   domain,

@@ -1,11 +1,11 @@
 import type { Node, Service } from '../../core/contracts/registry.ts'
 
-/** Version of a service in the registry. */
+/** A version of a service in the registry. */
 export interface Entry extends Service {
   readonly options: { readonly domain: string }
 }
 
-/** Change of a version; a deleted one has no nodes. */
+/** A change of a version. A deleted version has no nodes. */
 export interface Change {
   readonly action: 'create' | 'update' | 'delete'
   readonly service: Entry
@@ -14,7 +14,7 @@ export interface Change {
 /** Entries by {@link keyOf}. */
 export type Entries = ReadonlyMap<string, Entry>
 
-/** Service with all its versions. */
+/** A service with all its versions. */
 export interface ServiceRow {
   readonly key: string
   readonly name: string
@@ -28,7 +28,7 @@ export interface ServiceRow {
   readonly endpoints: readonly string[]
   /** Searchable text in lower case: names, versions, endpoints and addresses. */
   readonly text: string
-  /** Searchable metadata of the service and its nodes, `key=value` in lower case. */
+  /** Searchable metadata of the service and its nodes as `key=value` in lower case. */
   readonly metadata: string
 }
 
@@ -36,7 +36,7 @@ export function keyOf({ name, version, options: { domain } }: Entry): string {
   return `${domain} ${name} ${version}`
 }
 
-/** Groups entries into one row per service and namespace, by name. */
+/** Groups entries into one row per service and namespace, ordered by name. */
 export function toRows(entries: Entries): readonly ServiceRow[] {
   const groups = new Map<string, Entry[]>()
   for (const entry of entries.values()) {
@@ -50,7 +50,7 @@ export function toRows(entries: Entries): readonly ServiceRow[] {
     .sort((a, b) => (a.key < b.key ? -1 : 1))
 }
 
-/** Rows that contain every word of a text. Words with `=` are searched in the metadata. */
+/** Returns the rows that contain every word of a text. Words with `=` are searched in the metadata. */
 export function searchRows(rows: readonly ServiceRow[], text: string): readonly ServiceRow[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   if (words.length === 0) return rows

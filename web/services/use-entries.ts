@@ -6,14 +6,14 @@ import { LiveEntries } from './live-entries.ts'
 import { type Change, type Entries, type Entry, keyOf } from './service-rows.ts'
 
 export interface EntriesState {
-  /** Undefined before the first response. */
+  /** Entries; undefined before the first response. */
   readonly entries: Entries | undefined
   readonly error: CallState<unknown>['error']
   readonly state: WatchState['state']
   readonly reload: () => void
 }
 
-/** Live registry entries of a namespace. @param domain undefined disables the requests. */
+/** Live registry entries of a namespace. @param domain namespace; undefined disables the requests. */
 export function useEntries(domain: string | undefined): EntriesState {
   const [revision, setRevision] = useState(0)
   const live = useMemo(() => new LiveEntries(), [domain])
@@ -33,12 +33,12 @@ export function useEntries(domain: string | undefined): EntriesState {
       refresh()
     },
     [domain],
-    // Changes before the watch started were not received.
+    // Changes before the start of the watch were not received.
     { onStart: () => setRevision((n) => n + 1) },
   )
   const list = useCall(
     (signal) => {
-      // Lists after the watch started, so that no change is missed.
+      // Lists entries after the watch has started, so that no change is missed.
       if (domain === undefined || revision === 0) return undefined
       return listEntries(domain, signal).then(live.startList())
     },

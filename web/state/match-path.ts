@@ -1,15 +1,15 @@
-/** Path parameters by name, decoded. */
+/** Decoded path parameters by name. */
 export type Parameters = Readonly<Record<string, string>>
 
-/** Properties of every page. */
+/** Properties passed to every page. */
 export interface RouteProps {
   readonly parameters: Parameters
 }
 
 /**
- * Matches a path against a pattern and returns its parameters, or undefined if it does not match.
+ * Matches a path against a pattern. Returns the parameters, or undefined if it does not match.
  *
- * @param pattern such as `/services/:name`; a trailing `*` captures the rest as parameter `rest`.
+ * @param pattern pattern such as `/services/:name`; a trailing `*` captures the rest as parameter `rest`.
  */
 export function match(pattern: string, path: string): Parameters | undefined {
   const parts = pattern.split('/')

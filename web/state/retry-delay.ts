@@ -1,10 +1,10 @@
 import { createBackOff } from '../../lib/async/backoff.ts'
 
-/** The back-off resets after this time without an error. */
+/** The back-off is reset after this time without an error. */
 const RESET_MS = 15_000
 
 /**
- * Delay before a retry: back-off on the same connection, none on a new one.
+ * Delay before a retry: with back-off on the same connection, none on a new one.
  *
  * @param nowMs monotonic clock.
  * @returns a function that returns the next delay in milliseconds.

@@ -8,7 +8,7 @@ export interface RecentLimits<T> {
 export class Recent<T> {
   readonly #limits: RecentLimits<T>
   readonly #items: (T | undefined)[] = []
-  /** Items dropped at the start of {@link #items}. */
+  /** Number of dropped items at the start of {@link #items}. */
   #dropped = 0
   #bytes = 0
   #all: readonly T[] | undefined
@@ -36,7 +36,7 @@ export class Recent<T> {
     this.#all = undefined
   }
 
-  /** Retained items, oldest first; the same array until the next push. */
+  /** Retained items, oldest first. Returns the same array until the next push. */
   get all(): readonly T[] {
     this.#all ??= this.#items.slice(this.#dropped) as T[]
     return this.#all

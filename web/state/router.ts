@@ -34,11 +34,11 @@ export function setQuery(name: string, value: string): void {
 }
 
 export interface LinkProps {
-  /** Path of the dashboard; names in it must be passed through `encodeURIComponent`. */
+  /** Path in the dashboard. Names in it must be passed through `encodeURIComponent`. */
   readonly to: string
   readonly children: ComponentChildren
   readonly class?: string
-  /** Whether it links to the current page. */
+  /** True if it links to the current page. */
   readonly current?: boolean
   readonly label?: string
 }

@@ -1,6 +1,8 @@
 import { session } from './session.ts'
 
-/** Whether the account administers its namespace. For disabling controls only: the services authorize. */
+/**
+ * True if the account administers its namespace. Used only to disable controls, because the services authorize calls.
+ */
 export function isAdmin(): boolean {
   return session.value?.account.scopes.includes('admin') ?? false
 }

@@ -4,7 +4,7 @@ import { toRenewalMs } from './token-renewal.ts'
 
 export const DEFAULT_NAMESPACE = 'mx'
 
-/** Logged-in account (specification: Account). */
+/** The logged-in account (specification: Account). */
 export interface Account {
   readonly id: string
   readonly name?: string
@@ -19,7 +19,7 @@ export interface Session {
   readonly account: Account
   /** Namespace of the login. */
   readonly namespace: string
-  /** Expiry by the server's clock: Unix time in milliseconds, or a date. */
+  /** Expiry according to the server's clock: Unix time in milliseconds, or a date. */
   readonly expires: number | string
 }
 
@@ -35,22 +35,22 @@ const RETRY_MS = 5000
 const TIMER_MAX_MS = 2 ** 31 - 1
 let renewAtMs = 0
 let renewal: ReturnType<typeof setTimeout> | undefined
-/** Counts logins, renewals and logouts. Responses to requests from before a change are stale. */
+/** Number of logins, renewals and logouts. Responses to requests sent before a change are stale. */
 let changes = 0
 
 interface SessionResponse {
   readonly body: unknown
-  /** Header `Date`. */
+  /** `Date` header. */
   readonly date: string | null
 }
 
 /** Current session; null if logged out or expired. */
 export const session: Signal<Session | null> = signal(null)
 
-/** Whether the initial session request has completed. */
+/** True once the initial session request has completed. */
 export const isSessionLoaded: Signal<boolean> = signal(false)
 
-/** Session that expired while the page was open. The page stays and continues after the next login. */
+/** Session that expired while the page was open. The page stays open and continues after the next login. */
 export const endedSession: Signal<Session | null> = signal(null)
 
 const selectedNamespace = signal<string | undefined>(undefined)
@@ -74,7 +74,7 @@ export async function readSession(): Promise<void> {
   isSessionLoaded.value = true
 }
 
-/** @throws {CallError} 401 for wrong credentials. */
+/** Logs in. @throws {CallError} 401 for wrong credentials. */
 export async function logIn({ id, secret, namespace }: Credentials): Promise<void> {
   const options = namespace === undefined || namespace === '' ? {} : { namespace }
   const response = await request('POST', '/login', { id, secret, ...options })
@@ -83,7 +83,10 @@ export async function logIn({ id, secret, namespace }: Credentials): Promise<voi
   isSessionLoaded.value = true
 }
 
-/** Logs out on the server and in the page. @throws {CallError} if the request fails: the session continues. */
+/**
+ * Logs out on the server and in the page. @throws {CallError} if the request fails, in which case the session
+ * continues.
+ */
 export async function logOut(): Promise<void> {
   await request('POST', '/logout', {})
   changes++
@@ -95,12 +98,15 @@ export async function logOut(): Promise<void> {
   })
 }
 
-/** Renews the session before it expires, or checks a session that seems to have expired. @throws {CallError} if the request fails. */
+/**
+ * Renews the session before it expires, or checks a session that appears to have expired. @throws {CallError} if the
+ * request fails.
+ */
 export async function renewSession(): Promise<void> {
   await updateSession('POST')
 }
 
-/** Renews an overdue session when the page becomes visible: browsers throttle timers of hidden pages. */
+/** Renews an overdue session when the page becomes visible, because browsers throttle timers of hidden pages. */
 export function keepLoggedIn(): void {
   document.addEventListener('visibilitychange', () => {
     if (
@@ -112,7 +118,7 @@ export function keepLoggedIn(): void {
   })
 }
 
-/** Fetches or renews the session; a stale response is ignored. */
+/** Fetches or renews the session. Stale responses are ignored. */
 async function updateSession(method: 'GET' | 'POST'): Promise<void> {
   const changesBefore = changes
   try {
@@ -130,7 +136,7 @@ function startSession({ body, date }: SessionResponse): void {
   const next = body as Session
   const before = session.peek() ?? endedSession.peek()
   batch(() => {
-    // Selected by another account.
+    // The namespace was selected by a different account.
     if (before !== null && !isSame(before.account, next.account))
       selectedNamespace.value = undefined
     session.value = next
@@ -158,7 +164,7 @@ function schedule(ms: number): void {
   if (ms < TIMER_MAX_MS) renewal = setTimeout(() => void renewSession().catch(retry), ms)
 }
 
-/** An unreachable server may be back before the session expires. */
+/** Retries, because an unreachable server may recover before the session expires. */
 function retry(): void {
   if (session.peek() !== null) schedule(RETRY_MS)
 }

@@ -1,14 +1,14 @@
-/** Sessions are renewed after this share of their remaining lifetime. */
+/** Share of the remaining lifetime after which sessions are renewed. */
 const RENEW_AT = 2 / 3
 const MIN_MS = 1000
-/** Delay for a session that the server accepts although its expiry has passed. */
+/** Delay for a session that the server accepts even though its expiry has passed. */
 const OVERDUE_MS = 60_000
 
 /**
- * Delay until a session is renewed, in milliseconds.
+ * Delay in milliseconds until a session is renewed.
  *
- * @param expires expiry by the server's clock: Unix time in milliseconds, or a date.
- * @param date header `Date` of the response, since the browser's clock may be wrong. @default the browser's clock
+ * @param expires expiry according to the server's clock: Unix time in milliseconds, or a date.
+ * @param date `Date` header of the response, because the browser's clock may be wrong. @default the browser's clock
  */
 export function toRenewalMs(
   expires: number | string,

@@ -7,7 +7,7 @@ export function decodeBase64(text: string): Uint8Array {
 
 export function encodeBase64(bytes: Uint8Array): string {
   let binary = ''
-  // In chunks: the number of arguments of a call is limited.
+  // Works in chunks, because the number of arguments of a call is limited.
   for (let i = 0; i < bytes.length; i += 0x8000)
     binary += String.fromCharCode(...bytes.subarray(i, i + 0x8000))
   return btoa(binary)

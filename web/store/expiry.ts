@@ -4,14 +4,14 @@ import { formatSpan, parseDuration } from '../../lib/text/units.ts'
 const MAX_SECONDS = 1e10
 
 /**
- * Parses an expiry such as `90s`, `10m`, `2h`, `1d` into seconds. Empty or `never` returns 0.
+ * Parses an expiry such as `90s`, `10m`, `2h` or `1d` into seconds. Empty text and `never` return 0.
  *
  * @throws {RangeError} naming the accepted forms.
  */
 export function parseExpiry(input: string): number {
   const text = input.trim()
   if (text === '' || text === 'never') return 0
-  // Numbers without a unit are seconds here; parseDuration reads them as milliseconds.
+  // Numbers without a unit are seconds here, but parseDuration treats them as milliseconds.
   const milliseconds = parseDuration(/^[\d.]+$/.test(text) ? `${text}s` : text)
   if (!Number.isFinite(milliseconds)) return 0
   const seconds = Math.ceil(milliseconds / 1000)
@@ -20,7 +20,7 @@ export function parseExpiry(input: string): number {
   return seconds
 }
 
-/** Formats the remaining lifetime, `9m3s`. @param seconds 0 for no expiry. */
+/** Formats the remaining lifetime, such as `9m3s`. @param seconds seconds; 0 for no expiry. */
 export function formatExpiry(seconds: number): string {
   return seconds === 0 ? 'never' : formatSpan(seconds)
 }

@@ -25,7 +25,7 @@ interface RecordDraft {
   readonly expiry: string
 }
 
-/** Form that creates a record. Unsaved input survives closing the form. */
+/** Form that creates a record. Unsaved input is preserved when the form is closed. */
 export function NewRecord({ table, prefix, onWritten }: NewRecordProps): JSX.Element {
   const draftKey = ['store', table.database, table.table]
   const draft = useMemo(() => readDraft<RecordDraft>(draftKey), [])

@@ -29,7 +29,7 @@ interface RecordDraft {
   readonly expiry: string
 }
 
-/** Editor of a record with optimistic concurrency control. Unsaved input survives navigation. */
+/** Record editor with optimistic concurrency control. Unsaved input is preserved across navigation. */
 export function RecordEditor({
   table,
   record,
@@ -39,9 +39,9 @@ export function RecordEditor({
   const { key } = record
   const draftKey = ['store', table.database, table.table, key]
   const stored = useMemo(() => readDraft<RecordDraft>(draftKey), [])
-  /** Record when editing began. */
+  /** Record when editing started. */
   const [base, setBase] = useState(stored?.base ?? record)
-  /** Version that a write replaces; 0 creates a deleted record again. */
+  /** Version that a write replaces; 0 recreates a deleted record. */
   const [baseVersion, setBaseVersion] = useState(stored?.baseVersion ?? record.version)
   /** Record as read after a conflict; null if it was deleted. */
   const [conflicting, setConflicting] = useState<ReadRecord | null>()
@@ -58,7 +58,7 @@ export function RecordEditor({
   const newest = conflicting && conflicting.version > record.version ? conflicting : record
   const isOutdated = newest.version > baseVersion
   const isDeleted = conflicting === null && baseVersion !== 0
-  // Without unsaved input the newest version is shown.
+  // Without unsaved input, the newest version is shown.
   if (isOutdated && !isValueDirty && expiry === '') acceptTheirs()
   const draft: RecordDraft = { base, baseVersion, value, expiry }
   useStoredDraft(draftKey, isValueDirty || expiry !== '' ? draft : undefined)
@@ -76,7 +76,7 @@ export function RecordEditor({
     setExpiry('')
   }
 
-  /** The next save overwrites the conflicting change. */
+  /** Keeps the local edit, so that the next save overwrites the conflicting change. */
   function keepMine(): void {
     setBaseVersion(isDeleted ? 0 : newest.version)
     setError(undefined)
@@ -111,7 +111,7 @@ export function RecordEditor({
       const current = await readRecord(table, key)
       setConflicting(current && { ...current, readMs: Date.now() })
     } catch {
-      // The conflict itself is already shown.
+      // The conflict itself is already displayed.
     }
   }
 

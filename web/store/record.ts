@@ -1,16 +1,16 @@
-/** Record of the service `store` (specification: Store record). */
+/** A record of the service `store` (specification: Store record). */
 export interface StoredRecord {
   readonly key: string
   /** Base64. */
   readonly value: string
-  /** Seconds to live when it was read; 0 for no expiry. */
+  /** Remaining seconds when it was read; 0 for no expiry. */
   readonly expiry: number
   readonly metadata: Readonly<Record<string, { readonly type: string; readonly value: string }>>
   readonly version: number
 }
 
 export interface ReadRecord extends StoredRecord {
-  /** Time of the read, Unix time in milliseconds. */
+  /** Unix time in milliseconds when it was read. */
   readonly readMs: number
 }
 
@@ -25,6 +25,6 @@ export function toExpiryLeft(
   { expiry, readMs }: Pick<ReadRecord, 'expiry' | 'readMs'>,
   nowMs: number,
 ): number {
-  // At least 1: a record that has just expired must not become permanent.
+  // At least 1, because a record that has just expired must not become permanent.
   return expiry === 0 ? 0 : Math.max(1, Math.round(expiry - (nowMs - readMs) / 1000))
 }

@@ -21,7 +21,7 @@ const PREVIEW_LENGTH = 80
 /** Limits how often a frequently written table is read. */
 const DEBOUNCE_MS = 1000
 
-/** Records of a table, paginated, with an editor of the selected record. */
+/** Records of a table, paginated, with an editor for the selected record. */
 export function Records({ database, table }: StoreTable): JSX.Element {
   const prefix = query.value.get('prefix') ?? ''
   /** Cursors of the pages up to the current one. */
@@ -39,7 +39,7 @@ export function Records({ database, table }: StoreTable): JSX.Element {
   )
   const { state, value, reload } = read
   const reloadSoon = useDebounce(reload, DEBOUNCE_MS)
-  // Changes before the watch started were not received.
+  // Changes before the start of the watch were not received.
   useWatch(() => watchTable({ database, table }), reloadSoon, [], { onLive: reloadSoon })
   const columns = useMemo(
     () =>
@@ -49,7 +49,7 @@ export function Records({ database, table }: StoreTable): JSX.Element {
       }),
     [],
   )
-  // Stays open if it is on another page or deleted, since it may have unsaved input.
+  // The editor stays open if the record is on another page or deleted, because it may contain unsaved input.
   const record = value?.records.find(({ key }) => key === selected?.key) ?? selected
 
   return (

@@ -22,7 +22,7 @@ export interface PageQuery extends Table {
   readonly limit: number
 }
 
-/** Limit of listed databases or tables. */
+/** Maximum number of listed databases or tables. */
 const MAX_NAMES = 10_000
 
 export async function readPage(query: PageQuery, signal: AbortSignal): Promise<RecordPage> {
@@ -35,14 +35,14 @@ export async function readRecord(table: Table, key: string): Promise<StoredRecor
     const { body } = await call<RecordPage>('store', 'Store.Read', { key, options: table })
     return body.records[0] ?? null
   } catch (error) {
-    // 400: the database no longer exists.
+    // 400 means that the database no longer exists.
     if (error instanceof CallError && (error.code === 404 || error.code === 400)) return null
     throw error
   }
 }
 
 /**
- * Writes a record and returns its new version.
+ * Writes a record. Returns its new version.
  *
  * @param version expected current version; 0 if the record must not exist. @throws {CallError} 409 on a conflict.
  */
@@ -55,7 +55,7 @@ export async function writeRecord(
   return (await call<{ version: number }>('store', 'Store.Write', request)).body.version
 }
 
-/** @param version expected current version. @throws {CallError} 409 on a conflict. */
+/** Deletes a record. @param version expected current version. @throws {CallError} 409 on a conflict. */
 export async function deleteRecord(table: Table, key: string, version: number): Promise<void> {
   await call('store', 'Store.Delete', { key, options: { ...table, version } })
 }
@@ -65,7 +65,7 @@ export function watchTable(table: Table): Stream<unknown> {
   return openStream('store', 'Store.Watch', { options: table })
 }
 
-/** Lists non-empty databases; requires an administrator of the platform. */
+/** Lists non-empty databases. Requires a platform administrator. */
 export function listDatabases(signal: AbortSignal): Promise<readonly string[]> {
   return listNames('databases', {}, signal)
 }

@@ -10,7 +10,7 @@ import { fits, formatValue, parseValue, VALUE_FORMATS, type ValueFormat } from '
 export interface ValueDraft {
   readonly text: string
   readonly format: ValueFormat
-  /** Replaces the text. */
+  /** Selected file, which replaces the text. */
   readonly file?: PickedFile
 }
 
@@ -20,7 +20,7 @@ export interface ValueFieldProps {
 }
 
 const TITLES: Readonly<Record<ValueFormat, string>> = { json: 'JSON', text: 'Text', hex: 'Hex' }
-/** Longer texts make typing slow; they must be uploaded as a file. */
+/** Longer texts make typing slow and must be uploaded as a file. */
 const MAX_CHARACTERS = 200_000
 
 /** Input for a value. Changing the format preserves the bytes. */
@@ -43,7 +43,7 @@ export function ValueField({ draft, onInput }: ValueFieldProps): JSX.Element {
               type="radio"
               name="format"
               checked={each === format}
-              // The conversion would lose the input.
+              // The conversion would lose input.
               disabled={each !== format && (bytes instanceof RangeError || !fits(bytes, each))}
               onChange={() =>
                 onInput({ format: each, text: formatValue(bytes as Uint8Array, each) })
@@ -82,7 +82,7 @@ export function ValueField({ draft, onInput }: ValueFieldProps): JSX.Element {
   )
 }
 
-/** Bytes of the value, or the validation error. */
+/** Returns the bytes of the value, or the validation error. */
 export function tryParse({ text, format, file }: ValueDraft): Uint8Array | RangeError {
   if (file !== undefined) return file.bytes
   try {

@@ -12,7 +12,7 @@ const HEX_LINE_BYTES = 16
 /**
  * Decodes UTF-8; returns undefined for other bytes.
  *
- * @param isPart drop an incomplete character at the end.
+ * @param isPart true to drop an incomplete character at the end.
  */
 function decodeText(bytes: Uint8Array, isPart = false): string | undefined {
   try {
@@ -23,17 +23,17 @@ function decodeText(bytes: Uint8Array, isPart = false): string | undefined {
   }
 }
 
-/** Whether a format round-trips the bytes. */
+/** True if a format round-trips the bytes. */
 export function fits(bytes: Uint8Array, format: ValueFormat): boolean {
   if (format === 'hex') return true
   const text = decodeText(bytes)
   if (text === undefined) return false
-  // A textarea drops other control characters and turns CR LF into LF.
+  // A textarea drops other control characters and converts CR LF to LF.
   if (format === 'text') return !/[\x00-\x08\x0b-\x1f\x7f]/.test(text)
   return isJson(text)
 }
 
-/** The most readable format that fits the bytes. */
+/** Most readable format that fits the bytes. */
 export function toFormat(bytes: Uint8Array): ValueFormat {
   const isEmpty = bytes.length === 0
   return isEmpty ? 'text' : VALUE_FORMATS.find((format) => fits(bytes, format))!
@@ -47,7 +47,7 @@ export function formatValue(bytes: Uint8Array, format: ValueFormat): string {
   return format === 'json' && isJson(text) && !isTooDeep(text) ? reindentJson(text, '  ') : text
 }
 
-/** @throws {RangeError} with the position of the error. */
+/** Parses the text of an input. @throws {RangeError} with the position of the error. */
 export function parseValue(text: string, format: ValueFormat): Uint8Array {
   if (format === 'hex') return parseHex(text)
   if (format === 'text') return new TextEncoder().encode(text)

@@ -9,7 +9,7 @@ t.test('decodes chunks that end within a character', async (t) => {
   tail.push(whole.subarray(0, 3))
   tail.push(whole.subarray(3))
   t.equal(tail.text(), 'grün\n')
-  t.equal(tail.isCut(), false)
+  t.equal(tail.isTruncated(), false)
 })
 
 t.test('retains the end in whole lines', async (t) => {
@@ -18,9 +18,9 @@ t.test('retains the end in whole lines', async (t) => {
   t.match(tail.text(), /^(line \d+\n)+$/)
   t.ok(tail.text().endsWith('line 999\n'))
   t.ok(tail.text().length <= 40)
-  t.equal(tail.isCut(), true)
+  t.equal(tail.isTruncated(), true)
   tail.push(bytes('x'.repeat(100)))
   t.equal(tail.text(), 'x'.repeat(20), 'a line without a line break is cut')
   tail.clear()
-  t.strictSame([tail.text(), tail.isCut()], ['', false])
+  t.strictSame([tail.text(), tail.isTruncated()], ['', false])
 })
