@@ -1,4 +1,4 @@
-// Loaded into the measured program: on SIGUSR2 it collects garbage and writes the remaining heap size to a file.
+// Loaded into the measured program. On SIGUSR2, it collects garbage and writes the remaining heap size to a file.
 import { writeFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

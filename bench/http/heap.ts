@@ -6,7 +6,7 @@ import { type Program, readUsage } from './servers/processes.ts'
 
 /** Memory and open files of a Node.js program. */
 export interface HeapSample {
-  /** After garbage collection, including memory outside of the heap. */
+  /** Memory after garbage collection, including memory outside the heap. */
   readonly heapBytes: number
   readonly rssBytes: number
   readonly files: number
@@ -14,16 +14,16 @@ export interface HeapSample {
 
 /** Samples the heap of a Node.js program. */
 export interface HeapProbe {
-  /** The command with the probe loaded (heap-probe.ts). */
+  /** Returns the command with the probe loaded (heap-probe.ts). */
   readonly wrap: (command: readonly string[]) => readonly string[]
-  /** @throws {Error} when the program does not respond. */
+  /** @throws {Error} if the program does not respond. */
   readonly sample: (program: Program) => Promise<HeapSample>
 }
 
-/** Longer than the keep-alive of backend connections, 4 s. */
+/** Longer than the keep-alive timeout of backend connections, 4 s. */
 const SETTLE_MS = 5000
 
-/** @param folder for the files of the probe. */
+/** @param folder folder for the files of the probe. */
 export function createHeapProbe(folder: string): HeapProbe {
   const file = join(folder, 'heap.json')
   const probe = toNodeCommand('http/heap-probe').at(-1)!

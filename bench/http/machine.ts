@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { cpus, release, totalmem, type } from 'node:os'
 import { CAN_PIN } from './servers/processes.ts'
 
-/** Machine of a measurement; figures of different machines are not comparable. */
+/** Machine of a measurement. Figures from different machines are not comparable. */
 export interface Machine {
   readonly cpu: string
   readonly cores: number
   readonly memoryGiB: number
   readonly system: string
   readonly node: string
-  /** Whether the measured program had a dedicated processor. */
+  /** True if the measured program had a dedicated processor. */
   readonly pinned: boolean
 }
 
@@ -26,7 +26,7 @@ export function readMachine(): Machine {
   }
 }
 
-/** os-release(5). */
+/** Distribution name from os-release(5). */
 function readDistribution(): string | undefined {
   try {
     return /^PRETTY_NAME="?([^"\n]+)/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1]

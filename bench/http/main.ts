@@ -1,4 +1,5 @@
-// Load on the gateway and comparable proxies: `npm run bench -- [scenarios|memory|soak|streams|latency|workers|services|flap] [flags]`.
+// Load on the gateway and comparable proxies: `npm run bench --
+// [scenarios|memory|soak|streams|latency|workers|services|flap] [flags]`.
 
 import { type BenchOptions, type MEASUREMENTS, parseOptions } from './options.ts'
 import type { Scenario } from './scenario.ts'
@@ -6,7 +7,7 @@ import { findScenario, SCENARIOS } from './scenarios.ts'
 import { type Backend, startBackend } from './servers/backend.ts'
 import { isInstalled } from './servers/processes.ts'
 
-/** Resolves to false if a check failed. */
+/** Resolves to false if a check fails. */
 type Measure = (options: BenchOptions, backend: Backend) => Promise<unknown>
 
 const LOADERS: Readonly<Record<(typeof MEASUREMENTS)[number], () => Promise<Measure>>> = {

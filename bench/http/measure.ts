@@ -17,18 +17,18 @@ import {
 } from './servers/processes.ts'
 import { waitUntilOpen, waitUntilReady } from './servers/ready.ts'
 
-/** Enough to compile hot code before a short measurement. */
+/** Enough time to compile hot code before a short measurement. */
 const WARM_UP_SECONDS = 3
 
 /** Result of one round of one rival. */
 export interface Measurement {
-  /** User and system time per request, of all processes. */
+  /** User and system time per request, summed over all processes. */
   readonly cpuMicros: number
   readonly requestsPerSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
   readonly errors: number
-  /** Peak of resident memory since the start, of all processes. */
+  /** Peak resident memory since the start, summed over all processes. */
   readonly peakMiB: number
 }
 
@@ -90,7 +90,7 @@ export async function startRival(
   }
 }
 
-/** Starts a rival, warms it up, loads it, stops it. */
+/** Starts a rival, warms it up, loads it, and stops it. */
 export async function measureRival(
   rival: Rival,
   scenario: Scenario,

@@ -10,11 +10,13 @@ import type { Backend } from './servers/backend.ts'
 import { readUsage } from './servers/processes.ts'
 
 const IDLE_CONNECTIONS = 10_000
-/** Connections opened at a time: fewer than any listen backlog. */
+/** Number of connections opened at a time; smaller than any listen backlog. */
 const BATCH = 100
 const SETTLE_MS = 1000
 
-/** Measures resident memory after the start, and with 10 000 idle client connections after one request on each. */
+/**
+ * Measures resident memory after the start, and with 10 000 idle client connections that have each sent one request.
+ */
 export async function measureMemory(options: BenchOptions, backend: Backend): Promise<void> {
   const lines = [
     '| program | ready after ms | MiB after start | MiB with idle connections | idle connections |',
@@ -42,7 +44,7 @@ export async function measureMemory(options: BenchOptions, backend: Backend): Pr
 }
 
 async function measureOne(rival: Rival, backend: Backend) {
-  // The automatic limit of mx reserves half of the open files for backends, which may be too low for this test.
+  // The automatic limit of mx reserves half of the open files for backends, which could be too low for this test.
   const wrap = (command: readonly string[]) => [
     'env',
     `MX_MAX_CONNECTIONS=${IDLE_CONNECTIONS + 1000}`,

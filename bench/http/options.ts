@@ -22,10 +22,10 @@ export interface BenchOptions {
   readonly rounds: number
   readonly seconds: number
   readonly connections: number
-  /** Requests of a soak test, or messages of a stream. */
+  /** Number of requests in a soak test, or of messages in a stream. */
   readonly requests: number
   readonly scenarios: readonly Scenario[]
-  /** Installed rivals, in the order of the table. */
+  /** Installed rivals, in table order. */
   readonly rivals: readonly Rival[]
   /** Called at the start of each step. */
   readonly onStep: (step: string) => void
@@ -34,7 +34,7 @@ export interface BenchOptions {
 /**
  * Parses `[measurement] --rounds n --seconds n --connections n --requests n --scenario a,b --only nginx,mx`.
  *
- * @throws {RangeError} naming the invalid argument and the valid ones.
+ * @throws {RangeError} naming the invalid argument and the valid values.
  */
 export function parseOptions(args: readonly string[]): BenchOptions {
   const { values, positionals } = readArgs(args)

@@ -3,19 +3,19 @@ import { join } from 'node:path'
 import { ROOT } from '../rivals/rival.ts'
 import { formatMachine, type Machine, readMachine } from './machine.ts'
 
-/** Folder of the last result of each scenario. */
+/** Folder with the last result of each scenario. */
 export const RESULTS: string = join(ROOT, 'bench/results')
 
 /** Header of a result. */
 export interface Origin {
-  /** ISO 8601, UTC. */
+  /** ISO 8601 date in UTC. */
   readonly date: string
   readonly machine: Machine
   readonly command: string
   readonly backend: string
 }
 
-/** Describes this run: `command` with the arguments of the program. */
+/** Describes this run. The arguments of the program are appended to `command`. */
 export function readOrigin(command: string, backend: string): Origin {
   return {
     date: new Date().toISOString(),

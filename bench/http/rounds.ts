@@ -19,11 +19,11 @@ export interface Row {
   readonly title: string
   readonly version: string
   readonly rounds: readonly Measurement[]
-  /** Medians over the rounds. */
+  /** Medians over all rounds. */
   readonly median: Measurement
-  /** Median of the rounds: CPU per request relative to the first rival of the same round. */
+  /** Median over all rounds of the CPU time per request, relative to the first rival of the same round. */
   readonly ratio: number
-  /** Error instead of figures. */
+  /** Error, in place of figures. */
   readonly problem?: string
 }
 
@@ -37,8 +37,8 @@ const NOTHING: Measurement = {
 }
 
 /**
- * Measures rivals in interleaved rounds, so that other load on the machine affects all of them. Ratios are relative to
- * the first rival.
+ * Measures rivals in interleaved rounds, so that other load on the machine affects all of them.
+ * Ratios are relative to the first rival.
  */
 export async function runRounds(
   rivals: readonly Rival[],
@@ -54,7 +54,7 @@ export async function runRounds(
       try {
         measured[i]!.push(await measureRival(rival, scenario, options.ports, options))
       } catch (error) {
-        // A rival that fails to start must not prevent the others from being measured.
+        // A rival that fails to start must not prevent measuring the others.
         problems.set(rival, error instanceof Error ? error.message : String(error))
       }
     }

@@ -4,37 +4,37 @@ export interface RequestBody {
   readonly create: () => Uint8Array
 }
 
-/** One kind of traffic, the same for all rivals. */
+/** A traffic pattern, the same for all rivals. */
 export interface Scenario {
   readonly name: string
-  /** Heading of the table. */
+  /** Table heading. */
   readonly title: string
   /** Path with query. The first segment is the service for mx; the backend uses the last one. */
   readonly path: string
-  /** Path of the readiness probe: status 200 without delay. @default path */
+  /** Path of the readiness probe, which must respond immediately with status 200. @default path */
   readonly readyPath?: string
   readonly method: 'GET' | 'POST'
   readonly body?: RequestBody
-  /** Header `Accept`. @default none */
+  /** `Accept` header. @default none */
   readonly accept?: string
   readonly tls: boolean
-  /** Clients use HTTP/2. @default HTTP/1.1 */
+  /** True if clients use HTTP/2. @default HTTP/1.1 */
   readonly http2?: boolean
   /** Pipelined requests per backend connection. */
   readonly pipeline: number
   readonly accessLog: boolean
-  /** How mx forwards requests: as HTTP, or as calls of the service. */
+  /** How mx forwards requests: as HTTP, or as calls to the service. */
   readonly handler: 'proxy' | 'rpc'
-  /** Backend: `direct` is nginx, `server` a Node.js program, `grpc` a gRPC server. */
+  /** Backend: nginx for `direct`, a Node.js program for `server`, a gRPC server for `grpc`. */
   readonly backend: 'direct' | 'server' | 'grpc'
-  /** Routes in the configuration of mx; the request matches one of them. @default none */
+  /** Number of configured routes in mx, one of which matches the request. @default none */
   readonly routes?: number
-  /** Number of client connections; overrides the option. */
+  /** Number of client connections; takes precedence over the option. */
   readonly connections?: number
   /** Minimum meaningful duration. */
   readonly minSeconds?: number
   /** Names of relevant rivals. @default all */
   readonly rivals?: readonly string[]
-  /** Goal of mx for the CPU time per request, relative to nginx. */
+  /** Goal for the CPU time of mx per request, relative to nginx. */
   readonly goal?: number
 }

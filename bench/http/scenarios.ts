@@ -10,13 +10,16 @@ import {
   toGrpcMessage,
 } from './servers/documents.ts'
 
-/** Concurrent calls of `rpc-slow`: a proxy may need two open files for each, client and backend connection. */
+/**
+ * Number of concurrent calls in `rpc-slow`. A proxy may need two open files for each, one client and one backend
+ * connection.
+ */
 const SLOW_CALLS: number = Math.min(10_000, Math.floor((readFileLimit() - 200) / 2))
 
-/** Concurrent streams of `rpc-ticks`. */
+/** Number of concurrent streams in `rpc-ticks`. */
 const TICK_STREAMS = 500
 
-/** HTTP/2 connections, for the same number of concurrent requests as in other scenarios. */
+/** Number of HTTP/2 connections, chosen for the same number of concurrent requests as in other scenarios. */
 const HTTP2_CONNECTIONS = 64 / STREAMS
 
 const GET_SMALL = {
@@ -151,7 +154,7 @@ export const SCENARIOS: readonly Scenario[] = [
     path: `/${SERVICE}/slow`,
     backend: 'server',
     connections: SLOW_CALLS,
-    // Several responses per connection.
+    // Long enough for several responses per connection.
     minSeconds: 10,
   },
   {

@@ -9,9 +9,9 @@ import { SCENARIOS } from './scenarios.ts'
 import type { Backend } from './servers/backend.ts'
 import { createFolder } from './servers/processes.ts'
 
-/** Enough to compile hot code and fill caches. */
+/** Enough requests to compile hot code and fill caches. */
 const WARM_UP_REQUESTS = 100_000
-/** Growth that counts as noise: caches of the engine, timers. */
+/** Growth that counts as noise, caused by engine caches and timers. */
 const HEAP_SLACK_BYTES = 1024 ** 2
 const FILES_SLACK = 4
 const SLICE_SECONDS = 5
@@ -21,7 +21,8 @@ interface Sample extends HeapSample {
 }
 
 /**
- * Sends many requests over 64 connections, and compares heap size after garbage collection and open files before and after.
+ * Sends many requests over 64 connections. Compares the heap size after garbage collection and the number of open files
+ * before and after.
  *
  * @returns true if neither grew.
  */

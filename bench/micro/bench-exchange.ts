@@ -1,7 +1,7 @@
 import { Exchange } from '../../core/exchange.ts'
 import { appendParsed, HeaderList } from '../../core/http/headers.ts'
 
-/** Headers of a browser's request, as stored by a listener. */
+/** Headers of a browser request, as stored by a listener. */
 export const BROWSER_FIELDS: readonly string[] = [
   ...['accept', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'],
   ...['accept-encoding', 'gzip, deflate, br'],
@@ -10,7 +10,7 @@ export const BROWSER_FIELDS: readonly string[] = [
   ...['user-agent', 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0'],
 ]
 
-/** An exchange without a client or sockets, which discards the response. */
+/** An exchange without a client and sockets that discards the response. */
 export class BenchExchange extends Exchange {
   readonly remoteAddress = '192.0.2.7'
 

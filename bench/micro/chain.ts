@@ -11,11 +11,14 @@ import type { Micro } from './micro.ts'
 const directory = createDirectory([createService('go.mx.api.greeter', 2)])
 const route = createRouter({ resolver: proxy, directory })
 const body = Buffer.from('{"message":"Hello John"}')
-// wrk only sends `Host`; real clients and proxies add more headers.
+// wrk sends only `Host`, but real clients and proxies add more headers.
 const fields = ['user-agent', 'curl/8.0', 'accept', '*/*']
 const gateways: Gateway[] = []
 
-/** Runs a complete exchange through the gateway: created, routed, balanced; responds immediately instead of a backend. */
+/**
+ * Runs a complete exchange through the gateway, which is created, routed and balanced. The response is sent immediately
+ * instead of by a backend.
+ */
 function createRun(plugins: readonly Plugin[]): () => void {
   const gateway = new Gateway({
     chain: compileChain(plugins, route, (x) => {

@@ -20,7 +20,7 @@ const ORDER = Buffer.from(
 )
 const WRONG = Buffer.from('{"name":5}')
 
-/** A call without costs of caller and transport. */
+/** A call without the cost of caller and transport. */
 class BenchCall implements IncomingCall {
   readonly service = 'helloworld'
   readonly endpoint: string

@@ -9,7 +9,7 @@ import type { Settings } from '../../platform/settings/settings.ts'
 import { mergeSettings } from '../../platform/settings/sources.ts'
 import { plugins } from '../../plugins/index.gen.ts'
 
-/** Creates a service with `count` nodes, which get no connections. */
+/** Creates a service with `count` nodes, which receive no connections. */
 export function createService(name: string, count: number): Service {
   const nodes = Array.from({ length: count }, (_, i) => ({
     id: `${name}-${i}`,
@@ -39,7 +39,7 @@ export function createDirectory(services: readonly Service[]): ServiceCache {
   return new ServiceCache(createStaticRegistry(services), { upstream: () => ({ createPool }) })
 }
 
-/** Builds a plugin of the gateway. */
+/** Creates a gateway plugin. */
 export function createBenchPlugin(
   name: string,
   options: object,
@@ -53,7 +53,7 @@ export function createBenchPlugin(
   })
 }
 
-/** Creates the default plugins of a gateway, with an access log if it has a file. */
+/** Creates the default plugins of a gateway, with an access log if a file is set. */
 export function createDefaultPlugins(accessLog: string): readonly Plugin[] {
   const settings: Settings = { ...mergeSettings(), accessLog }
   return DEFAULT_PLUGINS.flatMap(({ name, options }) => {

@@ -36,7 +36,7 @@ const MICROS: Readonly<Record<string, () => Promise<{ readonly default: Micro }>
   'store-commit': () => import('./store-commit.ts'),
 }
 
-/** Runs the named benchmarks, or all; true if all budgets are met. */
+/** Runs the named benchmarks, or all of them. Returns true if all budgets are met. */
 async function main(names: readonly string[]): Promise<boolean> {
   for (const name of names) {
     if (!Object.hasOwn(MICROS, name))
@@ -60,12 +60,12 @@ async function main(names: readonly string[]): Promise<boolean> {
   for (const { alias, runs } of benchmarks) {
     const limit = budgets.get(alias)
     if (limit === undefined) continue
-    // The median: other load on the machine must not fail a budget.
+    // Uses the median, so that other load on the machine does not fail a budget.
     const medianNs = runs[0]?.stats?.p50 ?? Number.NaN
-    const isFine = medianNs <= limit
-    if (!isFine) passed = false
+    const isWithinLimit = medianNs <= limit
+    if (!isWithinLimit) passed = false
     process.stdout.write(
-      `${isFine ? 'ok  ' : 'FAIL'} ${alias}: ${medianNs.toFixed(0)} ns, limit ${limit}\n`,
+      `${isWithinLimit ? 'ok  ' : 'FAIL'} ${alias}: ${medianNs.toFixed(0)} ns, limit ${limit}\n`,
     )
   }
   return passed

@@ -6,7 +6,7 @@ import { BenchExchange, BROWSER_FIELDS } from './bench-exchange.ts'
 import { createBenchPlugin } from './gateway-parts.ts'
 import type { Micro } from './micro.ts'
 
-/** Options of plugins that are invalid or idle without them. */
+/** Options for plugins that are invalid or idle without them. */
 const OPTIONS: Readonly<Record<string, object>> = {
   'access-log': { path: '/dev/null' },
   cors: { origins: ['https://app.example.com'] },
@@ -16,8 +16,8 @@ const OPTIONS: Readonly<Record<string, object>> = {
   'rate-limit': { rules: [{ name: 'all', limit: 1_000_000_000 }] },
   json: { request: { remove: ['a'] }, reply: { remove: ['a'] } },
 }
-/** Plugins that need a token or other setup, measured by `auth-public` and `auth-bearer`. */
-const LEFT_OUT: ReadonlySet<string> = new Set([
+/** Plugins that require a token or other setup, measured by `auth-public` and `auth-bearer`. */
+const EXCLUDED: ReadonlySet<string> = new Set([
   'auth',
   'oidc',
   'api-keys',
@@ -27,7 +27,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
 const BODY = Buffer.from('{"message":"Hello John"}')
 const ORIGIN = ['origin', 'https://app.example.com', ...BROWSER_FIELDS]
 
-/** Runs an exchange through all hooks of the plugins. */
+/** Runs an exchange through all plugin hooks. */
 function createRun(names: readonly string[]): () => void {
   const built = names.map((name) => createBenchPlugin(name, OPTIONS[name] ?? {}))
   const chain = compileChain(
@@ -53,7 +53,7 @@ const micro: Micro = {
     'no plugin': createRun([]),
     ...Object.fromEntries(
       Object.keys(plugins)
-        .filter((name) => !LEFT_OUT.has(name))
+        .filter((name) => !EXCLUDED.has(name))
         .map((name) => [name, createRun([name])]),
     ),
   },

@@ -3,7 +3,7 @@ import { BenchExchange } from './bench-exchange.ts'
 import type { Micro } from './micro.ts'
 
 const x = new BenchExchange()
-// Different functions, like plugins: a single one would be inlined.
+// Different functions, as in plugins, because a single function would be inlined.
 const steps: readonly Step[] = [
   (each) => {
     each.bytesIn += 1
@@ -37,7 +37,7 @@ const micro: Micro = {
     '8 synchronous steps': () => runSteps(steps, x),
     '8 steps, one returns a promise': () => runSteps(parked, x),
   },
-  // A hop costs at most 50 ns.
+  // Each step may cost at most 50 ns.
   budgetNs: { '8 synchronous steps': 400 },
 }
 

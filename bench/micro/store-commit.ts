@@ -8,7 +8,7 @@ import type { Micro } from './micro.ts'
 
 const CALLERS = 1000
 const RECORDS = 1_000_000
-/** Number of keys that are written, of all records. */
+/** Number of keys, out of all records, that are written. */
 const WRITTEN = 100_000
 const TABLE = { database: 'mx', table: 'bench' }
 const VALUE = Buffer.alloc(128, 'v')
@@ -30,7 +30,7 @@ for (const store of [stores.os, stores.always])
     await Promise.all(Array.from({ length: CALLERS }, (_, n) => write(store, toKey(i + n))))
 
 let next = 0
-/** Each caller writes a record, all in one event loop tick. */
+/** Writes one record per caller within a single event loop tick. */
 const writeAll = (store: Store) => () => {
   next = (next + 7919) % WRITTEN
   return Promise.all(
@@ -38,7 +38,7 @@ const writeAll = (store: Store) => () => {
   )
 }
 
-/** Reads records one by one; the sum prevents dead-code elimination. */
+/** Reads records one by one. The sum prevents dead-code elimination. */
 function read(): number {
   let bytes = 0
   for (let i = 0; i < CALLERS; i++) {
@@ -59,17 +59,17 @@ async function readPage(): Promise<number> {
 
 const micro: Micro = {
   benches: {
-    [`write ${CALLERS} records at once, memory`]: writeAll(stores.memory),
-    [`write ${CALLERS} records at once, sync os`]: writeAll(stores.os),
-    [`write ${CALLERS} records at once, sync always`]: writeAll(stores.always),
+    [`write ${CALLERS} records in one tick, memory`]: writeAll(stores.memory),
+    [`write ${CALLERS} records in one tick, sync os`]: writeAll(stores.os),
+    [`write ${CALLERS} records in one tick, sync always`]: writeAll(stores.always),
     'write 1 record, sync os': () => write(stores.os, toKey((next + 1) % RECORDS)),
     [`read ${CALLERS} records`]: read,
     [`read a page of 1000 of ${RECORDS} records`]: readPage,
   },
   budgetNs: {
-    // 80 000 writes per second, 60 000 with fsync, 100 000 reads.
-    [`write ${CALLERS} records at once, sync os`]: 12_500_000,
-    [`write ${CALLERS} records at once, sync always`]: 16_600_000,
+    // Equivalent to 80 000 writes per second, 60 000 with fsync, and 100 000 reads.
+    [`write ${CALLERS} records in one tick, sync os`]: 12_500_000,
+    [`write ${CALLERS} records in one tick, sync always`]: 16_600_000,
     [`read ${CALLERS} records`]: 10_000_000,
     [`read a page of 1000 of ${RECORDS} records`]: 5_000_000,
   },

@@ -10,7 +10,7 @@ for (const path of PATHS) {
 }
 let next = 0
 
-/** Creates new string, as each request does. */
+/** Creates a new string, as each request does. */
 function arrive(): string {
   next = (next + 1) % PATHS.length
   return Buffer.from(PATHS[next]!, 'latin1').toString('latin1')

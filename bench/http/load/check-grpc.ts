@@ -3,7 +3,7 @@ import { connect, type IncomingHttpHeaders } from 'node:http2'
 import type { Scenario } from '../scenario.ts'
 
 /**
- * Makes one call over HTTP/2. The load generator only checks HTTP statuses, and gRPC errors have status 200.
+ * Makes one call over HTTP/2, because the load generator checks only HTTP statuses and gRPC errors have status 200.
  *
  * @throws {Error} unless the call succeeds.
  */
@@ -25,7 +25,7 @@ export async function checkGrpc(url: string, { body }: Scenario): Promise<void> 
     await once(stream, 'close')
     const { ':status': status, 'grpc-status': code, 'grpc-message': message } = fields
     if (Number(status) !== 200 || code !== '0')
-      throw new Error(`answering ${status}, grpc-status ${code}: ${message ?? ''}`)
+      throw new Error(`status ${status}, grpc-status ${code}: ${message ?? ''}`)
   } finally {
     session.close()
   }

@@ -11,7 +11,10 @@ export const STREAMS = 8
 
 const runFile = promisify(execFile)
 
-/** Loads `url` over HTTP/2 with the scenario's request: one thread, closed loop, {@link STREAMS} per connection. */
+/**
+ * Loads `url` over HTTP/2 with the scenario's request, using one thread, a closed loop and {@link STREAMS} per
+ * connection.
+ */
 export async function runH2load(
   url: string,
   scenario: Scenario,
@@ -40,7 +43,7 @@ export async function runH2load(
 /**
  * Parses the output of `h2load`.
  *
- * @throws {Error} with the output when a figure is missing.
+ * @throws {Error} with the output if a figure is missing.
  */
 export function parseH2load(text: string): Omit<LoadReport, 'p50Ms' | 'p99Ms'> {
   const find = (pattern: RegExp) => {
@@ -60,7 +63,9 @@ export function parseH2load(text: string): Omit<LoadReport, 'p50Ms' | 'p99Ms'> {
   }
 }
 
-/** Percentiles from a log of `h2load --log-file`: start, status and microseconds of each request. */
+/**
+ * Percentiles from a log of `h2load --log-file`, whose lines contain start, status and microseconds of each request.
+ */
 export function readLatencies(log: string): Pick<LoadReport, 'p50Ms' | 'p99Ms'> {
   const micros = Float64Array.from(log.trimEnd().split('\n'), (line) => Number(line.split('\t')[2]))
   micros.sort()

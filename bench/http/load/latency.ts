@@ -17,8 +17,8 @@ const runFile = promisify(execFile)
 const SATURATE_SECONDS = 3
 
 /**
- * Measures latency at a fixed rate, half of the saturation of the slowest rival, the same for all. Requests are sent in
- * an open loop, and latency is measured from their scheduled time.
+ * Measures latency at a fixed rate: half of the saturation of the slowest rival, the same for all rivals. Requests are
+ * sent in an open loop, and latency is measured from their scheduled time.
  */
 export async function measureLatency(options: BenchOptions, backend: Backend): Promise<void> {
   const scenario = SCENARIOS[0]!
@@ -129,7 +129,7 @@ function report(
     )
     return row
   })
-  const note = `\n${rate} requests/s, half of the saturation of the slowest, over ${options.connections} connections; ${options.rounds} interleaved rounds of ${options.seconds} s, medians. Latency is measured from the scheduled time of a request.\n`
+  const note = `\n${rate} requests/s, half of the saturation of the slowest rival, over ${options.connections} connections; ${options.rounds} interleaved rounds of ${options.seconds} s, medians. Latency is measured from the scheduled time of a request.\n`
   const table = `${lines.join('\n')}\n${note}`
   const title = 'Latency at half of saturation'
   const path = writeResult(

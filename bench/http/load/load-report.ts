@@ -4,6 +4,6 @@ export interface LoadReport {
   readonly requestsPerSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
-  /** Responses other than 2xx and 3xx, and failed connections. */
+  /** Number of responses other than 2xx and 3xx, and of failed connections. */
   readonly errors: number
 }

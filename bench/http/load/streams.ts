@@ -11,14 +11,14 @@ import type { Backend } from '../servers/backend.ts'
 import { createTick, SERVICE, TICK_MS } from '../servers/documents.ts'
 import { createFolder, readUsage } from '../servers/processes.ts'
 
-/** Enough to compile hot code and fill caches. */
+/** Enough messages to compile hot code and fill caches. */
 const WARM_UP_MESSAGES = 100_000
-/** Growth that counts as noise: caches of the engine, timers. */
+/** Growth that counts as noise, caused by engine caches and timers. */
 const HEAP_SLACK_BYTES = 1024 ** 2
-/** Garbage that may accumulate between collections. */
+/** Amount of garbage that may accumulate between collections. */
 const PEAK_SLACK_BYTES = 64 * 1024 ** 2
 const LOOK_MS = 100
-/** Messages of the concurrent slow stream. */
+/** Number of messages of the concurrent slow stream. */
 const TICKS = 500
 const LINE_FEED = 0x0a
 const STALLED = 'with a concurrent stalled reader'
@@ -26,15 +26,15 @@ const STALLED = 'with a concurrent stalled reader'
 interface Sample extends HeapSample {
   readonly title: string
   readonly messagesPerSecond: number
-  /** Resident memory of the gateway before the first message, after half of them, and after the last. */
+  /** Resident memory of the gateway before the first message, after half of the messages, and after the last one. */
   readonly residentBytes: readonly [number, number, number]
-  /** Peak of resident memory during the stream. */
+  /** Peak resident memory during the stream. */
   readonly peakBytes: number
-  /** Peak of resident memory of the service. */
+  /** Peak resident memory of the service. */
   readonly servicePeakBytes: number
 }
 
-/** Intervals between messages of the slow stream, milliseconds. */
+/** Intervals between messages of the slow stream, in milliseconds. */
 interface Gaps {
   readonly title: string
   readonly median: number
@@ -44,9 +44,10 @@ interface Gaps {
 
 /**
  * Reads one stream of many messages through the gateway, first alone, then concurrently with a client that requests the
- * same stream but does not read it. Measures memory of gateway and service, and the intervals of a concurrent slow stream.
+ * same stream but does not read it. Measures the memory of gateway and service, and the intervals of a concurrent slow
+ * stream.
  *
- * @returns whether every message arrived and memory usage did not grow.
+ * @returns true if every message arrived and memory usage did not grow.
  */
 export async function measureStreams(options: BenchOptions, backend: Backend): Promise<boolean> {
   const scenario = findScenario('rpc-stream')
@@ -98,13 +99,13 @@ export async function measureStreams(options: BenchOptions, backend: Backend): P
 async function openStream(url: string): Promise<IncomingMessage> {
   const request = get(url, { agent: false })
   const [reply] = (await once(request, 'response')) as [IncomingMessage]
-  if (reply.statusCode !== 200) throw new Error(`${url} answered ${reply.statusCode}`)
+  if (reply.statusCode !== 200) throw new Error(`${url} responded with ${reply.statusCode}`)
   return reply.on('error', () => {})
 }
 
 /**
- * @param onHalf called once, when half of the messages have arrived.
- * @throws {Error} for another number of messages or a wrong last one.
+ * @param onHalf called once when half of the messages have arrived.
+ * @throws {Error} for a different number of messages or a wrong last message.
  */
 async function readStream(url: string, count: number, onHalf: () => void): Promise<void> {
   const reply = await openStream(url)
@@ -130,7 +131,7 @@ function countLines(chunk: Buffer): number {
   return lines
 }
 
-/** @throws {Error} when a message is missing. */
+/** @throws {Error} if a message is missing. */
 async function readGaps(url: string): Promise<number[]> {
   const reply = await openStream(url)
   const gaps: number[] = []

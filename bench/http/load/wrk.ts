@@ -6,11 +6,11 @@ import type { Scenario } from '../scenario.ts'
 import { OTHER_CORES, toPinned } from '../servers/processes.ts'
 import type { LoadReport } from './load-report.ts'
 
-/** Per millisecond: 567 / 1000 is exact where 567 * 0.001 is not. */
+/** Units per millisecond, because 567 / 1000 is exact but 567 * 0.001 is not. */
 const UNITS: Readonly<Record<string, number>> = { us: 1000, ms: 1, s: 0.001, m: 1 / 60_000 }
 const runFile = promisify(execFile)
 
-/** Loads `url` with the scenario's request: one thread, closed loop. */
+/** Loads `url` with the scenario's request, using one thread and a closed loop. */
 export async function runWrk(
   url: string,
   scenario: Scenario,
@@ -37,7 +37,7 @@ export async function runWrk(
 /**
  * Parses the output of `wrk --latency`.
  *
- * @throws {Error} with the output when a figure is missing.
+ * @throws {Error} with the output if a figure is missing.
  */
 export function parseWrk(text: string): LoadReport {
   const find = (pattern: RegExp) => {
@@ -65,7 +65,7 @@ export function parseWrk(text: string): LoadReport {
 function writeScript({ method, body }: Scenario, folder: string): string {
   const lines = [`wrk.method = "${method}"`]
   if (body !== undefined) {
-    // Escaped byte by byte: a body may be binary.
+    // Escaped byte by byte, because a body may be binary.
     const bytes = [...body.create()].map((byte) => `\\${String(byte).padStart(3, '0')}`)
     lines.push(`wrk.body = "${bytes.join('')}"`, `wrk.headers["Content-Type"] = "${body.type}"`)
   }

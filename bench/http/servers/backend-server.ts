@@ -1,4 +1,5 @@
-// Backend for delayed and streamed responses, which nginx cannot produce; without nginx, for all scenarios. Argument: port.
+// Backend for delayed and streamed responses, which nginx cannot produce. Without nginx, it serves all scenarios.
+// Argument: port.
 import { createServer, type ServerResponse } from 'node:http'
 import {
   createTick,
@@ -16,7 +17,7 @@ interface Reply {
 
 const JSON_TYPE = 'application/json'
 const SMALL: Reply = { type: JSON_TYPE, body: Buffer.from(SMALL_JSON) }
-/** Responses by last segment of the path. */
+/** Responses by last path segment. */
 const REPLIES: Readonly<Record<string, Reply>> = {
   '64k': { type: JSON_TYPE, body: Buffer.alloc(64 * 1024, 'x') },
   '1m': { type: JSON_TYPE, body: Buffer.alloc(1024 * 1024, 'x') },
@@ -44,12 +45,12 @@ const server = createServer((request, response) => {
 server.keepAliveTimeout = 600_000
 server.listen(Number(process.argv[2]), '127.0.0.1')
 
-/** Writes the same lines or events as the handler `rpc` for this stream. */
+/** Writes the same lines or events as the handler `rpc` does for this stream. */
 function stream(response: ServerResponse, count: number, events: boolean, slowly: boolean): void {
   response.writeHead(200, {
     'content-type': events ? 'text/event-stream' : 'application/x-ndjson',
     'cache-control': 'no-store',
-    // Disables response buffering of nginx.
+    // Disables response buffering in nginx.
     'x-accel-buffering': 'no',
   })
   if (events) response.write(':\n\n')

@@ -7,21 +7,21 @@ import { LARGE_JSON, SMALL_JSON, SMALL_PROTOBUF } from './documents.ts'
 import { createFolder, findPort, OTHER_CORES, type Program, startProgram } from './processes.ts'
 import { waitUntilOpen, waitUntilReady } from './ready.ts'
 
-/** Backend ports on 127.0.0.1; 0: not started. */
+/** Backend ports on 127.0.0.1; 0 if a backend is not started. */
 export interface BackendPorts {
-  /** HTTP, immediate responses. */
+  /** HTTP backend with immediate responses. */
   readonly port: number
-  /** HTTP, delayed or streamed responses. */
+  /** HTTP backend with delayed or streamed responses. */
   readonly serverPort: number
-  /** gRPC. */
+  /** gRPC backend. */
   readonly grpcPort: number
-  /** Service with the same responses over the call protocol, for mx. */
+  /** Service for mx with the same responses over the call protocol. */
   readonly servicePort: number
 }
 
 /** Backend programs, shared by all rivals. */
 export interface Backend extends BackendPorts {
-  /** Process id of the service; 0: not started. */
+  /** Process id of the service; 0 if it is not started. */
   readonly servicePid: number
   /** Describes the backend of a scenario, for the results. */
   readonly describe: (scenario: Scenario) => string
@@ -29,8 +29,9 @@ export interface Backend extends BackendPorts {
 }
 
 /**
- * Starts the backends of `scenarios`: nginx with static responses (or, if it is missing, a small Node.js server, which is
- * slower than the measured programs), that server for responses nginx cannot produce, and the service of the RPC scenarios.
+ * Starts the backends of `scenarios`: nginx with static responses; a Node.js server for responses that nginx cannot
+ * produce; and the service of the RPC scenarios. If nginx is missing, the Node.js server replaces it, although it is
+ * slower than the measured programs.
  */
 export async function startBackend(scenarios: readonly Scenario[]): Promise<Backend> {
   const folder = createFolder()
@@ -81,7 +82,7 @@ export async function startBackend(scenarios: readonly Scenario[]): Promise<Back
   }
 }
 
-/** Backend port of a scenario for HTTP. */
+/** Port of a scenario's HTTP backend. */
 export function findBackendPort({ backend }: Scenario, ports: BackendPorts): number {
   if (backend === 'grpc') return ports.grpcPort
   return backend === 'server' ? ports.serverPort : ports.port

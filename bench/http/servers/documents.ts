@@ -20,7 +20,7 @@ export const SMALL_PROTOBUF: Buffer = Buffer.from(
 /** `{"name":"John"}` as the message `bench.Request`. */
 export const NAME_PROTOBUF: Buffer = Buffer.from('0a044a6f686e', 'hex')
 
-/** Frames a gRPC message: no compression, length prefix. */
+/** Frames a gRPC message with a length prefix and no compression. */
 export function toGrpcMessage(body: Uint8Array): Buffer {
   const head = Buffer.alloc(5)
   head.writeUInt32BE(body.length, 1)

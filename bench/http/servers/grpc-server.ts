@@ -1,4 +1,4 @@
-// gRPC server with the same small response to every call. Argument: port.
+// gRPC server that sends the same small response to every call. Argument: port.
 import { createServer } from 'node:http2'
 import { SMALL_PROTOBUF, toGrpcMessage } from './documents.ts'
 

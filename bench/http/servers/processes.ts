@@ -13,19 +13,19 @@ import { createServer } from 'node:net'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Processors a program is pinned to; empty: not pinned. */
+/** Processors that a program is pinned to; empty if it is not pinned. */
 export type Cores = readonly number[]
 
-/** Whether the measured program and the load generator can be pinned to different processors. */
+/** True if the measured program and the load generator can be pinned to different processors. */
 export const CAN_PIN: boolean = availableParallelism() > 1 && isInstalled('taskset')
-/** Processors of the measured program and of everything else. */
+/** Processors of the measured program and of all other programs. */
 export const MEASURED_CORES: Cores = CAN_PIN ? [0] : []
 export const OTHER_CORES: Cores = CAN_PIN ? [1] : []
 
-/** A running program with its child processes. */
+/** A running program and its child processes. */
 export interface Program {
   readonly pid: number
-  /** The last lines of the output, for errors. */
+  /** The last lines of the output, used in errors. */
   readonly output: () => string
   /** The complete output. */
   readonly log: () => string
@@ -42,12 +42,15 @@ export function isInstalled(command: string): boolean {
   }
 }
 
-/** Prefixes a command so that it is pinned to processors. */
+/** Prefixes a command to pin it to processors. */
 export function toPinned(command: readonly string[], cores: Cores): readonly string[] {
   return cores.length === 0 ? command : ['taskset', '-c', cores.join(','), ...command]
 }
 
-/** Starts a program in a new process group. Its output goes to a file: a pipe would have to be read during the measurement. */
+/**
+ * Starts a program in a new process group. Its output goes to a file, because a pipe would have to be read during the
+ * measurement.
+ */
 export function startProgram(
   command: readonly string[],
   cores: Cores,
@@ -67,7 +70,7 @@ export function startProgram(
   child.on('error', (error) => {
     spawnError = error.message
   })
-  const isGone = () => spawnError !== '' || child.exitCode !== null || child.signalCode !== null
+  const hasExited = () => spawnError !== '' || child.exitCode !== null || child.signalCode !== null
   const signal = (name: NodeJS.Signals) => {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, name)
@@ -81,16 +84,16 @@ export function startProgram(
     pid: child.pid ?? 0,
     output: () => spawnError || readFileSync(file, 'utf8').slice(-2000),
     log: () => readFileSync(file, 'utf8'),
-    exited: isGone,
+    exited: hasExited,
     async stop() {
-      if (!isGone()) {
+      if (!hasExited()) {
         const gone = once(child, 'exit')
         signal('SIGTERM')
         const timer = setTimeout(() => signal('SIGKILL'), 3000)
         await gone
         clearTimeout(timer)
       }
-      // Workers may outlive their parent.
+      // Workers may outlive their parent process.
       signal('SIGKILL')
       process.off('exit', onExit)
       rmSync(folder, { recursive: true, force: true })
@@ -98,10 +101,10 @@ export function startProgram(
   }
 }
 
-/** Creates a temporary folder; the caller removes it. */
+/** Creates a temporary folder, which the caller must remove. */
 export function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'mx-bench-'))
-  // The workers of nginx run as another user if it is started by root.
+  // If root starts nginx, its workers run as a different user.
   chmodSync(folder, 0o755)
   return folder
 }
@@ -116,12 +119,12 @@ export async function findPort(): Promise<number> {
   return port
 }
 
-/** Resource usage of a program with its child processes. */
+/** Resource usage of a program including its child processes. */
 export interface Usage {
-  /** User and system time since the start. */
+  /** User and system time since the start, in milliseconds. */
   readonly cpuMs: number
   readonly rssBytes: number
-  /** Peak of resident memory; for several processes the sum of their peaks. */
+  /** Peak resident memory; for several processes, the sum of their peaks. */
   readonly peakBytes: number
   readonly files: number
 }
@@ -132,7 +135,7 @@ const PAGE_BYTES = Number(
   tryRead(() => execFileSync('getconf', ['PAGESIZE'], { encoding: 'utf8' })) ?? 4096,
 )
 
-/** Reads `/proc` (Linux): proc(5), `stat`, `statm` and `status`. */
+/** Reads `/proc` on Linux (proc(5): `stat`, `statm` and `status`). */
 export function readUsage(pid: number): Usage {
   let ticks = 0
   let pages = 0
@@ -174,7 +177,7 @@ function readStat(pid: number): readonly string[] | undefined {
   return text?.slice(text.lastIndexOf(')') + 2).split(' ')
 }
 
-/** Undefined if the process exited in the meantime. */
+/** Returns undefined if the process has exited in the meantime. */
 function tryRead<T>(read: () => T): T | undefined {
   try {
     return read()

@@ -11,7 +11,7 @@ const POLL_MS = 25
 /**
  * Waits until a program responds with status 200.
  *
- * @returns elapsed milliseconds.
+ * @returns elapsed time in milliseconds.
  * @throws {Error} with the last output of the program if it exits or does not respond in time.
  */
 export async function waitUntilReady(program: Program, url: string): Promise<number> {
@@ -25,7 +25,7 @@ export async function waitUntilReady(program: Program, url: string): Promise<num
 /**
  * Waits until a program accepts connections on a port of 127.0.0.1.
  *
- * @returns elapsed milliseconds.
+ * @returns elapsed time in milliseconds.
  * @throws {Error} with the last output of the program if it exits or does not listen in time.
  */
 export async function waitUntilOpen(program: Program, port: number): Promise<number> {
@@ -35,14 +35,14 @@ export async function waitUntilOpen(program: Program, port: number): Promise<num
       await once(socket, 'connect')
       return undefined
     } catch {
-      return 'no program listens'
+      return 'no program is listening'
     } finally {
       socket.destroy()
     }
   })
 }
 
-/** @param look returns the reason why the program is not ready; undefined if it is. */
+/** @param look returns the reason why the program is not ready, or undefined if it is. */
 async function poll(
   program: Program,
   where: string,
@@ -54,7 +54,7 @@ async function poll(
     const elapsedMs = performance.now() - start
     if (missing === undefined) return elapsedMs
     if (program.exited() || elapsedMs > READY_MS) {
-      const why = program.exited() ? 'it ended' : missing
+      const why = program.exited() ? 'it exited' : missing
       const output = program.output()
       await program.stop()
       throw new Error(`not ready at ${where}: ${why}. ${output}`)
@@ -63,7 +63,7 @@ async function poll(
   }
 }
 
-/** Requests a URL. Returns the status; 0: no response. */
+/** Requests a URL. Returns the status, or 0 without a response. */
 function fetchStatus(url: string): Promise<number> {
   return new Promise((resolve) => {
     const onReply = (reply: { statusCode?: number | undefined; resume: () => unknown }) => {

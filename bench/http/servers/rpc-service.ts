@@ -1,4 +1,4 @@
-// Service of the RPC scenarios. Argument: port. backend-server.ts has the same responses over plain HTTP.
+// Service of the RPC scenarios. backend-server.ts sends the same responses over plain HTTP. Argument: port.
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { endpoint, loadProto, Service, Type } from '../../../sdk/index.ts'

@@ -8,7 +8,7 @@ import type { Backend } from './backend.ts'
 
 const KINDS = [0, 4999] as const
 
-/** Compares a gateway with thousands of registered services to a gateway with the requested service only. */
+/** Compares a gateway with thousands of registered services to a gateway with only the requested service. */
 export async function measureServices(options: BenchOptions, backend: Backend): Promise<void> {
   const scenario = SCENARIOS[0]!
   const rounds = KINDS.map(() => [] as Measurement[])

@@ -26,7 +26,10 @@ export interface AuthBench {
     isJudged: boolean,
     takeField: (() => string) | undefined,
   ) => () => Maybe<void>
-  /** `Authorization` of the next account, as received in a request: a slice that V8 has not flattened or hashed yet. */
+  /**
+   * `Authorization` header of the next account, as received in a request: a slice that V8 has not flattened or hashed
+   * yet.
+   */
   readonly takeField: () => string
   readonly close: () => void
 }
@@ -67,7 +70,7 @@ export async function createAuthBench(count: number): Promise<AuthBench> {
 export interface BenchSource {
   readonly source: AuthSource
   readonly publicKey: KeyObject
-  /** Issues tokens of `count` accounts. */
+  /** Issues tokens for `count` accounts. */
   readonly issue: (count: number) => Promise<readonly string[]>
 }
 
@@ -115,7 +118,7 @@ export function createBenchChain(plugins: readonly Plugin[]): Chain {
   )
 }
 
-/** Sends a request through a chain; returns a promise if the chain is asynchronous. */
+/** Sends a request through a chain. Returns a promise if the chain is asynchronous. */
 export function passChain(chain: Chain, authorization: string | undefined): Maybe<void> {
   const fields =
     authorization === undefined

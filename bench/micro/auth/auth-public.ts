@@ -8,7 +8,7 @@ const micro: Micro = {
   benches: {
     'exchange without plugin': few.createRun(false, undefined),
     'public rule': few.createRun(true, undefined),
-    'public rule behind 10 000 others': many.createRun(true, undefined),
+    'public rule after 10 000 other rules': many.createRun(true, undefined),
   },
   close() {
     for (const { close } of [few, many]) close()

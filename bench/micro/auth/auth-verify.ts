@@ -5,14 +5,14 @@ import type { Micro } from '../micro.ts'
 import { createBenchChain, createBenchSource, passChain } from './auth-parts.ts'
 
 const TOKENS = 1000
-/** Authorizers with an empty token cache, enough for one measurement. */
+/** Number of authorizers with an empty token cache; enough for one measurement. */
 const AUTHORIZERS = 20
 
 const { source, issue, publicKey } = createBenchSource(0)
 const [known, ...tokens] = await issue(TOKENS + 1)
 const closers: (() => void)[] = []
 
-/** Runs an exchange through a chain with the plugin `auth` and a token that is not cached, at the times of `nowMs`. */
+/** Runs an exchange through a chain with the plugin `auth` and an uncached token, at the times returned by `nowMs`. */
 async function createFirst(nowMs: () => number) {
   const authorizers = Array.from({ length: AUTHORIZERS }, () => createAuthorizer(source, { nowMs }))
   closers.push(...authorizers.map(({ close }) => close))

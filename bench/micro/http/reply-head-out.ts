@@ -10,7 +10,7 @@ for (const list of [known, fields]) list.append('x-request-id', '4HJxMiK6MsJV')
 const micro: Micro = {
   benches: {
     'after a block, as bytes': () => encodeReplyHead(200, known),
-    // Work of the library before a string can be sent.
+    // Includes the work that the library does before it can send a string.
     'same headers as text, flat and encoded': () =>
       Buffer.from(encodeReplyHead(200, fields) as string),
   },

@@ -18,7 +18,7 @@ const knownLarge: LineMemory = []
 
 const micro: Micro = {
   benches: {
-    // From bytes, as received: other strings have a different representation in V8, which is slower to scan.
+    // Created from bytes, as received. Other strings have a different representation in V8 that is slower to scan.
     '5 headers, same as the previous response': () =>
       parseReplyHead(small.toString('latin1'), head, known),
     '5 fields, never seen': () => parseReplyHead(small.toString('latin1'), head, []),

@@ -20,7 +20,7 @@ const shape = parseSchema(
 const type = toRequestType('application/json')
 const nothing = new Uint8Array(0)
 const named = { variables: [], query: 'name=John', type, body: nothing, shape }
-const untold = { ...named, shape: undefined }
+const untyped = { ...named, shape: undefined }
 const nested = { ...named, query: 'name=John+D%C3%B6&options.limit=10&tags=a&tags=b' }
 const body = Buffer.from('{"name":"John","options":{"limit":10,"tags":["a","b"]},"ratio":1.5}')
 const passed = { ...named, query: '', body }
@@ -32,7 +32,7 @@ const micro: Micro = {
     'parseQuery, name=John': () => parseQuery('name=John'),
     'coerce, 1 field': () => coerce({ name: 'John' }, shape),
     'toRequestDocument, name=John': () => toRequestDocument(named),
-    'toRequestDocument, name=John, no shape': () => toRequestDocument(untold),
+    'toRequestDocument, name=John, no shape': () => toRequestDocument(untyped),
     'toRequestDocument, 4 pairs, nested': () => toRequestDocument(nested),
     'toRequestDocument, body alone': () => toRequestDocument(passed),
     'mergeJson, 1 field, 66 bytes': () => mergeJson({ id: 1 }, text),

@@ -7,7 +7,7 @@ const browser = new BenchExchange(BROWSER_FIELDS)
 
 const micro: Micro = {
   benches: {
-    // Flattened as by a socket: concatenation is lazy in V8.
+    // Flattened as a socket would do, because V8 concatenates lazily.
     'format, 1 header': () => Buffer.byteLength(formatRequestHead(bare), 'latin1'),
     'format, 5 fields': () => Buffer.byteLength(formatRequestHead(browser), 'latin1'),
   },

@@ -42,7 +42,7 @@ const NEW_NAMES = 'count, a route with names that are new strings'
 const SERVICE = Buffer.from('go.mx.api.greeter')
 const ENDPOINT = Buffer.from('Greeter.Hello')
 
-/** Creates a route as read by `/rpc` from a body. */
+/** Creates a route as `/rpc` reads it from a body. */
 function createNewRoute() {
   return toRoute(SERVICE.toString('latin1'), ENDPOINT.toString('latin1'))
 }

@@ -23,7 +23,7 @@ const KINDS: Readonly<Record<string, BalanceOptions>> = {
   'hash:header': { kind: 'hash', hashOf: { from: 'header', name: 'x-user' } },
 }
 
-/** Exchanges of different clients, used round-robin. */
+/** Exchanges of different clients, used in round-robin order. */
 const clients = Array.from({ length: 16_384 }, (_, i) => new BenchExchange(['x-user', `user-${i}`]))
 let index = 0
 
@@ -43,7 +43,7 @@ for (const [i, count] of [10, 100].entries()) {
   }
 }
 
-/** Every policy that takes part in the selection of a node. */
+/** All policies that affect the selection of a node. */
 const POLICIES: UpstreamPolicies = {
   ...DEFAULT_POLICIES,
   breaker: DEFAULT_BREAKER,

@@ -44,7 +44,7 @@ function createMatcher(routes: readonly EndpointRoute[]): RouteTree<EndpointRout
   return matcher
 }
 
-/** Finds routes of all services round-robin, including path parsing. */
+/** Finds routes of all services in round-robin order, including path parsing. */
 function createFind(count: number): () => unknown {
   const matcher = createMatcher(createRoutes(count))
   const paths = Array.from({ length: count / ENDPOINTS }, (_, i) => `/v1/s${i}/things3/x1/parts/y2`)

@@ -7,7 +7,7 @@ import { createRegistryService } from '../../../services/registry/service.ts'
 import type { Micro } from '../micro.ts'
 
 const SERVICES = 10_000
-/** Maximum duration of an event loop tick, milliseconds. */
+/** Maximum duration of an event loop tick, in milliseconds. */
 const MAX_TICK_MS = 20
 const ROUNDS = 20
 
@@ -48,7 +48,7 @@ for (let i = 0; i < SERVICES; i++) await registry.register?.(createEntry(i))
 const client = new Client({ address: await service.start(), inProcess: false })
 let changes = 0
 
-/** Changes an entry, so that the list is sorted again, then reads all pages. */
+/** Changes an entry, so that the list is sorted again, and then reads all pages. */
 async function readAll(): Promise<number> {
   await registry.register?.({ ...createEntry(0), metadata: { owner: String(changes++) } })
   let count = 0
@@ -65,8 +65,8 @@ async function readAll(): Promise<number> {
 }
 
 /**
- * Measures the 99th percentile of event loop ticks in a process with client and server, in milliseconds. The maximum is
- * only printed, since it depends on other load on the machine.
+ * Measures the 99th percentile of event loop ticks, in milliseconds, in a process with client and server. The maximum
+ * is only printed, because it depends on other load on the machine.
  */
 async function measureTicks(): Promise<number> {
   for (let i = 0; i < ROUNDS; i++) await readAll()

@@ -7,7 +7,7 @@ x.namespace = 'go.mx.api'
 
 const benches: Record<string, () => unknown> = {}
 for (const [name, resolver] of Object.entries(resolvers)) {
-  // Resolvers that need a registry have separate benchmarks: endpoint-matcher.
+  // Resolvers that require a registry have separate benchmarks, such as endpoint-matcher.
   if (typeof resolver === 'function') continue
   benches[`${name}, key`] = () => resolver.key(x)
   benches[`${name}, resolve`] = () => resolver.resolve(x)

@@ -7,7 +7,7 @@ const upstream = await directory.find('go.mx.api.greeter')
 if (upstream === undefined) throw new Error('service not found')
 const cached = { route: { service: 'go.mx.api.greeter', endpoint: '' }, upstream, generation: 1 }
 
-/** Creates a full cache of `size` routes, and a function that looks them up round-robin. */
+/** Creates a full cache of `size` routes, and a function that looks them up in round-robin order. */
 function createLookUp(size: number): () => unknown {
   const cache = new RouteCache({ max: size })
   const keys = Array.from({ length: size }, (_, i) => `go.mx.api\n/service${i}`)

@@ -41,14 +41,14 @@ const micro: Micro = {
   benches: {
     'a small message': () => Helloworld.call(john),
     'a small message, by name': () => client.call('helloworld', 'Helloworld.Call', john),
-    'a small message, within a served call': () => Helloworld.call(john, within),
+    'a small message, during a served call': () => Helloworld.call(john, within),
     'five items, both ways': () => Helloworld.order(ORDER),
-    'copy: a small message': () => cloneJson(john),
-    'a copy: five items': () => cloneJson(ORDER),
+    'cloneJson: a small message': () => cloneJson(john),
+    'cloneJson: five items': () => cloneJson(ORDER),
     'JSON round trip: a small message': () => JSON.parse(JSON.stringify(john)),
     'JSON round trip: five items': () => JSON.parse(JSON.stringify(ORDER)),
     'structuredClone: a small message': () => structuredClone(john),
-    'by structuredClone: five items': () => structuredClone(ORDER),
+    'structuredClone: five items': () => structuredClone(ORDER),
   },
   budgetNs: {
     'a small message': 3000,

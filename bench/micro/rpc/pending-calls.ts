@@ -11,16 +11,16 @@ import {
   renumberFrames,
 } from './frame-parts.ts'
 
-/** Longer than all benchmarks: no pending call may time out. */
+/** Longer than all benchmarks, so that no pending call times out. */
 const TIMEOUT_MS = 3_600_000
-/** A prime: visits the pending calls in pseudo-random order. */
+/** A prime stride, so that pending calls are visited in pseudo-random order. */
 const STRIDE = 7919
 
 const call = packFrames(1, (writer) => writer.call(1, 0, TIMEOUT_MS, new BenchCall()))
 const reply = packFrames(1, (writer) => writer.reply(1, 0, REPLY_METADATA, REPLY_BODY))
 const closers: (() => void)[] = []
 
-/** Client connection: sends a call and receives the result of a pending one. */
+/** Client connection that sends a call and receives the result of a pending one. */
 function createCalls(pending: number): () => void {
   const owner = { onRetired: () => {}, onUnsent: () => {}, onIdle: () => {}, onClosed: () => {} }
   const client = new ClientConnection(new LastMessage(), owner)
@@ -33,23 +33,23 @@ function createCalls(pending: number): () => void {
     client.onDrain()
     return ++id
   }
-  const underWay = Array.from({ length: pending }, send)
+  const pendingCalls = Array.from({ length: pending }, send)
   let at = 0
   return () => {
-    renumberFrames(reply, 1, underWay[at]!)
-    underWay[at] = send()
+    renumberFrames(reply, 1, pendingCalls[at]!)
+    pendingCalls[at] = send()
     client.onMessage(reply, true)
     if (client.pending !== pending) throw new Error(`${client.pending} calls are pending`)
     at = (at + STRIDE) % pending
   }
 }
 
-/** Server connection: receives a call and sends the result of a pending one. */
+/** Server connection that receives a call and sends the result of a pending one. */
 function createService(pending: number): () => void {
-  const underWay: IncomingCall[] = []
+  const pendingCalls: IncomingCall[] = []
   let at = 0
   const server = new ServerConnection((incoming) => {
-    underWay[at] = incoming
+    pendingCalls[at] = incoming
   })
   server.open(new LastMessage())
   closers.push(() => server.close())
@@ -61,7 +61,7 @@ function createService(pending: number): () => void {
   for (; at < pending; at++) receive()
   at = 0
   return () => {
-    underWay[at]!.reply(REPLY_METADATA, REPLY_BODY)
+    pendingCalls[at]!.reply(REPLY_METADATA, REPLY_BODY)
     receive()
     server.onDrain()
     if (server.pending !== pending) throw new Error(`${server.pending} calls are pending`)
@@ -76,7 +76,7 @@ const micro: Micro = {
     'served, 10 pending': createService(10),
     'served, 100 000 pending': createService(100_000),
   },
-  // Many pending calls cost more, since the garbage collector promotes them; 400 000 cost the same as 100 000.
+  // Many pending calls cost more, because the garbage collector promotes them. 400 000 calls cost the same as 100 000.
   budgetNs: {
     'call and result, 10 pending': 3000,
     'call and result, 100 000 pending': 6000,

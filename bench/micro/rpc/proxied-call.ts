@@ -66,7 +66,7 @@ const micro: Micro = {
     'single call in a message': alone.pass,
     [`${CALLS} calls per message`]: packed.pass,
   },
-  // One microsecond for each connection, and one in between.
+  // One microsecond per connection, and one for the proxy.
   budgetNs: { [`${CALLS} calls per message`]: CALLS * 3000 },
   close() {
     alone.close()

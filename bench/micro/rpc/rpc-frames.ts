@@ -45,7 +45,7 @@ const micro: Micro = {
       server.onMessage(calls, true)
       server.onDrain()
     },
-    [`make ${CALLS} calls, read their results`]: () => {
+    [`send ${CALLS} calls and read their results`]: () => {
       for (let i = 0; i < CALLS; i++) client.call(new BenchCall())
       client.onDrain()
       renumberFrames(replies, CALLS, clientId)
@@ -53,10 +53,10 @@ const micro: Micro = {
       client.onMessage(replies, true)
     },
   },
-  // One microsecond per call for each connection.
+  // One microsecond per call on each connection.
   budgetNs: {
     [`serve ${CALLS} calls per message`]: CALLS * 1000,
-    [`make ${CALLS} calls, read their results`]: CALLS * 1000,
+    [`send ${CALLS} calls and read their results`]: CALLS * 1000,
   },
   close: () => client.close('done'),
 }

@@ -9,7 +9,7 @@ import { BenchCall, LastMessage, packFrames, renumberFrames } from './frame-part
 
 /** Calls per event loop tick under load. */
 const CALLS = 64
-/** Offset of the type of a message's first frame (docs/protocol.md §2.2). */
+/** Offset of the type in the first frame of a message (docs/protocol.md §2.2). */
 const TYPE_AT = 4
 const SERVICE = 'go.mx.api.helloworld'
 
@@ -46,7 +46,7 @@ const { dispatch } = createDispatcher({
   },
 })
 
-/** Creates a service connection and a message of `count` calls: from request frames to response frames. */
+/** Creates a service connection and a message of `count` calls, to measure from request frames to response frames. */
 function createService(endpointName: string, count: number) {
   const socket = new LastMessage()
   const server = new ServerConnection(dispatch)
@@ -64,7 +64,7 @@ function createService(endpointName: string, count: number) {
   const flush = (): void => {
     server.onDrain()
     const { last } = socket
-    if (server.pending > 0 || last[TYPE_AT] !== REPLY) throw new Error(`no answer: ${last}`)
+    if (server.pending > 0 || last[TYPE_AT] !== REPLY) throw new Error(`no response: ${last}`)
   }
   return { send, flush }
 }
@@ -85,7 +85,7 @@ const micro: Micro = {
     },
     [`${CALLS} calls per message, asynchronous handler`]: async () => {
       later.send()
-      // In the next tick all promises have settled.
+      // All promises have settled by the next tick.
       await new Promise(setImmediate)
       later.flush()
     },
