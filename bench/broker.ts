@@ -1,4 +1,5 @@
-// Message throughput and latency, compared with the bare NATS client in the same run: `npm run bench broker [-- seconds rounds]`.
+// Message throughput and latency, compared with the bare NATS client in the same run: `npm run bench broker [-- seconds
+// rounds]`.
 import { startNatsServer } from '../test/fixtures/nats.ts'
 import { findProgram } from '../test/fixtures/servers.ts'
 import { openBareNats } from './broker/bare-nats.ts'
@@ -9,7 +10,7 @@ import { reportRows } from './report/rows.ts'
 
 const [seconds = 2, rounds = 3] = process.argv.slice(2).map(Number)
 const BODY = Buffer.from('x'.repeat(128))
-/** Maximum messages in flight: below the subscriber's buffer limit, so that none is dropped. */
+/** Maximum messages in flight; below the subscriber's buffer limit, so that no messages are dropped. */
 const WINDOW = 5000
 const BURST = 500
 

@@ -1,4 +1,5 @@
-// Duration of commands, compared with a bare start of Node.js in the same interleaved run: `npm run bench cli [-- runs]`.
+// Duration of commands, compared with a bare start of Node.js in the same interleaved run: `npm run bench cli [--
+// runs]`.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -14,7 +15,7 @@ import { ROOT } from './rivals/rival.ts'
 const [runs = 20] = process.argv.slice(2).map(Number)
 const MX = join(ROOT, 'dist/cli/bundle/mx.js')
 
-/** Commands with their time limit in milliseconds; none for a bare start of Node.js. */
+/** Commands with their time limit in milliseconds; a bare start of Node.js has no limit. */
 const COMMANDS: readonly (readonly [what: string, words: readonly string[], atMost?: number])[] = [
   ['node', ['-e', '0']],
   ['mx --help', [MX, '--help'], 80],
@@ -26,7 +27,7 @@ const home = mkdtempSync(join(tmpdir(), 'mx-bench-cli-'))
 const [gateway, proxy, web] = [await findPort(), await findPort(), await findPort()]
 const env = { ...process.env, HOME: home, MX_ENV_LOCAL_ADDRESS: `127.0.0.1:${proxy}` }
 
-/** Measures the duration of a command in milliseconds. @throws {Error} when it fails. */
+/** Measures the duration of a command in milliseconds. @throws {Error} if it fails. */
 async function measure(words: readonly string[]): Promise<number> {
   const startMs = performance.now()
   const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'ignore', 'inherit'] })

@@ -1,4 +1,5 @@
-// The configuration, compared with Consul's key-value store in the same run: `npm run bench config [-- values seconds]`.
+// The configuration, compared with Consul's key-value store in the same run: `npm run bench config [-- values
+// seconds]`.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,7 +36,7 @@ async function measure({ name, set, get }: Contestant): Promise<Record<string, s
   let n = 0
   return {
     configuration: name,
-    // A different value each time: setting the same one would be a no-op.
+    // Each value is different, because setting the same value again would be a no-op.
     'sets/s': await measureRate((i) => set(toKey(i), `${VALUE}${n++}`)),
     'gets/s': await measureRate((i) => get(toKey(i))),
   }

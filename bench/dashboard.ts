@@ -1,5 +1,5 @@
-// Load time of the dashboard: `npm run bench dashboard [-- runs]`. A logged-in browser on the same machine, first with a cold cache,
-// then with a warm one.
+// Load time of the dashboard: `npm run bench dashboard [-- runs]`. A logged-in browser on the same machine, first with
+// a cold cache, then with a warm one.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -14,7 +14,7 @@ import { ROOT } from './rivals/rival.ts'
 /** Timings of one page load, in milliseconds since the navigation. */
 interface Load {
   readonly firstPaintMs: number
-  /** When heading and menu are rendered. */
+  /** Time when heading and menu are rendered. */
   readonly usableMs: number
   readonly requests: number
   readonly kilobytes: number
@@ -22,7 +22,7 @@ interface Load {
 
 const [runs = 9] = process.argv.slice(2).map(Number)
 const USABLE_MS = 300
-/** Marks in the page when it is usable: polling from outside would add its round trip. */
+/** Marks the time in the page when it becomes usable, because polling from outside would add its round trip. */
 const WATCH = `
   new MutationObserver((_, observer) => {
     if (document.querySelector('nav') === null || document.querySelector('main h1') === null) return

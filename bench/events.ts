@@ -17,7 +17,7 @@ const PUBLISHED = 'published/s'
 const REPLAYED = 'replayed/s'
 const PAYLOAD = Buffer.from('x'.repeat(128))
 
-/** Measures published events per second in a closed loop, and their number. */
+/** Measures published events per second in a closed loop. Returns the rate and the number of events. */
 async function measurePublish(publish: Contestant['publish']): Promise<[number, number]> {
   const startMs = performance.now()
   const endMs = startMs + seconds! * 1000
@@ -57,7 +57,7 @@ const program = findProgram('nats-server')
 if (program === undefined)
   process.stdout.write('nats-server is not installed (scripts/test-servers.sh installs it)\n')
 
-/** Starts a new server each time: existing events would slow the next contestant down. */
+/** Starts a new server for each contestant, because existing events would slow it down. */
 async function withServer(open: (port: number) => Promise<Contestant>): Promise<Contestant> {
   const server = await startNatsServer(program!, { jetStream: true })
   const contestant = await open(server.port)

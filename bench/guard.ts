@@ -1,4 +1,5 @@
-// Fails if the CPU time per request relative to nginx exceeds the baseline: `npm run bench guard`; `--record` saves the baseline.
+// Fails if the CPU time per request relative to nginx exceeds the baseline: `npm run bench guard`. `--record` saves the
+// baseline.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

@@ -1,4 +1,4 @@
-// Failed requests while nodes fail, beside other proxies: `npm run bench node-faults [-- faults]`.
+// Failed requests while nodes fail, compared with other proxies: `npm run bench node-faults [-- faults]`.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,16 +21,20 @@ import { toNodeCommand } from './rivals/rival.ts'
 interface Fault {
   readonly title: string
   readonly nodes: number
-  /** Nodes that fail. */
+  /** Number of nodes that fail. */
   readonly failing: number
   readonly mode: Mode
-  /** Whether failing nodes accept connections. @default true */
+  /** True if failing nodes accept connections. @default true */
   readonly listens?: boolean
-  /** The process of the first node is stopped (SIGSTOP): its sockets stay open. */
+  /** True to stop the process of the first node (SIGSTOP), whose sockets stay open. */
   readonly isStopped?: boolean
-  /** The nodes are addresses of a name, three at a time: one goes down and is removed, and another one is added. */
+  /**
+   * True if the nodes are addresses of one name, three at a time. One goes down and is removed, and another is added.
+   */
   readonly moves?: boolean
-  /** Milliseconds after which the failing nodes recover or fail again. @default once, until the end */
+  /**
+   * Interval in milliseconds at which the failing nodes alternately recover and fail. @default fail once, until the end
+   */
   readonly everyMs?: number
 }
 
@@ -64,7 +68,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     everyMs: 2000,
   },
 }
-/** Addresses of the name at a time. */
+/** Number of addresses that the name resolves to at a time. */
 const RESOLVED = 3
 const NAME = 'shop.test'
 const FIRST_PORT = 20_000
@@ -75,7 +79,9 @@ const FOR_MS = 12_000
 const chosen = process.argv.slice(2)
 const unknown = chosen.find((name) => !(name in FAULTS))
 if (unknown !== undefined) {
-  process.stderr.write(`unknown fault ${unknown}, must be of ${Object.keys(FAULTS).join(', ')}\n`)
+  process.stderr.write(
+    `unknown fault ${unknown}, must be one of ${Object.keys(FAULTS).join(', ')}\n`,
+  )
   process.exit(2)
 }
 const proxies = CONTESTANTS.filter(({ version }) => version() !== undefined)
@@ -90,13 +96,13 @@ for (const [name, fault] of Object.entries(FAULTS)) {
       failed,
       'p50 ms': p50Ms.toFixed(1),
       'p99 ms': p99Ms.toFixed(0),
-      'requests of nodes': `${((requests / sent - 1) * 100).toFixed(1)}%`,
+      'requests to nodes': `${((requests / sent - 1) * 100).toFixed(1)}%`,
     }
     process.stderr.write(`${JSON.stringify(row)}\n`)
     rows.push(row)
   }
 }
-const how = `${PER_SECOND} requests/s for ${FOR_MS / 1000} s, every tenth a POST, in an open loop; the fault begins after ${FAULT_FROM_MS / 1000} s. failed: 5xx, a lost connection or no response; requests of nodes: more than the clients sent, checks included. Timeouts of connections and responses: 1 s`
+const how = `${PER_SECOND} requests/s for ${FOR_MS / 1000} s, in an open loop; every tenth is a POST. The fault starts after ${FAULT_FROM_MS / 1000} s. Failed requests have a 5xx response, a lost connection or no response. Requests to nodes: relative to the number of client requests, including health checks. Connect and response timeouts: 1 s`
 reportRows('node-faults', 'Failing nodes', how, rows)
 
 async function measure(
@@ -110,16 +116,16 @@ async function measure(
   names.records.set(NAME, hostsOf(addresses.slice(0, RESOLVED)))
   const dns = { name: addresses[0]!.replace(/.*:/, `${NAME}:`), server: names.address }
   const backends: Backends = { addresses, ...(fault.moves && { dns }) }
-  // The first node has a separate process, so that it can be stopped.
+  // The first node has its own process, so that it can be stopped.
   const first = await startNodes(addresses.slice(0, 1))
-  const others = await startNodes(addresses.slice(1))
+  const otherNodes = await startNodes(addresses.slice(1))
   const port = await findPort()
   const program = startProgram(proxy.prepare(folder, port, backends), OTHER_CORES)
   try {
     await waitFor(port, program)
     const close = (node: number): void => {
       const change: Change = { nodes: [Math.max(0, node - 1)], mode: 'ok', listens: false }
-      void (node === 0 ? first : others).send(change)
+      void (node === 0 ? first : otherNodes).send(change)
     }
     let moved = 0
     const move = (): void => {
@@ -135,7 +141,7 @@ async function measure(
       const change = (nodes: number[]): Change => ({ nodes, mode, listens })
       first.send(change([0]))
       if (fault.failing > 1)
-        others.send(change(Array.from({ length: fault.failing - 1 }, (_, i) => i)))
+        otherNodes.send(change(Array.from({ length: fault.failing - 1 }, (_, i) => i)))
     }
     const times = fault.everyMs === undefined ? [FAULT_FROM_MS] : []
     if (fault.everyMs !== undefined)
@@ -147,11 +153,11 @@ async function measure(
       times.map((ms) => [ms, fault.moves ? move : turn] as const),
     )
     first.kill('SIGCONT')
-    const requests = (await countRequests(first)) + (await countRequests(others))
+    const requests = (await countRequests(first)) + (await countRequests(otherNodes))
     return { ...figures, requests }
   } finally {
     await program.stop()
-    for (const nodes of [first, others]) {
+    for (const nodes of [first, otherNodes]) {
       nodes.kill('SIGCONT')
       nodes.kill('SIGKILL')
     }
@@ -164,7 +170,7 @@ function hostsOf(addresses: readonly string[]): string[] {
   return addresses.map((address) => address.split(':')[0]!)
 }
 
-/** Free addresses of the nodes: with a name they differ in the host only. */
+/** Free addresses for the nodes. Addresses of one name differ only in the host. */
 async function findAddresses({ nodes, moves }: Fault): Promise<string[]> {
   const ports = await findPorts(moves ? 1 : nodes)
   return moves
@@ -172,7 +178,7 @@ async function findAddresses({ nodes, moves }: Fault): Promise<string[]> {
     : ports.map((port) => `127.0.0.1:${port}`)
 }
 
-/** Free ports below the range of outgoing connections, which could take the port of a node that is down. */
+/** Free ports below the range of outgoing connections, which could otherwise take the port of a node that is down. */
 async function findPorts(count: number): Promise<number[]> {
   const ports: number[] = []
   for (let port = FIRST_PORT; ports.length < count; port++) {
@@ -211,9 +217,9 @@ async function waitFor(port: number, program: Program): Promise<void> {
       })
       if (ok) return
     } catch {
-      // It is starting.
+      // The proxy is still starting.
     }
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  throw new Error(`the proxy has ended: ${program.output()}`)
+  throw new Error(`the proxy has exited: ${program.output()}`)
 }

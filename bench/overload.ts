@@ -1,4 +1,5 @@
-// A service that gets ten times its capacity, by concurrency limit: `npm run bench overload`. Fails if a goal is missed.
+// A service that receives ten times its capacity, by concurrency limit: `npm run bench overload`. Fails if a goal is
+// missed.
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Cores, createFolder, findPort, startProgram } from './http/servers/processes.ts'
@@ -37,7 +38,7 @@ for (const [kind, concurrency] of Object.entries(KINDS)) {
   goals.push({ what: `${kind}, goodput`, value: goodput, atLeast: 0.9 })
   goals.push({ what: `${kind}, critical p99 / unloaded`, value: p99Ms / unloadedMs, atMost: 2 })
 }
-const how = `A node that serves ${SLOTS} requests at once in ${SERVICE_MS / 2} to ${SERVICE_MS * 1.5} ms each gets ten times its capacity of ${CAPACITY} requests/s for ${FOR_MS / 1000} s in an open loop, a hundredth of them critical. Goodput: responses 200 within 1 s; the columns of priorities: their share of good responses`
+const how = `A node that serves ${SLOTS} requests concurrently in ${SERVICE_MS / 2} to ${SERVICE_MS * 1.5} ms each receives ten times its capacity of ${CAPACITY} requests/s for ${FOR_MS / 1000} s in an open loop. One percent of the requests is critical. Goodput counts responses with status 200 within 1 s; the columns of the priorities show their share of good responses`
 reportRows('overload', 'Overload', how, rows)
 guardGoals(goals)
 

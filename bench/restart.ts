@@ -1,4 +1,4 @@
-// Hot restarts under load: `npm run bench restart [-- restarts] [requests per second]`. Fails if a request is lost.
+// Hot restarts under load: `npm run bench restart [-- restarts] [requests per second]`. Fails if any request fails.
 
 import { readOrigin, writeResult } from './http/results.ts'
 import { guardGoals } from './report/goals.ts'

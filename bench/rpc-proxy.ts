@@ -1,4 +1,5 @@
-// A direct call compared with calls through the RPC proxy and the gateway, in the same run: `npm run bench rpc-proxy [-- rounds seconds]`.
+// Compares a direct call with calls through the RPC proxy and the gateway, in the same run: `npm run bench rpc-proxy
+// [-- rounds seconds]`.
 import { execFileSync } from 'node:child_process'
 import { runWrk } from './http/load/wrk.ts'
 import { startRival } from './http/measure.ts'
@@ -35,7 +36,7 @@ interface CallPath {
 }
 
 interface Round extends CallLoad {
-  /** User and system time per call of the intermediate program. */
+  /** User and system time of the intermediate program per call. */
   readonly cpuMicros: number
   readonly serviceMicros: number
 }
@@ -117,7 +118,7 @@ try {
     return `| ${name} | ${cells.join(' | ')} |`
   })
   const table = [
-    '| path | calls/s | CPU µs per call in between | relative to the gateway | CPU µs per call of the service | p50 ms | p99 ms | errors |',
+    '| path | calls/s | CPU µs per call, intermediary | relative to the gateway | CPU µs per call, service | p50 ms | p99 ms | errors |',
     '|---|--:|--:|--:|--:|--:|--:|--:|',
     ...rows,
   ].join('\n')

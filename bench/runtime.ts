@@ -1,4 +1,5 @@
-// Duration of `mx run` and `mx kill`, overhead of running services, and latency of logs: `npm run bench runtime [-- runs services seconds]`.
+// Duration of `mx run` and `mx kill`, overhead of running services, and latency of logs: `npm run bench runtime [--
+// runs services seconds]`.
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,7 +30,7 @@ function at(values: readonly number[], part: number): number {
 async function measureRun({ run }: Platform): Promise<Figure[]> {
   const ran: number[] = []
   const killed: number[] = []
-  // The first run fills caches and is not counted.
+  // The first run only fills caches.
   for (let i = 0; i <= runs!; i++) {
     const ranMs = await run('run', join(ROOT, 'examples/helloworld'))
     const killedMs = await run('kill', 'helloworld')
@@ -46,7 +47,7 @@ async function measureRun({ run }: Platform): Promise<Figure[]> {
   ]
 }
 
-/** Measures the CPU usage of the server in per cent. */
+/** Measures the CPU usage of the server in percent. */
 async function measureShare({ server }: Platform): Promise<number> {
   const before = readCpuMs(server.pid)
   await wait(seconds! * 1000)
@@ -63,7 +64,7 @@ async function measureMany(platform: Platform): Promise<Figure[]> {
       await Promise.all(names.slice(i, i + AT_ONCE).map(work))
   }
   await forEach((name) => run('run', source, `--name=${name}`))
-  // The work of starting them has to settle.
+  // Waits until the work of starting the services has settled.
   await wait(5000)
   const loaded = await measureShare(platform)
   await forEach((name) => run('kill', name))
@@ -98,7 +99,7 @@ async function measureLatency({ run, start, write }: Platform): Promise<Figure[]
   ]
 }
 
-/** Follows a service that logs at the maximum supported rate, while another service is called. */
+/** Follows a service that logs at the maximum supported rate while calling another service. */
 async function measureFlood(platform: Platform, folder: string): Promise<Figure[]> {
   const { run, start, write } = platform
   const lines = FLOOD_RATE * FLOOD_SECONDS
@@ -118,7 +119,7 @@ async function measureFlood(platform: Platform, folder: string): Promise<Figure[
   })()
   writeFileSync(signal, '')
   const startMs = performance.now()
-  const [meanwhile] = await Promise.all([callFor(platform, FLOOD_SECONDS * 1000), reading])
+  const [duringFlood] = await Promise.all([callFor(platform, FLOOD_SECONDS * 1000), reading])
   const tookS = (performance.now() - startMs) / 1000
   follower.kill('SIGINT')
   await once(follower, 'close')
@@ -128,12 +129,16 @@ async function measureFlood(platform: Platform, folder: string): Promise<Figure[
     { what: `lines received of ${lines}`, value: next, unit: 'lines', atLeast: lines },
     { what: 'lines lost or out of order', value: wrong, unit: 'lines', atMost: 0 },
     { what: 'until the last line', value: Number(tookS.toFixed(1)), unit: 's' },
-    { what: 'calls of another service before, p99', value: at(before, 0.99), unit: 'ms' },
-    { what: 'calls of another service meanwhile, p99', value: at(meanwhile, 0.99), unit: 'ms' },
+    { what: 'calls to another service before the flood, p99', value: at(before, 0.99), unit: 'ms' },
+    {
+      what: 'calls to another service during the flood, p99',
+      value: at(duringFlood, 0.99),
+      unit: 'ms',
+    },
   ]
 }
 
-/** Calls `helloworld` at a constant rate. @returns milliseconds of each call. */
+/** Calls `helloworld` at a constant rate. @returns duration of each call in milliseconds. */
 async function callFor({ gateway }: Platform, durationMs: number): Promise<number[]> {
   const times: number[] = []
   const calls: Promise<void>[] = []

@@ -1,5 +1,5 @@
-// Impact of clients that flood slow backends on memory and other requests: `npm run bench slow-backends [-- seconds]`. Fails if a goal
-// is missed.
+// Impact of clients that flood slow backends on memory and other requests: `npm run bench slow-backends [-- seconds]`.
+// Fails if a goal is missed.
 import { availableParallelism, loadavg } from 'node:os'
 import { readOrigin, writeResult } from './http/results.ts'
 import { guardGoals } from './report/goals.ts'
@@ -17,7 +17,7 @@ const KINDS: readonly Omit<Flood, 'listener' | 'seconds'>[] = [
 ]
 const LISTENERS = ['uws', 'node'] as const
 
-// The slowest GET depends on other load on the machine.
+// The slowest GET also depends on other load on the machine.
 const [loadBefore] = loadavg()
 const rows = []
 for (const kind of KINDS) {

@@ -19,7 +19,7 @@ function toRow(store: string, figures: readonly (readonly number[])[]) {
   const [writes, reads, page, slowPage] = [0, 1, 2, 3].map((n) =>
     median(figures.map((figure) => figure[n]!)),
   )
-  return { store, [WRITES]: writes!, [READS]: reads!, [PAGE]: page!, 'its p99': slowPage! }
+  return { store, [WRITES]: writes!, [READS]: reads!, [PAGE]: page!, 'page p99, ms': slowPage! }
 }
 
 function toGoals({ name, goals }: RemoteContestant, row: ReturnType<typeof toRow>): Goal[] {

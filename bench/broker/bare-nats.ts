@@ -15,7 +15,7 @@ export async function openBareNats(port: number): Promise<Contestant> {
     async subscribe(onMessage) {
       subscriber.subscribe(TOPIC, {
         callback(_, message) {
-          // The client parses headers lazily; a real subscriber reads the content type.
+          // The client parses headers lazily, but a real subscriber reads the content type.
           message.headers?.get('content-type')
           onMessage(message.data)
         },

@@ -1,4 +1,4 @@
-/** A broker under test. With a broker server, publisher and subscriber use a connection each. */
+/** A broker under test. With a broker server, publisher and subscriber use separate connections. */
 export interface Contestant {
   readonly name: string
   readonly publish: (body: Uint8Array) => unknown

@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http'
 import { startConsulAgent } from '../registry/processes/consul-agent.ts'
 import type { Contestant } from './contestant.ts'
 
-/** Below the agent's limit of 200 per client address. */
+/** Number of connections, below the agent's limit of 200 per client address. */
 const CONNECTIONS = 100
 
 /** Starts a Consul agent as a single-node cluster, and uses its key-value store over keep-alive connections. */

@@ -10,11 +10,11 @@ import type { Contestant } from './contestant.ts'
 
 export interface MxOptions {
   readonly folder: string
-  /** When a write is acknowledged: after the system call, or after fsync. */
+  /** Time at which a write is acknowledged: after the system call, or after fsync. */
   readonly sync: 'os' | 'always'
-  /** Call the service over a socket; otherwise within the process. */
+  /** True to call the service over a socket, false within the process. */
   readonly socket: boolean
-  /** Set secret values. */
+  /** True to set secret values. */
   readonly secret: boolean
 }
 

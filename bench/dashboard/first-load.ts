@@ -14,7 +14,10 @@ export const FIRST_LOAD_MAX_BYTES: number = 60 * 1024
 const NAMED = /(?:src|href)="\/([^"]+)"/g
 const STATIC_IMPORT = /(?:^|[;}])import(?:[^"'();]*?from)?["']\.\/([^"']+)["']/g
 
-/** Lists the files of the first load of a built front end: the document, the files it references, and their static imports. */
+/**
+ * Lists the files of the first load of a built front end: the document, the files it references, and their static
+ * imports.
+ */
 export function listFirstLoad(folder: string): readonly LoadedFile[] {
   const names = new Set(['index.html'])
   for (const name of names) {

@@ -7,11 +7,11 @@ export interface EventsGoals {
 /** An event store under test, with a dedicated topic. */
 export interface Contestant {
   readonly name: string
-  /** Undefined: for comparison only. */
+  /** Minimum rates; undefined for contestants used only for comparison. */
   readonly goals?: EventsGoals
   /** Resolves when the event is acknowledged. */
   readonly publish: (payload: Uint8Array) => Promise<unknown>
-  /** Receives events from the first one on. Returns the size of their payloads. */
+  /** Receives events, starting with the first. Returns the size of their payloads. */
   readonly replay: (count: number) => Promise<number>
   /** As `replay`, in a group that acknowledges each event. */
   readonly consume: (count: number) => Promise<number>

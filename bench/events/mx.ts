@@ -9,7 +9,7 @@ import { createEventsService } from '../../services/events/service.ts'
 import type { Contestant, EventsGoals } from './contestant.ts'
 
 const TOPIC = 'bench'
-/** Same as the NATS client. */
+/** Same limit as the NATS client. */
 const IN_FLIGHT = 1000
 
 const GOALS: EventsGoals = { publishedPerSecond: 30_000, replayedPerSecond: 200_000 }

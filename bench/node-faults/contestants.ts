@@ -5,26 +5,26 @@ import { readVersion, toNodeCommand } from '../rivals/rival.ts'
 
 /** The nodes behind a proxy. */
 export interface Backends {
-  /** `<host>:<port>` */
+  /** Node addresses as `<host>:<port>`. */
   readonly addresses: readonly string[]
-  /** The nodes are the addresses of a name. @default no name */
+  /** Set if the nodes are the addresses of one name. @default no name */
   readonly dns?: {
-    /** `<name>:<port>` */
+    /** Name as `<name>:<port>`. */
     readonly name: string
-    /** `<host>:<port>` of the name server. */
+    /** Address of the name server, `<host>:<port>`. */
     readonly server: string
   }
 }
 
-/** A proxy in front of the nodes, with its configuration against failing nodes. */
+/** A proxy in front of the nodes, configured to handle failing nodes. */
 export interface Contestant {
   readonly name: string
   readonly version: () => string | undefined
-  /** Writes its files and returns the command to start it in the foreground. */
+  /** Writes the configuration and returns the command that starts the proxy in the foreground. */
   readonly prepare: (folder: string, port: number, backends: Backends) => readonly string[]
 }
 
-/** mx with further lines of `mx.yaml`. */
+/** mx with additional lines in `mx.yaml`. */
 function mx(name: string, ...policies: readonly string[]): Contestant {
   return {
     name,
@@ -59,7 +59,7 @@ const nginx: Contestant = {
   version: () => readVersion([findNginx() ?? 'nginx', '-v'], /nginx\/([\d.]+)/),
   prepare(folder, port, { addresses, dns }) {
     const servers = addresses.map((node) => `server ${node} max_fails=3 fail_timeout=10s;`)
-    // With a variable, nginx resolves the name again when its TTL has expired.
+    // With a variable, nginx resolves the name again after its TTL.
     const [name, namePort] = dns?.name.split(':') ?? []
     const target =
       dns === undefined
@@ -130,7 +130,7 @@ const caddy: Contestant = {
     const file = join(folder, 'Caddyfile')
     const [name, namePort] = dns?.name.split(':') ?? []
     const to = dns === undefined ? addresses.join(' ') : ''
-    // Caddy checks the nodes of a list only.
+    // Caddy checks only the nodes of a static list.
     const found =
       dns === undefined
         ? 'health_uri /\n\t\thealth_interval 2s\n\t\thealth_timeout 1s'

@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http'
 
 export interface LoadFigures {
   readonly sent: number
-  /** Status 500 or above, a lost connection, or no response within the limit. */
+  /** Number of requests with status 500 or above, a lost connection, or no response within the limit. */
   readonly failed: number
   readonly p50Ms: number
   readonly p99Ms: number
@@ -11,9 +11,9 @@ export interface LoadFigures {
 const LIMIT_MS = 5000
 
 /**
- * Sends requests at a fixed rate, every tenth as a POST, which no proxy repeats.
+ * Sends requests at a fixed rate. Every tenth is a POST, which no proxy retries.
  *
- * @param at actions by their time, milliseconds.
+ * @param at actions by time in milliseconds.
  */
 export async function runLoad(
   port: number,

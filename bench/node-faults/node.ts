@@ -1,10 +1,11 @@
-// Nodes of the measured service in one process: `node.js host:port...`. Messages of the parent change how they fail.
+// Nodes of the measured service in a single process: `node.js host:port...`. Messages from the parent change how they
+// fail.
 
 import { createServer, type Server, type ServerResponse } from 'node:http'
 
 export type Mode = 'ok' | 'error' | 'reset' | 'hang' | 'slow' | 'sometimes-slow'
 
-/** `nodes`: indexes of the nodes that change; `listens`: whether they accept connections. */
+/** Change of nodes: `nodes` are the indexes of the nodes, `listens` is true if they accept connections. */
 export interface Change {
   readonly nodes: readonly number[]
   readonly mode: Mode

@@ -1,18 +1,18 @@
 import { Agent, request } from 'node:http'
 
-/** Requests of one path. */
+/** Results for one path. */
 export interface PathFigures {
   readonly sent: number
-  /** Responses 200 within the limit of time. */
+  /** Number of responses with status 200 within the time limit. */
   readonly good: number
   /** 99th percentile of the latency of good responses. */
   readonly p99Ms: number
 }
 
-/** A client gives up after this time. */
+/** Time after which a client gives up. */
 const LIMIT_MS = 1000
 
-/** Sends requests to paths at fixed rates in an open loop. @param perSecond by path */
+/** Sends requests to paths at fixed rates in an open loop. @param perSecond rates by path */
 export async function runLoad(
   port: number,
   perSecond: Readonly<Record<string, number>>,

@@ -1,5 +1,5 @@
-// A node that serves a fixed number of requests at once, and the others later: `node.js port slots milliseconds`. Times are from half
-// to one and a half of the milliseconds.
+// A node that serves a fixed number of requests concurrently and queues others: `node.js port slots milliseconds`.
+// Service times vary from 0.5 to 1.5 times the given milliseconds.
 import { createServer, type ServerResponse } from 'node:http'
 
 const [port, slots, serviceMs] = process.argv.slice(2).map(Number)
@@ -18,9 +18,9 @@ function serve(): void {
   while (active < slots! && waiting.length > 0) {
     const reply = waiting.shift()!
     active++
-    // With equal times, the slots would become free together.
+    // With equal times, all slots would become free simultaneously.
     const ms = serviceMs! * (0.5 + Math.random())
-    // It works for clients that have left, too.
+    // Requests of clients that have disconnected are served, too.
     setTimeout(() => {
       active--
       reply.end('ok')

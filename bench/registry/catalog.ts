@@ -2,12 +2,15 @@ import { toRegistration } from '../../adapters/registry/consul/registration.ts'
 import type { Service } from '../../core/contracts/registry.ts'
 import type { ConsulAgent } from './processes/consul-agent.ts'
 
-/** Consul's limit of operations per transaction. */
+/** Maximum operations per transaction in Consul. */
 export const MAX_OPERATIONS = 64
-/** Concurrent transactions. */
+/** Number of concurrent transactions. */
 const WRITERS = 4
 
-/** Creates a service entry as the SDK does, with three endpoints with routes and many nodes. `Bench.Where` is defined in service-process.ts. */
+/**
+ * Creates a service entry as the SDK does, with three routed endpoints and many nodes. `Bench.Where` is defined in
+ * service-process.ts.
+ */
 export function makeLargeService(
   name: string,
   nodes: readonly Service['nodes'][number][],
@@ -32,10 +35,13 @@ export function makeLargeService(
   }
 }
 
-/** Registered hosts, also pending ones; there is only one Consul at a time. */
+/** Registered hosts, including pending ones. There is only one Consul at a time. */
 const hosts = new Map<string, Promise<unknown>>()
 
-/** Writes services to Consul's catalog directly, in batches, as if each node ran on the host of its number, without checks. */
+/**
+ * Writes services to Consul's catalog directly, in batches and without checks, as if each node ran on the host of its
+ * number.
+ */
 export async function writeCatalog(
   { call }: Pick<ConsulAgent, 'call'>,
   services: Iterable<Service>,
@@ -77,7 +83,7 @@ function* toBatches(services: Iterable<Service>): Generator<Entry[]> {
   if (batch.length > 0) yield batch
 }
 
-/** Creates the same catalog entry as the adapter. */
+/** Creates the same catalog entry as the adapter does. */
 function toEntry(service: Service, node: Service['nodes'][number], host: number): Entry {
   const { id, name, tags, meta, address, port, weight } = toRegistration(service, node, 'mx', 0)
   return {

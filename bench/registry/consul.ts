@@ -6,7 +6,7 @@ import { readOrigin, writeResult } from '../http/results.ts'
 import { isInstalled, readUsage } from '../http/servers/processes.ts'
 import { makeLargeService, writeCatalog } from './catalog.ts'
 import { measureChanges } from './faults/changes.ts'
-import { type Figure, formatFigures, isFine } from './figures.ts'
+import { type Figure, formatFigures, isWithinLimit } from './figures.ts'
 import { startService } from './processes/programs.ts'
 import { untilAnswer } from './query.ts'
 import { onStage, type Stage, startConsul, toText } from './stage.ts'
@@ -14,9 +14,9 @@ import { onStage, type Stage, startConsul, toText } from './stage.ts'
 const MIB = 1024 ** 2
 /** Goals for 5 000 services of 20 nodes. */
 const GOALS = { startMs: 2000, changeMs: 1000, memoryMiB: 300 }
-/** Concurrent requests while services come into use. */
+/** Concurrent requests when services are first used. */
 const CLIENTS = 32
-/** Concurrent blocking queries at Consul, including the queries for the known service and the catalog. */
+/** Maximum concurrent blocking queries to Consul, including the queries for the known service and the catalog. */
 const WATCHED_AT_ONCE = 100
 
 function* makeServices(services: number, nodes: number, address: string) {
@@ -35,7 +35,7 @@ function* makeServices(services: number, nodes: number, address: string) {
 
 const toName = (i: number): string => `go.mx.api.s${i}`
 
-/** Requests an endpoint of every service once, so that all of them are in use. */
+/** Requests one endpoint of every service, so that all services are in use. */
 async function useAll({ gateway }: Stage, from: number, to: number): Promise<void> {
   let next = from
   const work = async (): Promise<void> => {
@@ -48,7 +48,7 @@ async function useAll({ gateway }: Stage, from: number, to: number): Promise<voi
   await Promise.all(Array.from({ length: CLIENTS }, work))
 }
 
-/** Measures the time from a node's registration to its first response, balanced with 20 others. */
+/** Measures the time from the registration of a node to its first response, while balancing across 20 other nodes. */
 async function measureNode(stage: Stage, i: number): Promise<number> {
   const service = await startService(toName(i), '')
   try {
@@ -110,7 +110,7 @@ async function measure(services: number, nodes: number): Promise<readonly Figure
         ...changes,
         { what: `until a new node was used, ${some} services in use`, value: someMs, ...change },
         { what: 'all services were in use after', value: usedMs / 1000, unit: 's' },
-        { what: 'event loop delay meanwhile, p99', value: loop.p99Ms, unit: 'ms' },
+        { what: 'event loop delay in the meantime, p99', value: loop.p99Ms, unit: 'ms' },
         { what: 'resident memory with all services in use', value: usedMiB, ...memory },
         { what: 'until a new node was used, all services in use', value: lastMs, ...change },
         {
@@ -128,13 +128,13 @@ async function measure(services: number, nodes: number): Promise<readonly Figure
   }
 }
 
-/** @returns whether all figures meet their goals. */
+/** @returns true if all figures meet their goals. */
 async function main([services = '5000', nodes = '20']: readonly string[]): Promise<boolean> {
   if (!isInstalled('consul'))
     throw new Error('consul is not installed: scripts/test-servers.sh installs it')
   const figures = await measure(Number(services), Number(nodes))
   const title = `Consul with ${services} services of ${nodes} nodes`
-  const passed = figures.every(isFine)
+  const passed = figures.every(isWithinLimit)
   const table = formatFigures(figures)
   const path = writeResult(
     'registry-consul',

@@ -8,7 +8,7 @@ import { measureClock } from './faults/clock.ts'
 import { measureKill } from './faults/kill.ts'
 import { measureOutage } from './faults/outage.ts'
 import { measureSlow } from './faults/slow.ts'
-import { type Figure, formatFigures, isFine, type Outcome } from './figures.ts'
+import { type Figure, formatFigures, isWithinLimit, type Outcome } from './figures.ts'
 import { type FaultOptions, parseFaultOptions } from './options.ts'
 
 interface Fault {
@@ -61,7 +61,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
 }
 
-/** @returns whether all figures meet their goals. */
+/** @returns true if all figures meet their goals. */
 async function main(): Promise<boolean> {
   const { names, options } = parseFaultOptions(process.argv.slice(2), Object.keys(FAULTS))
   if (!isInstalled('consul'))
@@ -75,8 +75,8 @@ async function main(): Promise<boolean> {
     process.stdout.write(`\n## ${outcome.title}\n\n${formatFigures(outcome.figures)}\n`)
   }
   const text = outcomes.map(({ title, figures }) => `## ${title}\n\n${formatFigures(figures)}`)
-  const note = `\n${options.rate} requests/s, open loop, over 32 connections; latency is measured from the scheduled time of a request. Every call takes the service 5 ms.\n`
-  const passed = outcomes.every(({ figures }) => figures.every(isFine))
+  const note = `\n${options.rate} requests/s, open loop, over 32 connections; latency is measured from the scheduled time of a request. The service takes 5 ms per call.\n`
+  const passed = outcomes.every(({ figures }) => figures.every(isWithinLimit))
   const path = writeResult(
     'registry-faults',
     'Failures of registries and nodes',

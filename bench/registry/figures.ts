@@ -1,7 +1,7 @@
 import type { LoadResult } from '../../cli/load/run-load.ts'
 import { listFailures } from './load.ts'
 
-/** One figure of a scenario. */
+/** A figure of a scenario. */
 export interface Figure {
   readonly what: string
   readonly value: number
@@ -21,7 +21,7 @@ export interface Outcome {
   readonly figures: readonly Figure[]
 }
 
-/** Failed requests of a load by outcome. @param most upper limit. */
+/** Number of failed requests in a load, by outcome. @param most upper limit. */
 export function toFailures(what: string, result: LoadResult, most?: number): Figure {
   const failures = listFailures(result)
   const detail = Object.entries(failures).map(([kind, count]) => `${kind}: ${count}`)
@@ -34,8 +34,12 @@ export function toFailures(what: string, result: LoadResult, most?: number): Fig
   }
 }
 
-/** Whether a figure is within its limits. */
-export function isFine({ value, most = Number.POSITIVE_INFINITY, least = 0 }: Figure): boolean {
+/** True if a figure is within its limits. */
+export function isWithinLimit({
+  value,
+  most = Number.POSITIVE_INFINITY,
+  least = 0,
+}: Figure): boolean {
   return value <= most && value >= least
 }
 
@@ -46,10 +50,10 @@ export function formatFigures(figures: readonly Figure[]): string {
     const text = Number.isNaN(value) ? 'never' : `${formatValue(value)} ${unit}`.trim()
     const limit =
       most !== undefined ? `<= ${most}` : least !== undefined ? `>= ${formatValue(least)}` : ''
-    const verdict = isFine(figure) ? '' : ' **missed**'
+    const verdict = isWithinLimit(figure) ? '' : ' **missed**'
     return `| ${what} | ${text}${detail === undefined ? '' : ` (${detail})`} | ${limit}${verdict} |`
   })
-  return `${['| what | figure | wanted |', '|---|--:|--:|', ...lines].join('\n')}\n`
+  return `${['| what | figure | limit |', '|---|--:|--:|', ...lines].join('\n')}\n`
 }
 
 function formatValue(value: number): string {

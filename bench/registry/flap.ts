@@ -45,7 +45,10 @@ interface Round {
   readonly errors: number
 }
 
-/** Compares a gateway with many flapping nodes with one with stable nodes, in interleaved rounds. All nodes are one program. */
+/**
+ * Compares a gateway with many flapping nodes to one with stable nodes, in interleaved rounds. A single program runs
+ * all nodes.
+ */
 export async function measureFlap(options: BenchOptions, backend: Backend): Promise<boolean> {
   const kinds = KINDS.filter(({ registry }) => registry === 'mx' || isInstalled('consul'))
   const rounds = kinds.map(() => [] as Round[])
@@ -113,7 +116,7 @@ function report(
   const rows = kinds.map(({ title, perSecond }, i) => {
     const rounds = measured[i]!
     const over = (read: (round: Round) => number): number => median(rounds.map(read))
-    // Each flapping round is compared with the stable one before it.
+    // Each flapping round is compared with the preceding stable one.
     const quiet = measured[perSecond === 0 ? i : i - 1]!
     return {
       title,

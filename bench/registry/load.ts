@@ -6,14 +6,14 @@ import { toNodeCommand } from '../rivals/rival.ts'
 
 /** An open-loop load generator. */
 export interface Load {
-  /** Resolves with the results. */
+  /** Stops the load and resolves with the results. */
   readonly stop: () => Promise<LoadResult>
 }
 
 /** Maximum number of concurrent requests. */
 export const CONNECTIONS = 32
 
-/** Loads `url` from a separate process (open-loop.ts). */
+/** Starts loading `url` from a separate process (open-loop.ts). */
 export function startLoad(url: string, rate: number): Load {
   const flags = ['--rate', String(rate), '--connections', String(CONNECTIONS)]
   const command = toNodeCommand(
@@ -47,7 +47,10 @@ export function startLoad(url: string, rate: number): Load {
   }
 }
 
-/** Counts requests with a status from 400 on or without a response, by outcome. Excludes requests that were scheduled when the load was stopped. */
+/**
+ * Counts requests without a response or with a status of 400 or above, by outcome. Excludes requests that were
+ * scheduled when the load was stopped.
+ */
 export function listFailures({ statuses, failures }: LoadResult): Record<string, number> {
   const all = { ...statuses, ...failures }
   return Object.fromEntries(

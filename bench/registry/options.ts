@@ -4,15 +4,15 @@ import { parseArgs } from 'node:util'
 export interface FaultOptions {
   /** Requests per second. */
   readonly rate: number
-  /** Seconds of measurement, with and before failures. */
+  /** Duration of the measurement in seconds, before and during failures. */
   readonly seconds: number
-  /** Seconds of a Consul outage. */
+  /** Duration of a Consul outage in seconds. */
   readonly outageSeconds: number
-  /** Seconds of measurement after the outage: longer than the retention of missing nodes (95 s). */
+  /** Duration of the measurement after the outage in seconds; longer than the retention of missing nodes (95 s). */
   readonly afterSeconds: number
-  /** Response time of a slow Consul, milliseconds. */
+  /** Response time of a slow Consul in milliseconds. */
   readonly delayMs: number
-  /** Seconds of registrations at `perSecond`. */
+  /** Duration in seconds of registrations at the rate `perSecond`. */
   readonly burstSeconds: number
   readonly perSecond: number
 }
@@ -30,7 +30,7 @@ const DEFAULTS = {
 /**
  * Parses `[scenario...] --rate n --seconds n --outage s --after s --delay ms --burst s --per-second n`.
  *
- * @throws {RangeError} naming the invalid argument and the valid ones.
+ * @throws {RangeError} naming the invalid argument and the valid values.
  */
 export function parseFaultOptions(
   args: readonly string[],

@@ -10,25 +10,25 @@ export interface ProbeSample {
   readonly heapUsed: number
   readonly external: number
   readonly arrayBuffers: number
-  /** Time of its wall clock. */
+  /** Time on its wall clock. */
   readonly dateMs: number
 }
 
 /** Inspects a Node.js program (probe-process.ts). */
 export interface Probe {
-  /** The command with the probe loaded. */
+  /** Returns the command with the probe loaded. */
   readonly wrap: (command: readonly string[]) => readonly string[]
   readonly sample: () => Promise<ProbeSample>
   /** Takes a sample after garbage collection. */
   readonly collect: () => Promise<ProbeSample>
   readonly reset: () => Promise<ProbeSample>
-  /** Shifts the wall clock, but not the monotonic one. Requires a probe with a clock. */
+  /** Shifts the wall clock, but not the monotonic clock. Requires a probe with `clock`. */
   readonly shift: (ms: number) => Promise<ProbeSample>
 }
 
 /**
- * @param folder for the socket.
- * @param clock whether the wall clock can be shifted, which makes reading it slightly slower.
+ * @param folder folder for the socket.
+ * @param clock true if the wall clock can be shifted, which makes reading it slightly slower.
  */
 export function createProbe(folder: string, clock = false): Probe {
   const socketPath = join(folder, 'probe.sock')

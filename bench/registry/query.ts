@@ -2,16 +2,16 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 /** Response of a call. */
 export interface Answer {
-  /** 0: no response. */
+  /** Status; 0 without a response. */
   readonly status: number
-  /** Id of the process that responded; 0 if none. */
+  /** Id of the responding process; 0 without a response. */
   readonly pid: number
 }
 
 const LIMIT_MS = 60_000
 const PAUSE_MS = 2
 
-/** Calls repeatedly until a response matches. @returns elapsed milliseconds; NaN: timeout. */
+/** Calls repeatedly until a response matches. @returns elapsed time in milliseconds; NaN on timeout. */
 export async function untilAnswer(
   url: string,
   matches: (answer: Answer) => boolean,

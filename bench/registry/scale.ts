@@ -1,4 +1,4 @@
-// Costs of a large registry for a gateway, without sockets: `npm run bench registry [-- services nodes]`.
+// Cost of a large registry for a gateway, without sockets: `npm run bench registry [-- services nodes]`.
 import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
 import type { Service } from '../../core/contracts/registry.ts'
 import { ServiceCache } from '../../core/registry/service-cache.ts'
@@ -54,7 +54,10 @@ function toNode(index: number, node: number): Service['nodes'][number] {
   }
 }
 
-/** Measures nanoseconds per route and pick, with the services round-robin; the best of several rounds. */
+/**
+ * Measures nanoseconds per route and pick with the services in round-robin order, and returns the best of several
+ * rounds.
+ */
 function measurePick(directory: ServiceCache, services: number): number {
   const route = createRouter({ resolver: proxy, directory })
   const exchanges = Array.from({ length: services }, (_, i) => {

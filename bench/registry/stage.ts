@@ -21,7 +21,7 @@ export const LATE = 'go.mx.api.late'
 export interface RunningRegistry {
   /** Registry address for `openRegistry`. */
   readonly text: string
-  /** Undefined: not a Node.js program. */
+  /** Probe of the registry; undefined if it is not a Node.js program. */
   readonly probe: Probe | undefined
   readonly stop: () => Promise<void>
 }
@@ -48,7 +48,7 @@ export interface StageOptions extends ProgramOptions {
   readonly services: number
 }
 
-/** Starts Consul on the processors for everything that is not measured. */
+/** Starts Consul on the processors reserved for unmeasured programs. */
 export function startConsul(): Promise<ConsulAgent> {
   const wrap = (command: readonly string[]) => toPinned(command, OTHER_CORES)
   return startConsulAgent({ program: 'consul', wrap })
@@ -100,7 +100,7 @@ export async function onStage<T>(
 }
 
 /** Registers a running service as another node of `name`, with the endpoints of {@link KNOWN}. */
-export async function enlist(
+export async function addNode(
   { registry, known }: Pick<Stage, 'registry' | 'known'>,
   name: string,
   address: string,

@@ -1,6 +1,6 @@
 /** A measured figure with its goal. */
 export interface Goal {
-  /** Description with unit: `lmdb (os), reads/s`. */
+  /** Description with unit, such as `lmdb (os), reads/s`. */
   readonly what: string
   readonly value: number
   /** @default no bound */
@@ -9,7 +9,7 @@ export interface Goal {
   readonly atMost?: number
 }
 
-/** Compares figures with their goals, one line each. A figure that is NaN misses its goal. */
+/** Compares figures with their goals, one line per figure. NaN misses every goal. */
 export function compareGoals(goals: readonly Goal[]): {
   readonly lines: readonly string[]
   readonly passed: boolean
@@ -17,16 +17,16 @@ export function compareGoals(goals: readonly Goal[]): {
   let passed = true
   const lines = goals.map(
     ({ what, value, atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY }) => {
-      const isFine = value >= atLeast && value <= atMost
-      if (!isFine) passed = false
+      const isWithinLimit = value >= atLeast && value <= atMost
+      if (!isWithinLimit) passed = false
       const bound = Number.isFinite(atLeast) ? `at least ${atLeast}` : `at most ${atMost}`
-      return `${isFine ? 'ok  ' : 'FAIL'} ${what}: ${value}, ${bound}`
+      return `${isWithinLimit ? 'ok  ' : 'FAIL'} ${what}: ${value}, ${bound}`
     },
   )
   return { lines, passed }
 }
 
-/** Prints figures with their goals, and sets exit status 1 if one is missed. */
+/** Prints figures with their goals, and sets exit status 1 if a goal is missed. */
 export function guardGoals(goals: readonly Goal[]): void {
   const { lines, passed } = compareGoals(goals)
   process.stdout.write(`\n${lines.join('\n')}\n`)

@@ -1,4 +1,6 @@
-/** Median; the mean of the two middle values for an even number; NaN for none. */
+/**
+ * Returns the median, which is the mean of the two middle values for an even number of values. NaN for an empty list.
+ */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = sorted.length / 2

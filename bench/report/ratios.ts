@@ -1,8 +1,8 @@
 import type { Machine } from '../http/machine.ts'
 
-/** Baseline: CPU time per request of mx relative to another program. */
+/** A baseline: CPU time per request of mx relative to another program. */
 export interface Recorded {
-  /** ISO 8601. */
+  /** ISO 8601 date. */
   readonly date: string
   /** Name of the other program. */
   readonly against: string
@@ -29,7 +29,7 @@ export function toRecorded(
 /**
  * Compares a run with the baseline, one line per scenario.
  *
- * @throws {Error} when they are relative to different programs.
+ * @throws {Error} if they are relative to different programs.
  */
 export function compareRatios(
   recorded: Recorded,
@@ -44,11 +44,11 @@ export function compareRatios(
   const lines = Object.entries(recorded.ratios).map(([name, before]) => {
     const ratio = now.ratios[name]
     const limit = before * (1 + TOLERANCE)
-    // A missing figure and NaN fail.
-    const isFine = ratio !== undefined && ratio <= limit
-    if (!isFine) passed = false
+    // Missing figures and NaN fail.
+    const isWithinLimit = ratio !== undefined && ratio <= limit
+    if (!isWithinLimit) passed = false
     const figure = ratio === undefined ? 'not measured' : ratio.toFixed(2)
-    return `${isFine ? 'ok  ' : 'FAIL'} ${name}: ${figure} x ${now.against}, baseline ${before.toFixed(2)}, limit ${limit.toFixed(2)}`
+    return `${isWithinLimit ? 'ok  ' : 'FAIL'} ${name}: ${figure} x ${now.against}, baseline ${before.toFixed(2)}, limit ${limit.toFixed(2)}`
   })
   for (const [name, ratio] of Object.entries(now.ratios)) {
     if (Object.hasOwn(recorded.ratios, name)) continue
@@ -57,7 +57,9 @@ export function compareRatios(
     lines.push(`FAIL ${name}: ${figure}, no baseline: run npm run bench guard -- --record`)
   }
   if (recorded.machine.cpu !== now.machine.cpu) {
-    lines.push(`note: baseline of ${recorded.machine.cpu}, this machine has ${now.machine.cpu}`)
+    lines.push(
+      `note: the baseline was recorded on ${recorded.machine.cpu}, this machine has ${now.machine.cpu}`,
+    )
   }
   return { lines, passed }
 }

@@ -8,13 +8,13 @@ export function reportRows(name: string, title: string, how: string, rows: reado
   process.stdout.write(`${how}\n`)
   console.table(rows)
   const { machine, ...origin } = readOrigin(`npm run bench ${name} --`, 'none')
-  // These benchmarks do not pin processors.
+  // The benchmarks that use this function do not pin processors.
   const here = { ...origin, machine: { ...machine, pinned: false } }
   const path = writeResult(name, title, here, { how, rows }, `${how}.\n\n${formatRows(rows)}`)
   process.stdout.write(`Written to ${path}.md and .json\n`)
 }
 
-/** Formats a Markdown table, with the fields of the first row as columns. */
+/** Formats a Markdown table whose columns are the fields of the first row. */
 export function formatRows(rows: readonly Row[]): string {
   const columns = Object.keys(rows[0] ?? {})
   const lines = [

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Counts of request outcomes. */
+/** Number of requests per outcome. */
 export interface Outcomes {
   readonly sent: number
-  /** By status or error code; `200`: success. */
+  /** By status or error code; `200` for success. */
   readonly outcomes: Readonly<Record<string, number>>
 }
 
-/** Sends requests at a constant rate until the signal aborts, then waits for pending ones. */
+/** Sends requests at a constant rate until the signal aborts, and then waits for pending requests. */
 export async function sendAtRate(
   rate: number,
   signal: AbortSignal,

@@ -1,9 +1,12 @@
 import { type ClientHttp2Session, connect, constants } from 'node:http2'
 import { type Outcomes, sendAtRate } from './at-rate.ts'
 
-/** Result of a load over HTTP/2. */
+/** Result of an HTTP/2 load. */
 export interface Http2Result extends Outcomes {
-  /** Requests that a closing connection rejected as unprocessed, retried on another one (RFC 9113 §8.7). */
+  /**
+   * Number of requests that a closing connection rejected as unprocessed and that were retried on another one (RFC 9113
+   * §8.7).
+   */
   readonly again: number
   /** Number of opened connections. */
   readonly connections: number
@@ -12,7 +15,10 @@ export interface Http2Result extends Outcomes {
 const CONNECTIONS = 8
 const REFUSED = 'refused'
 
-/** Sends requests at a constant rate over persistent connections until the signal aborts, then waits for pending ones. */
+/**
+ * Sends requests at a constant rate over persistent connections until the signal aborts, and then waits for pending
+ * requests.
+ */
 export async function runHttp2Load(
   urls: readonly string[],
   rate: number,
@@ -53,7 +59,7 @@ export async function runHttp2Load(
 function request(session: ClientHttp2Session, path: string): Promise<string> {
   return new Promise((resolve) => {
     const stream = session.request({ ':path': path })
-    let status = 'no answer'
+    let status = 'no response'
     stream.on('response', (head) => {
       status = String(head[':status'])
     })

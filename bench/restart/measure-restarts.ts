@@ -14,18 +14,18 @@ export interface RestartOptions {
   readonly listener: 'uws' | 'node'
   readonly workers: number
   readonly restarts: number
-  /** Requests per second, for each kind of load: over keep-alive connections, over one connection per request, and over HTTP/2. */
+  /** Requests per second for each kind of load: keep-alive connections, one connection per request, and HTTP/2. */
   readonly rate: number
 }
 
 export interface Restarts {
-  /** Duration of each restart, from the signal until the old processes have stopped listening. */
+  /** Duration of each restart in milliseconds, from the signal until the old processes have stopped listening. */
   readonly tookMs: readonly number[]
-  /** Over keep-alive connections. */
+  /** Result over keep-alive connections. */
   readonly keepAlive: LoadResult
-  /** Over one connection per request. */
+  /** Result with one connection per request. */
   readonly single: SingleResult
-  /** Over HTTP/2; every tenth request is slow. */
+  /** Result over HTTP/2, where every tenth request is slow. */
   readonly http2: Http2Result
 }
 
@@ -36,7 +36,7 @@ const TIMEOUT_MS = 10_000
 const SLOW_MS = 300
 const DAY_MS = 86_400_000
 
-/** Restarts a gateway repeatedly under constant load. @throws {Error} with its log when a restart fails. */
+/** Restarts a gateway repeatedly under constant load. @throws {Error} with its log if a restart fails. */
 export async function measureRestarts(options: RestartOptions): Promise<Restarts> {
   const { listener, workers, restarts, rate } = options
   const backend = createServer(({ url }, response) => {
@@ -98,7 +98,7 @@ export async function measureRestarts(options: RestartOptions): Promise<Restarts
   }
 }
 
-/** Counts requests without status 200, by outcome. */
+/** Counts requests with any status other than 200, by outcome. */
 export function countFailed({
   keepAlive,
   single,

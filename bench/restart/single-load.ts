@@ -6,7 +6,10 @@ export interface SingleResult extends Outcomes {
   readonly slowestMs: number
 }
 
-/** Sends requests at a constant rate over one connection each until the signal aborts, then waits for pending ones. */
+/**
+ * Sends requests at a constant rate, each over its own connection, until the signal aborts, and then waits for pending
+ * requests.
+ */
 export async function runSingleLoad(
   url: string,
   rate: number,

@@ -7,5 +7,5 @@ import type { Rival } from './rival.ts'
 import { undici } from './undici.ts'
 import { uwsFloor } from './uws-floor.ts'
 
-/** All rivals, in the order of the table; ratios are relative to the first installed one. */
+/** All rivals in table order. Ratios are relative to the first installed rival. */
 export const RIVALS: readonly Rival[] = [nginx, mx, haproxy, caddy, httpProxy3, undici, uwsFloor]

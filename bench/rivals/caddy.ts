@@ -1,6 +1,6 @@
 import { type Rival, readVersion, writeTemplate } from './rival.ts'
 
-/** Caddy `reverse_proxy`. */
+/** Caddy with `reverse_proxy`. */
 export const caddy: Rival = {
   name: 'caddy',
   title: 'Caddy `reverse_proxy`',
@@ -13,7 +13,7 @@ export const caddy: Rival = {
       certFile: site.tls?.certFile,
       keyFile: site.tls?.keyFile,
     })
-    // By default Caddy saves its configuration in the home folder of the user.
+    // By default, Caddy saves its configuration in the user's home folder.
     const env = [
       `GOMAXPROCS=${site.workers}`,
       `XDG_CONFIG_HOME=${site.folder}`,

@@ -16,7 +16,7 @@ export const haproxy: Rival = {
   serves: ({ accessLog }) => !accessLog,
   prepare(site) {
     const { tls, port } = site
-    // HAProxy requires certificate and key in one file.
+    // HAProxy requires certificate and key in a single file.
     const pemFile = join(site.folder, 'both.pem')
     if (tls !== undefined)
       writeFileSync(

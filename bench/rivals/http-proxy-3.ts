@@ -1,6 +1,6 @@
 import { type Rival, readPackageVersion, toNodeCommand } from './rival.ts'
 
-/** http-proxy-3, the usual proxy library for Node.js programs. */
+/** http-proxy-3, the most common proxy library for Node.js programs. */
 export const httpProxy3: Rival = {
   name: 'http-proxy-3',
   title: 'node:http + http-proxy-3',

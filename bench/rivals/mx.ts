@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { SERVICE } from '../http/servers/documents.ts'
 import { type Rival, ROOT, type Site, toNodeCommand } from './rival.ts'
 
-/** Nodes of each idle service. */
+/** Number of nodes of each idle service. */
 export const IDLE_NODES = 20
 
-/** This gateway, from the same build or sources as this program, with default plugins and all checks. */
+/** This gateway, from the same build or sources as this program, with default plugins and all checks enabled. */
 export const mx: Rival = {
   name: 'mx',
   title: '**mx**',
@@ -47,7 +47,7 @@ function writeConfig(site: Site): string {
   return file
 }
 
-/** The first route matches the request; the others differ in path, host, method and parameters. */
+/** Creates a route. The first one matches the request; the others differ in path, host, method and parameters. */
 function toRoute(index: number): string {
   if (index === 0) return '  - { match: { path: /bench/** }, service: bench }'
   const host = index % 3 === 0 ? `, host: h${index % 100}.test` : ''

@@ -9,7 +9,7 @@ export function findNginx(): string | undefined {
   return NGINX_PATHS.find((path) => readVersion([path, '-v'], /nginx\/([\d.]+)/) !== undefined)
 }
 
-/** nginx `proxy_pass` with keep-alive backend connections, the reference for all ratios. */
+/** nginx with `proxy_pass` and keep-alive backend connections, which is the reference for all ratios. */
 export const nginx: Rival = {
   name: 'nginx',
   title: 'nginx `proxy_pass`',
@@ -18,7 +18,7 @@ export const nginx: Rival = {
   prepare(site) {
     const file = writeTemplate(site, 'nginx.conf', {
       ...site,
-      // Each client may need a backend connection. Close to the limit nginx closes client connections.
+      // Each client may need a backend connection, and nginx closes client connections close to the limit.
       maxConnections: Math.max(16_384, 3 * site.connections),
       keepAlive: Math.max(128, site.connections),
       certFile: site.tls?.certFile,

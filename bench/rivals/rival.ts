@@ -7,29 +7,29 @@ import { fileURLToPath } from 'node:url'
 export interface Site {
   /** Empty folder for its files. */
   readonly folder: string
-  /** 127.0.0.1 port it listens on. */
+  /** Port on 127.0.0.1 to listen on. */
   readonly port: number
-  /** 127.0.0.1 port of the backend. */
+  /** Port of the backend on 127.0.0.1. */
   readonly backendPort: number
-  /** Port of the service with the same responses over the call protocol; undefined: forward as HTTP. */
+  /** Port of the service with the same responses over the call protocol; undefined to forward as HTTP. */
   readonly servicePort: number | undefined
-  /** Unusually high number of client connections; 0: the default. */
+  /** Number of client connections if it is unusually high; 0 for the default. */
   readonly connections: number
-  /** PEM files; undefined: clients do not use TLS. */
+  /** PEM files; undefined if clients do not use TLS. */
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
-  /** Whether clients use HTTP/2. */
+  /** True if clients use HTTP/2. */
   readonly http2: boolean
-  /** Whether the backend is a gRPC server. */
+  /** True if the backend is a gRPC server. */
   readonly grpc: boolean
-  /** Pipelined requests per backend connection, if supported; 1: no pipelining. */
+  /** Pipelined requests per backend connection, if supported; 1 for no pipelining. */
   readonly pipeline: number
   /** Number of worker processes or threads. */
   readonly workers: number
-  /** Number of registered services that get no requests. */
+  /** Number of registered services that receive no requests. */
   readonly idleServices: number
-  /** Configured routes of mx. */
+  /** Number of configured routes in mx. */
   readonly routes: number
-  /** Log every request to `access.log` in the folder. */
+  /** True to log every request to `access.log` in the folder. */
   readonly accessLog: boolean
 }
 
@@ -39,13 +39,13 @@ export interface Rival {
   readonly title: string
   /** Version of the program; undefined if it is not installed. */
   readonly version: () => string | undefined
-  /** Whether it supports the requirements; otherwise it is skipped. */
+  /** True if it meets the requirements; otherwise it is skipped. */
   readonly serves: (site: Pick<Site, 'tls' | 'pipeline' | 'workers' | 'accessLog'>) => boolean
-  /** Writes its files and returns the command to start it in the foreground. */
+  /** Writes the configuration and returns the command that starts the proxy in the foreground. */
   readonly prepare: (site: Site) => readonly string[]
 }
 
-/** Folder of package.json. The built program also reads configuration templates from the sources. */
+/** Folder of package.json. The built program also reads configuration templates from the source folder. */
 export const ROOT: string = findRoot(dirname(fileURLToPath(import.meta.url)))
 
 function findRoot(folder: string): string {
@@ -53,8 +53,8 @@ function findRoot(folder: string): string {
 }
 
 /**
- * Fills in a template of `bench/rivals/`, and writes the result to the site's folder. Lines with an undefined value are
- * omitted.
+ * Fills in a template from `bench/rivals/` and writes the result to the site's folder. Lines with an undefined value
+ * are omitted.
  *
  * @returns the path of the written file.
  */
@@ -78,7 +78,7 @@ export function writeTemplate(
   return file
 }
 
-/** Finds `pattern` in the output of a command; undefined if the command is not installed. */
+/** Finds `pattern` in the output of a command. Returns undefined if the command is not installed. */
 export function readVersion(
   command: readonly [string, ...string[]],
   pattern: RegExp,
@@ -95,14 +95,14 @@ export function readVersion(
   }
 }
 
-/** Command that runs a TypeScript module of this folder: built, or from source with tsx. */
+/** Returns the command that runs a module of this folder, either built or from source with tsx. */
 export function toNodeCommand(module: string, ...args: string[]): readonly string[] {
   const self = fileURLToPath(import.meta.url)
   const file = join(dirname(self), '..', module + (self.endsWith('.ts') ? '.ts' : '.js'))
   return [process.execPath, ...(self.endsWith('.ts') ? ['--import', 'tsx'] : []), file, ...args]
 }
 
-/** The version of an installed package. */
+/** Reads the version of an installed package. */
 export function readPackageVersion(name: string): string | undefined {
   try {
     return JSON.parse(readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8'))

@@ -1,4 +1,4 @@
-// RPC proxy of `npm run bench rpc-proxy` for one service. Arguments: port, name of the service, port of the service.
+// RPC proxy for one service, used by `npm run bench rpc-proxy`. Arguments: port, service name, service port.
 import { createStaticRegistry } from '../../adapters/registry/static.ts'
 import { ServiceCache } from '../../core/registry/service-cache.ts'
 import { Pool } from '../../core/upstream/pool/pool.ts'

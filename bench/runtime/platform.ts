@@ -13,7 +13,7 @@ export interface Platform {
   readonly server: Program
   /** `http://127.0.0.1:<port>` */
   readonly gateway: string
-  /** Runs a command. @returns its duration in milliseconds. @throws {Error} with its output when it fails. */
+  /** Runs a command. @returns its duration in milliseconds. @throws {Error} with its output if it fails. */
   readonly run: (...words: readonly string[]) => Promise<number>
   /** Starts a long-running command with piped standard output. */
   readonly start: (...words: readonly string[]) => ChildProcess

@@ -1,4 +1,4 @@
-/** Programs for runtime benchmarks: plain HTTP, single file (`protocol: http`). */
+/** Single-file programs for runtime benchmarks that serve plain HTTP (`protocol: http`). */
 const LISTENS = `import { createServer } from 'node:http'
 createServer((_, reply) => reply.end('here')).listen(process.env.PORT, '127.0.0.1')
 `
@@ -15,9 +15,9 @@ export const FLOOD_RATE = 10_000
 const EVERY_MS = 10
 
 /**
- * Program that writes numbered lines, {@link FLOOD_RATE} per second, once a file exists.
+ * Returns a program that writes numbered lines, {@link FLOOD_RATE} per second, once a file exists.
  *
- * @param start path of the file.
+ * @param start path of that file.
  */
 export function toFloodProgram(lines: number, start: string): string {
   return `${LISTENS}import { existsSync } from 'node:fs'

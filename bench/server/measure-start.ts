@@ -7,9 +7,9 @@ import { ROOT } from '../rivals/rival.ts'
 
 /** Result of a start of `mx`. */
 export interface Start {
-  /** From process start to the first response. */
+  /** Time from process start to the first response. */
   readonly readyMs: number
-  /** Resident memory in megabytes (10^6 bytes), after garbage of the start was collected. */
+  /** Resident memory in megabytes (10^6 bytes) after collecting the garbage of the start. */
   readonly megabytes: number
 }
 
@@ -18,7 +18,7 @@ const SETTLE_MS = 1500
 export const READY_MS = 1000
 const MEGABYTES = 150
 
-/** Starts `mx server` on free ports, and requests a public endpoint whose service uses the store. */
+/** Starts `mx server` on free ports and requests a public endpoint whose service uses the store. */
 export async function measureServer(words: readonly string[]): Promise<Start> {
   const ports = [
     `--proxy_address=127.0.0.1:${await findPort()}`,
@@ -27,7 +27,7 @@ export async function measureServer(words: readonly string[]): Promise<Start> {
   return await measureStart(['server', ...ports, ...words], '/auth/keys')
 }
 
-/** Starts a command on a free port, and requests a path until the status is 200. */
+/** Starts a command on a free port and requests a path until the status is 200. */
 export async function measureStart(words: readonly string[], path: string): Promise<Start> {
   const port = await findPort()
   const command = [process.execPath, MAIN, ...words, `--address=127.0.0.1:${port}`]
@@ -41,7 +41,7 @@ export async function measureStart(words: readonly string[], path: string): Prom
   }
 }
 
-/** Goals for a start of `mx server`. @param mostMs time limit on this machine. */
+/** Goals for starting `mx server`. @param mostMs time limit on this machine. */
 export function toStartGoals(
   what: string,
   { readyMs, megabytes }: Start,

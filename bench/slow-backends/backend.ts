@@ -1,10 +1,10 @@
-// A backend that reads request bodies and WebSocket messages immediately, after two seconds, or never, depending on the first segment
-// of the path. Argument: port.
+// A backend that reads request bodies and WebSocket messages immediately, after two seconds, or never, depending on the
+// first segment of the path. Argument: port.
 import { createHash } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
 
 const LATE_MS = 2000
-/** RFC 6455 §1.3. */
+/** Suffix for the accept key (RFC 6455 §1.3). */
 const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
 const server = createServer((request, response) => {

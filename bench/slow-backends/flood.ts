@@ -1,5 +1,6 @@
-// Clients that send as fast as possible. Arguments: port, `uploads`, `sockets` or `unfinished` (messages), number of clients, path, MiB
-// of an upload or a message. Prints the outcomes of connections as JSON, on SIGTERM or when all uploads are complete.
+// Clients that send as fast as possible. Arguments: port, `uploads`, `sockets` or `unfinished` (messages), number of
+// clients, path, size of an upload or a message in MiB. Prints the outcomes of connections as JSON on SIGTERM, or when
+// all uploads are complete.
 import { connect, type Socket } from 'node:net'
 
 const MIB = 1024 * 1024
@@ -12,7 +13,7 @@ let open = Number(count)
 process.on('SIGTERM', report)
 for (let i = 0; i < Number(count); i++) kind === 'uploads' ? upload() : flood()
 
-/** Uploads once; the outcome is the status of the response, or `cut` without one. */
+/** Uploads once. The outcome is the response status, or `cut` without a response. */
 function upload(): void {
   const piece = Buffer.alloc(Math.min(sizeBytes, MIB), 'x')
   let status = ''
@@ -30,14 +31,17 @@ function upload(): void {
   })
 }
 
-/** Opens a WebSocket that sends messages forever, or a single one without its last byte; reopens it when closed. The outcome is the close code. */
+/**
+ * Opens a WebSocket that sends messages continuously, or a single message without its last byte. Reopens it when it is
+ * closed. The outcome is the close code.
+ */
 function flood(): void {
   let code = ''
   const socket = connect(Number(port), '127.0.0.1')
   socket.write(
     `GET ${path} HTTP/1.1\r\nHost: bench\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
   )
-  // After the handshake response.
+  // Runs after the handshake response.
   socket.once('data', () => {
     const frame = toFrame(Buffer.alloc(sizeBytes, 'x'))
     if (kind === 'unfinished') send(socket, frame.subarray(0, -1), 1)

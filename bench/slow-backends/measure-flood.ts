@@ -6,18 +6,18 @@ import { type Cores, findPort, readUsage, startProgram } from '../http/servers/p
 import { waitUntilOpen, waitUntilReady } from '../http/servers/ready.ts'
 import { toNodeCommand } from '../rivals/rival.ts'
 
-/** Kind of a flood, and behavior of gateway and backend. */
+/** Kind of flood, and behavior of gateway and backend. */
 export interface Flood {
   readonly listener: 'uws' | 'node'
-  /** `unfinished`: WebSockets that send all but the last byte of one message. */
+  /** `unfinished` opens WebSockets that send all but the last byte of a message. */
   readonly kind: 'uploads' | 'sockets' | 'unfinished'
   /** Number of concurrent connections. */
   readonly count: number
-  /** When the backend reads. */
+  /** When the backend reads: never, after two seconds, or immediately. */
   readonly pace: 'never' | 'late' | 'prompt'
-  /** MiB of an upload, or of a message. */
+  /** Size of an upload or a message in MiB. */
   readonly mib: number
-  /** Maximum duration; it ends earlier when all uploads are complete. */
+  /** Maximum duration. The flood ends earlier if all uploads are complete. */
   readonly seconds: number
 }
 
@@ -29,7 +29,7 @@ export interface FloodFigures {
   readonly failedGets: number
   readonly medianMs: number
   readonly maxMs: number
-  /** Connections of the flood by outcome: status, close code, or `cut`. */
+  /** Number of flood connections by outcome: status, close code, or `cut`. */
   readonly outcomes: Readonly<Record<string, number>>
 }
 
@@ -73,9 +73,9 @@ export async function measureFlood(flood: Flood): Promise<FloodFigures> {
     let failedGets = 0
     const agent = new Agent({ keepAlive: true })
     while (performance.now() - startMs < seconds * 1000 && !clients.exited()) {
-      const beganMs = performance.now()
-      if (!(await isAnswered(url, agent))) failedGets++
-      times.push(performance.now() - beganMs)
+      const requestedMs = performance.now()
+      if (!(await isSuccessful(url, agent))) failedGets++
+      times.push(performance.now() - requestedMs)
       await wait(GET_EVERY_MS)
     }
     agent.destroy()
@@ -102,7 +102,9 @@ export async function measureFlood(flood: Flood): Promise<FloodFigures> {
   }
 }
 
-/** Sends uploads and WebSocket messages to a backend that reads them, so that the figures exclude compilation by V8. */
+/**
+ * Sends uploads and WebSocket messages to a backend that reads them, so that measurements exclude compilation by V8.
+ */
 async function warmUp(url: string): Promise<void> {
   const piece = Buffer.alloc(MIB, 'x')
   for (let i = 0; i < WARM_UP_PIECES; i++) {
@@ -116,7 +118,7 @@ async function warmUp(url: string): Promise<void> {
   socket.terminate()
 }
 
-async function isAnswered(url: string, agent: Agent): Promise<boolean> {
+async function isSuccessful(url: string, agent: Agent): Promise<boolean> {
   const request = get(url, { agent, timeout: 20_000 })
   request.on('timeout', () => request.destroy())
   try {

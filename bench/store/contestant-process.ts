@@ -1,4 +1,4 @@
-// A store in a separate process: filled at the start, then measured on each request of the parent process.
+// A store in a separate process. It is filled at startup and measured on each request from the parent process.
 import { findProgram } from '../../test/fixtures/servers.ts'
 import type { Contestant, ContestantName } from './contestant.ts'
 import { fill, measure } from './measure.ts'

@@ -1,7 +1,7 @@
 export interface StoreGoals {
   readonly writesPerSecond: number
   readonly readsPerSecond: number
-  /** Maximum median of reading a page of 1000 records. */
+  /** Maximum median time for reading a page of 1000 records. */
   readonly pageMs: number
 }
 
@@ -14,7 +14,7 @@ export type ContestantName =
 
 /** A store under test. */
 export interface Contestant {
-  /** Undefined: for comparison only. */
+  /** Goals; undefined for stores used only for comparison. */
   readonly goals?: StoreGoals
   /** Resolves when the write is acknowledged. */
   readonly write: (key: string, value: string) => Promise<unknown>

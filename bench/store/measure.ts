@@ -6,11 +6,11 @@ export const CALLERS = 1000
 /** Load on a store. */
 export interface Load {
   readonly records: number
-  /** Seconds per figure. */
+  /** Duration per figure in seconds. */
   readonly seconds: number
 }
 
-/** Warm-up as a fraction of the duration: an idle process has returned memory to the system. */
+/** Warm-up as a fraction of the duration, because an idle process has returned memory to the system. */
 const WARM_UP = 0.5
 const VALUE = 'v'.repeat(128)
 
@@ -35,7 +35,7 @@ async function measureRate(
   return Math.round((count / (performance.now() - startMs)) * 1000)
 }
 
-/** Measures reading a page of 1000 records: median and 99th percentile in milliseconds. */
+/** Measures reading a page of 1000 records. Returns median and 99th percentile in milliseconds. */
 async function measurePages(
   { records, seconds }: Load,
   readPrefix: Contestant['readPrefix'],
@@ -53,14 +53,14 @@ async function measurePages(
   return [at(0.5), at(0.99)]
 }
 
-/** Writes all records. @throws {Error} when they cannot be read back. */
+/** Writes all records. @throws {Error} if they cannot be read back. */
 export async function fill({ write, read }: Contestant, { records }: Load): Promise<void> {
   for (let i = 0; i < records; i += CALLERS)
     await Promise.all(Array.from({ length: CALLERS }, (_, n) => write(toKey(i + n), VALUE)))
   if ((await read(toKey(1))) !== VALUE) throw new Error('the store lost a record')
 }
 
-/** Measures writes per second, reads per second, and median and 99th percentile of a page. */
+/** Measures writes per second, reads per second, and the median and 99th percentile of reading a page. */
 export async function measure(
   { write, read, readPrefix }: Contestant,
   load: Load,

@@ -4,12 +4,13 @@ import { createServer } from 'node:net'
 import type { Contestant } from './contestant.ts'
 import { connectResp } from './resp.ts'
 
-/** Sorted set of all keys: Redis has no ordered keys. */
+/** Sorted set of all keys, because Redis does not order keys. */
 const KEYS = '\0keys'
 
 /**
- * Starts Redis on a free local port with an append-only file: `everysec` survives a process crash, `always` a power failure. A
- * write is a transaction of two commands, for the value and the set of keys; prefixes are looked up in the set.
+ * Starts Redis on a free local port with an append-only file. `everysec` survives a process crash, `always` survives a
+ * power failure. A write is a transaction of two commands, for the value and the set of keys. Prefixes are looked up in
+ * the set.
  */
 export async function openRedis(
   program: string,

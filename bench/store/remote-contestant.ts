@@ -8,9 +8,9 @@ import type { Load } from './measure.ts'
 /** A store in a separate process. */
 export interface RemoteContestant {
   readonly name: ContestantName
-  /** Undefined: for comparison only. */
+  /** Goals; undefined for stores used only for comparison. */
   readonly goals: StoreGoals | undefined
-  /** Same result as `measure`. */
+  /** Returns the same result as `measure`. */
   readonly measure: () => Promise<number[]>
   readonly close: () => Promise<void>
 }
@@ -31,19 +31,19 @@ export async function startContestant(
     if (child.connected) child.disconnect()
     await exited
   }
-  const goals = (await answerOf(child, name)) as StoreGoals | null
+  const goals = (await receiveMessage(child, name)) as StoreGoals | null
   return {
     name,
     goals: goals ?? undefined,
     measure() {
       child.send('measure')
-      return answerOf(child, name) as Promise<number[]>
+      return receiveMessage(child, name) as Promise<number[]>
     },
     close,
   }
 }
 
-async function answerOf(child: ChildProcess, name: string): Promise<unknown> {
+async function receiveMessage(child: ChildProcess, name: string): Promise<unknown> {
   const ended = new AbortController()
   const { signal } = ended
   try {

@@ -7,7 +7,7 @@ export type Reply = string | number | null | readonly Reply[]
 
 /** A connection to Redis. */
 export interface Resp {
-  /** @throws {Error} with the message of Redis. */
+  /** @throws {Error} with the message returned by Redis. */
   readonly call: (...words: readonly string[]) => Promise<Reply>
   readonly close: () => void
 }
@@ -22,7 +22,10 @@ interface Parsed {
   readonly end: number
 }
 
-/** Connects to a server that may still be starting. Commands of one event loop tick are sent together, like in clients with automatic pipelining. */
+/**
+ * Connects to a server that may still be starting. Commands issued in the same event loop tick are sent together, as in
+ * clients with automatic pipelining.
+ */
 export async function connectResp(port: number): Promise<Resp> {
   const socket = await open(port)
   const waiting: Waiting[] = []
@@ -74,7 +77,7 @@ async function open(port: number): Promise<Socket> {
   }
 }
 
-/** Parses the reply at an offset; undefined: incomplete. */
+/** Parses the reply at an offset; undefined if it is incomplete. */
 function parse(bytes: Buffer, at: number): Parsed | undefined {
   const lineEnd = bytes.indexOf('\r\n', at)
   if (lineEnd < 0) return undefined

@@ -7,7 +7,7 @@ import { measureChanges } from './changes.ts'
 
 const WRITES = 300
 
-/** Replaces Consul by an empty one, with a much lower index than the gateway has seen. */
+/** Replaces Consul with an empty instance whose index is much lower than the last one received by the gateway. */
 export async function measureBackwards({ rate }: FaultOptions): Promise<readonly Figure[]> {
   const agent = await startConsul()
   try {

@@ -11,7 +11,7 @@ import { onStage, startRegistry } from '../stage.ts'
 const MIB = 1024 ** 2
 const runFile = promisify(execFile)
 
-/** Registers thousands of nodes of services with known routes under load. */
+/** Under load, registers thousands of nodes for services with known routes. */
 export async function measureBurst(
   kind: 'consul' | 'catalog' | 'mx',
   { rate, seconds, burstSeconds, perSecond }: FaultOptions,
@@ -53,16 +53,16 @@ export async function measureBurst(
           unit: 'per second',
           detail: `${made.registered} in ${made.seconds.toFixed(1)} s, ${made.failed} failed`,
         },
-        { what: 'CPU usage of the gateway before', value: quiet.busy * 100, unit: '%' },
-        { what: 'CPU usage of the gateway meanwhile', value: busy.busy * 100, unit: '%' },
-        toLoop('before', quiet.sample),
-        toLoop('meanwhile', busy.sample),
-        { what: 'latency, p99, before', value: quiet.result.latency.p99, unit: 'ms' },
-        { what: 'latency, p99, meanwhile', value: busy.result.latency.p99, unit: 'ms' },
+        { what: 'CPU usage of the gateway before the burst', value: quiet.busy * 100, unit: '%' },
+        { what: 'CPU usage of the gateway during the burst', value: busy.busy * 100, unit: '%' },
+        toLoop('before the burst', quiet.sample),
+        toLoop('during the burst', busy.sample),
+        { what: 'latency, p99, before the burst', value: quiet.result.latency.p99, unit: 'ms' },
+        { what: 'latency, p99, during the burst', value: busy.result.latency.p99, unit: 'ms' },
         toFailures('failed requests', busy.result, 0),
-        { what: 'resident memory before', value: quiet.sample.rss / MIB, unit: 'MiB' },
+        { what: 'resident memory before the burst', value: quiet.sample.rss / MIB, unit: 'MiB' },
         {
-          what: 'resident memory afterwards',
+          what: 'resident memory after the burst',
           value: busy.sample.rss / MIB,
           unit: 'MiB',
           detail: `heap ${(busy.sample.heapUsed / MIB).toFixed(0)}`,

@@ -1,16 +1,18 @@
 import type { Figure } from '../figures.ts'
 import { startService } from '../processes/programs.ts'
 import { untilAnswer } from '../query.ts'
-import { enlist, KNOWN, LATE, type Stage } from '../stage.ts'
+import { addNode, KNOWN, LATE, type Stage } from '../stage.ts'
 
-/** Measures the propagation delay to the gateway: of a node of a service in use, and of a service cached as missing. */
+/**
+ * Measures the propagation delay to the gateway, for a node of a service in use and for a service cached as missing.
+ */
 export async function measureChanges(stage: Stage, most: number): Promise<readonly Figure[]> {
   const [node, late] = [await startService(KNOWN, ''), await startService(LATE, '')]
   try {
-    await enlist(stage, KNOWN, node.address)
+    await addNode(stage, KNOWN, node.address)
     const nodeMs = await untilAnswer(stage.url, ({ pid }) => pid === node.program.pid)
     await untilAnswer(stage.lateUrl, ({ status }) => status === 404)
-    await enlist(stage, LATE, late.address)
+    await addNode(stage, LATE, late.address)
     const lateMs = await untilAnswer(stage.lateUrl, ({ status }) => status === 200)
     return [
       { what: 'until a new node of a known service was used', value: nodeMs, unit: 'ms', most },

@@ -8,7 +8,10 @@ import { KNOWN, onStage, startRegistry } from '../stage.ts'
 const DAY_MS = 86_400_000
 const NODES = 2
 
-/** Sets the wall clocks of gateway, services and registry service a day forward, a day back, then right. Consul's clock is unchanged. */
+/**
+ * Sets the wall clocks of gateway, services and registry service a day forward, a day back, and then to the correct
+ * time. Consul's clock is unchanged.
+ */
 export async function measureClock(
   kind: 'consul' | 'mx',
   { rate, seconds }: FaultOptions,

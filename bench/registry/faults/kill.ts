@@ -7,7 +7,7 @@ import { onStage, startConsul, toText } from '../stage.ts'
 
 const NODES = 3
 
-/** Kills one of three nodes under load, which stays in the registry. */
+/** Kills one of three nodes under load. Its registry entry remains. */
 export async function measureKill({ rate, seconds }: FaultOptions): Promise<readonly Figure[]> {
   const agent = await startConsul()
   try {
@@ -19,7 +19,7 @@ export async function measureKill({ rate, seconds }: FaultOptions): Promise<read
       await wait(1000)
       const result = await load.stop()
       const later = startLoad(stage.url, rate)
-      // Includes a retry of the node after its ejection of 10 s.
+      // Includes a retry of the node after its ejection time of 10 s.
       await wait(11_000 + seconds * 1000)
       const laterResult = await later.stop()
       const last = readLines(program).at(-1) as { inFlight: number; killedMs: number }
@@ -35,9 +35,9 @@ export async function measureKill({ rate, seconds }: FaultOptions): Promise<read
           unit: 'requests',
         },
         toFailures('failed requests', result, CONNECTIONS),
-        toFailures('failed requests from one second after its end on', laterResult, 0),
+        toFailures('failed requests from one second after its termination', laterResult, 0),
         {
-          what: 'from its end until its ejection',
+          what: 'from its termination until its ejection',
           value: ejectedMs - last.killedMs,
           unit: 'ms',
           most: 1000,

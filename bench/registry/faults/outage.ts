@@ -4,7 +4,7 @@ import { startLoad } from '../load.ts'
 import type { FaultOptions } from '../options.ts'
 import { startService } from '../processes/programs.ts'
 import { untilAnswer } from '../query.ts'
-import { enlist, KNOWN, LATE, onStage, startConsul, toText } from '../stage.ts'
+import { addNode, KNOWN, LATE, onStage, startConsul, toText } from '../stage.ts'
 
 const NODES = 2
 
@@ -24,9 +24,9 @@ export async function measureOutage(
         await wait(outageSeconds * 1000)
         await agent.start({ empty })
         const startedMs = performance.now()
-        // Requested before, so that a cached absence has to expire.
+        // Requested before the service exists, so that a cached absence has to expire.
         const late = untilAnswer(stage.lateUrl, ({ status }) => status === 200)
-        await enlist(stage, LATE, spare.address)
+        await addNode(stage, LATE, spare.address)
         const registeredMs = performance.now() - startedMs
         const lateMs = await late
         const again = await untilRegistered(agent.call, NODES, 60_000)
@@ -63,7 +63,7 @@ export async function measureOutage(
   }
 }
 
-/** Waits until the given number of nodes of the known service is healthy. */
+/** Waits until the specified number of nodes of the known service is healthy. */
 async function untilRegistered(
   call: (method: string, path: string) => Promise<unknown>,
   nodes: number,

@@ -8,7 +8,7 @@ import { measureChanges } from './changes.ts'
 
 const NODES = 3
 
-/** Delays responses of Consul to the gateway, but not to services. Stops one of the services during the delay. */
+/** Delays Consul responses to the gateway, but not to services. Stops one of the services during the delay. */
 export async function measureSlow({
   rate,
   seconds,

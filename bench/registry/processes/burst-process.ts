@@ -1,11 +1,11 @@
-// Registers nodes at a rate limited by the registry. Arguments: registry, registrations per second, seconds, and `catalog` to write to
-// the catalog of Consul without its agents.
+// Registers nodes at a rate limited by the registry. Arguments: registry, registrations per second, seconds, and
+// `catalog` to write directly to Consul's catalog without its agents.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Service } from '../../../core/contracts/registry.ts'
 import { openRegistry } from '../../../sdk/registry/open-registry.ts'
 import { MAX_OPERATIONS, writeCatalog } from '../catalog.ts'
 
-/** Number of services, whose nodes are registered one service after another. */
+/** Number of services, whose nodes are registered service by service. */
 const SERVICES = 5000
 /** Maximum number of concurrent registrations. */
 const MAX_OPEN = 64

@@ -16,25 +16,28 @@ export interface ConsulAgentOptions {
   readonly acl?: boolean
   /** HTTPS instead of HTTP, with this certificate. */
   readonly certificate?: { readonly cert: string; readonly key: string } | undefined
-  /** Maximum number of connections per client address. @default Consul's: 200 */
+  /** Maximum number of connections per client address. @default Consul's default, 200 */
   readonly maxConnections?: number
   readonly wrap?: (command: readonly string[]) => readonly string[]
 }
 
-/** A Consul agent as a separate process: a cluster of one server. */
+/** A Consul agent as a separate process that forms a single-server cluster. */
 export interface ConsulAgent {
   readonly host: '127.0.0.1'
   readonly port: number
   /** Management token; undefined without ACLs. */
   readonly token: string | undefined
-  /** Calls the HTTP API and returns the parsed response. @throws {Error} with the response if its status is not 2xx. */
+  /**
+   * Calls the HTTP API and returns the parsed response. @throws {Error} with the response body if the status is not
+   * 2xx.
+   */
   readonly call: (method: string, path: string, body?: unknown) => Promise<unknown>
-  /** Kills the process with SIGKILL. Its data is retained. */
+  /** Kills the process with SIGKILL, retaining its data. */
   readonly kill: () => Promise<void>
-  /** Suspends the process with SIGSTOP: it does not respond, and its connections stay open. */
+  /** Suspends the process with SIGSTOP. It stops responding, but its connections stay open. */
   readonly freeze: () => void
   readonly thaw: () => void
-  /** Restarts the agent on the same ports; resolves when it has a leader. */
+  /** Restarts the agent on the same ports. Resolves when it has a leader. */
   readonly start: (options?: { readonly empty?: boolean }) => Promise<void>
   /** Stops the agent and removes its data. */
   readonly stop: () => Promise<void>
@@ -43,7 +46,7 @@ export interface ConsulAgent {
 const TOKEN = '5d7a1c8e-0000-4000-8000-6b3f1f0a9c11'
 const START_MS = 30_000
 
-/** Maximum attempts with other ports: another program may bind one before Consul does. */
+/** Maximum number of attempts with different ports, because another program may bind one before Consul does. */
 const MAX_TRIES = 5
 
 /** Starts an agent with its data in a temporary folder, for benchmarks and tests. */
@@ -103,11 +106,11 @@ async function startOnFreePorts({
   let child: ChildProcess | undefined
 
   async function kill(): Promise<void> {
-    const dying = child
+    const killed = child
     child = undefined
-    if (dying === undefined || dying.exitCode !== null) return
-    const ended = once(dying, 'exit')
-    dying.kill('SIGKILL')
+    if (killed === undefined || killed.exitCode !== null) return
+    const ended = once(killed, 'exit')
+    killed.kill('SIGKILL')
     await ended
   }
 
@@ -146,7 +149,7 @@ async function startOnFreePorts({
     for (;;) {
       if (started.exitCode !== null || performance.now() > endMs)
         throw new Error(`the Consul agent did not start: ${log()}`)
-      // Once the agent is the leader, its own node is in the catalog.
+      // Once the agent is the leader, the catalog contains its own node.
       const nodes = await call('GET', '/health/service/consul?passing').catch(() => [])
       if (Array.isArray(nodes) && nodes.length > 0) return
       await delay(20)
@@ -192,7 +195,7 @@ function writeCertificate(
   return { cert_file, key_file, ca_file: cert_file }
 }
 
-/** Finds four free ports, which are open at the same time so that they differ. */
+/** Finds four free ports, which are opened simultaneously so that they differ. */
 async function findPorts(): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: 4 }, async () => {

@@ -16,7 +16,7 @@ export async function startDelayProxy(targetPort: number, delayMs: number): Prom
   const server = createServer((client) => {
     const target = keep(connect(targetPort, '127.0.0.1'))
     keep(client).pipe(target)
-    // Preserves the order: timers of the same duration fire in order of creation.
+    // Order is preserved, because timers of the same duration fire in order of creation.
     target.on('data', (chunk) => setTimeout(() => client.write(chunk), delayMs))
     target.on('close', () => setTimeout(() => client.destroy(), delayMs))
   })

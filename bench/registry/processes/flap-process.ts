@@ -1,5 +1,5 @@
-// Registers many nodes of a service, reports it, then repeatedly deregisters and registers some of them. Arguments: registry, name,
-// address, stable nodes, flapping nodes, changes per second (0 if none).
+// Registers many nodes of a service, reports this on standard output, and then repeatedly deregisters and registers
+// some of them. Arguments: registry, name, address, stable nodes, flapping nodes, changes per second (0 if none).
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Service } from '../../../core/contracts/registry.ts'
 import { openRegistry } from '../../../sdk/registry/open-registry.ts'
@@ -7,7 +7,7 @@ import { openRegistry } from '../../../sdk/registry/open-registry.ts'
 const [text = '', name = '', address = ''] = process.argv.slice(2)
 const [steady = 0, flapping = 0, perSecond = 0] = process.argv.slice(5).map(Number)
 const { registry } = openRegistry(text)
-/** No heartbeats are sent. */
+/** Long, because no heartbeats are sent. */
 const TTL = { ttlSeconds: 3600 }
 
 function toEntry(node: number): Service {
@@ -18,7 +18,7 @@ function toEntry(node: number): Service {
 for (let i = 0; i < steady + flapping; i++) await registry.register!(toEntry(i), TTL)
 process.stdout.write(`${JSON.stringify({ registered: steady + flapping })}\n`)
 
-// Keeps the process running when no node flaps.
+// Keeps the process running if no node flaps.
 setInterval(() => {}, 60_000)
 const gone = new Set<number>()
 const startMs = performance.now()

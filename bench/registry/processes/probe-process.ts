@@ -1,4 +1,5 @@
-// Loaded into a measured program: reports event loop delay and memory, and shifts the wall clock, over the socket BENCH_PROBE.
+// Loaded into a measured program. Reports event loop delay and memory, and shifts the wall clock, over the socket
+// BENCH_PROBE.
 import { createServer } from 'node:http'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
@@ -10,11 +11,11 @@ const collect = runInNewContext('gc') as () => void
 const RESOLUTION_MS = 2
 const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
 delay.enable()
-/** Converts a value of the histogram, which includes the sampling interval. */
+/** Converts a histogram value, which includes the sampling interval. */
 const toLateMs = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS)
 
 let offsetMs = 0
-/** Must run before other modules, which may store `Date.now`. */
+/** Must run before other modules, which may store a reference to `Date.now`. */
 function patchClock(): void {
   const real = Date.now
   const now = () => real() + offsetMs

@@ -20,21 +20,21 @@ export interface ProbedProgram {
   readonly probe: Probe
   /** `host:port` */
   readonly address: string
-  /** From its start until it accepted connections. */
+  /** Time from the start until the program accepts connections. */
   readonly readyMs: number
   readonly stop: () => Promise<void>
 }
 
 export interface ProgramOptions {
-  /** Whether the wall clock can be shifted. @default false */
+  /** True if the wall clock can be shifted. @default false */
   readonly clock?: boolean
 }
 
-/** The bundle that users run; it starts faster than the separate modules. */
+/** The published bundle, which starts faster than the separate modules. */
 const MAIN = join(ROOT, 'dist/cli/bundle/mx.js')
 const START_MS = 20_000
 
-/** Starts `mx api` on the measured processor. @param registry address of its registry. */
+/** Starts `mx api` on the measured processor. @param registry registry address. */
 export function startGateway(
   registry: string,
   options: ProgramOptions = {},
@@ -76,7 +76,7 @@ async function startOnPort(
   }
 }
 
-/** Starts a service (service-process.ts). @param registry address of its registry; empty if none. */
+/** Starts a service (service-process.ts). @param registry registry address; empty if none. */
 export async function startService(
   name: string,
   registry: string,

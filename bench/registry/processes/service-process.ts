@@ -1,10 +1,11 @@
-// A service as a separate process, registered at MX_REGISTRY. Argument: name. On SIGUSR2 it reports the calls in progress and exits.
+// A service as a separate process, registered at MX_REGISTRY. Argument: name. On SIGUSR2, it reports the number of
+// calls in progress and exits.
 import { writeSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { Service } from '../../../sdk/service/service.ts'
 
-/** Response time, so that some calls are always in progress. */
+/** Response time; long enough that some calls are always in progress. */
 const ANSWER_MS = 5
 let inFlight = 0
 

@@ -42,7 +42,7 @@ t.test('a missing command is an error that names it', async (t) => {
       { port: 9, serverPort: 0, grpcPort: 0, servicePort: 0 },
       { cores: [] },
     ),
-    /ghost is not ready .* it ended\. .*no-such-program/,
+    /ghost is not ready .* it exited\. .*no-such-program/,
   )
 })
 
@@ -92,6 +92,6 @@ t.test(
     const options = { rounds: 1, seconds: 1, connections: 4, ports: backend }
     const rows = await runRounds([find('undici'), broken], scenario, options)
     t.equal(rows[0]?.ratio, 1)
-    t.match(rows[1]?.problem, /it ended/)
+    t.match(rows[1]?.problem, /it exited/)
   },
 )
