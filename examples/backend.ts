@@ -1,13 +1,13 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A small backend that responds with its name, the request line and the headers added by the gateway. */
+/** A small backend that responds with its name, the request line, and the headers added by the gateway. */
 export interface ExampleBackend {
   readonly port: number
   readonly close: () => Promise<void>
 }
 
-/** Starts a backend on a loopback port, or on any free port if that one is in use. */
+/** Starts a backend on a loopback port, or on any free port if that port is in use. */
 export async function startBackend(name: string, port: number): Promise<ExampleBackend> {
   const server = createServer((request, response) => {
     const { method, url, headers } = request

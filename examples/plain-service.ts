@@ -1,7 +1,7 @@
 import type { Service } from 'mx-gateway/registry'
 import type { ExampleBackend } from './backend.ts'
 
-/** Plain HTTP backends as a service: the gateway proxies its paths to them. */
+/** Combines plain HTTP backends into a service, to which the gateway proxies its paths. */
 export function toPlainService(name: string, backends: readonly ExampleBackend[]): Service {
   const nothing = { name: '', type: '', values: [] }
   const route = { handler: 'proxy', path: `/${name}/**` }

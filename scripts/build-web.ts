@@ -1,4 +1,7 @@
-/** Builds the front end of the dashboard from `web/` into `dist/dashboard`, with content hashes in file names and compressed variants. */
+/**
+ * Builds the front end of the dashboard from `web/` into `dist/dashboard`, with content hashes in file names and
+ * compressed variants.
+ */
 
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -10,14 +13,14 @@ import { brotliCompress, gzip } from 'node:zlib'
 import { build, type Plugin } from 'vite'
 import { ROOT } from './root.ts'
 
-/** Modules shared by pages; only one page needs charts, which are large. */
+/** Modules shared by pages, except charts, which are large and used by only one page. */
 const PART = /\/web\/(?:parts\/(?!chart)|[^/]+\.tsx?$)/
 /** Files to compress. */
 const TEXT = /\.(?:js|css|svg|html)$/
 
 /**
- * Writes `index.html` and `assets/`, each with a `.br` and a `.gz` variant. The folder is replaced atomically: a running server finds
- * either the old or the new build.
+ * Writes `index.html` and `assets/`, each file with a `.br` and a `.gz` variant. The folder is replaced atomically, so
+ * that a running server sees either the old or the new build.
  */
 export async function buildWeb(folder: string): Promise<void> {
   const draft = `${folder}-${process.pid}`
@@ -46,20 +49,22 @@ function bundle(outDir: string): Promise<unknown> {
       outDir,
       emptyOutDir: true,
       target: 'es2023',
-      // Data in style sheets and pages would need a looser content security policy.
+      // Inline data in style sheets and pages would require a weaker content security policy.
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
       rolldownOptions: {
         checks: { pluginTimings: false },
-        // Otherwise each module is a file, and each page a dozen requests.
+        // Otherwise, each module would be a separate file, and each page would require a dozen requests.
         output: { codeSplitting: { groups: [{ name: 'parts', test: PART, minShareCount: 2 }] } },
       },
     },
   })
 }
 
-/** Rejects Node.js modules: imports from outside `web/` must run in browsers. Type imports are already removed. */
+/**
+ * Rejects Node.js modules, because imports from outside `web/` must run in browsers. Type imports are already removed.
+ */
 const rejectNode: Plugin = {
   name: 'reject-node',
   enforce: 'pre',

@@ -1,6 +1,6 @@
 /**
- * Bundles the program into a few files: reading 120 modules took longer than running a command, and reading 700 modules was half of
- * the start of a server. Why: `docs/decisions/2026-11-22-the-command-line-is-bundled.md` and
+ * Bundles the program into a few files. Reading 120 modules took longer than running a command, and reading 700 modules
+ * took half of the server's startup time. See `docs/decisions/2026-11-22-the-command-line-is-bundled.md` and
  * `docs/decisions/2026-11-26-the-platform-is-bundled.md`.
  */
 import { chmod, copyFile, mkdir, rm, writeFile } from 'node:fs/promises'
@@ -9,20 +9,20 @@ import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'esbuild'
 import { ROOT } from './root.ts'
 
-/** Has a separate bundle. */
+/** Module with a separate bundle. */
 const SCHEMA = 'core/schema.ts'
-/** Bundled with the platform (46 modules); other packages are external. */
+/** Package bundled with the platform (46 modules); other packages are external. */
 const JOSE = 'jose'
-/** Entry point of the build process, which the platform starts by its path. */
+/** Entry point of the build process, which the platform starts by path. */
 const BUILD_MAIN = 'services/runtime/builds/build-main.ts'
-/** In both bundles: it has no imports, and `mx --help` needs nothing else of the platform. */
+/** Included in both bundles, because it has no imports and is all that `mx --help` needs from the platform. */
 const VERSION = 'platform/process/version.ts'
 
 /**
- * Writes the CLI, `cli/bundle`, and the platform with the SDK, `bundle`, each split at its lazy imports. Lazy imports of the platform
- * by the CLI refer to the second bundle.
+ * Writes the CLI to `cli/bundle`, and the platform with the SDK to `bundle`. Each bundle is split at its lazy imports.
+ * Lazy imports of the platform by the CLI refer to the second bundle.
  *
- * @param dist folder of the build, with the bundle of `core/schema.ts`
+ * @param dist build folder, which contains the bundle of `core/schema.ts`
  */
 export async function bundleProgram(dist: string): Promise<void> {
   const platform = join(dist, 'bundle')
@@ -33,7 +33,7 @@ export async function bundleProgram(dist: string): Promise<void> {
     started.add(source)
     return `../../bundle/${toEntryName(source)}.js`
   })
-  // npm sets the mode when it links the program, not after a rebuild.
+  // npm sets the mode when it links the program, but not after a rebuild.
   await chmod(join(dist, 'cli/bundle/mx.js'), 0o755)
   const opened = ['sdk/index.ts', 'sdk/testing.ts', 'platform/registry.ts', BUILD_MAIN]
   const entries = [
@@ -47,7 +47,9 @@ export async function bundleProgram(dist: string): Promise<void> {
   await copyFile(license, join(platform, `LICENSE-${JOSE}.md`))
 }
 
-/** `platform/gateway/run.ts` is `gateway-run`: file names alone are not unique. */
+/**
+ * Entry name of a source, such as `gateway-run` for `platform/gateway/run.ts`, because file names alone are not unique.
+ */
 function toEntryName(source: string): string {
   return source.replace(/^platform\/|\.ts$/g, '').replaceAll('/', '-')
 }
@@ -96,7 +98,7 @@ async function bundle(
   for (const { path, text } of outputFiles) await writeFile(path, keepClassNames(text))
 }
 
-/** esbuild renames classes that refer to themselves to `_Name`, which shows in printed objects. */
+/** esbuild renames classes that refer to themselves to `_Name`, which would appear in printed objects. */
 function keepClassNames(text: string): string {
   const renamed = [...text.matchAll(/^var (\w+) = class (_\1)\b/gm)]
   return renamed.reduce(

@@ -1,6 +1,6 @@
 /**
- * Bundles `core/schema.ts` and TypeBox into one file, replacing the output of `tsc`.
- * Why: `docs/decisions/2026-11-21-typebox-bundled.md`.
+ * Bundles `core/schema.ts` and TypeBox into one file, replacing the output of `tsc`. See
+ * `docs/decisions/2026-11-21-typebox-bundled.md`.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { ROOT } from './root.ts'
 
-/** Writes the bundle, with the licence of TypeBox as its banner, and a source map. */
+/** Writes the bundle with a source map and the TypeBox licence as its banner. */
 export async function bundleSchema(outfile: string): Promise<void> {
   const license = await readFile(new URL('../license', import.meta.resolve('typebox')), 'utf8')
   await build({

@@ -1,6 +1,6 @@
 /**
- * Bundles tap for the compiled tests: reading its 240 modules in each process took longer than most tests.
- * Why: `docs/decisions/2026-11-22-tests-run-compiled.md`.
+ * Bundles tap for the compiled tests, because reading its 240 modules in each process took longer than most tests. See
+ * `docs/decisions/2026-11-22-tests-run-compiled.md`.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { build } from 'esbuild'
 import { CURRENT_TEST } from './current-test.ts'
 import { ROOT } from './root.ts'
 
-/** Writes a package `tap` below `folder`, where `import 'tap'` finds it first. */
+/** Writes a package `tap` to a folder below `folder` in which `import 'tap'` finds it first. */
 export async function bundleTap(folder: string): Promise<void> {
   // tap omits packages of this scope from stack traces.
   const bundled = join(folder, 'node_modules/@tapjs/bundled')

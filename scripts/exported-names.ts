@@ -1,14 +1,14 @@
 /**
- * Fails when two files export the same name. Independent parts, such as adapters and built-in services, never import each other: two
- * parts may export the same name, but not a part and a file that it may import.
- * `exported-names.json` lists the exceptions by reason; an unnecessary exception fails as well.
+ * Fails if two files export the same name. Independent parts, such as adapters and built-in services, never import each
+ * other, so two of them may export the same name, but a part and a file that it may import may not.
+ * `exported-names.json` lists the exceptions by reason. Unnecessary exceptions also fail.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ROOT } from './root.ts'
 
-/** Folders whose files may import each other, apart from {@link PART}. Other folders are separate programs. */
+/** Folders whose files may import each other, except {@link PART}. Other folders are separate programs. */
 const FOLDERS =
   /^(?:lib|core|domain|plugins|resolvers|handlers|adapters|services|platform|sdk|cli)$/
 const PART =
@@ -16,7 +16,7 @@ const PART =
 const EXPORT =
   /^export (?:abstract )?(?:async )?(?:function\*?|class|const|let|interface|type) +([A-Za-z_]\w*)/gm
 
-/** Finds names that two files export, one of which may import the other. Returns the files by name. */
+/** Finds names exported by two files of which one may import the other. Returns the files by name. */
 export function findRepeatedNames(
   sources: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, readonly string[]> {
@@ -36,7 +36,7 @@ function isRepeated(files: readonly string[]): boolean {
   return parts.length > 1 && (parts.includes('') || new Set(parts).size < parts.length)
 }
 
-/** Differences between the repeated names and the exceptions, one line each. */
+/** Lists differences between the repeated names and the exceptions, one per line. */
 export function compareNames(
   repeated: ReadonlyMap<string, readonly string[]>,
   exceptions: readonly string[],

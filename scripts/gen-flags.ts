@@ -1,6 +1,6 @@
 /**
- * Writes the table of flags in docs/configuration.md from the table of settings.
- * `--check` writes nothing and fails when the table is stale.
+ * Writes the table of flags in docs/configuration.md from the table of settings. `--check` writes nothing and fails if
+ * the table is stale.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,8 +16,8 @@ const START = '<!-- flags: written by `npm run gen` -->\n'
 const END = '<!-- /flags -->'
 
 /**
- * Table with a row per setting: flag, command if only one has it, default, description, allowed values, and whether a reload of
- * `mx.yaml` applies it.
+ * Table with one row per setting: flag, command if only one accepts it, default, description, allowed values, and
+ * whether reloading `mx.yaml` applies it.
  */
 export function formatSettings(): string {
   const rows = SETTING_KEYS.map((key) => {
@@ -48,7 +48,7 @@ function toRow(cells: readonly string[]): string {
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
 }
 
-/** Default of a setting; for `mx server` the default of the profile `local` if it differs. */
+/** Default of a setting, including the default of `mx server` in the profile `local` if it differs. */
 function toDefault(key: keyof Settings, { only, inServer, ...setting }: Setting<unknown>): string {
   const standard = quote(setting)
   if (only === 'api') return standard
@@ -68,7 +68,7 @@ function quote({ default: text, unset = '' }: Pick<Setting<unknown>, 'default' |
 /**
  * Replaces the table between its markers.
  *
- * @throws {Error} when a marker is missing.
+ * @throws {Error} if a marker is missing.
  */
 export function replaceFlags(text: string, table: string): string {
   const start = text.indexOf(START)

@@ -1,6 +1,6 @@
 /**
- * Writes docs/plugin-options.md from the schemas of the gateway's own plugins.
- * `--check` writes nothing and fails when the page is stale.
+ * Writes docs/plugin-options.md from the schemas of the gateway's own plugins. `--check` writes nothing and fails if
+ * the page is stale.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -48,7 +48,7 @@ function formatPlugin({ name, description, options, scopes }: PluginDefinition):
   return [`## ${name}`, `${description}${scope}`, '', ...table, ''].join('\n')
 }
 
-/** Rows of the options; an object or a list is followed by the options of its properties or elements. */
+/** Rows of the options. An object or a list is followed by the options of its properties or elements. */
 function listOptions(schema: Schema, path = ''): readonly string[] {
   const { properties = {}, required = [] } = schema
   return Object.entries(properties).flatMap(([name, option]) => {

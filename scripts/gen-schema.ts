@@ -1,6 +1,6 @@
 /**
- * Writes mx.schema.json, the JSON Schema of mx.yaml, from the settings, plugins and routes.
- * `--check` writes nothing and fails when the file is stale.
+ * Writes mx.schema.json, the JSON Schema of mx.yaml, from the settings, plugins and routes. `--check` writes nothing
+ * and fails if the file is stale.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * Records `docs/images/terminal.svg` and `docs/images/dashboard.png` from a real server: `npm run build`, then `tsx scripts/record-images.ts`.
- * Needs `script` (util-linux), curl and chromium-headless-shell.
+ * Records `docs/images/terminal.svg` and `docs/images/dashboard.png` from a real server: `npm run build`, then `tsx
+ * scripts/record-images.ts`. Requires `script` (util-linux), curl and chromium-headless-shell.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +23,7 @@ const COMMANDS = [
 const PORTS = ['8080', '8081', '8082', '8089']
 
 const home = mkdtempSync(join(tmpdir(), 'mx'))
-/** As long as the path of the folder, so that columns stay aligned. */
+/** Same length as the real folder path, so that columns stay aligned. */
 const SHOWN_HOME = '/home/ann/dev'.padEnd(home.length, '-')
 cpSync(join(ROOT, 'examples/helloworld'), join(home, 'helloworld'), { recursive: true })
 const { CI: _, NO_COLOR: __, ...inherited } = process.env
@@ -37,7 +37,7 @@ const env: Record<string, string | undefined> = {
   MX_ADMIN_ADDRESS: '127.0.0.1:0',
 }
 
-/** Starts a command line at a terminal. */
+/** Starts a command line in a terminal. */
 function startAtTerminal(line: string) {
   const command = `stty cols 100; ${line.replaceAll(/\bmx (?=[a-z])/g, `'${process.execPath}' '${MX}' `)}`
   return spawn('script', ['-qfec', command, '/dev/null'], {
@@ -74,17 +74,17 @@ try {
   )
   env['MX_ENV_LOCAL_ADDRESS'] = `127.0.0.1:${used[1]}`
   const password = /password +(\S+)/.exec(plain)![1]!
-  /** Replaces ports and home folder of this run by the usual ones. */
+  /** Replaces ports and home folder of this run with the usual ones. */
   const toUsual = (text: string) =>
     used
       .reduce((result, port, i) => result.replaceAll(`:${port}`, `:${PORTS[i]}`), text)
       .replaceAll(`mx env add local 127.0.0.1:${PORTS[1]} && `, '')
-      // A column cut within the port.
+      // Matches columns truncated within the port.
       .replaceAll(/(127\.0\.0\.1:)\d+…/g, `$1${PORTS[0]}…`)
       .replaceAll(home, SHOWN_HOME)
   await run(`mx login admin --password=${password}`)
 
-  // Lines of the log may precede the banner.
+  // Log lines may precede the banner.
   const output = banner.slice(banner.search(/^ *mx \d/m))
   const steps: TerminalStep[] = [{ line: 'mx server &', output, elapsedMs }]
   for (const line of COMMANDS) {

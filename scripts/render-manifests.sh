@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Renders the chart into the manifests of mx server that are applied without Helm; --check only compares.
+# Renders the Helm chart into the mx server manifests for installations without Helm. --check only compares them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,11 +1,12 @@
 #!/bin/sh
-# Runs a test, `run-again.sh <name> <node> <file>`; one that fails runs once more, with source maps, and what it wrote the first time
-# is in comments before the second. Why: docs/decisions/2026-11-26-a-failed-test-runs-once-more.md
+# Runs a test: `run-again.sh <name> <node> <file>`. A failed test is retried once with source maps, and the output of the
+# first attempt is printed as comments before the output of the second.
+# See docs/decisions/2026-11-26-a-failed-test-runs-once-more.md
 name=$1
 shift
 first=$(mktemp) || exit
 trap 'rm -f "$first"' EXIT
-# The runner ends what hangs, and would end this shell alone.
+# The test runner would terminate only this shell if the test hangs, so a timeout terminates the test itself.
 limit=
 if timeout --foreground 1 true 2>/dev/null; then
   limit="timeout --foreground -k 5 $((${TAP_TIMEOUT:-30} + 10))"
@@ -16,7 +17,7 @@ if $limit "$@" >"$first"; then
 fi
 echo "# failed at first: $name"
 sed 's/^/# | /' "$first"
-# Of a group (`scripts/test-group.ts`) only the files that failed run again.
+# In a group (`scripts/test-group.ts`), only the failed files are retried.
 failed=$(sed -nE 's/^not ok [0-9]+ - (test\/[^ ]+).*/\1/p' "$first")
 if [ -n "${MX_TESTS:-}" ] && [ -n "$failed" ]; then
   MX_TESTS=$(echo $failed)

@@ -1,4 +1,4 @@
-/** A command line and its output at a terminal. */
+/** A command line and its terminal output. */
 export interface TerminalStep {
   readonly line: string
   readonly output: string
@@ -9,7 +9,7 @@ const LINE_HEIGHT = 19
 const PADDING = 18
 const CHARACTER_WIDTH = 8.5
 const MAX_PAUSE_SECONDS = 2
-/** SGR codes in use, as classes of the style sheet. */
+/** Supported SGR codes, by class in the style sheet. */
 const CLASSES: Readonly<Record<string, string>> = {
   ...{ 1: 'b', 2: 'd', 31: 'r', 32: 'g', 33: 'y', 34: 'u', 35: 'm', 36: 'c', 90: 'd' },
 }
@@ -27,7 +27,7 @@ function escapeXml(text: string): string {
     .replaceAll('>', '&gt;')
 }
 
-/** Spans of one line: colours become classes, other control sequences are omitted. */
+/** Converts a line to spans. Colours become classes, other control sequences are omitted. */
 function toSpans(line: string): string {
   let current = ''
   let result = ''
@@ -45,7 +45,7 @@ function toSpans(line: string): string {
   return result
 }
 
-/** Lines that stay on the screen; rewritten lines with their last text. */
+/** Lines that stay on the screen; rewritten lines are reduced to their last text. */
 function toLines(output: string): readonly string[] {
   return output
     .trimEnd()
@@ -53,7 +53,10 @@ function toLines(output: string): readonly string[] {
     .map((line) => line.split(/\r|\x1b\[2K|\x1b\[1G|\x1b\[G/).findLast((text) => text !== '') ?? '')
 }
 
-/** An SVG image that types the commands and shows their output, in the time that they took (at most 2 s), and then stays. */
+/**
+ * Renders an SVG image that types the commands and shows their output with the original timing (at most 2 s each), and
+ * then stays.
+ */
 export function renderTerminal(steps: readonly TerminalStep[]): string {
   let seconds = 0.5
   const rows: string[] = []

@@ -1,7 +1,7 @@
 /**
  * Runs compiled test files sequentially in one process: `MX_TESTS='<source> <source>' node dist/scripts/test-group.js`.
- * Each file is a subtest. `import t from 'tap'` in a file gets that subtest (`scripts/bundle-tap.ts`).
- * The list is not in the arguments because tap names temporary folders after them.
+ * Each file is a subtest. `import t from 'tap'` in a file returns that subtest (`scripts/bundle-tap.ts`). The list is
+ * not passed in the arguments, because tap names temporary folders after them.
  */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -11,7 +11,7 @@ import { ROOT } from './root.ts'
 
 const FILE_TIMEOUT_MS = 60_000
 
-// Bound to the root test: `t` is the subtest of a file while one runs.
+// Bound to the root test, because `t` is the subtest of a file while that file runs.
 const { test } = t
 const end = t.end
 t.setTimeout(0)

@@ -1,6 +1,6 @@
 /**
- * Imports between the compiled modules of the repository, which decide whether tests share a process and which tests a change affects.
- * `new URL('…', import.meta.url)` counts as an import: tests start programs by it.
+ * Finds imports between the compiled modules of the repository, which decide whether tests share a process and which
+ * tests a change affects. `new URL('…', import.meta.url)` counts as an import, because tests start programs with it.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -18,7 +18,7 @@ const BUNDLES: Readonly<Record<string, string>> = {
 
 const imports = new Map<string, readonly string[]>()
 
-/** Imports of a module: modules of the repository relative to `dist`, others by specifier. */
+/** Imports of a module: modules of the repository relative to `dist`, and other imports by specifier. */
 function readImports(module: string): readonly string[] {
   const cached = imports.get(module)
   if (cached !== undefined) return cached
@@ -33,7 +33,7 @@ function readImports(module: string): readonly string[] {
   return resolved
 }
 
-/** Transitive imports of a module, including itself: modules relative to `dist`, packages by name. */
+/** Transitive imports of a module, including itself: modules relative to `dist`, and packages by name. */
 function listClosure(module: string): ReadonlySet<string> {
   const closure = new Set([module])
   for (const name of closure) {
@@ -45,17 +45,17 @@ function listClosure(module: string): ReadonlySet<string> {
 
 const toModule = (source: string): string => source.replace(/\.tsx?$/, '.js')
 
-/** Whether a test, or a module of `test/` that it imports, starts processes. */
+/** True if a test, or a module of `test/` that it imports, starts processes. */
 export function startsProcesses(test: string): boolean {
   return usesModule(test, /^node:(?:child_process|worker_threads|cluster)$/)
 }
 
-/** Whether a test imports the µWebSockets listener, which other Node.js versions cannot load. */
+/** True if a test imports the µWebSockets listener, which some Node.js versions cannot load. */
 export function needsUws(test: string): boolean {
   return usesModule(test, /^core\/listener\/uws\/listener\.js$/)
 }
 
-/** Whether a test, or a module of `test/` that it imports, directly imports a matching module. */
+/** True if a test, or a module of `test/` that it imports, directly imports a matching module. */
 function usesModule(test: string, module: RegExp): boolean {
   const closure = new Set([toModule(test)])
   for (const name of closure) {
@@ -69,8 +69,8 @@ function usesModule(test: string, module: RegExp): boolean {
 }
 
 /**
- * Lists the tests that changed files can affect. A module affects the tests that import it, directly or transitively. Any other file
- * affects the tests of its top-level folder; a file in the root of the repository affects all tests.
+ * Lists the tests that changed files can affect. A module affects the tests that import it, directly or transitively.
+ * Any other file affects the tests of its top-level folder. A file in the root of the repository affects all tests.
  */
 export function listAffected(
   tests: readonly string[],

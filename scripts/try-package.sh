@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Shows that the package runs where nothing can be compiled: packs the built checkout, installs it with `npm i -g` from the registry
-# into an empty folder, with an empty home and a search path of node, npm and little else, then uses what it installed.
-# Needs the network. Argument: the package to try; none: this checkout, which must be built.
+# Verifies that the package runs on a machine without compilers: packs the built checkout, installs it with `npm i -g`
+# into an empty folder, with an empty home folder and a PATH that contains little more than node and npm, and runs it.
+# Requires network access. Argument: package to test (default: this checkout, which must be built).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 folder=$(mktemp -d)
@@ -17,14 +17,14 @@ if [ -z "$package" ]; then
   package=$folder/$(cd "$root" && npm pack --silent --ignore-scripts --pack-destination "$folder")
 fi
 
-# No compiler, no make, no Python, no git.
+# The PATH contains no compiler, make, Python or git.
 mkdir "$folder/bin" "$folder/home" "$folder/work"
 for program in node npm npx sh env uname cat ldd dirname sed; do
   ln -s "$(command -v "$program")" "$folder/bin/$program"
 done
 node=$(dirname "$(readlink -f "$(command -v node)")")
 clean=(env -i "HOME=$folder/home" "PATH=$folder/prefix/bin:$folder/bin" "TMPDIR=$folder/work")
-# How the registry is reached from here: a mirror, a proxy, authorities of one's own.
+# Network settings of this machine: registry mirror, proxy, and additional certificate authorities.
 network=("npm_config_registry=$(npm config get registry)")
 for name in HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy NODE_EXTRA_CA_CERTS; do
   if [ -n "${!name:-}" ]; then network+=("$name=${!name}"); fi
@@ -40,7 +40,7 @@ echo "== npm i -g $(basename "$package")"
 echo "== mx --version"
 "${clean[@]}" mx --version
 
-# Waits for a line of a log, then prints the URL in it.
+# Waits for a log line and prints the URL in it.
 await() {
   for _ in $(seq 300); do
     if line=$(grep -m1 "$2" "$1"); then sed -nE 's/.*"(url|gateway)":"([^"]*)".*/\2/p' <<<"$line"; return; fi

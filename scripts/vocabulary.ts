@@ -1,6 +1,6 @@
 /**
- * Rejects words of `vocabulary.json` in file names, exported names, comments, texts of the program and Markdown, and doubled words in
- * comments and Markdown. Code in Markdown and comments is not checked.
+ * Rejects words of `vocabulary.json` in file names, exported names, comments, program texts and Markdown, and doubled
+ * words in comments and Markdown. Code in Markdown and comments is skipped.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -31,14 +31,14 @@ export interface Finding {
 const vocabulary = JSON.parse(
   readFileSync(join(ROOT, 'scripts/vocabulary.json'), 'utf8'),
 ) as Vocabulary
-/** Between the words of a phrase: a blank, or a line break of a comment. */
+/** Gap between the words of a phrase: a blank, or a line break in a comment. */
 const GAP = '(?: |\\n[ *]*)'
 const IN_PROSE = toUses(vocabulary.words)
 const AT_START = toUses(vocabulary.openings)
 const IN_NAMES = new Map([...IN_PROSE, ...toUses(vocabulary.names)])
 const PROSE_WORD = toPattern(IN_PROSE.keys())
 const NAME_WORD = toPattern(IN_NAMES.keys())
-/** Capitalized, but not the start of a quoted title. */
+/** Matches capitalized words, except at the start of a quoted title. */
 const OPENING_WORD = new RegExp(`(?<!["\\w])(?:${[...AT_START.keys()].join('|')})\\b`, 'g')
 const DOUBLED_WORD = new RegExp(`\\b([a-z]+)${GAP}\\1\\b`, 'gi')
 const EXPORT =
@@ -61,12 +61,12 @@ function toPattern(words: Iterable<string>): RegExp {
   return new RegExp(`\\b(?:${[...words].join('|').replaceAll(' ', GAP)})\\b`, 'gi')
 }
 
-/** Replaces matches by dots, so that positions stay the same. */
+/** Replaces matches with dots, so that positions stay the same. */
 function mask(text: string, pattern: RegExp): string {
   return text.replace(pattern, (match) => match.replace(/[^\n]/g, '.'))
 }
 
-/** Words of a name in camel case, kebab case or capitals. */
+/** Splits a name in camel case, kebab case or capitals into words. */
 export function splitName(name: string): readonly string[] {
   return name.split(/[^A-Za-z]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/).filter(Boolean)
 }
@@ -97,10 +97,10 @@ function checkProse(prose: string, firstLine: number): Finding[] {
   return [...checkWords(prose, firstLine), ...openings, ...doubled]
 }
 
-/** A string of the program. */
+/** A string in the program. */
 interface Literal {
   readonly start: number
-  /** False in tests for all but titles: these are data. */
+  /** True if the string is checked. In tests, only titles are checked, because other strings are data. */
   readonly isProse: boolean
   readonly text: string
 }
@@ -113,7 +113,7 @@ const STRINGS: ReadonlySet<ts.SyntaxKind> = new Set([
   ts.SyntaxKind.TemplateTail,
   ts.SyntaxKind.JsxText,
 ])
-/** A sentence or a part of one, in contrast to a key. */
+/** Matches a sentence or a part of one, but not a key. */
 const SENTENCE = /[a-z,] [a-z]/i
 const SQL = /\b(?:SELECT|FROM|WHERE)\b/
 
@@ -127,7 +127,7 @@ function listLiterals(path: string, source: string): readonly Literal[] {
     if (STRINGS.has(node.kind)) {
       const start = node.getStart(file)
       const isProse = !isTest || titles.has(node)
-      // Without its delimiters: backticks enclose code in prose.
+      // Excludes delimiters, because backticks enclose code in prose.
       const quote = node.kind === ts.SyntaxKind.JsxText ? 0 : 1
       const text = source.slice(start + quote, node.end - quote)
       literals.push({ start: start + quote, isProse, text })
@@ -139,7 +139,7 @@ function listLiterals(path: string, source: string): readonly Literal[] {
   return literals
 }
 
-/** Findings in one file: its name, its exported names, its comments and texts, or all of its text for Markdown. */
+/** Findings in one file: in its name, exported names, comments and texts, or in the complete text for Markdown. */
 export function checkFile(path: string, text: string): readonly Finding[] {
   const lineAt = (index: number): number => text.slice(0, index).split('\n').length
   const ofFile = checkName(basename(path).replace(/\..*$/, ''), 1)
@@ -164,7 +164,7 @@ export function checkFile(path: string, text: string): readonly Finding[] {
   ]
 }
 
-/** Formats findings: `docs/a.md:3: "told": write report, log or send`. */
+/** Formats findings, such as `docs/a.md:3: "told": write report, log or send`. */
 export function formatFindings(path: string, findings: readonly Finding[]): readonly string[] {
   return findings.map(
     ({ line, word, use }) => `${path}:${line}: ${JSON.stringify(word)}: write ${use}`,

@@ -3,10 +3,10 @@ import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { definePlugin, GatewayError, HeaderList, type PluginDefinition, Type } from 'mx-gateway'
 
-/** An allowed client. */
+/** A client that is allowed access. */
 interface Client {
   readonly name: string
-  /** SHA-256 of the key. */
+  /** SHA-256 digest of the key. */
   readonly digest: Buffer
 }
 
@@ -15,11 +15,11 @@ const CHECK_MS = 1000
 const LINE = /^([\w.-]+)[ \t]+([0-9a-f]{64})$/i
 
 /**
- * Authenticates requests by API key, and passes the name of the client to the backend.
+ * Authenticates requests by API key and passes the client's name to the backend.
  *
- * Each line of the file has the name of a client and the SHA-256 of its key, so the file contains no keys:
- * `echo "shop $(printf %s "$KEY" | sha256sum | cut -d' ' -f1)" >> keys.txt`. Keys must be random and long.
- * Changes apply within a second. An invalid file is rejected, and the previous keys stay valid.
+ * Each line of the file contains the name of a client and the SHA-256 of its key, so that the file contains no keys:
+ * `echo "shop $(printf %s "$KEY" sha256sum cut -d' ' -f1)" >> keys.txt`. Keys must be random and long. Changes apply
+ * within a second. An invalid file is rejected, and the previous keys stay valid.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'api-key',
@@ -54,7 +54,7 @@ const plugin: PluginDefinition = definePlugin({
         clients = readClients(file)
         log.info({ file, clients: clients.length }, 'API keys reloaded')
       } catch (error) {
-        log.error({ file, err: error }, 'API keys not reloaded, the previous ones stay valid')
+        log.error({ file, err: error }, 'API keys not reloaded, the previous keys stay valid')
       }
     }
     const denied = new GatewayError(
@@ -71,7 +71,7 @@ const plugin: PluginDefinition = definePlugin({
         const key = x.headers.get(header)
         const client = key === undefined ? undefined : findClient(clients, key)
         if (client === undefined) throw denied
-        // The key is not forwarded. The name replaces one sent by the client.
+        // The key is not forwarded. The name overwrites any value sent by the client.
         x.headers.delete(header)
         x.headers.set(clientHeader, client.name)
       },
@@ -81,7 +81,7 @@ const plugin: PluginDefinition = definePlugin({
 
 export default plugin
 
-/** Compares the key with the keys of all clients, so that the duration reveals nothing. */
+/** Compares the key with the keys of all clients, so that the duration reveals nothing about them. */
 function findClient(clients: readonly Client[], key: string): Client | undefined {
   const digest = createHash('sha256').update(key, 'latin1').digest()
   let found: Client | undefined
@@ -96,14 +96,14 @@ function readClients(file: string): readonly Client[] {
     .flatMap((line, index) => {
       if (line === '') return []
       const match = LINE.exec(line)
-      // The line is not quoted: it may contain a key that was not hashed.
+      // The line is not quoted, because it may contain a key that was not hashed.
       if (match === null)
         throw new Error(`${file}:${index + 1}: must be a name and a SHA-256 in hexadecimal`)
       return [{ name: match[1]!, digest: Buffer.from(match[2]!, 'hex') }]
     })
 }
 
-/** Version of the file, which also changes when an editor or a mount replaces it. */
+/** Version of the file. It also changes when an editor or a mount replaces the file. */
 function readVersion(file: string): string {
   const { ino, mtimeMs, size } = statSync(file)
   return `${ino} ${mtimeMs} ${size}`

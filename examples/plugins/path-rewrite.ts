@@ -1,9 +1,10 @@
 import { definePlugin, type PluginDefinition, Type } from 'mx-gateway'
 
 /**
- * Replaces the longest configured prefix of a path, by whole segments.
+ * Replaces the longest configured prefix of a path, in whole segments.
  *
- * With `{ "/shop": "/go.shop", "/": "/site" }`, `/shop/cart` becomes `/go.shop/cart`, and `/shopping` becomes `/site/shopping`.
+ * With `{ "/shop": "/go.shop", "/": "/site" }`, `/shop/cart` becomes `/go.shop/cart`, and `/shopping` becomes
+ * `/site/shopping`.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'path-rewrite',
@@ -14,7 +15,7 @@ const plugin: PluginDefinition = definePlugin({
     }),
   }),
   create({ prefixes }) {
-    // Without trailing slashes, longest first: the first match wins.
+    // Without trailing slashes and longest first, because the first match wins.
     const rules = Object.entries(prefixes)
       .map(([from, to]) => ({ from: from.replace(/\/$/, ''), to: to.replace(/\/$/, '') }))
       .sort((a, b) => b.from.length - a.from.length)

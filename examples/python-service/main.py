@@ -116,12 +116,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def dispatch(self):
         request = self.read_request()
-        # Web pages can reach this port through the browser of a user.
+        # Web pages can reach this port through a user's browser.
         if "Origin" in self.headers:
             raise CallError(403, "calls from web pages are not allowed")
         service = self.headers.get("Mx-Service", "")
         endpoint = self.headers.get("Mx-Endpoint", "")
-        # The prefix of the name is the namespace of the caller.
+        # The prefix of the name is the caller's namespace.
         if service != SERVICE and not service.endswith("." + SERVICE):
             raise CallError(404, f"service not found: {service}")
         if endpoint not in ENDPOINTS:

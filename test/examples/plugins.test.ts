@@ -96,8 +96,8 @@ t.test(
     t.equal(await statusOf('key-1'), 200)
     t.same(env.messages, [
       'info: API keys reloaded',
-      'error: API keys not reloaded, the previous ones stay valid',
-      'error: API keys not reloaded, the previous ones stay valid',
+      'error: API keys not reloaded, the previous keys stay valid',
+      'error: API keys not reloaded, the previous keys stay valid',
     ])
   },
 )
