@@ -9,7 +9,7 @@ import { build } from 'esbuild'
 import { CURRENT_TEST } from './current-test.ts'
 import { ROOT } from './root.ts'
 
-/** Writes a package `tap` to a folder below `folder` in which `import 'tap'` finds it first. */
+/** Writes a package `tap` below `folder`, to which `import 'tap'` resolves first. */
 export async function bundleTap(folder: string): Promise<void> {
   // tap omits packages of this scope from stack traces.
   const bundled = join(folder, 'node_modules/@tapjs/bundled')

@@ -18,7 +18,7 @@ export function createAccountTokens({
   call,
 }: AccountTokensOptions): TokenSource {
   const { namespace, isGuess } = credentials
-  /** Last rejected implicit secret. Initially empty, which also means that none is stored. */
+  /** Last rejected implicit secret. Initially empty, which equals the secret of missing credentials. */
   let rejectedSecret = ''
 
   async function callPlatform(request: object): Promise<LoginReply> {

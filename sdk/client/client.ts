@@ -31,7 +31,8 @@ import { UnaryCall } from './unary-call.ts'
 /** Options of a call. */
 export interface CallOptions extends CallDetails {
   /**
-   * Milliseconds for the entire call including retries; Infinity for no deadline. Limited by the deadline of the context.
+   * Milliseconds for the entire call including retries; Infinity for no deadline. Limited by the deadline of the
+   * context.
    * @default timeout of the client; none for a stream
    */
   readonly timeoutMs?: number

@@ -125,7 +125,7 @@ export class ClientTargets {
     this.#closed = true
     this.#directory?.close()
     this.#general?.directory.close()
-    // Awaiting is unnecessary.
+    // Closes in the background.
     for (const opened of [this.#opened, this.#general?.opened]) opened?.close().catch(() => {})
     for (const upstream of this.#addresses.values()) upstream.close()
     this.#addresses.clear()

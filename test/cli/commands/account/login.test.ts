@@ -14,7 +14,7 @@ t.test(
     t.match(await mx(['login', 'admin', '--password=guess']), {
       ...{ code: 2, stdout: '' },
       stderr:
-        "mx: Secret not correct, or no account with this ID. 'mx auth reset' sets a new one while the server is stopped (Id auth.Auth.Token)\n",
+        "mx: Secret not correct, or no account with this ID. 'mx auth reset' sets a new password while the server is stopped (Id auth.Auth.Token)\n",
     })
     const file = join(home, '.mx/admin_password')
     writeFileSync(file, 'mx\n')
