@@ -1,5 +1,5 @@
-// Message throughput and latency, compared with the bare NATS client in the same run: `npm run bench broker [-- seconds
-// rounds]`.
+// Message throughput and latency, compared with the bare NATS client in the same run:
+// `npm run bench broker [-- seconds rounds]`.
 import { startNatsServer } from '../test/fixtures/nats.ts'
 import { findProgram } from '../test/fixtures/servers.ts'
 import { openBareNats } from './broker/bare-nats.ts'

@@ -1,5 +1,5 @@
-// Duration of commands, compared with a bare start of Node.js in the same interleaved run: `npm run bench cli [--
-// runs]`.
+// Duration of commands, compared with a bare start of Node.js in the same interleaved run:
+// `npm run bench cli [-- runs]`.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// Compares a direct call with calls through the RPC proxy and the gateway, in the same run: `npm run bench rpc-proxy
-// [-- rounds seconds]`.
+// Compares a direct call with calls through the RPC proxy and the gateway, in the same run:
+// `npm run bench rpc-proxy [-- rounds seconds]`.
 import { execFileSync } from 'node:child_process'
 import { runWrk } from './http/load/wrk.ts'
 import { startRival } from './http/measure.ts'

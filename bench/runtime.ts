@@ -1,5 +1,5 @@
-// Duration of `mx run` and `mx kill`, overhead of running services, and latency of logs: `npm run bench runtime [--
-// runs services seconds]`.
+// Duration of `mx run` and `mx kill`, overhead of running services, and latency of logs:
+// `npm run bench runtime [-- runs services seconds]`.
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// Startup time and memory of `mx server`, compared with the gateway alone in the same run: `npm run bench server [--
-// starts]`.
+// Startup time and memory of `mx server`, compared with the gateway alone in the same run:
+// `npm run bench server [-- starts]`.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * Records `docs/images/terminal.svg` and `docs/images/dashboard.png` from a real server: `npm run build`, then `tsx
- * scripts/record-images.ts`. Requires `script` (util-linux), curl and chromium-headless-shell.
+ * Records `docs/images/terminal.svg` and `docs/images/dashboard.png` from a real server: `npm run build`, then
+ * `tsx scripts/record-images.ts`. Requires `script` (util-linux), curl and chromium-headless-shell.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

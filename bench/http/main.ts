@@ -1,5 +1,5 @@
-// Load on the gateway and comparable proxies: `npm run bench --
-// [scenarios|memory|soak|streams|latency|workers|services|flap] [flags]`.
+// Load on the gateway and comparable proxies:
+// `npm run bench -- [scenarios|memory|soak|streams|latency|workers|services|flap] [flags]`.
 
 import { type BenchOptions, type MEASUREMENTS, parseOptions } from './options.ts'
 import type { Scenario } from './scenario.ts'
