@@ -33,7 +33,8 @@ interface Fault {
    */
   readonly moves?: boolean
   /**
-   * Interval in milliseconds at which the failing nodes alternately recover and fail. @default fail once, until the end
+   * Interval in milliseconds at which the failing nodes alternately recover and fail.
+   * @default fail once, until the end
    */
   readonly everyMs?: number
 }

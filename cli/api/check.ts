@@ -3,7 +3,9 @@ import { extractFlags } from './extract-flags.ts'
 import { formatSettings } from './format-explanation.ts'
 
 /**
- * `mx api check`: validates the configuration without starting the gateway. @throws {CliError}, {@link SettingsError}
+ * `mx api check`: validates the configuration without starting the gateway.
+ *
+ * @throws {CliError}, {@link SettingsError}
  */
 export async function runCheck(words: readonly string[]): Promise<void> {
   const { values, rest } = extractFlags(words, { '-o': 'output', '--output': 'output' })

@@ -22,8 +22,9 @@ const ABSOLUTE = /^(https?):\/\/([^/?#]+)(?=[/?#]|$)([^#]*)/
 const SERVER = '--server'
 
 /**
- * `mx api explain`: explains how the gateway would handle a request, without sending it. @throws {CliError}, {@link
- * SettingsError}
+ * `mx api explain`: explains how the gateway would handle a request, without sending it.
+ *
+ * @throws {CliError}, {@link SettingsError}
  */
 export async function runExplain(words: readonly string[]): Promise<void> {
   const { values, rest } = extractFlags(words, FLAGS)

@@ -2,7 +2,9 @@ import { parseDuration } from '../../lib/text/units.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 
 /**
- * Parses `--expiry`. @returns seconds, rounded up; `Infinity` for `none`
+ * Parses `--expiry`.
+ *
+ * @returns seconds, rounded up; `Infinity` for `none`
  *
  * @throws {CliError} naming the accepted forms
  */

@@ -40,7 +40,8 @@ export interface CallOptions extends CallDetails {
   readonly retries?: number
   /**
    * Node to call: `host:port`, optionally with the scheme `mx://`, `mxs://`, `http://` or `https://`. Receives the
-   * client's token only if it is registered or configured as the client's address. @default a node from the registry
+   * client's token only if it is registered or configured as the client's address.
+   * @default a node from the registry
    */
   readonly address?: string
   /** Cancels the call when it aborts, in addition to the signal of the context. */
@@ -64,8 +65,8 @@ export interface ClientOptions {
    */
   readonly proxy?: string
   /**
-   * Access token for calls without a context. Calls with a context pass on the token of their caller. @default token
-   * from `auth`
+   * Access token for calls without a context. Calls with a context pass on the token of their caller.
+   * @default token from `auth`
    */
   readonly token?: string
   /**

@@ -41,11 +41,15 @@ export interface ConfigValue {
    */
   duration(fallback?: number): number
   /**
-   * Elements of a list of strings, numbers and booleans, or of a comma-separated string. @param fallback @default []
+   * Elements of a list of strings, numbers and booleans, or of a comma-separated string.
+   *
+   * @param fallback @default []
    */
   stringSlice(fallback?: readonly string[]): readonly string[]
   /**
-   * Members of an object by name; values other than strings are returned as JSON. @param fallback
+   * Members of an object by name; values other than strings are returned as JSON.
+   *
+   * @param fallback
    * @default {}
    */
   stringMap(fallback?: Readonly<Record<string, string>>): Readonly<Record<string, string>>

@@ -39,7 +39,8 @@ export interface EventsConsumeOptions extends Omit<EventsCallOptions, 'retries'>
   readonly offset?: Date | number
   /**
    * Acknowledge an event when the next one is requested. The event at which a loop is left is not acknowledged. If
-   * false, call `ack()` and `nack()`. @default true
+   * false, call `ack()` and `nack()`.
+   * @default true
    */
   readonly autoAck?: boolean
   /** Milliseconds until an unacknowledged event is redelivered; at most a day. @default 60000 */

@@ -22,8 +22,9 @@ export interface PlatformEvent {
   /** Context for calls on behalf of the event: `{ context: event.context }` continues its trace. */
   readonly context: Context
   /**
-   * Parses the payload as JSON; integers beyond 2^53 are exact only in {@link payload}. @throws {SyntaxError} for
-   * invalid JSON.
+   * Parses the payload as JSON; integers beyond 2^53 are exact only in {@link payload}.
+   *
+   * @throws {SyntaxError} for invalid JSON.
    */
   unmarshal<T = unknown>(): T
 }

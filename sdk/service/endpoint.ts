@@ -50,12 +50,14 @@ export interface EndpointSpec<Q extends Schema, R extends Schema, K extends Endp
   readonly stream?: K
   /**
    * Allow retries of a call that failed with 500 or 408 (specification: Errors 5). Advertised in errors and in the
-   * registry entry. @default true
+   * registry entry.
+   * @default true
    */
   readonly idempotent?: boolean
   /**
-   * True if the endpoint does not change state (RFC 9110 §9.2.1, safe). Browsers may navigate only to such
-   * endpoints of built-in services. @default false
+   * True if the endpoint does not change state (RFC 9110 §9.2.1, safe). Browsers may navigate only to such endpoints of
+   * built-in services.
+   * @default false
    */
   readonly readOnly?: boolean
   /** Human-readable description. */
@@ -63,7 +65,8 @@ export interface EndpointSpec<Q extends Schema, R extends Schema, K extends Endp
   readonly http?: HttpRoute
   /**
    * Plugins that gateways apply to calls of this endpoint, with their options: `{ 'body-limit': { limit: '64kb' } }`.
-   * Published in the registry entry (docs/routes.md). @default none
+   * Published in the registry entry (docs/routes.md).
+   * @default none
    */
   readonly policies?: Readonly<Record<string, object>>
   /** Handles a call. A typed error becomes the response; other errors become a 500 without details. */

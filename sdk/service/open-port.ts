@@ -6,8 +6,8 @@ import { joinHost, type ServiceHost } from './shared-port.ts'
 /** Listener options of a service, with a separate or shared port. */
 export interface PortOptions {
   /**
-   * Listen address: `host:port`, or `:port` for all interfaces, IPv4 and IPv6. Port 0 selects any free port. @default
-   * `MX_SERVICE_ADDRESS`, else 127.0.0.1:0
+   * Listen address: `host:port`, or `:port` for all interfaces, IPv4 and IPv6. Port 0 selects any free port.
+   * @default `MX_SERVICE_ADDRESS`, else 127.0.0.1:0
    */
   readonly address?: string
   readonly limits?: ServiceLimits

@@ -62,8 +62,8 @@ export interface ServiceOptions extends PortOptions {
    */
   readonly auth?: Credentials
   /**
-   * Authorizes calls from outside this process. @default the platform's rules if there is an account, else every call
-   * is allowed
+   * Authorizes calls from outside this process.
+   * @default the platform's rules if there is an account, else every call is allowed
    */
   readonly authorizer?: Authorizer
   /** @default JSON lines on standard error */

@@ -19,8 +19,9 @@ export interface StoreRecord {
   /** The value as UTF-8. */
   text(): string
   /**
-   * Parses the value as JSON; integers beyond 2^53 are exact only in {@link text}. @throws {SyntaxError} for invalid
-   * JSON.
+   * Parses the value as JSON; integers beyond 2^53 are exact only in {@link text}.
+   *
+   * @throws {SyntaxError} for invalid JSON.
    */
   json<T = unknown>(): T
 }

@@ -63,7 +63,8 @@ export interface StoreListOptions extends StoreRange {
 export interface StoreDeleteOptions extends StoreCallOptions {
   /**
    * Expected version; 0 if the record must not exist. If the version differs, the call rejects with
-   * 409. @default any
+   * 409.
+   * @default any
    */
   readonly version?: number
 }

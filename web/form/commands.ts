@@ -26,8 +26,9 @@ const SECRET_METADATA = /^(?:proxy-)?authorization$|cookie/i
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE'])
 
 /**
- * Replaces secrets with {@link REDACTED}, because shells store commands in their history. @param field field of the
- * requests.
+ * Replaces secrets with {@link REDACTED}, because shells store commands in their history.
+ *
+ * @param field field of the requests.
  */
 export function maskCall(field: Field, call: ShellCall): ShellCall {
   const isSecret = (name: string): boolean => SECRET_NAME.test(name) || SECRET_METADATA.test(name)

@@ -70,8 +70,10 @@ export class Connection implements FrameReceiver<Bytes> {
   }
 
   /**
-   * Starts a call. @throws {CallError} 413 for a message beyond the limit, which would end the connection with all
-   * calls; 503 if it is closed.
+   * Starts a call.
+   *
+   * @throws {CallError} 413 for a message beyond the limit, which would end the connection with all calls; 503 if it is
+   * closed.
    */
   call(options: CallOptions): SentCall {
     checkLength(options)

@@ -67,8 +67,9 @@ export class SentCall implements CallWindows {
   }
 
   /**
-   * Sends a body as soon as there is credit. @throws {CallError} if the call ends before that; 413 for a body beyond
-   * the limit, which does not end the call.
+   * Sends a body as soon as there is credit.
+   *
+   * @throws {CallError} if the call ends before that; 413 for a body beyond the limit, which does not end the call.
    */
   async send(body: Bytes): Promise<void> {
     if (body.length > PAYLOAD_MAX_BYTES) {
@@ -98,8 +99,9 @@ export class SentCall implements CallWindows {
   }
 
   /**
-   * Reads the next body and returns its credit. Returns undefined at the end of the stream. @throws {CallError} if the
-   * call has failed.
+   * Reads the next body and returns its credit. Returns undefined at the end of the stream.
+   *
+   * @throws {CallError} if the call has failed.
    */
   async next(): Promise<Bytes | undefined> {
     for (;;) {

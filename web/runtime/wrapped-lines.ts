@@ -16,8 +16,9 @@ export function countRows(textColumns: number, columns: number): number {
 }
 
 /**
- * First row of each line, followed by the total number of rows. @param rowsOf returns the height in rows of the line at
- * an index
+ * First row of each line, followed by the total number of rows.
+ *
+ * @param rowsOf returns the height in rows of the line at an index
  */
 export function layOut(count: number, rowsOf: (index: number) => number): Uint32Array {
   const firstRows = new Uint32Array(count + 1)

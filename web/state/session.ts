@@ -84,8 +84,9 @@ export async function logIn({ id, secret, namespace }: Credentials): Promise<voi
 }
 
 /**
- * Logs out on the server and in the page. @throws {CallError} if the request fails, in which case the session
- * continues.
+ * Logs out on the server and in the page.
+ *
+ * @throws {CallError} if the request fails, in which case the session continues.
  */
 export async function logOut(): Promise<void> {
   await request('POST', '/logout', {})
@@ -99,8 +100,9 @@ export async function logOut(): Promise<void> {
 }
 
 /**
- * Renews the session before it expires, or checks a session that appears to have expired. @throws {CallError} if the
- * request fails.
+ * Renews the session before it expires, or checks a session that appears to have expired.
+ *
+ * @throws {CallError} if the request fails.
  */
 export async function renewSession(): Promise<void> {
   await updateSession('POST')

@@ -28,8 +28,9 @@ export interface ConsulAgent {
   /** Management token; undefined without ACLs. */
   readonly token: string | undefined
   /**
-   * Calls the HTTP API and returns the parsed response. @throws {Error} with the response body if the status is not
-   * 2xx.
+   * Calls the HTTP API and returns the parsed response.
+   *
+   * @throws {Error} with the response body if the status is not 2xx.
    */
   readonly call: (method: string, path: string, body?: unknown) => Promise<unknown>
   /** Kills the process with SIGKILL, retaining its data. */

@@ -116,8 +116,9 @@ const command: Command = defineCommand({
 export default command
 
 /**
- * Path; empty for all paths, which requires `--all` so that an unset shell variable does not delete everything. @throws
- * {CliError}
+ * Path; empty for all paths, which requires `--all` so that an unset shell variable does not delete everything.
+ *
+ * @throws {CliError}
  */
 function toPath(path: string | undefined, { all = false }: ConfigFlags): string {
   if (all && !path) return ''

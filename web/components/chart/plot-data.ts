@@ -2,8 +2,9 @@
 const PAGE = 10
 
 /**
- * Index of the point that a key moves to; undefined for keys without a function. @param active index of the current
- * point; -1 if no point is active, so that keys start at the last point
+ * Index of the point that a key moves to; undefined for keys without a function.
+ *
+ * @param active index of the current point; -1 if no point is active, so that keys start at the last point
  */
 export function toPointIndex(key: string, active: number, count: number): number | undefined {
   const last = count - 1
