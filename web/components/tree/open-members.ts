@@ -4,8 +4,8 @@ export const MEMBERS = 100
 const MAX_RENDERED = 2000
 
 /**
- * Selects the objects and lists of a JSON value that are initially expanded, breadth-first and up to a total of {@link
- * MAX_RENDERED} members.
+ * Selects the objects and lists of a JSON value that are initially expanded, breadth-first and up to a total of
+ * {@link MAX_RENDERED} members.
  */
 export function findOpen(value: unknown, levels: number): ReadonlySet<unknown> {
   const open = new Set<unknown>()
