@@ -51,10 +51,10 @@ export function formatExplanation(
     ])
   if (settings !== undefined) lines.push(['settings', formatSettings(settings)])
   if (answer === undefined)
-    lines.push(['answer', sentTo === 'topic' ? 'published as an event' : `from ${route?.service}`])
+    lines.push(['response', sentTo === 'topic' ? 'published as an event' : `from ${route?.service}`])
   else {
     const { status, error } = answer
-    lines.push(['answer', `${status}${error === undefined ? '' : ` ${error.message}`}`])
+    lines.push(['response', `${status}${error === undefined ? '' : ` ${error.message}`}`])
     lines.push(['why', why])
   }
   const body = lines.map(([name, text]) => `  ${name.padEnd(WIDTH)}${text}\n`).join('')

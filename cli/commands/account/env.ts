@@ -19,7 +19,7 @@ const FLAGS = {
 }
 const NONE = 'none'
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
-  local: 'Mx server on this machine',
+  local: 'mx server on this machine',
   dev: 'Cloud-hosted mx server for development',
   platform: 'Cloud-hosted mx server',
 }

@@ -31,7 +31,7 @@ async function list(t: Test): Promise<string[]> {
 
 t.test('env lists environments by name; * marks the selected one', async (t) => {
   t.same(await list(t), ['  dev none', '* local 127.0.0.1:8081', '  platform none'])
-  t.match(await env(t), /^\* local\t+127\.0\.0\.1:8081\t+Mx server on this machine$/m)
+  t.match(await env(t), /^\* local\t+127\.0\.0\.1:8081\t+mx server on this machine$/m)
   t.equal(await env(t, 'list'), await env(t))
   t.match(JSON.parse(await env(t, 'list', '-o', 'json'))[1], { name: 'local', selected: true })
 })
