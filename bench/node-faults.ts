@@ -134,7 +134,7 @@ async function measure(
       names.records.set(NAME, hostsOf(addresses.slice(moved, moved + RESOLVED)))
     }
     let isFailing = false
-    const turn = (): void => {
+    const toggleFault = (): void => {
       isFailing = !isFailing
       if (fault.isStopped) first.kill('SIGSTOP')
       const mode = isFailing ? fault.mode : 'ok'
@@ -151,7 +151,7 @@ async function measure(
       port,
       PER_SECOND,
       FOR_MS,
-      times.map((ms) => [ms, fault.moves ? move : turn] as const),
+      times.map((ms) => [ms, fault.moves ? move : toggleFault] as const),
     )
     first.kill('SIGCONT')
     const requests = (await countRequests(first)) + (await countRequests(otherNodes))

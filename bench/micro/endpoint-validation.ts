@@ -31,7 +31,7 @@ class BenchCall implements IncomingCall {
   readonly more = false
   readonly over = false
   receiver: CallReceiver = undefined as never
-  answer: unknown = undefined
+  result: unknown = undefined
 
   constructor(endpoint: string, body: Uint8Array) {
     this.endpoint = endpoint
@@ -39,10 +39,10 @@ class BenchCall implements IncomingCall {
   }
 
   reply(_metadata: string, body: unknown): void {
-    this.answer = body
+    this.result = body
   }
   fail(error: unknown): void {
-    this.answer = error
+    this.result = error
   }
   start(): void {}
   sendData(): boolean {
@@ -80,7 +80,7 @@ const { dispatch } = createDispatcher({
 const call = (name: string, body: Uint8Array) => (): unknown => {
   const incoming = new BenchCall(name, body)
   dispatch(incoming)
-  return incoming.answer
+  return incoming.result
 }
 const order = compileSchema(Order, 'request')
 const orderText = ORDER.toString()

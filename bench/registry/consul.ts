@@ -8,7 +8,7 @@ import { makeLargeService, writeCatalog } from './catalog.ts'
 import { measureChanges } from './faults/changes.ts'
 import { type Figure, formatFigures, isWithinLimit } from './figures.ts'
 import { startService } from './processes/programs.ts'
-import { untilAnswer } from './query.ts'
+import { waitForResponse } from './query.ts'
 import { onStage, type Stage, startConsul, toText } from './stage.ts'
 
 const MIB = 1024 ** 2
@@ -55,7 +55,7 @@ async function measureNode(stage: Stage, i: number): Promise<number> {
     const node = { ...stage.known.nodes[0]!, id: `${toName(i)}-real`, address: service.address }
     await stage.registry.register!({ ...stage.known, name: toName(i), nodes: [node] })
     const url = `http://${stage.gateway.address}/s${i}/bench/where`
-    return await untilAnswer(url, ({ pid }) => pid === service.program.pid, 150_000)
+    return await waitForResponse(url, ({ pid }) => pid === service.program.pid, 150_000)
   } finally {
     await service.stop()
   }

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
 /** Response of a call. */
-export interface Answer {
+export interface QueryResult {
   /** Status; 0 without a response. */
   readonly status: number
   /** Id of the responding process; 0 without a response. */
@@ -12,9 +12,9 @@ const LIMIT_MS = 60_000
 const PAUSE_MS = 2
 
 /** Calls repeatedly until a response matches. @returns elapsed time in milliseconds; NaN on timeout. */
-export async function untilAnswer(
+export async function waitForResponse(
   url: string,
-  matches: (answer: Answer) => boolean,
+  matches: (result: QueryResult) => boolean,
   limitMs: number = LIMIT_MS,
 ): Promise<number> {
   const startMs = performance.now()
@@ -25,7 +25,7 @@ export async function untilAnswer(
   return Number.NaN
 }
 
-async function call(url: string): Promise<Answer> {
+async function call(url: string): Promise<QueryResult> {
   try {
     const reply = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS) })
     const body = (await reply.json()) as { readonly pid?: number }

@@ -10,7 +10,7 @@ import {
   startRegistryService,
   startService,
 } from './processes/programs.ts'
-import { untilAnswer } from './query.ts'
+import { waitForResponse } from './query.ts'
 
 /** Full name of the called service. */
 export const KNOWN = 'go.mx.api.bench'
@@ -90,7 +90,7 @@ export async function onStage<T>(
     ends.push(gateway.stop)
     const url = `http://${gateway.address}/bench/where`
     const missing = new Set(services.map(({ program }) => program.pid))
-    await untilAnswer(url, ({ pid }) => missing.delete(pid) && missing.size === 0)
+    await waitForResponse(url, ({ pid }) => missing.delete(pid) && missing.size === 0)
     const lateUrl = `http://${gateway.address}/late/bench/where`
     const [known] = await registry.getService(KNOWN)
     return await play({ gateway, services, registry, known: known!, url, lateUrl })

@@ -9,7 +9,7 @@ const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
 const server = createServer((request, response) => {
   request.on('error', () => {})
-  request.on('end', () => answer(response))
+  request.on('end', () => respond(response))
   const pace = request.url ?? ''
   if (pace.includes('never')) request.pause()
   else if (pace.includes('late')) setTimeout(() => request.resume(), LATE_MS)
@@ -28,7 +28,7 @@ server.on('upgrade', (request, socket) => {
 server.requestTimeout = 0
 server.listen(Number(process.argv[2]), '127.0.0.1')
 
-function answer(response: ServerResponse): void {
+function respond(response: ServerResponse): void {
   response.writeHead(200, { 'content-length': 2 })
   response.end('ok')
 }

@@ -48,7 +48,7 @@ async function receiveMessage(child: ChildProcess, name: string): Promise<unknow
   const { signal } = ended
   try {
     return await Promise.race([
-      once(child, 'message', { signal }).then(([answer]) => answer as unknown),
+      once(child, 'message', { signal }).then(([message]) => message as unknown),
       once(child, 'exit', { signal }).then(([code]) => {
         throw new Error(`${name} exited with status ${code}`)
       }),

@@ -103,8 +103,8 @@ class ReadValue implements ConfigValue {
 
   int(fallback = 0): number {
     // Adding 0 turns -0 into 0.
-    const whole = Math.trunc(toNumber(this.#json) ?? Number.NaN) + 0
-    return Number.isSafeInteger(whole) ? whole : fallback
+    const integer = Math.trunc(toNumber(this.#json) ?? Number.NaN) + 0
+    return Number.isSafeInteger(integer) ? integer : fallback
   }
 
   float64(fallback = 0): number {

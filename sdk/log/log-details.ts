@@ -14,21 +14,21 @@ const LINE: readonly string[] = ['level', 'time', 'service', 'msg']
  * marked. Fields whose names conflict with fields of the line get an underscore as prefix.
  */
 export function addDetails(log: PluginLog, about: LogDetails = {}): PluginLog {
-  const taken = new Set([...LINE, ...Object.keys(about)])
+  const reservedNames = new Set([...LINE, ...Object.keys(about)])
   const to = (level: keyof PluginLog) => (details: unknown, message: string) => {
     if (typeof details === 'string')
       log[level](about, format(...[details, message].filter(isDefined)))
-    else log[level]({ ...about, ...toFields(details, taken) }, message)
+    else log[level]({ ...about, ...toFields(details, reservedNames) }, message)
   }
   return { debug: to('debug'), info: to('info'), warn: to('warn'), error: to('error') }
 }
 
-function toFields(details: unknown, taken: ReadonlySet<string>): LogDetails {
+function toFields(details: unknown, reservedNames: ReadonlySet<string>): LogDetails {
   const fields: Record<string, unknown> = {}
   try {
     if (details instanceof Error) return { err: details }
     for (const name of Object.keys(details ?? {}))
-      fields[taken.has(name) ? `_${name}` : name] = readField(details as LogDetails, name)
+      fields[reservedNames.has(name) ? `_${name}` : name] = readField(details as LogDetails, name)
   } catch {
     fields['details'] = UNREADABLE
   }

@@ -22,7 +22,7 @@ export interface RegistrationOptions {
    * Timeout of a registry request, and of all requests at shutdown combined, in milliseconds.
    * @default 5000
    */
-  readonly answerMs?: number
+  readonly requestTimeoutMs?: number
   /** Monotonic clock, milliseconds. @default performance.now */
   readonly nowMs?: () => number
 }
@@ -52,7 +52,7 @@ const PAUSE_MS = 200
  */
 export async function register(options: RegistrationOptions): Promise<Registration> {
   const { registry, entry, log, ttlSeconds = 90 } = options
-  const { intervalMs = 30_000, retryMs = 5000, answerMs = 5000 } = options
+  const { intervalMs = 30_000, retryMs = 5000, requestTimeoutMs = 5000 } = options
   const { nowMs = () => performance.now() } = options
   if (registry.register === undefined) return NONE
   let ended = false
@@ -85,10 +85,10 @@ export async function register(options: RegistrationOptions): Promise<Registrati
     return registry.deregister?.(entry)
   }
   const sign = (): Promise<void> => {
-    const answer = new Promise<void>((resolve) => resolve(put(entry)))
+    const request = new Promise<void>((resolve) => resolve(put(entry)))
     // After a timeout, the request may still succeed.
-    answer.then(() => (left ? leave() : undefined)).catch(() => {})
-    return withTimeout(answer, answerMs)
+    request.then(() => (left ? leave() : undefined)).catch(() => {})
+    return withTimeout(request, requestTimeoutMs)
   }
   /** Reports an attempt and schedules the next one. */
   const follow = (error?: Error): void => {
@@ -118,11 +118,11 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   for (let attempt = 1; ; attempt++) {
     const error = await sign().then(() => undefined, toError)
     const pauseMs = PAUSE_MS * attempt
-    const isLate = performance.now() - startMs + pauseMs > answerMs
+    const isLate = performance.now() - startMs + pauseMs > requestTimeoutMs
     if (error !== undefined && isPermanent(error)) {
       await withTimeout(
         new Promise<void>((resolve) => resolve(leave())),
-        Math.min(answerMs, UNDO_MS),
+        Math.min(requestTimeoutMs, UNDO_MS),
       ).catch(() => {})
       const what = `cannot register ${entry.name} (${registry.name})`
       throw new Error(`${what}: ${error.message}`, { cause: error })
@@ -134,7 +134,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
     await new Promise((resolve) => setTimeout(resolve, toJittered(pauseMs, 0.2)))
   }
 
-  let leftMs = answerMs
+  let leftMs = requestTimeoutMs
   /** Sends a final request. Requests that time out are still sent. */
   const sendLast = async (what: string, send: () => Maybe<void>): Promise<void> => {
     const startMs = performance.now()

@@ -217,15 +217,15 @@ export class ServedCall implements CallReceiver, CallScope {
   #run(request: unknown): void {
     if (this.#over) return
     const { kind, handle } = this.#endpoint
-    const answer = kind === 'unary' || kind === 'client' ? this.#reply : this.#stream
+    const respond = kind === 'unary' || kind === 'client' ? this.#reply : this.#stream
     let result: unknown
     try {
       result = handle(request as never, new Context(this, this.#carried))
-      if (isPromise(result)) return this.#await(result, answer)
+      if (isPromise(result)) return this.#await(result, respond)
     } catch (error) {
       return this.#fail(error)
     }
-    answer.call(this, result)
+    respond.call(this, result)
   }
 
   /** Metadata for the handler, with the span of the call. */

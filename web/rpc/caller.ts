@@ -17,7 +17,7 @@ export interface CallOptions {
   readonly fields?: Readonly<Record<string, string>>
 }
 
-export interface Answer<T> {
+export interface CallResponse<T> {
   /** Body: parsed JSON with integers beyond 2^53 as strings, text for a text content type, or bytes for any other. */
   readonly body: T
   /** Size of the body in bytes. */
@@ -89,7 +89,7 @@ export async function call<T>(
   endpoint: string,
   request?: object,
   options: CallOptions = {},
-): Promise<Answer<T>> {
+): Promise<CallResponse<T>> {
   const startedMs = performance.now()
   const sent = await begin(service, endpoint, request, options, false)
   const body = (await takeBody(sent)) ?? toBody(undefined)

@@ -88,11 +88,11 @@ function formatFrame(type: number, flags: number, id: number, pieces: readonly B
 /** Concatenates byte arrays. */
 export function join(pieces: readonly Bytes[]): Bytes {
   if (pieces.length === 1) return pieces[0]!
-  const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0))
+  const joined = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0))
   let at = 0
   for (const piece of pieces) {
-    whole.set(piece, at)
+    joined.set(piece, at)
     at += piece.length
   }
-  return whole
+  return joined
 }

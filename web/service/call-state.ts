@@ -4,14 +4,14 @@ import { toField } from '../form/field.ts'
 import { readSchema } from '../form/read-schema.ts'
 import { adoptRequest, openRequest, type RequestEditor } from '../form/typed-request.ts'
 import type { CallError } from '../rpc/call-error.ts'
-import type { Answer } from '../rpc/caller.ts'
+import type { CallResponse } from '../rpc/caller.ts'
 import { endedSession, session } from '../state/session.ts'
 import { StreamLog } from './stream-log.ts'
 
 /** Progress or result of a call. */
 export type Outcome =
   | { readonly state: 'calling'; readonly cancel: () => void }
-  | { readonly state: 'succeeded'; readonly response: Answer<unknown> }
+  | { readonly state: 'succeeded'; readonly response: CallResponse<unknown> }
   | { readonly state: 'failed'; readonly error: CallError; readonly tookMs: number }
 
 /** Request input and result of an endpoint. Outlives its page, so that input is preserved across navigation. */

@@ -35,12 +35,12 @@ const server = createServer((request, response) => {
     return stream(response, count, events, name === 'ticks')
   }
   const { type, body } = REPLIES[name] ?? SMALL
-  const answer = () => {
+  const respond = () => {
     response.writeHead(200, { 'content-type': type, 'content-length': body.length })
     response.end(body)
   }
-  if (name === 'slow') setTimeout(answer, SLOW_MS)
-  else answer()
+  if (name === 'slow') setTimeout(respond, SLOW_MS)
+  else respond()
 })
 server.keepAliveTimeout = 600_000
 server.listen(Number(process.argv[2]), '127.0.0.1')

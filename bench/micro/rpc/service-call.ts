@@ -20,7 +20,7 @@ const Response = Type.Object({
   tags: Type.Array(Type.String()),
   ok: Type.Boolean(),
 })
-const answer = (name: string) => ({
+const createResponse = (name: string) => ({
   message: `Hello ${name}`,
   id: 12345,
   tags: ['a', 'b'],
@@ -35,12 +35,12 @@ const { dispatch } = createDispatcher({
       call: endpoint({
         request: Request,
         response: Response,
-        handle: ({ name }) => answer(name),
+        handle: ({ name }) => createResponse(name),
       }),
       later: endpoint({
         request: Request,
         response: Response,
-        handle: async ({ name }) => answer(name),
+        handle: async ({ name }) => createResponse(name),
       }),
     },
   },

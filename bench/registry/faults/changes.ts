@@ -1,6 +1,6 @@
 import type { Figure } from '../figures.ts'
 import { startService } from '../processes/programs.ts'
-import { untilAnswer } from '../query.ts'
+import { waitForResponse } from '../query.ts'
 import { addNode, KNOWN, LATE, type Stage } from '../stage.ts'
 
 /**
@@ -10,10 +10,10 @@ export async function measureChanges(stage: Stage, most: number): Promise<readon
   const [node, late] = [await startService(KNOWN, ''), await startService(LATE, '')]
   try {
     await addNode(stage, KNOWN, node.address)
-    const nodeMs = await untilAnswer(stage.url, ({ pid }) => pid === node.program.pid)
-    await untilAnswer(stage.lateUrl, ({ status }) => status === 404)
+    const nodeMs = await waitForResponse(stage.url, ({ pid }) => pid === node.program.pid)
+    await waitForResponse(stage.lateUrl, ({ status }) => status === 404)
     await addNode(stage, LATE, late.address)
-    const lateMs = await untilAnswer(stage.lateUrl, ({ status }) => status === 200)
+    const lateMs = await waitForResponse(stage.lateUrl, ({ status }) => status === 200)
     return [
       { what: 'until a new node of a known service was used', value: nodeMs, unit: 'ms', most },
       { what: 'until a new service was reachable', value: lateMs, unit: 'ms', most },

@@ -3,7 +3,7 @@ import { type Figure, toFailures } from '../figures.ts'
 import { startLoad } from '../load.ts'
 import type { FaultOptions } from '../options.ts'
 import { startService } from '../processes/programs.ts'
-import { untilAnswer } from '../query.ts'
+import { waitForResponse } from '../query.ts'
 import { addNode, KNOWN, LATE, onStage, startConsul, toText } from '../stage.ts'
 
 const NODES = 2
@@ -25,7 +25,7 @@ export async function measureOutage(
         await agent.start({ empty })
         const startedMs = performance.now()
         // Requested before the service exists, so that a cached absence has to expire.
-        const late = untilAnswer(stage.lateUrl, ({ status }) => status === 200)
+        const late = waitForResponse(stage.lateUrl, ({ status }) => status === 200)
         await addNode(stage, LATE, spare.address)
         const registeredMs = performance.now() - startedMs
         const lateMs = await late

@@ -6,7 +6,7 @@ import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { Service } from '../../../sdk/service/service.ts'
 
 /** Response time; long enough that some calls are always in progress. */
-const ANSWER_MS = 5
+const RESPONSE_MS = 5
 let inFlight = 0
 
 const service = new Service({ name: process.argv[2]! }).handle('Bench', {
@@ -14,7 +14,7 @@ const service = new Service({ name: process.argv[2]! }).handle('Bench', {
     async handle() {
       inFlight++
       try {
-        await wait(ANSWER_MS)
+        await wait(RESPONSE_MS)
         return { pid: process.pid }
       } finally {
         inFlight--

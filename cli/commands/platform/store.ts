@@ -21,7 +21,7 @@ import { formatTable } from '../../ui/table.ts'
 
 const FLAGS = {
   '-d, --database <name>': 'Database (default: the namespace)',
-  '-t, --table <name>': 'Table; a service uses the table of its name (default: mx)',
+  '-t, --table <name>': 'Table; each service uses the table with its name (default: mx)',
   '-p, --prefix [text]': 'read, list: key prefix; without a value, the key argument is the prefix',
   '--suffix [text]': 'read, list: key suffix; without a value, the key argument is the suffix',
   '--from <key>': 'read, list: first key, inclusive',

@@ -69,7 +69,7 @@ t.test('a heartbeat restarts the TTL', async (t) => {
 t.test('a rejected or late registration leaves nothing registered', async (t) => {
   const { registry } = open(t)
   const { log } = createQuietLog()
-  const options = { entry, log, answerMs: 500 }
+  const options = { entry, log, requestTimeoutMs: 500 }
   const failure = { message: 'cannot register greeter (memory): not you' }
   const late: (() => void)[] = []
   const slow: Registry = {
@@ -85,7 +85,7 @@ t.test('a rejected or late registration leaves nothing registered', async (t) =>
   }
   // Keeps the process alive like the port of a service.
   keepAlive(t)
-  const registration = await register({ ...options, registry: slow, answerMs: 20 })
+  const registration = await register({ ...options, registry: slow, requestTimeoutMs: 20 })
   await registration.end()
   late[0]!()
   t.equal(await nodesOf(registry), 1)
@@ -200,7 +200,7 @@ t.test('a registry that does not respond is awaited once, then the service start
   }
   keepAlive(t)
   const registration = await register({
-    ...{ registry: silent, entry, log, answerMs: 200 },
+    ...{ registry: silent, entry, log, requestTimeoutMs: 200 },
     nowMs: () => now,
   })
   t.equal(queries, 1)
@@ -256,7 +256,7 @@ t.test('a registry may turn out to need no registration after an outage', async 
     },
     deregister: () => void t.fail('nothing was registered'),
   }
-  const registration = await register({ registry, entry, log, retryMs: 1, answerMs: 1 })
+  const registration = await register({ registry, entry, log, retryMs: 1, requestTimeoutMs: 1 })
   await until(() => lines.some((line) => line.includes('"the registry needs no registration"')))
   await registration.end()
   t.equal(requests, 5)
@@ -361,7 +361,7 @@ t.test('a registry that does not respond delays the end by one timeout only', as
     },
     deregister: () => hang('deregister'),
   }
-  const registration = await register({ registry: silent, entry, log, answerMs: 200 })
+  const registration = await register({ registry: silent, entry, log, requestTimeoutMs: 200 })
   // The timers of the registration do not keep the process alive.
   keepAlive(t)
   await registration.drain()
