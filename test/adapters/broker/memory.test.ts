@@ -24,7 +24,7 @@ t.test('distributes messages of a queue round-robin, even after a member leaves'
   }
   t.equal(publish(7), 'abcabca')
   void (leave[0] as () => void)()
-  t.equal(publish(3), 'bcb', 'the next member keeps its turn')
+  t.equal(publish(3), 'bcb', 'the rotation continues with the next member')
   void (leave[2] as () => void)()
   t.equal(publish(2), 'bb')
   t.end()

@@ -1,4 +1,4 @@
-// NATS that restarts, freezes, rejects, or has other clients.
+// NATS servers that restart, freeze, reject connections or have other clients.
 import { connect, headers as createHeaders } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
 import { createNatsBroker, type NatsBrokerOptions } from '../../../adapters/broker/nats.ts'
@@ -45,7 +45,7 @@ t.test('loses at most the reported number of messages when NATS restarts under l
     if (n >= 0 && got.has(n)) twice++
     got.add(n)
   })
-  // The receiver's gap is independent of the publisher's: the publisher subscribes, too.
+  // The subscriber misses messages independently of the publisher: the publisher subscribes, too.
   const own = new Set<number>()
   await broker.subscribe('load', (message) => {
     own.add(Number(textOf(message)))
@@ -82,7 +82,7 @@ t.test('loses at most the reported number of messages when NATS restarts under l
   }
   done = true
   await load
-  // The receiver may reconnect later: its delays are independent.
+  // The receiver may reconnect later, because its reconnect delays are independent.
   while (!own.has(-1) || !got.has(-1)) {
     await broker.publish('load', toMessage('-1'))
     await tick()
@@ -131,7 +131,7 @@ t.test('rejects publishing during an outage and resumes subscriptions after it',
   t.same(await countSubscriptions(server), [0])
 })
 
-t.test('waits for a missing server at most one attempt', async (t) => {
+t.test('waits at most one connection attempt for an unreachable server', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   await server.stop()
@@ -144,7 +144,7 @@ t.test('waits for a missing server at most one attempt', async (t) => {
   await broker.publish('a', toMessage('2'))
 })
 
-t.test('bounds the bytes for a frozen server without blocking publishers', async (t) => {
+t.test('limits the bytes buffered for a frozen server without blocking publishers', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   const maxUnconfirmedBytes = 8 * 1024 * 1024
@@ -308,5 +308,5 @@ t.test('interoperates with plain NATS clients', async (t) => {
   void broker.publish('go.orders', { headers: { 'x-id': '5' }, body })
   body.fill('x')
   await until(() => messages.length > 0)
-  t.same(messages, ['5 mine'], 'the caller may reuse the body at once')
+  t.same(messages, ['5 mine'], 'the caller may reuse the body immediately')
 })

@@ -45,7 +45,7 @@ t.test('model', async (t) => {
     const open = () => createJetStreamEvents({ address: parseNatsUrl(url), onWarning() {} })
     return { adapter: open(), reopen: open }
   }
-  // The server redelivers them in the order of the rejections.
+  // The server redelivers rejected events in the order of their rejections.
   testEventsModel(t, create, { numRuns: MODEL_RUNS, comesAgain: 'in any order' })
 })
 
@@ -106,7 +106,7 @@ t.test('treats a silent server as an outage and closes without waiting', async (
   t.same(await pulling, [])
 })
 
-t.test('rejects appends on a full server and still reads', async (t) => {
+t.test('rejects appends on a full server but still serves reads', async (t) => {
   const folder = join(makeTempFolder(t, 'jetstream'), 'store')
   const server = await startJetStream(t, {
     jetStream: false,
@@ -169,12 +169,12 @@ t.test('distinguishes missing permissions from an outage', async (t) => {
   await t.rejects(async () => wrong.listTopics(), { code: 503, cause: { denied: true } })
 })
 
-t.test('keeps a dead letter through a kill', async (t) => {
+t.test('keeps a dead letter when NATS is killed', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const opened = server.openEvents()
   await opened.listTopics()
-  /** By topic, with a rewrite of its stream settings. */
+  /** Calls by topic. Each call rewrites the stream settings. */
   const retained = new Map<string, Promise<unknown>>()
   const adapter: EventsAdapter = Object.assign(Object.create(opened), {
     async retain(...words: Parameters<NonNullable<EventsAdapter['retain']>>) {

@@ -29,7 +29,7 @@ t.test('uses the service account and namespace of a pod', async (t) => {
   t.match(
     await cluster.readOptions(),
     { headers: { authorization: 'Bearer two' } },
-    'a replaced token is read again',
+    'a replaced token is reloaded',
   )
   t.equal((await findCluster({ accountFolder, namespace: 'other' })).namespace, 'other')
   setEnv(t, { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: undefined })

@@ -70,7 +70,7 @@ t.test('rejects pending queries and reports one outage when a list fails', async
     return true
   }
   await t.rejects(Promise.resolve(mirror.query(() => 0)), /access denied/)
-  t.throws(() => mirror.query(() => 0), /access denied/, 'later queries fail at once')
+  t.throws(() => mirror.query(() => 0), /access denied/, 'later queries fail immediately')
   t.match(outages, [/access denied/])
   t.equal(outages.length, 1)
   api.intercept = () => false

@@ -108,7 +108,7 @@ t.test('stops reading a response beyond the limit', async (t) => {
   t.equal((await readText(await get(cluster, '/', SIGNAL), 1001)).length, 1001)
 })
 
-t.test('returns whole lines for any chunks', async (t) => {
+t.test('returns complete lines for any chunk size', async (t) => {
   const text = '{"a":"ü€𝄞"}\n\n{"b":2}\r\n{"c":3}\nrest without end'
   for (const size of [1, 2, 3, 7, 1000]) {
     const cluster = await open(t, async (_, response) => {

@@ -46,7 +46,7 @@ for (const half of ['own', 'other'] as const) {
   })
 }
 
-/** Both registries, and the events of a watcher of the overlay. */
+/** Both registries, and the events emitted by the overlay. */
 async function open(t: Test, options: WatchOptions = {}) {
   const local = createStaticRegistry([])
   const memory = createMemoryRegistry()

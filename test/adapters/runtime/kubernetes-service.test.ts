@@ -53,7 +53,7 @@ function openServer(
   return openPlatformRuntime(t, { runtime, leaseMs: 1000, ...options }, { ...left, folder })
 }
 
-/** A store that can be cut from its server, which then acts like a killed one. */
+/** A store that can be disconnected from its server, which then behaves like a killed server. */
 function makeCuttable(store: Store): { readonly store: Store; cut: () => void } {
   let isCut = false
   const use = <A extends unknown[], R>(method: (...words: A) => R | Promise<R>) => {

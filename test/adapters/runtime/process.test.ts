@@ -57,7 +57,7 @@ t.test('restarts an instance that exits and replaces its registration', async (t
   t.equal(registrar.addresses.get('shop')!.length, 1)
 })
 
-t.test('fails at once if the workload cannot be started, with the reason', async (t) => {
+t.test('fails immediately if the workload cannot be started, with the reason', async (t) => {
   const { runtime } = openProcessRuntime(t, { limits: { pauseMinMs: 60_000 } })
   const workload = makeWorkload(t, ANSWERS)
   const { folder } = workload.program as { folder: string }
@@ -128,31 +128,34 @@ t.test('keeps the log of a workload across runtimes', async (t) => {
   t.strictSame(await readTexts(next, workload, 2), ['up a', 'up a'])
 })
 
-t.test('leaves no processes when the server is killed, at once or at the next start', async (t) => {
-  const folder = makeTempFolder(t, 'runtime')
-  // The system does not end a process that left its group and its parent.
-  const source = `${ANSWERS}
+t.test(
+  'leaves no processes when the server is killed, immediately or at the next start',
+  async (t) => {
+    const folder = makeTempFolder(t, 'runtime')
+    // The system does not end a process that left its group and its parent.
+    const source = `${ANSWERS}
     const stray = require('node:child_process').spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' })
     console.log(process.pid + ' ' + stray.pid)`
-  const workload = makeWorkload(t, source, { env: { REPLY: 'a' } })
-  const program = new URL('../../fixtures/runtime-process.ts', import.meta.url)
-  const server = spawn(process.execPath, toNodeWords(program, folder, JSON.stringify(workload)))
-  t.teardown(() => server.kill('SIGKILL'))
-  await once(server.stdout, 'data')
-  const logs = join(folder, 'logs')
-  const file = join(logs, readdirSync(logs)[0]!, '0000000001.log')
-  await until(() => / o \d+ \d+\n/.test(readFileSync(file, 'utf8')))
-  const [, pid, stray] = / o (\d+) (\d+)\n/.exec(readFileSync(file, 'utf8'))!.map(Number)
-  t.ok(readProcess(pid!))
-  t.ok(readProcess(stray!))
-  server.kill('SIGKILL')
-  await once(server, 'exit')
-  await until(() => readProcess(pid!) === undefined)
-  t.ok(readProcess(stray!))
-  const { runtime, warnings, registrar } = openProcessRuntime(t, { folder })
-  await startRunning(runtime, workload)
-  t.equal(readProcess(stray!), undefined)
-  t.match(warnings, [/ended processes left over from an earlier server/])
-  t.equal(readdirSync(join(folder, 'copies')).length, 1)
-  t.equal(registrar.addresses.get('shop')!.length, 1)
-})
+    const workload = makeWorkload(t, source, { env: { REPLY: 'a' } })
+    const program = new URL('../../fixtures/runtime-process.ts', import.meta.url)
+    const server = spawn(process.execPath, toNodeWords(program, folder, JSON.stringify(workload)))
+    t.teardown(() => server.kill('SIGKILL'))
+    await once(server.stdout, 'data')
+    const logs = join(folder, 'logs')
+    const file = join(logs, readdirSync(logs)[0]!, '0000000001.log')
+    await until(() => / o \d+ \d+\n/.test(readFileSync(file, 'utf8')))
+    const [, pid, stray] = / o (\d+) (\d+)\n/.exec(readFileSync(file, 'utf8'))!.map(Number)
+    t.ok(readProcess(pid!))
+    t.ok(readProcess(stray!))
+    server.kill('SIGKILL')
+    await once(server, 'exit')
+    await until(() => readProcess(pid!) === undefined)
+    t.ok(readProcess(stray!))
+    const { runtime, warnings, registrar } = openProcessRuntime(t, { folder })
+    await startRunning(runtime, workload)
+    t.equal(readProcess(stray!), undefined)
+    t.match(warnings, [/ended processes left over from an earlier server/])
+    t.equal(readdirSync(join(folder, 'copies')).length, 1)
+    t.equal(registrar.addresses.get('shop')!.length, 1)
+  },
+)

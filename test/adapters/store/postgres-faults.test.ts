@@ -101,7 +101,7 @@ t.test('fails with 503 in time while the server is unreachable or silent', async
   t.ok((await adapter.listTables({ limit: 1 })).length)
 })
 
-t.test('starts before its server and works when it is up', async (t) => {
+t.test('starts before its server and works once the server is up', async (t) => {
   const server = await startPostgres(t)
   if (server === undefined) return
   await server.stop()

@@ -133,7 +133,7 @@ t.test('prefers OTEL_SERVICE_NAME', async (t) => {
   t.equal(collector.spans[0]!.service, 'shop')
 })
 
-t.test('samples whole traces', async (t) => {
+t.test('samples complete traces', async (t) => {
   const collector = await openOtlpCollector(t)
   exportTo(t, collector)
   setVariables(t, {

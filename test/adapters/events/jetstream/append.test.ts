@@ -57,7 +57,7 @@ t.test('repeats appends in flight after a kill of NATS and stores them once', as
   await append(toAppends('first'))
   const texts = Array.from({ length: 2000 }, (_, i) => String(i))
   const appending = append(toAppends(...texts))
-  // Its events are in flight now.
+  // The appended events are in flight now.
   await new Promise(setImmediate)
   await server.kill()
   await server.start()

@@ -37,5 +37,5 @@ t.test('ends with its connection and notifies once', async (t) => {
   await t.rejects(session.request({ subject: 'a' }), { code: 503 })
   session.publish({ subject: 'a' })
   session.onSettled(() => notifications++)
-  t.equal(notifications, 2, 'late listeners are notified at once')
+  t.equal(notifications, 2, 'late listeners are notified immediately')
 })

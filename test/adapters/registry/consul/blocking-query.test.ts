@@ -141,7 +141,7 @@ t.test('paces fast responses after the first ones', async (t) => {
   t.ok(atMs[4]! - atMs[0]! >= 118, `${atMs}`)
 })
 
-t.test('sends the first query at once', async (t) => {
+t.test('sends the first query immediately', async (t) => {
   const played = Array.from({ length: 500 }, () => play(t, [], { pace: { gapMs: 1000, burst: 1 } }))
   // Before any timer.
   for (let i = 0; i < 5; i++) await null

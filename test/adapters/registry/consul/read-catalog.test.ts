@@ -113,7 +113,7 @@ t.test('ignores invalid names, __proto__ among them', async (t) => {
   for (const catalog of [[], null, 7]) await t.rejects(read(catalog), { name: 'SyntaxError' })
 })
 
-t.test('warns of a catalog without even Consul itself', async (t) => {
+t.test('warns about a catalog that does not contain Consul itself', async (t) => {
   const { read, warnings } = create()
   await read({ consul: [] })
   await read({ web: [] })
@@ -175,7 +175,7 @@ t.test('adds a service until the catalog lists it', async (t) => {
   t.same(noted?.[1], { ...late, nodes: [] })
   t.equal(reader.addUncataloged('late', [late], { index: '12', era: 0 }), undefined, 'added once')
   t.ok(reader.has('late'))
-  t.equal(await read({ a: [] }, 11), noted, 'the catalog has an earlier state')
+  t.equal(await read({ a: [] }, 11), noted, 'the catalog contains an earlier state')
   t.same(
     names(await read({ a: [], late: ['x', 'y'] }, 12)),
     ['a', 'late'],

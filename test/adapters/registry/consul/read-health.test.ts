@@ -32,13 +32,13 @@ t.test('merges instances by version with the latest description', async (t) => {
   t.match(services[0]?.endpoints, [{ name: 'New.New' }])
 })
 
-t.test('merges one id on several agents to the latest node', async (t) => {
+t.test('merges instances with the same id on several agents into the latest node', async (t) => {
   const at = (Address: string, ModifyIndex: number): object =>
     row({ ID: 'web-1', Address, ModifyIndex, Tags: ['mx'] })
   t.match(read([at('10.0.0.2', 8), at('10.0.0.1', 7)])[0]?.nodes, [{ address: '10.0.0.2:80' }])
 })
 
-t.test('keeps plain instances with one id on several agents apart', async (t) => {
+t.test('separates plain instances with the same id on several agents', async (t) => {
   const [service] = read([row({}), row({}, { Node: 'n2', Address: 'fd00::1' })])
   t.same(service?.nodes, [
     { id: 'web@n1', address: '10.0.0.1:80', metadata: {} },
@@ -151,5 +151,5 @@ t.test('reuses equal endpoints', async (t) => {
     for (const [k, endpoint] of endpoints.entries())
       t.equal(endpoint, known[i]!.endpoints[k], `${i} ${k}`)
   const other = known.map((service) => ({ ...service, endpoints: [endpoint('A.B', '/other')] }))
-  t.same(readHealth(body, 'web', options, other), known, 'a replaced instance is read again')
+  t.same(readHealth(body, 'web', options, other), known, 'a replaced instance is parsed again')
 })

@@ -30,7 +30,7 @@ function events({ requests }: ConsulDouble): string[] {
   })
 }
 
-t.test('rejects a server that responds unlike Consul', async (t) => {
+t.test("rejects a server whose responses differ from Consul's", async (t) => {
   const double = await startConsulDouble(t, (_, response) => response.end('welcome'))
   const { register } = open(t, double)
   await t.rejects(register(SERVICE, { ttlSeconds: 90 }), {
@@ -76,28 +76,31 @@ t.test('creates no check without a TTL', async (t) => {
   t.same(events(double), ['service/maintenance false'])
 })
 
-t.test('registers again when an agent lost a node, in any form of its response', async (t) => {
-  const ways: [number, string][] = [
-    [500, 'CheckID "service:x" does not have associated TTL'],
-    [404, 'Unknown check ID "service:x"'],
-    [404, 'No service registered with ID "x"'],
-  ]
-  for (const [status, text] of ways) {
-    let forgotten = false
-    const double = await startConsulDouble(t, ({ path }, response) => {
-      if (path.includes('register')) forgotten = false
-      response.writeHead(forgotten ? status : 200).end(forgotten ? text : '')
-    })
-    const { register, deregister } = open(t, double)
-    await register(SERVICE, { ttlSeconds: 90 })
-    events(double)
-    forgotten = true
-    await register(SERVICE, { ttlSeconds: 90 })
-    t.equal(events(double).length, 4, text)
-    forgotten = true
-    await deregister(SERVICE)
-  }
-})
+t.test(
+  'registers again when an agent lost a node, for every variant of its response',
+  async (t) => {
+    const ways: [number, string][] = [
+      [500, 'CheckID "service:x" does not have associated TTL'],
+      [404, 'Unknown check ID "service:x"'],
+      [404, 'No service registered with ID "x"'],
+    ]
+    for (const [status, text] of ways) {
+      let forgotten = false
+      const double = await startConsulDouble(t, ({ path }, response) => {
+        if (path.includes('register')) forgotten = false
+        response.writeHead(forgotten ? status : 200).end(forgotten ? text : '')
+      })
+      const { register, deregister } = open(t, double)
+      await register(SERVICE, { ttlSeconds: 90 })
+      events(double)
+      forgotten = true
+      await register(SERVICE, { ttlSeconds: 90 })
+      t.equal(events(double).length, 4, text)
+      forgotten = true
+      await deregister(SERVICE)
+    }
+  },
+)
 
 t.test('keeps the registration when an agent fails', async (t) => {
   let failing = false

@@ -6,7 +6,7 @@ import {
 } from '../../../../adapters/registry/consul/scan-catalog.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
 
-/** Reads the tags of each service at once, because its memory is reused afterwards. */
+/** Reads the tags of each service immediately, because its memory is reused afterwards. */
 async function scan(
   text: string,
   chunkBytes = 1000,

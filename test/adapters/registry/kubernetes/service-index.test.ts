@@ -148,7 +148,7 @@ t.test('merges the nodes of Services with one name and version', async (t) => {
   t.equal(
     picture.getService('shop.orders')[0]!.metadata['owner'],
     'a',
-    'with the metadata of the first one',
+    'with the metadata of the first Service',
   )
   picture.changeSlices([{ name: 'a', item: undefined }])
   t.same(reported(), ['update shop.orders latest 10.0.0.1:8080 10.0.0.2:8080'])

@@ -105,7 +105,7 @@ t.test('selects the port by mx/port, well-known name, or as the only one', async
   }
   const ports = [{ name: 'web', port: 443, appProtocol: 'https' }]
   const { nodes } = convert(makeKubernetesService('greeter', {}, { ports }), slice('web'))
-  t.equal(nodes[0]!.metadata['protocol'], 'https', 'appProtocol sets the protocol as well')
+  t.equal(nodes[0]!.metadata['protocol'], 'https', 'appProtocol also sets the protocol')
   t.same(
     convert(makeKubernetesService('greeter'), slice('other')).nodes,
     [],

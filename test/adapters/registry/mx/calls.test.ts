@@ -13,7 +13,7 @@ async function open(t: Test, dispatch: Dispatch): Promise<Channel> {
   return channel
 }
 
-/** Events of a watch as texts. */
+/** Events of a watch as strings. */
 function watch(channel: Channel): string[] {
   const messages: string[] = []
   const call = new WatchCall(

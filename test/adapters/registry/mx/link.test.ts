@@ -51,7 +51,7 @@ async function open(
   return { link, calls, cancelled, remote, events, requests }
 }
 
-t.test('opens the requested watch, and waits for nothing without one', async (t) => {
+t.test('opens the requested watch and does not wait without one', async (t) => {
   const { link, events, requests } = await open(t)
   await link.opened()
   t.equal(requests(), 0)
@@ -86,7 +86,7 @@ t.test('reopens a lost watch and reports the outage', async (t) => {
   t.same(events, ['open', 'out 503', 'open again', 'back'])
 })
 
-t.test('retries at once for a waiter and rejects it with the reason', async (t) => {
+t.test('retries immediately for a waiter and rejects it with the reason', async (t) => {
   const { link, events, remote, requests } = await open(t)
   remote.answer = (call) => call.fail(new GatewayError('registry', 403, 'no'))
   link.setRequest(A)

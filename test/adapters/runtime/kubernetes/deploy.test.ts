@@ -151,7 +151,7 @@ t.test('deletes Service and Secret with the Deployment, after its instances', as
   t.same([...api.list('services'), ...api.list('secrets')], [])
 })
 
-t.test('removes the remains of a missing workload', async (t) => {
+t.test('removes leftover objects of a missing workload', async (t) => {
   const { api, place } = await open(t)
   await undeploy(place, WORKLOAD)
   api.write('services', { metadata: { name: ID } })
@@ -160,7 +160,7 @@ t.test('removes the remains of a missing workload', async (t) => {
   t.same([...api.list('services'), ...api.list('secrets')], [])
 })
 
-/** Removes the workload, whose instances end at once. */
+/** Removes the workload, whose instances end immediately. */
 async function undeployNow(place: NamespaceContext, api: KubernetesApi): Promise<void> {
   const removal = undeploy(place, WORKLOAD)
   await until(() => place.space.findDeployment(ID)?.isEnding === true)

@@ -29,7 +29,7 @@ t.test('counts consecutive failures since the last stable run', async (t) => {
   t.equal(countFailures(crashed(40, { ended: { ...ENDED, ranMs: 600_000 } })), 1)
 })
 
-t.test('gives up after 5 failures, or 2 beside a serving revision', async (t) => {
+t.test('gives up after 5 failures, or after 2 while another revision serves', async (t) => {
   const text = 'CrashLoopBackOff: exit code 3: boom'
   t.equal(fail(crashed(3)), undefined)
   t.equal(fail(crashed(4)), text)
@@ -38,20 +38,23 @@ t.test('gives up after 5 failures, or 2 beside a serving revision', async (t) =>
   t.equal(fail(crashed(5, { isRunning: true, waiting: undefined })), text, 'until it is ready')
 })
 
-t.test('reports a permanent start failure at once with the message of Kubernetes', async (t) => {
-  const waits = (reason: string, message = ''): string | undefined =>
-    fail(pod({ waiting: { reason, message } }))
-  t.equal(waits('ContainerCreating'), undefined)
-  t.equal(
-    waits('ImagePullBackOff', 'Back-off pulling image "x"'),
-    'ImagePullBackOff: Back-off pulling image "x"',
-  )
-  t.equal(
-    waits('CreateContainerConfigError', 'container has runAsNonRoot and image will run as root'),
-    'CreateContainerConfigError: container has runAsNonRoot and image will run as root',
-  )
-  t.equal(waits('InvalidImageName'), 'InvalidImageName')
-})
+t.test(
+  'reports a permanent start failure immediately with the message of Kubernetes',
+  async (t) => {
+    const waits = (reason: string, message = ''): string | undefined =>
+      fail(pod({ waiting: { reason, message } }))
+    t.equal(waits('ContainerCreating'), undefined)
+    t.equal(
+      waits('ImagePullBackOff', 'Back-off pulling image "x"'),
+      'ImagePullBackOff: Back-off pulling image "x"',
+    )
+    t.equal(
+      waits('CreateContainerConfigError', 'container has runAsNonRoot and image will run as root'),
+      'CreateContainerConfigError: container has runAsNonRoot and image will run as root',
+    )
+    t.equal(waits('InvalidImageName'), 'InvalidImageName')
+  },
+)
 
 t.test('includes the reason of an exit if it adds to the exit code', async (t) => {
   const end = (ended: Partial<typeof ENDED>): string | undefined =>

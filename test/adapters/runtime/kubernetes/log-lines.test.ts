@@ -30,14 +30,17 @@ t.test('parses timestamps in nanoseconds', async (t) => {
   ])
 })
 
-t.test('returns whole lines for any chunks, also an unterminated last one', async (t) => {
-  const bytes = Buffer.from(`${STAMP} grün\n${STAMP} two`)
-  const pieces = Array.from(bytes, (byte) => Uint8Array.of(byte))
-  t.same(
-    (await read(...pieces)).map(({ text }) => text),
-    ['grün', 'two'],
-  )
-})
+t.test(
+  'returns complete lines for any chunk size, including an unterminated last line',
+  async (t) => {
+    const bytes = Buffer.from(`${STAMP} grün\n${STAMP} two`)
+    const pieces = Array.from(bytes, (byte) => Uint8Array.of(byte))
+    t.same(
+      (await read(...pieces)).map(({ text }) => text),
+      ['grün', 'two'],
+    )
+  },
+)
 
 t.test('splits lines beyond 64 KiB with the same timestamp', async (t) => {
   const chunk = 'x'.repeat(40_000)

@@ -51,7 +51,7 @@ t.test('names a Secret by its contents in any order', async (t) => {
   t.not(toSecretName('id', { a: '1' }), name)
 })
 
-t.test('maps a namespace to a Kubernetes namespace beside the namespace of mx', async (t) => {
+t.test('maps a namespace to a Kubernetes namespace derived from the namespace of mx', async (t) => {
   t.equal(toKubernetesNamespace('mx', 'shop'), 'shop')
   t.equal(toKubernetesNamespace('acme', 'shop'), 'shop-acme')
   const others = ['Acme', 'ac.me', 'ac_me', 'x'.repeat(253)].map((name) =>

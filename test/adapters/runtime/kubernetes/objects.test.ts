@@ -64,7 +64,7 @@ t.test('treats an evicted pod as ended', async (t) => {
     t.match(toPod({ status: { phase } }), { isEnding: false })
 })
 
-t.test('reports the current or else the last exit of a container', async (t) => {
+t.test('reports the current exit of a container, or otherwise its last one', async (t) => {
   const toEnded = (state: object, lastState: object = {}) =>
     toPod({
       status: {

@@ -21,8 +21,8 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 const EXIT_THREAD = process.arch === 'arm64' ? 93 : 60
 const THREAD = `threads->create(sub { sleep 1000 }); syscall(${EXIT_THREAD}, 0)`
 /**
- * Starts processes without variables in their own sessions, and writes their ids: one in the view of its program, one with
- * another root, one without its first thread. 0 if the system does not allow it.
+ * Starts three processes without environment variables in their own sessions, and prints their ids: one in the view of
+ * its program, one with another root, one without its first thread. 0 if the system does not allow it.
  */
 const ORPHANS = `exec 3>&1 >/dev/null 2>&1
 note() { until grep -q "$1" /proc/$!/stat; do sleep 0.01; done; echo $! >&3; }
@@ -39,7 +39,7 @@ async function startProgram(t: Test, source: string, changes: Partial<Workload> 
   return { ...opened, workload }
 }
 
-/** Reads the given number of numbers from the lines of an instance. */
+/** Reads `count` numbers from the output of an instance. */
 async function readNumbers(
   runtime: Runtime,
   workload: Workload,
@@ -122,21 +122,18 @@ t.test('kills an instance that ignores SIGTERM and logs it', async (t) => {
   t.match(warnings, [/killed after 500 ms: service did not end on SIGTERM/])
 })
 
-t.test(
-  'the error of an instance that exits or does not listen says how to fix the program',
-  async (t) => {
-    const failure = async (source: string, limits: { readonly startMs?: number }) => {
-      const { runtime, registrar } = openProcessRuntime(t, { limits })
-      await runtime.apply(makeWorkload(t, source, { protocol: 'mx' }))
-      const { error } = await whenState(runtime, ({ error }) => error !== undefined)
-      t.ok(registrar.forgotten.length > 0, 'the instance is deregistered')
-      return error
-    }
-    t.match(await failure('', {}), /^exited with code 0: a service must run until it is stopped/)
-    const idle = 'setInterval(() => {}, 1000)'
-    t.match(await failure(idle, { startMs: 300 }), /plain HTTP program requires protocol http/)
-  },
-)
+t.test('explains how to fix a program whose instance exits or does not listen', async (t) => {
+  const failure = async (source: string, limits: { readonly startMs?: number }) => {
+    const { runtime, registrar } = openProcessRuntime(t, { limits })
+    await runtime.apply(makeWorkload(t, source, { protocol: 'mx' }))
+    const { error } = await whenState(runtime, ({ error }) => error !== undefined)
+    t.ok(registrar.forgotten.length > 0, 'the instance is deregistered')
+    return error
+  }
+  t.match(await failure('', {}), /^exited with code 0: a service must run until it is stopped/)
+  const idle = 'setInterval(() => {}, 1000)'
+  t.match(await failure(idle, { startMs: 300 }), /plain HTTP program requires protocol http/)
+})
 
 t.test('ends children and escaped processes with an instance', async (t) => {
   const { runtime, workload } = await startProgram(
@@ -166,7 +163,7 @@ t.test(
     t.ok((await isolation).sandbox)
     const cgroupFolder = join(folder, 'no-cgroup')
     const { runtime } = openProcessRuntime(t, { folder, isolation, cgroupFolder })
-    // Their parent ends at once, between two scans of the descendants.
+    // Their parent ends immediately, between two scans of the descendants.
     const source = `require('node:child_process').execFile('/bin/sh', ['-c', ${JSON.stringify(ORPHANS)}],
       (_, pids) => console.log(pids.trim()))`
     const [first, other] = [{ name: 'shop' }, { name: 'other' }].map((changes) =>
@@ -217,7 +214,7 @@ t.test('finishes the calls of a program without graceful shutdown first', async 
   }).listen(process.env.PORT)`
   const workload = makeWorkload(t, source)
   await startRunning(runtime, workload)
-  // By its address: the registrar of this test does not know the call.
+  // The address is called directly, because the registrar of this test does not know the call.
   const calling = fetch(`http://${registrar.addresses.get('shop')![0]}/`, {
     headers: { connection: 'close' },
   })
@@ -237,7 +234,7 @@ t.test('kills an instance beyond its memory limit and reports it', async (t) => 
     { resources: { memoryBytes: 128 * 1024 * 1024 } },
   )
   const { error } = await whenState(runtime, ({ error }) => error !== undefined)
-  // It may be caught during the fork.
+  // The reported peak may have been measured during the fork.
   const [, took] = /used (\d+) MiB of memory, limit 128 MiB; last line: takes it/.exec(error!)!
   t.ok(Number(took) > 128)
   await runtime.remove(workload)

@@ -35,7 +35,7 @@ t.test('packs many events into payloads within the NOTIFY limit', async (t) => {
   }
 })
 
-t.test('returns undefined for payloads of others', async (t) => {
+t.test('returns undefined for payloads of other applications', async (t) => {
   for (const payload of [
     '',
     'hello',

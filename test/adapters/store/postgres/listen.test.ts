@@ -66,7 +66,7 @@ t.test('listening', async (t) => {
     t.same(events, ['gap', 'write a'])
   })
 
-  t.test('starts when the server is up, with missed events', async (t) => {
+  t.test('starts once the server is reachable, and reports missed events', async (t) => {
     await server.stop()
     const { events, settled } = open(t, server.url())
     await settled
@@ -87,7 +87,7 @@ t.test('listening', async (t) => {
     t.same(events, ['gap', 'write a'])
   })
 
-  t.test('stops at once during an outage', async (t) => {
+  t.test('stops immediately during an outage', async (t) => {
     const { settled, stop } = open(t, server.url())
     await settled
     await server.stop()

@@ -22,7 +22,7 @@ async function open(t: Test) {
   return { server, sessions, session, records, acks: createAcks(sessions, 'mx', 1) }
 }
 
-t.test('loads stored acknowledgements elsewhere and after a kill', async (t) => {
+t.test('loads stored acknowledgements on another server and after a kill', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { server, sessions, session, acks, records } = opened
@@ -46,13 +46,13 @@ t.test('loads stored acknowledgements elsewhere and after a kill', async (t) => 
   await stop()
 })
 
-t.test('merges many records without losses', async (t) => {
+t.test('merges many records without loss', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { session, acks, records } = opened
   for (let n = 1; n <= 999; n++) await acks.note(GROUP, 2 * n, REPLY)
   await acks.note(GROUP, 1, REPLY)
-  // In the background, triggered by the last one.
+  // The last acknowledgement triggers a merge in the background.
   while ((await records()) >= 1000);
   await acks.note(GROUP, 3, REPLY)
   const { done, stop } = await acks.follow(session, GROUP)

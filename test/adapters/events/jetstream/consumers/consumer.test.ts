@@ -36,7 +36,7 @@ t.test('waits during an outage and throws any other error', async (t) => {
   t.same(await member.pull(1, 1), [])
 })
 
-t.test('leaves at once without a session', async (t) => {
+t.test('leaves immediately without a session', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const sessions = server.openSessions()

@@ -20,7 +20,7 @@ t.test('creates a group on one of two servers', async (t) => {
   const [session] = sessions
   await session!.streams.add({ name: 's', subjects: ['s'] })
   const results = await Promise.allSettled(sessions.map((one) => addGroup(one, 's', GROUP)))
-  // Both, if they picked the same of 3584 numbers.
+  // Both succeed if they picked the same of 3584 numbers.
   const made = results.filter((result) => result.status === 'fulfilled')
   const runs = new Set(made.map(({ value }) => parseRun(value)))
   t.equal(runs.size, 1)

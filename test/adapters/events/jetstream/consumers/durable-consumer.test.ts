@@ -47,7 +47,7 @@ t.test('treats a group as deleted when its consumer was removed', async (t) => {
   const member = await events.join(JET_TOPIC, GROUP)
   const rejected = t.rejects(member.pull(1, 1e6), { code: 410 })
   const session = await server.openSessions().open()
-  // After the pull has reached the server.
+  // Wait until the pull has reached the server.
   while ((await session.consumers.info('mx+events+mx+orders', 'group')).num_waiting === 0);
   await session.consumers.delete('mx+events+mx+orders', 'group')
   await rejected
@@ -62,7 +62,7 @@ t.test('starts a recreated group without acknowledgements', async (t) => {
   const deliveries = await member.pull(2, 1e6)
   await deliveries[0]!.ack()
   await events.deleteGroup!(JET_TOPIC, 'group')
-  // Too late, and recorded for the deleted group.
+  // This acknowledgement is late and belongs to the deleted group.
   await deliveries[1]!.ack()
   const again = await events.join(JET_TOPIC, GROUP)
   t.same(await pullAll(again, 2), [1, 2])

@@ -11,7 +11,7 @@ import { startJetStream } from '../../../../fixtures/jetstream.ts'
 const MUCH = { limit: 100, maxBytes: 1e6, waitMs: 0 }
 const textsOf = ({ messages }: Pulled) => messages.map((message) => message.string())
 
-/** A stream of texts with a consumer. */
+/** A stream of text messages with a consumer. */
 async function open(t: Test, ...texts: readonly string[]) {
   const server = await startJetStream(t)
   if (server === undefined) return undefined
@@ -82,7 +82,7 @@ t.test('returns messages received during close', async (t) => {
   if (opened === undefined) return
   const { puller, session } = opened
   const pulling = puller.pull({ ...MUCH, waitMs: 30_000 })
-  // In sending order: the server has the messages before the unsubscribe arrives.
+  // The server processes commands in order, so the messages precede the unsubscribe.
   for (const body of ['a', 'b']) session.publish({ subject: 'stream', body })
   const messages = [...(await puller.close()), ...(await pulling).messages]
   const { num_pending } = await session.consumers.info('stream', opened.name)

@@ -24,14 +24,14 @@ t.test('starts a group at a fixed position', async (t) => {
   t.ok(toTime(opt_start_time) < nowMs, 'never in the future')
 })
 
-t.test('finds events ahead of their time by time', async (t) => {
+t.test('finds events with future timestamps by time', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const events = server.openEvents()
   const nowMs = Date.now()
   const ahead = makeEvent('ahead', { timestampMs: nowMs + HOUR_MS })
   await events.append([...toAppends('a'), { topic: JET_TOPIC, event: ahead }, ...toAppends('b')])
-  // Half an hour later all events are old.
+  // Half an hour later, all other events are in the past.
   const later = server.openEvents({ nowMs: () => nowMs + HOUR_MS / 2 })
   const read = async (sinceMs: number) => {
     const range = { from: 1, sinceMs, limit: 100, maxBytes: 1e6 }
@@ -47,7 +47,7 @@ t.test('finds events ahead of their time by time', async (t) => {
   })
 })
 
-t.test('does not scan from the start without events ahead of their time', async (t) => {
+t.test('does not scan from the start without events with future timestamps', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   await server.openEvents().append(toAppends('a'))

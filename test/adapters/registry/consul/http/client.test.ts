@@ -79,7 +79,7 @@ t.test('aborts a response beyond the limit', async (t) => {
   t.ok(sent < 64 * 2 ** 20, `${sent} bytes`)
 })
 
-t.test('fails at once when a response is incomplete', async (t) => {
+t.test('fails immediately when a response is incomplete', async (t) => {
   const double = await startConsulDouble(t, (_, response) => {
     response.writeHead(200, { 'content-length': '100' })
     response.write('{')
@@ -141,7 +141,7 @@ t.test('distinguishes denials from outages', async (t) => {
   })
 })
 
-t.test('fails on timeout and at once on abort', async (t) => {
+t.test('fails on timeout and immediately on abort', async (t) => {
   const double = await startConsulDouble(t, () => {})
   const client = open(t, double)
   await t.rejects(list(client, { timeoutMs: 20 }), { message: /is unreachable: .*20ms/ })

@@ -45,7 +45,7 @@ t.test('reports responses that are not from Consul with their address', async (t
   }
 })
 
-t.test('truncates the text of Consul to one line', async (t) => {
+t.test('truncates the error message from Consul to one line', async (t) => {
   const { message } = toResponseError(500, `a\r\n\u001b[31m${'x'.repeat(1000)}`, 'a:8500', '')
   t.match(message, /^Consul at a:8500 returned 500: a \[31mx+$/)
   t.ok(message.length < 250)

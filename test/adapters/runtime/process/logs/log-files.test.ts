@@ -43,7 +43,7 @@ t.test('is full while the buffer exceeds its limit', async (t) => {
   await log.close()
 })
 
-t.test('drops whole lines on a full disk and reports it once', async (t) => {
+t.test('drops complete lines on a full disk and reports it once', async (t) => {
   const disk = mountSmallDisk(t, 1)
   if (disk === undefined) return
   const errors: Error[] = []

@@ -25,7 +25,7 @@ t.test('connections', async (t) => {
     t.ok(pids.includes((await sendRequest(WHO, []))[0]![0]!))
   })
 
-  t.test('rejects calls beyond ten thousand waiting ones', async (t) => {
+  t.test('rejects calls when ten thousand are waiting', async (t) => {
     // Waiting calls must not time out before the others are served on a slow machine.
     const { runStatement: sendRequest } = open(t, server.url(), {
       maxConnections: 1,
@@ -220,7 +220,7 @@ function open(t: Test, url: string, options: Partial<ConnectionOptions>): Connec
   return connections
 }
 
-/** Complete text of an error. */
+/** Complete message of an error. */
 function toTexts(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const { cause } = error

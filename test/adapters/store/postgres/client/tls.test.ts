@@ -13,7 +13,7 @@ t.test('verifies the certificate according to sslmode', async (t) => {
   t.match(verifyCa, { rejectUnauthorized: true, checkServerIdentity: Function })
 })
 
-t.test('reads files at once and names an unreadable one', async (t) => {
+t.test('reads files immediately and names an unreadable one', async (t) => {
   const folder = createCertificateFolder(t)
   const certificate = createCertificate(['localhost'])
   const { certFile, keyFile } = folder.write('client', certificate)
