@@ -50,14 +50,17 @@ t.test('rejects an mx.yaml that links to a missing file', async (t) => {
   )
 })
 
-t.test('rejects a missing file in words, and warns about backends without a handler', async (t) => {
-  t.same(await check(t, '', '--config', 'nope.yaml'), {
-    ...{ code: 2, stdout: '' },
-    stderr: 'mx: cannot read configuration file nope.yaml: it does not exist\n',
-  })
-  const { stdout } = await check(t, 'services: { greeter: 127.0.0.1:9001 }\n')
-  t.match(stdout, /\nwarning: requests to go\.mx\.api\.greeter become calls .*--handler=proxy/)
-})
+t.test(
+  'rejects a missing file with a readable message, and warns about backends without a handler',
+  async (t) => {
+    t.same(await check(t, '', '--config', 'nope.yaml'), {
+      ...{ code: 2, stdout: '' },
+      stderr: 'mx: cannot read configuration file nope.yaml: it does not exist\n',
+    })
+    const { stdout } = await check(t, 'services: { greeter: 127.0.0.1:9001 }\n')
+    t.match(stdout, /\nwarning: requests to go\.mx\.api\.greeter become calls .*--handler=proxy/)
+  },
+)
 
 t.test('a configuration without services is valid with a warning', async (t) => {
   const { code, stdout } = await check(t, '')

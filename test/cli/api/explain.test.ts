@@ -42,7 +42,7 @@ t.test('mx api explain prints route, handler, plugins and target node of a reque
   )
 })
 
-t.test('an unknown service is 404 with a suggestion of a similar name', async (t) => {
+t.test('returns 404 with a similar name for an unknown service', async (t) => {
   t.match(await explain(t, ['/greter/hello']), {
     answer: { status: 404, Detail: 'service not found: go.mx.api.greter' },
     why: /^did you mean go\.mx\.api\.greeter\?/,

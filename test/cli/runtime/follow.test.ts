@@ -53,7 +53,7 @@ t.test('a failing start prints the failure and no hint', async (t) => {
   t.same(steps.notes, ['shop exited with code 3; restarting'])
 })
 
-t.test('a failure caused by a missing PORT prints the hint at once', async (t) => {
+t.test('a failure caused by a missing PORT prints the hint immediately', async (t) => {
   const session = openSession({})
   t.teardown(session.close)
   runtime.objects.set('shop@latest', STARTING)

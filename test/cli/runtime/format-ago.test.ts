@@ -12,6 +12,6 @@ const rows: [seconds: number, text: string][] = [
   [Number.NaN, 'unknown'],
 ]
 for (const [seconds, text] of rows)
-  t.test(`${seconds} s ago is ${text}`, async (t) => {
+  t.test(`formats ${seconds} s ago as ${text}`, async (t) => {
     t.equal(formatAgo(10 ** 12 - seconds * 1000, 10 ** 12), text)
   })

@@ -153,7 +153,7 @@ t.test(
       const error = {
         Id: 'far',
         Code: 401,
-        Detail: 'access token not taken',
+        Detail: 'access token not accepted',
         Status: 'Unauthorized',
       }
       response.writeHead(401, {

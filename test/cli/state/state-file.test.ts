@@ -55,7 +55,7 @@ t.test('the stale lock of a killed process is ignored', async (t) => {
   }
 })
 
-t.test('a lock that replaces a stale one just before its removal stays', async (t) => {
+t.test('a lock that replaces a stale lock just before its removal is preserved', async (t) => {
   const file = join(makeTempFolder(t, 'state'), 'tokens')
   const lock = `${file}.lock`
   const then = Date.now() / 1000 - 60

@@ -28,7 +28,7 @@ t.test('a stream ends with status 0 when its reader closes the pipe', async (t) 
   t.same(await once(child, 'exit'), [0, null])
 })
 
-t.test('after the end of a stream, the program continues', async (t) => {
+t.test('the program continues after the end of a stream', async (t) => {
   const child = start('3')
   let text = ''
   child.stdout.on('data', (chunk) => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { formatTable } from '../../../cli/ui/table.ts'
 
-/** Columns that a line occupies on a terminal. */
+/** Number of columns that a line occupies on a terminal. */
 function toColumns(line: string): number {
   let at = 0
   for (const letter of line) at = letter === '\t' ? at + 8 - (at % 8) : at + 1

@@ -119,7 +119,7 @@ t.test('history lists versions, which can be read and rolled back', async (t) =>
   })
 })
 
-t.test('get --all prints the whole configuration, with secrets masked', async (t) => {
+t.test('get --all prints the complete configuration, with secrets masked', async (t) => {
   await t.rejects(get(), { message: /^a path or --all is required/ })
   const all = JSON.parse(await get('--all'))
   t.match(all, { a: { greeting: 'Hello' }, s: { password: '[secret]' } })

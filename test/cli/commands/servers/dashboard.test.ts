@@ -37,7 +37,7 @@ t.test('mx dashboard serves the server of the environment, and exits 0 on SIGTER
   t.equal(await mx.ended, 0)
 })
 
-t.test('an unreachable server is reported at the start, and logins are 502', async (t) => {
+t.test('an unreachable server is reported at the start, and logins fail with 502', async (t) => {
   const env = { HOME: home, MX_ENV_LOCAL_ADDRESS: '127.0.0.1:1' }
   const mx = startMx(['dashboard', '--address', '127.0.0.1:0'], { cwd: home, env })
   t.teardown(() => mx.child.kill('SIGKILL'))

@@ -21,7 +21,10 @@ function install(folder: string): void {
     symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
 }
 
-/** Compiles projects with the options of the first one; a single program, because loading the types of `mx` takes seconds. */
+/**
+ * Compiles projects with the options of the first one; a single program, because loading the types of `mx` takes
+ * seconds.
+ */
 async function compile(t: Test, folders: readonly string[]): Promise<void> {
   const config = join(makeTempFolder(t, 'tsconfig'), 'tsconfig.json')
   const typeRoots = [join(ROOT, 'node_modules/@types')]
