@@ -221,8 +221,12 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
         await until(() => fast === i)
       }
       t.equal(slow, 1, 'it still handles the first message')
-      t.equal(broker.dropped, 100 - 1 - 10, 'ten wait')
-      t.same(drops, [[{ topic: TOPIC, queue: undefined }, 1]], 'the first drop is reported at once')
+      t.equal(broker.dropped, 100 - 1 - 10, 'ten messages are pending')
+      t.same(
+        drops,
+        [[{ topic: TOPIC, queue: undefined }, 1]],
+        'the first drop is reported immediately',
+      )
       for (let n = 1; n <= 11; n++) {
         await until(() => slow === n)
         release.shift()!()
@@ -231,7 +235,7 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
       t.same(
         drops[1],
         [{ topic: TOPIC, queue: undefined }, 88],
-        'the others once the subscriber has caught up',
+        'the other drops are reported once the subscriber has caught up',
       )
       await broker.publish(TOPIC, toMessage('more'))
       await until(() => slow === 12)
@@ -256,7 +260,7 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
     }
     t.match(ends, [{ code: 503, id: 'broker', message: /too slow: its subscription has ended/ }])
     t.equal(broker.ended, 1)
-    t.equal(broker.dropped, 11, 'ten waiting messages and one beyond the limit')
+    t.equal(broker.dropped, 11, 'ten pending messages and one beyond the limit')
   })
 
   t.test('contract: a closed broker delivers nothing and rejects messages', async (t) => {

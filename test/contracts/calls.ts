@@ -194,7 +194,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
       const call = new RecordedCall()
       caller.call(call)
       await until(() => calls.length === 2)
-      t.equal(calls[1]!.timeoutMs, 0, 'none where none was set')
+      t.equal(calls[1]!.timeoutMs, 0, 'absent if none was set')
       calls[1]!.reply('', '')
       await until(() => call.events.length === 1)
     },
@@ -212,8 +212,12 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     caller.call(sink)
     await until(() => source !== undefined && source.refused > 0 && sink.received > 0)
     await quiet(() => source!.next)
-    t.ok(source!.next <= maxBuffered, `${source!.next} bodies wait for it`)
-    t.match(await settle(caller, { endpoint: 'A.Reply', body: '1' }), [/ 1$/], 'others go on')
+    t.ok(source!.next <= maxBuffered, `${source!.next} bodies are pending`)
+    t.match(
+      await settle(caller, { endpoint: 'A.Reply', body: '1' }),
+      [/ 1$/],
+      'other streams continue',
+    )
     while (!sink.ended) {
       sink.take(200)
       await tick()
@@ -312,7 +316,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     call.onCredit()
     await until(() => calls.length === 1)
     await quiet(() => sent)
-    t.ok(sent <= maxBuffered, `${sent} bodies wait for it`)
+    t.ok(sent <= maxBuffered, `${sent} bodies are pending`)
     const seen = events[0]!.length
     t.ok(seen > 0 && seen < sent + 1)
     for (let i = 0; i < seen; i++) calls[0]!.consumed(500)

@@ -46,7 +46,7 @@ interface KnownGroup {
 interface KnownMember {
   readonly member: EventMember
   readonly topic: KnownTopic
-  /** Undefined: new events only, and nothing is acknowledged. */
+  /** Undefined for new events only, without acknowledged events. */
   readonly group: KnownGroup | undefined
   next: number
   readonly sinceMs: number
@@ -238,7 +238,7 @@ class Run {
     if (holder === undefined) return
     const all = this.#expect(holder)
     const expected = all.slice(0, limit + 1)
-    // The pull would wait.
+    // The pull would wait for an event.
     if (expected.length === 0) return
     const pulled: EventDelivery[] = []
     while (pulled.length < expected.length)
@@ -354,7 +354,7 @@ class Run {
   }
 }
 
-/** First redelivered events, each once, then the others in the order of their sequences. */
+/** First redelivered events, each once, then other events in the order of their sequences. */
 function checkAnyOrder(
   found: readonly number[],
   all: readonly number[],

@@ -18,9 +18,9 @@ import { until } from '../fixtures/raw-backend.ts'
 /** An empty event store to test. */
 export interface EventsSubject {
   readonly adapter: EventsAdapter
-  /** Reopens the data of a closed adapter; absent: it is not persistent. */
+  /** Reopens the data of a closed adapter. Absent if the adapter is not persistent. */
   readonly reopen?: () => Maybe<EventsAdapter>
-  /** Opens another adapter for the same events, like another server; absent: not shared. */
+  /** Opens another adapter for the same events, like another server. Absent if adapters share no events. */
   readonly open?: () => Maybe<EventsAdapter>
 }
 
@@ -30,7 +30,7 @@ const ALL: EventRange = { from: 1, limit: 100_000, maxBytes: 1e9 }
 const FROM_START: EventStart = { sequence: 1 }
 /** Longer than any test. */
 const LONG_MS = 60_000
-/** Short, so that tests can wait for it. */
+/** Short enough for tests to wait for it. */
 const SHORT_MS = 250
 const MUCH = 1e9
 
@@ -165,7 +165,11 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same(await list(), expected)
     t.same(await list('a'), expected.slice(0, 3))
     t.same(await list('none'), [])
-    t.same(textsOf(await readAll(adapter, { namespace: 'b', topic: 'z' })), [], 'none elsewhere')
+    t.same(
+      textsOf(await readAll(adapter, { namespace: 'b', topic: 'z' })),
+      [],
+      'no topics in other namespaces',
+    )
   })
 
   t.test('contract: delivers every event once without acknowledgements', async (t) => {
@@ -313,7 +317,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     },
   )
 
-  t.test('contract: redelivers a rejected event at once or after a delay', async (t) => {
+  t.test('contract: redelivers a rejected event immediately or after a delay', async (t) => {
     const { adapter } = await open(t)
     await append(adapter, ORDERS, ['a', 'b', 'c'])
     const member = await join(t, adapter, { name: 'g', ackWaitMs: LONG_MS, start: FROM_START })
@@ -335,24 +339,27 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.equal(toPair((await takeAll(member, 1))[0]!), 'c 2', 'an acknowledged event is settled')
   })
 
-  t.test('contract: redelivers pending events of a leaving member at once, in order', async (t) => {
-    const { adapter } = await open(t)
-    const texts = Array.from({ length: 10 }, (_, i) => String(i))
-    await append(adapter, ORDERS, texts)
-    const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
-    const member = await join(t, adapter, group)
-    const [first] = await takeAll(member, 10)
-    await first!.nack(0)
-    await takeAll(member, 1)
-    const waiting = member.pull(1, MUCH)
-    await member.leave()
-    t.same(await waiting, [])
-    const other = await join(t, adapter, group)
-    t.same(
-      (await takeAll(other, 10)).map(toPair),
-      texts.map((text) => `${text} ${text === '0' ? 3 : 2}`),
-    )
-  })
+  t.test(
+    'contract: redelivers pending events of a leaving member immediately, in order',
+    async (t) => {
+      const { adapter } = await open(t)
+      const texts = Array.from({ length: 10 }, (_, i) => String(i))
+      await append(adapter, ORDERS, texts)
+      const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
+      const member = await join(t, adapter, group)
+      const [first] = await takeAll(member, 10)
+      await first!.nack(0)
+      await takeAll(member, 1)
+      const waiting = member.pull(1, MUCH)
+      await member.leave()
+      t.same(await waiting, [])
+      const other = await join(t, adapter, group)
+      t.same(
+        (await takeAll(other, 10)).map(toPair),
+        texts.map((text) => `${text} ${text === '0' ? 3 : 2}`),
+      )
+    },
+  )
 
   t.test('contract: deletes a group without a name when its member leaves', async (t) => {
     const { adapter } = await open(t)
@@ -420,12 +427,16 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same(textsOf(found), texts.slice(after!.first - 1))
     t.equal(found[0]!.sequence, after!.first)
     const member = await join(t, adapter, { start: FROM_START })
-    t.same(await take(member, 1), [texts[after!.first - 1]], 'a group begins with retained events')
+    t.same(
+      await take(member, 1),
+      [texts[after!.first - 1]],
+      'a group starts with the first retained event',
+    )
     t.same(await append(adapter, ORDERS, ['more']), [41])
   })
 
   t.test(
-    'contract: redelivers retained events to groups after retention removed others',
+    'contract: redelivers retained events to groups after retention removed other events',
     async (t) => {
       const { adapter } = await open(t)
       if (adapter.retain === undefined) return void t.pass('does not')
@@ -487,7 +498,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     await pending[0]!.ack()
   })
 
-  t.test('contract: a topic exists from its first event or named group on', async (t) => {
+  t.test('contract: a topic is created by its first event or named group', async (t) => {
     const { adapter } = await open(t)
     await join(t, adapter, { name: 'group', ackWaitMs: LONG_MS })
     t.match(await adapter.listTopics(), [{ ...ORDERS, first: 1, last: 0 }])
@@ -502,7 +513,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const group = await join(t, adapter, { name: 'group', ackWaitMs: LONG_MS })
     const alone = await join(t, adapter, {}, OTHER)
     for (const topic of [ORDERS, OTHER]) await append(adapter, topic, ['a'])
-    /** State after this time. */
+    /** Whether the topic exists with a clock advanced by `ms`. */
     const isThere = async (topic: EventTopic, ms: number): Promise<boolean> => {
       while (await adapter.retain!(topic, retention, Date.now() + ms));
       return (await adapter.listTopics()).some(
@@ -526,7 +537,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
   })
 
   t.test(
-    'contract: a new group of the same name does not receive acknowledgements of a deleted one',
+    'contract: a new group of the same name does not receive acknowledgements of a deleted group',
     async (t) => {
       const { adapter } = await open(t)
       if (adapter.deleteGroup === undefined) return void t.pass('does not')

@@ -101,7 +101,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
     const body = createPattern(40 * MIB)
     const reply = upload(port, body, false)
     const stalledAt = await untilStill(() => x?.bytesIn ?? -1)
-    t.ok(stalledAt < STALL_MAX_BYTES, `took ${stalledAt} bytes`)
+    t.ok(stalledAt < STALL_MAX_BYTES, `accepted ${stalledAt} bytes`)
     const hash = createHash('sha256')
     x!.pipeTo({
       onRequestBody: (chunk, last) => {
@@ -116,7 +116,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
 
   for (const length of ['known', 'unknown']) {
     t.test(
-      `delivers 20 MiB of ${length} length exactly to a reader that stalls first`,
+      `delivers 20 MiB of ${length} length exactly to a reader that stalls at first`,
       async (t) => {
         const body = createPattern(20 * MIB)
         let x: Exchange | undefined
@@ -142,7 +142,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
           const req = request({ port, host: '127.0.0.1' }, (res) => {
             const hash = createHash('sha256')
             untilStill(() => x?.bytesOut ?? -1).then((stalledAt) => {
-              t.ok(stalledAt < STALL_MAX_BYTES, `gave ${stalledAt} bytes`)
+              t.ok(stalledAt < STALL_MAX_BYTES, `produced ${stalledAt} bytes`)
               res.on('data', (chunk) => hash.update(chunk))
               res.on('end', () => {
                 t.equal(hash.digest('hex'), sha256(body))
@@ -197,7 +197,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
   )
 
   t.test(
-    'responds with 413 to a Content-Length above the limit, even if the body came with the head',
+    'responds with 413 to a Content-Length above the limit, even if the body arrives with the head',
     { skip: http2 && 'in HTTP/2 the stream ends, not its connection' },
     async (t) => {
       const { port, served } = await openListener(t, create, (x) => {
@@ -215,7 +215,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
 
   t.test(
     'closes the connection after a response during the body, before reading later bytes',
-    { skip: http2 && 'in HTTP/2 nothing follows in a stream' },
+    { skip: http2 && 'HTTP/2 streams carry a single request' },
     async (t) => {
       for (const bodyLimit of [2, 1000]) {
         const { port, served } = await openListener(t, create, async (x) => {
@@ -232,7 +232,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
     },
   )
 
-  t.test('applies a limit that is set after the body has arrived', async (t) => {
+  t.test('enforces a limit that is set after the body has arrived', async (t) => {
     const { port } = await openListener(t, create, async (x) => {
       while (x.bytesIn < 10) await new Promise((resolve) => setImmediate(resolve))
       x.bodyLimit = 5

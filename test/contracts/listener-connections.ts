@@ -70,7 +70,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
   })
 
   t.test(
-    'responds to requests pipelined behind a pending one in order, or closes the connection',
+    'responds to requests pipelined behind a pending request in order, or closes the connection',
     async (t) => {
       const { port } = await openListener(t, create, async (x) => {
         await new Promise((resolve) => setTimeout(resolve, x.path === '/0' ? 30 : 0))
@@ -136,7 +136,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
   })
 
   t.test(
-    'closes connections beyond maxConnections at once and accepts others after clients leave',
+    'closes connections beyond maxConnections immediately and accepts new ones after clients disconnect',
     async (t) => {
       const { port, listener } = await openListener(t, create, (x) => x.reply(200, 'ok'), {
         maxConnections: 2,

@@ -11,9 +11,9 @@ const PARALLEL = 12
 const QUIET_MS = 250
 
 const MODES: readonly [string, (x: Exchange) => void | Promise<void>][] = [
-  ['answers at once', (x) => x.reply(200, 'served')],
+  ['responds immediately', (x) => x.reply(200, 'served')],
   [
-    'reads the body and answers later',
+    'reads the body and responds later',
     async (x) => {
       await x.readBody()
       await new Promise((resolve) => setImmediate(resolve))
@@ -67,7 +67,7 @@ export function testListenerProbes({ create, name }: ListenerSubject): void {
       const after = await new RawClient(port)
         .send('GET /after HTTP/1.1\r\nHost: a.test\r\n\r\n')
         .replies(1)
-      t.match(after, [/^HTTP\/1\.1 200 .*served$/s], 'the listener still serves')
+      t.match(after, [/^HTTP\/1\.1 200 .*served$/s], 'the listener still serves requests')
       t.same(faults, [])
     })
   }

@@ -16,7 +16,7 @@ const REQUEST = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
 
 /** Complete and streamed responses. */
 export function testListenerReplies({ create, http2 = false }: ListenerSubject): void {
-  t.test('replaces a status that is not final by 500 and logs it (RFC 9110 §15)', async (t) => {
+  t.test('replaces a non-final status with 500 and logs it (RFC 9110 §15)', async (t) => {
     const statuses = [0, 99, 100, 101, 102, 103, 199, 600, 999, 200.5, Number.NaN]
     const { port, faults } = await openListener(t, create, (x) => {
       const status = statuses[Number(x.query)]!
@@ -50,7 +50,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     t.ok(reply!.endsWith('\r\n\r\nshort and stout'))
   })
 
-  t.test('sends text as UTF-8 beside header values above 0x7F', async (t) => {
+  t.test('sends text as UTF-8 alongside header values above 0x7F', async (t) => {
     const { port } = await openListener(t, create, (x) => x.reply(200, 'grün', ['x-a', '\xfc']))
     const client = new RawClient(port)
     const [reply] = await client.send(REQUEST).replies(1)
@@ -73,7 +73,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
   ]
   for (const [title, handle, method, length] of bodyless) {
     t.test(
-      `${title}: sends no body and the right length, and the connection stays open`,
+      `${title}: sends no body and the correct length, and the connection stays open`,
       async (t) => {
         const { port } = await openListener(t, create, (x) => {
           if (x.path === '/next') x.reply(200, 'next')
@@ -89,7 +89,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
         t.match(
           client.text.slice(head.length),
           /^HTTP\/1\.1 200 /,
-          'the next reply follows at once',
+          'the next response follows immediately',
         )
         const sent = /\r\ncontent-length: (.*)\r\n/i.exec(head)?.[1]
         if (length === undefined) t.equal(sent, undefined)
@@ -119,8 +119,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
           const client = clients[i]!
           await client.until(({ text }) => text.includes('\r\n\r\n'))
           if (closer === 'the client') await client.ended()
-          else
-            t.match(client.text, /\r\nconnection: close\r\n/i, `${title}: sends Connection: close`)
+          else t.match(client.text, /\r\nconnection: close\r\n/i, `: sends Connection`)
           t.match(client.text, /^HTTP.*?\r\n\r\n$/s, `${title}: no body`)
           const sent = /\r\ncontent-length: (.*)\r\n/i.exec(client.text)?.[1]
           if (length === undefined) t.equal(sent, undefined, title)
@@ -178,7 +177,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
       const coding = x.path === '/gzip' ? ['content-encoding', 'gzip'] : []
       const type = 'Text/Event-Stream; charset=utf-8'
       x.start(200, new HeaderList(['content-type', type, ...coding]), -1)
-      // After a listener handles a head without a body.
+      // Called after a listener handles a head without a body.
       setImmediate(() => {
         arrived.push(x)
         if (x.path !== '/gzip') return
@@ -307,7 +306,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     t.match(replies[1], /^HTTP\/1\.1 200 .*\r\nx-hook: ran\r\n/is)
   })
 
-  t.test('delivers data in order if it is written in spite of back-pressure', async (t) => {
+  t.test('delivers data in order if it is written despite back-pressure', async (t) => {
     const piece = (n: number) => Buffer.alloc(64 * 1024, 97 + (n % 26))
     const pieces = 128
     const { port } = await openListener(t, create, (x) => {
@@ -324,7 +323,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     t.ok(body === whole.toString('latin1'), 'byte for byte')
   })
 
-  t.test('starts a stream of many parts while the request is read', async (t) => {
+  t.test('starts a stream of many parts while the request is being read', async (t) => {
     let refused = false
     const { port } = await openListener(t, create, (x) => {
       const send = () => {
@@ -368,7 +367,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
   })
 
   t.test(
-    'cuts the connection of an aborted stream so that it cannot appear complete',
+    'cuts the connection of an aborted stream, so the response cannot appear complete',
     async (t) => {
       const { port } = await openListener(t, create, async (x) => {
         x.start(200, new HeaderList(), x.path === '/known' ? 100 : -1)

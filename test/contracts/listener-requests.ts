@@ -34,7 +34,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
       const client = new RawClient(port)
       await client.send(`${method} / HTTP/1.1\r\nHost: a.test\r\n\r\n`).replies(1)
       client.destroy()
-      // Rejected, or forwarded unchanged.
+      // Malformed requests are rejected or forwarded unchanged.
       t.strictSame(
         served.splice(0).filter((x) => x.method !== method),
         [],
@@ -94,7 +94,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
 
   t.test(
     'preserves order and repeats of headers, in lower case',
-    { skip: http2 && 'node:http2 sends fields of one name together' },
+    { skip: http2 && 'node:http2 sends headers with the same name together' },
     async (t) => {
       const { port, served } = await openListener(t, create, ok)
       const fields =
@@ -139,7 +139,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
 
   t.test(
     'removes hop-by-hop headers and headers named by Connection (RFC 9110 §7.6.1)',
-    { skip: http2 && 'HTTP/2 has no such fields' },
+    { skip: http2 && 'HTTP/2 has no such headers' },
     async (t) => {
       const { port, served } = await openListener(t, create, ok)
       const fields = [
@@ -169,7 +169,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
 
   t.test(
     'retains headers about client and framing that Connection names',
-    { skip: http2 && 'HTTP/2 has no such field' },
+    { skip: http2 && 'HTTP/2 has no such header' },
     async (t) => {
       const { port, served } = await openListener(t, create, ok)
       const names = [
@@ -222,7 +222,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
   })
 
   t.test(
-    'serves a head of nearly 16 KiB, and responds with 431 and closes beyond',
+    'serves a head of nearly 16 KiB, and responds with 431 and closes the connection for a larger one',
     { skip: http2 && 'in HTTP/2 the stream ends, not its connection' },
     async (t) => {
       const { port, served } = await openListener(t, create, ok)
@@ -236,7 +236,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
       }
       for (const fieldBytes of [300, 16 * 1024]) {
         const fits = await new RawClient(port).send(toHead(16_000, fieldBytes)).settle(150)
-        t.same(statusCodes(fits.text), [200], `${fieldBytes} bytes a field`)
+        t.same(statusCodes(fits.text), [200], `${fieldBytes} bytes per field`)
         const before = served.length
         const over = await new RawClient(port).send(toHead(17_500, fieldBytes)).settle(150)
         t.same(statusCodes(over.text), [431])
@@ -278,7 +278,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
     'uses the authority of an absolute target instead of Host (RFC 9112 §3.2.2)',
     {
       skip:
-        (name === 'uws' && 'µWebSockets answers 505 before any code of ours runs') ||
+        (name === 'uws' && 'µWebSockets responds with 505 before the gateway runs') ||
         (http2 && 'HTTP/2 has no such target'),
     },
     async (t) => {
@@ -300,7 +300,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
     },
   )
 
-  t.test('serves an upgrade to another protocol than WebSocket as a plain request', async (t) => {
+  t.test('serves an upgrade to a protocol other than WebSocket as a plain request', async (t) => {
     const { port, served } = await openListener(t, create, async (x) => {
       const body = await x.readBody()
       x.reply(200, body)

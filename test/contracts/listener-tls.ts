@@ -145,7 +145,7 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
     })
   })
 
-  t.test('loads certificates added while it serves', async (t) => {
+  t.test('loads certificates added while the listener serves', async (t) => {
     const requests: string[] = []
     const tls = createCertificateSource({
       isStrict: true,
@@ -153,7 +153,7 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
     })
     const { port } = await openListener(t, create, (x) => x.reply(200, x.path), { tls })
     const refused = { servername: 'a.test' }
-    t.equal(await handshake(port, refused), 'refused', 'there is none yet')
+    t.equal(await handshake(port, refused), 'refused', 'no certificate exists yet')
     const a = toPair('a.test')
     tls.use([a])
     t.equal(await getCertificate(port, 'a.test'), toBase64(a.cert))
@@ -163,7 +163,11 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
     tls.use([b, a])
     t.equal(await getCertificate(port, 'a.test'), toBase64(a.cert), 'the old certificate')
     t.equal(await getCertificate(port, 'b.test'), toBase64(b.cert), 'the added certificate')
-    t.equal(await handshake(port, { servername: 'c.test' }), 'refused', 'there is no default')
+    t.equal(
+      await handshake(port, { servername: 'c.test' }),
+      'refused',
+      'there is no default certificate',
+    )
     t.equal(await handshake(port, {}), 'refused', 'a handshake without a name is rejected')
     t.same(
       [...new Set(requests)],

@@ -8,11 +8,11 @@ import { makeNode, makeService } from '../fixtures/services.ts'
 /** A registry to test. */
 export interface RegistrySubject {
   readonly registry: Registry
-  /** Replaces its content by these services. */
+  /** Replaces the services of the registry. */
   readonly become: (services: readonly Service[]) => Maybe<void>
   /** Disconnects the registry and reconnects it with exactly these services; absent if it cannot disconnect. */
   readonly restart?: (services: readonly Service[]) => Maybe<void>
-  /** False: lists and watches of all services have no nodes. @default true */
+  /** Whether lists and watches of all services include nodes. @default true */
   readonly listsNodes?: boolean
 }
 
@@ -105,11 +105,11 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     await become([USERS, smaller])
     t.same(await next(), { type: 'create', service: smaller })
     await become([GREETER])
-    t.same(await next(), { type: 'update', service: GREETER }, 'a node more')
+    t.same(await next(), { type: 'update', service: GREETER }, 'a node was added')
     await become([GREETER, GREETER_NEXT])
-    t.same(await next(), { type: 'create', service: GREETER_NEXT }, 'of all its versions')
+    t.same(await next(), { type: 'create', service: GREETER_NEXT }, 'nodes of all its versions')
     await become([smaller, GREETER_NEXT])
-    t.same(await next(), { type: 'update', service: smaller }, 'one node fewer')
+    t.same(await next(), { type: 'update', service: smaller }, 'a node was removed')
     const heavier = makeService(GREETER.name, [makeNode('127.0.0.1:9001', { weight: '2' })])
     await become([heavier, GREETER_NEXT])
     t.same(await next(), { type: 'update', service: heavier }, 'a node changed')
@@ -139,7 +139,8 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     'contract: a watch reports services that vanished during an outage before its end',
     async (t) => {
       const { registry, become, restart } = await open(t)
-      if (registry.watch === undefined || restart === undefined) return t.comment('is never away')
+      if (registry.watch === undefined || restart === undefined)
+        return t.comment('is never unavailable')
       await become([GREETER, GREETER_NEXT, USERS])
       const watch = (service?: string): string[] => {
         const events: string[] = []
@@ -195,7 +196,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     await become([])
     await until(() => reported.length === 3)
     t.same(reported, ['create', 'create', 'delete'])
-    t.equal(warnings().length, 2, 'and the fault is reported')
+    t.equal(warnings().length, 2, 'and the error is reported')
   })
 
   t.test('contract: register adds nodes to a version and deregister removes them', async (t) => {

@@ -25,7 +25,7 @@ export interface RuntimeSubject {
 
 const KEY: WorkloadKey = { namespace: 'mx', name: 'shop', version: 'latest' }
 
-/** Contract of runtimes. Failures follow each other quickly: other tests cover the back-off. */
+/** Contract of runtimes. Failures occur in quick succession; other tests cover the backoff. */
 export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
   t.test('contract: starts an applied workload, reports and lists it', async (t) => {
     const { runtime, toWorkload } = open(t)
@@ -93,7 +93,7 @@ export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
     },
   )
 
-  t.test('contract: replaces the old revision by a new one', async (t) => {
+  t.test('contract: replaces the old revision with a new one', async (t) => {
     const { runtime, toWorkload } = open(t)
     await runtime.apply(toWorkload('serves', KEY))
     await whenState(runtime, ({ status }) => status === 'running')
@@ -103,7 +103,7 @@ export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
     await whenState(runtime, ({ revision, status }) => revision === '2' && status === 'running')
     t.ok(
       events.every(({ status, ready }) => status === 'running' && ready > 0),
-      'there is no time at which none serves',
+      'at least one instance serves at any time',
     )
   })
 
@@ -116,7 +116,7 @@ export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
     const state = await whenState(runtime, ({ error }) => error !== undefined)
     t.match(state, { revision: '1', status: 'running', ready: 1, error: /3.*boom/s })
     await runtime.apply(served)
-    t.equal((await runtime.read())[0]!.error, undefined, 'forgotten')
+    t.equal((await runtime.read())[0]!.error, undefined, 'the error is cleared')
     t.match((await runtime.read())[0]!, { revision: '1', status: 'running', ready: 1 })
   })
 
@@ -124,7 +124,7 @@ export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
     'contract: reads log lines in order, the last lines, and lines since a time',
     async (t) => {
       const { runtime, toWorkload } = open(t)
-      t.strictSame(await readLines(runtime), [], 'nothing was ever run')
+      t.strictSame(await readLines(runtime), [], 'no workload ever ran')
       await runtime.apply(toWorkload('serves', KEY))
       await until(async () => (await readLines(runtime)).length >= 3)
       const all = await readLines(runtime)

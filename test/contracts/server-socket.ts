@@ -24,7 +24,7 @@ import {
 export interface ServerSocketSubject {
   readonly create: CreateListener
   readonly name: 'uws' | 'node'
-  /** Close code that the receiver gets for a client's 3000: some parsers accept no code between 1011 and 4000. */
+  /** Close code that the receiver gets when a client sends 3000; some parsers reject codes between 1011 and 4000. */
   readonly clientClosed3000: readonly string[]
   /** Close code for a client that sent invalid UTF-8. */
   readonly badText: string
@@ -102,7 +102,7 @@ type Teardown = Parameters<typeof openListener>[0]
 
 const KIB = 1024
 const MIB = 1024 * KIB
-/** Maximum size of buffers between a sender and a paused reader: in the kernel, in the libraries, and the limit. */
+/** Maximum size of the buffers between a sender and a paused reader: kernel and library buffers plus the limit. */
 const SLACK_BYTES = 16 * MIB
 
 async function openServer(
@@ -133,7 +133,7 @@ function echo(recorder: Recorder): void {
     socket.send(binary ? data : Buffer.from(data).toString(), binary)
 }
 
-/** Contract of listeners for WebSockets that end in this process (RFC 6455). */
+/** Contract of listeners for WebSockets that terminate in this process (RFC 6455). */
 export function testServerSocket(subject: ServerSocketSubject): void {
   const { create, name } = subject
 
@@ -153,7 +153,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.strictSame(server.faults, [])
   })
 
-  t.test(`${name}: sends the first message at once`, async (t) => {
+  t.test(`${name}: sends the first message immediately`, async (t) => {
     const server = await openServer(t, create, {
       handle: (recorder) => void recorder.accept()!.send('welcome', false),
     })
@@ -194,7 +194,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
   })
 
   t.test(
-    `${name}: delivers several messages of one read one by one, in order, of any length`,
+    `${name}: delivers several messages of any length from one read one by one, in order`,
     async (t) => {
       const { connect, served, gateway } = await openServer(t, create)
       const { client, socket } = await connect()
@@ -250,7 +250,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.equal(hash((await nextMessage(client)) as Buffer), hash(message))
   })
 
-  t.test(`${name}: joins fragments and answers a ping between them`, async (t) => {
+  t.test(`${name}: joins fragments and responds to a ping between them`, async (t) => {
     const { connect } = await openServer(t, create)
     const { client, recorder } = await connect()
     const pong = once(client, 'pong')
@@ -415,7 +415,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     },
   )
 
-  t.test(`${name}: reports 1006 on both ends of a cut connection`, async (t) => {
+  t.test(`${name}: reports 1006 at both ends of a cut connection`, async (t) => {
     const { connect, gateway } = await openServer(t, create)
     const { client, recorder, socket } = await connect()
     const end = closeOf(client)
@@ -559,7 +559,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     const left = await settled(() => client.bufferedAmount)
     t.ok(total - left < SLACK_BYTES, `${total - left} of ${total} bytes were accepted`)
     t.ok(recorder.bytes < SLACK_BYTES, `${recorder.bytes} bytes arrived`)
-    // Meanwhile the other direction is open, even for more than the client accepts at once.
+    // Meanwhile, the other direction stays open, even for more data than the client accepts in one read.
     const back = new Promise<number>((resolve) => {
       let got = 0
       client.on('message', (data: Buffer) => {
@@ -981,7 +981,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
   })
 }
 
-/** Whether two lists are equal; a comparison by tap would print the complete lists. */
+/** Whether two lists are equal. A comparison by tap would print the complete lists. */
 function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((item, i) => item === b[i])
 }

@@ -4,7 +4,7 @@ import { createQuota } from '../../core/limits/quota.ts'
 import type { StoreQuotas } from '../../domain/store/usage.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 
-/** Reopens the data of the closed adapter, or opens a store that is not persistent. */
+/** Reopens the data of the closed adapter. Opens an empty store if the store is not persistent. */
 export type OpenWithQuotas = (quotas: StoreQuotas) => Maybe<StoreAdapter>
 
 const NOW_MS = 1_000_000
@@ -94,7 +94,10 @@ export function testStoreQuotas(
     })
 }
 
-/** A store with its own limit, 160 kB. @param create opens a store with this limit in bytes; a persistent adapter retains its records. */
+/**
+ * A store with a limit of 160 kB. @param create opens a store with this limit in bytes; a persistent adapter retains
+ * its records.
+ */
 export function testStoreReserve(
   t: Test,
   create: () => (maxBytes: number) => StoreAdapter,

@@ -12,14 +12,14 @@ import type { Maybe } from '../../lib/async/maybe.ts'
 /** An empty store to test. */
 export interface StoreSubject {
   readonly adapter: StoreAdapter
-  /** Reopens the data of a closed adapter; absent: it is not persistent. */
+  /** Reopens the data of a closed adapter. Absent if the adapter is not persistent. */
   readonly reopen?: () => Maybe<StoreAdapter>
 }
 
 const NOW_MS = 1_000_000
 const USERS: StoreTable = { database: 'mx', table: 'users' }
 const ALL: StoreRange = { limit: 100_000, maxBytes: 1e9 }
-/** In the order of their UTF-8 bytes: in UTF-16, the emoji would precede U+E000. */
+/** Sorted by UTF-8 bytes; in UTF-16, the emoji would precede U+E000. */
 const ORDERED = [
   '\u0001',
   '\u0001\u0001',
@@ -66,7 +66,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     return subject
   }
 
-  t.test('contract: an empty store has no record, no table and nothing to delete', async (t) => {
+  t.test('nothing to delete', async (t) => {
     const { adapter } = await open(t)
     t.equal(await adapter.read(USERS, 'a'), undefined)
     t.same(await adapter.scan(USERS, ALL), { records: [], more: false })

@@ -27,7 +27,7 @@ export interface TunnelSubject {
   readonly name: 'uws' | 'node'
   /** Close code for a client whose backend closed without a close frame. */
   readonly backendDied: string
-  /** Events after a client's close code 3000: some parsers accept no code between 1011 and 4000. */
+  /** Events after a client's close code 3000; some parsers reject codes between 1011 and 4000. */
   readonly clientClosed3000: readonly string[]
   /** Whether a frame without a mask ends the WebSocket, as required by RFC 6455 §5.1. */
   readonly demandsMasks: boolean
@@ -116,7 +116,7 @@ export function testTunnel(subject: TunnelSubject): void {
 
   const accepted = 'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: '
   for (const [what, answer] of [
-    ['a 101 with nothing else', 'HTTP/1.1 101 As You Wish\r\n\r\n'],
+    ['a 101 without headers', 'HTTP/1.1 101 As You Wish\r\n\r\n'],
     ['a 101 without Connection', 'HTTP/1.1 101 x\r\nUpgrade: websocket\r\n\r\n'],
     ['a 101 without Upgrade', 'HTTP/1.1 101 x\r\nConnection: Upgrade\r\n\r\n'],
     ['a 101 with a length', 'HTTP/1.1 101 x\r\nContent-Length: 5\r\n\r\nhello'],
@@ -129,14 +129,14 @@ export function testTunnel(subject: TunnelSubject): void {
       'a 101 for this key, with a body',
       `HTTP/1.1 101 x\r\n${accepted}${ACCEPT}\r\nContent-Length: 5\r\n\r\nhello`,
     ],
-    ['a 100, and then the end', 'HTTP/1.1 100 Continue\r\n\r\n'],
-    ['a 102, and then the end', 'HTTP/1.1 102 x\r\nContent-Length: 0\r\n\r\n'],
-    ['a 103, and then the end', 'HTTP/1.1 103 x\r\n\r\n'],
+    ['a 100 and the end of the connection', 'HTTP/1.1 100 Continue\r\n\r\n'],
+    ['a 102 and the end of the connection', 'HTTP/1.1 102 x\r\nContent-Length: 0\r\n\r\n'],
+    ['a 103 and the end of the connection', 'HTTP/1.1 103 x\r\n\r\n'],
     ['a status beyond 599', 'HTTP/1.1 600 x\r\nContent-Length: 0\r\n\r\n'],
     ['chunks in HTTP/1.0', 'HTTP/1.0 404 x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
   ] as const) {
     t.test(
-      `${name}: responds with 502 to a backend that answers the handshake with ${what}`,
+      `${name}: responds with 502 to a backend that responds to the handshake with ${what}`,
       async (t) => {
         const backend = await openRawBackend(t, {
           onRequest: (connection) => {
@@ -296,7 +296,7 @@ export function testTunnel(subject: TunnelSubject): void {
     }
   })
 
-  t.test(`${name}: leaves a backend's ping unanswered if the client does not answer`, async (t) => {
+  t.test(`${name}: sends no pong to a backend if the client sends none`, async (t) => {
     const backend = await openBackendServer(t)
     const { port } = await openWebGateway(t, create, [backend.port])
     const accepted = backend.accepted()
@@ -377,7 +377,7 @@ export function testTunnel(subject: TunnelSubject): void {
             if (next === count) resolve()
           })
         })
-        // Meanwhile the other direction is open, even for more than the client accepts at once.
+        // Meanwhile, the other direction stays open, even for more data than the client accepts in one read.
         const back = nextMessage(client)
         peer.send(Buffer.alloc(10 * MIB))
         t.equal((await back).length, 10 * MIB)
@@ -408,7 +408,7 @@ export function testTunnel(subject: TunnelSubject): void {
       for (let i = 0; i < count; i++) client.send(Buffer.alloc(64 * KIB))
       const total = count * 64 * KIB
       await settled(() => client.bufferedAmount)
-      // Repeatedly more than the client accepts at once.
+      // Repeatedly sends more data than the client accepts in one read.
       for (let round = 0; round < 20; round++) {
         const back = nextMessage(client)
         peer.send(Buffer.alloc(8 * MIB))
@@ -470,17 +470,20 @@ export function testTunnel(subject: TunnelSubject): void {
     t.equal(upstream.nodes[0]!.active, 0)
   })
 
-  t.test(`${name}: ends the backend's WebSocket at once when the client vanishes`, async (t) => {
-    const backend = await openBackendServer(t)
-    const { port, gateway, served } = await openWebGateway(t, create, [backend.port])
-    const accepted = backend.accepted()
-    const client = await connectWebSocket(t, port)
-    const end = closeOf(await accepted)
-    client.terminate()
-    t.equal(await end, '1006')
-    await gateway.idle()
-    t.equal(served[0]!.finished, true)
-  })
+  t.test(
+    `${name}: ends the backend's WebSocket immediately when the client vanishes`,
+    async (t) => {
+      const backend = await openBackendServer(t)
+      const { port, gateway, served } = await openWebGateway(t, create, [backend.port])
+      const accepted = backend.accepted()
+      const client = await connectWebSocket(t, port)
+      const end = closeOf(await accepted)
+      client.terminate()
+      t.equal(await end, '1006')
+      await gateway.idle()
+      t.equal(served[0]!.finished, true)
+    },
+  )
 
   t.test(`${name}: sends the response of a plugin instead of the backend's`, async (t) => {
     const backend = await openBackendServer(t)
@@ -612,7 +615,7 @@ export function testTunnel(subject: TunnelSubject): void {
       const options = { connectTimeoutMs: 100 }
       const both = await openWebGateway(t, create, [node, backend.port], options)
       for (let i = 0; i < 2; i++) await connectWebSocket(t, both.port)
-      t.ok(sockets.length > 0, 'one went past it')
+      t.ok(sockets.length > 0, 'one node was skipped')
       const alone = await openWebGateway(t, create, [node], options)
       const { status, body } = await rejectedWebSocket(alone.port)
       t.equal(status, 504)
@@ -664,7 +667,7 @@ export function testTunnel(subject: TunnelSubject): void {
       await gateway.idle()
       t.equal(served[0]!.aborted, true)
       await until(() => upstream.nodes[0]!.active === 0)
-      t.equal(upstream.nodes[0]!.failures.consecutive, 0, 'which is not the fault of the node')
+      t.equal(upstream.nodes[0]!.failures.consecutive, 0, 'the node is not at fault')
     },
   )
 
@@ -792,7 +795,7 @@ export function testTunnel(subject: TunnelSubject): void {
   })
 }
 
-/** The value once it is stable. */
+/** Returns the value once it is stable. */
 async function settled(read: () => number): Promise<number> {
   let value = read()
   for (let same = 0; same < 6; ) {
