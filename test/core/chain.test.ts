@@ -129,7 +129,7 @@ t.test('the chain continues after a step whose promise resolves', async (t) => {
   t.strictSame(log, ['1', '3', '4', '5'])
 })
 
-t.test('the chain stops if the exchange is answered while a step is pending', async (t) => {
+t.test('the chain stops if a response is sent while a step is pending', async (t) => {
   const log: string[] = []
   const x = createTestExchange()
   x.begin(

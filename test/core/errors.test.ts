@@ -16,20 +16,23 @@ t.test('an error body has the members Id, Code, Detail and Status', async (t) =>
   t.equal(new GatewayError('a', 599, 'odd').toBody().Status, '')
 })
 
-t.test('clients that prefer application/problem+json get problem details (RFC 9457)', async (t) => {
-  const { type, body } = formatError(
-    new GatewayError('a', 404, 'gone'),
-    'text/html, application/problem+json',
-  )
-  t.equal(type, 'application/problem+json')
-  t.strictSame(JSON.parse(body), {
-    type: 'about:blank',
-    title: 'Not Found',
-    status: 404,
-    detail: 'gone',
-    instance: 'a',
-  })
-})
+t.test(
+  'clients that prefer application/problem+json receive problem details (RFC 9457)',
+  async (t) => {
+    const { type, body } = formatError(
+      new GatewayError('a', 404, 'gone'),
+      'text/html, application/problem+json',
+    )
+    t.equal(type, 'application/problem+json')
+    t.strictSame(JSON.parse(body), {
+      type: 'about:blank',
+      title: 'Not Found',
+      status: 404,
+      detail: 'gone',
+      instance: 'a',
+    })
+  },
+)
 
 t.test('a GatewayError has no stack trace, other errors keep theirs', async (t) => {
   const error = new GatewayError('a', 400, 'b')
@@ -37,7 +40,7 @@ t.test('a GatewayError has no stack trace, other errors keep theirs', async (t) 
   t.match(new Error('after').stack, /\n\s+at /)
 })
 
-t.test('other thrown values become a 500 without details', async (t) => {
+t.test('other thrown values become a 500 error without details', async (t) => {
   for (const thrown of [new Error('secret'), 'secret', undefined, null, 42, { code: 418 }]) {
     const error = GatewayError.from(thrown, 'service')
     t.strictSame(error.toBody(), {

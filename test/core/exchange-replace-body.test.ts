@@ -30,7 +30,7 @@ t.test('a later reader receives the new body instead of the received body', asyn
   t.equal(bodyMemory.usedBytes, before)
 })
 
-t.test('a chunked body gets a length, and an empty one is none', async (t) => {
+t.test('a chunked body gets a length, and an empty body removes it', async (t) => {
   const x = createTestExchange({ method: 'POST', body: 'a', chunked: true })
   t.equal(x.bodyLength, -1)
   const read = x.readBody()
@@ -50,7 +50,7 @@ t.test('a body that was not read cannot be replaced', async (t) => {
   x.leave()
 })
 
-t.test('a new body beyond the memory of the process is a 503', async (t) => {
+t.test('rejects a new body beyond the memory of the process with 503', async (t) => {
   const { maxBytes } = bodyMemory
   t.teardown(() => {
     bodyMemory.maxBytes = maxBytes

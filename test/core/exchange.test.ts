@@ -60,7 +60,7 @@ t.test(
     })
     bodyMemory.maxBytes = 1000
     const x = begin({ method: 'POST', body: 'x'.repeat(2000) })
-    // As if a slow client has not received the error response yet.
+    // Simulates a slow client that has not received the error response yet.
     Object.assign(x, { transmit: () => {} })
     x.sendBody('a'.repeat(500), false)
     t.ok(bodyMemory.usedBytes > 0)
@@ -91,22 +91,25 @@ t.test('a response is sent once, later replies and writes are ignored', async (t
   t.equal(x.finishes, 1)
 })
 
-t.test('text bodies without a content type get text/plain, other bodies get none', async (t) => {
-  const cases: [Parameters<TestExchange['reply']>, readonly string[]][] = [
-    [
-      [200, '{}', ['Content-Type', 'application/json']],
-      ['content-type', 'application/json'],
-    ],
-    [[200, Buffer.from('x')], []],
-    [[204], []],
-  ]
-  for (const [reply, headers] of cases) {
-    const x = begin()
-    x.reply(...reply)
-    t.strictSame(x.replyHeaders.flat, headers)
-  }
-  t.throws(() => begin().reply(200, '', ['a', 'b\r\nc: d']), TypeError)
-})
+t.test(
+  'text bodies without a content type get text/plain, other bodies get no content type',
+  async (t) => {
+    const cases: [Parameters<TestExchange['reply']>, readonly string[]][] = [
+      [
+        [200, '{}', ['Content-Type', 'application/json']],
+        ['content-type', 'application/json'],
+      ],
+      [[200, Buffer.from('x')], []],
+      [[204], []],
+    ]
+    for (const [reply, headers] of cases) {
+      const x = begin()
+      x.reply(...reply)
+      t.strictSame(x.replyHeaders.flat, headers)
+    }
+    t.throws(() => begin().reply(200, '', ['a', 'b\r\nc: d']), TypeError)
+  },
+)
 
 t.test(
   'an error response has its own headers and the content type that the client prefers',
@@ -133,7 +136,7 @@ t.test(
 )
 
 t.test(
-  'a streamed response is written in pieces, and write returns false under backpressure',
+  'a streamed response is written in pieces, and write returns false under back-pressure',
   async (t) => {
     const x = begin()
     const peer = createPeer()
@@ -172,7 +175,7 @@ t.test('onReply runs before the first byte of a response, onDone after the last 
 })
 
 t.test(
-  'an onReply hook that throws replaces the response by a 500 and aborts the peer',
+  'an onReply hook that throws replaces the response with a 500 and aborts the peer',
   async (t) => {
     const bug = new Error('bug')
     const throws: Partial<Plugin> = {
@@ -257,7 +260,7 @@ t.test('a client disconnect aborts the exchange and its peer once', async (t) =>
 })
 
 t.test(
-  'giveUp sends an error before the response starts, and cuts the connection after',
+  'giveUp sends an error before the response starts, and cuts the connection afterwards',
   async (t) => {
     const early = begin()
     const peer = createPeer()
@@ -338,7 +341,7 @@ t.test(
   },
 )
 
-t.test('a body over the limit is 413, and the peer is aborted', async (t) => {
+t.test('rejects a body over the limit with 413 and aborts the peer', async (t) => {
   const x = begin({ method: 'POST', body: 'x', chunked: true })
   x.bodyLimit = 5
   const peer = createPeer()
@@ -351,17 +354,20 @@ t.test('a body over the limit is 413, and the peer is aborted', async (t) => {
   t.strictSame(peer.log, ['12345', 'abort'])
 })
 
-t.test('readBody returns the whole body, and a peer attached later receives it too', async (t) => {
-  const x = begin({ method: 'POST', body: 'x', chunked: true })
-  x.sendBody('one ', false)
-  const reading = x.readBody()
-  x.sendBody('two', true)
-  t.equal((await reading).toString(), 'one two')
-  const peer = createPeer()
-  x.pipeTo(peer)
-  t.strictSame(peer.log, ['one two last'])
-  t.equal((await begin().readBody()).length, 0)
-})
+t.test(
+  'readBody returns the complete body, and a peer attached later also receives it',
+  async (t) => {
+    const x = begin({ method: 'POST', body: 'x', chunked: true })
+    x.sendBody('one ', false)
+    const reading = x.readBody()
+    x.sendBody('two', true)
+    t.equal((await reading).toString(), 'one two')
+    const peer = createPeer()
+    x.pipeTo(peer)
+    t.strictSame(peer.log, ['one two last'])
+    t.equal((await begin().readBody()).length, 0)
+  },
+)
 
 t.test(
   'readBody rejects with 413 for a body over its limit, and with 400 on a client disconnect',

@@ -71,7 +71,7 @@ t.test('finished requests are counted by status class, and disconnects as aborte
   t.equal(metrics.aborted, 1)
 })
 
-t.test('a malformed request is answered with its error and not handled', async (t) => {
+t.test('a malformed request gets its error response and is not handled', async (t) => {
   const { gateway } = open(() => {
     t.fail('handled')
   })
@@ -83,7 +83,7 @@ t.test('a malformed request is answered with its error and not handled', async (
 })
 
 t.test(
-  'a thrown GatewayError is the response, other errors are 500 and reported as faults',
+  'a thrown GatewayError is sent as the response; other errors return 500 and are reported as faults',
   async (t) => {
     const bug = new Error('bug')
     const cases: [Step, number, string, unknown[]][] = [
@@ -133,7 +133,7 @@ t.test(
   },
 )
 
-t.test('an error with invalid headers is 500 and reported as a fault', async (t) => {
+t.test('an error with invalid headers returns 500 and is reported as a fault', async (t) => {
   const { serve, faults } = open(() => {
     throw new GatewayError('app', 400, 'x', { headers: ['a', 'b\r\nc: d'] })
   })
@@ -157,7 +157,7 @@ t.test('an error after the response started cuts the connection', async (t) => {
 })
 
 t.test(
-  'a step that does not respond in time is 504, unless its response has started',
+  'a step that does not respond in time returns 504, unless its response has started',
   async (t) => {
     const late = new Map<string, () => void>()
     const handle: Step = (x) =>
@@ -211,7 +211,7 @@ t.test(
     t.strictSame(log, ['old closed'])
     gateway.use(compileChain([plugin('last')], route, (x) => x.reply(200)))
     await new Promise((resolve) => setImmediate(resolve))
-    t.strictSame(log, ['old closed', 'new closed'], 'an idle chain closes at once')
+    t.strictSame(log, ['old closed', 'new closed'], 'an idle chain closes immediately')
     await gateway.close()
     t.strictSame(log, ['old closed', 'new closed', 'last closed'])
   },

@@ -54,7 +54,7 @@ t.test('a complete body is changed before onReply sees the response', async (t) 
   t.strictSame(seen, ['W/"1"'])
 })
 
-t.test('a streamed body is buffered, changed and sent as a whole', async (t) => {
+t.test('a streamed body is buffered, changed and sent completely', async (t) => {
   const { x } = begin(t, {}, upper())
   const before = replyMemory.usedBytes
   x.start(200, new HeaderList(TEXT), -1)
@@ -128,7 +128,7 @@ t.test('responses without a body have no length, and a weak entity tag', async (
   t.equal(x.body, '', 'an empty body stays empty')
 })
 
-t.test('a body beyond the limit becomes a 502, and its sender is notified', async (t) => {
+t.test('a body beyond the limit results in 502, and its sender is notified', async (t) => {
   const send: Record<string, (x: TestExchange) => void> = {
     announced: (x) => x.start(200, new HeaderList(TEXT), 5),
     chunked: (x) => {
@@ -152,10 +152,10 @@ t.test('a body beyond the limit becomes a 502, and its sender is notified', asyn
   }
   const { x } = begin(t, {}, upper(4))
   x.reply(200, 'abcd', TEXT)
-  t.equal(x.body, 'ABCD', 'a body of the limit is changed')
+  t.equal(x.body, 'ABCD', 'a body at the limit is changed')
 })
 
-t.test('a buffered body beyond the memory of the process becomes a 503', async (t) => {
+t.test('a buffered body beyond the memory of the process results in 503', async (t) => {
   const { maxBytes } = replyMemory
   t.teardown(() => {
     replyMemory.maxBytes = maxBytes
@@ -188,7 +188,7 @@ t.test('a failure while the body is buffered is sent as an error', async (t) => 
   left.leave()
   left.end()
   t.equal(left.body, '')
-  t.equal(replyMemory.usedBytes, before, 'freed when the client disconnects')
+  t.equal(replyMemory.usedBytes, before, 'memory is freed when the client disconnects')
 })
 
 t.test('errors of the gateway are not changed', async (t) => {
@@ -201,7 +201,7 @@ t.test('errors of the gateway are not changed', async (t) => {
   t.match(x.body, /"Detail":"none"/)
 })
 
-t.test('a hook that throws becomes a 500, a GatewayError is sent', async (t) => {
+t.test('a hook that throws results in 500, and a GatewayError is sent unchanged', async (t) => {
   const bug = new Error('bug')
   const hooks: Record<string, NonNullable<Plugin['onReplyBody']>> = {
     hook: () => {
@@ -238,7 +238,7 @@ t.test('a hook that throws becomes a 500, a GatewayError is sent', async (t) => 
   t.strictSame(faults, [])
 })
 
-t.test('a chain without such hooks has none', async (t) => {
+t.test('a chain without body hooks has no step for them', async (t) => {
   const chain = compileChain(
     [{ name: 'other', onReply: () => {} }],
     () => {},

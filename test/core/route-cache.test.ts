@@ -15,7 +15,7 @@ t.test('a route is cached for its generation', async (t) => {
   t.equal(cache.get('/users', 1), undefined)
 })
 
-t.test('a failure is cached for its generation, at most five seconds', async (t) => {
+t.test('a failure is cached for its generation, for at most five seconds', async (t) => {
   let now = 1000
   const cache = new RouteCache({ nowMs: () => now })
   cache.setFailure('/greeter', error, 1)

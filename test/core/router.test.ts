@@ -72,7 +72,7 @@ t.test('the same path in two namespaces resolves to two services', async (t) => 
   }
 })
 
-t.test('a service that is not registered is 404 with its name', async (t) => {
+t.test('returns 404 with the name of a service that is not registered', async (t) => {
   const { route, resolved } = open(t)
   const expected = {
     code: 404,
@@ -84,7 +84,7 @@ t.test('a service that is not registered is 404 with its name', async (t) => {
   t.equal(resolved(), 1, 'the failure is cached')
 })
 
-t.test('a path that names no service is 404, and the error shows the expected form', async (t) => {
+t.test('returns 404 with the expected form for a path that names no service', async (t) => {
   const { route } = open(t)
   t.throws(() => route(request('/__proto__/x')), {
     code: 404,
@@ -95,7 +95,7 @@ t.test('a path that names no service is 404, and the error shows the expected fo
   t.throws(() => route(request(`//${'a'.repeat(5000)}`)), { code: 404, message: /^.{200,400}$/ })
 })
 
-t.test('a new service is found at once, although its 404 was cached', async (t) => {
+t.test('a new service is found immediately, although its 404 was cached', async (t) => {
   const { route, registry } = open(t)
   t.throws(() => route(request('/users')), { code: 404 })
   registry.replace([makeService('go.mx.api.users', ['127.0.0.1:9003'])])
@@ -135,14 +135,14 @@ t.test('routes and failures of an earlier resolver generation are not used', asy
   t.equal(again.upstream?.name, 'greeter', 'the cached failure is not used')
 })
 
-t.test('a removed service is 404 at once', async (t) => {
+t.test('a removed service returns 404 immediately', async (t) => {
   const { route, registry } = open(t)
   await route(request('/greeter'))
   registry.replace([])
   t.throws(() => route(request('/greeter')), { code: 404 })
 })
 
-t.test('the router awaits an asynchronous registry, then uses the cached route', async (t) => {
+t.test('the router awaits an asynchronous registry and then uses the cached route', async (t) => {
   const services = [makeService('go.mx.api.greeter', ['127.0.0.1:9001'])]
   const { route } = open(
     t,
@@ -191,7 +191,7 @@ t.test(
   },
 )
 
-t.test('OPTIONS * is 204 with the allowed methods', async (t) => {
+t.test('OPTIONS * returns 204 with the allowed methods', async (t) => {
   const { route } = open(t)
   const x = request('*', NAMESPACE, 'OPTIONS')
   void route(x)
@@ -199,7 +199,7 @@ t.test('OPTIONS * is 204 with the allowed methods', async (t) => {
   t.match(x.replyHeaders.get('allow'), /GET, .*OPTIONS/)
 })
 
-t.test('without a version the root path is 404', async (t) => {
+t.test('the root path returns 404 without a version', async (t) => {
   t.throws(() => open(t).route(request('/')), { code: 404 })
 })
 

@@ -19,7 +19,7 @@ t.test('values are grouped by name, in their original order', (t) => {
   t.end()
 })
 
-t.test('the names __proto__, constructor and prototype are 400', (t) => {
+t.test('rejects the names __proto__, constructor and prototype with 400', (t) => {
   for (const name of ['__proto__', 'constructor', 'prototype']) {
     t.throws(() => groupValues([name, '1'], 'a parameter', 'go.mx.api.users'), {
       code: 400,
@@ -66,7 +66,7 @@ t.test('header names are in canonical case, with one value per header line', (t)
   t.end()
 })
 
-t.test('a Host set by a plugin replaces the Host of the client', (t) => {
+t.test('a Host header set by a plugin replaces the one from the client', (t) => {
   const x = new TestExchange({ host: 'a.example' })
   x.headers.set('host', 'b.example')
   t.same(toHeaderValues(x)['Host'], ['b.example'])

@@ -117,7 +117,7 @@ t.test('a body that is not UTF-8 is Base64, with the encoding base64', (t) => {
   t.end()
 })
 
-t.test('a malformed query or form is 400 with the name of the service', (t) => {
+t.test('rejects a malformed query or form with 400 and the name of the service', (t) => {
   const many = Array.from({ length: 257 }, (_, i) => `p${i}=1`).join('&')
   for (const text of ['a=%zz', '__proto__=1', 'constructor=1', '=1', many]) {
     const expected = { code: 400, id: 'go.mx.api.users' }

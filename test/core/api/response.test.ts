@@ -24,7 +24,7 @@ t.test('an api.Response has statusCode, header and body', (t) => {
 })
 
 t.test(
-  'an omitted status is 200, an omitted content type is application/json, an omitted body is empty',
+  'the status defaults to 200, the content type to application/json, and the body is empty if omitted',
   (t) => {
     for (const response of [
       {},
@@ -72,7 +72,7 @@ t.test('connection, framing and mx-* headers of the service are removed', (t) =>
   t.end()
 })
 
-t.test('text beyond ASCII is sent as UTF-8, in headers too', (t) => {
+t.test('non-ASCII text is sent as UTF-8, including in headers', (t) => {
   const header = { 'X-City': { key: 'X-City', values: ['Zürich'] } }
   const { headers, body } = toApiReply({ header, body: 'Zürich' }, SERVICE)
   t.equal(Buffer.from(headers.get('x-city')!, 'latin1').toString(), 'Zürich')
@@ -86,58 +86,64 @@ t.test('a body with the encoding base64 is decoded', (t) => {
   t.end()
 })
 
-t.test('a malformed api.Response is 502, and the error names the fault and the service', (t) => {
-  const pair = (key: unknown, values: unknown) => ({ header: { x: { key, values } } })
-  const rows: [unknown, string][] = [
-    [null, 'it must be an object of statusCode, header, body, encoding, got null'],
-    [
-      'text',
-      'it must be an object of statusCode, header, body, encoding, got a value of type string',
-    ],
-    [{ message: 'Hello' }, 'its members must be statusCode, header, body, encoding, got "message"'],
-    [
-      { statuscode: 200 },
-      'its members must be statusCode, header, body, encoding, got "statuscode"',
-    ],
-    [[], 'it must be an object of statusCode, header, body, encoding, got a list'],
-    ...[99, 101, 199, 600, 1000, -200, 200.5, Number.NaN, '99', 'OK', true, {}].map(
-      (statusCode): [unknown, string] => [
-        { statusCode },
-        `statusCode must be 0 or an integer from 200 to 599, got ${JSON.stringify(statusCode)}`,
+t.test(
+  'a malformed api.Response fails with 502 and an error that names the fault and the service',
+  (t) => {
+    const pair = (key: unknown, values: unknown) => ({ header: { x: { key, values } } })
+    const rows: [unknown, string][] = [
+      [null, 'it must be an object of statusCode, header, body, encoding, got null'],
+      [
+        'text',
+        'it must be an object of statusCode, header, body, encoding, got a value of type string',
       ],
-    ),
-    [{ header: [] }, 'header must be an object of pairs, got a list'],
-    [{ header: { x: '1' } }, 'header "x" must be a pair, got a value of type string'],
-    [pair(5, []), 'key of header "x" must be a string, got a value of type number'],
-    [pair('x', '1'), 'values of header "x" must be a list, got a value of type string'],
-    [pair('x', [1]), 'values of header "x" must be strings, got a value of type number'],
-    ...[
-      ['x', 'a\r\nb: c'],
-      ['x', 'a\0'],
-      ['x', 'a\x7f'],
-      ['a b', '1'],
-      ['a:', '1'],
-      ['x\r\ny', '1'],
-    ].map(([key, value]): [unknown, string] => [
-      pair(key, [value]),
-      'header "x" must have a token as key, and values without line breaks, got others',
-    ]),
-    [pair('x', ['a'.repeat(65_536)]), 'header must not be longer than 65536, got 65537 and more'],
-    [{ body: { a: 1 } }, 'body must be a string, got a value of type object'],
-    [{ body: 'AP8', encoding: 'gzip' }, 'encoding must be "base64" or absent, got another one'],
-    [{ body: '!', encoding: 'base64' }, 'body must be Base64, got another text'],
-  ]
-  for (const [response, message] of rows) {
-    t.throws(() => toApiReply(response, SERVICE), {
-      code: 502,
-      id: SERVICE,
-      message: `the response is not an api.Response: ${message}`,
-    })
-  }
-  t.end()
-})
+      [
+        { message: 'Hello' },
+        'its members must be statusCode, header, body, encoding, got "message"',
+      ],
+      [
+        { statuscode: 200 },
+        'its members must be statusCode, header, body, encoding, got "statuscode"',
+      ],
+      [[], 'it must be an object of statusCode, header, body, encoding, got a list'],
+      ...[99, 101, 199, 600, 1000, -200, 200.5, Number.NaN, '99', 'OK', true, {}].map(
+        (statusCode): [unknown, string] => [
+          { statusCode },
+          `statusCode must be 0 or an integer from 200 to 599, got ${JSON.stringify(statusCode)}`,
+        ],
+      ),
+      [{ header: [] }, 'header must be an object of pairs, got a list'],
+      [{ header: { x: '1' } }, 'header "x" must be a pair, got a value of type string'],
+      [pair(5, []), 'key of header "x" must be a string, got a value of type number'],
+      [pair('x', '1'), 'values of header "x" must be a list, got a value of type string'],
+      [pair('x', [1]), 'values of header "x" must be strings, got a value of type number'],
+      ...[
+        ['x', 'a\r\nb: c'],
+        ['x', 'a\0'],
+        ['x', 'a\x7f'],
+        ['a b', '1'],
+        ['a:', '1'],
+        ['x\r\ny', '1'],
+      ].map(([key, value]): [unknown, string] => [
+        pair(key, [value]),
+        'header "x" must have a token as key, and values without line breaks, got others',
+      ]),
+      [pair('x', ['a'.repeat(65_536)]), 'header must not be longer than 65536, got 65537 and more'],
+      [{ body: { a: 1 } }, 'body must be a string, got a value of type object'],
+      [{ body: 'AP8', encoding: 'gzip' }, 'encoding must be "base64" or absent, got another one'],
+      [{ body: '!', encoding: 'base64' }, 'body must be Base64, got another text'],
+    ]
+    for (const [response, message] of rows) {
+      t.throws(() => toApiReply(response, SERVICE), {
+        code: 502,
+        id: SERVICE,
+        message: `the response is not an api.Response: ${message}`,
+      })
+    }
+    t.end()
+  },
+)
 
-t.test('an arbitrary document is either a response that can be sent, or 502', (t) => {
+t.test('an arbitrary document is either a valid response or fails with 502', (t) => {
   const value = fc.oneof(fc.string({ unit: 'binary' }), fc.constant('a\r\nb'), fc.jsonValue())
   const pair = fc.oneof(value, fc.record({ key: value, values: fc.oneof(value, fc.array(value)) }))
   const response = fc.record(

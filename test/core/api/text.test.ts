@@ -19,7 +19,7 @@ t.test('other bytes are encoded as Base64', (t) => {
   t.end()
 })
 
-t.test('Base64 is decoded with or without padding, other texts are undefined', (t) => {
+t.test('Base64 is decoded with or without padding, any other text returns undefined', (t) => {
   for (const [text, expected] of [
     ['', ''],
     ['aGk=', 'hi'],

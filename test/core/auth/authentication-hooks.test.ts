@@ -34,7 +34,7 @@ t.test('an authenticated request passes, and its credentials are removed', async
 })
 
 t.test(
-  'a request without credentials is 401 with a challenge, or passes if they are optional',
+  'a request without credentials returns 401 with a challenge, or passes if credentials are optional',
   async (t) => {
     const { status, headers, body } = await runPlugin(create())
     t.equal(status, 401)
@@ -44,7 +44,7 @@ t.test(
   },
 )
 
-t.test('rejected credentials are 401, unless another plugin accepts the request', async (t) => {
+t.test('rejected credentials return 401, unless another plugin accepts the request', async (t) => {
   const failing = [
     () => {
       throw denyAuthentication('a', 'unknown key', 'Key')
@@ -64,7 +64,7 @@ t.test('rejected credentials are 401, unless another plugin accepts the request'
 })
 
 t.test(
-  'malformed credentials are 400 even if another plugin accepts the request, other errors are 500',
+  'malformed credentials return 400 even if another plugin accepts the request; other errors return 500',
   async (t) => {
     const malformed = create({
       identify: () => {
@@ -87,10 +87,14 @@ t.test('a response that depends on authentication is private for caches', async 
   t.equal(await control({ required: false }), 'public')
   const optional = create({ identify: () => SESSION, required: false })
   const { headers } = await runPlugin([optional, create()], {}, { reply })
-  t.equal(headers.get('cache-control'), 'private', 'one plugin that requires credentials is enough')
+  t.equal(
+    headers.get('cache-control'),
+    'private',
+    'one plugin that requires credentials is sufficient',
+  )
 })
 
-t.test('a stream is cut on review once its session is not known any more', async (t) => {
+t.test('a stream is cut on review once its session is unknown', async (t) => {
   const known = new Set(['one'])
   const identity = create({ identify: () => SESSION, isKnown: ({ id }) => known.has(id) })
   t.teardown(() => identity.close?.())

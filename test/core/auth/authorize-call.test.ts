@@ -6,7 +6,7 @@ import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth
 const HELLO = { type: 'service', name: 'greeter', endpoint: 'A.B' }
 const LOGIN = { type: 'service', name: 'auth', endpoint: 'Auth.Token' }
 
-t.test('an expired token can log in, other calls with it are 401', async (t) => {
+t.test('an expired token can log in, but other calls with it return 401', async (t) => {
   const source = new MemoryAuthSource()
   const authorizer = createAuthorizer(source)
   t.teardown(authorizer.close)
@@ -35,7 +35,7 @@ t.test('an authorization scheme other than Bearer is passed to the service', asy
   t.equal(await admitCall(authorizer, { metadata, domain: 'mx', resource: HELLO }), undefined)
 })
 
-t.test('a malformed Bearer token is 401', async (t) => {
+t.test('rejects a malformed Bearer token with 401', async (t) => {
   const authorizer = createAuthorizer(new MemoryAuthSource())
   t.teardown(authorizer.close)
   for (const field of ['Bearer', 'bearer a b', 'Bearer a.b.c, Bearer d', 'BEARER\ta.b.c']) {
@@ -45,7 +45,7 @@ t.test('a malformed Bearer token is 401', async (t) => {
 })
 
 t.test(
-  'several tokens or namespaces are 400, since two readers could use different ones',
+  'rejects several tokens or namespaces with 400, since two readers could use different ones',
   async (t) => {
     const authorizer = createAuthorizer(new MemoryAuthSource())
     t.teardown(authorizer.close)

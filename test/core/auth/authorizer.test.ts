@@ -40,7 +40,7 @@ t.test('rules apply to resources other than services, such as topics', async (t)
   t.equal(await isGranted(undefined, { resource: { ...resource, name: 'bills' } }), false)
 })
 
-t.test('a change of the rules takes effect at once and calls onChange', async (t) => {
+t.test('a change of the rules takes effect immediately and calls onChange', async (t) => {
   const { authorizer, judge, isGranted, source } = open(t)
   t.equal(await isGranted(), true)
   let notifications = 0
@@ -62,7 +62,7 @@ t.test('each namespace has its own rules', async (t) => {
   t.equal(await isGranted(JANE, { namespace: 'acme' }), false, 'a cross-namespace account')
 })
 
-t.test('the last rules and keys apply while their source is unavailable', async (t) => {
+t.test('the latest rules and keys apply while their source is unavailable', async (t) => {
   const outages: (string | undefined)[] = []
   const { authorizer, judge, isGranted, source } = open(t, {
     onOutage: (reason) => void outages.push(reason?.message),
@@ -95,7 +95,7 @@ t.test('closing during an outage does not report the end of the outage', async (
   t.same(outages, ['gone'])
 })
 
-t.test('before the rules are loaded, calls other than logins are 503', async (t) => {
+t.test('rejects calls other than logins with 503 before the rules are loaded', async (t) => {
   const source = new MemoryAuthSource()
   source.leave()
   const { authorizer, isGranted } = open(t, {}, source)
@@ -139,7 +139,7 @@ t.test(
   },
 )
 
-t.test('waiting for rules and keys ends with 503 after waitMs', async (t) => {
+t.test('fails with 503 after waiting waitMs for rules and keys', async (t) => {
   const source = new MemoryAuthSource()
   const never = async function* (): AsyncGenerator<never, void, undefined> {
     await new Promise(() => {})
@@ -244,16 +244,19 @@ t.test('a namespace without rules uses the default rule and no watch', async (t)
   t.equal(await isGranted(undefined, { namespace: 'random-1' }), false)
 })
 
-t.test('before the list of namespaces is loaded, calls other than logins are 503', async (t) => {
-  const source = new MemoryAuthSource()
-  source.leave()
-  const { isGranted } = open(t, {}, source)
-  const acme = { namespace: 'acme' }
-  await t.rejects(isGranted(undefined, acme), { code: 503 })
-  t.equal(await isGranted(undefined, { ...acme, resource: LOGIN }), true)
-  source.comeBack()
-  await until(() => isGranted(undefined, acme).catch(() => false))
-})
+t.test(
+  'rejects calls other than logins with 503 before the list of namespaces is loaded',
+  async (t) => {
+    const source = new MemoryAuthSource()
+    source.leave()
+    const { isGranted } = open(t, {}, source)
+    const acme = { namespace: 'acme' }
+    await t.rejects(isGranted(undefined, acme), { code: 503 })
+    t.equal(await isGranted(undefined, { ...acme, resource: LOGIN }), true)
+    source.comeBack()
+    await until(() => isGranted(undefined, acme).catch(() => false))
+  },
+)
 
 t.test('a closed authorizer reports no changes', async (t) => {
   const { authorizer, isGranted, source } = open(t)

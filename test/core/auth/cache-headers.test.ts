@@ -12,7 +12,7 @@ function keep(...fields: string[]): Record<string, string> {
   )
 }
 
-t.test('cache-control is limited to private caches', async (t) => {
+t.test('cache-control excludes shared caches', async (t) => {
   const rows: [string, string][] = [
     ['', 'private'],
     ['public, max-age=60', 'max-age=60, private'],

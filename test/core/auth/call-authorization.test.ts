@@ -31,7 +31,7 @@ function open(t: Test) {
   return { source, guard, pass }
 }
 
-t.test('a granted call is served with its mx-account, a denied call is 401', async (t) => {
+t.test('a granted call is served with its mx-account, a denied call returns 401', async (t) => {
   const { source, pass } = open(t)
   const metadata = `authorization: Bearer ${await source.issue(createAccount())}\r\n`
   const first = pass(metadata)
@@ -62,7 +62,7 @@ t.test('a service does not receive a cross-namespace account', async (t) => {
 })
 
 t.test(
-  'a change of rules ends a lasting call that is denied now, but not a short call',
+  'a change of rules ends a long-lived call that is now denied, but not a short call',
   async (t) => {
     const { source, pass } = open(t)
     const lasting = pass('', { lasts: true })
@@ -75,7 +75,7 @@ t.test(
   },
 )
 
-t.test('an error thrown while serving is 500', async (t) => {
+t.test('an error thrown while serving returns 500', async (t) => {
   const { guard } = open(t)
   const call = new TestCall('A.B')
   guard.pass(

@@ -6,7 +6,7 @@ const JANE = createAccount()
 const OWN =
   'mx-account: {"id":"jane","name":"jane","type":"user","issuer":"mx","scopes":[],"metadata":{}}\r\n'
 
-t.test('mx-account and mx-address of the caller are replaced by the verified ones', (t) => {
+t.test('mx-account and mx-address of the caller are replaced with the verified ones', (t) => {
   t.equal(withCaller('', undefined), '')
   t.equal(withCaller('x-a: 1\r\n', undefined), 'x-a: 1\r\n')
   t.equal(withCaller('x-a: 1\r\n', JANE), `${OWN}x-a: 1\r\n`)

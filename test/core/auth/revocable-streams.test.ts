@@ -36,7 +36,7 @@ function open(t: Test, judge: OpenStreamsOptions['judge']) {
 }
 
 t.test(
-  'a stream is cut on review once its access is denied, a complete response is not',
+  'a stream is cut on review once its access is denied, but a complete response is not',
   async (t) => {
     let granted = true
     const { streams, begin } = open(t, () => (granted ? undefined : DENIED))

@@ -65,7 +65,7 @@ t.test('redirects a folder without a slash relatively, with its query', async (t
   t.equal((await send('/site/docs/')).body, '<p>docs')
 })
 
-t.test('hidden, missing and malformed paths are 404', async (t) => {
+t.test('returns 404 for hidden, missing and malformed paths', async (t) => {
   const { send, root } = open(t, { fallback: 'index.html' })
   symlinkSync('/etc/passwd', join(root, 'passwd'))
   const html = { accept: 'text/html' }
@@ -101,7 +101,7 @@ t.test('the fallback is for clients that accept HTML', async (t) => {
     t.equal((await send('/users/7', { accept })).status, 404, accept)
 })
 
-t.test('other methods are 405 with Allow, HEAD has no body', async (t) => {
+t.test('rejects other methods with 405 and Allow; HEAD has no body', async (t) => {
   const { send, serve } = open(t)
   const post = createTestExchange({ method: 'POST', path: '/app.js' })
   t.throws(() => serve(post), { code: 405 }, 'before a body arrives')
@@ -114,7 +114,7 @@ t.test('other methods are 405 with Allow, HEAD has no body', async (t) => {
 })
 
 t.test(
-  'a single range is 206, an unsatisfiable one 416, a stale If-Range the whole file',
+  'returns 206 for a single range, 416 for an unsatisfiable one and the complete file for a stale If-Range',
   async (t) => {
     const { send } = open(t)
     const part = await send('/a%20b.txt', { range: 'bytes=2-4' })
@@ -130,24 +130,27 @@ t.test(
   },
 )
 
-t.test('a client with the current version gets 304, If-None-Match first', async (t) => {
-  const { send, write } = open(t)
-  const etag = (await send('/app.js')).get('etag')!
-  const date = TIME.toUTCString()
-  const same = await send('/app.js', { 'if-none-match': etag })
-  t.strictSame([same.status, same.body, same.get('etag')], [304, '', etag])
-  t.equal(same.get('content-type'), undefined)
-  t.equal((await send('/app.js', { 'if-modified-since': date })).status, 304)
-  t.equal(
-    (await send('/app.js', { 'if-none-match': '"x"', 'if-modified-since': date })).status,
-    200,
-  )
-  t.equal((await send('/app.js', { 'if-match': '"x"' })).status, 412)
-  write('app.js', 'longer')
-  t.equal((await send('/app.js', { 'if-none-match': etag })).status, 200)
-})
+t.test(
+  'returns 304 to a client with the current version, and evaluates If-None-Match first',
+  async (t) => {
+    const { send, write } = open(t)
+    const etag = (await send('/app.js')).get('etag')!
+    const date = TIME.toUTCString()
+    const same = await send('/app.js', { 'if-none-match': etag })
+    t.strictSame([same.status, same.body, same.get('etag')], [304, '', etag])
+    t.equal(same.get('content-type'), undefined)
+    t.equal((await send('/app.js', { 'if-modified-since': date })).status, 304)
+    t.equal(
+      (await send('/app.js', { 'if-none-match': '"x"', 'if-modified-since': date })).status,
+      200,
+    )
+    t.equal((await send('/app.js', { 'if-match': '"x"' })).status, 412)
+    write('app.js', 'longer')
+    t.equal((await send('/app.js', { 'if-none-match': etag })).status, 200)
+  },
+)
 
-t.test('precompressed variants have their own tag, and ranges of their bytes', async (t) => {
+t.test('precompressed variants have their own ETag, and ranges apply to their bytes', async (t) => {
   const { send } = open(t)
   const rows: [string, string, string | undefined][] = [
     ['gzip, br', 'brotli', 'br'],
@@ -169,7 +172,7 @@ t.test('precompressed variants have their own tag, and ranges of their bytes', a
   t.strictSame([part.body, part.get('content-range')], ['br', 'bytes 0-1/6'])
 })
 
-t.test('a constant time is no validator', async (t) => {
+t.test('a constant modification time is not a validator', async (t) => {
   const { send, root } = open(t)
   utimesSync(join(root, 'app.js'), 1, 1)
   const reply = await send('/app.js')
@@ -177,7 +180,7 @@ t.test('a constant time is no validator', async (t) => {
 })
 
 t.test(
-  'a slow client is waited for, and a file that became shorter ends the connection',
+  'waits for a slow client, and closes the connection if the file became shorter',
   async (t) => {
     const { root, serve } = open(t)
     const begin = () => {
@@ -213,7 +216,7 @@ t.test(
 
 async function untilChunks(x: { readonly chunks: readonly unknown[] }, count: number) {
   while (x.chunks.length < count) await new Promise(setImmediate)
-  // Nothing more follows.
+  // No further data follows.
   for (let i = 0; i < 20; i++) await new Promise(setImmediate)
   return x.chunks.length
 }

@@ -55,7 +55,7 @@ t.test('follows a root that is a link to the current release', async (t) => {
   t.equal(await read(current, 'a.txt'), 'inside')
 })
 
-t.test('never opens a file outside while links are replaced', async (t) => {
+t.test('never opens a file outside the folder while links are replaced', async (t) => {
   const { root, outside } = build(t)
   const link = join(root, 'moving')
   const swap = (target: string): void => {
@@ -78,5 +78,5 @@ t.test('never opens a file outside while links are replaced', async (t) => {
   isDone = true
   await swapping
   t.notOk(texts.has('outside'))
-  t.ok(texts.get('inside'), 'and opens it while it is inside')
+  t.ok(texts.get('inside'), 'and opens the file while it is inside')
 })

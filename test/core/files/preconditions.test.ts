@@ -6,7 +6,7 @@ const DATE = 'Sun, 06 Nov 1994 08:49:37 GMT'
 const EARLIER = 'Sun, 06 Nov 1994 08:49:36 GMT'
 const own = { etag: '"a"', modifiedS: Date.parse(DATE) / 1000 }
 
-t.test('conditional headers decide in the order of RFC 9110', async (t) => {
+t.test('conditional headers are evaluated in the order of RFC 9110', async (t) => {
   const rows: [string[], number][] = [
     [[], 200],
     [['if-none-match', '"a"'], 304],
@@ -33,7 +33,7 @@ t.test('conditional headers decide in the order of RFC 9110', async (t) => {
   t.equal(checkPreconditions(new HeaderList(['if-none-match', '"a"']), none), 200)
 })
 
-t.test('If-Range needs the same strong tag or date', async (t) => {
+t.test('If-Range requires the same strong tag or date', async (t) => {
   const rows: [string, boolean][] = [
     ['"a"', true],
     ['"b"', false],

@@ -3,7 +3,7 @@ import t from 'tap'
 import { createHeaderBlock, HeaderList, joinOnce } from '../../../core/http/headers.ts'
 import { toRuns } from '../../fixtures/property-runs.ts'
 
-t.test('headers keep their order and duplicates, names become lower case', async (t) => {
+t.test('headers keep their order and duplicates, and names become lower case', async (t) => {
   const list = new HeaderList(['Set-Cookie', 'a=1', 'X', 'y', 'set-cookie', 'b=2'])
   t.strictSame(list.flat, ['set-cookie', 'a=1', 'x', 'y', 'set-cookie', 'b=2'])
   t.equal(list.size, 3)

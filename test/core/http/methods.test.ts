@@ -3,7 +3,7 @@ import { LISTENERS, openGateway } from '../../fixtures/gateway.ts'
 import { RawClient } from '../../fixtures/raw-client.ts'
 
 for (const [name, listener] of Object.entries(LISTENERS)) {
-  t.test(`${name}: an unsupported method is 405 with the allowed methods`, async (t) => {
+  t.test(`${name}: rejects an unsupported method with 405 and the allowed methods`, async (t) => {
     const { port } = await openGateway(t, {}, { listener })
     const targets = { TRACE: '/app', ...(name === 'node' && { CONNECT: 'a.test:80' }) }
     for (const [method, target] of Object.entries(targets)) {

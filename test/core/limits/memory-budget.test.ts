@@ -34,7 +34,7 @@ t.test('the budget is a sixteenth of the memory, between 32 and 256 MiB', async 
 })
 
 for (const path of ['/greeter/hello', '/rpc']) {
-  t.test(`${path}: beyond the budget of buffered bytes the largest body is rejected`, async (t) => {
+  t.test(`${path}: beyond the budget of buffered bytes rejects the largest body`, async (t) => {
     const service = await openMxService(t, createGreeter())
     const { origin, port, gateway } = await openRpcGateway(t, [service.entry])
     const fields = { service: 'go.mx.api.greeter', method: 'Greeter.Hello', request: { name: 'a' } }
@@ -101,19 +101,26 @@ for (const path of ['/greeter/hello', '/rpc']) {
   )
 }
 
-t.test('HTTP transport: a request over the body memory of a service is 503', async (t) => {
-  const { port } = await openMxService(t, createGreeter(), { protocol: 'http' })
-  const headers = {
-    ...JSON_TYPE,
-    'mx-service': 'go.mx.api.greeter',
-    'mx-endpoint': 'Greeter.Hello',
-  }
-  const post = (name: string) =>
-    fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body: JSON.stringify({ name }) })
-  allow(t, 100)
-  const refused = await post('x'.repeat(100))
-  t.equal(refused.status, 503)
-  t.match(await refused.json(), { Code: 503, Detail: /request bodies/ })
-  t.equal((await post('a')).status, 200)
-  t.equal(bodyMemory.usedBytes, 0)
-})
+t.test(
+  'HTTP transport: rejects a request over the body memory of a service with 503',
+  async (t) => {
+    const { port } = await openMxService(t, createGreeter(), { protocol: 'http' })
+    const headers = {
+      ...JSON_TYPE,
+      'mx-service': 'go.mx.api.greeter',
+      'mx-endpoint': 'Greeter.Hello',
+    }
+    const post = (name: string) =>
+      fetch(`http://127.0.0.1:${port}/`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ name }),
+      })
+    allow(t, 100)
+    const refused = await post('x'.repeat(100))
+    t.equal(refused.status, 503)
+    t.match(await refused.json(), { Code: 503, Detail: /request bodies/ })
+    t.equal((await post('a')).status, 200)
+    t.equal(bodyMemory.usedBytes, 0)
+  },
+)

@@ -48,20 +48,23 @@ t.test('a request that exceeds the budget evicts the request that buffers most',
   t.equal(bodyMemory.usedBytes, 0)
 })
 
-t.test('mayBuffer evicts only requests that buffer more than the claimant would', async (t) => {
-  allow(t, 1000)
-  const log: string[] = []
-  const complete = createBuffer('complete', log, false)
-  const [large, small, claimant] = ['large', 'small', 'claimant'].map((n) => createBuffer(n, log))
-  countBuffered(complete, 500)
-  countBuffered(large!, 300)
-  countBuffered(small!, 100)
-  t.equal(mayBuffer(claimant!, 350), false, 'the claimant would buffer most')
-  t.strictSame(log, [])
-  t.equal(mayBuffer(claimant!, 150), true)
-  t.strictSame(log, ['large (large)'], 'a buffer that is not cuttable is not evicted')
-  for (const buffer of [complete, small!]) countBuffered(buffer, 0)
-})
+t.test(
+  'mayBuffer evicts only requests that buffer more than the claimant would buffer',
+  async (t) => {
+    allow(t, 1000)
+    const log: string[] = []
+    const complete = createBuffer('complete', log, false)
+    const [large, small, claimant] = ['large', 'small', 'claimant'].map((n) => createBuffer(n, log))
+    countBuffered(complete, 500)
+    countBuffered(large!, 300)
+    countBuffered(small!, 100)
+    t.equal(mayBuffer(claimant!, 350), false, 'the claimant would buffer most')
+    t.strictSame(log, [])
+    t.equal(mayBuffer(claimant!, 150), true)
+    t.strictSame(log, ['large (large)'], 'a buffer that cannot be cut is not evicted')
+    for (const buffer of [complete, small!]) countBuffered(buffer, 0)
+  },
+)
 
 for (const [name, listener] of Object.entries(LISTENERS)) {
   t.test(
@@ -148,7 +151,7 @@ t.test(
       received += data.length
     })
     for (let i = 0; i < 24; i++) client.send(Buffer.alloc(MIB))
-    // One round trip, so that the socket buffers have filled.
+    // Waits one round trip, so that the socket buffers fill up.
     t.equal((await fetch(`http://127.0.0.1:${port}/app/x`)).status, 200)
     t.ok(client.bufferedAmount > 0)
     t.equal(bodyMemory.usedBytes, 0)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { replyMemory } from '../../../core/limits/memory-budget.ts'
 import { beginWait, endWait, type WaitingReply } from '../../../core/limits/waiting-replies.ts'
 
-t.test('without memory for pending responses, the response that waits longest is cut', (t) => {
+t.test('cuts the response that waits longest when no memory is left for pending responses', (t) => {
   const { maxBytes } = replyMemory
   const usedBytes = replyMemory.usedBytes
   replyMemory.maxBytes = 600
@@ -29,7 +29,7 @@ t.test('without memory for pending responses, the response that waits longest is
   t.strictSame(
     ended,
     ['b', 'c', 'a', 'd', 'b'],
-    'a response larger than the limit cuts all, itself included',
+    'a response larger than the limit cuts all responses, including itself',
   )
   for (const reply of [a, b, c, d]) endWait(reply)
   t.equal(replyMemory.usedBytes, usedBytes)

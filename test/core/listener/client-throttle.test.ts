@@ -43,7 +43,7 @@ async function open(t: Test, receiver: Partial<SocketReceiver>, isSecure = false
 for (const isSecure of [false, true]) {
   const how = isSecure ? 'over TLS' : 'plain'
   t.test(
-    `${how}: the first throttled client, with 16 MiB pending for it, is read again`,
+    `${how}: resumes reading from the first throttled client, with 16 MiB pending for it`,
     { skip },
     async (t) => {
       const messages: string[] = []
@@ -71,7 +71,7 @@ for (const isSecure of [false, true]) {
 }
 
 t.test(
-  'long messages are echoed one by one, with the client paused in between',
+  'long messages are echoed one by one, with the client paused between messages',
   { skip },
   async (t) => {
     const { client, socket } = await open(t, {
@@ -97,7 +97,7 @@ for (const how of ['paused', 'resumed'] as const) {
       const { client, socket } = await open(t, { onDrain: () => drains++ })
       client.pause()
       while (socket.send(Buffer.alloc(64 * KIB), true)) {}
-      // No timer writes pending data.
+      // No timer flushes pending data.
       mock.timers.enable({ apis: ['setTimeout'] })
       try {
         socket.pause()

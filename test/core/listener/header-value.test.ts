@@ -1,7 +1,7 @@
 import t from 'tap'
 import { checkValue, hasNonAscii, isPrintable } from '../../../core/listener/header-value.ts'
 
-t.test('every byte is classified the same in short and in long values', async (t) => {
+t.test('classifies every byte identically in short and long values', async (t) => {
   for (let code = 0; code < 256; code++) {
     const char = String.fromCharCode(code)
     for (const value of [

@@ -17,7 +17,7 @@ t.test(
 )
 
 t.test(
-  'the sole address is known only while all open connections have the same address',
+  'the only address is known only while all open connections have the same address',
   async (t) => {
     const peers = new PeerAddresses()
     t.equal(peers.sole, undefined)

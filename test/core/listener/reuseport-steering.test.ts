@@ -5,7 +5,7 @@ import { EVERY_SOCKET, steerConnections } from '../../../core/listener/reuseport
 import { createUwsListener, loadUws } from '../../../core/listener/uws/listener.ts'
 
 const HOST = '127.0.0.1'
-/** Enough connections: the chance that all of them reach the same one of two sockets is 1 in 2^59. */
+/** Enough connections: the chance that all of them reach the same of two sockets is 1 in 2^59. */
 const CONNECTIONS = 60
 
 const skip =
@@ -14,7 +14,7 @@ const skip =
     : 'shared ports of uWebSockets.js are not available'
 
 t.test(
-  'connections to a shared port go to one socket while steered, else to all sockets',
+  'connections to a shared port go to one socket while steered, and to all sockets otherwise',
   { skip },
   async (t) => {
     const port = await probePort(HOST, 0)

@@ -32,7 +32,7 @@ function open() {
   return { uploads, upload, look }
 }
 
-t.test('an upload without new data is 408 after ten checks, once', async (t) => {
+t.test('responds with 408 once to an upload without new data after ten checks', async (t) => {
   const { uploads, upload, look } = open()
   look(10)
   t.equal(upload.slow, 0)
@@ -44,7 +44,7 @@ t.test('an upload without new data is 408 after ten checks, once', async (t) => 
   t.equal(upload.slow, 1)
 })
 
-t.test('an upload below the minimum rate is 408', async (t) => {
+t.test('rejects an upload below the minimum rate with 408', async (t) => {
   const { upload, look } = open()
   look(11, 50)
   t.equal(upload.slow, 1)
@@ -61,7 +61,7 @@ t.test('an upload at the minimum rate has no time limit', async (t) => {
 })
 
 t.test(
-  'while the client cannot send, checks do not count, and the count starts again afterwards',
+  'checks do not count while the client cannot send, and the count restarts afterwards',
   async (t) => {
     const { upload, look } = open()
     look(9)

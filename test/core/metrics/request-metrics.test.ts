@@ -38,7 +38,7 @@ t.test('a sampled duration counts for all requests it represents', async (t) => 
 })
 
 t.test(
-  'at 1000 requests a second every 16th duration is measured, below that every one',
+  'measures every 16th duration at 1000 requests per second, and every duration below',
   async (t) => {
     const metrics = new RequestMetrics()
     for (let i = 0; i < 1000; i++) metrics.count(reply(200))

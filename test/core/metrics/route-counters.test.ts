@@ -35,7 +35,7 @@ t.test('durations of the node and of the gateway are counted separately', async 
   t.equal(counters.upstream.count, 2)
   t.equal(counters.gateway.count, 1, 'only exact measurements count')
   counters.count(reply('GET', 429), 3, true)
-  t.equal(counters.gateway.sum, 8, 'a request answered by the gateway')
+  t.equal(counters.gateway.sum, 8, 'a request that the gateway responded to itself')
   counters.count(reply('GET', 504, [10, 0]), 5000, true)
   t.equal(counters.gateway.sum, 8, 'waiting for a node does not count for the gateway')
   t.equal(counters.upstream.count, 2)

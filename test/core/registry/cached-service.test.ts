@@ -56,7 +56,7 @@ t.test('settle drops the retained nodes', (t) => {
   t.end()
 })
 
-t.test('a retained node is dropped when it rejects a connection, other nodes stay', (t) => {
+t.test('a retained node is dropped when it rejects a connection, and other nodes remain', (t) => {
   let refusals = 0
   const { entry, use } = open(() => refusals++)
   entry.take([BOTH], false)

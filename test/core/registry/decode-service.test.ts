@@ -14,7 +14,7 @@ t.test('readMap keeps string values only and drops __proto__', async (t) => {
   for (const value of [undefined, null, ['x'], 'x']) t.strictSame(readMap(value), {})
 })
 
-t.test('malformed parts of an endpoint are reported by path and read as empty', async (t) => {
+t.test('malformed parts of an endpoint are reported by path and are read as empty', async (t) => {
   const wrong: string[] = []
   const endpoint = readEndpoint(
     {

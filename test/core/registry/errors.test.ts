@@ -20,7 +20,7 @@ t.test('other errors are outages', async (t) => {
     t.equal(isPermanent(thrown), false)
 })
 
-t.test('toRegistryFault says denied or unavailable, without the reason', async (t) => {
+t.test('toRegistryFault returns denied or unavailable, without the reason', async (t) => {
   const tooMany = new Error('refuses (429): too many failed logins', {
     cause: new GatewayError('auth', 429, 'too many failed logins'),
   })

@@ -33,18 +33,21 @@ t.test('a listener can stop itself and add others during an event', async (t) =>
   t.same(events, ['first', 'second'])
 })
 
-t.test('a listener that throws is reported, the other listeners receive the event', async (t) => {
-  const { watch, emit } = createRegistryWatchers()
-  const warnings = t.capture(process, 'emitWarning', () => {})
-  const events: string[] = []
-  watch(() => {
-    throw new Error('a faulty listener')
-  })
-  watch(() => events.push('other'))
-  emit(event)
-  t.same(events, ['other'])
-  t.match(warnings(), [{ args: [{ message: 'a faulty listener' }] }])
-})
+t.test(
+  'a listener that throws is reported, and the other listeners receive the event',
+  async (t) => {
+    const { watch, emit } = createRegistryWatchers()
+    const warnings = t.capture(process, 'emitWarning', () => {})
+    const events: string[] = []
+    watch(() => {
+      throw new Error('a faulty listener')
+    })
+    watch(() => events.push('other'))
+    emit(event)
+    t.same(events, ['other'])
+    t.match(warnings(), [{ args: [{ message: 'a faulty listener' }] }])
+  },
+)
 
 t.test('a listener with a service receives events of that service only', async (t) => {
   const { watch, emit } = createRegistryWatchers()
@@ -89,7 +92,7 @@ t.test(
   },
 )
 
-t.test('an outage listener that throws is reported, the others are notified', async (t) => {
+t.test('an outage listener that throws is reported, and the others are notified', async (t) => {
   const { watch, reportOutage } = createRegistryWatchers()
   const warnings = t.capture(process, 'emitWarning', () => {})
   let notifications = 0

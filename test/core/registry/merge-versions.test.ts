@@ -20,7 +20,7 @@ t.test('an event replaces the version it names', async (t) => {
   t.same(applyEvent([latest, next], { type: 'delete', service: latest }), [next])
 })
 
-t.test('findMissing returns the nodes that no version contains any more', async (t) => {
+t.test('findMissing returns the nodes that are no longer in any version', async (t) => {
   const [latest, next] = [makeService('greeter', [a, b]), makeService('greeter', [c], 'next')]
   const missing = (after: readonly Service[]): string[] =>
     findMissing([latest, next], after).map(({ service, node }) => `${service.version} ${node.id}`)

@@ -71,7 +71,7 @@ t.test(
     now += 30_000
     tell({ type: 'create', service: one })
     tell({ type: 'create', service: makeService('greeter', ['127.0.0.1:9003'], 'next') })
-    t.same(ports(upstream), [9001, 9002, 9003], 'a new node is used at once')
+    t.same(ports(upstream), [9001, 9002, 9003], 'a new node is used immediately')
     now += 64_999
     directory.sweep()
     t.same(closedPorts(), [])
@@ -83,7 +83,7 @@ t.test(
   },
 )
 
-t.test('nodes removed after an outage are dropped at once', async (t) => {
+t.test('nodes removed after an outage are dropped immediately', async (t) => {
   const { registry, answer, tell, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry, { nowMs: () => 0 })
   const all = Array.from({ length: 40 }, (_, i) => `127.0.0.1:${9001 + i}`)
@@ -151,7 +151,7 @@ t.test('a retained node that rejects connections is dropped, up to the last one'
   t.same(closedPorts().sort(), [9001, 9002, 9003])
 })
 
-t.test('settle drops the retained nodes of the given services at once', async (t) => {
+t.test('settle drops the retained nodes of the given services immediately', async (t) => {
   const { registry, answer, tell, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry)
   const found = directory.find('greeter')
@@ -215,13 +215,16 @@ t.test(
         })
         const state = new Map<string, Service>()
         const away = new Set<string | undefined>()
-        /** By service: ids of nodes that went missing in an outage, and until when they are retained. */
+        /**
+         * For each service, the ids of nodes that went missing in an outage and the times until which they are
+         * retained.
+         */
         const doubt = { a: new Map<string, number>(), b: new Map<string, number>() }
         const namedIn = (name: string): string[] =>
           [...state.values()]
             .filter((service) => service.name === name)
             .flatMap(({ nodes }) => nodes.map(({ id }) => id))
-        // In use as soon as it exists, as under constant traffic.
+        // The service is in use from its creation, as under constant traffic.
         const look = async (name: string): Promise<Upstream | undefined> => {
           const found = directory.find(name)
           if (found instanceof Promise)
@@ -273,7 +276,7 @@ t.test(
               const ids = (await look(name))?.nodes.map(({ id }) => id) ?? []
               const expected = [...namedIn(name), ...doubt[name].keys()]
               if (`${ids.sort()}` !== `${expected.sort()}`) return false
-              // A dropped service is looked up again, with a new watch.
+              // A dropped service is looked up again with a new watch.
               if (ids.length === 0) away.delete(name)
             }
           }

@@ -94,7 +94,7 @@ t.test('events during a lookup are applied to its result', async (t) => {
   t.equal(await leaving, undefined)
 })
 
-t.test('a failed first lookup is 503, and the next request retries it', async (t) => {
+t.test('a failed first lookup returns 503, and the next request retries it', async (t) => {
   const { registry, answer, refuse } = createRemote()
   const reported: string[] = []
   const { directory } = openDirectory(t, registry, {
@@ -124,7 +124,7 @@ t.test('the error for a denied registry access does not contain the reason', asy
   })
 })
 
-t.test('an error thrown by the registry is 503', async (t) => {
+t.test('an error thrown by the registry returns 503', async (t) => {
   const { directory } = openDirectory(t, {
     name: 'broken',
     getService: () => {
@@ -135,7 +135,7 @@ t.test('an error thrown by the registry is 503', async (t) => {
   t.throws(() => directory.find('greeter'), { code: 503 })
 })
 
-t.test('a lookup without a response within lookupTimeoutMs is 503', async (t) => {
+t.test('a lookup without a response within lookupTimeoutMs fails with 503', async (t) => {
   const { registry } = createRemote()
   const reported: unknown[] = []
   // The timer of the cache is unreferenced.
@@ -175,14 +175,14 @@ t.test('without a watch, services in use are fetched again on every sweep', asyn
   answer([])
   await settle()
   t.equal(directory.outage, undefined)
-  t.same(ports(upstream), [9001, 9002], 'missing nodes are retained right after an outage')
+  t.same(ports(upstream), [9001, 9002], 'missing nodes are retained immediately after an outage')
   now = 95_000
   directory.sweep()
   t.ok(directory.generation > generation)
   t.same(closedPorts(), [9001, 9002], 'the removed service is dropped')
 })
 
-t.test('more than maxLookups concurrent lookups are 503', async (t) => {
+t.test('rejects more than maxLookups concurrent lookups with 503', async (t) => {
   const { registry, requests, answer } = createRemote()
   const { directory } = openDirectory(t, registry, { maxLookups: 2 })
   const found = [directory.find('a'), directory.find('b')]
@@ -216,7 +216,7 @@ t.test('unused services beyond maxUnused are dropped, the least recently used fi
   now = 1400
   a?.pick(x)
   directory.sweep()
-  t.equal(directory.size, 3, 'c and d are unused: one of them is dropped')
+  t.equal(directory.size, 3, 'one of the unused services c and d is dropped')
   now = 1500
   const { generation } = directory
   c?.pick(x)
@@ -228,7 +228,7 @@ t.test('unused services beyond maxUnused are dropped, the least recently used fi
   directory.sweep()
   t.equal(directory.find('a'), a, 'a service with requests in flight is retained')
   t.ok(closedPorts().length >= 2)
-  t.ok(directory.generation > generation, 'cached routes to the others are invalid')
+  t.ok(directory.generation > generation, 'cached routes to other services are invalid')
 })
 
 t.test('unused services are dropped if the registry has no watch', async (t) => {
@@ -274,7 +274,7 @@ t.test('a closed cache has no connections and ignores events', async (t) => {
   t.equal(directory.find('greeter'), undefined)
 })
 
-t.test('services in use are watched, others are not', async (t) => {
+t.test('services in use are watched, and others are not', async (t) => {
   let now = 0
   const { registry, answer, refuse, watched, requests } = createRemote(true)
   const { directory } = openDirectory(t, registry, {
@@ -284,7 +284,11 @@ t.test('services in use are watched, others are not', async (t) => {
   })
   t.same(watched(), [undefined], 'one watch for new services')
   const found = [directory.find('a'), directory.find('b'), Promise.resolve(directory.find('c'))]
-  t.same(watched(), [undefined, 'a', 'b', 'c'], 'before the response, which may be outdated')
+  t.same(
+    watched(),
+    [undefined, 'a', 'b', 'c'],
+    'fetched before the response, which may be outdated',
+  )
   answer([makeService('a', ['127.0.0.1:9001'])])
   answer([])
   refuse(new Error('connection refused'))
@@ -322,7 +326,7 @@ t.test('events of services that were not looked up do not change the generation'
   tell({ type: 'create', service: makeService('s2', ['127.0.0.1:9001']) })
   t.equal(directory.generation, generation)
   tell({ type: 'create', service: makeService('s1', []) })
-  t.equal(directory.generation, generation + 1, 'except of a service whose lookup failed')
+  t.equal(directory.generation, generation + 1, 'except for a service whose lookup failed')
 })
 
 t.test(

@@ -28,7 +28,7 @@ t.test('maps are equal in any order, and inherited properties do not count', asy
   t.notOk(isSameMap({ toString: '1' }, { a: '1' }))
 })
 
-t.test('nodes are equal if all their fields are', async (t) => {
+t.test('nodes are equal if all their properties are equal', async (t) => {
   const node = makeNode('a:1', { weight: '1' })
   t.ok(isSameNode(node, structuredClone(node)))
   t.notOk(isSameNode(node, { ...node, id: 'b' }))

@@ -18,7 +18,7 @@ t.test('settings become metadata with the prefix', async (t) => {
   t.equal(Object.keys(toSettingMetadata(() => '')).length, SETTING_NAMES.length)
 })
 
-t.test('the first version with a setting counts', async (t) => {
+t.test('the first version with a setting takes precedence', async (t) => {
   const versions: Record<string, string>[] = [
     { owner: 'a', 'mx/balance': 'p2c' },
     { 'mx/balance': 'random', 'mx/keep_alive': '1s' },

@@ -2,7 +2,7 @@ import t from 'tap'
 import { StaleNodes } from '../../../core/registry/stale-nodes.ts'
 
 t.test(
-  'a missing node is retained for 95 s, and missing it again does not extend that',
+  'a missing node is retained for 95 s, and missing it again does not extend the time',
   async (t) => {
     let now = 0
     const staleNodes = new StaleNodes<string>(() => now)

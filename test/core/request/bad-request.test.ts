@@ -1,7 +1,7 @@
 import t from 'tap'
 import { badRequest, quote } from '../../../core/request/bad-request.ts'
 
-t.test('badRequest is 400, and its cause is not sent to the client', async (t) => {
+t.test('badRequest returns status 400, and its cause is not sent to the client', async (t) => {
   const cause = new URIError('malformed')
   const error = badRequest('greeter', 'limit must be an integer', cause)
   t.same(error.toBody(), {

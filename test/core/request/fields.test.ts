@@ -38,7 +38,7 @@ t.test('dotted and bracketed names become nested objects and lists', async (t) =
   for (const [fields, json] of cases) t.equal(nest(...fields), json, fields.join('&'))
 })
 
-t.test('a name that is both a value and an object is 400', async (t) => {
+t.test('rejects a name that is both a value and an object with 400', async (t) => {
   const cases: [string[], string][] = [
     [['a=1', 'a.b=2'], 'field "a.b" conflicts with "a", which was a value before'],
     [['a.b=1', 'a=2'], 'field "a" must not be repeated, it was an object before'],
@@ -54,7 +54,7 @@ t.test('a name that is both a value and an object is 400', async (t) => {
     t.throws(() => nest(...fields), { code: 400, id: 'test', message }, fields.join('&'))
 })
 
-t.test('a malformed name is 400, and the error shows valid forms', async (t) => {
+t.test('rejects a malformed name with 400 and examples of valid names', async (t) => {
   for (const name of [
     '',
     '.',
@@ -86,7 +86,7 @@ t.test('a malformed name is 400, and the error shows valid forms', async (t) => 
   t.throws(() => nest('a[][b]=1'), { message: 'field "a[][b]" must have [] at its end only' })
 })
 
-t.test('__proto__, constructor and prototype are 400 at any level', async (t) => {
+t.test('rejects __proto__, constructor and prototype with 400 at any level', async (t) => {
   for (const word of ['__proto__', 'constructor', 'prototype']) {
     for (const name of [
       word,

@@ -11,7 +11,7 @@ t.test('a form is parsed like a query', async (t) => {
   t.same(parseFormPairs(new Uint8Array(0)), [])
 })
 
-t.test('a malformed form is 400', async (t) => {
+t.test('rejects a malformed form with 400', async (t) => {
   const cases: [string | Buffer, RegExp][] = [
     ['a=%zz', /^form field "a" must be percent-encoded/],
     ['a[=1', /^form field "a\[" must be a name/],
@@ -27,7 +27,7 @@ t.test('a malformed form is 400', async (t) => {
     })
 })
 
-t.test('the error for JSON sent as a form names the right content type', async (t) => {
+t.test('the error for JSON sent as a form names the correct content type', async (t) => {
   for (const json of ['{"name":"John"}', ' \r\n{"name":"John"}'])
     t.throws(() => parseForm(Buffer.from(json)), {
       code: 400,

@@ -29,7 +29,7 @@ t.test('json-rpc: the only item of params is the request, byte for byte', async 
     t.equal(open('application/json-rpc; charset=utf-8', body), request)
 })
 
-t.test('json-rpc: a body that is not an envelope with one request is 400', async (t) => {
+t.test('json-rpc: rejects a body that is not an envelope with one request with 400', async (t) => {
   for (const body of [
     '{"name":"a"}',
     '{"params":[]}',
@@ -57,7 +57,11 @@ t.test('proto-rpc: the second of two length-prefixed messages is the request', a
     t.equal(open(type, envelop('', '')), '', 'an empty message')
     const whole = envelop('\n\x01a', '\n\x03abc')
     for (let length = 1; length < whole.length; length++)
-      t.throws(() => open(type, whole.subarray(0, length)), { code: 400 }, `cut to ${length} bytes`)
+      t.throws(
+        () => open(type, whole.subarray(0, length)),
+        { code: 400 },
+        `truncated to ${length} bytes`,
+      )
     const more = Buffer.concat([whole, Buffer.alloc(1)])
     t.throws(() => open(type, more), { code: 400, message: /two messages/ })
     t.throws(() => open(type, Buffer.from([0, 255, 255, 255])), { code: 400 })
@@ -71,7 +75,7 @@ t.test('proto-rpc: the second of two length-prefixed messages is the request', a
   t.equal(open('application/octet-stream', '\n\x03abc'), '\n\x03abc', 'a message without envelope')
 })
 
-t.test('grpc: a plain message passes, gRPC frames are 415', async (t) => {
+t.test('grpc: a plain message passes, and gRPC frames are rejected with 415', async (t) => {
   const grpc = ['application/grpc', 'application/grpc+proto', 'application/grpc+json']
   for (const type of grpc) {
     t.equal(open(type, '{"name":"a"}'), '{"name":"a"}')

@@ -32,7 +32,7 @@ t.test('a media type is parsed into type, charset and boundary', async (t) => {
     t.equal(parseMediaType(text), undefined, text)
 })
 
-t.test('the content type selects the body parser, the default is JSON', async (t) => {
+t.test('the content type selects the body parser, and the default is JSON', async (t) => {
   const cases: [string | undefined, string][] = [
     [undefined, 'json'],
     ['', 'json'],
@@ -54,7 +54,7 @@ t.test('the content type selects the body parser, the default is JSON', async (t
   t.equal(toRequestType('multipart/form-data; boundary=x').boundary, 'x')
 })
 
-t.test('an unsupported content type is 415', async (t) => {
+t.test('rejects an unsupported content type with 415', async (t) => {
   const accept =
     'application/json, application/protobuf, application/x-www-form-urlencoded, multipart/form-data'
   for (const text of [
@@ -80,7 +80,7 @@ t.test('an unsupported content type is 415', async (t) => {
   t.throws(() => toRequestType('text/plain', 'greeter'), { code: 415, id: 'greeter' })
 })
 
-t.test('a charset other than UTF-8 is 415', async (t) => {
+t.test('rejects a charset other than UTF-8 with 415', async (t) => {
   t.throws(() => toRequestType('application/json; charset=iso-8859-1'), {
     code: 415,
     message: 'charset must be utf-8, got "iso-8859-1"',
@@ -89,7 +89,7 @@ t.test('a charset other than UTF-8 is 415', async (t) => {
   t.notOk(isUtf8Charset('utf-16'))
 })
 
-t.test('a body with a content coding is 415', async (t) => {
+t.test('rejects a body with a content coding with 415', async (t) => {
   for (const none of [undefined, '', 'identity', 'Identity'])
     t.doesNotThrow(() => rejectContentCoding(none))
   for (const coding of ['gzip', 'br', 'identity, gzip', 'x'.repeat(10_000)]) {

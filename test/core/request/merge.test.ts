@@ -47,7 +47,7 @@ t.test('null in the body is a value', async (t) => {
   )
 })
 
-t.test('a body that is not an object is 400 if there are query fields', async (t) => {
+t.test('rejects a body that is not an object with 400 if there are query fields', async (t) => {
   for (const body of ['[1]', ' "x"', 'null', '1']) {
     t.equal(mergeJson({}, body), body)
     t.throws(
@@ -69,7 +69,7 @@ t.test('numbers of the body are preserved digit by digit', async (t) => {
   )
 })
 
-t.test('a malformed or too deep body is 400', async (t) => {
+t.test('rejects a malformed or too deeply nested body with 400', async (t) => {
   t.throws(() => mergeJson({ a: 1 }, '{"a":1,}'), { code: 400, message: /position 7/ })
   t.throws(() => mergeJson({ a: 1 }, '{"__proto__":{"x":1}}'), { code: 400, message: /__proto__/ })
   t.throws(() => mergeJson({ a: 1 }, '['.repeat(100)), { code: 400, message: /deeper/ })
@@ -99,7 +99,7 @@ t.test('mergeJson is a JSON merge patch (RFC 7396) except for null', async () =>
   )
 })
 
-t.test('a large body below many levels of the query is read once', async (t) => {
+t.test('a large body below many levels of the query is parsed once', async (t) => {
   let base: JsonObject = { last: 1 }
   let body = JSON.stringify('x'.repeat(4 * 1024 * 1024))
   for (let i = 0; i < 31; i++) {
@@ -111,7 +111,7 @@ t.test('a large body below many levels of the query is read once', async (t) => 
   t.ok(performance.now() - before < 10_000, `${performance.now() - before} ms`)
 })
 
-/** RFC 7396 §2, without removal by null. */
+/** JSON merge patch (RFC 7396 §2) without removal by null. */
 function patch(target: JsonValue | undefined, with_: JsonValue): JsonValue {
   if (!isObject(with_)) return with_
   const result: JsonObject = isObject(target) ? { ...target } : {}

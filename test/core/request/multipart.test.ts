@@ -154,7 +154,7 @@ t.test('part headers are parsed in the forms that clients use', async (t) => {
   }
 })
 
-t.test('a malformed body is 400', async (t) => {
+t.test('rejects a malformed body with 400', async (t) => {
   const good = field('a', '1')
   const cases: [string, RegExp][] = [
     ['', /contains no boundary "b"/],
@@ -218,7 +218,7 @@ t.test('a malformed body is 400', async (t) => {
   t.throws(() => parse(latin1), { code: 400, message: 'form field "a" must be UTF-8 text' })
 })
 
-t.test('an invalid boundary parameter is 400', async (t) => {
+t.test('rejects an invalid boundary parameter with 400', async (t) => {
   for (const boundary of ['', 'x'.repeat(71), 'a ', 'é', 'a\r\nb', 'a"b'])
     t.throws(
       () => parse(END, boundary),
@@ -235,7 +235,7 @@ t.test('an invalid boundary parameter is 400', async (t) => {
   t.equal(read(`--${'x'.repeat(70)}--`, 'x'.repeat(70)), '{}')
 })
 
-t.test('more than 256 parts or a part header over 8 KiB is 400', async (t) => {
+t.test('rejects more than 256 parts or a part header over 8 KiB with 400', async (t) => {
   t.equal(JSON.parse(read(field('a', '1').repeat(256) + END)).a.length, 256)
   t.throws(() => parse(field('a', '1').repeat(257) + END), {
     code: 400,
@@ -277,7 +277,7 @@ t.test('adversarial bodies of 16 MiB are parsed in linear time', async (t) => {
   t.ok(performance.now() - before < 10_000, `${performance.now() - before} ms`)
 })
 
-t.test('a random body is either parsed or 400', async () => {
+t.test('a random body is either parsed or rejected with 400', async () => {
   const piece = fc.constantFrom(
     ...[
       '--b',

@@ -31,7 +31,7 @@ t.test('a query of simple names and strings is formatted as JSON', async (t) => 
   t.equal(formatPlainQuery('name=', SCHEMA), '{"name":""}')
 })
 
-t.test('other queries are left to the full parser', async (t) => {
+t.test('other queries require the full parser', async (t) => {
   for (const query of [
     '',
     'a',

@@ -35,7 +35,7 @@ t.test('a query written by URLSearchParams is parsed back unchanged', async () =
   )
 })
 
-t.test('malformed percent-encoding is 400 and names the parameter', async (t) => {
+t.test('rejects malformed percent-encoding with 400 and names the parameter', async (t) => {
   for (const bad of ['%', '%4', '%zz', '%ff', '%C3', '%ED%A0%80', '%C0%AF']) {
     t.throws(
       () => parsePairs(`limit=${bad}`),
@@ -50,12 +50,12 @@ t.test('malformed percent-encoding is 400 and names the parameter', async (t) =>
   }
 })
 
-t.test('a value without a name is 400', async (t) => {
+t.test('rejects a value without a name with 400', async (t) => {
   t.throws(() => parsePairs('=1'), { code: 400, message: /must have a name, got "=1"$/ })
   t.throws(() => parsePairs('a=1&='), { code: 400 })
 })
 
-t.test('more than 256 pairs are 400', async (t) => {
+t.test('rejects more than 256 pairs with 400', async (t) => {
   t.equal(parsePairs('a=1&'.repeat(256)).length, 512)
   const tooMany = { code: 400, message: 'expected at most 256 query parameters' }
   t.throws(() => parsePairs('a=1&'.repeat(257)), tooMany)
@@ -71,7 +71,7 @@ t.test('more than 256 pairs are 400', async (t) => {
   )
 })
 
-t.test('errors have the given name and id', async (t) => {
+t.test('errors have the specified name and id', async (t) => {
   t.throws(() => parsePairs('a=%', 'form field', 'go.mx.rpc'), {
     code: 400,
     id: 'go.mx.rpc',

@@ -63,7 +63,7 @@ t.test('the body is unchanged without path variables and query', async (t) => {
     t.equal(make({ type, body, shape }), body)
 })
 
-t.test('query fields take precedence over path variables, body fields over both', async (t) => {
+t.test('query fields take precedence over path variables, and body fields over both', async (t) => {
   const variables = ['id', '7', 'options.all', 'false']
   t.equal(make({ variables, shape }), '{"id":"7","options":{"all":false}}')
   t.equal(
@@ -119,7 +119,7 @@ t.test('forms become JSON', async (t) => {
   )
 })
 
-t.test('a protobuf body with query or path variables is 400', async (t) => {
+t.test('rejects a protobuf body with query or path variables with 400', async (t) => {
   const body = Buffer.from([0x0a, 0x01])
   for (const parts of [{ query: 'a=1' }, { variables: ['a', '1'] }])
     t.throws(() => make({ type: 'application/protobuf', body, ...parts }), {
@@ -133,11 +133,14 @@ t.test('a protobuf body with query or path variables is 400', async (t) => {
   )
 })
 
-t.test('a malformed query, body or path variable is 400 with the given id', async (t) => {
-  const type = toRequestType(undefined)
-  const parts = { variables: [], query: 'a=1', type, body: NOTHING, shape: undefined }
-  const refused = { code: 400, id: 'greeter' }
-  t.throws(() => toRequestDocument({ ...parts, query: '%' }, 'greeter'), refused)
-  t.throws(() => toRequestDocument({ ...parts, body: Buffer.from('{') }, 'greeter'), refused)
-  t.throws(() => toRequestDocument({ ...parts, variables: ['a..b', '1'] }, 'greeter'), refused)
-})
+t.test(
+  'rejects a malformed query, body or path variable with 400 and the specified id',
+  async (t) => {
+    const type = toRequestType(undefined)
+    const parts = { variables: [], query: 'a=1', type, body: NOTHING, shape: undefined }
+    const refused = { code: 400, id: 'greeter' }
+    t.throws(() => toRequestDocument({ ...parts, query: '%' }, 'greeter'), refused)
+    t.throws(() => toRequestDocument({ ...parts, body: Buffer.from('{') }, 'greeter'), refused)
+    t.throws(() => toRequestDocument({ ...parts, variables: ['a..b', '1'] }, 'greeter'), refused)
+  },
+)

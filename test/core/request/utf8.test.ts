@@ -7,7 +7,7 @@ t.test('UTF-8 bytes are decoded without a byte order mark', async (t) => {
   t.equal(decodeUtf8(new Uint8Array(Buffer.from('xaby')).subarray(1, 3), 'body', 'id'), 'ab')
 })
 
-t.test('bytes that are not UTF-8 are 400', async (t) => {
+t.test('rejects bytes that are not UTF-8 with 400', async (t) => {
   for (const bytes of [
     [0xff],
     [0xc0, 0xaf],

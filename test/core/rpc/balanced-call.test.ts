@@ -112,7 +112,7 @@ t.test('a call that ends twice is released by its node once', async (t) => {
   t.strictSame(active(), [0])
 })
 
-t.test('a call lost by a node that was removed is retried on the next node', async (t) => {
+t.test('a call lost with a removed node is retried on the next node', async (t) => {
   const { upstream } = open(t, ['a', 'b'], (call, node) => {
     if (node === 'b') return call.onReply('', Buffer.alloc(0))
     const [, b] = upstream.nodes.map(({ id, port }) => ({ ...makeNode(`127.0.0.1:${port}`), id }))
@@ -153,7 +153,7 @@ t.test('at most 5 nodes are tried, each once', async (t) => {
   t.equal(call.events.at(-1), 'failed 503')
 })
 
-t.test('a call without an available node is 503', async (t) => {
+t.test('a call without an available node fails with 503', async (t) => {
   const { upstream } = open(t, [], lose('full'))
   t.strictSame(new TestCall(upstream).send().events, [
     'note no node of greeter is available',
@@ -161,23 +161,26 @@ t.test('a call without an available node is 503', async (t) => {
   ])
 })
 
-t.test('malformed responses eject a node if another one responds, errors do not', async (t) => {
-  const overridden = open(t, ['a', 'b'], (call) => call.onFail(new ServiceError('x', 503, 'no')))
-  const bad = toBadResponse('x', 'none')
-  const foreign = open(t, ['a', 'b'], (call) => call.onFail(bad, true))
-  const half = open(t, ['a', 'b'], (call, node) => {
-    if (node === 'a') call.onFail(bad, true)
-    else call.onReply('', Buffer.alloc(0))
-  })
-  for (let i = 0; i < 20; i++) {
-    t.strictSame(new TestCall(overridden.upstream).send().events, ['refused 503'])
-    t.strictSame(new TestCall(foreign.upstream).send().events, ['refused 502'])
-    new TestCall(half.upstream).send()
-  }
-  t.strictSame(overridden.ejected, [])
-  t.strictSame(foreign.ejected, [], 'all nodes fail')
-  t.strictSame(half.ejected, ['a'])
-})
+t.test(
+  'malformed responses eject a node if another node responds, but errors do not',
+  async (t) => {
+    const overridden = open(t, ['a', 'b'], (call) => call.onFail(new ServiceError('x', 503, 'no')))
+    const bad = toBadResponse('x', 'none')
+    const foreign = open(t, ['a', 'b'], (call) => call.onFail(bad, true))
+    const half = open(t, ['a', 'b'], (call, node) => {
+      if (node === 'a') call.onFail(bad, true)
+      else call.onReply('', Buffer.alloc(0))
+    })
+    for (let i = 0; i < 20; i++) {
+      t.strictSame(new TestCall(overridden.upstream).send().events, ['refused 503'])
+      t.strictSame(new TestCall(foreign.upstream).send().events, ['refused 502'])
+      new TestCall(half.upstream).send()
+    }
+    t.strictSame(overridden.ejected, [])
+    t.strictSame(foreign.ejected, [], 'all nodes fail')
+    t.strictSame(half.ejected, ['a'])
+  },
+)
 
 t.test('mayRepeat decides whether an error is retried', async (t) => {
   const { upstream, active } = open(t, ['a', 'b'], (call) =>

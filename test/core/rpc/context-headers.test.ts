@@ -118,7 +118,7 @@ t.test('headers of an error are filtered as in a response', async (t) => {
   t.equal(toClientError(bare), bare)
 })
 
-t.test('malformed metadata is undefined', async (t) => {
+t.test('malformed metadata returns undefined', async (t) => {
   for (const text of [
     'x',
     'x: 1',

@@ -81,25 +81,28 @@ t.test('a deadline handler can remove expired deadlines and add new ones', async
   t.strictSame([a.calls, b.calls, c.calls], [2, 0, 1])
 })
 
-t.test('after a stall all expired deadlines fire, a deadline added last does not', async (t) => {
-  const { wheel, goTo, set } = createWheel()
-  const old = Array.from({ length: 50 }, (_, i) => {
-    const entry = new Entry()
-    wheel.add(entry, i * 1000)
-    return entry
-  })
-  set(60_000)
-  const fresh = new Entry()
-  wheel.add(fresh, 250)
-  t.equal(wheel.left(fresh), 250)
-  goTo(60_100)
-  t.ok(old.every(({ calls }) => calls === 1))
-  t.equal(fresh.calls, 0, 'its time starts when it is added')
-  t.equal(wheel.left(fresh), 150)
-  goTo(60_300)
-  t.equal(fresh.calls, 1)
-  t.equal(wheel.left(fresh), 1, 'never less than a millisecond')
-})
+t.test(
+  'after a stall, all expired deadlines fire, but a deadline added last does not',
+  async (t) => {
+    const { wheel, goTo, set } = createWheel()
+    const old = Array.from({ length: 50 }, (_, i) => {
+      const entry = new Entry()
+      wheel.add(entry, i * 1000)
+      return entry
+    })
+    set(60_000)
+    const fresh = new Entry()
+    wheel.add(fresh, 250)
+    t.equal(wheel.left(fresh), 250)
+    goTo(60_100)
+    t.ok(old.every(({ calls }) => calls === 1))
+    t.equal(fresh.calls, 0, 'its timeout starts when it is added')
+    t.equal(wheel.left(fresh), 150)
+    goTo(60_300)
+    t.equal(fresh.calls, 1)
+    t.equal(wheel.left(fresh), 1, 'never less than a millisecond')
+  },
+)
 
 t.test('random additions and removals fire as if every entry had its own timer', async () => {
   const step = fc.oneof(

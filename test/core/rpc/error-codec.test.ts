@@ -59,7 +59,7 @@ t.test('the JSON of an error is at most 64 KiB, its code from 400 to 599', async
   t.equal(parseFail(formatFail(new GatewayError('a', Number.NaN, '')), 'x')?.code, 500)
 })
 
-t.test('a malformed response is 502 with the name of the service', async (t) => {
+t.test('a malformed response fails with 502 and the name of the service', async (t) => {
   const error = toBadResponse('helloworld', 'no JSON')
   t.match(error, { id: 'helloworld', code: 502, cause: 'no JSON' })
   t.equal(error.message, 'bad gateway: malformed response from helloworld')

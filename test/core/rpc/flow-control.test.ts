@@ -1,4 +1,4 @@
-// Flow control of docs/protocol.md §2.5 with client and server.
+// Flow control (docs/protocol.md §2.5) between client and server.
 import t from 'tap'
 import type { IncomingCall } from '../../../core/rpc/call.ts'
 import { Channel } from '../../../core/rpc/ws/channel.ts'

@@ -4,7 +4,7 @@ import rpc from '../../../handlers/rpc.ts'
 import { createTestExchange } from '../../../sdk/testing.ts'
 import { makeUpstream } from '../../fixtures/services.ts'
 
-t.test('a call without an endpoint is 404 before a node is chosen', async (t) => {
+t.test('a call without an endpoint returns 404 before a node is chosen', async (t) => {
   const x = createTestExchange({ path: '/shop' })
   x.route = toRoute('shop', '')
   x.upstream = makeUpstream([1])

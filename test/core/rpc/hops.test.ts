@@ -18,7 +18,7 @@ t.test('addHop increments mx-hops and leaves other metadata unchanged', async (t
   for (const [metadata, expected] of cases) t.equal(addHop(metadata), expected, metadata)
 })
 
-t.test('a call that has passed 16 proxies is 508', async (t) => {
+t.test('rejects a call that has passed 16 proxies with 508', async (t) => {
   let metadata = 'a: b\r\n'
   for (let i = 0; i < HOPS_MAX; i++) metadata = addHop(metadata)
   t.equal(metadata, 'mx-hops: 16\r\na: b\r\n')
@@ -30,7 +30,7 @@ t.test('a call that has passed 16 proxies is 508', async (t) => {
     })
 })
 
-t.test('a malformed mx-hops is 400', async (t) => {
+t.test('rejects a malformed mx-hops with 400', async (t) => {
   for (const hops of ['', 'x', '-1', '1.5', '1 2', '99999', '\u00b2'])
     t.throws(() => addHop(`mx-hops: ${hops}\r\n`), {
       id: 'go.mx.proxy',

@@ -1,4 +1,4 @@
-// Both ends of the HTTP transport, beside the WebSocket transport on the same port.
+// Both ends of the HTTP transport, alongside the WebSocket transport on the same port.
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { createNodeListener } from '../../../core/listener/node/listener.ts'
@@ -209,7 +209,7 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
       t.strictSame(call.events.slice(-1), ['end'])
       t.equal(received, count)
       t.ok(inOrder)
-      t.ok(refused > 0, `backpressure ${refused} times`)
+      t.ok(refused > 0, `back-pressure ${refused} times`)
     },
   )
 
@@ -225,7 +225,7 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
     await until(() => events[0]!.length === 1)
     t.strictSame(events[0], ['cancel cancel'])
     const late = await settle(plain, { timeoutMs: 50 })
-    // The faster clock of both sides decides; both results mean a timeout.
+    // The faster clock of the two sides determines the result; both results are timeouts.
     t.match(late, [/^(lost timeout|fail 408 helloworld: no response within \d+ ms)$/])
     await until(() => events[1]!.length === 1)
     t.match(events[1], [/^cancel (timeout|cancel)$/])

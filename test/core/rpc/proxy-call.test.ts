@@ -51,7 +51,7 @@ async function open(t: Test, nodes: readonly Dispatch[], options: TestProxyOptio
 const echo: Dispatch = (call) => call.reply('', call.body)
 
 t.test(
-  'a malformed service name is 400, an unknown service 404, a service without nodes 503',
+  'rejects a malformed service name with 400, an unknown service with 404 and a service without nodes with 503',
   async (t) => {
     const { settle, upstream } = await open(t, [])
     const named = (service: string) => settle({ service })
@@ -163,7 +163,7 @@ t.test('calls are balanced over the nodes, and retried if they were not processe
   t.strictSame(active(), [0, 0, 0])
 })
 
-t.test('a service whose nodes all refuse connections is 502', async (t) => {
+t.test('a service whose nodes all refuse connections returns 502', async (t) => {
   const port = await closedPort(t)
   const proxy = await openProxy(t, { helloworld: [toNode(port), toNode(await closedPort(t))] })
   const call = new RecordedCall()
@@ -175,7 +175,7 @@ t.test('a service whose nodes all refuse connections is 502', async (t) => {
 })
 
 t.test(
-  'a call lost by its node is 502 and not retried, since it may have been processed',
+  'a call lost by its node fails with 502 and is not retried, since it may have been processed',
   async (t) => {
     let served = 0
     const die: Dispatch = () => {
@@ -273,7 +273,7 @@ t.test('a cancelled call drops its buffered bodies', async (t) => {
 })
 
 t.test(
-  'a response that cannot be forwarded is an error, and the call of the node is cancelled',
+  'a response that cannot be forwarded is an error, and the call to the node is cancelled',
   async (t) => {
     const cancelled: string[] = []
     const { proxy } = await open(t, [
@@ -340,7 +340,7 @@ t.test('a draining proxy completes the calls in flight and loses none', async (t
     t.strictSame(events, i % 2 > 0 ? [`data ${i}`, 'end'] : [`reply "" ${i}`])
 })
 
-t.test('a call in a routing loop is 508', async (t) => {
+t.test('rejects a call in a routing loop with 508', async (t) => {
   let passed = 0
   const upstreams = new Map<string, Upstream>()
   const find: FindUpstream = (service) => {
@@ -426,38 +426,41 @@ t.test('a caller that does not read slows only its own streams', async (t) => {
   )
 })
 
-t.test('a call that exceeds the relay memory is 503, other calls continue', async (t) => {
-  const { maxBytes } = relayMemory
-  t.teardown(() => {
-    relayMemory.maxBytes = maxBytes
-  })
-  const cancelled: string[] = []
-  const { upstream, settle } = await open(t, [
-    (call) => {
-      if (call.endpoint === 'A.Echo') return echo(call)
-      call.receiver = { ...call.receiver, onCancel: (reason) => cancelled.push(reason) }
-      for (let i = 0; i < 5; i++) call.sendData('x'.repeat(30_000))
-    },
-  ])
-  relayMemory.maxBytes = 100_000
-  const down = new TestCall('A.Down', { service: 'helloworld', stream: true })
-  down.window = 1
-  forwardCall(down, () => upstream)
-  const up = new TestCall('A.Up', { service: 'helloworld', more: true })
-  forwardCall(up, () => new Promise(() => {}))
-  await down.done
-  t.match(down.error, { id: 'helloworld', code: 503, headers: ['retry-after', '1'] })
-  t.equal(down.bodies.length, 1)
-  for (let i = 0; i < 4; i++) up.send('x'.repeat(30_000))
-  await up.done
-  t.match(up.error, { code: 503, message: /too many messages are buffered/ })
-  await until(() => cancelled.length === 1)
-  t.equal(relayMemory.usedBytes, 0)
-  t.strictSame(await settle({ endpoint: 'A.Echo' }), [`reply "" ${JOHN}`])
-})
+t.test(
+  'rejects a call that exceeds the relay memory with 503, and other calls continue',
+  async (t) => {
+    const { maxBytes } = relayMemory
+    t.teardown(() => {
+      relayMemory.maxBytes = maxBytes
+    })
+    const cancelled: string[] = []
+    const { upstream, settle } = await open(t, [
+      (call) => {
+        if (call.endpoint === 'A.Echo') return echo(call)
+        call.receiver = { ...call.receiver, onCancel: (reason) => cancelled.push(reason) }
+        for (let i = 0; i < 5; i++) call.sendData('x'.repeat(30_000))
+      },
+    ])
+    relayMemory.maxBytes = 100_000
+    const down = new TestCall('A.Down', { service: 'helloworld', stream: true })
+    down.window = 1
+    forwardCall(down, () => upstream)
+    const up = new TestCall('A.Up', { service: 'helloworld', more: true })
+    forwardCall(up, () => new Promise(() => {}))
+    await down.done
+    t.match(down.error, { id: 'helloworld', code: 503, headers: ['retry-after', '1'] })
+    t.equal(down.bodies.length, 1)
+    for (let i = 0; i < 4; i++) up.send('x'.repeat(30_000))
+    await up.done
+    t.match(up.error, { code: 503, message: /too many messages are buffered/ })
+    await until(() => cancelled.length === 1)
+    t.equal(relayMemory.usedBytes, 0)
+    t.strictSame(await settle({ endpoint: 'A.Echo' }), [`reply "" ${JOHN}`])
+  },
+)
 
 t.test('ended calls leave no memory, deadlines or active counts', async (t) => {
-  // From the preceding tests.
+  // Waits for objects of the preceding tests.
   await until(() => callMemory.usedBytes === 0 && deadlines.size === 0)
   const serve = (call: IncomingCall): void => {
     switch (call.endpoint) {

@@ -30,7 +30,7 @@ t.test('Timeout is in seconds, grpc-timeout has its unit', async (t) => {
   for (const [fields, ms] of rows) t.equal(read(...fields), ms, fields.join(' '))
 })
 
-t.test('a malformed timeout is 400, and the error shows valid values', async (t) => {
+t.test('rejects a malformed timeout with 400 and examples of valid values', async (t) => {
   const wrong = ['', 'x', '-1', '+1', '1s', '1,5', '1e3', '.5', '5.', '1.2345', '1234567890', ' 1']
   for (const text of wrong) {
     const detail = `Timeout must be seconds up to 999999999 such as 2 or 0.5, got ${JSON.stringify(text)}`
@@ -46,6 +46,6 @@ t.test('a malformed timeout is 400, and the error shows valid values', async (t)
   t.throws(
     () => read('timeout', 'x'.repeat(10_000)),
     { message: /^.{50,150}$/ },
-    'a long value is cut',
+    'a long value is truncated',
   )
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { toTransportError } from '../../../core/rpc/transport-error.ts'
 
 t.test(
-  'lost connections are 502, timeouts 408, stopped or full nodes 503, full with Retry-After',
+  'lost connections fail with 502, timeouts with 408, stopped or full nodes with 503, full ones with Retry-After',
   async (t) => {
     const where = 'no connection to 10.0.0.1:9000'
     const codes = {

@@ -74,7 +74,7 @@ t.test('a valid tracestate is normalized, a malformed one is dropped', async (t)
 })
 
 t.test(
-  'a tracestate over 512 characters loses its long members first, then the last ones',
+  'a tracestate over 512 characters loses its long members first, then its last members',
   async (t) => {
     const long = `long=${'x'.repeat(200)}`
     const short = Array.from({ length: 6 }, (_, i) => `s${i}=${'y'.repeat(90)}`)

@@ -44,7 +44,7 @@ function open(t: Test, nodes: number, options: Partial<UpstreamOptions> = {}) {
 }
 
 t.test(
-  'an unsent request is tried once per node, on five nodes, or 20 that reject the connection at once',
+  'an unsent request is tried once per node, on five nodes, or 20 that reject the connection immediately',
   async (t) => {
     for (const failure of ['connect', 'unsent'] as const) {
       const few = open(t, 3)
@@ -107,28 +107,31 @@ t.test('late and malformed responses are not retried', async (t) => {
   }
 })
 
-t.test('502 to 504 are retried on another node, unless the node requests a delay', async (t) => {
-  const { begin, request } = open(t, 2)
-  const first = begin()
-  t.equal(mayRetryStatus(request, 500), false)
-  t.equal(mayRetryStatus(request, 503, 1000), false)
-  t.equal(mayRetryStatus(request, 503, 200), true)
-  endAttempt(request, false)
-  t.not(begin(), first)
-  t.equal(mayRetryStatus(request, 503), false, 'the second attempt')
-  const alone = open(t, 1)
-  alone.begin()
-  t.equal(mayRetryStatus(alone.request, 503), false, 'no other node')
-})
+t.test(
+  'responses from 502 to 504 are retried on another node, unless the node requests a delay',
+  async (t) => {
+    const { begin, request } = open(t, 2)
+    const first = begin()
+    t.equal(mayRetryStatus(request, 500), false)
+    t.equal(mayRetryStatus(request, 503, 1000), false)
+    t.equal(mayRetryStatus(request, 503, 200), true)
+    endAttempt(request, false)
+    t.not(begin(), first)
+    t.equal(mayRetryStatus(request, 503), false, 'the second attempt')
+    const alone = open(t, 1)
+    alone.begin()
+    t.equal(mayRetryStatus(alone.request, 503), false, 'no other node')
+  },
+)
 
-t.test('without retries not even an unsent request is sent again', async (t) => {
+t.test('without retries, an unsent request is not sent again either', async (t) => {
   const retry = { ...DEFAULT_RETRY, ...NO_RETRY }
   const { begin, fail } = open(t, 2, { policies: { ...DEFAULT_POLICIES, retry } })
   begin()
   t.equal(fail('connect'), false)
 })
 
-t.test('a hedge needs another node and a place in the retry budget', async (t) => {
+t.test('a hedged request needs another node and room in the retry budget', async (t) => {
   const alone = open(t, 1)
   alone.begin()
   t.equal(mayRace({ ...alone.request, tried: [...alone.upstream.nodes] }), false)
@@ -189,31 +192,28 @@ t.test('responses from 500 on count as failures, 502 to 504 as gateway errors', 
   }
 })
 
-t.test(
-  'a trial request of a circuit breaker that ends without result makes room for another',
-  async (t) => {
-    let nowMs = 1
-    const breaker = { ...DEFAULT_BREAKER, minRequests: 1, halfOpen: 1 }
-    const policies = { ...DEFAULT_POLICIES, breaker }
-    const { begin, request, upstream } = open(t, 1, { policies, nowMs: () => nowMs })
-    const end = (record?: () => void): void => {
-      record?.()
-      endAttempt(request)
-    }
-    begin()
-    end(() => recordStatus(request, 500))
-    t.equal(begin(), 'none', 'open')
-    nowMs += breaker.openMs
-    t.equal(begin(), '127.0.0.1:9001', 'trial')
-    t.equal(begin(), 'none', 'another beside it')
-    end()
-    for (const failure of ['stale', 'unsent', 'neutral'] as const) {
-      t.equal(begin(), '127.0.0.1:9001', failure)
-      end(() => recordFailure(request, failure))
-      request.tried = undefined
-    }
-    begin()
-    end(() => recordStatus(request, 200))
-    t.equal(upstream.openForMs, 0)
-  },
-)
+t.test('a circuit breaker replaces a trial request that ends without a result', async (t) => {
+  let nowMs = 1
+  const breaker = { ...DEFAULT_BREAKER, minRequests: 1, halfOpen: 1 }
+  const policies = { ...DEFAULT_POLICIES, breaker }
+  const { begin, request, upstream } = open(t, 1, { policies, nowMs: () => nowMs })
+  const end = (record?: () => void): void => {
+    record?.()
+    endAttempt(request)
+  }
+  begin()
+  end(() => recordStatus(request, 500))
+  t.equal(begin(), 'none', 'the circuit breaker is open')
+  nowMs += breaker.openMs
+  t.equal(begin(), '127.0.0.1:9001', 'no second trial at the same time')
+  t.equal(begin(), 'none', 'a second trial at the same time')
+  end()
+  for (const failure of ['stale', 'unsent', 'neutral'] as const) {
+    t.equal(begin(), '127.0.0.1:9001', failure)
+    end(() => recordFailure(request, failure))
+    request.tried = undefined
+  }
+  begin()
+  end(() => recordStatus(request, 200))
+  t.equal(upstream.openForMs, 0)
+})

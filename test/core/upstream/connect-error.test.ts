@@ -40,7 +40,7 @@ t.test('connect errors are described to clients without addresses', (t) => {
   t.end()
 })
 
-t.test('TLS failures are described in one line', async (t) => {
+t.test('TLS failures are described with a one-line message', async (t) => {
   const { port } = await openRawBackend(t, {
     onRequest: () => {},
     certificate: createCertificate(['a.test']),

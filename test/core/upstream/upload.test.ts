@@ -37,13 +37,13 @@ async function openEcho(t: Teardown): Promise<Echo> {
   return echo
 }
 
-/** Closes connections and port at once. */
+/** Closes connections and port immediately. */
 function shut({ server }: Echo): void {
   server.closeAllConnections()
   server.close()
 }
 
-/** Records the exchanges that pass, and blocks them after `hold()`. */
+/** Records and forwards exchanges; blocks them after `hold()`. */
 function createRecorder() {
   const seen: Exchange[] = []
   let gate: Promise<void> | undefined
@@ -81,7 +81,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   for (const waiting of [0, 4]) {
     const others = waiting === 0 ? '' : ' with queued requests'
     t.test(
-      `${name}: an upload whose keep-alive connection closes is sent to another node or 502${others}`,
+      `${name}: an upload whose keep-alive connection closes is sent to another node or fails with 502${others}`,
       async (t) => {
         const pool = waiting === 0 ? {} : { maxConnections: 1 }
         // The first chunk arrives before, during and after the search for another connection.
@@ -104,7 +104,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           await until(() => seen.length === 1 + waiting)
           const upload = seen[0]!
           recorder.release()
-          // After the promises that forward the requests: the connection has the head, but has not written it.
+          // Runs after the promises that forward the requests, when the connection has not yet written the head.
           process.nextTick(() => {
             shut(echoes.find((echo) => upload.node.endsWith(`:${echo.port}`))!)
           })

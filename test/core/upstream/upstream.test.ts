@@ -309,11 +309,11 @@ t.test('draining nodes are used if no other node is usable', async (t) => {
   upstream.update([makeService('greeter', [one, two])])
   upstream.failed(upstream.nodes[0]!, 'connect')
   upstream.update([makeService('greeter', [one, draining(two)])])
-  t.same(new Set(pick()), new Set([9002]), 'the other one is ejected')
+  t.same(new Set(pick()), new Set([9002]), 'the other node is ejected')
   now = 30_000
   t.equal(upstream.pick(x)?.port, 9001, 'trial')
   upstream.responded(upstream.nodes[0]!, 200, 1, { routeName: '' })
-  t.same(new Set(pick()), new Set([9001]), 'usable again instead of the draining node')
+  t.same(new Set(pick()), new Set([9001]), 'used again instead of the draining node')
 })
 
 t.test('a node in this process is preferred until it drains', async (t) => {
@@ -358,20 +358,23 @@ t.test('a new or returning node gets a growing share of the requests', async (t)
   t.ok(share(9001) < 0.13)
 })
 
-t.test('the panic threshold uses ejected nodes rather than too few others', async (t) => {
-  const eager = { consecutiveGatewayErrors: 1, maxEjectionPercent: 100 }
-  const outlier = { ...DEFAULT_POLICIES.outlier, ...eager }
-  const policies = { ...DEFAULT_POLICIES, outlier }
-  const upstream = makeUpstream([1, 1, 1], { nowMs: () => 0, policies })
-  const [a, b, c] = upstream.nodes as [UpstreamNode, UpstreamNode, UpstreamNode]
-  const picked = () => new Set(Array.from({ length: 12 }, () => upstream.pick(x)))
-  upstream.failed(a, 'reset')
-  t.same(picked(), new Set([b, c]))
-  upstream.failed(b, 'reset')
-  t.same(picked(), new Set([a, b, c]))
-  upstream.failed(c, 'connect')
-  t.same(picked(), new Set([a, b]), 'not the unreachable one')
-})
+t.test(
+  'below the panic threshold, ejected nodes are used rather than too few others',
+  async (t) => {
+    const eager = { consecutiveGatewayErrors: 1, maxEjectionPercent: 100 }
+    const outlier = { ...DEFAULT_POLICIES.outlier, ...eager }
+    const policies = { ...DEFAULT_POLICIES, outlier }
+    const upstream = makeUpstream([1, 1, 1], { nowMs: () => 0, policies })
+    const [a, b, c] = upstream.nodes as [UpstreamNode, UpstreamNode, UpstreamNode]
+    const picked = () => new Set(Array.from({ length: 12 }, () => upstream.pick(x)))
+    upstream.failed(a, 'reset')
+    t.same(picked(), new Set([b, c]))
+    upstream.failed(b, 'reset')
+    t.same(picked(), new Set([a, b, c]))
+    upstream.failed(c, 'connect')
+    t.same(picked(), new Set([a, b]), 'not the unreachable node')
+  },
+)
 
 t.test('settings in the metadata apply when they change', async (t) => {
   const { createPool } = createPools()
@@ -390,15 +393,15 @@ t.test('settings in the metadata apply when they change', async (t) => {
       { ...makeService('greeter', ['127.0.0.1:9002'], 'next'), metadata: other },
     ])
   update({ owner: 'a' })
-  t.strictSame(received, [{}], 'of a new service')
+  t.strictSame(received, [{}], 'for a new service')
   const [node] = upstream.nodes
   update({ owner: 'b', 'mx/balance': 'random' }, { 'mx/balance': 'p2c', 'mx/keep_alive': '1s' })
   const settings = { 'mx/balance': 'random', 'mx/keep_alive': '1s' }
-  t.strictSame(received, [{}, settings], 'the first version counts')
+  t.strictSame(received, [{}, settings], 'the first version takes precedence')
   t.strictSame(upstream.settings, settings)
   update({ 'mx/balance': 'random' }, { 'mx/keep_alive': '1s' })
   t.equal(received.length, 2, 'unchanged')
-  t.equal(upstream.nodes[0], node, 'nodes stay')
+  t.equal(upstream.nodes[0], node, 'nodes are unchanged')
   host = 'backend'
   update({ 'mx/host_header': 'backend' })
   t.equal(upstream.host, 'backend')

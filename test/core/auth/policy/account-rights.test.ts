@@ -19,7 +19,7 @@ t.test('a workload scope names a namespace and a service', (t) => {
   t.end()
 })
 
-t.test('rights of an account by its scopes and its namespace', (t) => {
+t.test('derives the rights of an account from its scopes and namespace', (t) => {
   const of = (issuer: string, ...scopes: string[]) => ({ issuer, scopes })
   const shop = of('mx', 'workload:mx/shop')
   const rows = [

@@ -10,7 +10,7 @@ function toTarget(namespace: string, name = 'greeter', domain = 'mx') {
 }
 
 t.test(
-  'an account is cross-namespace in any namespace but its own, an empty namespace is mx',
+  'an account is cross-namespace in every namespace except its own; an empty namespace means mx',
   async (t) => {
     t.equal(isCrossNamespace(JOE, toTarget('')), true)
     t.equal(isCrossNamespace(JOE, toTarget('mx')), true)

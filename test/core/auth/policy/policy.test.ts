@@ -112,7 +112,7 @@ t.test(
   },
 )
 
-t.test('the example rules of the specification grant and deny as it says', async (t) => {
+t.test('the example rules of the specification grant and deny as documented', async (t) => {
   const store: Resource = { type: 'service', name: 'store', endpoint: 'Store.Read' }
   const token: Resource = { type: 'service', name: 'auth', endpoint: 'Auth.Token' }
   const rulesOf = (...lines: string[]) => new Policy('mx', lines.map(toRule))
@@ -128,7 +128,7 @@ t.test('the example rules of the specification grant and deny as it says', async
   const replaced = rulesOf(LOGGED_IN)
   t.equal(judge(t, replaced, undefined, store), 'denied by none', 'a token is required')
   t.equal(judge(t, replaced, jane, store), 'GRANTED by onlyloggedin')
-  t.equal(judge(t, replaced, undefined, token), 'denied by none', 'a login is denied too')
+  t.equal(judge(t, replaced, undefined, token), 'denied by none', 'a login is also denied')
 
   const withLogin = rulesOf(LOGGED_IN, LOGIN)
   t.equal(judge(t, withLogin, undefined, token), 'GRANTED by login')

@@ -24,7 +24,7 @@ function open() {
 }
 
 t.test(
-  'after five failed logins of an account and address within a minute, logins are 429',
+  'rejects logins with 429 after five failures of an account and address within a minute',
   async (t) => {
     const { clock, fail, succeed } = open()
     for (let i = 0; i < 5; i++) t.equal(await fail(JANE), 400)
@@ -66,7 +66,7 @@ t.test('counts all loopback addresses as one', async (t) => {
   t.equal(await fail({ ...JANE, address: '127.0.0.6' }), 429)
 })
 
-t.test('an address is 429 after 30 failed logins with different accounts', async (t) => {
+t.test('rejects an address with 429 after 30 failed logins with different accounts', async (t) => {
   const { fail } = open()
   for (let i = 0; i < 30; i++) t.equal(await fail({ ...JANE, account: `a${i}` }), 400)
   t.equal(await fail({ ...JANE, account: 'a30' }), 429)
@@ -74,7 +74,7 @@ t.test('an address is 429 after 30 failed logins with different accounts', async
 })
 
 t.test(
-  'an account is 429 after failures from 50 addresses, except from addresses it has logged in from',
+  'rejects an account with 429 after failures from 50 addresses, except from addresses it has logged in from',
   async (t) => {
     const { fail, succeed } = open()
     await succeed(JANE)
@@ -98,7 +98,7 @@ t.test('attempts without an address share one limit', async (t) => {
   t.equal(await fail({ ...JANE, account: 'a300', address: '' }), 429)
 })
 
-t.test('concurrent failures are limited too, concurrent successes are not', async (t) => {
+t.test('concurrent failures are limited, but concurrent successes are not', async (t) => {
   const { fail, succeed } = open()
   const failed = await Promise.all(Array.from({ length: 50 }, () => fail(JANE)))
   t.equal(failed.filter((code) => code === 400).length, 5)
@@ -145,7 +145,7 @@ t.test('onRefused is called once a minute per limit', async (t) => {
   t.equal(notifications, 3)
 })
 
-t.test('the 1006th concurrent attempt is 503 with Retry-After', async (t) => {
+t.test('rejects the 1006th concurrent attempt with 503 and Retry-After', async (t) => {
   const { limit } = open()
   let release = (): void => {}
   const pending = new Promise<void>((resolve) => {
@@ -171,7 +171,7 @@ t.test('addresses that have logged in before have priority', async (t) => {
   t.match(await admissionOf(unknown), { hasPriority: false }, 'an unknown address has no priority')
 })
 
-t.test('an attempt that waits longer than 5 s is 503 with Retry-After', async (t) => {
+t.test('rejects an attempt that waits longer than 5 s with 503 and Retry-After', async (t) => {
   const clock = { ms: 1_000_000, stepMs: 0 }
   const limit = createLoginLimit(() => {
     clock.ms += clock.stepMs

@@ -43,14 +43,14 @@ t.test('tokens of an account issued before a time are revoked', (t) => {
   t.notOk(isRevoked({ account: { ...SESSION.account, issuer: 'acme' } }))
   t.notOk(isRevoked({ account: { ...SESSION.account, id: 'john' } }))
   const again = { ...TOKEN, id: '', namespace: 'mx', account: 'jane', before: 5_500 }
-  t.equal(revocations.add(again), false, 'an earlier time changes nothing')
+  t.equal(revocations.add(again), false, 'an earlier time has no effect')
   t.ok(isRevoked({ issuedMs: 5_900 }))
   t.equal(revocations.add({ ...again, before: 7_000 }), true)
   t.ok(isRevoked({ issuedMs: 6_500 }))
   t.end()
 })
 
-t.test('a known revocation is not added again, an expired one is removed', (t) => {
+t.test('an existing revocation is not added again, and an expired one is removed', (t) => {
   const { revocations, clock } = open(TOKEN)
   t.equal(revocations.add(TOKEN), false)
   t.same(revocations.list(), [TOKEN])

@@ -35,7 +35,7 @@ t.test('a missing or malformed hash matches no secret', async (t) => {
     t.notOk(await hasher.matches('plain', hash))
 })
 
-t.test('checks beyond the queue limit are rejected, the others complete', async (t) => {
+t.test('checks beyond the queue limit are rejected, and the others complete', async (t) => {
   const hasher = createSecretHasher('auth', CHEAP)
   const responses = Array.from({ length: 110 }, () => hasher.matches('x', undefined))
   const settled = await Promise.allSettled(responses)
@@ -45,7 +45,7 @@ t.test('checks beyond the queue limit are rejected, the others complete', async 
   t.equal(await hasher.matches('x', undefined), false, 'a later check completes')
 })
 
-t.test('a check with priority runs before a flood of other checks', async (t) => {
+t.test('a check with priority runs ahead of a flood of other checks', async (t) => {
   const hasher = createSecretHasher('auth', CHEAP)
   const done: string[] = []
   const check = async (key: string, hasPriority = false): Promise<void> => {
@@ -69,7 +69,7 @@ t.test('many checks of one address delay the check of another address by one', a
   t.ok(done.indexOf('192.0.2.1') <= 4, `position ${done.indexOf('192.0.2.1')}`)
 })
 
-t.test('a check that waits too long is 503 with Retry-After', async (t) => {
+t.test('rejects a check that waits too long with 503 and Retry-After', async (t) => {
   const hasher = createSecretHasher('auth')
   const running = [0, 1].map(() => hasher.matches('x', undefined))
   await t.rejects(hasher.matches('x', undefined, { key: 'late', maxWaitMs: 0 }), {

@@ -88,7 +88,7 @@ t.test('a rejected token is not cached', async (t) => {
   t.match(await sessions.verify(token), { id: 'a' })
 })
 
-t.test('a revoked token is evicted and rejected, others stay cached', async (t) => {
+t.test('a revoked token is evicted and rejected, and others remain cached', async (t) => {
   const { state, sessions, issue } = open()
   const [a, b] = [await issue('a'), await issue('b')]
   await Promise.all([sessions.verify(a), sessions.verify(b)])

@@ -5,7 +5,7 @@ import { findWildcardHost, isWildcardHost } from '../../../../core/http/host/wil
 const toInterface = (family: 'IPv4' | 'IPv6', address: string): NetworkInterfaceInfo =>
   ({ family, address, internal: true }) as NetworkInterfaceInfo
 
-t.test('binds :: if the machine has IPv6, else 0.0.0.0', async (t) => {
+t.test('binds :: if the machine has IPv6, otherwise 0.0.0.0', async (t) => {
   const ipv4 = toInterface('IPv4', '127.0.0.1')
   t.equal(findWildcardHost({ lo: [ipv4, toInterface('IPv6', '::1')] }), '::')
   t.equal(findWildcardHost({ lo: [ipv4] }), '0.0.0.0')

@@ -44,7 +44,7 @@ t.test('a list with a malformed origin is rejected when it is compiled', async (
   }
 })
 
-t.test('a rejected origin is 403', async (t) => {
+t.test('rejects a disallowed origin with 403', async (t) => {
   t.strictSame(rejectOrigin('greeter').toBody(), {
     Id: 'greeter',
     Code: 403,

@@ -40,7 +40,7 @@ function post(session: ClientHttp2Session, body: string): Promise<number | strin
   })
 }
 
-t.test('starts about 64 requests of a burst per tick and answers all', async (t) => {
+t.test('starts about 64 requests of a burst per tick and responds to all of them', async (t) => {
   let ofTick = 0
   let most = 0
   const { sessions } = await open(t, 10, (x) => {
@@ -65,7 +65,7 @@ t.test('rejects more than 1024 queued requests of one client with REFUSED_STREAM
   const served = all.filter((result) => result === 200).length
   t.equal(all.filter((result) => result === 'REFUSED_STREAM').length, all.length - served)
   t.ok(served >= 1024, `${served} served`)
-  t.ok(served < all.length, 'others were rejected')
+  t.ok(served < all.length, 'the other requests were rejected')
   t.equal(await post(sessions[0]!, 'hello'), 200, 'a retry is served')
   t.equal(gateway.inFlight, 0)
   await until(() => bodyMemory.usedBytes === 0)

@@ -34,7 +34,7 @@ const readGoaway = ({ payload }: Frame) => ({
 })
 
 t.test(
-  'many cancelled requests close the connection, requests in flight are answered',
+  'many cancelled requests close the connection after requests in flight have completed',
   async (t) => {
     let pending: Exchange | undefined
     const { port, served, gateway } = await open(t, (x) => {
@@ -69,11 +69,11 @@ t.test('a client that cancels 50 requests stays connected', async (t) => {
   raw.destroy()
 })
 
-t.test('streams beyond the limit of 128 are rejected, others are served', async (t) => {
+t.test('streams beyond the limit of 128 are rejected, and the others are served', async (t) => {
   const pending: Exchange[] = []
   const { port } = await open(t, (x) => void pending.push(x))
   const raw = new Http2Raw(port)
-  // Before the settings are acknowledged: afterwards, it is a connection error.
+  // Sent before the settings are acknowledged; later streams would be a connection error.
   const streams = Array.from({ length: 140 }, () => raw.open(toRequest('/')))
   await raw.until(({ type, stream }) => type === FRAME.RST_STREAM && stream === streams.at(-1))
   const refused = raw.frames.filter(({ type }) => type === FRAME.RST_STREAM)
@@ -133,27 +133,30 @@ for (const [title, flood] of floods) {
   })
 }
 
-t.test('GOAWAY names the last accepted request, and requests up to it are answered', async (t) => {
-  const { port, listener, served } = await open(t, (x) => {
-    setTimeout(() => x.reply(200, 'done'), 20)
-  })
-  const raw = new Http2Raw(port)
-  const before = Array.from({ length: 20 }, () => raw.open(toRequest('/before')))
-  await until(() => served.length === 20)
-  listener.drain()
-  const crossing = raw.open(toRequest('/crossing'))
-  const { last, code } = readGoaway(await raw.until(isGoaway))
-  t.equal(code, 0)
-  t.ok(last >= before.at(-1)! && last <= crossing)
-  await raw.client.ended()
-  raw.destroy()
-  const answered = raw.frames
-    .filter(({ type }) => type === FRAME.HEADERS)
-    .map(({ stream }) => stream)
-  for (let stream = 1; stream <= last; stream += 2) t.ok(answered.includes(stream), `${stream}`)
-  t.equal(served.length, answered.length, 'requests after it were not started')
-  await until(() => listener.connections === 0)
-})
+t.test(
+  'GOAWAY names the last accepted request, and requests up to it get a response',
+  async (t) => {
+    const { port, listener, served } = await open(t, (x) => {
+      setTimeout(() => x.reply(200, 'done'), 20)
+    })
+    const raw = new Http2Raw(port)
+    const before = Array.from({ length: 20 }, () => raw.open(toRequest('/before')))
+    await until(() => served.length === 20)
+    listener.drain()
+    const crossing = raw.open(toRequest('/crossing'))
+    const { last, code } = readGoaway(await raw.until(isGoaway))
+    t.equal(code, 0)
+    t.ok(last >= before.at(-1)! && last <= crossing)
+    await raw.client.ended()
+    raw.destroy()
+    const answered = raw.frames
+      .filter(({ type }) => type === FRAME.HEADERS)
+      .map(({ stream }) => stream)
+    for (let stream = 1; stream <= last; stream += 2) t.ok(answered.includes(stream), `${stream}`)
+    t.equal(served.length, answered.length, 'requests after it were not started')
+    await until(() => listener.connections === 0)
+  },
+)
 
 t.test('a client disconnect aborts all its exchanges', async (t) => {
   const pending: Exchange[] = []

@@ -25,7 +25,7 @@ async function read(stream: ClientHttp2Stream) {
   return { headers, body: Buffer.concat(chunks).toString(), trailers }
 }
 
-/** Events of body consumers at `/told`. */
+/** Events of body consumers at `/recorded`. */
 const events: string[] = []
 
 function serve(x: Exchange): void | Promise<void> {
@@ -209,7 +209,7 @@ t.test('over one connection', async (t) => {
     },
   )
 
-  await t.test('CONNECT is 405, and only its stream ends', async (t) => {
+  await t.test('rejects CONNECT with 405 and ends only its stream', async (t) => {
     const stream = client.request({ ':method': 'CONNECT', ':authority': 'a.test:80' })
     t.equal((await read(stream)).headers[':status'], 405)
   })
@@ -254,7 +254,7 @@ function toCode(code: number): Buffer {
   return bytes
 }
 
-t.test('unread responses share a memory limit, further responses are 503', async (t) => {
+t.test('unread responses share a memory limit, and further responses return 503', async (t) => {
   const { maxBytes } = replyMemory
   const body = Buffer.alloc(100_000, 'a')
   replyMemory.maxBytes = 3 * body.length

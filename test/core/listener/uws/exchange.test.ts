@@ -22,7 +22,7 @@ for (const isStream of [false, true]) {
     const client = new RawClient(port)
     await client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(1)
     client.socket.pause()
-    // Every response from now on closes its connection.
+    // From now on, every response closes its connection.
     listener.drain()
     client.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n')
     await until(() => served.length === 2)
@@ -137,7 +137,7 @@ for (const isAnnounced of [false, true]) {
   )
 }
 
-t.test('a chunked body beyond the limit is 413 while a handler reads it', async (t) => {
+t.test('rejects a chunked body beyond the limit with 413 while a handler reads it', async (t) => {
   const read = async (x: Exchange): Promise<void> => {
     x.bodyLimit = 3
     x.reply(200, await x.readBody())

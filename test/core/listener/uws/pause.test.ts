@@ -1,4 +1,4 @@
-// Needs a process in which nothing was paused before.
+// Requires a process in which no connection was paused before.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'

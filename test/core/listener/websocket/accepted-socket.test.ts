@@ -21,7 +21,7 @@ class Unstoppable extends AcceptedSocket {
     this.receive(data, true)
   }
 
-  /** Simulates a client that has read pending data up to `bytes` left. */
+  /** Simulates a client that has read pending data until `bytes` are left. */
   drainTo(bytes: number): void {
     this.bufferedBytes = bytes
     this.drained()
@@ -53,7 +53,7 @@ for (const [what, size] of [
     const socket = new Unstoppable(ends)
     const message = new Uint8Array(size)
     for (let i = 0; i < 1_000_000; i++) socket.read(message)
-    t.strictSame(ends, [], 'not while it is read')
+    t.strictSame(ends, [], 'not while the client is read')
     socket.pause()
     let count = 0
     while (ends.length === 0) {
@@ -62,7 +62,7 @@ for (const [what, size] of [
     }
     t.strictSame(ends, ['1013 the client sends faster than its messages are read'])
     t.ok(count >= 8, `${count} buffered`)
-    t.ok(count * size <= 9 * MIB, 'in bounded memory')
+    t.ok(count * size <= 9 * MIB, 'memory use stays bounded')
     t.equal(bodyMemory.usedBytes, 0)
     t.end()
   })
@@ -75,13 +75,13 @@ t.test(
     const socket = new Unstoppable([])
     const counted = () => replyMemory.usedBytes - before
     t.equal(socket.send(new Uint8Array(MIB), true), true)
-    t.equal(counted(), 0, 'not before the socket reports backpressure')
+    t.equal(counted(), 0, 'not before the socket reports back-pressure')
     t.equal(socket.send(new Uint8Array(MIB), true), false)
     t.equal(counted(), 2 * MIB)
     socket.drainTo(MIB)
     t.equal(counted(), MIB)
     socket.drainTo(72_525)
-    t.equal(counted(), 0, 'a small rest is not counted')
+    t.equal(counted(), 0, 'a small remainder is not counted')
     t.equal(socket.send(new Uint8Array(MIB), true), false)
     t.equal(counted(), MIB + 72_525)
     socket.terminate()

@@ -7,7 +7,7 @@ import { openBackendServer } from '../../../fixtures/web-gateway.ts'
 
 const MIB = 1024 * 1024
 
-/** A writer to a backend that reads nothing; its client records the calls that pause and resume it. */
+/** A writer to a backend that reads nothing; its client records pause and resume calls. */
 async function open(t: Test, calls: string[]) {
   const backend = await openBackendServer(t)
   const accepted = backend.accepted()

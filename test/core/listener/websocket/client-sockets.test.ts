@@ -9,7 +9,7 @@ const MIB = 1024 * 1024
 const GIB = 1024 * MIB
 
 t.test(
-  'addresses of one IPv6 /64 network count as one client, so do all loopback addresses',
+  'addresses of one IPv6 /64 network count as one client, and so do all loopback addresses',
   (t) => {
     for (const [first, second] of [
       ['2001:db8::1', '2001:db8::ffff:1'],

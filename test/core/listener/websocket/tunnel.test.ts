@@ -1,4 +1,4 @@
-// Needs a process in which no client was throttled before.
+// Requires a process in which no client was throttled before.
 import { createRequire } from 'node:module'
 import t from 'tap'
 import { createUwsListener } from '../../../../core/listener/uws/listener.ts'
@@ -20,7 +20,7 @@ const skip = /^20\.51\./.test(version)
   : 'this version of uWebSockets.js does not throttle clients'
 
 t.test(
-  'the first throttled client, with 16 MiB pending for it, is read and written again',
+  'resumes reading from and writing to the first throttled client, with 16 MiB pending for it',
   { skip },
   async (t) => {
     const backend = await openBackendServer(t)
@@ -35,7 +35,7 @@ t.test(
     const up = nextMessage(peer)
     client.send(Buffer.alloc(16 * MIB))
     await until(() => served[0]!.bytesIn === 16 * MIB)
-    // More than the client receives at once.
+    // More than the client receives in one read.
     client.pause()
     const down = nextMessage(client)
     peer.send(Buffer.alloc(16 * MIB))
@@ -46,6 +46,6 @@ t.test(
     t.equal((await down).length, 16 * MIB)
     client.send('more')
     t.equal(await nextMessage(peer), 'more')
-    t.equal(pings, 0, 'at once, not on a keep-alive ping of the library')
+    t.equal(pings, 0, 'immediately, not on a keep-alive ping of the library')
   },
 )

@@ -20,7 +20,7 @@ function object(properties: Record<string, object>): object {
   return { type: 'object', properties }
 }
 
-t.test('without a schema JSON scalars are recognized, other values are strings', async (t) => {
+t.test('without a schema JSON scalars are recognized, and other values are strings', async (t) => {
   const cases: [string, string][] = [
     ['123', '123'],
     ['-5', '-5'],
@@ -102,74 +102,77 @@ t.test('query parameters are coerced by the request schema of the endpoint', asy
   for (const [query, json] of cases) t.equal(read(query, schema), json, query)
 })
 
-t.test('a request that does not match is 400 with the path of the first wrong field', async (t) => {
-  const schema = object({
-    name: { type: 'string' },
-    n: { type: 'integer' },
-    f: { type: 'number' },
-    b: { type: 'boolean' },
-    z: { type: 'null' },
-    i: { type: 'integer', format: 'int32' },
-    u: { type: 'integer', format: 'uint32' },
-    color: { enum: ['red', 'green'] },
-    only: { const: 'x' },
-    tags: { type: 'array', items: { type: 'integer' } },
-    options: object({
-      limit: { type: 'integer' },
-      deep: object({ list: { type: 'array', items: object({ x: { type: 'number' } }) } }),
-    }),
-  })
-  const cases: [string, string][] = [
-    ['options.limit=x', 'options.limit must be an integer, got "x"'],
-    ['n=', 'n must be an integer, got ""'],
-    ['n=1.5', 'n must be an integer, got "1.5"'],
-    ['n=1e-3', 'n must be an integer, got "1e-3"'],
-    ['n=-', 'n must be an integer, got "-"'],
-    ['n=1&n=2', 'n must be an integer, got a list of 2'],
-    ['n.a=1', 'n must be an integer, got an object'],
-    [
-      'n=9007199254740992',
-      'n must be an integer from -9007199254740991 to 9007199254740991, got "9007199254740992"',
-    ],
-    [
-      'n=9007199254740993.0',
-      'n must be an integer from -9007199254740991 to 9007199254740991, got "9007199254740993.0"',
-    ],
-    ['n=1e400', 'n must be an integer from -9007199254740991 to 9007199254740991, got "1e400"'],
-    ['i=2147483648', 'i must be an integer from -2147483648 to 2147483647, got "2147483648"'],
-    ['u=-1', 'u must be an integer from 0 to 4294967295, got "-1"'],
-    ['f=x', 'f must be a number, got "x"'],
-    ['f=Infinity', 'f must be a number, got "Infinity"'],
-    ['f=0x1', 'f must be a number, got "0x1"'],
-    ['f=1e999', 'f must be a number in the range of a double, got "1e999"'],
-    ['b=yes', 'b must be true or false, got "yes"'],
-    ['z=0', 'z must be null, got "0"'],
-    ['color=blue', 'color must be one of "red", "green", got "blue"'],
-    ['only=y', 'only must be "x", got "y"'],
-    ['name=a&name=b', 'name must be a string, got a list of 2'],
-    ['name.first=a', 'name must be a string, got an object'],
-    ['tags=1&tags=b', 'tags[1] must be an integer, got "b"'],
-    ['tags.a=1', 'tags must be a list, got an object'],
-    ['options=x', 'options must be an object, got "x"'],
-    [
-      'options.deep.list[0].x=1&options.deep.list[1].x=y',
-      'options.deep.list[1].x must be a number, got "y"',
-    ],
-    ['name=a&b=x&n=y', 'b must be true or false, got "x"'],
-  ]
-  for (const [query, message] of cases)
-    t.throws(
-      () => read(query, schema),
-      { code: 400, id: 'go.mx.api', message: `request.${message}` },
-      query,
-    )
-  t.throws(() => coerce({ n: 'x' }, toShape(schema), 'greeter'), { code: 400, id: 'greeter' })
-  t.throws(() => coerce({}, toShape({ type: 'array' })), {
-    message: 'request must be a list, got an object',
-  })
-})
+t.test(
+  'rejects a request that does not match with 400 and the path of the first invalid field',
+  async (t) => {
+    const schema = object({
+      name: { type: 'string' },
+      n: { type: 'integer' },
+      f: { type: 'number' },
+      b: { type: 'boolean' },
+      z: { type: 'null' },
+      i: { type: 'integer', format: 'int32' },
+      u: { type: 'integer', format: 'uint32' },
+      color: { enum: ['red', 'green'] },
+      only: { const: 'x' },
+      tags: { type: 'array', items: { type: 'integer' } },
+      options: object({
+        limit: { type: 'integer' },
+        deep: object({ list: { type: 'array', items: object({ x: { type: 'number' } }) } }),
+      }),
+    })
+    const cases: [string, string][] = [
+      ['options.limit=x', 'options.limit must be an integer, got "x"'],
+      ['n=', 'n must be an integer, got ""'],
+      ['n=1.5', 'n must be an integer, got "1.5"'],
+      ['n=1e-3', 'n must be an integer, got "1e-3"'],
+      ['n=-', 'n must be an integer, got "-"'],
+      ['n=1&n=2', 'n must be an integer, got a list of 2'],
+      ['n.a=1', 'n must be an integer, got an object'],
+      [
+        'n=9007199254740992',
+        'n must be an integer from -9007199254740991 to 9007199254740991, got "9007199254740992"',
+      ],
+      [
+        'n=9007199254740993.0',
+        'n must be an integer from -9007199254740991 to 9007199254740991, got "9007199254740993.0"',
+      ],
+      ['n=1e400', 'n must be an integer from -9007199254740991 to 9007199254740991, got "1e400"'],
+      ['i=2147483648', 'i must be an integer from -2147483648 to 2147483647, got "2147483648"'],
+      ['u=-1', 'u must be an integer from 0 to 4294967295, got "-1"'],
+      ['f=x', 'f must be a number, got "x"'],
+      ['f=Infinity', 'f must be a number, got "Infinity"'],
+      ['f=0x1', 'f must be a number, got "0x1"'],
+      ['f=1e999', 'f must be a number in the range of a double, got "1e999"'],
+      ['b=yes', 'b must be true or false, got "yes"'],
+      ['z=0', 'z must be null, got "0"'],
+      ['color=blue', 'color must be one of "red", "green", got "blue"'],
+      ['only=y', 'only must be "x", got "y"'],
+      ['name=a&name=b', 'name must be a string, got a list of 2'],
+      ['name.first=a', 'name must be a string, got an object'],
+      ['tags=1&tags=b', 'tags[1] must be an integer, got "b"'],
+      ['tags.a=1', 'tags must be a list, got an object'],
+      ['options=x', 'options must be an object, got "x"'],
+      [
+        'options.deep.list[0].x=1&options.deep.list[1].x=y',
+        'options.deep.list[1].x must be a number, got "y"',
+      ],
+      ['name=a&b=x&n=y', 'b must be true or false, got "x"'],
+    ]
+    for (const [query, message] of cases)
+      t.throws(
+        () => read(query, schema),
+        { code: 400, id: 'go.mx.api', message: `request.${message}` },
+        query,
+      )
+    t.throws(() => coerce({ n: 'x' }, toShape(schema), 'greeter'), { code: 400, id: 'greeter' })
+    t.throws(() => coerce({}, toShape({ type: 'array' })), {
+      message: 'request must be a list, got an object',
+    })
+  },
+)
 
-t.test('an int64 is a number if it is a safe integer, else a string', async (t) => {
+t.test('an int64 is a number if it is a safe integer, otherwise a string', async (t) => {
   const schema = object({
     i: { type: 'integer', format: 'int64' },
     u: { type: 'integer', format: 'uint64' },
@@ -210,17 +213,20 @@ t.test('a union uses the first type that matches', async (t) => {
   })
 })
 
-t.test('a file becomes Base64 if a string is allowed, else 400', async (t) => {
-  const file = new Uint8Array(Buffer.from('..1234..')).subarray(2, 6)
-  const schema = toShape(object({ data: { type: 'string' }, n: { type: 'integer' } }))
-  t.same(coerce({ data: file }, schema), { data: 'MTIzNA==' })
-  t.same(coerce({ data: [file, 'x'] }), { data: ['MTIzNA==', 'x'] })
-  t.throws(() => coerce({ n: file }, schema), {
-    message: 'request.n must be an integer, got a file',
-  })
-})
+t.test(
+  'a file becomes Base64 if a string is allowed, and is rejected with 400 otherwise',
+  async (t) => {
+    const file = new Uint8Array(Buffer.from('..1234..')).subarray(2, 6)
+    const schema = toShape(object({ data: { type: 'string' }, n: { type: 'integer' } }))
+    t.same(coerce({ data: file }, schema), { data: 'MTIzNA==' })
+    t.same(coerce({ data: [file, 'x'] }), { data: ['MTIzNA==', 'x'] })
+    t.throws(() => coerce({ n: file }, schema), {
+      message: 'request.n must be an integer, got a file',
+    })
+  },
+)
 
-t.test('an error cuts long enumerations and values', async (t) => {
+t.test('an error truncates long enumerations and values', async (t) => {
   const schema = toShape(object({ a: { enum: Array.from({ length: 1000 }, (_, i) => `v${i}`) } }))
   t.throws(() => coerce({ a: 'y'.repeat(1000) }, schema), { message: /"v15", …, got "y{64}…"$/ })
 })

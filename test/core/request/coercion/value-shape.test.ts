@@ -66,7 +66,7 @@ t.test('messages become objects, lists and maps contain their element type', asy
   t.equal(shape.rest.kind, 'any')
 })
 
-t.test('nesting 10,000 levels deep is cut', async (t) => {
+t.test('truncates nesting 10,000 levels deep', async (t) => {
   t.equal(toShape(value('[]'.repeat(10_000))).kind, 'list')
   let deep = value('string', [], 'a')
   for (let i = 0; i < 10_000; i++) deep = value('Node', [deep], 'a')

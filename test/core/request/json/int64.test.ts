@@ -6,7 +6,7 @@ const MIN = -(2n ** 63n)
 const MAX = 2n ** 64n - 1n
 
 t.test(
-  'parseInteger returns a number if it is safe, else a string, or undefined if invalid',
+  'parseInteger returns a number if it is safe, otherwise a string, or undefined if invalid',
   async (t) => {
     const cases: [string, number | string | undefined][] = [
       ['0', 0],
@@ -61,7 +61,7 @@ t.test(
   },
 )
 
-t.test('integers out of bounds are undefined', async (t) => {
+t.test('parseInteger returns undefined for integers out of bounds', async (t) => {
   t.equal(parseInteger('128', -128n, 127n), undefined)
   t.equal(parseInteger('-128', -128n, 127n), -128)
   t.equal(parseInteger('-1', 0n, MAX), undefined)
@@ -76,14 +76,17 @@ t.test('every 64-bit integer is parsed without loss of digits', async () => {
   )
 })
 
-t.test('a bigint is formatted as a number if it is a safe integer, else as a string', async (t) => {
-  t.equal(
-    formatInt64Json({
-      a: 1n,
-      b: [2n ** 53n, -(2n ** 53n) + 1n],
-      c: { d: 'x', e: 1.5, f: undefined },
-    }),
-    '{"a":1,"b":["9007199254740992",-9007199254740991],"c":{"d":"x","e":1.5}}',
-  )
-  t.equal(formatInt64Json({ toJSON: () => 5n }), '5')
-})
+t.test(
+  'a bigint is formatted as a number if it is a safe integer, otherwise as a string',
+  async (t) => {
+    t.equal(
+      formatInt64Json({
+        a: 1n,
+        b: [2n ** 53n, -(2n ** 53n) + 1n],
+        c: { d: 'x', e: 1.5, f: undefined },
+      }),
+      '{"a":1,"b":["9007199254740992",-9007199254740991],"c":{"d":"x","e":1.5}}',
+    )
+    t.equal(formatInt64Json({ toJSON: () => 5n }), '5')
+  },
+)

@@ -24,7 +24,7 @@ t.test('splitObject returns the text of each member unchanged', async (t) => {
   t.same([...splitObject('{ }')!], [])
 })
 
-t.test('the last of duplicate names counts, as in JSON.parse', async (t) => {
+t.test('the last of duplicate names takes precedence, as in JSON.parse', async (t) => {
   t.same(
     [...splitObject('{"a":1,"b":2,"\\u0061":3}')!],
     [

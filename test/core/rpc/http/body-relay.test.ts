@@ -27,7 +27,7 @@ function open(takes = 0) {
   return { relay, target, consumed, push }
 }
 
-t.test('bodies that the target accepts at once are not buffered', async (t) => {
+t.test('bodies that the target accepts immediately are not buffered', async (t) => {
   const { relay, target, consumed, push } = open(2)
   push('a')
   push('')
@@ -109,7 +109,7 @@ t.test('a target that clears the relay within sendData gets no further body', as
   t.equal(relayMemory.usedBytes, 0)
 })
 
-t.test('buffered bytes of all relays share a limit, beyond it push returns false', async (t) => {
+t.test('buffered bytes of all relays share a limit, beyond which push returns false', async (t) => {
   const { maxBytes } = relayMemory
   t.teardown(() => {
     relayMemory.maxBytes = maxBytes
@@ -118,7 +118,7 @@ t.test('buffered bytes of all relays share a limit, beyond it push returns false
   const [one, other] = [open(), open()]
   t.ok(one.push('x'.repeat(500)))
   t.ok(other.push('x'))
-  t.equal(relayMemory.usedBytes, 564, 'a tiny body counts 64 bytes')
+  t.equal(relayMemory.usedBytes, 564, 'a tiny body counts as 64 bytes')
   t.notOk(other.push('x'.repeat(500)))
   t.ok(other.push('x'.repeat(400)))
   one.target.takes = 1
@@ -132,7 +132,7 @@ t.test('buffered bytes of all relays share a limit, beyond it push returns false
 
 t.test('sent bodies are freed although the buffer never empties', async (t) => {
   const { relay, target, push } = open()
-  // Other tests of this process have grown it before.
+  // Other tests of this process have already grown its memory.
   const { rss: beforeBytes } = process.memoryUsage()
   const text = 'x'.repeat(16_384)
   push(text)

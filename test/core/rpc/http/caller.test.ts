@@ -70,7 +70,7 @@ async function openService(t: Test, listener: RequestListener) {
   }
 }
 
-/** Makes a call that is answered with `bytes`; `close` closes the connection afterwards. */
+/** Makes a call that receives the response `bytes`; `close` closes the connection afterwards. */
 async function answered(
   t: Test,
   bytes: string | Buffer,
@@ -147,7 +147,7 @@ t.test('a call is POST / with headers for its names, timeout and metadata', asyn
   )
 })
 
-t.test('the content type comes from the metadata, a body can be bytes or empty', async (t) => {
+t.test('the content type comes from the metadata, and a body can be bytes or empty', async (t) => {
   const { port, requests } = await openService(t, (_request, response) => response.end())
   const { caller } = openCaller(t, port)
   const metadata = formatMetadata(['content-type', 'application/protobuf'])
@@ -247,7 +247,7 @@ t.test('connections are reused by queued calls', async (t) => {
   t.equal(backend.connections.length, 2)
 })
 
-t.test('200 is a reply, its end-to-end headers are the metadata', async (t) => {
+t.test('a 200 response is a reply with its end-to-end headers as metadata', async (t) => {
   const reply = whole('200 Fine', 'body', 'X-A: 1', 'x-a:2', 'Content-Type: text/plain', 'Date: x')
   t.strictSame((await answered(t, reply)).events, [
     'reply "x-a: 1\\r\\nx-a: 2\\r\\ncontent-type: text/plain\\r\\n" body',
@@ -259,7 +259,7 @@ t.test('200 is a reply, its end-to-end headers are the metadata', async (t) => {
   t.strictSame((await answered(t, whole('200 OK', 'b'), { stream: true })).events, ['reply "" b'])
 })
 
-t.test('204 and 200 without a body are empty replies', async (t) => {
+t.test('204 and 200 responses without a body are empty replies', async (t) => {
   t.strictSame((await answered(t, head('204 No Content', 'X-A: 1'))).events, [
     'reply "x-a: 1\\r\\n" ',
   ])
@@ -269,7 +269,7 @@ t.test('204 and 200 without a body are empty replies', async (t) => {
   ])
 })
 
-t.test('chunked bodies and bodies until connection close are read', async (t) => {
+t.test('chunked bodies and bodies delimited by the end of the connection are read', async (t) => {
   const chunked = `${head('200 OK', CHUNKED)}${chunk('ab')}${chunk('cd')}0\r\n\r\n`
   t.strictSame((await answered(t, chunked)).events, ['reply "" abcd'])
   const old = 'HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{"a":1}'
@@ -278,7 +278,7 @@ t.test('chunked bodies and bodies until connection close are read', async (t) =>
   ])
 })
 
-t.test('a response that arrives byte by byte is parsed the same', async (t) => {
+t.test('a response that arrives byte by byte is parsed identically', async (t) => {
   const replies: [string, string[]][] = [
     [whole('200 OK', '{"a":1}', 'X-A: 1'), ['reply "x-a: 1\\r\\n" {"a":1}']],
     [`${head('200 OK', CHUNKED)}${chunk('{"a"')}${chunk(':1}')}0\r\n\r\n`, ['reply "" {"a":1}']],
@@ -321,7 +321,7 @@ t.test(
   },
 )
 
-t.test('the metadata of an error is in its JSON, else in the response headers', async (t) => {
+t.test('the metadata of an error is in its JSON, otherwise in the response headers', async (t) => {
   const json = '{"Code":503,"Metadata":"retry-after: 7\\r\\n"}'
   const fields = ['Retry-After: 9', 'X-Name: gr\u00fcn', 'Content-Type: text/html', 'Date: now']
   const cases: [string, string[] | undefined][] = [
@@ -356,7 +356,7 @@ t.test('an error without a JSON error body has the status as its code', async (t
   for (const [reply, event] of cases) t.strictSame((await answered(t, reply)).events, [event])
 })
 
-t.test('other statuses and malformed HTTP are 502', async (t) => {
+t.test('other statuses and malformed HTTP fail with 502', async (t) => {
   const malformed = 'fail 502 helloworld: bad gateway: malformed response from helloworld'
   const replies = [
     whole('201 Created', 'a'),
@@ -380,7 +380,7 @@ t.test('other statuses and malformed HTTP are 502', async (t) => {
   }
 })
 
-t.test('a response over 16 MiB is 502', async (t) => {
+t.test('a response over 16 MiB fails with 502', async (t) => {
   const body = Buffer.alloc(MAX_BYTES, 'x')
   const sizes: [number, boolean][] = [
     [MAX_BYTES, false],
@@ -409,7 +409,7 @@ t.test('a response over 16 MiB is 502', async (t) => {
   }
 })
 
-t.test('a stream is split into lines at any chunk size, empty lines are skipped', async (t) => {
+t.test('a stream is split into lines at any chunk size, and empty lines are skipped', async (t) => {
   const start = 'start ""'
   const cases: [string, string[]][] = [
     [lines('1\n2\n3\n'), [start, 'data 1', 'data 2', 'data 3', 'end']],
@@ -516,7 +516,7 @@ t.test('lines are delivered as they arrive', async (t) => {
   t.equal(backend.connections.length, 1, 'the connection is reused')
 })
 
-t.test('an error line is the error of the stream if it is the last line', async (t) => {
+t.test('a stream fails with an error line only if it is the last line', async (t) => {
   const error = '{"error":{"Id":"a","Code":409,"Detail":"b","Status":"Conflict"}}'
   const cases: [string, string[]][] = [
     [`1\n${error}\n`, ['data 1', 'fail 409 a: b']],
@@ -549,13 +549,13 @@ t.test('an error line is the error of the stream if it is the last line', async 
   )
 })
 
-t.test('a stream whose connection closes early is lost', async (t) => {
+t.test('a stream whose connection closes early is reported as lost', async (t) => {
   const cut = `${head('200 OK', LINES, CHUNKED)}${chunk('1\n2')}`
   const call = await answered(t, cut, { stream: true, close: true })
   t.strictSame(call.events.slice(1), ['data 1', 'lost closed'])
 })
 
-t.test('a stream in response to a unary call is 400', async (t) => {
+t.test('a stream in response to a unary call fails with 400', async (t) => {
   for (const reply of [lines('1\n'), whole('200 OK', '1\n', LINES)]) {
     t.strictSame((await answered(t, reply)).events, [
       'fail 400 helloworld: Helloworld.Call responds with a stream: request its path over HTTP, or use stream() of a client',
@@ -563,7 +563,7 @@ t.test('a stream in response to a unary call is 400', async (t) => {
   }
 })
 
-t.test('a line over 16 MiB is 502', async (t) => {
+t.test('a line over 16 MiB fails with 502', async (t) => {
   for (const tail of ['\n', 'x\n', 'xx\n']) {
     const { port } = await openService(t, (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' })
@@ -624,7 +624,7 @@ t.test('a slow reader slows the service and buffers at most the window', async (
     for (let i = 0; i < 100; i++) await tick()
   }
   t.ok(written < count, `the service stopped after ${written} lines`)
-  t.equal(received, 263, 'the window, exceeded by one line')
+  t.equal(received, 263, 'the window plus one line')
   while (!isOver(call)) {
     owed -= 999
     call.consumed(999)
@@ -635,7 +635,7 @@ t.test('a slow reader slows the service and buffers at most the window', async (
   t.ok(most <= 262_144 + 999, `${most} bytes at most`)
 })
 
-t.test('short lines count as 64 bytes, the end of a stream needs no window', async (t) => {
+t.test('short lines count as 64 bytes, and the end of a stream needs no window', async (t) => {
   const reply = whole('200 OK', '1\n'.repeat(4097), LINES)
   const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(reply) })
   const { caller } = openCaller(t, backend.port)
@@ -672,7 +672,7 @@ t.test('a program can consume or cancel within a data event', async (t) => {
       t.ok(quitter.events.at(-1)!.startsWith(last))
     }
     if (reply === replies[1])
-      t.equal(backend.connections.length, 1, 'a complete response keeps the connection')
+      t.equal(backend.connections.length, 1, 'after a complete response, the connection stays open')
   }
 })
 
@@ -821,7 +821,7 @@ t.test('a drained caller rejects new calls and completes calls in flight', async
   t.equal(caller.pending, 0)
 })
 
-t.test('a closed caller loses its calls, unsent calls as unsent', async (t) => {
+t.test('a closed caller reports its calls as lost, and unsent calls as unsent', async (t) => {
   const backend = await openRawBackend(t)
   const { caller, pool } = openCaller(t, backend.port, { maxConnections: 1 })
   const sent = send(caller)

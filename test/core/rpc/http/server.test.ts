@@ -72,7 +72,7 @@ function toRequest(body: string, ...fields: string[]): string {
 const echo: Dispatch = (call) => call.reply('', call.body)
 
 for (const name of Object.keys(LISTENERS) as Name[]) {
-  t.test(`${name}: POST / is a call, and its response is 200`, async (t) => {
+  t.test(`${name}: POST / is a call with a 200 response`, async (t) => {
     let seen: Partial<IncomingCall> = {}
     const { sendRequest } = await open(t, name, (call) => {
       const { service, endpoint, metadata, timeoutMs, stream, more } = call
@@ -127,7 +127,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     },
   )
 
-  t.test(`${name}: an empty reply is 204 with its metadata`, async (t) => {
+  t.test(`${name}: an empty reply is sent as 204 with its metadata`, async (t) => {
     const { connect } = await open(t, name, (call) => {
       call.reply('content-type: application/protobuf\r\nx-a: 1\r\n', '')
     })
@@ -169,7 +169,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
   })
 
   t.test(
-    `${name}: a GatewayError of the dispatcher is the response, other errors are 500`,
+    `${name}: a GatewayError of the dispatcher is sent as the response, and other errors as 500`,
     async (t) => {
       let thrown: unknown
       const { sendRequest } = await open(t, name, () => {
@@ -268,7 +268,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     },
   )
 
-  t.test(`${name}: a malformed request is 400 and closes the connection`, async (t) => {
+  t.test(`${name}: rejects a malformed request with 400 and closes the connection`, async (t) => {
     const { dispatch, calls } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const odd = toRequest('').replace('POST /', 'POST /%00')
@@ -278,7 +278,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.strictSame(calls, [])
   })
 
-  t.test(`${name}: a chunked body over 16 MiB is 413`, async (t) => {
+  t.test(`${name}: rejects a chunked body over 16 MiB with 413`, async (t) => {
     const { dispatch, calls } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const client = connect()
@@ -303,7 +303,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.ok(answer.body === body.toString())
   })
 
-  t.test(`${name}: a reply with malformed metadata or over 16 MiB is 500`, async (t) => {
+  t.test(`${name}: a reply with malformed metadata or over 16 MiB fails with 500`, async (t) => {
     let reply: [string, string] = ['', '']
     const { sendRequest } = await open(t, name, (call) => call.reply(...reply))
     for (const metadata of [
@@ -360,59 +360,68 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.match(client.text, /\r\ncontent-type: application\/x-ndjson\r\n/i, 'an empty stream')
   })
 
-  t.test(`${name}: an error is the last line of a started stream, else the status`, async (t) => {
-    let bodies: string[] = []
-    const { sendRequest } = await open(t, name, (call) => {
-      for (const body of bodies) call.sendData(body)
-      call.fail(new GatewayError('a', 409, 'gone'))
-    })
-    const json = '{"Id":"a","Code":409,"Detail":"gone","Status":"Conflict"}'
-    t.match(await sendRequest(), { status: 409, body: json })
-    bodies = ['1', '2']
-    t.match(await sendRequest(), { status: 200, body: `1\n2\n{"error":${json}}\n` })
-  })
+  t.test(
+    `${name}: an error is the last line of a started stream, otherwise the status`,
+    async (t) => {
+      let bodies: string[] = []
+      const { sendRequest } = await open(t, name, (call) => {
+        for (const body of bodies) call.sendData(body)
+        call.fail(new GatewayError('a', 409, 'gone'))
+      })
+      const json = '{"Id":"a","Code":409,"Detail":"gone","Status":"Conflict"}'
+      t.match(await sendRequest(), { status: 409, body: json })
+      bodies = ['1', '2']
+      t.match(await sendRequest(), { status: 200, body: `1\n2\n{"error":${json}}\n` })
+    },
+  )
 
-  t.test(`${name}: a stream that is not JSON is 400, malformed metadata is 500`, async (t) => {
-    let metadata = 'content-type: application/protobuf\r\n'
-    const { sendRequest } = await open(t, name, (call) => call.start(metadata))
-    t.match(await sendRequest(), {
-      status: 400,
-      body: /"Detail":"streams of application\/protobuf require the WebSocket transport"/,
-    })
-    metadata = 'X-A: 1\r\n'
-    t.match(await sendRequest(), { status: 500 })
-  })
+  t.test(
+    `${name}: a stream that is not JSON fails with 400, malformed metadata with 500`,
+    async (t) => {
+      let metadata = 'content-type: application/protobuf\r\n'
+      const { sendRequest } = await open(t, name, (call) => call.start(metadata))
+      t.match(await sendRequest(), {
+        status: 400,
+        body: /"Detail":"streams of application\/protobuf require the WebSocket transport"/,
+      })
+      metadata = 'X-A: 1\r\n'
+      t.match(await sendRequest(), { status: 500 })
+    },
+  )
 
-  t.test(`${name}: a slow caller causes backpressure, credit follows when it reads`, async (t) => {
-    const { dispatch, calls, events } = createTracker()
-    const { connect } = await open(t, name, dispatch)
-    const client = connect().send(toRequest('{}'))
-    await until(() => calls.length === 1)
-    client.socket.pause()
-    const [call] = calls as [IncomingCall]
-    const body = 'x'.repeat(64 * 1024)
-    let sent = 0
-    const send = async () => {
-      while (call.sendData(body)) {
-        sent++
-        await tick()
+  t.test(
+    `${name}: a slow caller causes back-pressure, and credit follows when it reads`,
+    async (t) => {
+      const { dispatch, calls, events } = createTracker()
+      const { connect } = await open(t, name, dispatch)
+      const client = connect().send(toRequest('{}'))
+      await until(() => calls.length === 1)
+      client.socket.pause()
+      const [call] = calls as [IncomingCall]
+      const body = 'x'.repeat(64 * 1024)
+      let sent = 0
+      const send = async () => {
+        while (call.sendData(body)) {
+          sent++
+          await tick()
+        }
       }
-    }
-    await send()
-    t.ok(sent > 0 && sent < 1000, `${sent} bodies of 64 KiB accepted`)
-    t.notOk(call.sendData(body))
-    t.strictSame(events, [[]])
-    client.socket.resume()
-    await until(() => events[0]!.length === 1)
-    t.strictSame(events, [['credit']])
-    t.ok(call.sendData('"last"'))
-    call.endData()
-    await client.until(({ text }) => text.endsWith('\r\n0\r\n\r\n'))
-    // A body may come in several chunks (RFC 9112 §7.1).
-    const lines = client.text.replace(/\r\n[0-9a-f]+\r\n/g, '').split('\n')
-    t.equal(lines.filter((line) => line === body).length, sent)
-    t.ok(lines.includes('"last"'))
-  })
+      await send()
+      t.ok(sent > 0 && sent < 1000, `${sent} bodies of 64 KiB accepted`)
+      t.notOk(call.sendData(body))
+      t.strictSame(events, [[]])
+      client.socket.resume()
+      await until(() => events[0]!.length === 1)
+      t.strictSame(events, [['credit']])
+      t.ok(call.sendData('"last"'))
+      call.endData()
+      await client.until(({ text }) => text.endsWith('\r\n0\r\n\r\n'))
+      // A body may come in several chunks (RFC 9112 §7.1).
+      const lines = client.text.replace(/\r\n[0-9a-f]+\r\n/g, '').split('\n')
+      t.equal(lines.filter((line) => line === body).length, sent)
+      t.ok(lines.includes('"last"'))
+    },
+  )
 
   t.test(`${name}: a client disconnect cancels the call`, async (t) => {
     const { dispatch, calls, events } = createTracker()
@@ -437,7 +446,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     }
   })
 
-  t.test(`${name}: an answered call is not cancelled by a client disconnect`, async (t) => {
+  t.test(`${name}: a completed call is not cancelled by a client disconnect`, async (t) => {
     const { dispatch, calls, events } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const client = connect().send(toRequest('{}', 'Mx-Timeout: 300'))
@@ -453,7 +462,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.equal(deadlines.size, 0)
   })
 
-  t.test(`${name}: a call that exceeds Mx-Timeout is 408 and cancelled`, async (t) => {
+  t.test(`${name}: a call that exceeds Mx-Timeout fails with 408 and is cancelled`, async (t) => {
     const { dispatch, calls, events } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const client = connect().send(toRequest('{}', 'Mx-Timeout: 30'))
@@ -479,7 +488,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     const client = connect().send(toRequest('{}', `Mx-Timeout: ${'9'.repeat(100)}`))
     await until(() => calls.length === 1)
     const { timeoutMs } = calls[0]!
-    // Minus the time of reading the request.
+    // Reading the request took part of the timeout.
     t.ok(timeoutMs <= 0xffff_ffff && timeoutMs > 0xffff_ffff - 10_000, `${timeoutMs} ms`)
     calls[0]!.reply('', 'ok')
     t.equal(splitReplies((await client.replies(1))[0]!).length, 1)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { CallTable } from '../../../../core/rpc/ws/call-table.ts'
 
-t.test('random operations return the same as a Map', async () => {
+t.test('random operations return the same results as a Map', async () => {
   const id = fc.oneof(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 2 ** 31 - 1 }))
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.boolean(), id), { maxLength: 1000 }), (steps) => {
@@ -23,7 +23,7 @@ t.test('random operations return the same as a Map', async () => {
   )
 })
 
-t.test('sequential ids and old ids among them are found', async (t) => {
+t.test('finds sequential ids and old ids among them', async (t) => {
   const table = new CallTable<number>()
   const retained = new Set<number>()
   for (let id = 1; id <= 200_000; id++) {

@@ -165,7 +165,7 @@ t.test('a streaming call can fail midway or have a single reply', async (t) => {
   t.strictSame(whole.events, ['reply "" {}'])
 })
 
-t.test('a malformed error is 502 with the name of the service', async (t) => {
+t.test('a malformed error fails with 502 and the name of the service', async (t) => {
   const { socket, call, receive } = open()
   const [one, two] = [await call(), await call()]
   const json = Buffer.from('{"Code":502}').toString('hex')
@@ -194,13 +194,13 @@ t.test('a call over a size limit fails without sending anything', async (t) => {
   t.equal(Buffer.concat(socket.sent).length, 16 * 1024 * 1024 + 12)
 })
 
-t.test('a call is lost as full when more than 64 MiB wait for a slow service', async (t) => {
+t.test('a call fails as full when more than 64 MiB are pending for a slow service', async (t) => {
   const { connection, socket } = open()
   socket.slow = true
   const body = Buffer.alloc(8 * 1024 * 1024)
   const calls = Array.from({ length: 12 }, () => new RecordedCall({ body }))
   for (const call of calls) connection.call(call)
-  // One message was sent; the rest of the first call and eight more calls wait.
+  // One message was sent. The rest of the first call and eight more calls are pending.
   const full = calls.filter(({ lost }) => lost?.kind === 'full')
   t.equal(full.length, 3)
   t.equal(connection.pending, 9)
@@ -269,7 +269,7 @@ t.test('CANCEL ends the call in both directions', async (t) => {
 })
 
 t.test(
-  'sendData returns false while the window is 0 or less, one body can exceed it',
+  'sendData returns false while the window is 0 or less, and one body can exceed it',
   async (t) => {
     const { socket, call, receive } = open()
     const one = await call({ more: true, body: '' })
@@ -317,7 +317,7 @@ t.test('a body over 16 MiB throws without sending anything', async (t) => {
   t.equal(one.sendData('x'), true)
 })
 
-t.test('a slow socket rejects bodies, credit follows when it has drained', async (t) => {
+t.test('a slow socket rejects bodies, and credit follows once it has drained', async (t) => {
   const { connection, socket, call, receive } = open()
   const one = await call({ more: true, body: '' })
   const other = await call({ more: true, body: '' })
@@ -345,7 +345,7 @@ t.test('a slow socket rejects bodies, credit follows when it has drained', async
 })
 
 t.test(
-  'CREDIT is sent when half a window is consumed, never for more than was received',
+  'CREDIT is sent when half a window is consumed, but never for more than was received',
   async (t) => {
     const { socket, call, receive } = open()
     const one = await call({ stream: true })
@@ -371,7 +371,7 @@ t.test(
   },
 )
 
-t.test('on GOAWAY unprocessed calls are returned as unsent, the others continue', async (t) => {
+t.test('on GOAWAY unprocessed calls are returned as unsent, and the others continue', async (t) => {
   const { connection, socket, reported, unsent, call, receive } = open()
   const [served, notServed, other] = [await call(), await call(), await call()]
   const uploading = await call({ more: true, body: '' })
@@ -396,7 +396,7 @@ t.test('on GOAWAY unprocessed calls are returned as unsent, the others continue'
   t.strictSame(reported, ['retired', 'closed'])
 })
 
-t.test('only the first GOAWAY counts', async (t) => {
+t.test('only the first GOAWAY is processed', async (t) => {
   const { connection, unsent, call, receive } = open()
   const calls = [await call(), await call(), await call()]
   receive(goAway(2))

@@ -14,14 +14,14 @@ function open(): CallWindows {
   return call
 }
 
-t.test('one body can exceed the window, the next is a protocol error', async (t) => {
+t.test('one body can exceed the window, and the next is a protocol error', async (t) => {
   const call = open()
   t.equal(receiveBody(call, WINDOW_BYTES + 1), undefined)
   t.match(receiveBody(call, 0), { code: 1002, reason: 'window is overdrawn' })
 })
 
 t.test(
-  'returns credit for half a window at a time, never for more than was received',
+  'returns credit for half a window at a time, but never for more than was received',
   async (t) => {
     const call = open()
     t.equal(consumeBody(call, WINDOW_BYTES), 0, 'nothing received')

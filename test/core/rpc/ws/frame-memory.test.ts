@@ -2,7 +2,7 @@ import t from 'tap'
 import { frameMemory } from '../../../../core/limits/memory-budget.ts'
 import { createFrameMemory } from '../../../../core/rpc/ws/frame-memory.ts'
 
-t.test('beyond the budget the frames without progress for longest are evicted', (t) => {
+t.test('beyond the budget, the frames without progress for the longest time are evicted', (t) => {
   const { maxBytes } = frameMemory
   frameMemory.maxBytes = 100
   t.teardown(() => {
@@ -22,7 +22,7 @@ t.test('beyond the budget the frames without progress for longest are evicted', 
   t.strictSame(
     evicted,
     ['b', 'a', 'c'],
-    'a frame larger than the budget evicts all, itself included',
+    'a frame larger than the budget evicts all frames, including itself',
   )
   t.equal(frameMemory.usedBytes, 0)
   report(b, 10)

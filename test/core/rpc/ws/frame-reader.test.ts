@@ -26,28 +26,33 @@ t.test('a message contains one or more complete frames', async (t) => {
   }
 })
 
-t.test('a truncated message is a protocol error, its complete frames are processed', async (t) => {
-  const several = readVectors().messages.find(({ name }) => name === 'several frames in a message')!
-  const message = fromHex(several.hex)
-  t.strictSame(read(message), { frames: 4 })
-  const whole = new Map([
-    [64, 1],
-    [76, 2],
-    [120, 3],
-  ])
-  let counted = 0
-  for (let length = 0; length < message.length; length++) {
-    const { breach, frames } = read(message.subarray(0, length))
-    if (whole.has(length)) {
-      t.equal(frames, whole.get(length), `${length} bytes are complete frames`)
-      t.equal(breach, undefined)
-      counted++
-    } else if (breach?.code !== 1002) t.fail(`${length} bytes must be rejected`)
-  }
-  t.equal(counted, whole.size)
-})
+t.test(
+  'a truncated message is a protocol error, but its complete frames are processed',
+  async (t) => {
+    const several = readVectors().messages.find(
+      ({ name }) => name === 'several frames in a message',
+    )!
+    const message = fromHex(several.hex)
+    t.strictSame(read(message), { frames: 4 })
+    const whole = new Map([
+      [64, 1],
+      [76, 2],
+      [120, 3],
+    ])
+    let counted = 0
+    for (let length = 0; length < message.length; length++) {
+      const { breach, frames } = read(message.subarray(0, length))
+      if (whole.has(length)) {
+        t.equal(frames, whole.get(length), `${length} bytes are complete frames`)
+        t.equal(breach, undefined)
+        counted++
+      } else if (breach?.code !== 1002) t.fail(`${length} bytes must be rejected`)
+    }
+    t.equal(counted, whole.size)
+  },
+)
 
-t.test('a frame over the limit is 1009, even with an unknown type', async (t) => {
+t.test('a frame over the limit fails with 1009, even with an unknown type', async (t) => {
   const frame = (length: number, type = 4) => {
     const bytes = Buffer.alloc(12)
     bytes.writeUInt32LE(length, 0)
@@ -140,7 +145,7 @@ t.test('the bytes of an unfinished frame are copied and reported', (t) => {
   t.end()
 })
 
-t.test('a continuation message that is neither full nor ends its frame is 1002', (t) => {
+t.test('a continuation message that is neither full nor ends its frame fails with 1002', (t) => {
   const messages = split(frame(2 * WS_MESSAGE_MAX_BYTES))
   for (const length of [1, WS_MESSAGE_MAX_BYTES - 1]) {
     const reader = createReader({ closed: false, onFrame: () => undefined })
@@ -150,7 +155,7 @@ t.test('a continuation message that is neither full nor ends its frame is 1002',
   t.end()
 })
 
-t.test('a header split between two messages is 1002', (t) => {
+t.test('a header split between two messages fails with 1002', (t) => {
   const frames = Buffer.concat([frame(WS_MESSAGE_MAX_BYTES - 2 * HEADER_BYTES + 1), frame(1)])
   t.same(read(split(frames)[0]!).breach?.code, 1002)
   t.end()

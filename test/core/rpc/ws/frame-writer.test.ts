@@ -90,7 +90,7 @@ t.test('frames of one tick are sent in one message per connection', async (t) =>
   t.equal(one.socket.sent.length, 1)
 })
 
-t.test('more than 256 KiB are sent at once', async (t) => {
+t.test('more than 256 KiB are sent immediately', async (t) => {
   const { socket, writer } = createWriter()
   const body = 'x'.repeat(10_000)
   let bytes = 0
@@ -183,7 +183,7 @@ t.test('frames for a slow socket are queued and sent in order when it has draine
   )
 })
 
-t.test('a long frame is sent in several messages, queued messages first', (t) => {
+t.test('a long frame is sent in several messages, and queued messages are sent first', (t) => {
   const { socket, writer } = createWriter()
   const body = Buffer.alloc(3 * WS_MESSAGE_MAX_BYTES, 'x')
   socket.slow = true

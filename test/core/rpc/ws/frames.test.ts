@@ -11,6 +11,6 @@ t.test('numbers are little-endian and unsigned', async (t) => {
   t.equal(readU32(bytes, 6), 0xfeffffff)
 })
 
-t.test('a body costs its length in the window, at least 64 bytes', async (t) => {
+t.test('a body uses its length of the window, but at least 64 bytes', async (t) => {
   t.strictSame([0, 1, 64, 65, 1e6].map(frameCost), [64, 64, 64, 65, 1e6])
 })

@@ -139,7 +139,7 @@ t.test('messages that are not Buffers are read', async (t) => {
   t.strictSame(bodies, ['x'])
 })
 
-t.test('a call is answered with a reply, an error or a stream', async (t) => {
+t.test('a call ends with a reply, an error or a stream', async (t) => {
   const { socket, connection, receive, calls } = open()
   receive(`${call(1)}${call(2)}${call(3, { flags: STREAM })}`)
   t.equal(connection.pending, 3)
@@ -203,7 +203,7 @@ t.test('invalid use by an endpoint throws and sends nothing invalid', async (t) 
   t.match(socket.takeFrames(), [{ type: 'REPLY', stream: 2 }])
 })
 
-t.test('an error thrown by the dispatcher is the response', async (t) => {
+t.test('an error thrown by the dispatcher is sent as the response', async (t) => {
   const { socket, connection, receive } = open({}, (call) => {
     if (call.metadata !== '') throw new GatewayError('s', 403, 'not you')
     throw new Error('secret')
@@ -261,7 +261,7 @@ t.test(
 )
 
 t.test(
-  'sendData returns false while the window is 0 or less, one body can exceed it',
+  'sendData returns false while the window is 0 or less, and one body can exceed it',
   async (t) => {
     const { socket, receive, calls, events } = open()
     receive(call(1, { flags: STREAM }))
@@ -351,28 +351,31 @@ t.test('a connection lost during dispatch cancels the dispatched call', async (t
   t.equal(deadlines.size, 0)
 })
 
-t.test('after GOAWAY running calls complete, then the connection closes within 2 s', async (t) => {
-  mock.timers.enable({ apis: ['setTimeout'] })
-  t.teardown(() => mock.timers.reset())
-  const { socket, connection, receive, calls } = open()
-  receive(`${call(1)}${call(4)}`)
-  connection.goAway()
-  connection.goAway()
-  await tick()
-  t.match(socket.takeFrames(), [{ type: 'GOAWAY', stream: 0, lastStream: 4 }])
-  receive(`${call(5)}${data(5, 1)}${cancel(5)}`)
-  t.equal(calls.length, 2)
-  calls[0]!.reply('', '')
-  t.equal(socket.closed, undefined)
-  await tick()
-  socket.sent = []
-  calls[1]!.reply('', 'last')
-  t.match(socket.takeFrames(), [{ type: 'REPLY', body: 'last' }], 'sent synchronously')
-  mock.timers.tick(1999)
-  t.equal(socket.closed, undefined)
-  mock.timers.tick(1)
-  t.equal(socket.closed?.code, 1001)
-})
+t.test(
+  'after GOAWAY, running calls complete, and then the connection closes within 2 s',
+  async (t) => {
+    mock.timers.enable({ apis: ['setTimeout'] })
+    t.teardown(() => mock.timers.reset())
+    const { socket, connection, receive, calls } = open()
+    receive(`${call(1)}${call(4)}`)
+    connection.goAway()
+    connection.goAway()
+    await tick()
+    t.match(socket.takeFrames(), [{ type: 'GOAWAY', stream: 0, lastStream: 4 }])
+    receive(`${call(5)}${data(5, 1)}${cancel(5)}`)
+    t.equal(calls.length, 2)
+    calls[0]!.reply('', '')
+    t.equal(socket.closed, undefined)
+    await tick()
+    socket.sent = []
+    calls[1]!.reply('', 'last')
+    t.match(socket.takeFrames(), [{ type: 'REPLY', body: 'last' }], 'sent synchronously')
+    mock.timers.tick(1999)
+    t.equal(socket.closed, undefined)
+    mock.timers.tick(1)
+    t.equal(socket.closed?.code, 1001)
+  },
+)
 
 t.test('no timer remains if the caller closes the connection after GOAWAY', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] })
@@ -417,7 +420,7 @@ t.test('a dispatcher can call goAway', async (t) => {
   opened.connection.onClose()
 })
 
-t.test('close cancels running calls at once', async (t) => {
+t.test('close cancels running calls immediately', async (t) => {
   const { socket, connection, receive, events } = open()
   receive(call(1))
   connection.close()
@@ -425,7 +428,7 @@ t.test('close cancels running calls at once', async (t) => {
   t.strictSame(events, [['cancel closed']])
 })
 
-t.test('calls beyond maxCalls are 503', async (t) => {
+t.test('rejects calls beyond maxCalls with 503', async (t) => {
   const { socket, receive, calls } = open({ maxCalls: 2 })
   receive(`${call(1)}${call(2)}${call(3)}`)
   await tick()
@@ -436,7 +439,7 @@ t.test('calls beyond maxCalls are 503', async (t) => {
   t.equal(calls.length, 3)
 })
 
-t.test('calls beyond maxRequestBytes are 503', async (t) => {
+t.test('rejects calls beyond maxRequestBytes with 503', async (t) => {
   const { socket, receive, calls } = open({ maxRequestBytes: 1000 })
   const body = 'x'.repeat(600)
   receive(`${call(1, { body })}${call(2, { body })}${call(3, { body })}`)
@@ -447,113 +450,125 @@ t.test('calls beyond maxRequestBytes are 503', async (t) => {
   t.equal(calls.length, 3)
 })
 
-t.test('request bodies of all connections share a limit, beyond it calls are 503', async (t) => {
-  const { maxBytes } = callMemory
-  callMemory.maxBytes = callMemory.usedBytes + 1000
-  t.teardown(() => {
-    callMemory.maxBytes = maxBytes
-  })
-  const before = callMemory.usedBytes
-  const [first, second] = [open(), open()]
-  const body = 'x'.repeat(600)
-  first.receive(call(1, { body }))
-  second.receive(`${call(1, { body })}${call(2)}`)
-  await tick()
-  t.match(second.socket.takeFrames(), [
-    { type: 'FAIL', stream: 1, body: /"Code":503.*request bodies.*retry-after: 1/ },
-  ])
-  t.equal(second.calls.length, 1, 'a call without a body is not limited')
-  first.receive(cancel(1))
-  second.receive(call(3, { body }))
-  t.equal(second.calls.length, 2)
-  second.connection.onClose()
-  t.equal(callMemory.usedBytes, before, 'ended calls use no memory')
-})
+t.test(
+  'request bodies of all connections share a limit, beyond which calls fail with 503',
+  async (t) => {
+    const { maxBytes } = callMemory
+    callMemory.maxBytes = callMemory.usedBytes + 1000
+    t.teardown(() => {
+      callMemory.maxBytes = maxBytes
+    })
+    const before = callMemory.usedBytes
+    const [first, second] = [open(), open()]
+    const body = 'x'.repeat(600)
+    first.receive(call(1, { body }))
+    second.receive(`${call(1, { body })}${call(2)}`)
+    await tick()
+    t.match(second.socket.takeFrames(), [
+      { type: 'FAIL', stream: 1, body: /"Code":503.*request bodies.*retry-after: 1/ },
+    ])
+    t.equal(second.calls.length, 1, 'a call without a body is not limited')
+    first.receive(cancel(1))
+    second.receive(call(3, { body }))
+    t.equal(second.calls.length, 2)
+    second.connection.onClose()
+    t.equal(callMemory.usedBytes, before, 'ended calls use no memory')
+  },
+)
 
-t.test('unfinished calls of all connections share a limit, the one idle longest is closed', (t) => {
-  const { maxBytes } = frameMemory
-  const before = frameMemory.usedBytes
-  frameMemory.maxBytes = before + 2 * WS_MESSAGE_MAX_BYTES
-  t.teardown(() => {
-    frameMemory.maxBytes = maxBytes
-  })
-  const message = fromHex(call(1, { body: 'x'.repeat(2 * WS_MESSAGE_MAX_BYTES) }))
-  const [first, second, third] = [open(), open(), open()]
-  const begin = ({ connection }: Opened): void =>
-    connection.onMessage(message.subarray(0, WS_MESSAGE_MAX_BYTES), true)
-  begin(first)
-  begin(second)
-  t.equal(first.socket.closed, undefined)
-  begin(third)
-  t.match(first.socket.closed, { code: 1013 })
-  second.connection.onMessage(
-    message.subarray(WS_MESSAGE_MAX_BYTES, 2 * WS_MESSAGE_MAX_BYTES),
-    true,
-  )
-  t.match(third.socket.closed, { code: 1013 }, 'the connection without progress')
-  second.connection.onMessage(message.subarray(2 * WS_MESSAGE_MAX_BYTES), true)
-  t.equal(second.bodies[0]?.length, 2 * WS_MESSAGE_MAX_BYTES)
-  const fourth = open()
-  begin(fourth)
-  fourth.connection.onClose()
-  t.equal(frameMemory.usedBytes, before, 'closed connections use no memory')
-  t.end()
-})
+t.test(
+  'unfinished calls of all connections share a limit, and the call idle for the longest time is closed',
+  (t) => {
+    const { maxBytes } = frameMemory
+    const before = frameMemory.usedBytes
+    frameMemory.maxBytes = before + 2 * WS_MESSAGE_MAX_BYTES
+    t.teardown(() => {
+      frameMemory.maxBytes = maxBytes
+    })
+    const message = fromHex(call(1, { body: 'x'.repeat(2 * WS_MESSAGE_MAX_BYTES) }))
+    const [first, second, third] = [open(), open(), open()]
+    const begin = ({ connection }: Opened): void =>
+      connection.onMessage(message.subarray(0, WS_MESSAGE_MAX_BYTES), true)
+    begin(first)
+    begin(second)
+    t.equal(first.socket.closed, undefined)
+    begin(third)
+    t.match(first.socket.closed, { code: 1013 })
+    second.connection.onMessage(
+      message.subarray(WS_MESSAGE_MAX_BYTES, 2 * WS_MESSAGE_MAX_BYTES),
+      true,
+    )
+    t.match(third.socket.closed, { code: 1013 }, 'the connection without progress')
+    second.connection.onMessage(message.subarray(2 * WS_MESSAGE_MAX_BYTES), true)
+    t.equal(second.bodies[0]?.length, 2 * WS_MESSAGE_MAX_BYTES)
+    const fourth = open()
+    begin(fourth)
+    fourth.connection.onClose()
+    t.equal(frameMemory.usedBytes, before, 'closed connections use no memory')
+    t.end()
+  },
+)
 
-t.test('long responses for slow callers share a limit, beyond it responses are 503', async (t) => {
-  const { maxBytes } = replyMemory
-  const before = replyMemory.usedBytes
-  replyMemory.maxBytes = before + 3_000_000
-  t.teardown(() => {
-    replyMemory.maxBytes = maxBytes
-  })
-  const [first, second] = [open(), open()]
-  for (const { receive, socket } of [first, second]) {
-    for (let id = 1; id <= 4; id++) receive(call(id))
+t.test(
+  'long responses for slow callers share a limit, beyond which responses fail with 503',
+  async (t) => {
+    const { maxBytes } = replyMemory
+    const before = replyMemory.usedBytes
+    replyMemory.maxBytes = before + 3_000_000
+    t.teardown(() => {
+      replyMemory.maxBytes = maxBytes
+    })
+    const [first, second] = [open(), open()]
+    for (const { receive, socket } of [first, second]) {
+      for (let id = 1; id <= 4; id++) receive(call(id))
+      socket.slow = true
+    }
+    const body = Buffer.alloc(900_000)
+    // The first message goes to the socket, and the others are queued.
+    for (const call of first.calls.slice(0, 2)) call.reply('', body)
+    t.ok(replyMemory.usedBytes - before >= 1_200_000)
+    second.calls[0]!.reply('', body)
+    second.calls[1]!.reply('', body)
+    t.ok(replyMemory.usedBytes - before >= 2_500_000)
+    second.calls[2]!.reply('', body)
+    second.calls[3]!.reply('', 'short')
+    second.socket.slow = false
+    second.connection.onDrain()
+    const frames = second.socket.takeFrames()
+    t.match(
+      frames.find(({ stream }) => stream === 3),
+      { type: 'FAIL', body: /"Code":503.*too many responses.*retry-after: 1/ },
+    )
+    t.match(
+      frames.find(({ stream }) => stream === 4),
+      { type: 'REPLY', body: 'short' },
+    )
+    t.ok(replyMemory.usedBytes - before < 1_300_000, 'sent responses do not count')
+    first.connection.onClose()
+    t.equal(replyMemory.usedBytes, before, 'responses of a closed connection do not count')
+  },
+)
+
+t.test(
+  'a caller that does not read is paused, and disconnected beyond maxWaitingBytes',
+  async (t) => {
+    const { socket, receive, calls } = open({ maxWaitingBytes: 7_250_000 })
+    for (let id = 1; id <= 6; id++) receive(call(id))
     socket.slow = true
-  }
-  const body = Buffer.alloc(900_000)
-  // The first message goes to the socket, the others wait.
-  for (const call of first.calls.slice(0, 2)) call.reply('', body)
-  t.ok(replyMemory.usedBytes - before >= 1_200_000)
-  second.calls[0]!.reply('', body)
-  second.calls[1]!.reply('', body)
-  t.ok(replyMemory.usedBytes - before >= 2_500_000)
-  second.calls[2]!.reply('', body)
-  second.calls[3]!.reply('', 'short')
-  second.socket.slow = false
-  second.connection.onDrain()
-  const frames = second.socket.takeFrames()
-  t.match(
-    frames.find(({ stream }) => stream === 3),
-    { type: 'FAIL', body: /"Code":503.*too many responses.*retry-after: 1/ },
-  )
-  t.match(
-    frames.find(({ stream }) => stream === 4),
-    { type: 'REPLY', body: 'short' },
-  )
-  t.ok(replyMemory.usedBytes - before < 1_300_000, 'sent responses do not count')
-  first.connection.onClose()
-  t.equal(replyMemory.usedBytes, before, 'responses of a closed connection do not count')
-})
+    const body = Buffer.alloc(1_500_000)
+    // The first message goes to the socket, and the others are queued.
+    for (const call of calls.slice(0, 3)) call.reply('', body)
+    t.notOk(socket.paused)
+    calls[3]!.reply('', body)
+    t.ok(socket.paused)
+    calls[4]!.reply('', body)
+    t.equal(socket.closed, undefined)
+    calls[5]!.reply('', body)
+    t.equal(socket.closed?.code, 1006)
+  },
+)
 
-t.test('a caller that does not read is paused, and closed beyond maxWaitingBytes', async (t) => {
-  const { socket, receive, calls } = open({ maxWaitingBytes: 7_250_000 })
-  for (let id = 1; id <= 6; id++) receive(call(id))
-  socket.slow = true
-  const body = Buffer.alloc(1_500_000)
-  // The first message goes to the socket, the others wait.
-  for (const call of calls.slice(0, 3)) call.reply('', body)
-  t.notOk(socket.paused)
-  calls[3]!.reply('', body)
-  t.ok(socket.paused)
-  calls[4]!.reply('', body)
-  t.equal(socket.closed, undefined)
-  calls[5]!.reply('', body)
-  t.equal(socket.closed?.code, 1006)
-})
-
-/** Sends frames until the connection is closed; returns after how many it was paused and closed. */
+/** Sends frames until the connection is closed; returns after how many frames it was paused and closed. */
 function flood(socket: TestSocket, send: (i: number) => void): { paused: number; closed: number } {
   let paused = 0
   let closed = 0
@@ -573,7 +588,7 @@ t.test('rejected calls count as pending data of a caller that does not read', as
   socket.slow = true
   receive(call(1))
   const { paused, closed } = flood(socket, (i) => receive(call(i + 1)))
-  t.ok(paused > 0 && paused < closed, `not read after ${paused} calls, cut after ${closed}`)
+  t.ok(paused > 0 && paused < closed, `paused after ${paused} calls, closed after ${closed}`)
   t.equal(socket.closed?.code, 1006)
   t.equal(calls.length, 1)
   t.strictSame(events, [['cancel closed']])
@@ -589,7 +604,7 @@ t.test('stream heads of cancelled calls count as pending data', async (t) => {
   const { paused, closed } = flood(socket, (i) =>
     receive(`${call(i, { flags: STREAM })}${cancel(i)}`),
   )
-  t.ok(paused > 0 && paused < closed, `not read after ${paused} calls, cut after ${closed}`)
+  t.ok(paused > 0 && paused < closed, `paused after ${paused} calls, closed after ${closed}`)
 })
 
 t.test('timeout errors count as pending data', async (t) => {
@@ -602,7 +617,7 @@ t.test('timeout errors count as pending data', async (t) => {
   t.equal(socket.closed?.code, 1006)
 })
 
-t.test('a paused caller is read again once half of the responses are sent', async (t) => {
+t.test('a paused caller is resumed once half of the responses are sent', async (t) => {
   const { socket, connection, receive, calls } = open()
   for (let id = 1; id <= 4; id++) receive(call(id))
   socket.slow = true
@@ -610,14 +625,17 @@ t.test('a paused caller is read again once half of the responses are sent', asyn
   t.ok(socket.paused)
   while (socket.paused) connection.onDrain()
   const waitingBytes = 4 * 1_500_016 - Buffer.concat(socket.sent).length
-  t.ok(waitingBytes <= 2 * 1024 * 1024 && waitingBytes > 1024 * 1024, `${waitingBytes} wait`)
+  t.ok(
+    waitingBytes <= 2 * 1024 * 1024 && waitingBytes > 1024 * 1024,
+    `${waitingBytes} bytes are pending`,
+  )
   socket.slow = false
   connection.onDrain()
   t.equal(socket.takeFrames().length, 4)
 })
 
 t.test(
-  'stream bodies are rejected while the connection is slow, credit follows after drain',
+  'stream bodies are rejected while the connection is slow, and credit follows after the drain',
   async (t) => {
     const { socket, connection, receive, calls, events } = open()
     receive(`${call(1)}${call(2, { flags: STREAM })}${call(3, { flags: STREAM })}`)

@@ -63,7 +63,7 @@ t.test('text messages are distinguished from binary ones', async (t) => {
   t.strictSame(server.messages, ['text hello'])
 })
 
-t.test('send returns false while the peer is slow, onDrain follows', async (t) => {
+t.test('send returns false while the peer is slow, and onDrain follows', async (t) => {
   const [client, server] = await openPair(t)
   server.end.pause()
   await tick()

@@ -49,7 +49,7 @@ t.test(
     t.equal(upstream.pick(x), two)
     heavy.active = 3
     t.equal(upstream.pick(x), heavy, '3 of 4 is less than 1 of 1')
-    t.equal(upstream.pick(x, heavy), two, 'the second best if the best was tried')
+    t.equal(upstream.pick(x, heavy), two, 'the second-best node if the best was tried')
   },
 )
 
@@ -75,7 +75,7 @@ t.test('p2c avoids a busy node', async (t) => {
   }
   const twoChoices = count({ kind: 'p2c' })
   const drawn = count({ kind: 'random' })
-  // Picked only when drawn twice: one in sixteen instead of one in four.
+  // Picked only when drawn twice, so one in sixteen instead of one in four.
   t.ok(twoChoices < 100, `p2c: ${twoChoices} of 1000`)
   t.ok(drawn > 200, `random: ${drawn} of 1000`)
 })
@@ -140,10 +140,10 @@ t.test('ewma prefers the faster node, and tries a node without responses once', 
   t.equal(upstream.pick(x), slow, 'the faster node is busy')
   fast.active = 0
   answer(fast, 1000)
-  t.equal(upstream.pick(x), slow, 'one slow response counts at once')
+  t.equal(upstream.pick(x), slow, 'one slow response counts immediately')
 })
 
-t.test('ewma avoids a node that fails at once', async (t) => {
+t.test('ewma avoids a node whose requests fail immediately', async (t) => {
   const outlier = { ...DEFAULT_POLICIES.outlier, consecutive5xx: 0, consecutiveGatewayErrors: 0 }
   const upstream = makeUpstream([1, 1], {
     balance: { kind: 'ewma' },

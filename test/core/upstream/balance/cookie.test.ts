@@ -8,7 +8,7 @@ function read(name: string, ...cookies: string[]): string | undefined {
   return findCookie(headers, name, span) ? span.text.slice(span.from, span.to) : undefined
 }
 
-t.test('a cookie is found by its exact name', async (t) => {
+t.test('a cookie is recognized by its exact name', async (t) => {
   t.equal(read('sid', 'sid=1'), '1')
   t.equal(read('sid', 'a=b; sid=1; c=d'), '1')
   t.equal(read('sid', 'a=b;sid=1'), '1', 'without a space, too')
@@ -18,11 +18,11 @@ t.test('a cookie is found by its exact name', async (t) => {
   t.equal(read('sid', 'sid=1; sid=2'), '1', 'the first of two')
 })
 
-t.test('a cookie is found in any of several Cookie headers', async (t) => {
+t.test('a cookie is recognized in any of several Cookie headers', async (t) => {
   t.equal(read('sid', 'a=b', 'sid=1'), '1')
 })
 
-t.test('a missing cookie is not found', async (t) => {
+t.test('a missing cookie returns undefined', async (t) => {
   t.equal(read('sid'), undefined)
   t.equal(read('sid', ''), undefined)
   t.equal(read('sid', 'sid'), undefined)

@@ -116,7 +116,7 @@ t.test('keys are distributed by weight for 2 to 600 nodes', async (t) => {
 })
 
 t.test(
-  'hash balancing uses under 1 KiB per service before its first request, under 32 KiB after',
+  'hash balancing uses under 1 KiB per service before its first request, and under 32 KiB afterwards',
   async (t) => {
     const before = process.memoryUsage().arrayBuffers
     const upstreams = Array.from({ length: 500 }, () =>

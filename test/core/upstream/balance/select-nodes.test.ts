@@ -54,7 +54,11 @@ t.test('nodes of the same zone are used while enough of them are usable', async 
   const policies = { ...DEFAULT_POLICIES, zone: 'a' }
   t.strictSame(selectNodes(all, all, policies), all.slice(0, 2))
   t.strictSame(selectNodes(all, all.slice(1), policies), all.slice(1, 2))
-  t.strictSame(selectNodes(all, all.slice(2), policies), all.slice(2), 'the zone is dead')
+  t.strictSame(
+    selectNodes(all, all.slice(2), policies),
+    all.slice(2),
+    'no node of the zone is usable',
+  )
   t.equal(selectNodes(all, all, { ...policies, zone: 'c' }), all, 'no node in this zone')
   t.equal(selectNodes(all, all, { ...policies, zone: '' }), all)
 })

@@ -48,16 +48,19 @@ t.test('a client whose node was removed is moved to another node', async (t) => 
   t.equal(upstream.pick(x), stays)
 })
 
-t.test('a client that is bound to a healthy node is not used for a trial', async (t) => {
-  let now = 0
-  const upstream = makeUpstream([1, 1], { balance: sticky, nowMs: () => now })
-  const [down, up] = upstream.nodes as [UpstreamNode, UpstreamNode]
-  const bound = answering(upstream.replyCookie?.(new TestExchange(), up))
-  upstream.failed(down, 'connect')
-  now = 30_000
-  t.equal(upstream.pick(bound), up)
-  t.equal(upstream.pick(new TestExchange()), down, 'a new client is the trial')
-})
+t.test(
+  'the request of a client that is bound to a healthy node is not used as a trial',
+  async (t) => {
+    let now = 0
+    const upstream = makeUpstream([1, 1], { balance: sticky, nowMs: () => now })
+    const [down, up] = upstream.nodes as [UpstreamNode, UpstreamNode]
+    const bound = answering(upstream.replyCookie?.(new TestExchange(), up))
+    upstream.failed(down, 'connect')
+    now = 30_000
+    t.equal(upstream.pick(bound), up)
+    t.equal(upstream.pick(new TestExchange()), down, 'the request of a new client is the trial')
+  },
+)
 
 t.test('an invalid cookie is treated like no cookie', async (t) => {
   const upstream = makeUpstream([1, 1], {

@@ -90,7 +90,7 @@ t.test('draws one node by its weight', async (t) => {
   t.equal(drawOne([], randomBits), undefined)
 })
 
-t.test('attempts on unreachable nodes do not build a sequence each', async (t) => {
+t.test('attempts on unreachable nodes do not each build a sequence', async (t) => {
   const measure = (toWeight: (i: number) => number): number => {
     const weights = Array.from({ length: 1000 }, (_, i) => toWeight(i))
     const times = Array.from({ length: 4 }, () => {

@@ -2,7 +2,8 @@ import t from 'tap'
 import { AutoLimit } from '../../../../core/upstream/concurrency/auto-limit.ts'
 
 /**
- * A backend that serves `capacity` requests at once in `serviceMs` each, and the others later; the limit is always reached.
+ * A backend that serves `capacity` concurrent requests in `serviceMs` each, and queues the rest; the limit is always
+ * reached.
  *
  * @returns limits after each millisecond.
  */

@@ -71,7 +71,7 @@ t.test('leaving twice frees one slot', async (t) => {
   t.strictSame(events, ['b ready', 'c ready'])
 })
 
-t.test('a higher limit gives slots to waiting requests at once', async (t) => {
+t.test('a higher limit gives slots to waiting requests immediately', async (t) => {
   const limiter = new Limiter(OPTIONS)
   const { events, create } = openTickets()
   limiter.enter(create('a'))

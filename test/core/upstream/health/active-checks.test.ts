@@ -55,22 +55,25 @@ async function openHttp(t: Test, respond: RequestListener): Promise<number> {
   return listen(t, server)
 }
 
-t.test('http: three failed checks make a node unhealthy, two passed ones healthy', async (t) => {
-  const seen: number[] = []
-  let status = 503
-  const port = await openHttp(t, ({ url, method }, response) => {
-    seen.push(status)
-    response.writeHead(url === '/healthz?a=1' && method === 'GET' ? status : 404).end()
-  })
-  const { node, events } = watch(t, port, { path: '/healthz?a=1' })
-  await until(() => events.length === 1)
-  t.strictSame([events[0], node.isUnhealthy], ['status 503, expected 200-399', true])
-  t.equal(seen.length, 3)
-  status = 302
-  await until(() => events.length === 2)
-  t.strictSame([events[1], node.isUnhealthy], ['healthy', false])
-  t.equal(seen.filter((each) => each === 302).length, 2)
-})
+t.test(
+  'http: three failed checks make a node unhealthy, and two passed checks make it healthy',
+  async (t) => {
+    const seen: number[] = []
+    let status = 503
+    const port = await openHttp(t, ({ url, method }, response) => {
+      seen.push(status)
+      response.writeHead(url === '/healthz?a=1' && method === 'GET' ? status : 404).end()
+    })
+    const { node, events } = watch(t, port, { path: '/healthz?a=1' })
+    await until(() => events.length === 1)
+    t.strictSame([events[0], node.isUnhealthy], ['status 503, expected 200-399', true])
+    t.equal(seen.length, 3)
+    status = 302
+    await until(() => events.length === 2)
+    t.strictSame([events[1], node.isUnhealthy], ['healthy', false])
+    t.equal(seen.filter((each) => each === 302).length, 2)
+  },
+)
 
 t.test('http: expected statuses, a body and another port', async (t) => {
   const requests: string[] = []
@@ -106,7 +109,7 @@ t.test('http: a node that is silent, closed or not HTTP is unhealthy', async (t)
   }
 })
 
-t.test('tcp: a connection is enough', async (t) => {
+t.test('tcp: an accepted connection suffices', async (t) => {
   let connections = 0
   const server = createTcpServer((socket) => {
     connections++
@@ -143,7 +146,7 @@ t.test('grpc: the response must be SERVING', async (t) => {
   t.match(closed.events[0], 'ECONNREFUSED')
 })
 
-t.test('mx: the call Debug.Health', async (t) => {
+t.test('mx: sends the call Debug.Health', async (t) => {
   const service = createService(t, { name: 'greeter', address: '127.0.0.1:0' })
   await service.start()
   const port = Number(service.address!.split(':').at(-1))

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Breaker, DEFAULT_BREAKER } from '../../../../core/upstream/health/breaker.ts'
 
-/** A breaker at a time; `r` records results: `+` success, `-` failure. */
+/** A breaker at a mock time; `r` records results: `+` for success, `-` for failure. */
 function open(options: Partial<typeof DEFAULT_BREAKER> = {}) {
   const breaker = new Breaker({ ...DEFAULT_BREAKER, ...options })
   const r = (results: string, nowMs: number) =>
@@ -52,20 +52,23 @@ t.test('opens again if half of the trial requests fail', async (t) => {
   t.equal(admitted(11_000, 1), 1)
 })
 
-t.test('results of requests sent before it opened are no trials', async (t) => {
+t.test('results of requests sent before it opened do not count as trials', async (t) => {
   const { r, admitted } = open()
   r('-'.repeat(20), 0)
   t.equal(r('+'.repeat(30), 1), false)
   t.equal(admitted(1, 1), 0)
 })
 
-t.test('trial requests without result are replaced after the time without requests', async (t) => {
-  const { r, admitted } = open({ halfOpen: 1 })
-  r('-'.repeat(20), 0)
-  t.equal(admitted(5000, 2), 1)
-  t.equal(admitted(9999, 1), 0)
-  t.equal(admitted(10_000, 2), 1)
-})
+t.test(
+  'trial requests without a result are replaced after the time without requests',
+  async (t) => {
+    const { r, admitted } = open({ halfOpen: 1 })
+    r('-'.repeat(20), 0)
+    t.equal(admitted(5000, 2), 1)
+    t.equal(admitted(9999, 1), 0)
+    t.equal(admitted(10_000, 2), 1)
+  },
+)
 
 t.test('a trial request that is withdrawn may be sent again', async (t) => {
   const { breaker, r, admitted } = open({ halfOpen: 2 })

@@ -31,7 +31,7 @@ t.test('reads the worst state of each node, with its counts', (t) => {
   t.ok(inMs > 500 && inMs <= 1000, String(inMs))
   t.equal(read[1]!.active, 3)
   drained.add('127.0.0.1:9001')
-  t.equal(readNodes(upstream)[0]!.state, 'drained', 'also while it is ejected')
+  t.equal(readNodes(upstream)[0]!.state, 'drained', 'even while it is ejected')
   upstream.update([
     makeService('greeter', [
       makeNode('127.0.0.1:9003', { state: 'draining' }),
@@ -45,7 +45,7 @@ t.test('reads the worst state of each node, with its counts', (t) => {
   t.end()
 })
 
-t.test('a drained node gets no requests, not even while all others are ejected', (t) => {
+t.test('a drained node gets no requests, not even while all other nodes are ejected', (t) => {
   const drained = new Set<string>()
   const upstream = makeUpstream([1, 1], { isDrained: (id) => drained.has(id), nowMs: () => 0 })
   const ports = () => new Set([1, 2, 3, 4].map(() => upstream.pick(undefined)?.port))
@@ -55,7 +55,7 @@ t.test('a drained node gets no requests, not even while all others are ejected',
   t.same(ports(), new Set([9002]))
   upstream.failed(upstream.nodes[1]!, 'connect')
   t.same(ports(), new Set([9002]))
-  t.same(upstream.others([upstream.nodes[1]!]), [], 'nor a retry')
+  t.same(upstream.others([upstream.nodes[1]!]), [], 'no retries either')
   upstream.update([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9003'])])
   t.same(ports(), new Set([9003]), 'after a registry update')
   drained.add('127.0.0.1:9003')
@@ -90,7 +90,7 @@ t.test('merges processes: the worst state, the latest ejection, and sums', (t) =
   t.end()
 })
 
-t.test('all nodes are open while the circuit breaker of the service is', (t) => {
+t.test('all nodes are open while the circuit breaker of the service is open', (t) => {
   const breaker = { ...DEFAULT_BREAKER, minRequests: 4 }
   const policies = { ...DEFAULT_POLICIES, outlier: { ...DEFAULT_OUTLIER, ...NO_OUTLIER }, breaker }
   const upstream = makeUpstream([1, 1, 1], { policies, nowMs: () => 0 })

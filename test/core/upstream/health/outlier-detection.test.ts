@@ -11,7 +11,7 @@ import { toRuns } from '../../../fixtures/property-runs.ts'
 import { makeUpstream } from '../../../fixtures/services.ts'
 
 const SECOND = 1000
-/** One failure ejects. */
+/** One failure ejects a node. */
 const EAGER = { consecutiveGatewayErrors: 1 }
 
 /** Outlier detector over `count` nodes with the log of its events. */
@@ -34,7 +34,7 @@ function watchNodes(
   return { health, nodes, events }
 }
 
-t.test('a connect failure ejects a node at once', async (t) => {
+t.test('a connect failure ejects a node immediately', async (t) => {
   const { health, nodes } = watchNodes(2)
   t.ok(health.failed(nodes[0]!, 'connect', 0))
   t.same(health.usable, [nodes[1]])
@@ -72,7 +72,7 @@ t.test('unreachable nodes do not count towards the limit of ejected nodes', asyn
   t.same(health.usable, [nodes[3]])
 })
 
-t.test('three lost connections eject a node, a success resets the count', async (t) => {
+t.test('three lost connections eject a node, and a success resets the count', async (t) => {
   const { health, nodes } = watchNodes(2)
   const [node] = nodes as [UpstreamNode]
   for (let i = 0; i < 2; i++) t.notOk(health.failed(node, 'reset', 0))
@@ -95,7 +95,7 @@ t.test('without limits no node is ejected', async (t) => {
   t.same(health.usable, nodes)
 })
 
-t.test('five responses 5xx eject a node once another node serves the route', async (t) => {
+t.test('five 5xx responses eject a node once another node serves the route', async (t) => {
   const { health, nodes } = watchNodes(2)
   const [bad, good] = nodes as [UpstreamNode, UpstreamNode]
   for (let i = 0; i < 9; i++) t.notOk(health.failed(bad, 500, 0, '/a'), 'all nodes may fail')
@@ -104,7 +104,7 @@ t.test('five responses 5xx eject a node once another node serves the route', asy
   t.same(health.usable, [good])
 })
 
-t.test('responses 5xx after the success of another node eject at the fifth', async (t) => {
+t.test('5xx responses after the success of another node eject at the fifth', async (t) => {
   const { health, nodes } = watchNodes(2)
   const [bad, good] = nodes as [UpstreamNode, UpstreamNode]
   for (let i = 0; i < 4; i++) {
@@ -115,35 +115,41 @@ t.test('responses 5xx after the success of another node eject at the fifth', asy
   t.same(health.usable, [good])
 })
 
-t.test('three responses 503 eject, unless a response 500 is between them', async (t) => {
-  for (const [statuses, isEjected] of [
-    [[503, 502, 504], true],
-    [[503, 503, 500, 503], false],
-  ] as const) {
-    const { health, nodes } = watchNodes(2)
-    for (const status of statuses) {
-      health.failed(nodes[0]!, status, 0, '/a')
-      health.succeeded(nodes[1]!, 0, '/a')
+t.test(
+  'three 503 responses eject a node, unless there is a 500 response between them',
+  async (t) => {
+    for (const [statuses, isEjected] of [
+      [[503, 502, 504], true],
+      [[503, 503, 500, 503], false],
+    ] as const) {
+      const { health, nodes } = watchNodes(2)
+      for (const status of statuses) {
+        health.failed(nodes[0]!, status, 0, '/a')
+        health.succeeded(nodes[1]!, 0, '/a')
+      }
+      t.equal(health.usable.length, isEjected ? 1 : 2, `${statuses}`)
     }
-    t.equal(health.usable.length, isEjected ? 1 : 2, `${statuses}`)
-  }
-})
+  },
+)
 
-t.test('one failing route does not eject a node that serves others, two routes do', async (t) => {
-  const { health, nodes } = watchNodes(2)
-  const [bad, good] = nodes as [UpstreamNode, UpstreamNode]
-  const serve = (failing: readonly string[]): boolean[] =>
-    ['/a', '/b', '/c'].map((route) => {
-      health.succeeded(good, 0, route)
-      return failing.includes(route)
-        ? health.failed(bad, 500, 0, route)
-        : health.succeeded(bad, 0, route)
-    })
-  for (let i = 0; i < 20; i++) t.notOk(serve(['/a']).includes(true))
-  for (let i = 0; i < 4; i++) t.notOk(serve(['/a', '/b']).includes(true))
-  t.ok(serve(['/a', '/b']).includes(true))
-  t.same(health.usable, [good])
-})
+t.test(
+  'one failing route does not eject a node that serves others, but two failing routes do',
+  async (t) => {
+    const { health, nodes } = watchNodes(2)
+    const [bad, good] = nodes as [UpstreamNode, UpstreamNode]
+    const serve = (failing: readonly string[]): boolean[] =>
+      ['/a', '/b', '/c'].map((route) => {
+        health.succeeded(good, 0, route)
+        return failing.includes(route)
+          ? health.failed(bad, 500, 0, route)
+          : health.succeeded(bad, 0, route)
+      })
+    for (let i = 0; i < 20; i++) t.notOk(serve(['/a']).includes(true))
+    for (let i = 0; i < 4; i++) t.notOk(serve(['/a', '/b']).includes(true))
+    t.ok(serve(['/a', '/b']).includes(true))
+    t.same(health.usable, [good])
+  },
+)
 
 t.test('late responses eject a node only if another node serves the route', async (t) => {
   const { health, nodes } = watchNodes(2)
@@ -168,7 +174,7 @@ t.test('without limits, a new list readmits ejected nodes', async (t) => {
   t.same(health.usable, nodes)
 })
 
-t.test('scope node: five responses 5xx eject regardless of other nodes', async (t) => {
+t.test('scope node: five 5xx responses eject regardless of other nodes', async (t) => {
   const { health, nodes } = watchNodes(2, { scope: 'node' })
   for (let i = 0; i < 4; i++) t.notOk(health.failed(nodes[0]!, 500, 0, `/${i}`))
   t.ok(health.failed(nodes[0]!, 500, 0, '/a'))
@@ -189,22 +195,25 @@ t.test('a node with many failures between successes is ejected after the interva
   }
 })
 
-t.test('a node is ejected if it is four times as slow as the others, from 100 ms on', async (t) => {
-  for (const [latencies, isEjected] of [
-    [[200, 20, 30], true],
-    [[200, 20], true],
-    [[50, 2, 2], false],
-    [[200, 100, 100], false],
-    [[900, 900, 900], false],
-  ] as const) {
-    const { health, nodes } = watchNodes(latencies.length)
-    health.count(nodes[0]!, false, 1, 0)
-    for (let i = 0; i < 100; i++)
-      for (const [n, node] of nodes.entries()) health.count(node, false, latencies[n]!, SECOND)
-    health.count(nodes[1]!, false, 1, 11 * SECOND)
-    t.equal(health.usable.includes(nodes[0]!), !isEjected, `${latencies}`)
-  }
-})
+t.test(
+  'a node is ejected if it is four times as slow as the other nodes, and slower than 100 ms',
+  async (t) => {
+    for (const [latencies, isEjected] of [
+      [[200, 20, 30], true],
+      [[200, 20], true],
+      [[50, 2, 2], false],
+      [[200, 100, 100], false],
+      [[900, 900, 900], false],
+    ] as const) {
+      const { health, nodes } = watchNodes(latencies.length)
+      health.count(nodes[0]!, false, 1, 0)
+      for (let i = 0; i < 100; i++)
+        for (const [n, node] of nodes.entries()) health.count(node, false, latencies[n]!, SECOND)
+      health.count(nodes[1]!, false, 1, 11 * SECOND)
+      t.equal(health.usable.includes(nodes[0]!), !isEjected, `${latencies}`)
+    }
+  },
+)
 
 t.test('a node is ejected for 10 s, doubled with every failed trial up to 5 min', async (t) => {
   const { health, nodes, events } = watchNodes(2, EAGER)
@@ -214,7 +223,7 @@ t.test('a node is ejected for 10 s, doubled with every failed trial up to 5 min'
   for (const seconds of [10, 20, 40, 80, 160, 300, 300]) {
     t.equal(events.at(-1), `9001 ejected for ${seconds} s`)
     now += seconds * SECOND
-    t.equal(health.takeTrial(now - 1, undefined), undefined, 'not before')
+    t.equal(health.takeTrial(now - 1, undefined), undefined, 'not earlier')
     t.equal(health.takeTrial(now, undefined), node)
     health.failed(node, 'reset', now)
   }

@@ -84,7 +84,7 @@ t.test('a request is sent unchanged, and its response is read', async (t) => {
 })
 
 t.test(
-  'a 101, and informational responses with a body or without end, are malformed',
+  'rejects a 101, and informational responses with a body or without an end, as malformed',
   async (t) => {
     const early = 'HTTP/1.1 103 Early Hints\r\n\r\n'
     const rows: [string, string | undefined][] = [
@@ -113,29 +113,32 @@ t.test(
   },
 )
 
-t.test('pipelined requests of one tick are written at once and answered in order', async (t) => {
-  const backend = await openRawBackend(t)
-  const { connection } = open(backend.port)
-  await exchange(backend, connection)
-  const server = await backend.connection()
-  const reads = server.reads
-  const calls = ['/1', '/2', '/3'].map((path) => new Collector({ path }))
-  for (const call of calls) connection.send(call)
-  t.equal(connection.load, 3)
-  await server.request(4)
-  t.equal(server.reads, reads + 1)
-  t.match(server.text, /GET \/1 .*GET \/2 .*GET \/3 /s)
-  server.send(
-    'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n2\r\n0\r\n\r\nHTTP/1.1 20',
-  )
-  await calls[1]!.done
-  server.send('0 OK\r\nContent-Length: 1\r\n\r\n3')
-  await calls[2]!.done
-  t.strictSame(
-    calls.map(({ body }) => body),
-    ['1', '2', '3'],
-  )
-})
+t.test(
+  'pipelined requests of one tick are written immediately, and their responses arrive in order',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const { connection } = open(backend.port)
+    await exchange(backend, connection)
+    const server = await backend.connection()
+    const reads = server.reads
+    const calls = ['/1', '/2', '/3'].map((path) => new Collector({ path }))
+    for (const call of calls) connection.send(call)
+    t.equal(connection.load, 3)
+    await server.request(4)
+    t.equal(server.reads, reads + 1)
+    t.match(server.text, /GET \/1 .*GET \/2 .*GET \/3 /s)
+    server.send(
+      'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n2\r\n0\r\n\r\nHTTP/1.1 20',
+    )
+    await calls[1]!.done
+    server.send('0 OK\r\nContent-Length: 1\r\n\r\n3')
+    await calls[2]!.done
+    t.strictSame(
+      calls.map(({ body }) => body),
+      ['1', '2', '3'],
+    )
+  },
+)
 
 t.test('a lost connection fails its pending calls as closed', async (t) => {
   const backend = await openRawBackend(t)
@@ -343,7 +346,7 @@ t.test('the head is sent before a late body', async (t) => {
   t.equal(call.body, 'ok')
 })
 
-t.test('a backend that does not read causes backpressure until it reads', async (t) => {
+t.test('a backend that does not read causes back-pressure until it reads', async (t) => {
   const backend = await openRawBackend(t, { keep: false })
   let drained = 0
   const { connection } = open(backend.port)
@@ -400,7 +403,7 @@ t.test('calls fail with connect if the backend refuses the connection', async (t
 t.test(
   'calls fail with connect-timeout if the connection is not established in time',
   async (t) => {
-    // Accepts connections, but never answers the TLS handshake.
+    // Accepts connections, but never responds to the TLS handshake.
     const backend = await openRawBackend(t)
     const { connection } = open(backend.port, { secure: true })
     const calls = [new Collector(), new Collector()]
@@ -481,7 +484,7 @@ t.test('the reply timeout of a pipelined call starts when its last byte is sent'
   t.equal(calls[0]!.failure, undefined)
 })
 
-t.test('a response timeout is not early while the clock of deadlines is late', async (t) => {
+t.test('a response timeout does not fire early while the clock of deadlines is late', async (t) => {
   const backend = await openRawBackend(t)
   const timeouts = { connectMs: 20 * SECOND, replyMs: SECOND, idleMs: 20 * SECOND }
   const { connection } = open(backend.port, { timeouts })
@@ -511,7 +514,7 @@ t.test('a response that stalls fails after the idle timeout', async (t) => {
   t.equal(call.failure?.kind, 'timeout')
 })
 
-t.test('a patient call has no timeout of the connection', async (t) => {
+t.test('a patient call is not subject to the timeouts of the connection', async (t) => {
   const backend = await openRawBackend(t)
   const { connection } = open(backend.port)
   const call = new Collector({ isPatient: true })
@@ -594,7 +597,7 @@ t.test('data received before a request is written is not its response', async (t
   await exchange(backend, connection)
   const server = await backend.connection()
   await tick()
-  // In this tick the data is in transit, and the head is not written yet.
+  // In this tick, the data is in transit, and the head is not written yet.
   server.reply('poison')
   const call = new Collector()
   connection.send(call)
@@ -785,7 +788,7 @@ for (const secure of [false, true])
       server.socket.pause()
       await tick()
       connection.sendBody(Buffer.alloc(100_000), false)
-      // The next write fails at once, before the response is read.
+      // The next write fails immediately, before the response is read.
       await until(() => connection.unsentBytes === 0)
       // A socket that is closed with unread data is reset.
       server.reply('no', '501 Not Implemented').socket.destroy()

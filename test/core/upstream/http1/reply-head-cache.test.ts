@@ -20,7 +20,7 @@ function toMemory(text: string, at = 0): { bytes: Buffer; words: Float64Array; t
   }
 }
 
-/** Reads a head as a connection does: from the cache, else parsed and added to the cache. */
+/** Reads a head as a connection does: from the cache, otherwise parsed and added to the cache. */
 function read(memory: HeadMemory, text: string, at = 0): { recalled: number; head: ReplyHead } {
   const head = createReplyHead()
   const { bytes, words, to } = toMemory(text, at)
@@ -31,7 +31,7 @@ function read(memory: HeadMemory, text: string, at = 0): { recalled: number; hea
   return { recalled, head }
 }
 
-t.test('a head is recalled the third time in a row, at any offset', async (t) => {
+t.test('a head is read from the cache from the third time in a row, at any offset', async (t) => {
   const memory = new HeadMemory()
   const { head: parsed } = read(memory, `${HEAD}ok`)
   t.equal(read(memory, `${HEAD}ok`).recalled, 0)
@@ -46,7 +46,7 @@ t.test('a head is recalled the third time in a row, at any offset', async (t) =>
   }
 })
 
-t.test('a head that differs in one byte or is truncated is not recalled', async (t) => {
+t.test('a head that differs in one byte or is truncated is not read from the cache', async (t) => {
   const memory = new HeadMemory()
   read(memory, HEAD)
   read(memory, HEAD)

@@ -62,7 +62,7 @@ t.test('a non-ASCII value sets ascii to false', async (t) => {
   t.equal(parse(`${OK}X: \xe4\r\n\r\n`).headers.ascii, false)
   const memory: LineMemory = []
   parse(`${OK}X: \xe4\r\n\r\n`, memory)
-  t.equal(parse(`${OK}X: \xe4\r\n\r\n`, memory).headers.ascii, false, 'a cached line, too')
+  t.equal(parse(`${OK}X: \xe4\r\n\r\n`, memory).headers.ascii, false, 'including a cached line')
 })
 
 t.test('cached lines do not change the result', async (t) => {

@@ -28,7 +28,7 @@ t.test('the body is framed by its length or as chunked (RFC 9112 §6)', async (t
   for (const [request, end] of cases) t.match(formatRequestHead(createTestExchange(request)), end)
 })
 
-t.test('a Host set by a plugin replaces the Host of the client', async (t) => {
+t.test('a Host header set by a plugin replaces the one from the client', async (t) => {
   const x = createTestExchange()
   x.headers.set('X-A', '1')
   x.headers.set('Host', 'inner.test')

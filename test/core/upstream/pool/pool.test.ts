@@ -34,7 +34,7 @@ function pass(ms: number, pool: Pool): void {
   clock.nowMs = performance.now()
 }
 
-t.test('connections are reused, the most recently used first', async (t) => {
+t.test('connections are reused, and the most recently used ones first', async (t) => {
   const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
   const pool = openPool(backend.port)
   const first = dispatch(pool)
@@ -51,7 +51,7 @@ t.test('connections are reused, the most recently used first', async (t) => {
 })
 
 t.test(
-  'calls beyond maxConnections are queued in order, calls beyond the queue fail as full',
+  'calls beyond maxConnections are queued in order, and calls beyond the queue fail as full',
   async (t) => {
     const backend = await openRawBackend(t)
     const pool = openPool(backend.port)
@@ -147,24 +147,27 @@ t.test('data after a response is not the response of a queued call', async (t) =
   t.equal(server.requests, 1)
 })
 
-t.test('a call on a stale keep-alive connection is sent on another one, also a POST', async (t) => {
-  const backend = await openRawBackend(t)
-  const pool = openPool(backend.port)
-  const first = dispatch(pool)
-  const server = await backend.connection()
-  await server.request()
-  server.reply()
-  await first.done
-  await tick()
-  server.socket.destroy()
-  const second = dispatch(pool, '/', 'POST')
-  const next = await backend.connection(1)
-  await next.request()
-  next.reply('new')
-  await second.done
-  t.equal(second.body, 'new')
-  t.equal(server.requests, 1)
-})
+t.test(
+  'a call on a stale keep-alive connection is sent on another one, even if it is a POST',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const pool = openPool(backend.port)
+    const first = dispatch(pool)
+    const server = await backend.connection()
+    await server.request()
+    server.reply()
+    await first.done
+    await tick()
+    server.socket.destroy()
+    const second = dispatch(pool, '/', 'POST')
+    const next = await backend.connection(1)
+    await next.request()
+    next.reply('new')
+    await second.done
+    t.equal(second.body, 'new')
+    t.equal(server.requests, 1)
+  },
+)
 
 t.test('idle connections are closed by a timer', async (t) => {
   const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
@@ -176,7 +179,7 @@ t.test('idle connections are closed by a timer', async (t) => {
 })
 
 t.test(
-  'a closed pool closes idle connections at once and others after their responses',
+  'a closed pool closes idle connections immediately, and others after their responses',
   async (t) => {
     const backend = await openRawBackend(t)
     const pool = openPool(backend.port)
@@ -289,7 +292,7 @@ t.test('calls with a body are never pipelined', async (t) => {
 })
 
 t.test(
-  'pools that share a budget do not exceed it, idle connections are closed for others',
+  'pools that share a budget do not exceed it, and idle connections are closed for other pools',
   async (t) => {
     const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
     const slow = await openRawBackend(t)
@@ -342,46 +345,49 @@ t.test(
   },
 )
 
-t.test('calls pipelined after a streamed response time out, the stream continues', async (t) => {
-  const backend = await openRawBackend(t)
-  const pool = openPool(backend.port, { pipeline: 4, maxConnections: 1 })
-  const stream = dispatch(pool, '/stream')
-  const behind = [dispatch(pool, '/1'), dispatch(pool, '/2')]
-  const server = await backend.connection()
-  await server.request(3)
-  server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n')
-  await stream.until(() => stream.body === 'one')
-  // Their timeout starts at the first sweep after they are sent.
-  pool.sweep()
-  pass(9 * SECOND, pool)
-  t.strictSame(
-    behind.map(({ failure }) => failure),
-    [undefined, undefined],
-  )
-  pass(11 * SECOND, pool)
-  t.strictSame(
-    behind.map(({ failure }) => [failure?.kind, failure?.collateral]),
-    [
-      ['timeout', true],
-      ['timeout', true],
-    ],
-  )
-  t.equal(stream.failure, undefined)
-  server.send('0\r\n\r\n').reply('late').reply('later')
-  await stream.done
-  t.equal(stream.body, 'one')
-  const next = dispatch(pool, '/next')
-  await server.request(4)
-  server.reply('next')
-  await next.done
-  t.equal(next.body, 'next')
-  t.strictSame(
-    behind.map(({ events }) => events),
-    [['failure timeout'], ['failure timeout']],
-  )
-})
+t.test(
+  'calls pipelined after a streamed response time out, but the stream continues',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const pool = openPool(backend.port, { pipeline: 4, maxConnections: 1 })
+    const stream = dispatch(pool, '/stream')
+    const behind = [dispatch(pool, '/1'), dispatch(pool, '/2')]
+    const server = await backend.connection()
+    await server.request(3)
+    server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n')
+    await stream.until(() => stream.body === 'one')
+    // Their timeout starts at the first sweep after they are sent.
+    pool.sweep()
+    pass(9 * SECOND, pool)
+    t.strictSame(
+      behind.map(({ failure }) => failure),
+      [undefined, undefined],
+    )
+    pass(11 * SECOND, pool)
+    t.strictSame(
+      behind.map(({ failure }) => [failure?.kind, failure?.collateral]),
+      [
+        ['timeout', true],
+        ['timeout', true],
+      ],
+    )
+    t.equal(stream.failure, undefined)
+    server.send('0\r\n\r\n').reply('late').reply('later')
+    await stream.done
+    t.equal(stream.body, 'one')
+    const next = dispatch(pool, '/next')
+    await server.request(4)
+    server.reply('next')
+    await next.done
+    t.equal(next.body, 'next')
+    t.strictSame(
+      behind.map(({ events }) => events),
+      [['failure timeout'], ['failure timeout']],
+    )
+  },
+)
 
-t.test('of calls lost with one connection, only one counts against the backend', async (t) => {
+t.test('only one of the calls lost with a connection counts against the backend', async (t) => {
   for (const cancelled of [false, true]) {
     const backend = await openRawBackend(t)
     const pool = openPool(backend.port, { pipeline: 4, maxConnections: 1 })
@@ -423,7 +429,7 @@ async function openKept(
 
 for (const [where, connections, options, size] of [
   ['instead of a keep-alive one', 2, {}, 2],
-  ['beside a pipelined one', 1, { pipeline: 4, maxConnections: 2 }, 2],
+  ['next to a pipelined one', 1, { pipeline: 4, maxConnections: 2 }, 2],
 ] as const)
   t.test(`a retry opens a new connection ${where}`, async (t) => {
     const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
@@ -438,7 +444,7 @@ for (const [where, connections, options, size] of [
     t.equal(pool.size, size)
   })
 
-t.test('retries do not add connections beside unused ones', async (t) => {
+t.test('retries do not add connections while there are unused ones', async (t) => {
   const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
   const pool = openPool(backend.port, { maxConnections: 10 })
   for (let i = 0; i < 5; i++) {
@@ -491,7 +497,7 @@ t.test(
       },
     })
     pool.dispatch(post)
-    // The close of a connection must be noticed in the tick of the request.
+    // The close of the connection must be detected in the tick of the request.
     post.connection!.destroy()
     const server = await backend.connection(2)
     await server.until(() => server.text.endsWith('body'))
@@ -504,7 +510,7 @@ t.test(
   },
 )
 
-t.test('the pool learns the idle timeout of a node from its closes', async (t) => {
+t.test('the pool infers the idle timeout of a node from closed connections', async (t) => {
   const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
   const pool = await openKept(backend.port, 2)
   const close = async (idleMs: number, connections: number[]) => {
@@ -528,7 +534,7 @@ t.test('the pool learns the idle timeout of a node from its closes', async (t) =
   await dispatch(pool).done
   advance(1.7 * SECOND)
   await dispatch(pool).done
-  t.equal(backend.connections.length, 5, 'the learned timeout expires after ten minutes')
+  t.equal(backend.connections.length, 5, 'the inferred timeout expires after ten minutes')
 })
 
 t.test('the shutdown of a node does not change the idle timeout', async (t) => {
@@ -564,7 +570,7 @@ t.test('a connection over its maximum age gets no more calls', async (t) => {
     t.equal(
       backend.connections.length,
       from + 2,
-      'a new connection, although the old one was never idle for long',
+      'a new connection, although the old connection was never idle for long',
     )
     pool.sweep()
     t.equal(pool.size, 1)

@@ -13,7 +13,7 @@ function open() {
 }
 
 t.test(
-  'retries are at most 20 percent of the requests in the last 10 s, even at once',
+  'retries are at most 20 percent of the requests in the last 10 s, even in bursts',
   async (t) => {
     const { budget, take } = open()
     budget.requests += 1000
@@ -34,7 +34,7 @@ t.test('earlier requests and retries expire over the next 10 s', async (t) => {
   t.equal(take(19_999, 200), 0)
 })
 
-t.test('requests since a long time count on average', async (t) => {
+t.test('requests over a long time are averaged', async (t) => {
   const { budget, take } = open()
   budget.requests += 100_000
   t.equal(take(1_000_000, 1000), 200, '1000 requests in 10 s')
