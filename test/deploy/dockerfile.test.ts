@@ -21,7 +21,7 @@ t.test('the Dockerfile passes the linter', async (t) => {
     validate(TEXT).map(({ message, range }) => `${range.start.line + 1}: ${message}`),
     [],
   )
-  t.not(validate('FROM node\nCOPPY a b\n').length, 0, 'it finds an existing error')
+  t.not(validate('FROM node\nCOPPY a b\n').length, 0, 'it detects an existing error')
 })
 
 t.test('the image starts the server with a numeric user other than root', async (t) => {

@@ -15,7 +15,7 @@ for (const name of UNITS) {
   t.test(`${name}.service passes systemd-analyze verify and security`, async (t) => {
     if (skipUnless(t, 'systemd-analyze') === undefined) return
     const file = join(t.testdir(), `${name}.service`)
-    // An existing program: mx is not installed on this machine.
+    // An existing program, because mx is not installed on this machine.
     writeFileSync(file, unit.replace('/usr/local/bin/mx', process.execPath))
     const verified = analyze('verify', '--man=no', file)
     t.equal(verified.output, '')

@@ -4,7 +4,7 @@ import t from 'tap'
 import { ROOT } from '../../scripts/root.ts'
 import { listGuides, listUnmarked, readBlocks, typeGuides } from '../fixtures/guides.ts'
 
-/** Why a test cannot type a block. */
+/** Reasons why a test cannot run a block. */
 const REASONS = [
   'it changes the machine',
   'it listens on every address',
@@ -47,7 +47,7 @@ t.test('every block of command lines is run by a test or has a listed reason', (
       t.ok(mark, named)
       if (mark === 'run by') {
         const test = readFileSync(join(ROOT, detail), 'utf8')
-        t.ok(test.includes(`'${guide}'`) && test.includes("'sh'"), `${named}: ${detail} reads it`)
+        t.ok(test.includes(`'${guide}'`) && test.includes("'sh'"), `${detail} runs it`)
       }
       if (mark !== 'not run') continue
       const [reason = '', test] = detail.split('; ')

@@ -28,7 +28,7 @@ function run(t: Test, text: string, port: string): ChildProcess {
 }
 
 t.test(
-  'the registry program of the guide serves, and SIGINT ends it at once despite an open watch',
+  'the registry program of the guide serves, and SIGINT ends it immediately despite an open watch',
   async (t) => {
     const child = run(t, SERVER!, '0')
     const lines = createInterface(child.stderr!)[Symbol.asyncIterator]()
@@ -57,7 +57,7 @@ t.test(
     child.kill('SIGINT')
     const [code] = await once(child, 'close')
     t.equal(code, 0)
-    t.ok(performance.now() - startMs < 5000, 'before calls in flight are cancelled')
+    t.ok(performance.now() - startMs < 5000, 'calls in flight are not cancelled yet')
     t.match(await outcome, { code: 503 }, 'a watch ended by the server fails')
   },
 )

@@ -12,7 +12,7 @@ import { startMx } from '../fixtures/mx.ts'
 import { toModule } from '../fixtures/programs.ts'
 import { skipUnless } from '../fixtures/servers.ts'
 
-/** The module that programs import as `mx`; compiled, it has its types beside it as in the package. */
+/** The module that programs import as `mx`; compiled, it has its types next to it, as in the package. */
 const SDK = toModule(new URL('../../sdk/index.ts', import.meta.url))
 const TSX = import.meta.resolve('tsx')
 const PAGES = [

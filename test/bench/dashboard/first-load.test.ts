@@ -4,7 +4,7 @@ import t from 'tap'
 import { listFirstLoad } from '../../../bench/dashboard/first-load.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-t.test('includes the document and everything that it and its modules import at once', (t) => {
+t.test('includes the document and everything that it and its modules import immediately', (t) => {
   const folder = makeTempFolder(t, 'first-load')
   mkdirSync(join(folder, 'assets'))
   const write = (name: string, text: string): void => writeFileSync(join(folder, name), text)

@@ -52,7 +52,7 @@ t.test('accepts topics and queues named like services', async (t) => {
   })
 })
 
-t.test('a message body over the limit is 400 with the limit', async (t) => {
+t.test('rejects a message body over the limit with 400 and the limit', async (t) => {
   const broker = open(t, { maxBodyBytes: 10 })
   t.equal(broker.maxBodyBytes, 10)
   const message = next(broker, 'orders')

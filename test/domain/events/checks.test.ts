@@ -49,26 +49,29 @@ t.test('accepts a sequence from 1 or a time as start', (t) => {
   t.end()
 })
 
-t.test('retryLimit is 400 for dead-letter topics, too long topic names and invalid values', (t) => {
-  for (const [topic, limit] of [
-    ['a', 0],
-    ['a.dead', -1],
-    ['x'.repeat(248), 5],
-    ['x'.repeat(253), -1],
-  ] as const)
-    checkRetries({ namespace: 'mx', topic }, limit)
-  for (const [topic, limit] of [
-    ['a', -2],
-    ['a', 1.5],
-    ['a.dead', 0],
-    ['x'.repeat(249), 5],
-  ] as const)
-    t.throws(() => checkRetries({ namespace: 'mx', topic }, limit), {
-      code: 400,
-      message: /^retryLimit must be/,
-    })
-  t.end()
-})
+t.test(
+  'retryLimit rejects dead-letter topics, too long topic names and invalid values with 400',
+  (t) => {
+    for (const [topic, limit] of [
+      ['a', 0],
+      ['a.dead', -1],
+      ['x'.repeat(248), 5],
+      ['x'.repeat(253), -1],
+    ] as const)
+      checkRetries({ namespace: 'mx', topic }, limit)
+    for (const [topic, limit] of [
+      ['a', -2],
+      ['a', 1.5],
+      ['a.dead', 0],
+      ['x'.repeat(249), 5],
+    ] as const)
+      t.throws(() => checkRetries({ namespace: 'mx', topic }, limit), {
+        code: 400,
+        message: /^retryLimit must be/,
+      })
+    t.end()
+  },
+)
 
 t.test('checks the bounds of a number', (t) => {
   checkNumber('n', 1, 1, 2)

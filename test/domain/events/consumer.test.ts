@@ -167,7 +167,7 @@ t.test('dead-letters an event that was delivered too often and delivers the othe
   t.equal(said.at(-1), 'nack c 5')
 })
 
-t.test('dead-letters at the first rejection without retries', async (t) => {
+t.test('dead-letters at the first rejection if there are no retries', async (t) => {
   const { consumer, add, ids, said } = open(t, { retryLimit: 0 })
   add(['a'])
   await ids()
@@ -185,7 +185,7 @@ t.test('reports an event that cannot be dead-lettered and redelivers it', async 
   await t.rejects(async () => consumer.nack('b', 0), { message: 'full' })
 })
 
-t.test('delivers nothing after leaving, with any pending pull', async (t) => {
+t.test('delivers nothing after leaving, even from a pending pull', async (t) => {
   for (const acks of ['none', 'auto', 'owner'] as const) {
     const { consumer, ids, said } = open(t, { acks })
     const next = ids()

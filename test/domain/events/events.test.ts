@@ -62,7 +62,7 @@ t.test('batches events published in one tick', async (t) => {
   t.equal(new Set(published.map(({ sequence }) => sequence)).size, 500)
 })
 
-t.test('fails a single event or the whole batch', async (t) => {
+t.test('fails a single event or the complete batch', async (t) => {
   const outcome = { failing: undefined as Error | undefined }
   const { events } = open(
     t,
@@ -127,7 +127,7 @@ t.test('limits topics, groups and consumers', async (t) => {
   await events.consume(TOPIC, { group: 'c' })
 })
 
-t.test('counts a consumed topic and not a deleted one', async (t) => {
+t.test('counts a consumed topic but not a deleted one', async (t) => {
   const { events } = open(t, { maxTopics: 2, retainMs: 100_000 })
   const [one, two, three] = ['one', 'two', 'three'].map((topic) => ({ ...TOPIC, topic }))
   const consumer = await events.consume(one!, { group: 'g' })

@@ -28,7 +28,7 @@ function open(stoppedMs?: number) {
   return { at, jumps, read, pass }
 }
 
-t.test('follows the wall clock, small steps and steps back included', async (t) => {
+t.test('follows the wall clock, including small steps and steps back', async (t) => {
   const { at, jumps, read, pass } = open()
   t.equal(read(), 100 * DAY_MS)
   pass(DAY_MS)
@@ -152,7 +152,7 @@ t.test('deletes no events while the clock is temporarily wrong, and reports it',
     Date.now = now
   })
   Date.now = () => now() + 8 * DAY_MS
-  // Each check lists the topics: two checks have completed by then.
+  // Each check lists the topics, so two checks have completed by then.
   await eventually(async () => errors.length > 0)
   await events.publish(topic, { payload: Buffer.from('2') })
   Date.now = now

@@ -49,7 +49,7 @@ t.test('applies the limits of every topic periodically', async (t) => {
   t.strictSame(learnt[0], ['a', 'bcd'])
 })
 
-t.test('continues at once with a topic that has more to remove', async (t) => {
+t.test('continues immediately with a topic that has more to remove', async (t) => {
   const { calls } = open(t, ['a', 'b'], 3)
   await until(() => calls.length >= 5)
   t.strictSame(
@@ -84,7 +84,7 @@ t.test('removes nothing after stop', async (t) => {
   await until(() => calls.length > 2)
   await retainer.stop()
   const { length } = calls
-  // Waits for several rounds of another one.
+  // Waits for several rounds of another retention.
   const other = open(t, ['b'])
   await until(() => other.calls.length >= 5)
   t.equal(calls.length, length)

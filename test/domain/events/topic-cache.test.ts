@@ -27,7 +27,7 @@ t.test('looks up an existing topic once and limits new topics of a namespace', a
   t.equal(looked, 1)
 })
 
-t.test('limits topics of all namespaces together', async (t) => {
+t.test('limits topics of all namespaces combined', async (t) => {
   const known = createTopicCache({ listTopics: () => [] }, { maxTopics: 2, maxAllTopics: 2 })
   await known.admit(toTopic('a'))
   await known.admit(toTopic('a', 'b'))
@@ -46,7 +46,7 @@ t.test('does not count deleted topics', async (t) => {
   await t.rejects(known.admit(toTopic('d')), { code: 429 })
   const isKnown = (topic: string): boolean => known.has(toTopic(topic))
   known.learn([toState('d')])
-  t.same(['b', 'c', 'd'].map(isKnown), [false, true, true], 'c may be in creation')
+  t.same(['b', 'c', 'd'].map(isKnown), [false, true, true], 'c may be being created')
   known.learn([toState('d')])
   t.same(['c', 'd'].map(isKnown), [false, true])
   t.equal(await known.admit(toTopic('e')), true)

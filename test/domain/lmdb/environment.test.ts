@@ -15,7 +15,7 @@ t.test('creates the folder with access for its owner only', async (t) => {
   await close()
 })
 
-t.test('an unusable folder is rejected with its path', (t) => {
+t.test('rejects an unusable folder with its path', (t) => {
   const file = join(makeTempFolder(t, 'environment'), 'file')
   writeFileSync(file, '')
   t.throws(() => openEnvironment(join(file, 'a'), OPTIONS), {
@@ -24,7 +24,7 @@ t.test('an unusable folder is rejected with its path', (t) => {
   t.end()
 })
 
-t.test('a file that is not LMDB is rejected with its path and left unchanged', (t) => {
+t.test('rejects a file that is not LMDB with its path and leaves it unchanged', (t) => {
   const folder = makeTempFolder(t, 'environment')
   const file = join(folder, 'data.mdb')
   writeFileSync(file, 'x'.repeat(10_000))

@@ -50,7 +50,7 @@ t.test('logs once for alternating success and failure', async (t) => {
   t.equal(events.length, 1)
 })
 
-t.test('logs the text of another cause', async (t) => {
+t.test('logs the message of another cause', async (t) => {
   const { folder, onFailure, messages: events } = openInTemp(t)
   onFailure(BROKEN)
   t.same(events, [
@@ -73,7 +73,7 @@ t.test('treats a nearly full disk as full', (t) => {
   t.end()
 })
 
-t.test('does not retry a write at once unless there is more space', (t) => {
+t.test('does not retry a write immediately unless there is more space', (t) => {
   const disk = mountSmallDisk(t, 8)
   if (disk !== undefined) {
     const { onFailure, findReason, clock } = open(disk.folder)

@@ -4,7 +4,7 @@ import { toServerKey } from '../../../domain/mesh/names.ts'
 import { formatServer } from '../../../domain/mesh/registry/entry.ts'
 import { createRouteTable, type RouteTable } from '../../../domain/mesh/routing-table.ts'
 
-/** The table of a, which has learned these servers from b. */
+/** The routing table of a after updates from b about these servers. */
 function open(peers: Readonly<Record<string, string>>): RouteTable {
   const table = createRouteTable({ id: 'a', onChange: () => {} })
   table.setPeer('b', 1)

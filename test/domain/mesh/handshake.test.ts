@@ -50,7 +50,7 @@ t.test('reads an introduction and ignores unknown fields', (t) => {
   t.end()
 })
 
-t.test('an invalid introduction is rejected with the name of the field', (t) => {
+t.test('rejects an invalid introduction with the name of the field', (t) => {
   const wrong: [field: string, value: unknown, message: RegExp][] = [
     ['version', 1, /^version must be 2, got 1$/],
     ['network', '', /^network must be 1 to 253 visible ASCII characters, got ""$/],

@@ -53,7 +53,7 @@ t.test('decodes encoded messages', (t) => {
   t.end()
 })
 
-t.test('an invalid message is rejected with the path of the field', (t) => {
+t.test('rejects an invalid message with the path of the field', (t) => {
   const route = formatUpdate({ key: 'greeter', advertised: advertisement })
   const ofRoute = (change: object) => ({ type: 'routes', routes: [route, { ...route, ...change }] })
   const long = [{ version: 'v', metadata: { a: 'x'.repeat(MAX_ENTRY_BYTES) }, endpoints: [] }]

@@ -36,7 +36,7 @@ t.test('advertises callable services as soon as they are registered', async (t) 
   t.equal(network.table.findLocal('greeter'), undefined)
 })
 
-t.test('an invalid option is rejected with its name', (t) => {
+t.test('rejects an invalid option with its name', (t) => {
   const registry = createMemoryRegistry()
   t.teardown(() => registry.close?.())
   t.throws(() => createNetwork({ id: 'a b', registry }), {

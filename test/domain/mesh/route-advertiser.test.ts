@@ -33,7 +33,7 @@ const toText = ({ key, advertised }: RouteUpdate): string =>
     ? `${key} gone`
     : `${key} ${advertised.path.join('')} ${advertised.metric} ${advertised.entry}`
 
-t.test('sends everything to a new peer, then changes', (t) => {
+t.test('sends all routes to a new peer, and then changes', (t) => {
   const { table, teller, take } = open({ x: '1', y: '2' })
   t.ok(teller.isPending())
   t.strictSame(take(), ['x a 0 1', 'y a 0 2'])
@@ -46,7 +46,7 @@ t.test('sends everything to a new peer, then changes', (t) => {
   t.end()
 })
 
-t.test('sends servers before their services, and withdraws them after', (t) => {
+t.test('sends servers before their services, and withdraws them afterwards', (t) => {
   const { table, take } = open({ '@a': '1', s: '2' })
   t.strictSame(take(), ['s a 0 2', '@a a 0 1'])
   table.setLocal('s', undefined)
@@ -81,7 +81,7 @@ t.test('splits updates into messages of at least one entry', (t) => {
   t.end()
 })
 
-t.test('respects the limits of a peer and sends the rest when there is room', (t) => {
+t.test('respects the limits of a peer and sends the rest once there is room', (t) => {
   const many = Object.fromEntries(
     Array.from({ length: MAX_DESTINATIONS }, (_, i) => [`s${i}`, '1']),
   )
@@ -145,7 +145,7 @@ t.test('keeps services after their servers under random link changes', (t) => {
       if (owners[key] === undefined || findOwn(key) !== undefined) return
       if (find(key) !== undefined) return void known.add(`${server} ${key}`)
       if (!known.delete(`${server} ${key}`) || find(owners[key]!) === undefined) return
-      throw new Error(`n${server} takes ${key} for withdrawn`)
+      throw new Error(`n${server} considers ${key} withdrawn`)
     }
     for (let i = 0; i < SERVERS; i++)
       tables.push(createRouteTable({ id: `n${i}`, onChange: (key) => onChange(i, key) }))

@@ -11,7 +11,7 @@ function open() {
 
 const advertisement = { path: ['b'], metric: 0, entry: '1' }
 
-t.test('learns routes from a peer', (t) => {
+t.test('stores routes received from a peer', (t) => {
   const { applied, hear } = open()
   hear([
     { key: 'greeter', advertised: advertisement },

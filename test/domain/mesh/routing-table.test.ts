@@ -71,7 +71,7 @@ t.test('ignores a route through this server', (t) => {
   table.applyRoute('b', 's', to('bax', 2))
   t.equal(wayTo(table), undefined)
   table.applyRoute('c', 's', to('ca'))
-  t.strictSame(changed(), ['s'], 'an unusable route is no change')
+  t.strictSame(changed(), ['s'], 'an unusable route is not a change')
   t.end()
 })
 
@@ -94,7 +94,7 @@ t.test('advertises local destinations, which take precedence', (t) => {
   t.equal(wayTo(table), undefined)
   t.strictSame(table.advertise('s', 'b'), { path: ['a'], metric: 0, entry: 'mine' })
   table.applyRoute('b', 's', to('bx', 0, 'news'))
-  t.strictSame(changed(), ['s', 's'], 'a remote update is no change')
+  t.strictSame(changed(), ['s', 's'], 'a remote update is not a change')
   table.setLocal('s', null)
   t.equal(table.advertise('s', 'd'), undefined, 'remote routes are not advertised')
   t.equal(wayTo(table), undefined)
@@ -184,7 +184,7 @@ function assertNoCircles({ tables }: World): void {
   for (const [server, table] of tables.entries())
     for (const key of SERVICES)
       for (const { path } of table.list(key)) {
-        if (path.includes(nameOf(server))) throw new Error('a way leads through its own server')
+        if (path.includes(nameOf(server))) throw new Error('a route leads through its own server')
         if (new Set(path).size < path.length) throw new Error('a way goes in a circle')
       }
 }
@@ -210,7 +210,8 @@ function assertCheapest({ tables, links, costs, own }: World): void {
       // Every next hop of an equal-cost route is closer to the destination.
       for (const { path } of route?.ways ?? []) {
         const next = Number(path[0]!.slice(1))
-        if (!(cheapest[next]! < expected)) throw new Error('a way leads away')
+        if (!(cheapest[next]! < expected))
+          throw new Error('a route leads away from the destination')
       }
     }
   }
@@ -254,7 +255,7 @@ t.test('routes are cheapest and free of loops under random changes', (t) => {
         }
         let letters = 0
         while (deliver(world, picks.next().value)) {
-          if (++letters > 100_000) throw new Error('it does not come to rest')
+          if (++letters > 100_000) throw new Error('the routes do not converge')
           assertNoCircles(world)
         }
         assertCheapest(world)

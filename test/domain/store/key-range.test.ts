@@ -24,7 +24,7 @@ t.test('a prefix range contains exactly the keys with the prefix', async () => {
   )
 })
 
-t.test('of a prefix and explicit bounds, the narrower ones apply', (t) => {
+t.test('applies the narrower of a prefix and explicit bounds', (t) => {
   t.strictSame(toKeyRange({}), { from: undefined, to: undefined })
   t.strictSame(toKeyRange({ prefix: 'b', from: 'a', to: 'd' }), { from: 'b', to: 'c' })
   t.strictSame(toKeyRange({ prefix: 'b', from: 'b2', to: 'b5' }), { from: 'b2', to: 'b5' })

@@ -4,7 +4,7 @@ import { startPurge } from '../../../domain/store/purge.ts'
 
 const PLACE: StorePlace = { table: { database: 'mx', table: 'things' }, key: 'a' }
 
-/** Purge results of an adapter in order, the last one repeatedly; errors are thrown. */
+/** Purge results of an adapter in order; the last one is repeated, and errors are thrown. */
 function open(answers: readonly (readonly StorePlace[] | Error)[]) {
   const seen = { calls: 0, purged: 0, errors: 0 }
   const adapter = {
@@ -28,7 +28,7 @@ function open(answers: readonly (readonly StorePlace[] | Error)[]) {
   return { seen, stop, until }
 }
 
-t.test('purges periodically, and at once if there is more', async (t) => {
+t.test('purges periodically, and immediately if there is more', async (t) => {
   const full = Array.from({ length: 1000 }, () => PLACE)
   const { seen, stop, until } = open([full, full, [PLACE], []])
   t.teardown(stop)

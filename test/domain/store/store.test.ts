@@ -34,7 +34,7 @@ t.test('hides a record from the moment it expires', async (t) => {
   clock.ms += 1
   t.equal(await store.read(TABLE, 'a'), undefined)
   t.strictSame(await store.list(TABLE), { records: [] })
-  t.ok(await write(store, 'a', { ifVersion: 0 }), 'an expired record does not count for conditions')
+  t.ok(await write(store, 'a', { ifVersion: 0 }), 'an expired record is absent for conditions')
 })
 
 t.test('deletes and reports expired records in the background', async (t) => {
@@ -69,7 +69,7 @@ t.test('reports changes once they can be read, and no rejected ones', async (t) 
   t.strictSame(events, ['write a: true', 'delete a: false'])
 })
 
-t.test("uses the adapter's watch where others write as well", async (t) => {
+t.test("uses the adapter's watch if other processes write, too", async (t) => {
   let listener: StoreListener | undefined
   let stopped = 0
   const { store } = open(
@@ -89,7 +89,7 @@ t.test("uses the adapter's watch where others write as well", async (t) => {
   await store.watch(TABLE, 'b', { onEvent, onMissedEvents: () => {} })
   t.equal(listener, first, 'the adapter is watched once')
   await write(store, 'a')
-  t.strictSame(events, [], 'own writes are reported by the adapter only')
+  t.strictSame(events, [], 'local writes are reported by the adapter only')
   listener!.onEvent({ type: 'write', table: TABLE, key: 'a1' })
   listener!.onMissedEvents()
   t.strictSame(events, ['a1', 'gap'])
@@ -124,63 +124,69 @@ t.test('responds with 409 and the current record to a failed condition', async (
   await expectConflict(7, 'b', 'key "b" must have version 7, but does not exist')
 })
 
-t.test('malformed input is 400 with the name of the field, and nothing is stored', async (t) => {
-  const { store } = open(t, { maxValueBytes: 10 })
-  const good = { table: TABLE, key: 'a', value: VALUE }
-  const key = /^key must be 1 to 1024 bytes of UTF-8 without NUL, got/
-  const rows: [object, RegExp][] = [
-    [{ ...good, key: '' }, key],
-    [{ ...good, key: 'a\0b' }, key],
-    [{ ...good, key: '\ud800' }, key],
-    [{ ...good, key: 'k'.repeat(1025) }, key],
-    [{ ...good, key: 1 }, key],
-    [{ ...good, table: { database: '..', table: 'a' } }, /^database must be letters.*got "\.\."$/],
-    [{ ...good, table: { database: 'a', table: '' } }, /^table must be letters.*got ""$/],
-    [{ ...good, table: { database: 'a', table: '__proto__' } }, /^table must be letters/],
-    [{ ...good, value: new Uint8Array(11) }, /^value must be at most 10 bytes, got 11$/],
-    [
-      { ...good, metadata: { a: 'x'.repeat(16 * 1024) } },
-      /^metadata must be texts of at most 16384/,
-    ],
-    [{ ...good, metadata: { a: 1 } }, /^metadata must be texts/],
-    [{ ...good, expiresMs: -1 }, /^expiresMs must be a whole number from 0 to/],
-    [{ ...good, expiresMs: Number.NaN }, /^expiresMs must be/],
-    [{ ...good, expiresMs: 1e16 }, /^expiresMs must be/],
-    [{ ...good, ifVersion: 0.5 }, /^ifVersion must be/],
-    [{ ...good, ifVersion: -1 }, /^ifVersion must be/],
-  ]
-  for (const [wrong, message] of rows) {
-    const writes = [{ ...good, key: 'fine' }, wrong as typeof good]
-    await t.rejects(store.commit(writes), { code: 400, id: 'store', message }, String(message))
-  }
-  await t.rejects(store.commit([good, { ...good }]), {
-    code: 400,
-    message: /^key must not occur twice/,
-  })
-  for (const wrong of [
-    { prefix: '\0' },
-    { suffix: '\ud800' },
-    { from: 'x'.repeat(1025) },
-    { to: '\0' },
-  ])
-    await t.rejects(store.list(TABLE, wrong), {
+t.test(
+  'rejects malformed input with 400 and the name of the field, and stores nothing',
+  async (t) => {
+    const { store } = open(t, { maxValueBytes: 10 })
+    const good = { table: TABLE, key: 'a', value: VALUE }
+    const key = /^key must be 1 to 1024 bytes of UTF-8 without NUL, got/
+    const rows: [object, RegExp][] = [
+      [{ ...good, key: '' }, key],
+      [{ ...good, key: 'a\0b' }, key],
+      [{ ...good, key: '\ud800' }, key],
+      [{ ...good, key: 'k'.repeat(1025) }, key],
+      [{ ...good, key: 1 }, key],
+      [
+        { ...good, table: { database: '..', table: 'a' } },
+        /^database must be letters.*got "\.\."$/,
+      ],
+      [{ ...good, table: { database: 'a', table: '' } }, /^table must be letters.*got ""$/],
+      [{ ...good, table: { database: 'a', table: '__proto__' } }, /^table must be letters/],
+      [{ ...good, value: new Uint8Array(11) }, /^value must be at most 10 bytes, got 11$/],
+      [
+        { ...good, metadata: { a: 'x'.repeat(16 * 1024) } },
+        /^metadata must be texts of at most 16384/,
+      ],
+      [{ ...good, metadata: { a: 1 } }, /^metadata must be texts/],
+      [{ ...good, expiresMs: -1 }, /^expiresMs must be a whole number from 0 to/],
+      [{ ...good, expiresMs: Number.NaN }, /^expiresMs must be/],
+      [{ ...good, expiresMs: 1e16 }, /^expiresMs must be/],
+      [{ ...good, ifVersion: 0.5 }, /^ifVersion must be/],
+      [{ ...good, ifVersion: -1 }, /^ifVersion must be/],
+    ]
+    for (const [wrong, message] of rows) {
+      const writes = [{ ...good, key: 'fine' }, wrong as typeof good]
+      await t.rejects(store.commit(writes), { code: 400, id: 'store', message }, String(message))
+    }
+    await t.rejects(store.commit([good, { ...good }]), {
       code: 400,
-      message: new RegExp(`^${Object.keys(wrong)[0]} must be at most 1024 bytes`),
+      message: /^key must not occur twice/,
     })
-  for (const wrong of [{ after: 'a\0' }, { limit: -1 }, { offset: 0.5 }, { limit: Number.NaN }])
-    await t.rejects(store.list(TABLE, wrong), {
+    for (const wrong of [
+      { prefix: '\0' },
+      { suffix: '\ud800' },
+      { from: 'x'.repeat(1025) },
+      { to: '\0' },
+    ])
+      await t.rejects(store.list(TABLE, wrong), {
+        code: 400,
+        message: new RegExp(`^${Object.keys(wrong)[0]} must be at most 1024 bytes`),
+      })
+    for (const wrong of [{ after: 'a\0' }, { limit: -1 }, { offset: 0.5 }, { limit: Number.NaN }])
+      await t.rejects(store.list(TABLE, wrong), {
+        code: 400,
+        message: new RegExp(`^${Object.keys(wrong)[0]} must be`),
+      })
+    t.throws(() => store.read(TABLE, ''), { code: 400 })
+    t.throws(() => store.read({ database: '', table: 'a' }, 'a'), { code: 400 })
+    await t.rejects(store.listTables({ database: 'a/b' }), { code: 400, message: /^database/ })
+    await t.rejects(store.watch(TABLE, '\0', { onEvent() {}, onMissedEvents() {} }), {
       code: 400,
-      message: new RegExp(`^${Object.keys(wrong)[0]} must be`),
+      message: /^prefix/,
     })
-  t.throws(() => store.read(TABLE, ''), { code: 400 })
-  t.throws(() => store.read({ database: '', table: 'a' }, 'a'), { code: 400 })
-  await t.rejects(store.listTables({ database: 'a/b' }), { code: 400, message: /^database/ })
-  await t.rejects(store.watch(TABLE, '\0', { onEvent() {}, onMissedEvents() {} }), {
-    code: 400,
-    message: /^prefix/,
-  })
-  t.strictSame(await store.listTables(), [])
-})
+    t.strictSame(await store.listTables(), [])
+  },
+)
 
 t.test('commits writes of many callers together', async (t) => {
   const memory = createMemoryStore()
@@ -221,7 +227,7 @@ t.test('writes several records atomically', async (t) => {
   t.strictSame(await store.commit([]), [])
 })
 
-t.test('close waits for writes in flight and rejects further ones', async (t) => {
+t.test('close waits for writes in flight and rejects further writes', async (t) => {
   const { store } = open(t)
   const writing = write(store, 'a')
   await store.close()

@@ -36,7 +36,7 @@ t.test('lists tables in order, all or a page', async (t) => {
   t.strictSame(await listTables(adapter, { database: 'none' }), [])
 })
 
-t.test('lists databases in order with one lookup each', async (t) => {
+t.test('lists databases in order with one lookup per database', async (t) => {
   const { adapter, requests } = await open(205, 10)
   const names = Array.from({ length: 205 }, (_, i) => `d${String(i).padStart(4, '0')}`)
   t.strictSame(await listDatabases(adapter, {}), names)

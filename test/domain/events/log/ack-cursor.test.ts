@@ -28,7 +28,7 @@ t.test('retains acknowledgements ahead of the cursor', (t) => {
   t.end()
 })
 
-t.test('skipTo drops acknowledgements before the position and joins later ones', (t) => {
+t.test('skipTo drops acknowledgements before the position and merges later ones', (t) => {
   const progress = createProgress(0, [3, 8, 10])
   progress.skipTo(7)
   t.equal(progress.acked, 8)

@@ -24,7 +24,7 @@ const makeGroup = (text: { value: string | undefined }) => ({
   format: () => (text.value === undefined ? undefined : Buffer.from(text.value)),
 })
 
-t.test('saves the latest state of a group once per tick, together with others', async (t) => {
+t.test('saves the latest state of a group once per tick, together with other groups', async (t) => {
   const { saver, next } = open()
   const text = { value: 'one' }
   const group = makeGroup(text)

@@ -58,7 +58,7 @@ t.test('restores cursor, acknowledgements and delivery counts', async (t) => {
 })
 
 t.test(
-  'counts of redeliveries are saved at once, first deliveries when the member leaves',
+  'counts of redeliveries are saved immediately, and first deliveries when the member leaves',
   async (t) => {
     const { group, member, state, saves } = open(t, [1, 2])
     const [first] = await member.pull(2, MUCH)
@@ -98,7 +98,7 @@ t.test('memory stays bounded when an event is never acknowledged', async (t) => 
     return deliveries
   })
   await new Promise(setImmediate)
-  t.equal(isThere, false, 'no more events before the first is acknowledged')
+  t.equal(isThere, false, 'no more events until the first one is acknowledged')
   t.equal([...state().ahead].length, 9999)
   first!.ack()
   t.equal((await next).length, 100)

@@ -51,7 +51,7 @@ t.test('resolves an acknowledgement once it is saved, and rejects if saving fail
   t.equal(state().acked, 2)
 })
 
-t.test('unloads a group without members and continues when it is named again', async (t) => {
+t.test('unloads a group without members and resumes it when it is used again', async (t) => {
   const { adapter, state } = open()
   const first = await adapter.join(LOG_TOPIC, GROUP)
   const [one] = await first.pull(2, MUCH)

@@ -86,7 +86,7 @@ t.test('removes events by size, except the newest one', (t) => {
   t.end()
 })
 
-t.test('limits the number of events removed at once', (t) => {
+t.test('limits the number of events removed in one step', (t) => {
   const { end, readMark } = makeLog(Array.from({ length: 2500 }, () => 1))
   const retention = { maxAgeMs: 0, maxBytes: 1 }
   t.strictSame(toRetention(1, end, readMark, retention, 1), { first: 1001, more: true })

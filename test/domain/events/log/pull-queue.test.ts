@@ -2,7 +2,7 @@ import t from 'tap'
 import type { EventDelivery } from '../../../../core/contracts/events.ts'
 import { createPulls } from '../../../../domain/events/log/pull-queue.ts'
 
-/** A queue with numbers in place of deliveries. */
+/** A queue with numbers instead of deliveries. */
 function open() {
   const available: number[] = []
   let failure: Error | undefined
@@ -22,7 +22,7 @@ function open() {
   }
 }
 
-t.test('returns available events at once', async (t) => {
+t.test('returns available events immediately', async (t) => {
   const { pulls, add } = open()
   add(1, 2, 3)
   t.strictSame(await pulls.pull('a', 2, 1), [1, 2])

@@ -46,7 +46,7 @@ t.test('decodes an encoded entry', (t) => {
   t.end()
 })
 
-t.test('an invalid entry is rejected with the path of the field', (t) => {
+t.test('rejects an invalid entry with the path of the field', (t) => {
   const version = { version: 'v', metadata: {}, endpoints: [] }
   const wrong: [value: unknown, message: string][] = [
     [undefined, 'e must be a list of versions'],
@@ -78,7 +78,7 @@ t.test('advertises a service when peers can call it', (t) => {
   t.ok(isCallable([plain, speaks('mxs')]), 'one callable version suffices')
   t.ok(isCallable([{ ...plain, endpoints: [ENDPOINT] }]), 'the HTTP transport of the call protocol')
   t.ok(isCallable([{ ...plain, nodes: [], endpoints: [ENDPOINT] }]), 'a listed entry without nodes')
-  t.notOk(isCallable([{ ...FULL, name: 'store' }]), 'every server has this service itself')
+  t.notOk(isCallable([{ ...FULL, name: 'store' }]), 'every server provides this service itself')
   t.end()
 })
 

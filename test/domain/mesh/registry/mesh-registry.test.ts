@@ -43,7 +43,7 @@ const toText = ({ version, nodes }: Service): string =>
   `${version}@${nodes.map(({ address }) => address).join()}`
 
 for (const later of [false, true])
-  t.test(`prefers a local registry that responds ${later ? 'later' : 'at once'}`, async (t) => {
+  t.test(`prefers a local registry that responds ${later ? 'later' : 'immediately'}`, async (t) => {
     const { memory, network } = await open(later)
     const { registry, table } = network
     table.applyRoute('b', 's', THEIRS)
@@ -109,7 +109,7 @@ t.test('resolves a known service without local instances to remote ones', async 
     await tick()
     t.strictSame([await find(), [...events.values()].sort()], [texts, texts])
   }
-  t.strictSame(await find(), ['v2@'], 'known without nodes')
+  t.strictSame(await find(), ['v2@'], 'known, but without nodes')
   network.table.applyRoute('b', 's', THEIRS)
   await isTold('v1@b:1', 'v2@b:1')
   const localService = makeService('s', ['own:1'], 'v2')

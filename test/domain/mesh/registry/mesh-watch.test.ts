@@ -56,7 +56,7 @@ const STEP = fc.oneof(
   fc.record({ what: fc.constantFrom('wait', 'query'), version: fc.constant('') }),
 )
 
-t.test('a watch agrees with lookups under random changes', async () => {
+t.test('a watch is consistent with lookups under random changes', async () => {
   const property = fc.asyncProperty(
     fc.record({
       isAsync: fc.boolean(),

@@ -103,7 +103,7 @@ t.test('reports nothing about a local service', (t) => {
   t.end()
 })
 
-t.test('retains services of a lost peer without nodes for a day', (t) => {
+t.test('retains services of a disconnected peer without nodes for a day', (t) => {
   const { registry, learn, pass, takeEvents, table } = open(t)
   learn('b', 'v1')
   learn('c', 'v1')
@@ -126,7 +126,7 @@ t.test('retains services of a lost peer without nodes for a day', (t) => {
 })
 
 t.test(
-  'marks a service behind a peer as lost with its server, and removes a withdrawn one',
+  'marks a service behind a peer as lost together with its server, and removes a withdrawn service',
   (t) => {
     const { registry, learn, takeEvents, table } = open(t)
     learn('bx', 'v1')
@@ -171,7 +171,7 @@ t.test('removes a lost service 95 s after its server returns', (t) => {
   t.end()
 })
 
-t.test('does not retain a service that is local now or was withdrawn', (t) => {
+t.test('does not retain a service that has become local or was withdrawn', (t) => {
   const { registry, learn, takeEvents, table } = open(t)
   learn('b', 'v1')
   table.removePeer('b')
