@@ -71,7 +71,7 @@ t.test('mx api and mx server serve certificates that they ordered', async (t) =>
       const words = [`--listener=${listener}`, '--workers=2', ...toWords(pebble, host)]
       const url = await startApi(t, words).url()
       const serial = await untilShown(url, host, root)
-      // By either of the two gateways.
+      // by either gateway
       for (let i = 0; i < 20; i++) t.equal(await untilShown(url, host, root), serial)
     })
 
@@ -86,7 +86,7 @@ t.test('mx api and mx server serve certificates that they ordered', async (t) =>
 })
 
 t.test('two gateways with a shared PostgreSQL store', async (t) => {
-  // Challenges of both gateways are requested from the second one.
+  // The second gateway receives the challenges of both gateways.
   const pebble = await startPebble(t, { locate: () => OTHER })
   const postgres = pebble && (await startPostgres(t))
   if (pebble === undefined || postgres === undefined) return
@@ -100,13 +100,13 @@ t.test('two gateways with a shared PostgreSQL store', async (t) => {
     t.equal(serials[0], serials[1], `${host}: the same certificate`)
   }
   t.equal(countOrders(pebble), 2, 'each certificate was ordered once')
-  t.equal(pebble.count(/There are now \d+ accounts/), 1, 'with one account')
+  t.equal(pebble.count(/There are now \d+ accounts/), 1, 'with a single account')
   first.child.kill('SIGKILL')
   await first.ended
   t.notMatch(
     await getCertificate(urls[1], 'a.test', root),
     /^none/,
-    'the other gateway still serves',
+    'the other gateway continues to serve',
   )
   const third = startApi(t, [store, ...toWords(pebble, 'a.test,c.test')])
   const url = await third.url()

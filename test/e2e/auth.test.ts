@@ -57,18 +57,21 @@ t.test('records audit events in the topic auth', async (t) => {
   t.match(made, { action: 'account.create', target: 'jane', account: 'mx/admin' })
 })
 
-t.test('responds with 429 and Retry-After to too many failed logins of an address', async (t) => {
-  const { url, post } = await openServer(t)
-  const guess = { id: 'admin', secret: 'guess' }
-  for (let i = 0; i < 5; i++) t.equal((await post('/auth/token', guess)).status, 400)
-  const reply = await fetch(`${url}/auth/token`, {
-    ...{ method: 'POST', body: JSON.stringify(guess) },
-    headers: { 'content-type': 'application/json' },
-  })
-  t.equal(reply.status, 429)
-  t.match(reply.headers.get('retry-after'), /^\d+$/)
-  await reply.body?.cancel()
-})
+t.test(
+  'responds with 429 and Retry-After after too many failed logins from an address',
+  async (t) => {
+    const { url, post } = await openServer(t)
+    const guess = { id: 'admin', secret: 'guess' }
+    for (let i = 0; i < 5; i++) t.equal((await post('/auth/token', guess)).status, 400)
+    const reply = await fetch(`${url}/auth/token`, {
+      ...{ method: 'POST', body: JSON.stringify(guess) },
+      headers: { 'content-type': 'application/json' },
+    })
+    t.equal(reply.status, 429)
+    t.match(reply.headers.get('retry-after'), /^\d+$/)
+    await reply.body?.cancel()
+  },
+)
 
 async function openTwo(t: Test) {
   const postgres = await startPostgres(t)

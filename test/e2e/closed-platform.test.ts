@@ -1,4 +1,5 @@
-// A platform that requires an account for everything: services, clients and gateways reach it by its registry.
+// A platform that requires an account for every call. Services, clients and gateways connect to it through its
+// registry.
 import t, { type Test } from 'tap'
 import { endpoint } from '../../sdk/service/endpoint.ts'
 import { openApi } from '../fixtures/api.ts'
@@ -57,7 +58,7 @@ t.test('a gateway authenticates to its registry', async (t) => {
   await createGreeter(t, registry).start()
   const sendRequest = async (variables: Readonly<Record<string, string>>) => {
     const { port } = await openApi(t, {
-      // A connection of this process would be shared.
+      // A connection of this process would be shared with other tests.
       MX_REGISTRY: registry.replace('127.0.0.1', 'localhost'),
       MX_ACCESS_LOG: 'off',
       MX_LOG_LEVEL: 'silent',

@@ -1,4 +1,5 @@
-// Specification and docs/config.md: the configuration is intact after a kill at any time. `MX_KILLS=200` kills more often.
+// Specification and docs/config.md: the configuration is intact after a kill at any time. `MX_KILLS=200` kills more
+// often.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -68,7 +69,7 @@ t.test(
     let before = ''
     for (let round = 0; round < KILLS; round++) {
       const keys = round % 2 === 0 ? [KEY, OTHER_KEY] : [OTHER_KEY, KEY]
-      // The rotation to this key may have to be finished first.
+      // The rotation to this key may not have finished yet.
       const after = round % 3 === 0 ? 'open' : 'writing'
       await runAndKill([folder, notes, ...keys], { after, maxLifeMs: MAX_LIFE_MS })
       const store = createStore(createLmdbStore({ folder }))

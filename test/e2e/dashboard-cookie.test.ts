@@ -1,4 +1,4 @@
-// No response of a service sets the cookie of the dashboard over any protocol; other cookies pass.
+// No response of a service sets the cookie of the dashboard over any protocol; other cookies are forwarded.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect, createServer as createHttp2Server } from 'node:http2'
@@ -20,7 +20,7 @@ async function openSite(t: Test, seen: (string | undefined)[]): Promise<string> 
     seen.push(headers.cookie)
     reply.setHeader('set-cookie', COOKIES)
     reply.write('a')
-    // In one piece, or in several.
+    // Responses arrive in one chunk or in several.
     if (url.endsWith('/stream')) setImmediate(() => reply.end('b'))
     else reply.end()
   })

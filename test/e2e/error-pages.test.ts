@@ -44,7 +44,7 @@ routes:
   })
 }
 
-t.test('invalid pages are errors that say what is expected', async (t) => {
+t.test('rejects invalid pages with an error that states the expected form', async (t) => {
   const open = (errors: string) => openConfiguredGateway(t, `errors: ${errors}`)
   const rows: [string, RegExp][] = [
     ['{ 302: a.html }', /key of errors of the gateway must be a status from 400 to 599, 4xx or/],

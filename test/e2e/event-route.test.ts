@@ -5,7 +5,7 @@ import type { Message } from '../../core/contracts/broker.ts'
 import { openConfiguredGateway } from '../fixtures/configured-gateway.ts'
 import { startNats } from '../fixtures/nats.ts'
 
-t.test('a route publishes its requests, beside routes to services', async (t) => {
+t.test('a route publishes its requests, alongside routes to services', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   const broker = createNatsBroker({ address: parseNatsUrl(server.url) })

@@ -55,7 +55,7 @@ for (const sync of ['os', 'always'] as const) {
       const consumer = await events.consume(TOPIC, GROUP)
       let last = 0
       while (await publish(events, last + 1)) last++
-      t.ok(last > 100, `${last} were published`)
+      t.ok(last > 100, `${last} events were published`)
       for (let i = 0; i < 20; i++) t.notOk(await publish(events, last + 1))
       t.equal(await count(events), last, 'exactly the acknowledged events exist')
       const [first, second] = await consumer.next()
@@ -77,7 +77,7 @@ for (const sync of ['os', 'always'] as const) {
   )
 }
 
-t.test('space freed by retention is used once there is a reserve', async (t) => {
+t.test('events use space freed by retention once there is a reserve', async (t) => {
   const disk = mountSmallDisk(t, 8)
   if (disk === undefined) return
   const adapter = createLmdbEvents({ folder: disk.folder })
@@ -94,7 +94,7 @@ t.test('space freed by retention is used once there is a reserve', async (t) => 
   t.equal(await count(events, topic!.first), last - topic!.first + 1)
 })
 
-t.test('a disk full of events has room for the records of operators', async (t) => {
+t.test('a disk full of events still accepts records of operators', async (t) => {
   const disk = mountSmallDisk(t, 16)
   if (disk === undefined) return
   const onWarning = (): void => {}
@@ -110,7 +110,7 @@ t.test('a disk full of events has room for the records of operators', async (t) 
     for (;;) await events.publish(TOPIC, { payload: Buffer.alloc(0) })
   }
   await t.rejects(fill(), { code: 507 })
-  await t.rejects(events.consume(TOPIC, GROUP), { code: 507 }, 'nor do groups take it')
+  await t.rejects(events.consume(TOPIC, GROUP), { code: 507 }, 'groups do not use it either')
   for (let i = 0; i < 100; i++) await store.commit([{ table, key: `rule/${i}`, value }])
   const tenant = { database: 'tb', table: 'a' }
   await t.rejects(store.commit([{ table: tenant, key: 'a', value }]), { code: 507 })

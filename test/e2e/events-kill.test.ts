@@ -1,4 +1,5 @@
-// Specification and docs/events.md: acknowledged events survive kill -9, others are redelivered. `MX_KILLS=200` kills more often.
+// Specification and docs/events.md: acknowledged events survive kill -9, others are redelivered. `MX_KILLS=200` kills
+// more often.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -28,7 +29,7 @@ async function workAndKill(
   sync: string,
   round: number,
 ): Promise<Note[]> {
-  // Not by its output: an unread pipe blocks.
+  // Its output is not used for this, because an unread pipe blocks.
   const notes = join(folder, `notes-${round}`)
   const words = [folder, sync, String(round), notes]
   await runAndKill(words, { after: 'working', maxLifeMs: MAX_LIFE_MS })
@@ -93,7 +94,7 @@ function countFaults(events: readonly StoredEvent[]): { gaps: number; torn: numb
 
 for (const sync of ['os', 'always'] as const) {
   t.test(
-    `${sync}: after SIGKILL at random times every acknowledged event exists, and groups are never ahead of acknowledgements`,
+    `${sync}: after SIGKILL at random times, every acknowledged event exists, and groups are never ahead of acknowledgements`,
     async (t) => {
       const folder = makeTempFolder(t, 'kill')
       const workers = startCrashing(t, WORKER)
@@ -128,8 +129,8 @@ for (const sync of ['os', 'always'] as const) {
         for (const { id, sequence, metadata } of stored) {
           const key = metadata['key']!
           if (key === 'end/0/1' || coming.has(sequence)) continue
-          // Events that were not about to be acknowledged must be redelivered or dead letters: on a busy machine that
-          // includes events delivered twice in time and processed late.
+          // Other events must be redelivered or become dead letters. On a busy machine, that includes events that were
+          // delivered twice in time and processed late.
           if (buried.has(id)) continue
           if (isPoison(key)) faults.lost++
           else if (!intended.has(sequence)) faults.forgotten++
@@ -157,7 +158,7 @@ for (const sync of ['os', 'always'] as const) {
         'earlier events are unchanged',
       )
       await adapter.close?.()
-      const counts = `${published.size} published, ${acked.size} done with, ${again} came again, ${buried.size} dead letters`
+      const counts = `${published.size} published, ${acked.size} acknowledged, ${again} redelivered, ${buried.size} dead letters`
       t.ok(published.size > KILLS && acked.size > KILLS && again > 0 && buried.size > 0, counts)
       t.comment(counts)
     },

@@ -1,4 +1,4 @@
-// A node that fails where the other one does not, through a gateway with its default settings.
+// A node that fails while the other one succeeds, behind a gateway with default settings.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,7 +16,7 @@ async function openNode(t: Test, statusOf: (path: string) => number): Promise<st
 }
 
 for (const listener of ['uws', 'node']) {
-  t.test(`${listener}: a node that responds 500 to everything is ejected`, async (t) => {
+  t.test(`${listener}: a node that responds with 500 to every request is ejected`, async (t) => {
     const nodes = [await openNode(t, () => 500), await openNode(t, () => 200)]
     const { send } = await openConfiguredGateway(t, `services: { shop: [${nodes.join(', ')}] }`, {
       listener,
@@ -27,7 +27,7 @@ for (const listener of ['uws', 'node']) {
     t.notOk(statuses.slice(12).includes(500))
   })
 
-  t.test(`${listener}: a path that fails on all nodes ejects none`, async (t) => {
+  t.test(`${listener}: a path that fails on all nodes ejects no node`, async (t) => {
     const statusOf = (path: string) => (path.includes('broken') ? 503 : 200)
     const nodes = [await openNode(t, statusOf), await openNode(t, statusOf)]
     const { send } = await openConfiguredGateway(t, `services: { shop: [${nodes.join(', ')}] }`, {

@@ -46,7 +46,10 @@ const FAULTS: readonly Behaviour[] = [
     connection.send(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n${body}`),
   (connection, body) => connection.send(head(body.length, 'Connection: close') + body).socket.end(),
 ]
-/** Unsolicited bytes after a response. Backends with pipelining must not send any: they could belong to any response. */
+/**
+ * Unsolicited bytes after a response. Backends with pipelining must not send any, because such bytes could belong to
+ * any response.
+ */
 const POISON: Behaviour = (connection, body) =>
   connection.send(`${head(body.length)}${body}${head(6)}POISON`)
 
@@ -65,7 +68,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           behaviour(connection, body)
         }
         const onRequest = (connection: RawConnection) => {
-          // In the order of the requests, independent of their duration.
+          // Responses are sent in the order of the requests, independent of their duration.
           const path = /^[A-Z]+ \/app\/(\S+)/.exec(connection.text)![1]!
           connection.text = connection.text.slice(connection.text.indexOf('\r\n\r\n') + 4)
           behave(connection, `<${path}>`)
@@ -128,7 +131,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   }
 }
 
-/** A backend that is called once per request head, for any chunks. */
+/** A backend that is called once per request head, for any chunk sizes. */
 async function openRequests(
   t: Parameters<typeof openRawBackend>[0],
   onRequest: (connection: RawConnection) => void,

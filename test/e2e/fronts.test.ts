@@ -15,7 +15,10 @@ import { spawnTied } from '../fixtures/spawn-tied.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const UPLOAD_BYTES = 24 * 1024 * 1024
-/** Rate at which the backend reads an upload. The complete upload takes 3 s, its part in socket buffers at most 1.2 s. */
+/**
+ * Rate at which the backend reads an upload. The complete upload takes 3 s, and its part in socket buffers at most 1.2
+ * s.
+ */
 const READ_BYTES_PER_MS = 8 * 1024
 const RESPONSE_TIMEOUT_MS = 2000
 
@@ -32,8 +35,8 @@ interface Front {
 }
 
 /**
- * Without `Connection ""` nginx closes each of its connections to the gateway, and without `proxy_http_version` it sends HTTP/1.0. By default
- * it buffers an upload, and sends it as fast as the gateway reads.
+ * Without `Connection ""` nginx closes each of its connections to the gateway, and without `proxy_http_version` it
+ * sends HTTP/1.0. By default it buffers an upload, and sends it as fast as the gateway reads.
  */
 const nginx = (options: string) => (port: number, gateway: number, folder: string) =>
   `
@@ -110,7 +113,7 @@ async function openBackend(t: Test): Promise<number> {
     if (req.method === 'POST') {
       let bytes = 0
       const startMs = performance.now()
-      // A gateway that aborts closes the connection.
+      // A gateway that aborts the upload closes the connection.
       req.on('error', () => {})
       for await (const chunk of req) {
         bytes += (chunk as Buffer).length
@@ -199,8 +202,8 @@ for (const listener of ['uws', 'node']) {
 }
 
 /**
- * Runs in another process: prints its port, and closes idle connections after a time that it does not announce (`Keep-Alive`). Responses
- * are delayed, so that each request of a round has its own connection.
+ * Runs in another process: prints its port, and closes idle connections after a time that it does not announce
+ * (`Keep-Alive`). Responses are delayed, so that each request of a round has its own connection.
  */
 function serveBriefly(idleMs: number, replyAfterMs: number): void {
   const { createServer } = process.getBuiltinModule('node:http')
@@ -229,7 +232,7 @@ const SPREAD_MS = 40
 
 /** Sends rounds of POSTs around the unannounced idle limit of a backend, which the gateway has observed once. */
 async function postAtIdleLimit(t: Test, listener: string, front?: Front): Promise<void> {
-  // In a separate process, because its closes cross requests only there.
+  // In a separate process, because only there its closes race with requests.
   const { child, log } = spawnTied(
     [process.execPath, '-e', `(${serveBriefly})(${IDLE_LIMIT_MS}, ${SPREAD_MS})`],
     'stdout',
@@ -267,7 +270,7 @@ async function postAtIdleLimit(t: Test, listener: string, front?: Front): Promis
   const statuses: number[] = []
   for (let round = 0; round < 10; round++) {
     statuses.push(...(await postRound()))
-    // Makes the next round meet the limit.
+    // Aligns the next round with the limit.
     await wait(IDLE_LIMIT_MS - SPREAD_MS)
   }
   t.equal(statuses.length, 2000)

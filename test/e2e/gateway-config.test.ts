@@ -1,4 +1,4 @@
-// `mx api diff`, `apply`, `history` and `rollback` at a running `mx api` and at `mx server`.
+// `mx api diff`, `apply`, `history` and `rollback` against a running `mx api` and `mx server`.
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -111,7 +111,7 @@ t.test('mx api: diff, apply, history and rollback', async (t) => {
   t.match(await mxApi('diff', 'missing.yaml'), { code: 2, stderr: /cannot read missing\.yaml/ })
 })
 
-t.test('mx api: of two applies of the same version one is rejected', async (t) => {
+t.test('mx api: rejects one of two applies of the same version', async (t) => {
   const { write, mxApi, status } = await startGateway(t)
   const { versions } = JSON.parse((await mxApi('history', '-o', 'json')).stdout)
   const match = `--if_match=${versions[0].etag}`

@@ -80,13 +80,9 @@ t.test('allows only callers authenticated by key, password or token', async (t) 
     ['a token', bearer(await issuer.issue()), undefined],
     ['a key', apiKey('a key'), undefined],
     ['a password', basic('bank', 'a password'), undefined],
-    ['a wrong key beside a token', { ...apiKey('x'), ...bearer(await issuer.issue()) }, undefined],
+    ['a wrong key and a token', { ...apiKey('x'), ...bearer(await issuer.issue()) }, undefined],
     ['a token of a clock that is ahead', bearer(await issuer.issue({ nbf: nowS + 25 })), undefined],
-    [
-      'a token of a clock that is behind',
-      bearer(await issuer.issue({ exp: nowS - 15 })),
-      undefined,
-    ],
+    ['a token from a slow clock', bearer(await issuer.issue({ exp: nowS - 15 })), undefined],
     ['nothing', {}, 'Bearer'],
     ['a wrong key', apiKey('x'), 'ApiKey header="X-Api-Key"'],
     ['a wrong password', basic('bank', 'x'), 'Basic realm="mx", charset="UTF-8"'],
@@ -97,7 +93,7 @@ t.test('allows only callers authenticated by key, password or token', async (t) 
       bearer(await issuer.issue({ nbf: nowS + 60 })),
       'Bearer error="invalid_token"',
     ],
-    ['a foreign key', bearer(await issuer.issue({}, {}, foreign)), 'Bearer error="invalid_token"'],
+    ['an unknown key', bearer(await issuer.issue({}, {}, foreign)), 'Bearer error="invalid_token"'],
   ]
   for (const [what, headers, challenge] of rows) {
     const reply = await sendRequest(headers)

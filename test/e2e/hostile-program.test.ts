@@ -265,7 +265,7 @@ t.test('a program receives and publishes no messages or events of another namesp
   const consume = async () => (await consumed.next()).value?.unmarshal()
   t.equal(await consume(), 0)
 
-  // With the same names in its own namespace, and with names that could resolve to the other one.
+  // The names are the same in its own namespace, or could resolve to the other namespace.
   const topics = ['a', 'acme.a', 'acme=a', 'mx=acme.a', '../acme/a', 'acme\0a']
   const joined = topics.flatMap((topic) => [
     attempt('stream', ['broker', 'Broker.Subscribe', { topic, queue: 'workers' }]),

@@ -10,7 +10,7 @@ import { installPackage } from '../fixtures/installed-package.ts'
 import { skipUnless } from '../fixtures/servers.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
-// scripts/try-package.sh does the same with npm and a registry.
+// scripts/try-package.sh performs the same checks with npm and a registry.
 const { folder, home, modules, main: MX, env } = installPackage(t)
 const ANY = ['--address=127.0.0.1:0', '--admin_address=none', '--access_log=off']
 
@@ -56,7 +56,7 @@ t.test('npm start in a built checkout serves the platform', async (t) => {
       MX_ADMIN_ADDRESS: 'none',
     },
     stdio: ['ignore', 'ignore', 'pipe'],
-    // In its own process group, as a program ended by Ctrl-C at a terminal.
+    // In its own process group, like a program ended by Ctrl-C in a terminal.
     detached: true,
   })
   const ended = once(npm, 'close')

@@ -1,4 +1,4 @@
-// A hostile program on a complete server: which data it can read, and whether it survives.
+// A hostile program on a complete server. Checks which data it can read, and whether it survives.
 import { randomInt } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ t.setTimeout(120_000)
 const NOBODY = 65_534
 const isRoot = process.getuid?.() === 0
 const DENIED = /^(EACCES|EPERM|ENOENT|ESRCH)$/
-/** Tries to read the targets in `ATTACK`, and writes down the results. */
+/** Tries to read the targets in `ATTACK`, and records the results. */
 const ATTACK = `
 const { readdirSync, readFileSync, readlinkSync } = require('node:fs')
 const attempt = (run) => { try { return run() } catch ({ code }) { return code } }
@@ -133,7 +133,7 @@ async function escapeAndDelete(t: Test, deployer: Deployer): Promise<void> {
 }
 
 t.test(
-  'a program of a namespace cannot read data of the server and of others',
+  'a program of a namespace cannot read data of the server and of other namespaces',
   { skip: !isRoot && 'requires root' },
   async (t) => {
     const scene = await open(t, ['--runtime_namespaces=tb'], { env: { SERVER_SECRET: 'secret' } })

@@ -15,7 +15,7 @@ const BATCH = 50
 const STEPS = [2000, 6000, 10_000] as const
 t.setTimeout(120_000)
 
-/** Below the ephemeral ports, so that no concurrent test gets it. */
+/** Below the ephemeral ports, so that no concurrent test is assigned the port. */
 async function findPort(): Promise<number> {
   for (;;) {
     const port = 10_000 + randomInt(20_000)
@@ -75,7 +75,7 @@ t.test('SIGKILL of one of three servers', async (t) => {
   const member = await events.join(JET_TOPIC, group)
   const stored = new Map<number, string>()
   const acked = new Set<number>()
-  /** The server may have processed their acknowledgement before the kill: then they are not redelivered. */
+  /** They are not redelivered if the server processed their acknowledgement before the kill. */
   const doubtful = new Set<number>()
   let again = 0
   let isOver = false

@@ -1,4 +1,4 @@
-// Specification and docs/events.md: NATS killed at any time under load loses nothing that was acknowledged, neither events nor
+// Specification and docs/events.md: NATS killed at any time under load loses no acknowledged events and no
 // acknowledgements of groups. `MX_KILLS=50` kills more often.
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
@@ -20,7 +20,7 @@ t.setTimeout(60_000 + KILLS * 5000)
 const MAX_LIFE_MS = 600
 const TOPIC: EventTopic = { namespace: 'mx', topic: 'orders' }
 const GROUP = { name: 'group', start: { sequence: 1 }, ackWaitMs: 1000 }
-/** Age from which an acknowledgement cannot be in flight any more. */
+/** Age from which an acknowledgement cannot be in flight anymore. */
 const ON_ITS_WAY_MS = 200
 
 t.test('SIGKILL of NATS under load', async (t) => {
@@ -35,7 +35,7 @@ t.test('SIGKILL of NATS under load', async (t) => {
   const [left, right] = [open(), open()]
   /** Ids of acknowledged events by sequence. */
   const stored = new Map<number, string>()
-  /** When acknowledgements of the group settled. */
+  /** Times at which acknowledgements of the group settled. */
   const acked = new Map<number, number>()
   const pulled = new Set<number>()
   const codes = new Set<number>()
@@ -88,7 +88,7 @@ t.test('SIGKILL of NATS under load', async (t) => {
     await server.kill()
     await server.start()
   }
-  // The last outage is over when an event was stored again.
+  // The last outage has ended once an event is stored again.
   const { size } = stored
   await until(() => stored.size > size)
   isOver = true
@@ -130,7 +130,7 @@ t.test('SIGKILL of NATS under load', async (t) => {
   t.same(
     [...codes].filter((code) => code !== 503),
     [],
-    'failures during the outage are 503',
+    'publishing during the outage fails with 503',
   )
   t.comment(
     `${stored.size} events acknowledged, ${unknown} rejected, ${ids.size} stored; ${KILLS} kills`,

@@ -1,4 +1,5 @@
-// Specification, Events: each group gets every event, inside a group one member per event; here the members are processes.
+// Specification, Events: each group gets every event, and each event is delivered to one member of the group. In this
+// test, the members are processes.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -70,7 +71,7 @@ t.test('two processes share a group', async (t) => {
     await once(holding.child, 'exit')
     await until(() => new Set(other.pulled).size === EVENTS)
     const [first] = holding.pulled
-    t.ok(other.pulled.includes(first!), 'pending events, too')
+    t.ok(other.pulled.includes(first!), 'including pending events')
     await until(async () => {
       const groups = await adapter.listGroups!(TOPIC)
       return groups.some(({ name, acked }) => name === 'killed' && acked === EVENTS)

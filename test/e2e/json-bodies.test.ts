@@ -155,42 +155,45 @@ routes:
 }
 
 for (const [name, listener] of Object.entries(LISTENERS))
-  t.test(`${name}: JSON bodies of calls are changed, also through /rpc and HTTP/2`, async (t) => {
-    const service = await openMxService(t, createGreeter())
-    const json = buildPlugin(plugins['json']!, {
-      request: { remove: ['secret'], set: { added: 1 } },
-      reply: { rename: { added: 'more' } },
-    })
-    const { origin } = await openRpcGateway(t, [service.entry], {
-      ...{
-        plugins: [json],
-        listener,
-        ...(name === 'node' && { listening: { http2: 'cleartext' } }),
-      },
-    })
-    const post = async (path: string, body: unknown, headers = JSON_TYPE): Promise<unknown> => {
-      const init = { method: 'POST', headers, body: JSON.stringify(body) }
-      return (await fetch(`${origin}${path}`, init)).json()
-    }
-    const request = { secret: 1, id: 2 }
-    const expected = { id: 2, more: 1 }
-    t.same(await post('/greeter/echo', request), expected)
-    const call = { service: service.entry.name, method: 'Greeter.Echo', request }
-    t.same(await post('/rpc', call), expected)
-    const bytes = new Uint8Array(Buffer.from(JSON.stringify(request)))
-    const untyped = await fetch(`${origin}/greeter/echo`, { method: 'POST', body: bytes })
-    t.same(await untyped.json(), expected, 'a body without a type')
-    t.match(await post('/greeter/fail', { code: 418 }), { Code: 418 })
-    // The other listener leaves HTTP/2 to this one.
-    if (name !== 'node') return
-    const session = connect(origin)
-    t.teardown(() => session.destroy())
-    const headers = { ':method': 'POST', ':path': '/greeter/echo', ...JSON_TYPE }
-    const stream = session.request(headers)
-    stream.end(JSON.stringify(request))
-    stream.setEncoding('utf8')
-    t.same(JSON.parse((await stream.toArray()).join('')), expected, 'HTTP/2')
-  })
+  t.test(
+    `${name}: JSON bodies of calls are changed, including through /rpc and HTTP/2`,
+    async (t) => {
+      const service = await openMxService(t, createGreeter())
+      const json = buildPlugin(plugins['json']!, {
+        request: { remove: ['secret'], set: { added: 1 } },
+        reply: { rename: { added: 'more' } },
+      })
+      const { origin } = await openRpcGateway(t, [service.entry], {
+        ...{
+          plugins: [json],
+          listener,
+          ...(name === 'node' && { listening: { http2: 'cleartext' } }),
+        },
+      })
+      const post = async (path: string, body: unknown, headers = JSON_TYPE): Promise<unknown> => {
+        const init = { method: 'POST', headers, body: JSON.stringify(body) }
+        return (await fetch(`${origin}${path}`, init)).json()
+      }
+      const request = { secret: 1, id: 2 }
+      const expected = { id: 2, more: 1 }
+      t.same(await post('/greeter/echo', request), expected)
+      const call = { service: service.entry.name, method: 'Greeter.Echo', request }
+      t.same(await post('/rpc', call), expected)
+      const bytes = new Uint8Array(Buffer.from(JSON.stringify(request)))
+      const untyped = await fetch(`${origin}/greeter/echo`, { method: 'POST', body: bytes })
+      t.same(await untyped.json(), expected, 'a body without a type')
+      t.match(await post('/greeter/fail', { code: 418 }), { Code: 418 })
+      // The other listener delegates HTTP/2 to this one.
+      if (name !== 'node') return
+      const session = connect(origin)
+      t.teardown(() => session.destroy())
+      const headers = { ':method': 'POST', ':path': '/greeter/echo', ...JSON_TYPE }
+      const stream = session.request(headers)
+      stream.end(JSON.stringify(request))
+      stream.setEncoding('utf8')
+      t.same(JSON.parse((await stream.toArray()).join('')), expected, 'HTTP/2')
+    },
+  )
 
 t.test('JSON bodies of api.Request and api.Response are changed', async (t) => {
   const show = endpoint({

@@ -51,7 +51,7 @@ for (const method of ['GET', 'POST'] as const) {
       const reach = (total: number) => until(() => count() >= total)
       await reach(1000)
       t.equal(failed, 0)
-      t.equal(answered.size, 2, 'both serve')
+      t.equal(answered.size, 2, 'both backends serve')
 
       const upstream = await directory.find('go.mx.api.app')
       const [victim, other] = upstream!.nodes
@@ -71,7 +71,7 @@ for (const method of ['GET', 'POST'] as const) {
       const after = failed
       t.ok(inFlight > 0, `${inFlight} were in flight`)
       if (method === 'GET') t.equal(after, 0, 'idempotent requests were retried')
-      else t.ok(after <= inFlight, `${after} failed of ${inFlight} in flight`)
+      else t.ok(after <= inFlight, `${after} of ${inFlight} requests in flight failed`)
       const before = answered.get(String(backends[0]!.child.pid))
       await reach(count() + 1000)
       stop = true

@@ -159,7 +159,7 @@ t.test(
     t.equal(await where(again, 'greeter'), 'c')
     await more(200)
     await stop()
-    t.strictSame(failures, [], 'no failure on the way back')
+    t.strictSame(failures, [], 'no failure while the server returns')
     t.equal(await where(e, 'greeter'), 'c')
   },
 )
@@ -187,8 +187,8 @@ t.test('a line: partitions merge again, and loops end', async (t) => {
   await answers(d, 'left', 503)
   await answers(a, 'right', 503)
   const lost = await fetch(`${d.gateway}/left/a/where`)
-  t.strictSame([lost.status, lost.headers.has('retry-after')], [503, true], 'two links away')
-  t.equal(await where(c, 'right'), 'd', 'both partitions still work')
+  t.strictSame([lost.status, lost.headers.has('retry-after')], [503, true], 'two links apart')
+  t.equal(await where(c, 'right'), 'd', 'both partitions continue to work')
   t.equal(await where(a, 'left'), 'a')
   b.child.kill('SIGCONT')
   await answers(a, 'right', 'd')
@@ -240,7 +240,7 @@ t.test('a star: its center and a leaf are killed and restarted', async (t) => {
   a.child.kill('SIGTERM')
   t.equal(await a.ended, 0)
   const restarted = await startServer(t, 'hub', { folder })
-  t.equal(await where(restarted, 'greeter'), 503, 'after a restart, too')
+  t.equal(await where(restarted, 'greeter'), 503, 'even after a restart')
   for (const path of ['/greeter/a/where', '/v1/where']) {
     const { status, headers } = await fetch(`${restarted.gateway}${path}`)
     t.strictSame([status, headers.has('retry-after')], [503, true], path)

@@ -64,7 +64,7 @@ t.test('a drained node gets no request in any worker until it is restored', asyn
   const slow = Array.from({ length: 8 }, () => send('/shop/slow'))
   await eventually(async () => a.slow.length + b.slow.length === 8)
   t.ok(a.slow.length > 0)
-  t.equal((await list()).get(a.address)?.['in_flight'], a.slow.length, 'of both workers')
+  t.equal((await list()).get(a.address)?.['in_flight'], a.slow.length, 'in both workers')
   t.match(await change('drain', a.address), {
     ...{ status: 200, body: { node: { state: 'drained', in_flight: a.slow.length } } },
   })
@@ -78,7 +78,7 @@ t.test('a drained node gets no request in any worker until it is restored', asyn
 
   writeFileSync(join(cwd, 'mx.yaml'), `${services}balance: p2c\n`)
   await mx.until(/configuration reloaded/)
-  t.equal(await sample(), 'b', 'after a reload')
+  t.equal(await sample(), 'b', 'even after a reload')
   const before = listWorkers(mx.child.pid)
   process.kill(before[0]!, 'SIGKILL')
   await mx.until(/worker exited; restarting/)
@@ -86,7 +86,7 @@ t.test('a drained node gets no request in any worker until it is restored', asyn
     const now = listWorkers(mx.child.pid)
     return now.length === 2 && !now.includes(before[0]!)
   })
-  for (let i = 0; i < 5; i++) t.equal(await sample(), 'b', 'also in a restarted worker')
+  for (let i = 0; i < 5; i++) t.equal(await sample(), 'b', 'even in a restarted worker')
   t.match(await change('restore', a.address), { status: 200, body: { node: { state: 'usable' } } })
   t.equal(await sample(), 'ab')
 })

@@ -63,7 +63,7 @@ async function type(command: () => Promise<void>): Promise<Outcome> {
 
 const dynamic = (...args: string[]): Promise<Outcome> => type(() => runDynamic('nums', args, []))
 
-/** With a text on standard input. */
+/** Passes the text on standard input. */
 async function pipe(text: string, work: () => Promise<Outcome>): Promise<Outcome> {
   const stdin = Object.getOwnPropertyDescriptor(process, 'stdin')!
   Object.defineProperty(process, 'stdin', {
@@ -108,7 +108,8 @@ async function check(
       for (const [way, send] of Object.entries(ways)) {
         const { got, error } = await send(name, typed)
         t.equal(got, target, `${way}, ${name}: ${error}`)
-        if (target === '400') t.match(error, typed.replaceAll('"', ''), `${way}, ${name} is named`)
+        if (target === '400')
+          t.match(error, typed.replaceAll('"', ''), `${way}, ${name} contains the field name`)
       }
   })
 }
@@ -134,7 +135,7 @@ const TABLE: Readonly<Record<string, readonly string[]>> = {
 for (const [typed, row] of Object.entries(TABLE))
   await check(WAYS, typed, Object.fromEntries(NAMES.map((name, i) => [name, row[i]!])))
 
-// An integer of 64 bits may be a string (ProtoJSON); beyond 2^53 other integers may not.
+// A 64-bit integer may be a string (ProtoJSON); other integers beyond 2^53 may not.
 await check(BODIES, '"9007199254740993"', {
   integer: '400',
   int64: '9007199254740993',

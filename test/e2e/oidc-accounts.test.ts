@@ -1,4 +1,4 @@
-// A server that also accepts tokens of an OpenID Connect issuer, whose users choose their names.
+// A server that also accepts tokens of an OpenID Connect issuer, whose users choose their own names.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -13,11 +13,11 @@ t.test('a user of an issuer cannot act as the account with the same id', async (
   writeFileSync(file, `plugins:\n  - oidc: ${options}\n`)
   const { get, post } = await openServer(t, [`--config=${file}`])
   const stranger = { authorization: `Bearer ${await issuer.issue({ sub: 'admin' })}` }
-  t.match(await get('/auth/rules/list', stranger), { status: 200 }, 'is logged in')
+  t.match(await get('/auth/rules/list', stranger), { status: 200 }, 'the user is logged in')
   t.match(await post('/auth/revoke', { id: 'admin' }, stranger), { status: 401 })
   const secrets = { id: 'admin', new_secret: 'a new secret' }
   t.match(await post('/auth/accounts/changeSecret', secrets, stranger), { status: 401 })
   t.match(await get('/auth/accounts/list'), { status: 200 }, 'admin is still logged in')
   const account = { id: `${issuer.issuer}#admin`, secret: 'a secret of it' }
-  t.match(await post('/auth/generate', account), { status: 400 }, 'no account has such an id')
+  t.match(await post('/auth/generate', account), { status: 400 }, 'no account has this id')
 })

@@ -57,7 +57,7 @@ class PythonService {
     return { reply, lines: createInterface(reply)[Symbol.asyncIterator]() }
   }
 
-  /** Number of its connections: one thread each, in addition to the main thread. */
+  /** Number of connections of the service, with one thread each in addition to the main thread. */
   countConnections(): number {
     return readdirSync(`/proc/${this.#process.pid}/task`).length - 1
   }
@@ -96,7 +96,7 @@ t.test('a service in Python with the standard library only, behind the gateway',
     const call = { service: SERVICE, method: 'Helloworld.Call', request: { name: 'Bob' } }
     const explicit = await service.post('/rpc', JSON.stringify(call))
     t.strictSame(await explicit.json(), { message: 'Hello Bob' })
-    t.equal(service.countConnections(), 1, 'over one connection')
+    t.equal(service.countConnections(), 1, 'over a single connection')
   })
 
   t.test('accepts calls of pages only through the gateway', async (t) => {
@@ -130,7 +130,7 @@ t.test('a service in Python with the standard library only, behind the gateway',
     t.equal((await service.fetch('/nobody/call')).status, 404)
     const call = { service: SERVICE, method: 'Helloworld.Stream', request: { name: 'John' } }
     const stream = await service.post('/rpc', JSON.stringify(call))
-    t.equal(stream.status, 400, 'a stream for a caller that does not accept it')
+    t.equal(stream.status, 400, 'a stream for a caller that does not accept one')
   })
 
   t.test('streams as NDJSON and server-sent events', async (t) => {
@@ -170,7 +170,7 @@ t.test('a service in Python with the standard library only, behind the gateway',
     t.equal((await service.fetch('/helloworld/call?name=John')).status, 200)
   })
 
-  t.test('accepts one request of a WebSocket: more require the WebSocket transport', async (t) => {
+  t.test('accepts one request per WebSocket; more require the WebSocket transport', async (t) => {
     const service = await PythonService.open(t, python)
     const open = async (query: string, ...requests: string[]) => {
       const url = `${service.origin.replace('http', 'ws')}/helloworld/stream${query}`
@@ -192,25 +192,32 @@ t.test('a service in Python with the standard library only, behind the gateway',
     t.match(messages, [{ Code: 400, Detail: 'Helloworld.Stream accepts one request' }])
   })
 
-  t.test('SIGKILL during calls causes 502, and in a stream an error as last line', async (t) => {
-    const service = await PythonService.open(t, python)
-    const { reply, lines } = await service.stream(
-      '/helloworld/stream?name=John&count=1000&pause=0.02',
-    )
-    t.equal(reply.statusCode, 200)
-    await lines.next()
-    const body = '{"name":"John","count":1,"pause":50}'
-    const waiting = service.post('/helloworld/stream', body)
-    await until(() => service.countConnections() === 2)
-    await service.kill()
-    const failed = await waiting
-    t.equal(failed.status, 502)
-    t.match(await failed.json(), { Id: SERVICE, Code: 502, Status: 'Bad Gateway' })
-    let last = ''
-    for (let line = await lines.next(); !line.done; line = await lines.next()) last = line.value
-    t.match(JSON.parse(last), { error: { Id: SERVICE, Code: 502, Status: 'Bad Gateway' } })
-    t.equal((await service.fetch('/helloworld/call?name=John')).status, 502, 'the service is down')
-  })
+  t.test(
+    'SIGKILL during calls causes 502, and an error as the last line of a stream',
+    async (t) => {
+      const service = await PythonService.open(t, python)
+      const { reply, lines } = await service.stream(
+        '/helloworld/stream?name=John&count=1000&pause=0.02',
+      )
+      t.equal(reply.statusCode, 200)
+      await lines.next()
+      const body = '{"name":"John","count":1,"pause":50}'
+      const waiting = service.post('/helloworld/stream', body)
+      await until(() => service.countConnections() === 2)
+      await service.kill()
+      const failed = await waiting
+      t.equal(failed.status, 502)
+      t.match(await failed.json(), { Id: SERVICE, Code: 502, Status: 'Bad Gateway' })
+      let last = ''
+      for (let line = await lines.next(); !line.done; line = await lines.next()) last = line.value
+      t.match(JSON.parse(last), { error: { Id: SERVICE, Code: 502, Status: 'Bad Gateway' } })
+      t.equal(
+        (await service.fetch('/helloworld/call?name=John')).status,
+        502,
+        'the service is down',
+      )
+    },
+  )
 })
 
 t.test('a Python program encodes and decodes every test vector of the protocol', async (t) => {

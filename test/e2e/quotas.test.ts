@@ -1,4 +1,4 @@
-// Quotas of a complete server: the error names the quota, and other namespaces and operators are not affected.
+// Quotas of a complete server. The error names the quota, and other namespaces and operators are not affected.
 import t, { type Test } from 'tap'
 import { type Deployer, openDeployer, toPlain } from '../fixtures/deployer.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
@@ -125,15 +125,18 @@ t.test('rejects builds and programs beyond a quota with 429 in its namespace onl
 })
 
 for (const [name, [code, use]] of Object.entries(USES))
-  t.test(`quota_${name}: rejects calls beyond it with ${code} in its namespace only`, async (t) => {
-    let used = 0
-    let last = await use(acme, used, 'acme')
-    while (last.code === 200 && used < ATTEMPTS) last = await use(acme, ++used, 'acme')
-    t.ok(used > 0)
-    isBeyond(t, last, name, code)
-    t.match(await use(other, 0, 'other'), OK)
-    for (let i = 0; i <= used; i++) t.match(await use(operator, i, 'mx'), OK)
-  })
+  t.test(
+    `quota_${name}: rejects calls over the quota with ${code} in its namespace only`,
+    async (t) => {
+      let used = 0
+      let last = await use(acme, used, 'acme')
+      while (last.code === 200 && used < ATTEMPTS) last = await use(acme, ++used, 'acme')
+      t.ok(used > 0)
+      isBeyond(t, last, name, code)
+      t.match(await use(other, 0, 'other'), OK)
+      for (let i = 0; i <= used; i++) t.match(await use(operator, i, 'mx'), OK)
+    },
+  )
 
 t.test('operators can free space in a namespace that reached its quotas', async (t) => {
   for (const [name, [code, use]] of Object.entries(USES)) {

@@ -25,7 +25,7 @@ function open(t: Test, { port }: { port: number }): Registry {
 const addressesOf = (...nodes: Running[]): string[] => nodes.map(({ address }) => address).sort()
 
 t.test(
-  'a service in Consul is served, loses no request when it stops, and requests in flight when it is killed',
+  'serves a service in Consul, which loses no request when it stops, and only requests in flight when it is killed',
   async (t) => {
     const agent = await startConsul(t)
     if (agent === undefined) return
@@ -58,7 +58,8 @@ t.test(
       if (!empty) await eventually(async () => (await nodesOf(registry)).length === services.length)
       const late = await startGreeter(t, toText(agent))
       await received(...services, late)
-      // The empty Consul learns the other nodes from their next heartbeats; until then the gateway still routes to them.
+      // The empty Consul discovers the other nodes by their next heartbeats; until then, the gateway still routes to
+      // them.
       const known = empty ? [late] : [...services, late]
       await eventually(async () => (await nodesOf(registry)).length >= known.length)
       for (const address of addressesOf(...known)) t.ok((await nodesOf(registry)).includes(address))

@@ -64,25 +64,28 @@ async function open(t: Test) {
   }
 }
 
-t.test('removes nodes at once that leave after a registry returned with its data', async (t) => {
-  const { nodes, hear, registry, restart, toAnswers, untilHeard } = await open(t)
-  await untilHeard(toAnswers(nodes))
-  await restart(...nodes.map(({ address }) => address))
-  const late = await openBackend(t)
-  await registry().register!(makeService('greeter', [late.address]))
-  await untilHeard(toAnswers([...nodes, late]))
-  const [stays, ...gone] = nodes
-  await registry().deregister!(
-    makeService(
-      'greeter',
-      gone.map(({ address }) => address),
-    ),
-  )
-  const rest = toAnswers([stays!, late])
-  await untilHeard(rest)
-  for (const node of gone) await node.close()
-  t.same(await hear(100), rest)
-})
+t.test(
+  'immediately removes nodes that leave after a registry returned with its data',
+  async (t) => {
+    const { nodes, hear, registry, restart, toAnswers, untilHeard } = await open(t)
+    await untilHeard(toAnswers(nodes))
+    await restart(...nodes.map(({ address }) => address))
+    const late = await openBackend(t)
+    await registry().register!(makeService('greeter', [late.address]))
+    await untilHeard(toAnswers([...nodes, late]))
+    const [stays, ...gone] = nodes
+    await registry().deregister!(
+      makeService(
+        'greeter',
+        gone.map(({ address }) => address),
+      ),
+    )
+    const rest = toAnswers([stays!, late])
+    await untilHeard(rest)
+    for (const node of gone) await node.close()
+    t.same(await hear(100), rest)
+  },
+)
 
 t.test('removes only unreachable nodes after a registry returned empty', async (t) => {
   const { nodes, hear, registry, restart, toAnswers, untilHeard } = await open(t)

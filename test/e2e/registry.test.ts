@@ -30,7 +30,7 @@ function open(t: Test, { address }: Running): Registry {
 }
 
 t.test(
-  'a service is served, loses no request when it stops, and requests in flight when it is killed',
+  'a service loses no request when it stops, and only requests in flight when it is killed',
   async (t) => {
     const registry = await startRegistry(t)
     await stopAndKill(t, toText(registry), open(t, registry))

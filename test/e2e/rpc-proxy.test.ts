@@ -72,7 +72,7 @@ function load(t: Test, { address }: RpcProxy) {
   return { failures, received, stop }
 }
 
-t.test('loses no call while services come and go behind a proxy', async (t) => {
+t.test('loses no call while services start and stop behind a proxy', async (t) => {
   const proxy = await openPlatform(t)
   const first = await startGreeter(t, proxy)
   const { failures, received, stop } = load(t, proxy)

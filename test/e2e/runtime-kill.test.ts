@@ -5,7 +5,7 @@ import { openDeployer, toAnswering } from '../fixtures/deployer.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
 
-t.test('a server that was killed finds its services again, each once', async (t) => {
+t.test('restores the services of a killed server, each once', async (t) => {
   const server = await startServerProcess(t)
   const deployer = openDeployer(t, openClient(t, { proxy: server.proxy, token: server.token }))
   await deployer.create('greeter', toAnswering('one'), { env: ['A=1'] })
@@ -49,7 +49,7 @@ const wait = () => {
 wait()`
 
 t.test(
-  'responds with 503 to name and paths of a service that has not started again after a restart',
+  'rejects requests by name and path with 503 for a service that has not started again after a restart',
   async (t) => {
     // It starts to listen when this port opens.
     const gate = createServer()

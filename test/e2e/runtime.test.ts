@@ -60,7 +60,7 @@ t.test('uploads, builds, runs, calls, updates under load and kills a service', a
 })
 
 t.test(
-  'a failed build or instance leaves the running revision in place and reports the cause',
+  'a failed build or instance keeps the current revision running and reports the cause',
   async (t) => {
     const { deployer, answer } = await open(t)
     await deployer.create('greeter', toAnswering('one'))

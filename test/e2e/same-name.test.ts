@@ -1,4 +1,4 @@
-// A service of a tenant with the name of a service in mx.yaml gets nothing of the operator's configuration.
+// A service of a tenant with the name of a service in mx.yaml uses nothing from the operator's configuration.
 import { writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const ACME = { 'mx-namespace': 'acme' }
 const AUTH = { id: 'shop', secret: 'a secret' }
 
 t.test(
-  'headers, health checks and timeouts of mx.yaml are not for the same name in another namespace',
+  'headers, health checks and timeouts of mx.yaml do not apply to the same name in another namespace',
   async (t) => {
     const seen: IncomingMessage[] = []
     const answer = (name: string) =>

@@ -79,7 +79,7 @@ t.test('servers of a cluster act as one platform', async (t) => {
     await until(async () => (await get(`${gateway}/greeter/hello`)).status === 200, SYNC_MS)
   t.same(await clients[1].call('greeter', 'Greeter.Hello'), { message: 'Hello' })
 
-  // In a domain that is unknown to the other server.
+  // The domain is unknown to the other server.
   const registration = {
     name: 'shop',
     nodes: [{ id: 'shop-1', address: greeter.address, metadata: { protocol: 'mx' } }],
@@ -106,7 +106,7 @@ t.test('servers of a cluster act as one platform', async (t) => {
     t.equal(
       (await get(`${two.gateway}/${path}`, authorized)).status,
       200,
-      `${path}: the other server still serves`,
+      `${path}: the other server continues to serve`,
     )
 })
 

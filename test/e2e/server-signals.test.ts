@@ -45,7 +45,7 @@ t.test('SIGTERM ends the server while its dependencies do not respond', async (t
   t.equal(await ended, 0)
 })
 
-/** Sends requests one by one over a connection until a response closes it, and returns how it ended. */
+/** Sends requests one by one over a connection until a response closes it, and returns how the connection ended. */
 function askOnAndOn(gateway: string): { ended: Promise<string>; answers: () => number } {
   const { hostname, port, host } = new URL(gateway)
   let answers = 0
@@ -63,7 +63,7 @@ function askOnAndOn(gateway: string): { ended: Promise<string>; answers: () => n
       sendRequest()
     })
     socket.on('error', ({ message }) => resolve(message))
-    socket.on('close', () => resolve('closed without an answer'))
+    socket.on('close', () => resolve('closed without a response'))
   })
   return { ended, answers: () => answers }
 }
@@ -231,7 +231,7 @@ t.test('open watch streams do not delay shutdown', async (t) => {
   for (const stream of streams) await stream.text().catch(() => {})
 })
 
-t.test('a second signal ends the server at once', async (t) => {
+t.test('a second signal ends the server immediately', async (t) => {
   const server = await startServerProcess(t, ['--profile=test'])
   const slow = createService(t, { name: 'slow', proxy: server.proxy, auth: server.auth })
   let waiting = 0

@@ -36,7 +36,7 @@ async function fail(
 t.test('needs only an empty home folder', async (t) => {
   const home = makeTempFolder(t, 'home')
   const { gateway, proxy, auth, dashboard, log } = await startServerProcess(t, [], { home })
-  // The isolation log may come at any time.
+  // The isolation warning may be logged at any time.
   const lines = log().filter(
     ({ msg }) => !/^programs of mx run are (not )?isolated/.test(String(msg)),
   )
@@ -152,7 +152,7 @@ t.test('redelivers unacknowledged events to a group after SIGKILL', async (t) =>
   await first.kill()
   const second = await startServerProcess(t, [], { home })
   const again = await take(second, 10)
-  t.ok(again[0]! <= 5, 'acknowledgements in flight may be lost, events are not')
+  t.ok(again[0]! <= 5, 'acknowledgements in flight may be lost, but events are not')
   t.same(again, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].slice(again[0]! - 1))
 })
 
@@ -181,7 +181,7 @@ t.test('rejects a second server in a folder, and the first one continues', async
   t.equal(results.filter((result) => /is in use by another mx server/.test(result)).length, 2)
 })
 
-t.test('uses the same default folder and the files beside it by its full path', async (t) => {
+t.test('uses the same default folder and the files next to it by its full path', async (t) => {
   const home = makeTempFolder(t, 'home')
   const first = await startServerProcess(t, [], { home })
   const headers = { authorization: `Bearer ${first.token}` }
@@ -194,7 +194,7 @@ t.test('uses the same default folder and the files beside it by its full path', 
 })
 
 t.test(
-  'fails with one line and status 1 if a resource is unavailable, and leaves nothing behind',
+  'fails with a one-line message and status 1 if a resource is unavailable, and leaves nothing behind',
   async (t) => {
     const taken = createServer()
     const port = await listen(t, taken)
@@ -221,7 +221,7 @@ t.test(
   },
 )
 
-t.test('fails at once with status 2 for wrong usage', async (t) => {
+t.test('fails immediately with status 2 for invalid usage', async (t) => {
   const { code, stderr } = await fail(t, ['--profil=test', '--workers=2', '--store=redis://a:1'], {
     env: { MX_REGISTRY: 'mx://127.0.0.1:8081' },
   })

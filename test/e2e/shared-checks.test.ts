@@ -1,4 +1,4 @@
-// Health checks of a gateway with two worker processes: one of them checks a node for both.
+// Health checks of a gateway with two worker processes. One of them checks a node for both.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -27,7 +27,7 @@ function listWorkers(pid: number | undefined): readonly number[] {
   return children.split(' ').map(Number)
 }
 
-t.test('one worker checks each node, and another one after it ended', async (t) => {
+t.test('one worker checks each node, and another worker takes over when it exits', async (t) => {
   const [a, b] = [await openNode(t, 'a'), await openNode(t, 'b')]
   const every = `interval: ${INTERVAL_MS}ms, unhealthy_interval: 50ms, passes: 1, fails: 2`
   const cwd = t.testdir({

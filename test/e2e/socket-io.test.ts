@@ -38,7 +38,7 @@ for (const listener of ['uws', 'node']) {
       t.teardown(() => socket.disconnect())
       let first = ''
       const upgraded = answered((done) =>
-        // The upgrade may already be complete after this.
+        // The upgrade may complete before this returns.
         socket.io.once('open', () => {
           first = socket.io.engine.transport.name
           socket.io.engine.once('upgrade', () => done())

@@ -67,7 +67,7 @@ for (const listener of Object.keys(LISTENERS)) {
   })
 }
 
-t.test('an invalid folder is an error that names route and folder', async (t) => {
+t.test('rejects an invalid folder with an error that names route and folder', async (t) => {
   const open = (files: string): Promise<ConfiguredGateway> =>
     openConfiguredGateway(t, `routes: [{ match: { path: /a }, files: ${files} }]`, { files: FILES })
   await t.rejects(open('./none'), /mx\.yaml:1:10: route 1: root of files is not a folder: .*none/)

@@ -1,4 +1,4 @@
-// docs/store.md, `sync`: with `always` an acknowledged write has reached the disk. Observed by tracing system calls.
+// docs/store.md, `sync`: with `always` an acknowledged write has reached the disk. Verified by tracing system calls.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -11,7 +11,7 @@ t.setTimeout(120_000)
 const TRACER = join(ROOT, 'test/fixtures/trace_syncs.py')
 const ACKS = 3
 
-/** System calls on `data.mdb` before each acknowledgement, undefined if tracing is unavailable. */
+/** Returns the system calls on `data.mdb` before each acknowledgement, or undefined if tracing is unavailable. */
 function trace(t: Test, program: string): string[][] | undefined {
   const words = [...LOADER, '--input-type=module', '-e', program]
   const { status, stdout, error } = spawnSync(
@@ -20,7 +20,7 @@ function trace(t: Test, program: string): string[][] | undefined {
     { encoding: 'utf8', timeout: 100_000, killSignal: 'SIGKILL' },
   )
   if (error !== undefined || status === 77) {
-    t.pass('needs python3 that may trace', { skip: error?.message ?? 'ptrace is refused' })
+    t.pass('needs python3 that may trace', { skip: error?.message ?? 'ptrace is denied' })
     return undefined
   }
   t.equal(status, 0)

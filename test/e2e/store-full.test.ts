@@ -97,7 +97,7 @@ t.test(
         { table: { database: 'mx', table: 'auth' }, key: `rule/${i}`, value: Buffer.alloc(200) },
       ])
     for (let i = 0; i < 100; i++) await store.commit([{ table, key: String(i) }])
-    await store.commit([{ table, key: 'in the room there is', value }])
+    await store.commit([{ table, key: 'within the limit', value }])
   },
 )
 

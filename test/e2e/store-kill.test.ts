@@ -22,7 +22,7 @@ async function writeAndKill(
   sync: string,
   round: number,
 ): Promise<Map<string, number>> {
-  // Not by its output: an unread pipe blocks.
+  // Its output is not used for this, because an unread pipe blocks.
   const notes = join(folder, `notes-${round}`)
   const words = [folder, sync, String(round), notes]
   await runAndKill(words, { after: 'writing', maxLifeMs: MAX_LIFE_MS })
@@ -68,7 +68,7 @@ async function findFaults(store: Store, prefix: string, acknowledged: Iterable<s
     written++
     if (!value.equals(makeValue(key))) torn++
     const [ofRound, writer, n] = key.split('/')
-    // Ten writes later its pair is deleted, together with a write.
+    // Ten writes later, its pair is deleted in the same commit as another write.
     const isDeleted = left.has(`${ofRound}/${writer}/${Number(n) + 10}`)
     if (right.has(key) === isDeleted) torn++
     if (!isDeleted && !right.get(key)?.equals(value)) torn++

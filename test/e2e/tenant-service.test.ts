@@ -13,7 +13,7 @@ t.setTimeout(120_000)
 const OF_ACME = { options: { namespace: 'acme' } }
 const AUTH: Credentials = { id: 'shop@latest', secret: 'a secret', namespace: 'acme' }
 
-/** A server with a namespace, a service account and a user account of it. */
+/** A server with a namespace, a service account and a user account in that namespace. */
 async function open(t: Test, words: readonly string[] = []): Promise<AuthServer> {
   const server = await openAuthServer(t, ['--register_allow=loopback', ...words])
   const { sendRequest } = server
@@ -72,7 +72,7 @@ t.test('a service registered in Consul is found in its namespace', async (t) => 
   t.match(await call('Shop.Ask', 'acme'), { code: 200, body: { is: { namespace: 'acme' } } })
 })
 
-t.test('its own port authorizes calls by the rules of its namespace', async (t) => {
+t.test('the port of the service authorizes calls by the rules of its namespace', async (t) => {
   const { proxy, logIn, admin, sendRequest } = await open(t)
   const address = await startShop(t, { proxy, auth: AUTH })
   const joe = await logIn('joe', 'a secret', 'acme')
@@ -83,7 +83,7 @@ t.test('its own port authorizes calls by the rules of its namespace', async (t) 
     client.close()
     return result.account ?? result
   }
-  t.equal(await call(joe), 'joe', 'the default namespace of a call is its own')
+  t.equal(await call(joe), 'joe', 'the default namespace of a call is the namespace of the service')
   t.equal(await call(joe, 'acme'), 'joe')
   t.equal(await call(joe, 'mx'), 404)
   t.equal(await call(joe, 'other'), 404)

@@ -8,7 +8,7 @@ t.setTimeout(60_000)
 
 const AUTH = { id: 'orders', secret: 'a long secret' }
 
-t.test('refreshes a token, and logs in again if that is rejected', async (t) => {
+t.test('refreshes a token, and logs in again if the refresh is rejected', async (t) => {
   const { proxy } = await openServer(t)
   const admin = openClient(t, { proxy, auth: ADMIN })
   await admin.call('auth', 'Auth.Generate', { ...AUTH, type: 'service', scopes: ['service'] })
@@ -51,7 +51,7 @@ t.test('a client continues after its token became invalid', async (t) => {
   const list = () => client.call('auth', 'Rules.List')
   await list()
   await admin.call('auth', 'Auth.RotateKey', { drop: true })
-  t.match(await list(), { rules: [{ id: 'default' }] }, 'by its refresh token')
+  t.match(await list(), { rules: [{ id: 'default' }] }, 'with its refresh token')
   await admin.call('auth', 'Auth.Revoke', { id: AUTH.id })
-  t.match(await list(), { rules: [{ id: 'default' }] }, 'by its secret')
+  t.match(await list(), { rules: [{ id: 'default' }] }, 'with its secret')
 })

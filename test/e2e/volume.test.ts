@@ -15,9 +15,9 @@ const GROWTH_MAX = 64 * 1024 ** 2
 const PIECE = Buffer.alloc(1024 ** 2, 'volume')
 
 /**
- * Minimum time per piece in milliseconds: a network of 4 Gbit/s, which the machine can handle. µWebSockets continues to read while
- * paused if a client fills its 512 KiB buffer faster than it is processed, as a local client can: memory then grows by the
- * surplus, occasionally about 100 MiB.
+ * Minimum time per piece in milliseconds: a network of 4 Gbit/s, which the machine can handle. µWebSockets continues to
+ * read while paused if a client fills its 512 KiB buffer faster than it is processed, as a local client can. Memory
+ * then grows by the surplus, occasionally by about 100 MiB.
  */
 const PIECE_MS = 2
 
@@ -65,7 +65,7 @@ else {
           const before = backend.connections.length
           socket.write(`POST /app HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${size}\r\n\r\n`)
           const server = await backend.connection(before)
-          // Additional bytes are the head.
+          // Additional bytes belong to the head.
           const received = server.until(() => server.received > size)
           await Promise.race([pour(socket, size).then(() => received), cut])
           server.send('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok')

@@ -1,4 +1,4 @@
-// Requests that a web page can make a browser send: docs/server.md, "Web pages".
+// Requests that a web page can make a browser send; see docs/server.md, "Web pages".
 import { createServer, request } from 'node:http'
 import { chromium } from 'playwright-core'
 import t, { type Test } from 'tap'
@@ -14,7 +14,7 @@ const EVIL = 'http://evil.test'
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const SET = '/config/set?path=a&value.data=1'
 
-/** Names of endpoints that change nothing. */
+/** Names of read-only endpoints. */
 const READING =
   /\.(?:Get|GetService|Read|List\w*|Watch\w*|History|Config|ConfiguredRoutes|Logs|Keys|Inspect|Test|Stats|Requests|Routes|Plugins|Explain|Graph|Nodes|Services|Status|Topics|Groups|Databases|Tables)$/
 
@@ -25,7 +25,7 @@ interface Sent {
   readonly body?: string
 }
 
-/** A server of profile `local` without files, with functions to call its ports. */
+/** A server of profile `local` without files, with functions that call its ports. */
 async function open(t: Test, words: readonly string[] = []) {
   const { server, url, get } = await openServer(t, [
     '--profile=local',
@@ -40,7 +40,7 @@ async function open(t: Test, words: readonly string[] = []) {
     { port } = server.address,
   ): Promise<{ status: number; text: string }> =>
     new Promise((resolve, reject) => {
-      // All of its requests are authorized as administrator.
+      // All requests are authorized as administrator.
       const all = { authorization: `Bearer ${token}`, ...headers }
       const options = { port, host: '127.0.0.1', method, path, headers: all }
       const sent = request(options, async (reply) => {
@@ -134,7 +134,7 @@ for (const listener of ['uws', 'node']) {
     t.ok(await isSet())
   })
 
-  t.test(`${listener}: RPC proxy and dashboard deny pages of another host as well`, async (t) => {
+  t.test(`${listener}: RPC proxy and dashboard also deny pages of another host`, async (t) => {
     const { sendRequest, isSet, server } = await open(t, [`--listener=${listener}`])
     const call = { 'mx-service': 'config', 'mx-endpoint': 'Config.Set' }
     const body = '{"path":"a","value":{"data":"1"}}'
@@ -166,7 +166,7 @@ for (const listener of ['uws', 'node']) {
   })
 }
 
-t.test('denies browser navigation to built-in endpoints that change something', async (t) => {
+t.test('denies browser navigation to built-in endpoints that modify data', async (t) => {
   const { sendRequest, isSet, server } = await open(t, ['--web_origins=any'])
   const { text } = await sendRequest({ path: '/registry/listServices' })
   const { services } = JSON.parse(text) as {
@@ -229,7 +229,7 @@ t.test('allows listed origins', async (t) => {
   t.equal((await sendRequest({ headers: { host: 'evil.test' } })).status, 403)
 })
 
-t.test('allows all origins with any', async (t) => {
+t.test('allows all origins if the list is any', async (t) => {
   const { sendRequest } = await open(t, ['--web_origins=any', '--hosts=any'])
   const headers = { origin: EVIL, host: 'evil.test' }
   t.equal((await sendRequest({ path: '/registry/listServices', headers })).status, 200)
@@ -251,12 +251,12 @@ t.test('a browser cannot call anything for a page of another host', async (t) =>
   })
   t.teardown(() => browser.close())
   const context = await browser.newContext()
-  // All of its requests are authorized as administrator.
+  // All requests are authorized as administrator.
   await context.setExtraHTTPHeaders({ authorization: `Bearer ${token}` })
   const tab = await context.newPage()
   const evil = `http://evil.test:${pagePort}/`
   await tab.goto(evil)
-  // As text, because it runs in the page.
+  // Passed as text, because it runs in the page.
   const attempts = await tab.evaluate(`(async () => {
     const url = 'http://127.0.0.1:${port}${SET}'
     const image = new Image()

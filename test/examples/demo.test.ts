@@ -48,7 +48,7 @@ t.test('`npm run demo`: every printed command works, and Ctrl-C ends it', async 
     { status: 404, text: 'service not found: unknown' },
   ])
   t.equal(replies.length, 5)
-  t.not(replies[2]?.text.slice(0, 16), replies[3]?.text.slice(0, 16), 'they take turns')
+  t.not(replies[2]?.text.slice(0, 16), replies[3]?.text.slice(0, 16), 'the instances alternate')
   t.match(output, `MX_PROXY=${proxy} join the same server`)
   const joined = spawn(process.execPath, ['dist/examples/helloworld/main.js'], {
     cwd: ROOT,

@@ -42,7 +42,7 @@ function start(t: Test, address = '127.0.0.1:0') {
   return { child, lines, ended, ready }
 }
 
-t.test('a service in a dozen lines: unary call, stream, graceful stop', async (t) => {
+t.test('serves unary calls and streams in a dozen lines, and stops gracefully', async (t) => {
   const { child, ended, ready, lines } = start(t)
   const client = new Client({ address: await ready() })
   t.teardown(() => client.close())
@@ -73,7 +73,7 @@ t.test('a TypeScript client uses the type of the service', async (t) => {
   t.equal(stdout, 'Hello Ann\n1 of 3\n2 of 3\n3 of 3\n')
 })
 
-t.test('is callable through the gateway at once', async (t) => {
+t.test('is callable through the gateway immediately', async (t) => {
   const { ready } = start(t)
   const backend = `helloworld=mx://${await ready()}`
   const cwd = mkdtempSync(join(tmpdir(), 'mx-helloworld-'))
@@ -97,7 +97,7 @@ t.test('is callable through the gateway at once', async (t) => {
   t.equal(await streamed.text(), '{"message":"1 of 2"}\n{"message":"2 of 2"}\n')
 })
 
-t.test('a port in use: one clear line and status 1', async (t) => {
+t.test('reports a port in use with one clear line and status 1', async (t) => {
   const { port } = await openRawBackend(t)
   const { ended, lines } = start(t, `127.0.0.1:${port}`)
   t.equal(await ended, 1)

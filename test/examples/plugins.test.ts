@@ -12,7 +12,7 @@ const load = (name: string, options: object, env: TestEnv = createTestEnv()) =>
   loadPlugin(join(EXAMPLES, `${name}.ts`), options, env)
 const sha256 = (key: string) => createHash('sha256').update(key).digest('hex')
 
-t.test('path-rewrite replaces the longest matching prefix of whole segments', async (t) => {
+t.test('path-rewrite replaces the longest matching prefix of complete segments', async (t) => {
   const plugin = await load('path-rewrite', {
     prefixes: { '/shop': '/go.shop', '/shop/admin/': '/back-office', '/': '/site', '/gone': '/' },
   })
@@ -31,7 +31,7 @@ t.test('path-rewrite replaces the longest matching prefix of whole segments', as
   const { x } = await runPlugin(await load('path-rewrite', { prefixes: { '/a': '/b' } }), {
     path: '/c',
   })
-  t.equal(x.path, '/c', 'a path without a listed prefix stays')
+  t.equal(x.path, '/c', 'a path without a listed prefix is unchanged')
   await t.rejects(
     load('path-rewrite', { prefixes: { '/a': 'b' } }),
     /prefixes must be paths that start with \/, got "b"/,
@@ -76,7 +76,7 @@ t.test('api-key responds with 401 to a missing, wrong or hashed key', async (t) 
 })
 
 t.test(
-  'api-key reloads an edited file within a second and retains the old keys if it does not parse',
+  'api-key reloads an edited file within a second and retains the old keys if the file does not parse',
   async (t) => {
     const dir = t.testdir({ 'keys.txt': `shop ${sha256('key-1')}` })
     const file = join(dir, 'keys.txt')
@@ -85,7 +85,7 @@ t.test(
     const statusOf = async (key: string) =>
       (await runPlugin(plugin, { headers: { 'x-api-key': key } })).status
     writeFileSync(file, `shop ${sha256('key-1')}\nbot ${sha256('key-2')}`)
-    t.equal(await statusOf('key-2'), 401, 'not looked at yet')
+    t.equal(await statusOf('key-2'), 401, 'not reloaded yet')
     env.now += 1000
     t.equal(await statusOf('key-2'), 200)
     writeFileSync(file, 'shop key-3-in-clear')
@@ -130,7 +130,7 @@ t.test('concurrency-limit responds with 429 beyond the limit per client', async 
   waiting[0]!.reply(200)
   t.equal((await first).status, 200)
   const third = begin('192.0.2.1')
-  t.equal(waiting.length, 4, 'a place is free once a request is done')
+  t.equal(waiting.length, 4, 'a slot is free once a request has completed')
   // A client that disconnects frees its slot, too.
   ;(waiting[1] as Exchange & { leave(): void }).leave()
   t.ok((await second).aborted)

@@ -65,7 +65,7 @@ const STREAM = { endpoint: 'Helloworld.Stream', stream: true }
 const START = 'start ""'
 const GREETING = 'reply "content-type: application/json\\r\\n" {"message":"Hello John"}'
 
-t.test('a service in Python with the standard library only responds to calls', async (t) => {
+t.test('a Python service that uses only the standard library responds to calls', async (t) => {
   const python = skipUnless(t, 'python3')
   if (python === undefined) return
   const { caller, pool, port, service, complaints } = await start(t, python)
@@ -78,7 +78,7 @@ t.test('a service in Python with the standard library only responds to calls', a
     t.strictSame(await settle(caller, { body: '{"name":"Grün\\n"}' }), [
       'reply "content-type: application/json\\r\\n" {"message":"Hello Grün\\n"}',
     ])
-    t.equal(pool.size, 1, 'over one connection')
+    t.equal(pool.size, 1, 'over a single connection')
   })
 
   await t.test('with errors as JSON', async (t) => {
@@ -114,14 +114,14 @@ t.test('a service in Python with the standard library only responds to calls', a
     t.equal(many.at(-2), 'data {"message":"Hello John, 10000 of 10000"}')
     const slow = send(caller, { ...STREAM, body: '{"name":"John","count":1000,"pause":0.01}' })
     await until(() => slow.events.length >= 3)
-    t.ok(slow.carrier, 'it is still under way')
+    t.ok(slow.carrier, 'the call is still in progress')
     slow.cancel()
     t.strictSame(await settle(caller, { ...STREAM, stream: false }), [
       'fail 400 helloworld: Helloworld.Stream responds with a stream: request its path over HTTP, or use stream() of a client',
     ])
   })
 
-  await t.test('with an error after the first message as last line', async (t) => {
+  await t.test('with an error after the first message as the last line', async (t) => {
     const body = '{"name":"John","count":1000,"pause":0.01}'
     const client = new RawClient(port)
     client.send(

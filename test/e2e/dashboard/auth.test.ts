@@ -82,7 +82,7 @@ t.test('asks for confirmation before a change that locks everyone out', async (t
   t.strictSame(await rulesOf(server), [], 'an operator still lists the rules')
 })
 
-t.test('the test view shows the callers of an endpoint, and the deciding rule', async (t) => {
+t.test('the test view shows the callers of an endpoint, and the rule that applies', async (t) => {
   const server = await openServer(t)
   await server.post('/auth/generate', JANE)
   const resource = { type: 'service', name: 'registry', endpoint: 'Registry.Register' }
@@ -181,7 +181,7 @@ t.test('preserves input for accounts, rules and tests', async (t) => {
   t.equal(await name.inputValue(), '', 'a logout clears the input')
 })
 
-/** Markup in everything that accounts control. */
+/** Markup in every text that accounts control. */
 const SCRIPT = '<img src=x onerror="window.wasRun=1"><script>window.wasRun=1</script>'
 
 /** Status of a login at the gateway. */
@@ -265,21 +265,24 @@ t.test('creates an account, changes its secret and deletes it', async (t) => {
   await page.getByText("Can't delete your own account").waitFor()
 })
 
-t.test('changes the own secret with the old one and requires a new login', async (t) => {
-  const server = await openSharedServer()
-  await server.post('/auth/generate', JANE)
-  const opened = await openDashboard(t, { server, account: JANE, path: '/auth' })
-  if (opened === undefined) return
-  const { page } = opened
-  await page.getByRole('button', { name: 'Change my password…' }).click()
-  const dialog = page.getByRole('dialog', { name: 'Change password of jane' })
-  await dialog.getByLabel('Current password').fill('wrong')
-  await dialog.getByLabel('New password', { exact: true }).fill('another one')
-  await dialog.getByLabel('Confirm password').fill('another one')
-  await dialog.getByRole('button', { name: 'Change password' }).click()
-  await dialog.getByText(/Secret not correct/).waitFor()
-  await dialog.getByLabel('Current password').fill(JANE.secret)
-  await dialog.getByRole('button', { name: 'Change password' }).click()
-  await page.getByRole('heading', { name: 'Session expired' }).waitFor()
-  t.equal(await logIn(server, 'jane', 'another one'), 200)
-})
+t.test(
+  'changes the secret of the account with the current one and requires a new login',
+  async (t) => {
+    const server = await openSharedServer()
+    await server.post('/auth/generate', JANE)
+    const opened = await openDashboard(t, { server, account: JANE, path: '/auth' })
+    if (opened === undefined) return
+    const { page } = opened
+    await page.getByRole('button', { name: 'Change my password…' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Change password of jane' })
+    await dialog.getByLabel('Current password').fill('wrong')
+    await dialog.getByLabel('New password', { exact: true }).fill('another one')
+    await dialog.getByLabel('Confirm password').fill('another one')
+    await dialog.getByRole('button', { name: 'Change password' }).click()
+    await dialog.getByText(/Secret not correct/).waitFor()
+    await dialog.getByLabel('Current password').fill(JANE.secret)
+    await dialog.getByRole('button', { name: 'Change password' }).click()
+    await page.getByRole('heading', { name: 'Session expired' }).waitFor()
+    t.equal(await logIn(server, 'jane', 'another one'), 200)
+  },
+)

@@ -36,7 +36,7 @@ t.test('the configuration page', async (t) => {
     t.equal((await config.get('shop.limits.name')).string(), 'Ann')
   })
 
-  t.test('shows changes of others without losing input', async (t) => {
+  t.test('shows changes by others without losing input', async (t) => {
     await config.set('shop.title', 'one')
     await page.goto('/config?path=shop.title')
     await field.waitFor()
@@ -103,11 +103,11 @@ t.test('the configuration page', async (t) => {
     await set.click()
     await page.getByText('keep.third saved').waitFor()
     await page.getByRole('button', { name: 'New value' }).click()
-    t.equal(await field.inputValue(), '', 'a stored value is not kept as input')
+    t.equal(await field.inputValue(), '', 'a stored value is not retained as input')
     await page.getByRole('link', { name: 'Overview' }).click()
     await page.goBack()
     await item('plain').click()
-    t.equal(await field.inputValue(), 'mine', 'after visiting another page, too')
+    t.equal(await field.inputValue(), 'mine', 'even after visiting another page')
     await page.getByRole('button', { name: 'Discard changes' }).click()
     t.equal(await field.inputValue(), 'one')
   })

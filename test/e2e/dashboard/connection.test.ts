@@ -58,7 +58,7 @@ t.test('reloads changes after a disconnection', async (t) => {
   const service = await openStalled(context, '/services/shop?tab=nodes')
   await records.page.getByRole('button', { name: 'ann', exact: true }).waitFor()
   await service.page.getByRole('rowheader', { name: 'first' }).waitFor()
-  // After the initial read of the watch.
+  // Runs after the initial read of the watch.
   await store.write('bob', 'two')
   await records.page.getByRole('button', { name: 'bob', exact: true }).waitFor()
   await register('second')
@@ -94,7 +94,7 @@ t.test('opens a stream once connected and sends nothing before', async (t) => {
   t.equal(await stream.getByText('↑ sent').count(), 1)
 })
 
-t.test('replaces a connection that is dead without notice', async (t) => {
+t.test('replaces a connection that died silently', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const { server, context } = opened
@@ -148,7 +148,7 @@ t.test('continues a confirmed action when its dialog closes, and reports a failu
   await page.getByText('Delete shop? Failed: the connection was lost').waitFor()
 })
 
-t.test('marks the page stale while the server is gone and resumes afterwards', async (t) => {
+t.test('marks the page stale while the server is unreachable and resumes afterwards', async (t) => {
   const first = await openServer(t)
   const opened = await openDashboard(t, { server: first, path: '/services' })
   if (opened === undefined) return
@@ -165,7 +165,7 @@ t.test('marks the page stale while the server is gone and resumes afterwards', a
 
   const { port } = first.server.webAddress
   const second = await openServer(t, [`--web_address=127.0.0.1:${port}`])
-  // Another server does not know the session.
+  // The session is unknown to another server.
   await page.getByRole('dialog', { name: 'Session expired' }).waitFor()
   await checkAccessibility(t, page, 'login-ended')
   t.equal(await page.getByRole('textbox', { name: 'Account' }).inputValue(), ADMIN.id)
@@ -184,7 +184,7 @@ t.test('marks the page stale while the server is gone and resumes afterwards', a
   await page.getByRole('rowheader', { name: 'regular' }).waitFor({ state: 'detached' })
 })
 
-t.test('shows nothing of the previous account after a login in place', async (t) => {
+t.test('shows nothing of the previous account after a login without a reload', async (t) => {
   const server = await openServer(t)
   const jane = { id: 'jane', secret: 'her secret' }
   await server.post('/auth/generate', { ...jane, scopes: ['reader'] })

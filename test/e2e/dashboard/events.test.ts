@@ -12,7 +12,7 @@ import {
 
 t.setTimeout(120_000)
 
-/** Markup in everything that publishers control. */
+/** Markup in every text that publishers control. */
 const SCRIPT = '<img src=x onerror="window.wasRun=1"><script>window.wasRun=1</script>'
 
 t.test('lists topics with their groups and lag', async (t) => {
@@ -182,31 +182,34 @@ t.test('publishes input, preserves it on errors, and publishes again', async (t)
   )
 })
 
-t.test('publishes a file byte for byte, and hides the audit topic from others', async (t) => {
-  const opened = await openEventsDashboard(t, '/events/files?tab=publish')
-  if (opened === undefined) return
-  const { page, events } = opened
-  const form = page.getByRole('form', { name: 'Publish event' })
-  const buffer = Buffer.from([0, 255, 128, 10])
-  const file = { name: 'bytes', mimeType: 'application/octet-stream', buffer }
-  await form.getByLabel('Payload file').setInputFiles(file)
-  await form.getByText('bytes, 4 B').waitFor()
-  await form.getByRole('button', { name: 'Publish' }).click()
-  await page.getByText('Published to files with sequence 1').waitFor()
-  const [event] = await events.read('files')
-  t.strictSame([...event!.payload], [...buffer])
+t.test(
+  'publishes a file byte for byte, and hides the audit topic from other accounts',
+  async (t) => {
+    const opened = await openEventsDashboard(t, '/events/files?tab=publish')
+    if (opened === undefined) return
+    const { page, events } = opened
+    const form = page.getByRole('form', { name: 'Publish event' })
+    const buffer = Buffer.from([0, 255, 128, 10])
+    const file = { name: 'bytes', mimeType: 'application/octet-stream', buffer }
+    await form.getByLabel('Payload file').setInputFiles(file)
+    await form.getByText('bytes, 4 B').waitFor()
+    await form.getByRole('button', { name: 'Publish' }).click()
+    await page.getByText('Published to files with sequence 1').waitFor()
+    const [event] = await events.read('files')
+    t.strictSame([...event!.payload], [...buffer])
 
-  const long = { ...file, name: 'film', buffer: Buffer.alloc(1024 * 1024 + 1) }
-  await form.getByRole('button', { name: 'Remove file' }).click()
-  await form.getByLabel('Payload file').setInputFiles(long)
-  await page.getByText('film is too large: at most 1.0 MiB, got 1.0 MiB').waitFor()
+    const long = { ...file, name: 'film', buffer: Buffer.alloc(1024 * 1024 + 1) }
+    await form.getByRole('button', { name: 'Remove file' }).click()
+    await form.getByLabel('Payload file').setInputFiles(long)
+    await page.getByText('film is too large: at most 1.0 MiB, got 1.0 MiB').waitFor()
 
-  await page.goto('/events/auth?tab=publish')
-  await form.getByLabel('Payload', { exact: true }).fill('{}')
-  await form.getByRole('button', { name: 'Publish' }).click()
-  await page.getByText('Forbidden: publish to auth (events Stream.Publish)').waitFor()
-  await page.getByText('the topic auth of mx is the audit').waitFor()
-})
+    await page.goto('/events/auth?tab=publish')
+    await form.getByLabel('Payload', { exact: true }).fill('{}')
+    await form.getByRole('button', { name: 'Publish' }).click()
+    await page.getByText('Forbidden: publish to auth (events Stream.Publish)').waitFor()
+    await page.getByText('the topic auth of mx is the audit').waitFor()
+  },
+)
 
 t.test('replays from any position, continues with new events and affects no group', async (t) => {
   const opened = await openEventsDashboard(t, '/events/orders?tab=replay', async (events) => {

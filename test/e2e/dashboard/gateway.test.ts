@@ -124,7 +124,7 @@ t.test('the gateway page', async (t) => {
     }
   })
 
-  await t.test('shows members which parts require administrator rights', async (t) => {
+  await t.test('shows members the parts that require administrator rights', async (t) => {
     const { id, secret, scopes } = MEMBER
     t.equal((await server.post('/auth/generate', { id, secret, scopes })).status, 200)
     const other = await openDashboard(t, { server, account: { id, secret }, path: '/gateway' })

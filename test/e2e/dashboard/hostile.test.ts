@@ -13,7 +13,7 @@ const HOSTILE = '<img src=x onerror=window.wasRun=1>'
 
 /** A valid server name. */
 const toName = (letter: string): string => letter.repeat(HOSTILE.length + 1)
-/** Markup as long as the name, so that frames stay valid, and unique per name. */
+/** Markup of the maximum name length, so that frames stay valid, and unique per name. */
 const toHostile = (name: string): string => HOSTILE.slice(0, name.length - 1) + name.at(-1)
 
 const toHostiles = (names: readonly string[]): Record<string, string> =>
@@ -66,7 +66,7 @@ const SCHEMAS = {
   },
 }
 
-t.test('shows an error for malformed data, and other pages still work', async (t) => {
+t.test('shows an error for malformed data, and other pages continue to work', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const page = await openReplaced(opened.context, '/services', { '"nodes"': '"nodez"' })
@@ -110,7 +110,7 @@ t.test('renders any schema of a service', async (t) => {
     t.equal(await page.locator('[data-kind=failed]').count(), 0)
   })
 
-  t.test('handles JSON of thousands of levels as schema, response and input', async () => {
+  t.test('handles JSON with thousands of levels as schema, response and input', async () => {
     await page.goto('/services/odd?endpoint=Odd.True')
     const raw = page.getByRole('textbox', { name: 'JSON request' })
     await raw.fill(DEEP)

@@ -15,7 +15,7 @@ const KEPT = 10_000
 /** Maximum main thread time for 20 000 lines, the output of two seconds. */
 const WORK_MAX_MS = 1500
 
-/** Writes lines when it starts, and more on request. */
+/** Writes lines at startup, and more on request. */
 const WRITER: Files = {
   'mx.yaml': 'command: node main.cjs\nprotocol: http\nbuild: echo built it\n',
   'main.cjs': `
@@ -61,7 +61,7 @@ t.test('the runtime pages', async (t) => {
     t.match(page.url(), /\/runtime\/writer\?version=latest$/)
   })
 
-  t.test('show the end of a log and follow it within bounds', async (t) => {
+  t.test('show the end of a log and follow it with bounded memory', async (t) => {
     await page.getByText(`${KEPT} lines`).waitFor()
     t.ok((await lines.count()) < 100, 'only visible lines of a long log are rendered')
 
@@ -127,7 +127,7 @@ t.test('the runtime pages', async (t) => {
       }
     })()`)) as Readonly<Record<'beside' | 'below' | 'rows', number>>
     t.equal(sizes.beside, 0, 'a long line wraps')
-    t.ok(sizes.below <= 0, 'all of its rows are shown')
+    t.ok(sizes.below <= 0, 'all of its rows are displayed')
     t.ok(sizes.rows >= 5 && sizes.rows <= 9, `${sizes.rows} rows`)
     await search.fill('no such thing')
     await page.getByText('no matches').waitFor()
@@ -157,7 +157,7 @@ t.test('the runtime pages', async (t) => {
     await page.getByText('source://writer:latest').waitFor()
   })
 
-  t.test('show members which parts require administrator rights', async (t) => {
+  t.test('show members the parts that require administrator rights', async (t) => {
     const ann = { id: 'ann', secret: 'ann-secret' }
     await client.call('auth', 'Auth.Generate', { ...ann, scopes: ['reader'] })
     const path = '/runtime/writer?version=latest'

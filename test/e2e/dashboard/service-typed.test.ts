@@ -140,7 +140,7 @@ t.test('long messages and large responses', async (t) => {
   if (opened === undefined) return
   const { page } = opened
 
-  t.test('a large response is rendered in part at first', async (t) => {
+  t.test('a large response is rendered partially at first', async (t) => {
     await press(page, 'Call')
     await page.getByText('200 OK').waitFor()
     const drawn = await page.locator('.response .json-members > li').count()
@@ -180,31 +180,34 @@ t.test('long messages and large responses', async (t) => {
   )
 })
 
-t.test('input is private to an account, even if another namespace has the same name', async (t) => {
-  const server = await openSharedServer()
-  await startMirror(t, server)
-  const other = { id: ADMIN.id, secret: 'another secret' }
-  const made = await server.post('/auth/generate', { ...other, options: { namespace: 'acme' } })
-  t.equal(made.status, 200)
-  const path = '/services/mirror?endpoint=Mirror.Slow'
-  const opened = await openDashboard(t, { server, path })
-  if (opened === undefined) return
-  const { page, context, url } = opened
-  const name = field(page, 'request.name').locator('textarea')
-  const namespace = page.locator('.account input[name=namespace]')
-  await name.fill('typed')
-  await context.request.post(`${url}/logout`, { headers: { origin: url } })
-  const dialog = page.getByRole('dialog', { name: 'Session expired' })
-  await dialog.getByLabel('Password').fill(other.secret)
-  await dialog.getByLabel('Namespace').fill('acme')
-  await dialog.getByRole('button', { name: 'Continue' }).click()
-  await dialog.waitFor({ state: 'detached' })
-  // The two accounts now differ only in their issuer.
-  await namespace.fill('mx')
-  await namespace.press('Enter')
-  await page.getByRole('link', { name: 'Stream.Sum' }).click()
-  await page.getByRole('link', { name: 'Mirror.Slow' }).click()
-  await name.waitFor()
-  t.equal(await namespace.inputValue(), 'mx')
-  t.equal(await name.inputValue(), '')
-})
+t.test(
+  'input is private to an account, even if an account in another namespace has the same name',
+  async (t) => {
+    const server = await openSharedServer()
+    await startMirror(t, server)
+    const other = { id: ADMIN.id, secret: 'another secret' }
+    const made = await server.post('/auth/generate', { ...other, options: { namespace: 'acme' } })
+    t.equal(made.status, 200)
+    const path = '/services/mirror?endpoint=Mirror.Slow'
+    const opened = await openDashboard(t, { server, path })
+    if (opened === undefined) return
+    const { page, context, url } = opened
+    const name = field(page, 'request.name').locator('textarea')
+    const namespace = page.locator('.account input[name=namespace]')
+    await name.fill('typed')
+    await context.request.post(`${url}/logout`, { headers: { origin: url } })
+    const dialog = page.getByRole('dialog', { name: 'Session expired' })
+    await dialog.getByLabel('Password').fill(other.secret)
+    await dialog.getByLabel('Namespace').fill('acme')
+    await dialog.getByRole('button', { name: 'Continue' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    // The two accounts now differ only in their issuer.
+    await namespace.fill('mx')
+    await namespace.press('Enter')
+    await page.getByRole('link', { name: 'Stream.Sum' }).click()
+    await page.getByRole('link', { name: 'Mirror.Slow' }).click()
+    await name.waitFor()
+    t.equal(await namespace.inputValue(), 'mx')
+    t.equal(await name.inputValue(), '')
+  },
+)

@@ -122,7 +122,7 @@ t.test('the service page', async (t) => {
     await typeInto(page, 'request.other', '')
     await typeInto(page, 'request.name', '')
     await typeInto(page, 'request.inner.domain', 'd')
-    // Errors of the service appear at the same place.
+    // Errors from the service are shown at the same place.
     await typeInto(page, 'request.name', 'x')
     await typeInto(page, 'request.name', '')
     await field(page, 'request.name').locator('textarea').press('Control+Enter')
@@ -134,7 +134,7 @@ t.test('the service page', async (t) => {
   })
 
   t.test(
-    'accepts a request as JSON, converts it to the form, and stays JSON if the form cannot represent it',
+    'accepts a request as JSON, converts it to the form, and remains JSON if the form cannot represent it',
     async (t) => {
       await open('Mirror.Show')
       await typeInto(page, 'request.name', 'Bob')
@@ -251,7 +251,7 @@ t.test('the service page', async (t) => {
     t.equal(await field(page, 'request.name').locator('textarea').inputValue(), 'typed')
   })
 
-  t.test('shows part of a huge response at once and offers it as a download', async (t) => {
+  t.test('shows part of a huge response immediately and offers it as a download', async (t) => {
     await open('Mirror.Huge')
     await press(page, 'Call')
     await answer(page).getByText('200 OK').waitFor()
@@ -405,7 +405,7 @@ t.test('ends a stream when its page is left and retains received messages', asyn
   await page.getByText('stopped', { exact: true }).waitFor()
 })
 
-t.test('announces the status of a response, not the body, to screen readers', async (t) => {
+t.test('announces the status of a response, but not the body, to screen readers', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const { page, server } = opened
@@ -462,7 +462,7 @@ t.test('preserves input across login and server restart', async (t) => {
   const call = page.getByRole('button', { name: 'Call', exact: true })
   await name.fill('typed')
 
-  // Logged out in another tab: the page detects it.
+  // The page detects the logout in another tab.
   await context.request.post(`${url}/logout`, { headers: { origin: url } })
   await page.getByRole('dialog', { name: 'Session expired' }).waitFor()
   await logIn('Continue')
@@ -476,7 +476,7 @@ t.test('preserves input across login and server restart', async (t) => {
   t.equal(await name.inputValue(), '')
   await name.fill('typed')
 
-  // The service is unavailable: only an error is shown.
+  // The service is unavailable, so only an error is shown.
   await mirror.stop({ timeoutMs: 100 })
   await call.click()
   await page.getByRole('region', { name: 'Response', exact: true }).locator('.problem').waitFor()
@@ -484,31 +484,34 @@ t.test('preserves input across login and server restart', async (t) => {
 
   await server.server.close()
   await call.click()
-  // Waits for the server while it may be back in time.
+  // Waits for the server as long as it may return in time.
   await page.getByText('Waiting for the response').waitFor()
   await page.clock.fastForward('00:10')
   await page.locator('[data-kind=unreachable]').first().waitFor()
   t.equal(await name.inputValue(), 'typed')
 })
 
-t.test('carries input over to a version with another form, or retains it as JSON', async (t) => {
-  const server = await openSharedServer()
-  const start = (version: string, request: TSchema): Promise<string> =>
-    createService(t, { name: 'shape', version, registry: `mx://${server.proxy}`, auth: ADMIN })
-      .handle('Shape', { call: endpoint({ request, handle: (input) => ({ input }) }) })
-      .start()
-  await start('v1', Type.Object({ name: Type.String(), old: Type.Optional(Type.String()) }))
-  const opened = await openDashboard(t, { server, path: '/services/shape?endpoint=Shape.Call' })
-  if (opened === undefined) return
-  const { page } = opened
-  const field = (name: string) => page.locator(`[data-path="request.${name}"] textarea`)
-  await field('name').fill('typed')
-  await start('v2', Type.Object({ name: Type.String(), other: Type.Optional(Type.String()) }))
-  await field('other').waitFor()
-  t.equal(await field('name').inputValue(), 'typed')
-  await field('other').fill('gone soon')
-  await start('v3', Type.Object({ name: Type.String() }))
-  const raw = page.getByRole('textbox', { name: 'JSON request' })
-  await raw.waitFor()
-  t.same(JSON.parse(await raw.inputValue()), { name: 'typed', other: 'gone soon' })
-})
+t.test(
+  'carries input over to a version with a different form, or retains it as JSON',
+  async (t) => {
+    const server = await openSharedServer()
+    const start = (version: string, request: TSchema): Promise<string> =>
+      createService(t, { name: 'shape', version, registry: `mx://${server.proxy}`, auth: ADMIN })
+        .handle('Shape', { call: endpoint({ request, handle: (input) => ({ input }) }) })
+        .start()
+    await start('v1', Type.Object({ name: Type.String(), old: Type.Optional(Type.String()) }))
+    const opened = await openDashboard(t, { server, path: '/services/shape?endpoint=Shape.Call' })
+    if (opened === undefined) return
+    const { page } = opened
+    const field = (name: string) => page.locator(`[data-path="request.${name}"] textarea`)
+    await field('name').fill('typed')
+    await start('v2', Type.Object({ name: Type.String(), other: Type.Optional(Type.String()) }))
+    await field('other').waitFor()
+    t.equal(await field('name').inputValue(), 'typed')
+    await field('other').fill('gone soon')
+    await start('v3', Type.Object({ name: Type.String() }))
+    const raw = page.getByRole('textbox', { name: 'JSON request' })
+    await raw.waitFor()
+    t.same(JSON.parse(await raw.inputValue()), { name: 'typed', other: 'gone soon' })
+  },
+)

@@ -1,6 +1,5 @@
-// Access of pages of services behind the gateway to the session of an operator: browsers have one set of cookies for all
-// ports of a host (RFC 6265 §8.5). docs/dashboard.md, "Security".
-// Requests that other pages of the same machine can make with the session: docs/dashboard.md, "Security".
+// Pages of services behind the gateway must not use the session of an operator, because browsers share cookies between
+// all ports of a host (RFC 6265 §8.5). See docs/dashboard.md, "Security".
 
 import { createServer } from 'node:http'
 import type { BrowserContext, Page } from 'playwright-core'
@@ -25,7 +24,7 @@ interface Site {
   readonly url: string
 }
 
-/** A foreign service: `/site` is a page, `/site/cookies` sets cookies of the dashboard. */
+/** A service of another owner: `/site` is a page, and `/site/cookies` sets cookies of the dashboard. */
 async function openSite(): Promise<Site> {
   const cookies: string[] = []
   const listener = createServer(({ url = '', headers }, reply) => {
@@ -101,7 +100,7 @@ t.test('a link opened by another program changes nothing', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { tab } = opened
-  // Even with credentials, which a browser cannot add by itself.
+  // The request contains credentials, which a browser cannot add by itself.
   for (const headers of [{}, { authorization: `Bearer ${server.token}` }]) {
     await tab.setExtraHTTPHeaders(headers as Record<string, string>)
     for (const path of [
@@ -207,7 +206,7 @@ t.test(
   },
 )
 
-/** A page at another port: the same site for a browser, so that even strict cookies are sent. */
+/** A page at another port. It is the same site for a browser, so even strict cookies are sent. */
 async function openAttacker(t: Test): Promise<string> {
   const port = await listenHttp(t, (_, reply) => {
     reply.setHeader('content-type', 'text/html')

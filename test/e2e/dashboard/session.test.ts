@@ -81,16 +81,19 @@ t.test('ignores a response to an earlier session after a logout or another login
   t.equal(await dialogOf(page).count(), 0)
 })
 
-t.test('a page opened while the server is unreachable loads once it is back', async (t) => {
-  const opened = await openDashboard(t)
-  if (opened === undefined) return
-  const { page } = opened
-  await page.route('**/session', (route) => route.abort())
-  await page.reload()
-  await page.locator('[data-kind=unreachable]').waitFor()
-  await page.unroute('**/session')
-  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
-})
+t.test(
+  'a page opened while the server is unreachable loads once it is reachable again',
+  async (t) => {
+    const opened = await openDashboard(t)
+    if (opened === undefined) return
+    const { page } = opened
+    await page.route('**/session', (route) => route.abort())
+    await page.reload()
+    await page.locator('[data-kind=unreachable]').waitFor()
+    await page.unroute('**/session')
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+  },
+)
 
 t.test('selects a namespace with Enter, and only for the same account', async (t) => {
   const server = await openSharedServer()
@@ -101,7 +104,7 @@ t.test('selects a namespace with Enter, and only for the same account', async (t
   await page.getByRole('rowheader', { name: 'registry' }).waitFor()
   const namespace = namespaceOf(page)
   await namespace.fill('ha')
-  // Like another window that comes to the front.
+  // Simulates another window that comes to the foreground.
   await namespace.dispatchEvent('blur')
   t.equal(await namespace.inputValue(), 'ha')
   await page.keyboard.press('Tab')

@@ -28,7 +28,7 @@ t.test('the store page', async (t) => {
     const keys = Array.from({ length: 120 }, (_, i) => `user/${String(i).padStart(3, '0')}`)
     await Promise.all([...keys, 'other'].map((key) => store.write(key, { key })))
     await page.goto('/store')
-    // Not one of the previous tables, which belong to built-in services.
+    // Must not be one of the previous tables, which belong to built-in services.
     await page.getByRole('table', { name: 'Records of pages' }).waitFor()
     await page.goto('/store?table=pages')
     await page.getByText('Page 1, 50 records').waitFor()
@@ -85,7 +85,7 @@ t.test('the store page', async (t) => {
     await value.fill('mine again')
     await store.delete('ann')
     await page.getByText('No records').waitFor()
-    t.equal(await value.inputValue(), 'mine again', 'of a deleted record, too')
+    t.equal(await value.inputValue(), 'mine again', 'even of a deleted record')
     await write.click()
     await page.getByText('deleted by another user').waitFor()
     await page.getByRole('button', { name: 'Keep mine' }).click()
@@ -93,7 +93,7 @@ t.test('the store page', async (t) => {
     await row(page, 'ann').getByText('mine again').waitFor()
   })
 
-  t.test('preserves input of a record while others are viewed', async (t) => {
+  t.test('preserves input of a record while other records are viewed', async (t) => {
     const store = createStore(client, { table: 'drafts' })
     await Promise.all(['ann', 'bob'].map((key) => store.write(key, key)))
     await openRecord('drafts', 'ann')
@@ -141,7 +141,7 @@ t.test('the store page', async (t) => {
     await row(page, 'ann').waitFor()
   })
 
-  t.test('shows changes of others live', async (t) => {
+  t.test('shows changes by others live', async (t) => {
     const store = createStore(client, { table: 'live' })
     await store.write('ann', 'one')
     await openRecord('live', 'ann')
@@ -207,13 +207,16 @@ t.test('the store page', async (t) => {
     await alert.getByText('reserved for the service auth').waitFor()
   })
 
-  t.test('shows an access error to other accounts, and members their own database', async (t) => {
-    const ann = { id: 'ann', secret: 'ann-secret' }
-    await client.call('auth', 'Auth.Generate', { ...ann, scopes: ['reader'] })
-    const { page } = (await openDashboard(t, { server, account: ann, path: '/store' }))!
-    await page.getByRole('alert').getByText('Forbidden: tables of database mx').waitFor()
-    await page
-      .getByText('Other databases are available to administrators of the platform')
-      .waitFor()
-  })
+  t.test(
+    'shows an access error to other accounts, and shows members their own database',
+    async (t) => {
+      const ann = { id: 'ann', secret: 'ann-secret' }
+      await client.call('auth', 'Auth.Generate', { ...ann, scopes: ['reader'] })
+      const { page } = (await openDashboard(t, { server, account: ann, path: '/store' }))!
+      await page.getByRole('alert').getByText('Forbidden: tables of database mx').waitFor()
+      await page
+        .getByText('Other databases are available to administrators of the platform')
+        .waitFor()
+    },
+  )
 })
