@@ -33,7 +33,7 @@ t.test('the usage of a program includes its child processes', { skip: linux }, a
   t.equal(readUsage(program.pid).files, 0)
 })
 
-t.test('a missing command is an error that names it', async (t) => {
+t.test('a missing command fails with an error that contains its name', async (t) => {
   const ghost: Rival = { ...find('undici'), name: 'ghost', prepare: () => ['no-such-program'] }
   await t.rejects(
     startRival(

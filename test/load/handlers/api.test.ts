@@ -333,7 +333,7 @@ t.test('returns 502 for an invalid api.Response and logs it', async (t) => {
   }
 })
 
-t.test('returns 400 for a malformed query or form, 413 for a large body', async (t) => {
+t.test('returns 400 for a malformed query or form, and 413 for a large body', async (t) => {
   const { gateway, service } = await open(t)
   t.equal((await send(gateway, 'GET', '/pages/show?a=%ff')).status, 400)
   t.equal((await send(gateway, 'GET', '/pages/show?__proto__=1')).status, 400)

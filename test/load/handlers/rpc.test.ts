@@ -15,7 +15,7 @@ import { openRpcGateway } from '../../fixtures/rpc-gateway.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const ERROR_KEYS = ['Id', 'Code', 'Detail', 'Status']
-/** Longer than the silence of a gateway that waits for more of a request. */
+/** Longer than a gateway waits silently for the rest of a request. */
 const QUIET_MS = 250
 
 interface Reply {
@@ -53,26 +53,33 @@ function withMetadata(entry: Service, name: string, metadata: Endpoint['metadata
 
 for (const [name, listener] of Object.entries(LISTENERS)) {
   for (const protocol of FORMS) {
-    t.test(`${name}, ${protocol}: GET and POST call endpoints, JSON passes through`, async (t) => {
-      const { origin, service } = await openGreeterGateway(t, { listener }, { protocol })
-      const hello = `${origin}/greeter/hello`
-      const replies = [
-        await send(`${hello}?name=J%C3%B6rg`),
-        await post(hello, '{ "name": "Jörg" }'),
-        await post(hello, '{"name":"Jörg"}', 'application/json; charset=utf-8'),
-        await send(hello, { method: 'PUT', body: '{"name":"Jörg"}', headers: JSON_TYPE }),
-        await send(`${hello}?name=J%C3%B6rg`, { method: 'DELETE' }),
-      ]
-      for (const { status, headers, json } of replies) {
-        t.equal(status, 200)
-        t.equal(headers.get('content-type'), 'application/json')
-        t.equal(headers.get('cache-control'), 'no-store', 'responses for one caller are not cached')
-        t.match(headers.get('vary'), /authorization/)
-        t.strictSame(json, { message: 'Hello Jörg' })
-      }
-      t.equal(service.calls[1]?.body, '{ "name": "Jörg" }', 'unchanged')
-      t.equal(service.calls.length, replies.length)
-    })
+    t.test(
+      `${name}, ${protocol}: GET and POST call endpoints, and JSON passes through`,
+      async (t) => {
+        const { origin, service } = await openGreeterGateway(t, { listener }, { protocol })
+        const hello = `${origin}/greeter/hello`
+        const replies = [
+          await send(`${hello}?name=J%C3%B6rg`),
+          await post(hello, '{ "name": "Jörg" }'),
+          await post(hello, '{"name":"Jörg"}', 'application/json; charset=utf-8'),
+          await send(hello, { method: 'PUT', body: '{"name":"Jörg"}', headers: JSON_TYPE }),
+          await send(`${hello}?name=J%C3%B6rg`, { method: 'DELETE' }),
+        ]
+        for (const { status, headers, json } of replies) {
+          t.equal(status, 200)
+          t.equal(headers.get('content-type'), 'application/json')
+          t.equal(
+            headers.get('cache-control'),
+            'no-store',
+            'responses for one caller are not cached',
+          )
+          t.match(headers.get('vary'), /authorization/)
+          t.strictSame(json, { message: 'Hello Jörg' })
+        }
+        t.equal(service.calls[1]?.body, '{ "name": "Jörg" }', 'unchanged')
+        t.equal(service.calls.length, replies.length)
+      },
+    )
 
     t.test(`${name}, ${protocol}: protobuf passes through`, async (t) => {
       const { origin } = await openGreeterGateway(t, { listener }, { protocol })
@@ -197,7 +204,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       await announced.until(({ text }) => text.includes('"Status":"Payload Too Large"'))
       t.match(statusCodes(announced.text), [413])
       announced.destroy()
-      // Where bytes are unread when it closes the connection, `uws` resets it, and the response may be lost (docs/listeners.md).
+      // If bytes are unread when it closes the connection, `uws` resets the connection, and the response may be lost
+      // (docs/listeners.md).
       let text = ''
       for (let tries = 0; text === '' && tries < 10; tries++) {
         const chunked = new RawClient(port)
@@ -308,7 +316,7 @@ t.test('rejects 10 000 pairs immediately', async (t) => {
   t.same(service.calls, [])
 })
 
-t.test('the query overrides path variables, the body overrides both', async (t) => {
+t.test('the query overrides path variables, and the body overrides both', async (t) => {
   const service = await openMxService(t, createGreeter())
   const paths = { path: '/people/{name}/{inner.value}', method: 'GET,POST' }
   const entry = withMetadata(service.entry, 'Greeter.Echo', { ...paths, handler: 'rpc' })
@@ -391,22 +399,25 @@ t.test('converts multipart forms to JSON and files to Base64', async (t) => {
   t.match(broken, { status: 400, json: { Detail: /multipart/ } })
 })
 
-t.test('returns 415 for a compressed body; ignores Content-Encoding without a body', async (t) => {
-  const { gateway, service } = await openGreeterGateway(t)
-  const url = `${gateway.origin}/greeter/echo`
-  const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
-  for (const [address, body] of [
-    [url, gzipSync('{"a":1}')],
-    [`${gateway.origin}/rpc`, gzipSync('{}')],
-  ] as const) {
-    const reply = await fetch(address, { method: 'POST', headers, body })
-    t.equal(reply.status, 415)
-    t.equal(reply.headers.get('accept-encoding'), 'identity')
-    t.match(await reply.json(), { Detail: /must not have a content coding, got "gzip"$/ })
-  }
-  t.same(service.calls, [])
-  t.equal((await fetch(`${url}?a=1`, { headers })).status, 200)
-})
+t.test(
+  'returns 415 for a compressed body, and ignores Content-Encoding without a body',
+  async (t) => {
+    const { gateway, service } = await openGreeterGateway(t)
+    const url = `${gateway.origin}/greeter/echo`
+    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
+    for (const [address, body] of [
+      [url, gzipSync('{"a":1}')],
+      [`${gateway.origin}/rpc`, gzipSync('{}')],
+    ] as const) {
+      const reply = await fetch(address, { method: 'POST', headers, body })
+      t.equal(reply.status, 415)
+      t.equal(reply.headers.get('accept-encoding'), 'identity')
+      t.match(await reply.json(), { Detail: /must not have a content coding, got "gzip"$/ })
+    }
+    t.same(service.calls, [])
+    t.equal((await fetch(`${url}?a=1`, { headers })).status, 200)
+  },
+)
 
 t.test('returns 400 for a non-object body with a query', async (t) => {
   const { gateway, service } = await openGreeterGateway(t)
@@ -478,7 +489,7 @@ t.test('json-rpc and proto-rpc: unwraps the request and returns a plain result',
   t.strictSame(
     service.calls.map(({ body }) => body),
     ['{"n":9007199254740993}', '{"q":1,"n":9007199254740993}'],
-    'numbers are unchanged to the digit',
+    'numbers are unchanged',
   )
   for (const body of ['{"n":1}', '{"params":[{},{}]}', '[]']) {
     const { status, json } = await post(echo, body, 'application/json-rpc')
@@ -502,29 +513,32 @@ t.test('json-rpc and proto-rpc: unwraps the request and returns a plain result',
   )
 })
 
-t.test('gRPC types: errors include the gRPC status, gRPC frames are 415', async (t) => {
-  const { origin } = await openGreeterGateway(t)
-  const proto = `${origin}/greeter/proto`
-  for (const type of ['application/grpc', 'application/grpc+proto', 'application/grpc+json']) {
-    const framed = await post(proto, '\0\0\0\0\x03\n\x01a', type)
-    t.match(framed, { status: 415, json: { Detail: /gRPC frames require HTTP\/2/ } })
-    t.equal(framed.headers.get('grpc-status'), '3')
-    t.match(framed.headers.get('accept'), /application\/protobuf/)
-  }
-  const rows: [string, number, string][] = [
-    ['/greeter/crash', 500, '13'],
-    ['/greeter/unknown', 404, '5'],
-    ['/greeter/hello?a%5B__proto__%5D=1', 400, '3'],
-  ]
-  for (const [path, code, status] of rows) {
-    const failed = await post(origin + path, '{}', 'application/grpc+json')
-    t.equal(failed.status, code, path)
-    t.equal(failed.headers.get('grpc-status'), status, path)
-    t.equal(decodeURIComponent(failed.headers.get('grpc-message')!), failed.json['Detail'])
-    const plain = await post(origin + path, '{}')
-    t.equal(plain.headers.get('grpc-status'), null)
-  }
-})
+t.test(
+  'gRPC types: errors include the gRPC status, and gRPC frames are rejected with 415',
+  async (t) => {
+    const { origin } = await openGreeterGateway(t)
+    const proto = `${origin}/greeter/proto`
+    for (const type of ['application/grpc', 'application/grpc+proto', 'application/grpc+json']) {
+      const framed = await post(proto, '\0\0\0\0\x03\n\x01a', type)
+      t.match(framed, { status: 415, json: { Detail: /gRPC frames require HTTP\/2/ } })
+      t.equal(framed.headers.get('grpc-status'), '3')
+      t.match(framed.headers.get('accept'), /application\/protobuf/)
+    }
+    const rows: [string, number, string][] = [
+      ['/greeter/crash', 500, '13'],
+      ['/greeter/unknown', 404, '5'],
+      ['/greeter/hello?a%5B__proto__%5D=1', 400, '3'],
+    ]
+    for (const [path, code, status] of rows) {
+      const failed = await post(origin + path, '{}', 'application/grpc+json')
+      t.equal(failed.status, code, path)
+      t.equal(failed.headers.get('grpc-status'), status, path)
+      t.equal(decodeURIComponent(failed.headers.get('grpc-message')!), failed.json['Detail'])
+      const plain = await post(origin + path, '{}')
+      t.equal(plain.headers.get('grpc-status'), null)
+    }
+  },
+)
 
 t.test('rejects deep, long and ambiguous JSON with 400', async (t) => {
   const { origin } = await openGreeterGateway(t)
@@ -545,7 +559,7 @@ t.test('rejects deep, long and ambiguous JSON with 400', async (t) => {
       t.match(json['Detail'], detail)
     }
     const twice = await post(`${origin}/greeter/echo${query}`, '{"name":1,"name":2}')
-    t.match(twice, { status: 200, json: { name: 2 } }, 'the last value of a repeated name')
+    t.match(twice, { status: 200, json: { name: 2 } }, 'the last value of a repeated name is used')
   }
   t.equal(({} as Record<string, unknown>)['admin'], undefined)
 })

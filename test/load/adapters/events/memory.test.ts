@@ -7,7 +7,7 @@ import { toRuns } from '../../../fixtures/property-runs.ts'
 testEvents(t, () => ({ adapter: createMemoryEvents() }))
 testEventsModel(t, () => ({ adapter: createMemoryEvents() }), { numRuns: toRuns(500) })
 
-t.test('rejects appends beyond the memory limit and still reads', async (t) => {
+t.test('rejects appends beyond the memory limit but still serves reads', async (t) => {
   const adapter = createMemoryEvents({ maxBytes: 10_000 })
   const topic = { namespace: 'mx', topic: 'a' }
   const event = { id: '', timestampMs: 1, metadata: {}, payload: new Uint8Array(4000) }

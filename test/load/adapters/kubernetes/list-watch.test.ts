@@ -84,7 +84,7 @@ t.test('requests only objects with the selected labels', async (t) => {
   t.same(events, ['list d', 'in', '+g'])
 })
 
-t.test('reads whole events from any chunks', async (t) => {
+t.test('reads complete events for any chunk size', async (t) => {
   const { api, events } = await follow(t, {}, (api) => {
     api.pieceBytes = 5
   })
@@ -149,7 +149,7 @@ t.test('lists again without an outage when a watch expires', async (t) => {
   t.same(events, ['list a b c', 'in', 'list a b c'])
 })
 
-t.test('recovers from an outage with an expired watch by a list', async (t) => {
+t.test('recovers from an outage with an expired watch by listing again', async (t) => {
   const { api, events } = await follow(t, { retryMs: 1000 })
   await until(() => api.watchers.size === 1)
   const times: number[] = []
@@ -238,7 +238,7 @@ t.test('continues a watch that the server ended in time', async (t) => {
   t.notMatch(events.join(), /out/)
 })
 
-t.test('reconnects to a server that falls silent', async (t) => {
+t.test('reconnects to a server that stops responding', async (t) => {
   const { api, events } = await follow(t, { watchSeconds: 0, graceMs: 300 }, (api) => {
     api.intercept = (url, _, response) => {
       if (!url.searchParams.has('watch')) return false

@@ -173,12 +173,12 @@ t.test('polls services without a connection when the catalog reports a change', 
       ({ type, service: { name, nodes } }) => events.push(`${type} ${name} ${nodes[0]?.id}`),
       {
         service,
-        // Unused for a long time: it is polled very rarely.
+        // Unused for a long time, so it is polled very rarely.
         idleMs: () => 1e6,
       },
     )
   await Promise.all(['a', 'b', 'c'].map((name) => registry.getService(name)))
-  // The catalog only: no service has a connection.
+  // Changes only the catalog, because no service has a connection.
   await until(() => pending.size === 1)
   requests.length = 0
   revision = 2
@@ -203,7 +203,7 @@ t.test('sends nothing after close', async (t) => {
 t.test('waits for an announced change with or without a slot', async (t) => {
   const agent = await startConsul(t)
   if (agent === undefined) return
-  // Registered by others, without a tag for the revision.
+  // Registered by another program, without a tag for the revision.
   const add = (name: string, id: string): Promise<unknown> =>
     agent.call('PUT', '/agent/service/register', { Name: name, ID: id, Port: 80 })
   const names = ['first', 'second', 'third']

@@ -72,7 +72,7 @@ function testContract(agent: ConsulAgent): void {
 }
 
 function testEntries(agent: ConsulAgent): void {
-  t.test('emits node changes at once with many watched services', async (t) => {
+  t.test('emits node changes immediately with many watched services', async (t) => {
     // No service has its own connection or poll.
     const watcher = openConsulRegistry(t, agent, { maxWaiting: 0, pollMs: 1e6, onWarning() {} })
     const writer = openConsulRegistry(t, agent)
@@ -97,7 +97,7 @@ function testEntries(agent: ConsulAgent): void {
     t.same(reported, ['update 2', 'update 1', 'delete 0'])
   })
 
-  t.test('registers in a form readable for other Consul users', async (t) => {
+  t.test('registers in a form that other Consul users can read', async (t) => {
     const registry = openConsulRegistry(t, agent)
     const nothing = { name: '', type: '', values: [] }
     const value = { name: 'Req', type: 'Req', values: [{ name: 'id', type: 'int64', values: [] }] }

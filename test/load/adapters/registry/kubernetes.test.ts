@@ -132,7 +132,7 @@ t.test('names the required permissions when the cluster denies access', async (t
   const message =
     /^cannot watch Kubernetes endpointslices: access denied; grant the verbs get, list and watch on endpointslices of the API group discovery\.k8s\.io by a Role and a RoleBinding \(403 endpointslices/
   await t.rejects(Promise.resolve(registry.getService('greeter')), { message })
-  t.throws(() => registry.listServices(), { message }, 'later queries fail at once')
+  t.throws(() => registry.listServices(), { message }, 'later queries fail immediately')
   t.match(reasons, [{ message }])
   writeGreeter(api)
   api.intercept = () => false
@@ -196,7 +196,7 @@ t.test('ignores an invalid Service and reports it once', async (t) => {
   ])
 })
 
-t.test('warns once of an HTTP/2-only port, which gets HTTP/1.1', async (t) => {
+t.test('warns once about an HTTP/2-only port, which gets HTTP/1.1', async (t) => {
   const problems: string[] = []
   const { api, registry } = await open(t, { onProblem: (problem) => problems.push(problem) })
   const ports = [{ name: 'web', port: 80, appProtocol: 'kubernetes.io/h2c' }]
@@ -218,7 +218,7 @@ t.test('warns once of an HTTP/2-only port, which gets HTTP/1.1', async (t) => {
   t.equal(problems.length, 1)
 })
 
-t.test('says where it searched for a cluster', async (t) => {
+t.test('reports where it searched for a cluster', async (t) => {
   delete process.env['KUBERNETES_SERVICE_HOST']
   process.env['KUBECONFIG'] = ''
   process.env['HOME'] = t.testdir({})
@@ -227,7 +227,7 @@ t.test('says where it searched for a cluster', async (t) => {
   await t.rejects(Promise.resolve(registry.listServices()), /no Kubernetes cluster found/)
 })
 
-t.test('rejects an invalid namespace at once', async (t) => {
+t.test('rejects an invalid namespace immediately', async (t) => {
   for (const namespace of ['', 'Shop', 'a/b', '-a', 'a'.repeat(64)])
     t.throws(() => createKubernetesRegistry({ namespace }), {
       name: 'TypeError',
@@ -272,7 +272,11 @@ t.test('lists a Service with unready endpoints without nodes', async (t) => {
   for (const endpoints of [[unready], []]) {
     api.write('endpointslices', makeSlice('greeter-a', 'greeter', endpoints))
     await until(() => countNodes() === 0)
-    t.same(await registry.getService('greeter'), [{ ...GREETER, nodes: [] }], 'found: 503, not 404')
+    t.same(
+      await registry.getService('greeter'),
+      [{ ...GREETER, nodes: [] }],
+      'the service exists, so it returns 503, not 404',
+    )
     t.same(await registry.listServices(), [{ ...GREETER, nodes: [] }])
     api.write('endpointslices', makeSlice('greeter-a', 'greeter', ['10.0.0.1']))
     await until(() => countNodes() === 1)

@@ -16,7 +16,7 @@ import { openPlatformRegistry } from '../../../fixtures/platform-registry.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 import { makeService, replaceServices } from '../../../fixtures/services.ts'
 
-/** The registry service, on the given port if there is one. */
+/** The registry service, on `port` if it is set. */
 async function openRemote(t: Test, port = 0) {
   const { address, registry, close } = await openPlatformRegistry(t, {
     address: `127.0.0.1:${port}`,
@@ -220,10 +220,10 @@ t.test('reads lists of any length in pages', async (t) => {
   const read = async () => (await list(registry)).map(({ name }) => name)
   t.same(await read(), names)
   watch(registry)
-  t.same(await read(), names, 'with a watch as well')
+  t.same(await read(), names, 'even with a watch')
 })
 
-t.test('misses nothing between a watch and a read', async (t) => {
+t.test('misses no event between a watch and a read', async (t) => {
   const { port, registry: remote } = await openRemote(t)
   const registry = open(t, port)
   for (let round = 0; round < 20; round++) {
@@ -239,7 +239,7 @@ t.test('misses nothing between a watch and a read', async (t) => {
   }
 })
 
-/** A misbehaving registry service with the given endpoints. */
+/** A misbehaving registry service with these endpoints. */
 function openOdd(t: Test, handlers: Record<string, unknown>): Promise<MxService> {
   const quiet = endpoint({
     stream: 'server',

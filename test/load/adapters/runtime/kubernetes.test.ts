@@ -184,7 +184,7 @@ t.test('maps a namespace to an existing Kubernetes namespace', async (t) => {
   t.match(await runtime.read(), [KEY])
 })
 
-t.test('reports an unavailable image at once with the reason', async (t) => {
+t.test('reports an unavailable image immediately with the reason', async (t) => {
   const runtime = open(t)
   await runtime.apply(toWorkload('nobody/knows:1'))
   const { error } = await whenState(runtime, ({ status }) => status === 'error')
@@ -296,7 +296,7 @@ t.test('retries conflicts, overload and broken connections', async (t) => {
   api.intercept = (_, request, response) => {
     if (request.method !== 'PATCH' || ++failures > 3) return false
     if (failures === 1) answerStatus(response, 409, 'the object has been modified')
-    else if (failures === 2) answerStatus(response, 503, 'etcd is away')
+    else if (failures === 2) answerStatus(response, 503, 'etcd is unavailable')
     else request.socket.destroy()
     return true
   }

@@ -9,7 +9,10 @@ import {
 } from '../../../../bench/server/measure-start.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-/** The limit of one second applies to a machine that starts the gateway alone in 200 ms; a busy machine gets five times that. */
+/**
+ * The limit of one second applies to a machine that starts the gateway alone in 200 ms. A busy machine gets five times
+ * as long.
+ */
 const TIMES_GATEWAY = 5
 const TRIES = 5
 t.setTimeout(TRIES * 30_000)

@@ -69,7 +69,7 @@ t.test('with a rate every scheduled request is either sent or counted as overdue
   t.ok(result.sent > 0)
 })
 
-t.test('requests scheduled during a stall count with the time since their schedule', async (t) => {
+t.test('requests scheduled during a stall are measured from their scheduled time', async (t) => {
   let first = true
   const address = await serveHttp(t, (_request, response) => {
     setTimeout(() => response.end(), first ? 300 : 0)
@@ -77,12 +77,12 @@ t.test('requests scheduled during a stall count with the time since their schedu
   })
   const result = await load(address, { connections: 1, rate: 100, durationMs: 400 })
   t.ok(result.latency.max >= 290, 'the stalled request')
-  t.ok(result.latency.p50 > 30, `most others waited for it: ${result.latency.p50} ms`)
+  t.ok(result.latency.p50 > 30, `most other requests waited for it: ${result.latency.p50} ms`)
   t.equal(result.sent + result.overdue, 40)
 })
 
 t.test(
-  'requests without a free connection count as overdue, with their waiting time',
+  'requests without a free connection count as overdue, including their waiting time',
   async (t) => {
     const address = await serveHttp(t, () => {})
     const result = await load(address, {
@@ -151,7 +151,7 @@ t.test('responses with status 400 and above count as errors in the progress', as
   t.ok((lines[0] ?? 0) > 0)
 })
 
-t.test('fails at once if the connection is refused at the start', async (t) => {
+t.test('fails immediately if the connection is refused at the start', async (t) => {
   const server = createServer()
   const address = await serve(t, server)
   server.close()
@@ -170,11 +170,11 @@ t.test('retries at intervals when the gateway stops during the run', async (t) =
   const result = await load(address, { connections: 1, durationMs: 1000 })
   t.ok(
     result.failures.refused >= 2 && result.failures.refused <= 10,
-    `refused ${result.failures.refused} times`,
+    `${result.failures.refused} refused connections`,
   )
 })
 
-t.test('an aborted run ends at once and returns its results', async (t) => {
+t.test('an aborted run ends immediately and returns its results', async (t) => {
   const stop = new AbortController()
   let served = 0
   const address = await serveHttp(t, (_request, response) => {

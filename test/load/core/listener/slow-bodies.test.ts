@@ -13,7 +13,7 @@ const STEP_MS = 500
 const PIECE = 'x'.repeat(120)
 const PIECES = LONG_MS / STEP_MS
 
-// All at once, because each takes the same time.
+// Run concurrently, because each takes the same time.
 t.jobs = 9
 for (const [name, create] of [
   ['uws', createUwsListener],
@@ -42,7 +42,7 @@ for (const [name, create] of [
   })
 
   t.test(
-    `${name}: an upload received while paused is not aborted, however long its response takes`,
+    `${name}: an upload received while paused is not aborted, regardless of how long its response takes`,
     async (t) => {
       const { port } = await openListener(t, create, async (x) => {
         x.pauseBody()
@@ -50,7 +50,7 @@ for (const [name, create] of [
         x.reply(200, 'ok')
       })
       const client = new RawClient(port)
-      // In one piece: the bytes after the head arrive with it.
+      // Sent in one chunk, so that the bytes after the head arrive with it.
       const head = 'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n'
       client.send(`${head}5\r\nhello\r\n0\r\n\r\n`)
       await client.until(({ text }) => text.endsWith('\r\n\r\nok'))

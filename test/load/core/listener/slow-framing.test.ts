@@ -35,7 +35,7 @@ async function open(t: Teardown, listener: CreateListener = createHttp2Listener)
   return { backend, port, gateway }
 }
 
-/** Sends a piece before each check of the uploads, for the number of checks in half a minute. */
+/** Sends a chunk before each check of the uploads, for the number of checks in half a minute. */
 async function drip(send: () => void): Promise<void> {
   for (let check = 0; check <= MAX_CHECKS; check++) {
     send()
@@ -53,15 +53,15 @@ for (const [what, start, piece, listeners = ['node']] of [
   ['a chunk extension', `${CHUNKED}5;`, 'a'],
   ['a trailer', `${CHUNKED}0\r\nX: `, 'a'],
   ['trailers', `${CHUNKED}0\r\n`, 'X: y\r\n'],
-  ['a trailer, behind a chunk', `${CHUNK}0\r\nX: `, 'a'],
-  ['a chunk size, behind a chunk', CHUNK, '0', ['uws', 'node']],
+  ['a trailer after a chunk', `${CHUNK}0\r\nX: `, 'a'],
+  ['a chunk size after a chunk', CHUNK, '0', ['uws', 'node']],
   ['zeros in front of chunks of a byte', CHUNK, `${'0'.repeat(1000)}1\r\na\r\n`, ['uws', 'node']],
   ['chunks of a byte', CHUNK, '1\r\na\r\n', ['uws', 'node']],
   ['a body of known length', 'Content-Length: 9999\r\n\r\na', 'a', ['uws', 'node']],
-  ['nothing of a body of known length', 'Content-Length: 9999\r\n\r\n', '', ['uws', 'node']],
+  ['no bytes of a body of known length', 'Content-Length: 9999\r\n\r\n', '', ['uws', 'node']],
 ] as const) {
   for (const name of listeners)
-    t.test(`${name}: ends an upload that drips ${what}, at the backend too`, async (t) => {
+    t.test(`${name}: ends an upload that drips ${what}, including at the backend`, async (t) => {
       const listener = name === 'uws' ? createUwsListener : createHttp2Listener
       const { backend, port, gateway } = await open(t, listener)
       const client = new RawClient(port)
@@ -76,17 +76,20 @@ for (const [what, start, piece, listeners = ['node']] of [
     })
 }
 
-t.test('uws: ends an upload with a chunk extension at once, at the backend too', async (t) => {
-  const { backend, port, gateway } = await open(t, createUwsListener)
-  const client = new RawClient(port)
-  client.send(`POST /app HTTP/1.1\r\nHost: a\r\n${CHUNK}`)
-  const connection = await backend.connection()
-  await connection.request()
-  client.send('5;x')
-  t.match(await client.settle(QUIET_MS), { closed: true, text: /^HTTP\/1.1 400 / })
-  await connection.ended()
-  await gateway.idle()
-})
+t.test(
+  'uws: ends an upload with a chunk extension immediately, including at the backend',
+  async (t) => {
+    const { backend, port, gateway } = await open(t, createUwsListener)
+    const client = new RawClient(port)
+    client.send(`POST /app HTTP/1.1\r\nHost: a\r\n${CHUNK}`)
+    const connection = await backend.connection()
+    await connection.request()
+    client.send('5;x')
+    t.match(await client.settle(QUIET_MS), { closed: true, text: /^HTTP\/1.1 400 / })
+    await connection.ended()
+    await gateway.idle()
+  },
+)
 
 for (const [what, flags, payload] of [
   ['empty DATA frames', 0, ''],
@@ -115,7 +118,7 @@ t.test('HTTP/2: ends an upload that drips trailers', async (t) => {
   await connection.request()
   raw.send(toFrame(FRAME.HEADERS, END_STREAM, stream, toBlock(['x-a', 'b'])))
   const part = toFrame(FRAME.CONTINUATION, 0, stream, toBlock(['x-a', 'b']))
-  // nghttp2 ends a connection after a number of these frames: fewer are sent.
+  // nghttp2 ends a connection after a number of these frames, so fewer are sent.
   let sent = 0
   await drip(() => sent++ < 3 && raw.send(part))
   await connection.ended()
@@ -123,7 +126,7 @@ t.test('HTTP/2: ends an upload that drips trailers', async (t) => {
   raw.destroy()
 })
 
-t.test('HTTP/2: closes a connection whose only request never ends its head', async (t) => {
+t.test('HTTP/2: closes a connection whose only request never completes its head', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   t.teardown(() => server.close())
   await once(server, 'listening')

@@ -17,14 +17,14 @@ const DRIPS: readonly [what: string, start: string, piece: string, only?: 'uws']
   ['headers', HEAD, 'X-A: 1\r\n'],
   ['empty lines', '', '\r\n'],
   ['a PROXY protocol header', '\r\n\r\n\0\r\nQUIT\n\x21\x11\x0f\xff', 'a'],
-  // The limit of node is longer, and the same as after a chunk: slow-framing.test.ts.
+  // The limit of node is longer and equals the limit after a chunk, see slow-framing.test.ts.
   ['the size of the first chunk', CHUNKED, '0', 'uws'],
-  // At the rate that extends the limit of the library for payload.
+  // Sent at the rate that extends the library's limit for payload.
   ['the size of the first chunk, at 200 kB/s,', CHUNKED, '0'.repeat(100_000), 'uws'],
-  ['nothing of a chunked body', CHUNKED, '', 'uws'],
+  ['no bytes of a chunked body', CHUNKED, '', 'uws'],
 ]
 
-// All at once, because each takes as long as the limit.
+// Run concurrently, because each takes as long as the limit.
 t.jobs = 2 * (DRIPS.length + 1)
 for (const [name, create] of [
   ['uws', createUwsListener],

@@ -11,7 +11,7 @@ const parse = (text: string): string => {
   return text
 }
 
-/** Waits for another poll of all watched files, by a file whose watch starts later. */
+/** Waits for another poll of all watched files, using a file whose watch starts later. */
 async function passCheck(t: Test, file: string): Promise<void> {
   const { log, messages } = createTestEnv()
   const other = `${file}-other`

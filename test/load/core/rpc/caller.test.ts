@@ -7,7 +7,7 @@ for (const form of ['mx', 'http'] as const) {
     testCalls(t, {
       open: async (t, dispatch) => openCaller(t, (await openPort(t, dispatch)).port, form),
       isFast: form === 'mx',
-      // The window of a stream; with the HTTP transport, the socket buffers of this machine.
+      // The window of a stream, or the socket buffers of this machine for the HTTP transport.
       maxBuffered: form === 'mx' ? 525 : 20_000,
     })
   })

@@ -1,4 +1,4 @@
-// A connection may receive any bytes: an error closes that connection only.
+// A connection may receive arbitrary bytes, and an error closes only that connection.
 import fc from 'fast-check'
 import t from 'tap'
 import { GatewayError } from '../../../../core/errors.ts'
@@ -125,7 +125,7 @@ t.test('random bytes of a caller close at most its own connection, with a code',
         connection.onMessage(message, true)
         check(!wasClosed || keeper.calls.length === before, 'served after the close')
       }
-      check(connection.closed === (socket.closed !== undefined), 'closed and not said')
+      check(connection.closed === (socket.closed !== undefined), 'closed without a close code')
       if (connection.closed) {
         closed++
         check([1002, 1009].includes(socket.closed!.code), `code ${socket.closed!.code}`)
@@ -202,7 +202,7 @@ t.test('a declared length without data allocates no memory', async (t) => {
   t.ok(after.arrayBuffers - before.arrayBuffers < 16 * 1024 * 1024)
 })
 
-/** GOAWAY by which no call was or will be served. */
+/** GOAWAY indicating that no call was or will be served. */
 const GOAWAY_FROM_ALL = '04000000 08000000 00000000 00000000'.replaceAll(' ', '')
 
 /** Fails calls that a connection returns, like a channel without another connection. */
@@ -267,7 +267,7 @@ t.test('random bytes to a proxy affect neither the node behind it nor other call
       keeper.calls[0]!.reply('', 'well')
       for (let i = 0; i < 4; i++) await tick()
       check(bystander.connection.pending === 0, 'another caller was touched')
-      check(bystander.socket.takeFrames()[0]?.type === 'REPLY', 'another caller has no answer')
+      check(bystander.socket.takeFrames()[0]?.type === 'REPLY', 'another caller got no response')
       client.close('')
     }),
     { numRuns: toRuns(1000) },

@@ -64,7 +64,7 @@ async function activeNodes({ directory }: RpcGateway): Promise<number[]> {
 
 for (const protocol of FORMS) {
   t.test(
-    `${protocol}: a call past its deadline is 408 and is cancelled at the service`,
+    `${protocol}: a call past its deadline fails with 408 and is cancelled at the service`,
     async (t) => {
       const { url, services, seen, gateway } = await open(t, [{ protocol }])
       const rows: Record<string, string>[] = [
@@ -130,7 +130,7 @@ for (const protocol of FORMS) {
       }
       const { url, services } = await open(t, [{ protocol, intercept: failing(500, 1) }])
       t.equal((await send(`${url}/nothing`, { method: 'HEAD' })).status, 200)
-      t.equal(services[0]?.calls.length, 2, 'a single node gets the retry itself')
+      t.equal(services[0]?.calls.length, 2, 'a single node receives the retry itself')
     },
   )
 
@@ -195,7 +195,7 @@ for (const protocol of FORMS) {
     t.not(reply.headers.get('date'), 'never')
   })
 
-  t.test(`${protocol}: a 415 of the service has an Accept header`, async (t) => {
+  t.test(`${protocol}: a 415 response of the service has an Accept header`, async (t) => {
     const { url } = await open(t, [{ protocol }])
     const { status, headers } = await send(`${url}/hello`, {
       method: 'POST',
@@ -224,7 +224,7 @@ for (const protocol of FORMS) {
     },
   )
 
-  t.test(`${protocol}: a call is 502 if every node refuses connections`, async (t) => {
+  t.test(`${protocol}: a call fails with 502 if every node refuses connections`, async (t) => {
     const { url, services, gateway } = await open(t, [{ protocol }, { protocol }])
     await Promise.all(services.map(({ die }) => die()))
     for (const init of [{}, { method: 'POST' }]) {
@@ -315,7 +315,7 @@ t.test(
   },
 )
 
-t.test('an invalid deadline is 400', async (t) => {
+t.test('rejects an invalid deadline with 400', async (t) => {
   const { url, services } = await open(t, [{}])
   for (const headers of [{ timeout: 'soon' }, { timeout: '-1' }, { 'grpc-timeout': '5' }]) {
     const { status, json } = await send(`${url}/nothing`, { headers } as RequestInit)
@@ -378,7 +378,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   }
 }
 
-t.test('mx: a connection lost during a call is 502 without a retry', async (t) => {
+t.test('mx: a connection lost during a call results in 502 without a retry', async (t) => {
   let nodes: readonly MxService[] = []
   const cut = (i: number) => (): boolean => {
     nodes[i]!.cut()
@@ -406,7 +406,7 @@ t.test('mx: a connection lost during a call is 502 without a retry', async (t) =
   t.same(await activeNodes(gateway), [0, 0])
 })
 
-t.test('http: a connection lost during a call is 502 without a retry', async (t) => {
+t.test('http: a connection lost during a call results in 502 without a retry', async (t) => {
   const backend = await openRawBackend(t, { onRequest: ({ socket }) => socket.destroy() })
   const service = await openMxService(t, createGreeter(), { protocol: 'http' })
   const address = `127.0.0.1:${backend.port}`
@@ -437,7 +437,7 @@ t.test('no call fails while a service sends GOAWAY', async (t) => {
   t.same(gateway.ejected, [])
 })
 
-t.test('a registered service without a usable node is 503', async (t) => {
+t.test('a registered service without a usable node returns 503', async (t) => {
   const service = await openMxService(t, createGreeter())
   const [node] = service.entry.nodes
   const unusable = { ...node!, metadata: { protocol: 'pigeon' } }
@@ -452,29 +452,32 @@ t.test('a registered service without a usable node is 503', async (t) => {
   })
 })
 
-t.test('http: a call beyond the connection limit of a node is 503 with Retry-After', async (t) => {
-  const seen = createGreeterLog()
-  const service = await openMxService(t, createGreeter(seen), { protocol: 'http' })
-  const timeouts = { connectMs: 1000, replyMs: 1000, idleMs: 1000 }
-  const gateway = await openRpcGateway(t, [service.entry], {
-    upstream: {
-      createPool: (address) =>
-        new Pool({ ...address, timeouts, keepAliveMs: 1000, maxConnections: 1, maxWaiting: 0 }),
-    },
-  })
-  const leaving = new AbortController()
-  const first = fetch(`${gateway.origin}/greeter/wait`, { signal: leaving.signal })
-  await until(() => service.calls.length === 1)
-  const { status, headers, json } = await send(`${gateway.origin}/greeter/nothing`)
-  t.equal(status, 503)
-  t.equal(headers.get('retry-after'), '1')
-  t.match(json, { Code: 503 })
-  leaving.abort()
-  await t.rejects(first)
-  t.same(gateway.ejected, [], 'a busy node is not ejected')
-})
+t.test(
+  'http: a call beyond the connection limit of a node fails with 503 and Retry-After',
+  async (t) => {
+    const seen = createGreeterLog()
+    const service = await openMxService(t, createGreeter(seen), { protocol: 'http' })
+    const timeouts = { connectMs: 1000, replyMs: 1000, idleMs: 1000 }
+    const gateway = await openRpcGateway(t, [service.entry], {
+      upstream: {
+        createPool: (address) =>
+          new Pool({ ...address, timeouts, keepAliveMs: 1000, maxConnections: 1, maxWaiting: 0 }),
+      },
+    })
+    const leaving = new AbortController()
+    const first = fetch(`${gateway.origin}/greeter/wait`, { signal: leaving.signal })
+    await until(() => service.calls.length === 1)
+    const { status, headers, json } = await send(`${gateway.origin}/greeter/nothing`)
+    t.equal(status, 503)
+    t.equal(headers.get('retry-after'), '1')
+    t.match(json, { Code: 503 })
+    leaving.abort()
+    await t.rejects(first)
+    t.same(gateway.ejected, [], 'a busy node is not ejected')
+  },
+)
 
-t.test('malformed responses are 502, and the log has the reason', async (t) => {
+t.test('malformed responses result in 502, and the log contains the reason', async (t) => {
   const malformed = 'bad gateway: malformed response from go.mx.api.greeter'
   const created = 'HTTP/1.1 201 Created\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n'
   const answers: [answer: string, reason: string][] = [
@@ -498,7 +501,7 @@ t.test('malformed responses are 502, and the log has the reason', async (t) => {
 })
 
 t.test(
-  'mx: a node that does not speak the protocol is ejected, and the only one is 502',
+  'mx: a node that does not support the protocol is ejected, and the only node returns 502',
   async (t) => {
     const answer = 'HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n'
     const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(answer) })

@@ -53,14 +53,14 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.equal(connections.length, 1)
   })
 
-  t.test(`${name}: 100 000 concurrent calls are answered in reverse order`, async (t) => {
+  t.test(`${name}: 100 000 concurrent calls get their responses in reverse order`, async (t) => {
     const COUNT = 100_000
     const waiting: (IncomingCall & { text: string })[] = []
     const { channel, connections } = await open(t, name, (call) => {
       waiting.push(Object.assign(call, { text: Buffer.from(call.body).toString() }))
     })
     const calls = [send(channel, { body: '0' })]
-    // The number of calls that wait for a connection is lower.
+    // The number of calls that wait for a connection is limited to fewer.
     await until(() => waiting.length === 1)
     while (calls.length < COUNT) calls.push(send(channel, { body: String(calls.length) }))
     await until(() => waiting.length === COUNT)

@@ -10,7 +10,7 @@ import { Collector } from '../../../fixtures/collector.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
 import { REPLIES, type ReplyCase } from '../../../fixtures/replies.ts'
 
-/** How a client parsed a response; `refused` has the body that it relayed before. */
+/** Result of parsing a response. `refused` has the body that was relayed before. */
 interface Verdict {
   readonly refused: boolean
   readonly status: number
@@ -26,7 +26,7 @@ const asOne: Split = (raw) => [raw]
 const byteByByte: Split = (raw) =>
   raw.length < 1000 ? [...raw] : [...raw.slice(0, 100), raw.slice(100, -300), ...raw.slice(-300)]
 
-/** Timeout for the verdict of a client. */
+/** Timeout for the result of a client. */
 const UNDECIDED_MS = 400
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -81,7 +81,7 @@ const options = {
   keepAliveMs: 5000,
 }
 
-/** Result of the gateway's client, and whether its connection was reused and is clean. */
+/** Result of the gateway's client, and whether its connection was reused and has no unread data. */
 async function exchange(
   reply: ReplyCase,
   split: Split,
@@ -196,7 +196,7 @@ for (const [title, split] of [
         t.equal(call.body, reply.body, `${reply.name}: body`)
         if (reply.headers !== undefined)
           t.strictSame(call.headers, reply.headers, `${reply.name}: headers`)
-      } else t.ok(reply.body.startsWith(call.body), `${reply.name}: nothing invalid is passed on`)
+      } else t.ok(reply.body.startsWith(call.body), `${reply.name}: no invalid data is forwarded`)
       t.equal(
         call.events.filter((event) => /^(reply|end|failure)/.test(event)).length,
         1,
@@ -226,7 +226,7 @@ t.test(
   },
 )
 
-t.test('a response parses the same wherever it is split', async (t) => {
+t.test('a response is parsed identically wherever it is split', async (t) => {
   const short = REPLIES.filter(({ raw }) => raw.length > 1 && raw.length < 400)
   await fc.assert(
     fc.asyncProperty(

@@ -82,7 +82,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       'retries a request on a new connection if all keep-alive connections are dead',
       async (t) => {
         const backend = await openRawBackend(t, {
-          // Like after a machine reset: each keep-alive connection ends at its next request.
+          // As after a machine reset, each keep-alive connection closes at its next request.
           onRequest: (server) => {
             if (server.requests === 1) server.reply()
             else server.socket.resetAndDestroy()
@@ -123,11 +123,11 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       t.match(head, /content-length: 100/i)
       const last = await requestRaw('GET', /last$/)
       t.match(last, /^HTTP\/1\.1 200 /, 'informational responses are not forwarded')
-      t.equal(backend.connections.length, 1, 'all on one connection')
+      t.equal(backend.connections.length, 1, 'all use one connection')
       client.destroy()
     })
 
-    t.test('a service without nodes is 503', async (t) => {
+    t.test('a service without nodes returns 503', async (t) => {
       const { origin } = await openGateway(t, { app: [] }, { listener })
       const { status, headers, body } = await get(origin)
       t.equal(status, 503)
@@ -140,7 +140,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       })
     })
 
-    t.test('a failed TLS handshake or name resolution is 502 with the reason', async (t) => {
+    t.test('a failed TLS handshake or name resolution returns 502 with the reason', async (t) => {
       const plain = await openRawBackend(t, answering(OK))
       plain.server.on('connection', (socket) => socket.end(OK))
       const backends = {
@@ -161,7 +161,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     })
 
     t.test(
-      'a refused connection is retried on the next node, and 502 on the last one',
+      'a refused connection is retried on the next node, and the last one returns 502',
       async (t) => {
         const backend = await openRawBackend(t, answering(OK))
         const done: Exchange[] = []
@@ -190,7 +190,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       },
     )
 
-    t.test('a backend without a response within reply_timeout is 504', async (t) => {
+    t.test('a backend without a response within reply_timeout results in 504', async (t) => {
       const backend = await openRawBackend(t)
       const { origin } = await openGateway(
         t,
@@ -211,27 +211,30 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       t.equal(backend.connections.length, 2, 'no retry')
     })
 
-    t.test('a malformed response is 502 and none of it reaches the client', async (t) => {
-      const backend = await openRawBackend(
-        t,
-        answering(
-          'HTTP/1.1 200 OK\r\nX-Evil : 1\r\nContent-Length: 4\r\n\r\nevil',
-          'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 4\r\n\r\nevil',
-          'HTTP/1.1 200 OK\nContent-Length: 4\n\nevil',
-          'SSH-2.0-OpenSSH\r\n',
-          OK,
-        ),
-      )
-      const { origin } = await openGateway(t, { app: [backend.port] }, { listener })
-      for (let i = 0; i < 4; i++) {
-        const { status, headers, body } = await get(origin)
-        t.equal(status, 502)
-        t.match(JSON.parse(body), { Detail: 'bad gateway: malformed response from the backend' })
-        t.notMatch(JSON.stringify(headers) + body, /evil/i)
-      }
-      t.equal((await get(origin)).status, 200)
-      t.equal(backend.connections.length, 5, 'each on its own connection')
-    })
+    t.test(
+      'a malformed response results in 502, and no part of it reaches the client',
+      async (t) => {
+        const backend = await openRawBackend(
+          t,
+          answering(
+            'HTTP/1.1 200 OK\r\nX-Evil : 1\r\nContent-Length: 4\r\n\r\nevil',
+            'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 4\r\n\r\nevil',
+            'HTTP/1.1 200 OK\nContent-Length: 4\n\nevil',
+            'SSH-2.0-OpenSSH\r\n',
+            OK,
+          ),
+        )
+        const { origin } = await openGateway(t, { app: [backend.port] }, { listener })
+        for (let i = 0; i < 4; i++) {
+          const { status, headers, body } = await get(origin)
+          t.equal(status, 502)
+          t.match(JSON.parse(body), { Detail: 'bad gateway: malformed response from the backend' })
+          t.notMatch(JSON.stringify(headers) + body, /evil/i)
+        }
+        t.equal((await get(origin)).status, 200)
+        t.equal(backend.connections.length, 5, 'each uses a separate connection')
+      },
+    )
 
     t.test('a truncated or malformed body closes the client connection', async (t) => {
       const broken = [
@@ -250,14 +253,14 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         const client = new RawClient(port)
         client.send('GET /app HTTP/1.1\r\nHost: a.test\r\n\r\n')
         await client.ended()
-        t.notMatch(client.text, /\r\n0\r\n\r\n$/, 'no clean end')
+        t.notMatch(client.text, /\r\n0\r\n\r\n$/, 'no clean end of the body')
         t.notMatch(client.text, /ZZ/)
         client.destroy()
       }
     })
 
     t.test(
-      'a body beyond the limit is 413, and the backend receives no complete request',
+      'a body beyond the limit is rejected with 413, and the backend receives no complete request',
       async (t) => {
         const backend = await openRawBackend(t)
         const limit = {
@@ -333,7 +336,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       t.match(server!.text, /host: inner\.test\r\n/)
       t.equal(server!.text.match(/host: inner\.test/g)!.length, 1)
       const last = server!.text.slice(server!.text.lastIndexOf('GET '))
-      t.equal(last.match(/host:/g)!.length, 1, 'one Host')
+      t.equal(last.match(/host:/g)!.length, 1, 'a single Host header')
     })
 
     t.test('a plugin that throws fails only its request, with 500', async (t) => {
@@ -386,7 +389,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       await until(() => gateway.inFlight === 0)
     })
 
-    t.test('a connection header set by a plugin is 500', async (t) => {
+    t.test('a connection header set by a plugin results in 500', async (t) => {
       for (const field of ['trailer', 'connection', 'transfer-encoding', 'keep-alive']) {
         const plugin: Plugin = {
           name: 'odd',
@@ -432,7 +435,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       },
     )
 
-    t.test('an invalid status set by a plugin is 500', async (t) => {
+    t.test('an invalid status set by a plugin results in 500', async (t) => {
       const plugin = {
         name: 'odd',
         onReply: (x: { status: unknown; query: string }) => {
@@ -553,13 +556,13 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         t.equal(
           (await get(withBody.origin, '/app', { method: 'PUT', body: 'gone' })).status,
           502,
-          'its body is not available any more',
+          'the request body is no longer available',
         )
       },
     )
 
     t.test(
-      'a request beyond max_connections of the last node is 503 with Retry-After',
+      'a request beyond max_connections of the last node fails with 503 and Retry-After',
       async (t) => {
         const backend = await openRawBackend(t)
         const { origin } = await openGateway(
@@ -602,7 +605,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const backend = await openRawBackend(t, { keep: false })
       const { origin, port } = await openGateway(t, { app: [backend.port] }, { listener })
       for (const framing of ['length', 'chunked'] as const) {
-        // Upload: a source in pieces, a backend that pauses occasionally.
+        // Upload: a source that sends chunks, and a backend that pauses occasionally.
         const digest = createHash('sha256')
         let received = ''
         let bodyBytes = 0
@@ -645,10 +648,10 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         const sent = get(origin, '/app', { method: 'POST', body: pieces, headers })
         await uploaded
         t.equal((await sent).status, 200)
-        if (framing === 'length') t.equal(digest.digest('hex'), hash(body), 'up')
+        if (framing === 'length') t.equal(digest.digest('hex'), hash(body), 'upload')
         else t.ok(bodyBytes > body.length)
 
-        // Download: a client that pauses at every piece.
+        // Download: a client that pauses after every chunk.
         backend.server.once('connection', (socket) => {
           socket.once('data', () => {
             if (framing === 'length') {
@@ -677,7 +680,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           got.update(chunk)
           await tick()
         }
-        t.equal(got.digest('hex'), hash(body), `down, ${framing}`)
+        t.equal(got.digest('hex'), hash(body), `download, ${framing}`)
       }
     })
 
@@ -699,7 +702,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         server.send(`HTTP/1.1 200 OK\r\n${head}`)
         let sent = 0
         const piece = Buffer.alloc(1024 * 1024)
-        // Until nothing is transferred for some ticks.
+        // Waits until no data is transferred for several ticks.
         for (let still = 0; still < 200 && sent < size; still++) {
           while (sent < size && server.socket.writableLength === 0) {
             server.socket.write(piece)

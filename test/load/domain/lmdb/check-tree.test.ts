@@ -82,7 +82,7 @@ t.test('a file whose free pages at the end were never written is intact', async 
     if (newest >= bytes.length / PAGE) short++
     t.ok(checkFile(file))
   }
-  t.comment(`${short} times it was shorter than its pages`)
+  t.comment(`${short} times, the file was shorter than its pages`)
 })
 
 t.test('pages that do not form a tree are rejected', (t) => {

@@ -80,7 +80,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         void slow.closed.then((output) => {
           how = output
         })
-        // It is buffered in the service first, then in the gateway.
+        // The result is buffered first in the service, then in the gateway.
         await until(() => replyMemory.usedBytes > 1024 * 1024 || how !== undefined)
         t.equal(how, undefined)
         for (let i = 0; i < 3; i++) await settled(() => replyMemory.usedBytes)
@@ -184,7 +184,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     })
   }
 
-  t.test(`${name}: each message is a request, an empty one ends them`, async (t) => {
+  t.test(`${name}: each message is a request, and an empty message ends them`, async (t) => {
     const { gateway } = await openGreeterGateway(t, { listener })
     const join = await connect(t, gateway, 'join')
     for (const name of ['a', 'b', 'c']) join.send({ name })
@@ -233,7 +233,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.equal(json.messages[0], '{"message":"Hello a"}', 'a request from the query is JSON')
   })
 
-  t.test(`${name}: a slow service applies backpressure to its client`, async (t) => {
+  t.test(`${name}: a slow service applies back-pressure to its client`, async (t) => {
     const { gateway, service } = await openGreeterGateway(t, { listener })
     const { socket, send } = await connect(t, gateway, 'busy')
     const pad = 'x'.repeat(10_000)
@@ -246,10 +246,10 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.equal(service.calls.length, 2)
   })
 
-  t.test(`${name}: backpressure includes the number of small requests`, async (t) => {
+  t.test(`${name}: back-pressure includes the number of small requests`, async (t) => {
     const { gateway } = await openGreeterGateway(t, { listener })
     const { socket } = await connect(t, gateway, 'busy')
-    // A text frame of `{}`, its key of zeros (RFC 6455 §5.2).
+    // A text frame with `{}` and a masking key of zeros (RFC 6455 §5.2).
     const frame = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x7b, 0x7d])
     ;(socket as unknown as { _socket: Socket })._socket.write(Buffer.alloc(8_000_000, frame))
     const [x] = gateway.seen

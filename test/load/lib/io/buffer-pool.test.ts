@@ -8,7 +8,7 @@ const collectGarbage = runInNewContext('gc') as () => void
 const KIB = 1024
 
 t.test(
-  'a buffer has at least the requested size, and at most twice that above 32 KiB',
+  'a buffer has at least the requested size, and at most twice that size above 32 KiB',
   async (t) => {
     for (const size of [16 * KIB, 20_000, 32 * KIB, 32 * KIB + 1, 500_000, 512 * KIB, KIB * KIB]) {
       t.equal(isPooled(size), true)
@@ -26,7 +26,7 @@ t.test('a released buffer is reused once', async (t) => {
   t.not(acquireBuffer(70_000), memory)
 })
 
-t.test('a page whose blocks are all released serves another size', async (t) => {
+t.test('a page whose blocks are all released is reused for another size', async (t) => {
   const taken = Array.from({ length: 64 * 32 }, () => acquireBuffer(32 * KIB))
   const { arrayBuffers } = process.memoryUsage()
   for (const memory of taken) releaseBuffer(memory)

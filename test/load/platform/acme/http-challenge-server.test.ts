@@ -27,7 +27,7 @@ async function open(t: Test, options: Partial<HttpChallengeServerOptions> = {}) 
   return { server, messages }
 }
 
-/** Response to the given bytes until the connection ends. */
+/** Returns the response to these bytes until the connection ends. */
 async function sendRequest(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.write(text)
@@ -47,7 +47,7 @@ t.test('responds to challenges with the key authorization of the store', async (
   t.match(
     await sendRequest(server.port, get(CHALLENGE, '')),
     /^HTTP\/1\.1 400 /,
-    'HTTP/1.1 needs a Host',
+    'HTTP/1.1 requires a Host',
   )
   for (const token of [
     '',

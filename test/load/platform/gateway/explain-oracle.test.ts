@@ -1,4 +1,4 @@
-// Random configurations and requests: the gateway does what `explain` predicts.
+// Checks with random configurations and requests that the gateway does what `explain` predicts.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -27,7 +27,7 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 const REQUESTS = 200
 /** `MX_PROPERTY_RUNS=10` compares 100 000 requests. */
 const CONFIGURATIONS = toRuns(50)
-/** Differences that are printed. */
+/** Number of differences to print. */
 const MAX_PRINTED = 5
 
 /** Predicts and sends requests, one at a time. */
@@ -64,7 +64,7 @@ async function serve(
   })
 }
 
-t.test('the gateway does with every request what explain predicts', async (t) => {
+t.test('the gateway handles every request as explain predicts', async (t) => {
   const backends = await openBackends(t)
   const configurations = fc.sample(anyConfiguration(backends), {
     ...{ seed: SEED, numRuns: CONFIGURATIONS },

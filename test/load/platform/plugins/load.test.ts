@@ -111,7 +111,7 @@ t.test('loads relative files, JSON, built-in modules and installed packages', as
     t.ok(files.includes(join(dir, file)), file)
 })
 
-t.test('reports an invalid file in one line', async (t) => {
+t.test('reports an invalid file with a one-line message', async (t) => {
   const env = createTestEnv(
     t.testdir({
       'syntax.ts': 'export default {\n  onRequest(x) {\n    if (\n  }\n}\n',
@@ -191,10 +191,10 @@ t.test('a rejected edit does not change the source lines of the running plugin',
   t.match(await fault(), /edited\.ts:6:11/)
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()
-  t.match(await fault(), /edited\.ts:6:11/, 'the source map is kept with the plugin')
+  t.match(await fault(), /edited\.ts:6:11/, 'the source map is retained with the plugin')
 })
 
-t.test('evaluates a file again only after a change of it or its imports', async (t) => {
+t.test('evaluates a file again only after a change to it or its imports', async (t) => {
   const dir = t.testdir({
     'main.ts': `import { mark } from './mark.ts'\nlet count = 0\nexport default () => ({ onRequest(x) { x.reply(200, mark + count) }, close() { count++ } })`,
     'mark.ts': `export const mark = 'a'`,
@@ -207,12 +207,12 @@ t.test('evaluates a file again only after a change of it or its imports', async 
     return body
   }
   t.equal(await load(), 'a0')
-  t.equal(await load(), 'a1', 'the module state is kept')
+  t.equal(await load(), 'a1', 'the module state is retained')
   t.same(env.messages, [])
   writeFileSync(join(dir, 'mark.ts'), `export const mark = 'b'`)
   t.equal(await load(), 'b0')
   t.same(env.messages, ['info: plugin file reloaded'])
-  // Editors save by renaming.
+  // Editors save a file by renaming another one.
   writeFileSync(join(dir, 'mark.ts~'), `export const mark = 'c'`)
   renameSync(join(dir, 'mark.ts~'), join(dir, 'mark.ts'))
   t.equal(await load(), 'c0')

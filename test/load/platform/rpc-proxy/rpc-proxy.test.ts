@@ -35,7 +35,7 @@ for (const to of FORMS) {
           return openCaller(t, proxy.port, to)
         },
         isFast,
-        // One window on either side of the proxy; for the HTTP transport the socket buffers of this machine.
+        // One window on either side of the proxy, or the socket buffers of this machine for the HTTP transport.
         maxBuffered: isFast ? 1050 : 40_000,
       })
     })
@@ -179,13 +179,17 @@ t.test('rejects a second service of the same name', async (t) => {
     message: `${proxy.address} already serves a service greeter`,
   })
   const client = openClient(t, { address: proxy.address })
-  t.equal(await client.call('greeter', 'A.Where'), 'a', 'the first service still serves')
+  t.equal(await client.call('greeter', 'A.Where'), 'a', 'the first service continues to serve')
   await service.stop()
   await createService(t, { registry, host: proxy }).handle('A', { where }).start()
-  t.equal(await client.call('greeter', 'A.Where'), 'a', 'served until it has stopped')
+  t.equal(
+    await client.call('greeter', 'A.Where'),
+    'a',
+    'the service is available until it has stopped',
+  )
 })
 
-t.test('reports a port in use in one line', async (t) => {
+t.test('reports a port in use with a one-line message', async (t) => {
   const { port } = await openRawBackend(t)
   await t.rejects(openProxy(t, {}, { address: { host: '127.0.0.1', port } }), {
     message: `cannot listen on 127.0.0.1:${port}: the port is in use`,

@@ -71,7 +71,7 @@ t.test(
     await first.server.close()
     const file = join(folder, 'data', 'admin_password')
     const password = readFileSync(file, 'utf8')
-    // Like a change by another server with the same store.
+    // Simulates a change by another server with the same store.
     writeFileSync(file, 'the one before\n')
     const second = await openServer(t, keepIn(folder))
     await until(() => !existsSync(file))

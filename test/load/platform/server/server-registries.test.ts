@@ -58,7 +58,7 @@ t.test('consul: a domain exists while any server has a registration in it', asyn
   const text = `consul://${agent.host}:${agent.port}`
   const one = await open(t, text)
   const other = await open(t, text)
-  // Like the directory of a gateway.
+  // As in the directory of a gateway.
   one.registry.watch!(() => {})
   await one.check()
   t.equal(one.find('shop'), undefined)

@@ -7,7 +7,7 @@ import { buildPlugin, createTestEnv, runPlugin } from '../../../../sdk/testing.t
 import { until } from '../../../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-// As cheap as possible: the cost is tested with the hasher.
+// As cheap as possible, because the cost is tested with the hasher.
 const hasher = createSecretHasher('test', 4)
 const PASSWORD = 'päss:word'
 const HASH = await hasher.hash(PASSWORD)
@@ -58,7 +58,7 @@ t.test('hashes a password once and caches the result', async (t) => {
   t.ok(later < first / 2, `${first} ms, then ${later} ms`)
 })
 
-t.test('missing and wrong credentials are 401 with a challenge', async (t) => {
+t.test('missing and wrong credentials return 401 with a challenge', async (t) => {
   const run = open(t, { users: [`shop ${HASH}`], realm: 'the shop' })
   const rows = [
     undefined,
@@ -89,7 +89,7 @@ t.test('missing and wrong credentials are 401 with a challenge', async (t) => {
 })
 
 t.test(
-  'too many wrong passwords from an address are 429, even with the correct password',
+  'too many wrong passwords from an address return 429, even with the correct password',
   async (t) => {
     const others = Array.from({ length: 25 }, (_, i) => `a${i} ${HASH}`)
     const run = open(t, { users: [`shop ${HASH}`, `bank ${HASH}`, ...others] })
@@ -136,7 +136,7 @@ t.test('reloads the file within a second of an edit', async (t) => {
   write(`shop ${await hasher.hash('new')}\n# edited\n`)
   await until(() => run.messages.length > 0)
   t.equal((await run(basic('shop', 'new'))).status, 200)
-  t.equal((await run(basic('shop', PASSWORD))).status, 401, 'a cached password as well')
+  t.equal((await run(basic('shop', PASSWORD))).status, 401, 'including a cached password')
 })
 
 t.test('rejects invalid options at startup', async (t) => {

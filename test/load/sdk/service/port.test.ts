@@ -68,7 +68,7 @@ async function upgrade(port: number, path: string, protocols: string[], origin?:
   return status
 }
 
-t.test('uws: a WebSocket beyond the limit of its client is 503', async (t) => {
+t.test('uws: rejects a WebSocket beyond the limit of its client with 503', async (t) => {
   const { port } = await open(t, { listener: 'uws', limits: { maxClientSockets: 1 } })
   const first = new WebSocket(`ws://127.0.0.1:${port.port}/.mx/rpc`, ['mx.rpc.1'])
   t.teardown(() => first.terminate())
@@ -159,7 +159,7 @@ for (const listener of ['uws', 'node'] as const) {
             ...headers,
           },
         })
-      // Like after DNS rebinding of the page's host: the same origin for its browser.
+      // As after DNS rebinding of the page's host, which is the same origin for the browser.
       for (const origin of ['https://evil.example.com', 'null', '', url]) {
         const refused = await post({ origin })
         t.equal(refused.status, 403, origin)
@@ -188,7 +188,7 @@ for (const listener of ['uws', 'node'] as const) {
     const draining = port.drain().then(() => {
       drained = true
     })
-    // At most one more request on the open connection.
+    // The open connection serves at most one more request.
     await fetch(url).catch(() => {})
     await t.rejects(fetch(url), 'a new connection')
     const late = send('Call')
@@ -221,7 +221,7 @@ for (const listener of ['uws', 'node'] as const) {
     },
   )
 
-  t.test(`${listener}: reports a port in use in one line`, async (t) => {
+  t.test(`${listener}: reports a port in use with a one-line message`, async (t) => {
     const { port } = await openRawBackend(t)
     await t.rejects(open(t, { listener, address: { host: '127.0.0.1', port } }), {
       message: `cannot listen on 127.0.0.1:${port}: the port is in use`,
@@ -243,7 +243,7 @@ t.test('uses the uws listener by default where it is available', async (t) => {
   t.equal(port.server, 'uws')
 })
 
-t.test('a call beyond maxCalls of its connection is 503', async (t) => {
+t.test('rejects a call beyond maxCalls of its connection with 503', async (t) => {
   const { send } = await open(t, { limits: { maxCalls: 1 } })
   const [first, second] = [send('Wait'), send('Wait')]
   await until(() => second!.events.length === 1)
@@ -251,7 +251,7 @@ t.test('a call beyond maxCalls of its connection is 503', async (t) => {
   t.strictSame(first!.events, [])
 })
 
-t.test('an invalid origin is a TypeError', async (t) => {
+t.test('an invalid origin throws a TypeError', async (t) => {
   const port = await findClosedPort()
   await t.rejects(
     open(t, { origins: ['example.com'], address: { host: '127.0.0.1', port } }),

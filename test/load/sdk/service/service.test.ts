@@ -201,16 +201,19 @@ t.test('is called by address without a registry', async (t) => {
   })
 })
 
-t.test('fails to start in one line if the port is in use, and registers nothing', async (t) => {
-  const { port } = await openRawBackend(t)
-  const registry = openRegistry(t)
-  const service = createService(t, { registry, address: `127.0.0.1:${port}` })
-  await t.rejects(service.start(), {
-    message: `cannot listen on 127.0.0.1:${port}: the port is in use`,
-  })
-  t.strictSame(await registry.listServices(), [])
-  await service.stop()
-})
+t.test(
+  'fails to start with a one-line message if the port is in use, and registers nothing',
+  async (t) => {
+    const { port } = await openRawBackend(t)
+    const registry = openRegistry(t)
+    const service = createService(t, { registry, address: `127.0.0.1:${port}` })
+    await t.rejects(service.start(), {
+      message: `cannot listen on 127.0.0.1:${port}: the port is in use`,
+    })
+    t.strictSame(await registry.listServices(), [])
+    await service.stop()
+  },
+)
 
 t.test('closes its port if the registration fails', async (t) => {
   const port = await findClosedPort()

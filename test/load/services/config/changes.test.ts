@@ -91,7 +91,7 @@ t.test('a change without effect creates no version', async (t) => {
   t.equal(await set('s', 'x'), 2)
 })
 
-t.test('keeps the last maxVersions versions only', async (t) => {
+t.test('retains only the last maxVersions versions', async (t) => {
   const { set, keys, snapshots } = open(t, { maxVersions: 3 })
   for (let i = 0; i < 10; i++) await set('a', i)
   t.strictSame(await keys(), [
@@ -110,7 +110,7 @@ t.test('200 concurrent changes are all applied', async (t) => {
   t.equal((await snapshots.read('mx')).version, 200)
 })
 
-t.test('a rejected change does not affect the others of its commit', async (t) => {
+t.test('a rejected change does not affect other changes of its commit', async (t) => {
   const { set, json, store } = open(t, { maxValueBytes: 2000 })
   let commits = 0
   const { commit } = store
@@ -143,7 +143,7 @@ t.test('a rejected change does not affect the others of its commit', async (t) =
 })
 
 t.test(
-  'versions of one commit can be read and rolled back to, and are encrypted alike',
+  'versions of one commit can be read and rolled back to, and are all encrypted',
   async (t) => {
     const { set, make, json, keys, store } = open(t, { maxVersions: 4 })
     const all = [set('first', 0), ...[1, 2, 3, 4, 5].map((i) => set('a', `hunter${i}`))]
@@ -156,7 +156,7 @@ t.test(
   },
 )
 
-t.test('a change is applied on top of a concurrent one of another server', async (t) => {
+t.test('a change is applied on top of a concurrent change by another server', async (t) => {
   const other = open(t)
   let races = 3
   const { set, json } = open(t, {
@@ -219,7 +219,7 @@ t.test('an error of the store is returned unchanged, and the next change is appl
   t.equal(await set('a', 1), 1)
 })
 
-t.test('a value that becomes secret is encrypted in earlier versions, too', async (t) => {
+t.test('a value that becomes secret is also encrypted in earlier versions', async (t) => {
   const { set, make, json, store, keys } = open(t)
   await set('db', { password: 'hunter2', host: 'localhost' })
   await set('db.url', 'user:hunter2@localhost')
@@ -232,7 +232,7 @@ t.test('a value that becomes secret is encrypted in earlier versions, too', asyn
   t.equal((await keys()).length, 7, 'head, key and five versions')
 })
 
-t.test('a version that becomes too long by encryption is deleted', async (t) => {
+t.test('a version that encryption makes too long is deleted', async (t) => {
   const { set, make, snapshots, keys } = open(t, { maxValueBytes: 2000 })
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`k${i}`, 'x']))
   await set('a', many)
@@ -246,24 +246,27 @@ t.test('a version that becomes too long by encryption is deleted', async (t) => 
   t.equal((await keys()).length, 4)
 })
 
-t.test('the first secret records its key, and changes with another key are 503', async (t) => {
-  const { set, store } = open(t)
-  await set('a', 1)
-  t.equal(await store.read(KEY_NOTE.table, KEY_NOTE.key), undefined)
-  await set('b', 1, true, { namespace: 'foo' })
-  t.ok(await store.read(KEY_NOTE.table, KEY_NOTE.key))
-  const wrong = { id: ID, code: 503, message: /now encrypted with another key/ }
-  const other = open(t, { shared: store, key: OTHER_KEY })
-  await t.rejects(other.set('b', 2, false, { namespace: 'foo' }), wrong)
-  await t.rejects(other.set('c', 1, true, { namespace: 'foo' }), wrong)
-  await t.rejects(
-    other.set('c', 1, true, { namespace: 'bar' }),
-    wrong,
-    'a namespace without secrets',
-  )
-  t.equal(await other.set('c', 1, false, { namespace: 'foo' }), 2, 'a plain value needs no key')
-  t.equal(await set('b', 1, true, { namespace: 'foo' }), 2, 'the secret is unchanged')
-})
+t.test(
+  'the first secret records its key, and changes with another key fail with 503',
+  async (t) => {
+    const { set, store } = open(t)
+    await set('a', 1)
+    t.equal(await store.read(KEY_NOTE.table, KEY_NOTE.key), undefined)
+    await set('b', 1, true, { namespace: 'foo' })
+    t.ok(await store.read(KEY_NOTE.table, KEY_NOTE.key))
+    const wrong = { id: ID, code: 503, message: /now encrypted with another key/ }
+    const other = open(t, { shared: store, key: OTHER_KEY })
+    await t.rejects(other.set('b', 2, false, { namespace: 'foo' }), wrong)
+    await t.rejects(other.set('c', 1, true, { namespace: 'foo' }), wrong)
+    await t.rejects(
+      other.set('c', 1, true, { namespace: 'bar' }),
+      wrong,
+      'a namespace without secrets',
+    )
+    t.equal(await other.set('c', 1, false, { namespace: 'foo' }), 2, 'a plain value needs no key')
+    t.equal(await set('b', 1, true, { namespace: 'foo' }), 2, 'the secret is unchanged')
+  },
+)
 
 t.test('concurrent first secrets of 30 namespaces are all stored', async (t) => {
   const { set, snapshots } = open(t)
@@ -272,7 +275,7 @@ t.test('concurrent first secrets of 30 namespaces are all stored', async (t) => 
   for (const namespace of namespaces) t.equal((await snapshots.read(namespace)).version, 1)
 })
 
-t.test('a change sees the result of the one before it', async (t) => {
+t.test('a change sees the result of the previous change', async (t) => {
   const { set, make } = open(t)
   const trees: ConfigMap[] = []
   await Promise.all([

@@ -159,7 +159,7 @@ t.test('an address without a network server is reported with the reason', async 
   t.match(none.link.reason, { code: 502, message: /ECONNREFUSED/ })
 })
 
-t.test('a redundant link stays asleep until it is woken', async (t) => {
+t.test('a redundant link stays inactive until it is woken', async (t) => {
   const peer = await openPeer(t, answer)
   let refusal: string | undefined = 'there is one'
   const { link, events, ends } = open(t, peer.address, { reject: () => refusal })
@@ -179,7 +179,7 @@ t.test('a redundant link stays asleep until it is woken', async (t) => {
   t.strictSame(events, ['failed', 'linked peer'], 'closing reports no event to the owner')
 })
 
-t.test('wake retries a waiting link at once', async (t) => {
+t.test('wake retries a waiting link immediately', async (t) => {
   const http = await openRawBackend(t)
   http.close()
   const { link, ends } = open(t, `127.0.0.1:${http.port}`)
@@ -196,8 +196,11 @@ t.test('a link reported as lost ends and reconnects', async (t) => {
   link.lose('not there yet')
   t.equal(link.state, 'connecting')
   await link.settled()
-  link.lose('no call gets there')
-  t.match(link, { state: 'waiting', reason: { code: 502, message: 'no call gets there' } })
+  link.lose('the call does not reach the server')
+  t.match(link, {
+    state: 'waiting',
+    reason: { code: 502, message: 'the call does not reach the server' },
+  })
   t.match(ends, [{ wasLinked: true, peer: { id: 'peer' } }])
   link.lose('again')
   await until(() => events.length > 2)

@@ -34,7 +34,7 @@ t.test('a linked server links back until the peer leaves', async (t) => {
 })
 
 t.test(
-  'a server is linked by one of its addresses, and by another one when that fails',
+  'a server is linked by one of its addresses, and by another address when the first one fails',
   async (t) => {
     const a = await openServer(t, 'a')
     const b = await openServer(t, 'b', { advertise: 'mx://127.0.0.1:1' })
@@ -134,7 +134,7 @@ t.test(
   },
 )
 
-t.test('a link beyond MAX_PEERS is 429', async (t: Test) => {
+t.test('rejects a link beyond MAX_PEERS with 429', async (t: Test) => {
   const a = await openServer(t, 'a')
   const peer = await openPeer(t, () => {})
   const addresses = Array.from({ length: MAX_PEERS }, (_, i) => `127.1.0.${i + 1}:${peer.port}`)

@@ -10,7 +10,7 @@ function join(slots: Slots, idleMs: () => number = () => 0): Slot {
   return slots.join({ idleMs })
 }
 
-/** Polls on each turn until it has a slot. */
+/** Polls in each round until it has a slot. */
 function poll(t: Test, seat: Slot): { turns: () => number; has: () => boolean } {
   let turns = 0
   let has = false
@@ -38,7 +38,7 @@ t.test('grants slots until they are full, which is reported once', async (t) => 
     [true, true, false, false],
   )
   t.equal(notifications, 1)
-  t.ok(seats[0]?.acquire(), 'a slot is kept')
+  t.ok(seats[0]?.acquire(), 'a slot is retained')
   seats[0]?.leave()
   seats[0]?.leave()
   t.same([seats[2]?.acquire(), seats[3]?.acquire()], [true, false])

@@ -23,7 +23,7 @@ interface Talking {
   readonly copies: PodInstance[]
 }
 
-/** A workload whose instances write the given lines. */
+/** A workload whose instances write these lines. */
 async function open(t: Test, instances = 1): Promise<Talking> {
   const api = await openKubernetesApi(t)
   api.enterCluster()
@@ -106,7 +106,7 @@ t.test('follows lines across restarts without loss or duplicates', async (t) => 
   t.same(texts, written)
 })
 
-t.test('resumes a broken connection at its position', async (t) => {
+t.test('resumes a broken connection at the same position', async (t) => {
   const { api, runtime, copies } = await open(t)
   copies[0]!.write('one')
   copies[0]!.write('two')
@@ -133,7 +133,7 @@ t.test('follows only new lines', async (t) => {
   const { runtime, copies } = await open(t)
   for (const text of ['one', 'two']) copies[0]!.write(text)
   const texts = follow(t, runtime, { lines: 0 })
-  // Lines before the follow starts do not matter.
+  // Lines from before the start of the follower are irrelevant.
   const timer = setInterval(() => copies[0]!.write('more'), 10)
   await until(() => texts.length > 2)
   clearInterval(timer)

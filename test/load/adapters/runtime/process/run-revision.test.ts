@@ -94,7 +94,7 @@ t.test('keeps restarting a revision that was ready before', async (t) => {
   }
 })
 
-t.test('restarts instances that were given up when the revision is applied again', async (t) => {
+t.test('restarts abandoned instances when the revision is applied again', async (t) => {
   const { runtime } = openProcessRuntime(t)
   const workload = makeWorkload(t, FAILS)
   await runtime.apply(workload)

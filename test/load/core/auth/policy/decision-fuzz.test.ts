@@ -1,4 +1,5 @@
-// Decisions 30 and 32: the authorizer and the account checks against a naive model, with operators, workloads and tenants.
+// Decisions 30 and 32: the authorizer and the account checks against a naive model, with operators, workloads and
+// tenants.
 import { randomInt } from 'node:crypto'
 import t from 'tap'
 import { createAuthorizer } from '../../../../../core/auth/authorizer.ts'
@@ -68,7 +69,7 @@ function toAccount(): Account | undefined {
   const scopes = Array.from({ length: below(3) }, () =>
     pick(['admin', 'service', 'staff', `workload:${issuer}/${pick(['shop', 'shop.eu', 'pay'])}`]),
   )
-  // The operators that decision 32 is about.
+  // The operators that decision 32 covers.
   if (below(4) === 0) scopes.push('admin')
   const type = pick(['user', 'service'] as const)
   return { id: `a${below(3)}`, name: 'a', type, issuer, scopes, metadata: {} }
@@ -103,7 +104,7 @@ class FuzzSource implements AuthSource {
 const isModelOperator = (account: Account | undefined): boolean =>
   account?.issuer === 'mx' && account.scopes.includes('admin')
 
-/** Decision about a call by the documentation: `granted`, `denied` or `404`. */
+/** Documented decision for a call: `granted`, `denied` or `404`. */
 function judgeByModel(
   rules: ReadonlyMap<string, readonly Rule[]>,
   account: Account | undefined,
@@ -146,7 +147,7 @@ async function judgeByCode(authorizer: Authorizer, account: Account | undefined,
 Error.stackTraceLimit = 0
 t.setTimeout(120_000)
 
-t.test(`${CASES} calls with random rules are decided like by the model`, async (t) => {
+t.test(`${CASES} calls with random rules are decided as by the model`, async (t) => {
   t.comment(`FUZZ_SEED=${SEED}`)
   const source = new FuzzSource()
   const authorizer = createAuthorizer(source)
@@ -201,7 +202,7 @@ t.test(`${CASES} calls with random rules are decided like by the model`, async (
   for (const [what, count] of Object.entries(counts)) t.ok(count > 1000, `${what}: ${count}`)
 })
 
-/** Whether an account may access a resource of a service in a namespace by the documentation. */
+/** Documented answer to whether an account may access a resource of a service in a namespace. */
 function mayByModel(account: Account, namespace: string, what: string, service: string): boolean {
   const { issuer, scopes } = account
   if (scopes.includes('admin') && ['mx', namespace].includes(issuer)) {

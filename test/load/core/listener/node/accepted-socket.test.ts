@@ -46,7 +46,7 @@ t.test('messages sent before the handshake response are delivered', async (t) =>
   const { port } = await openListener(t, createNodeListener, handle)
   const client = new RawClient(port)
   t.teardown(() => client.destroy())
-  // With the head, before the response, and more than the listener reads ahead.
+  // Sent with the head and before the response; more than the listener reads ahead.
   client.send(Buffer.concat([Buffer.from(HANDSHAKE), HELLO, HELLO.subarray(0, 7)]))
   client.send(HELLO.subarray(7))
   for (let i = 0; i < 50_000; i++) client.send(HELLO)
@@ -54,7 +54,7 @@ t.test('messages sent before the handshake response are delivered', async (t) =>
   t.ok(messages.every((message) => message === 'hello'))
 })
 
-t.test('counts incomplete messages, and ends the largest beyond the budget', async (t) => {
+t.test('counts incomplete messages, and closes the largest beyond the budget', async (t) => {
   const { maxBytes } = bodyMemory
   bodyMemory.maxBytes = 250_000
   t.teardown(() => {
@@ -129,7 +129,7 @@ t.test('pings a silent client and ends it without a pong, but not a paused one',
     const pong = once(answers, 'ping')
     mock.timers.tick(30_000)
     await pong
-    // The pong is in transfer, and no event shows when the server has read it.
+    // The pong is in transit, and no event shows when the server has read it.
     await new Promise((resolve) => setTimeout(resolve, 20))
     mock.timers.tick(30_000)
   }

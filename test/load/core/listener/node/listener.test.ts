@@ -10,7 +10,7 @@ const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 
 testListener({ create: createNodeListener, name: 'node' })
 
-t.test('OPTIONS * is served, and * with another method is 400', async (t) => {
+t.test('OPTIONS * is served, and * with any other method is rejected with 400', async (t) => {
   const { port, served } = await openListener(t, createNodeListener, (x) => x.reply(204))
   const client = new RawClient(port)
   client.send('OPTIONS * HTTP/1.1\r\nHost: a.test\r\n\r\n')

@@ -50,7 +50,7 @@ async function open(t: Teardown, isOptional: boolean, options: Partial<ListenerO
   return { ...listener, tls, clientCa, warnings, replace }
 }
 
-/** Headers received of a request over HTTP/1.1, undefined if the connection was rejected. */
+/** Received headers of a request over HTTP/1.1, or undefined if the connection was rejected. */
 async function sendRequest(
   port: number,
   { cert, key }: Shown,
@@ -72,7 +72,7 @@ async function sendRequest(
   }
 }
 
-/** Headers received of a request over HTTP/2. */
+/** Received headers of a request over HTTP/2. */
 async function ask2(port: number, { cert, key }: Shown): Promise<string[] | undefined> {
   const client = connectHttp2(`https://127.0.0.1:${port}`, {
     rejectUnauthorized: false,
@@ -96,7 +96,7 @@ interface Resumed {
   readonly session: Buffer | undefined
 }
 
-/** Sends a request over the given protocol, with the session of an earlier connection. */
+/** Sends a request over this protocol, with the session of an earlier connection. */
 async function requestWith(
   port: number,
   { cert, key }: Shown,
@@ -213,7 +213,7 @@ t.test(
   },
 )
 
-t.test('the error of a missing or damaged authority file names the file', async (t) => {
+t.test('the error for a missing or damaged authority file names the file', async (t) => {
   t.throws(
     () => loadClientCa('/nowhere/ca.pem'),
     /^TLS client CA file \/nowhere\/ca.pem cannot be read: /,

@@ -63,7 +63,7 @@ t.test('accepts a chain after the certificate, whose key must match the first on
   t.end()
 })
 
-t.test('the error of an unsupported key names its file', (t) => {
+t.test('the error for an unsupported key names its file', (t) => {
   for (const { kind, ...texts } of UNSERVABLE) {
     const files = folder.write('unservable', texts)
     t.throws(
@@ -82,7 +82,7 @@ t.test('removes a byte order mark before certificate and key', (t) => {
   t.end()
 })
 
-t.test('the error of an unusable certificate or key is one line that names the file', (t) => {
+t.test('the error for an unusable certificate or key is one line that names the file', (t) => {
   const { cert, key } = createCertificate(['a.test'])
   const encrypted =
     '-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n'
@@ -285,7 +285,7 @@ t.test('watched certificate files', async (t) => {
       const good = readFileSync(files.certFile)
       writeFileSync(files.certFile, 'junk')
       const log = join(watched.path, 'log')
-      // Like a log in the same folder that receives the warning; more often than the settle time.
+      // Simulates a log in the same folder that receives the warning, and changes more often than the settle time.
       const writing = setInterval(() => appendFileSync(log, `${warnings.length}\n`), 5)
       t.teardown(() => clearInterval(writing))
       await until(() => warnings.length > 0)

@@ -33,7 +33,7 @@ testTunnel({
   pausesClients: /^20\.51\./.test(version),
 })
 
-t.test('messages buffered for a stalled backend are limited', async (t) => {
+t.test('limits the messages buffered for a stalled backend', async (t) => {
   for (const size of [64 * KIB, 100]) {
     const backend = await openBackendServer(t)
     const accepted = backend.accepted()
@@ -53,7 +53,7 @@ t.test('messages buffered for a stalled backend are limited', async (t) => {
       sent += 100 * size
       await new Promise(setImmediate)
     }
-    t.ok(socket.bufferedAmount < 4 * MIB + 110 * size, `${sent} bytes in pieces of ${size}`)
+    t.ok(socket.bufferedAmount < 4 * MIB + 110 * size, `${sent} bytes in messages of ${size}`)
     t.equal(stalled, 1)
     socket.terminate()
   }

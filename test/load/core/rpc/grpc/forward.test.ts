@@ -132,7 +132,7 @@ for (const [what, fields, code] of [
   ],
   ['a control character in another value', [...GRPC_HEAD, 'x-a', 'a\x7fb'], STATUS.OK],
 ] as const) {
-  t.test(`nothing invalid of a backend response with ${what} reaches the client`, async (t) => {
+  t.test(`no invalid part of a backend response with ${what} reaches the client`, async (t) => {
     const backend = await openRawBackend(t)
     const gateway = await open(t, [backend.port])
     const client = new GrpcClient(t, gateway.port)
@@ -166,12 +166,12 @@ t.test('a cancelled call is cancelled at the backend', async (t) => {
 })
 
 t.test(
-  'a call past its deadline is DEADLINE_EXCEEDED and is cancelled at the backend',
+  'a call past its deadline fails with DEADLINE_EXCEEDED and is cancelled at the backend',
   async (t) => {
     const backend = await openGrpcBackend(t)
     const gateway = await open(t, [backend.port])
     const client = new GrpcClient(t, gateway.port)
-    // Opens the connections: on a slow machine this may exceed the deadline, and the backend would receive no call.
+    // Opens the connections. On a slow machine, this may exceed the deadline, and the backend would receive no call.
     await client.call('SayHello', 'a')
     const { status } = await client.call('Wait', 'a', { options: { deadline: Date.now() + 500 } })
     t.equal(status.code, STATUS.DEADLINE_EXCEEDED)
@@ -462,20 +462,23 @@ t.test('error responses of the gateway have a gRPC status', async (t) => {
   }
 })
 
-t.test('a backend without a response within reply_timeout is DEADLINE_EXCEEDED', async (t) => {
-  const backend = await openGrpcBackend(t)
-  const gateway = await open(t, [], {
-    upstream: { createHttp2Pool: (address) => new Http2Pool({ ...address, ...HASTY }) },
-  })
-  await gateway.registry.register!(
-    makeService(NAME, [makeNode(`127.0.0.1:${backend.port}`, { protocol: 'grpc' })]),
-  )
-  const client = new GrpcClient(t, gateway.port)
-  const { status } = await client.call('Wait', 'a')
-  t.equal(status.code, STATUS.DEADLINE_EXCEEDED)
-  t.equal(status.details, 'the backend did not respond in time')
-  await until(() => backend.cancelled.includes('Wait'))
-})
+t.test(
+  'a backend without a response within reply_timeout fails with DEADLINE_EXCEEDED',
+  async (t) => {
+    const backend = await openGrpcBackend(t)
+    const gateway = await open(t, [], {
+      upstream: { createHttp2Pool: (address) => new Http2Pool({ ...address, ...HASTY }) },
+    })
+    await gateway.registry.register!(
+      makeService(NAME, [makeNode(`127.0.0.1:${backend.port}`, { protocol: 'grpc' })]),
+    )
+    const client = new GrpcClient(t, gateway.port)
+    const { status } = await client.call('Wait', 'a')
+    t.equal(status.code, STATUS.DEADLINE_EXCEEDED)
+    t.equal(status.details, 'the backend did not respond in time')
+    await until(() => backend.cancelled.includes('Wait'))
+  },
+)
 
 t.test('a TLS backend is reached over HTTP/2 by ALPN', async (t) => {
   const { cert, key } = createCertificate(['localhost'])
@@ -585,7 +588,7 @@ t.test('reply_timeout starts with the last byte that a slow backend reads', asyn
 })
 
 t.test(
-  'a backend that stops reading a request is DEADLINE_EXCEEDED after idle_timeout',
+  'a backend that stops reading a request fails with DEADLINE_EXCEEDED after idle_timeout',
   async (t) => {
     const { port } = await openReader(t, (stream) => stream.pause())
     const gateway = await open(t, [port], { flags: ['--idle_timeout=300ms'] })
@@ -649,6 +652,6 @@ t.test('calls are counted by their gRPC status, and each attempt is a span', asy
   ])
   await client.call('Fail', `${STATUS.NOT_FOUND}`)
   await until(() => events.length === 5)
-  t.notOk(events.includes('server failed: 5'), 'the client is at fault')
+  t.notOk(events.includes('server failed: 5'), "the error is the client's fault")
   t.strictSame([...metrics.byClass.subarray(2, 6)], [1, 0, 1, 1])
 })

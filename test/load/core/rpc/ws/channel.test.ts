@@ -78,7 +78,7 @@ t.test('masks frames with a key of zero', async (t) => {
   let received = Buffer.alloc(0)
   const service = await openRpcService(t, echo, {
     onSocket: (socket) => {
-      // Below the library, which removes the mask.
+      // Measured below the library, which removes the mask.
       const tcp = (socket as unknown as { _socket: Socket })._socket
       tcp.prependListener('data', (chunk: Buffer) => {
         received = Buffer.concat([received, chunk])
@@ -110,7 +110,7 @@ t.test('a client stream may start before the connection is open', async (t) => {
   const ended = send(short, { more: true, body: 'only' })
   ended.endData()
   await until(() => calls.length === 2)
-  t.equal(calls[1]!.more, false, 'the end was known before sending')
+  t.equal(calls[1]!.more, false, 'the end was known before the call was sent')
 })
 
 t.test('a failed connection fails the pending calls, and only a new call reconnects', async (t) => {
@@ -233,7 +233,7 @@ t.test('after GOAWAY new calls use a new connection, and calls in flight finish'
   const one = send(channel)
   await until(() => calls.length === 1)
   service.connections[0]!.goAway()
-  // Crosses the GOAWAY, so it is sent again once.
+  // The call crosses the GOAWAY in transit, so it is sent again once.
   const two = send(channel, { timeoutMs: 60_000 })
   await until(() => calls.length === 2)
   t.equal(service.connections.length, 2)
@@ -295,7 +295,7 @@ t.test('pings a silent connection and closes it without a pong', async (t) => {
   t.ok(Number(silentMs) >= 400, 'the actual silence')
 })
 
-t.test('a long response in transfer keeps the connection open without a pong', async (t) => {
+t.test('a long response in transit keeps the connection open without a pong', async (t) => {
   const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch, { autoPong: false })
   const channel = openChannel(t, service.port, { pingAfterMs: 600 })
@@ -391,7 +391,7 @@ t.test('drain closes the connection after the calls in flight', async (t) => {
   t.strictSame(
     await settle(three),
     ['reply "" '],
-    'calls that waited for the connection finish, too',
+    'calls that waited for the connection also complete',
   )
   t.notOk(waiting.connected)
 })
@@ -468,7 +468,7 @@ t.test('a connection without calls does not keep the process alive', async (t) =
   const channel = openChannel(t, service.port)
   const one = send(channel)
   await until(() => calls.length === 1)
-  t.equal(sockets(), 2, 'both ends')
+  t.equal(sockets(), 2, 'at both ends')
   calls[0]!.reply('', '')
   await settle(one)
   t.equal(sockets(), 1, "the service's socket only")

@@ -51,6 +51,6 @@ t.test('throttles an instance that floods its log', async (t) => {
   }
   const { user, system } = process.cpuUsage(before)
   t.ok((user + system) / 1e6 < 0.6, 'less than half a core')
-  t.comment(`${(user + system) / 1e6} s of CPU, longest turn ${longestMs} ms`)
+  t.comment(`${(user + system) / 1e6} s of CPU, longest tick ${longestMs} ms`)
   await runtime.remove(workload)
 })
