@@ -170,13 +170,13 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     await first.acme.close()
     const orders = countOrders(pebble)
     const second = await openGateway(t, pebble, store, ['--acme_hosts=a.test'])
-    t.same(second.acme.pairs, first.acme.pairs, 'at once')
+    t.same(second.acme.pairs, first.acme.pairs, 'immediately')
     await second.acme.work()
     t.equal(countOrders(pebble), orders)
   })
 
   await t.test(
-    'stay in use while the directory is unreachable, and are renewed once it is back',
+    'stay in use while the directory is unreachable, and are renewed once it is reachable again',
     async (t) => {
       let nowMs = Date.now()
       const words = ['--acme_hosts=a.test']
@@ -217,7 +217,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     const orders = countOrders(pebble)
     const other = await openGateway(t, pebble, store, words, { at: '127.0.0.2' })
     await Promise.all([acme.work(), other.acme.work()])
-    t.equal(countOrders(pebble), orders, 'not by another gateway either')
+    t.equal(countOrders(pebble), orders, 'nor does another gateway order it')
     const refused = lines.filter(({ host, level }) => host === 'elsewhere.test' && level === 40)
     t.match(refused, [
       {
@@ -264,7 +264,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     for (const { key, value } of records) t.notMatch(String(value), /PRIVATE KEY/, key)
     const renewed = [parseSecretKey(makeSecretKey(), 'b'), ...secretKeys]
     const second = await openGateway(t, pebble, store, words, { secretKeys: renewed })
-    t.same(second.names(), ['a.test'], 'records of the previous key can be decrypted')
+    t.same(second.names(), ['a.test'], 'records encrypted with the previous key can be decrypted')
     const before = serialOf(second, 'a.test')
     const third = await openGateway(t, pebble, store, words, { at: '127.0.0.2' })
     await until(() => third.names().length === 1)
@@ -276,7 +276,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     t.match(third.lines[0]!.msg, /for a\.test is encrypted with another key: .* same MX_CONFIG/)
     await third.acme.close()
     const fourth = await openGateway(t, pebble, store, words, { secretKeys: renewed })
-    t.same(fourth.names(), ['a.test'], 'the other certificate is kept')
+    t.same(fourth.names(), ['a.test'], 'the other certificate is retained')
   })
 
   await t.test('are ordered on demand for hosts that the policy allows', async (t) => {
@@ -353,7 +353,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     )
     suggested = window(nowMs - HOUR_MS)
     await gateway.acme.work()
-    t.equal(queries.length, 1, 'not queried before Retry-After')
+    t.equal(queries.length, 1, 'not requested before Retry-After')
     nowMs += 6 * HOUR_MS
     await until(() => serialOf(gateway, 'a.test') !== before)
     t.equal(queries[1], queries[0])
@@ -405,7 +405,7 @@ t.test('two gateways that share a PostgreSQL store', async (t) => {
   }
 
   await t.test('respond to the challenges of each other', async (t) => {
-    // The first gateway may order before the second one responds: a failure is retried soon.
+    // The first gateway may order before the second one responds, but a failure is retried soon.
     const options = { elapsedMs: () => performance.now() * 1000 }
     const first = await openGateway(t, pebble, openShared(), ['--acme_hosts=a.test'], options)
     const second = await openGateway(t, pebble, openShared(), ['--acme_hosts=b.test'], {
@@ -413,7 +413,7 @@ t.test('two gateways that share a PostgreSQL store', async (t) => {
       at: '127.0.0.2',
     })
     await until(() => first.names().length + second.names().length === 2)
-    t.equal(pebble.count(/Added account|There are now 1 accounts/), 1, 'with one account')
+    t.equal(pebble.count(/Added account|There are now 1 accounts/), 1, 'with a single account')
     await Promise.all([first.acme.close(), second.acme.close()])
   })
 

@@ -40,7 +40,7 @@ t.test('picks a stable random time in the suggested window (RFC 9773 §4.2)', (t
   t.equal(
     pickTime({ ...window }, { window, renewMs }, () => 0.9),
     1500,
-    'the same in the same window',
+    'the same time for the same window',
   )
   t.equal(
     pickTime({ ...window, endMs: 3000 }, { window, renewMs }, () => 0.9),
@@ -70,7 +70,7 @@ yNQwCgYIKoZIzj0EAwIDRwAwRAIge09+S5TZAlw5tgtiVvuERV6cT4mfutXIlwTb
   )
 })
 
-t.test('backs off by the kind of the failure, within the rate limits of directories', (t) => {
+t.test('backs off depending on the kind of failure, within the rate limits of directories', (t) => {
   const of = (kind: AcmeError['kind'], retryAfterMs?: number) => (failures: number) =>
     toRetryMs({ kind, retryAfterMs }, failures, () => 0)
   t.same([0, 1, 2, 3, 20].map(of('unavailable')), [10_000, 20_000, 40_000, 80_000, 10 * MINUTE_MS])
@@ -85,7 +85,7 @@ t.test('backs off by the kind of the failure, within the rate limits of director
     'Retry-After of the directory takes precedence',
   )
   t.equal(of('rateLimited', 1000 * DAY_MS)(0), 7 * DAY_MS)
-  t.equal(of('rejected', 1000)(0), MINUTE_MS, 'never sooner than the own backoff')
+  t.equal(of('rejected', 1000)(0), MINUTE_MS, 'never sooner than the local backoff')
   t.equal(
     toRetryMs({ kind: 'unavailable', retryAfterMs: undefined }, 0, () => 1),
     12_500,

@@ -48,7 +48,7 @@ t.test('without admin_token /config is not served', async (t) => {
   t.equal((await fetch(`${url}/config`)).status, 404)
 })
 
-t.test('/config requires the admin token and is not on the public port', async (t) => {
+t.test('/config requires the admin token and is not served on the public port', async (t) => {
   const { send, url, admin, mx } = await start(t, { MX_ADMIN_TOKEN: TOKEN })
   for (const token of ['', 'x', `${TOKEN}x`, TOKEN.slice(0, -1)]) {
     const { status, headers } = await send('PUT', '/config', { token, body: ONE, 'if-match': '*' })

@@ -41,7 +41,7 @@ t.test('opens the configured address, or none', async (t) => {
   t.match(await open(t, ['--admin_address=none']), { url: undefined, warning: undefined })
 })
 
-t.test('on loopback it accepts local hosts and the names in --hosts', async (t) => {
+t.test('on loopback, it accepts local hosts and the names in --hosts', async (t) => {
   const { url } = await open(t, ['--admin_address=127.0.0.1:0'])
   t.equal(await status(url, 'localhost'), 200)
   t.equal(await status(url, 'rebound.example.com'), 403)
@@ -50,7 +50,7 @@ t.test('on loopback it accepts local hosts and the names in --hosts', async (t) 
   t.equal(await status(named.url, 'other.example.com'), 403)
 })
 
-t.test('on other addresses it accepts any host unless --hosts lists some', async (t) => {
+t.test('on other addresses, it accepts any host unless --hosts lists hosts', async (t) => {
   const { url } = await open(t, ['--admin_address=:0'])
   t.equal(await status(toLoopback(url), 'mx.default.svc'), 200)
   const listed = await open(t, ['--admin_address=:0', '--hosts=local'])

@@ -1,4 +1,4 @@
-// `mx` as a process: its admin server from start to end.
+// The admin server of an `mx` process from start to end.
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { listenHttp } from '../../fixtures/listen.ts'
@@ -20,7 +20,7 @@ function start(t: Test, words: readonly string[]): RunningMx {
   return mx
 }
 
-/** The field `name` of the log line about the start. */
+/** The field `name` of the startup log entry. */
 async function readBanner({ until, log }: RunningMx, name: string): Promise<string> {
   await until(/(gateway|server) ready"/)
   return String(log().find(({ msg }) => /ready$/.test(String(msg)))?.[name])
@@ -32,7 +32,7 @@ async function status(url: string): Promise<number> {
   return answer.status
 }
 
-/** Value of the request counter, of a service or of none. */
+/** Value of the request counter, for one service or without a service. */
 async function countRequests(admin: string, service: string | undefined): Promise<number> {
   const answer = await fetch(`${admin}/metrics`, {
     headers: { accept: 'application/openmetrics-text;version=1.0.0,text/plain;q=0.5' },
@@ -53,7 +53,7 @@ for (const workers of [1, 2]) {
       t.equal(await status(gateway + path), 404, 'not served on the public port')
     // Separate connections, which are distributed to the workers.
     await Promise.all(Array.from({ length: 20 }, () => status(`${gateway}/greeter`)))
-    t.equal(await countRequests(admin, 'go.mx.api.greeter'), 20, 'total of all processes')
+    t.equal(await countRequests(admin, 'go.mx.api.greeter'), 20, 'the total of all processes')
     t.equal(await countRequests(admin, undefined), 3)
     const requestedMs = performance.now()
     mx.child.kill('SIGTERM')
@@ -67,7 +67,7 @@ for (const workers of [1, 2]) {
   })
 }
 
-t.test('an unresponsive worker does not make the others unready', async (t) => {
+t.test('an unresponsive worker does not make the other workers unready', async (t) => {
   const mx = start(t, ['--workers=2'])
   const admin = await readBanner(mx, 'admin')
   const { pid } = mx.child
@@ -85,7 +85,7 @@ t.test('an unresponsive worker does not make the others unready', async (t) => {
   process.kill(workers[0]!, 'SIGSTOP')
   const [ready, readyMs] = await readyz()
   t.equal(ready, 'ready\n')
-  t.ok(readyMs < 400, `${readyMs} ms: checks do not wait for it`)
+  t.ok(readyMs < 400, `${readyMs} ms: checks do not wait for the worker`)
   process.kill(workers[1]!, 'SIGSTOP')
   const [text, tookMs] = await readyz()
   t.equal(text, 'no worker responded within 500 ms\n')
@@ -112,7 +112,7 @@ t.test('fails to start when the admin port is in use, and leaves nothing running
   t.match(taken.output.stderr, /is in use by another program; choose another with --admin_address/)
 })
 
-t.test('mx server has an admin server, too', async (t) => {
+t.test('mx server also has an admin server', async (t) => {
   const mx = launchServer(t, ['--profile=test', '--admin_address=127.0.0.1:0'])
   const admin = await readBanner(mx, 'admin')
   t.equal(await status(`${admin}/readyz`), 200)

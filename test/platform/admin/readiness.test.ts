@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createReadiness } from '../../../platform/admin/readiness.ts'
 
-t.test('is ready while it serves without problems, until it leaves', async (t) => {
+t.test('is ready while it serves without problems and until it shuts down', async (t) => {
   const readiness = createReadiness()
   const lacks = ['the registry has not responded yet']
   t.same(await readiness.problems(), ['starting'])
@@ -15,7 +15,7 @@ t.test('is ready while it serves without problems, until it leaves', async (t) =
   t.same(await readiness.problems(), ['draining'])
 })
 
-t.test('is never ready if it was stopped during the start', async (t) => {
+t.test('is never ready if it was stopped during startup', async (t) => {
   const readiness = createReadiness()
   readiness.leave()
   readiness.serve(() => [])

@@ -35,7 +35,7 @@ t.test(
   },
 )
 
-t.test('a service of a flag replaces the service of the file', async (t) => {
+t.test('a service from a flag replaces the same service in the file', async (t) => {
   const services = listServices(configure(['--backend', 'a=h:1'], 'services: {a: ["h:2", "h:3"]}'))
   t.same(
     services.map(({ nodes }) => nodes.map(({ address }) => address)),
@@ -54,7 +54,7 @@ t.test('repeated flags add nodes to a service', async (t) => {
   )
 })
 
-t.test('indexes services of the file by full name', async (t) => {
+t.test('indexes services in the file by full name', async (t) => {
   const yaml =
     'services: {a: {nodes: ["h:1"], balance: random}, b.c: {nodes: ["h:1"], balance: p2c}, d: "h:1"}'
   t.same(
@@ -83,7 +83,7 @@ for (const kind of ['static', 'memory'] as const) {
   })
 }
 
-t.test('keeps and names settings that require a restart', async (t) => {
+t.test('retains and reports settings that require a restart', async (t) => {
   const running = configure(['--workers=1', '--drain_timeout=1s'])
   const next = configure(['--workers=2', '--address=:1', '--drain_timeout=2s'])
   const { configuration, restart } = keepFixed(running, next)

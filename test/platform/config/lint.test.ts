@@ -7,7 +7,7 @@ import type { SettingsInput } from '../../../platform/settings/settings.ts'
 import { mergeInputs, mergeSettings } from '../../../platform/settings/sources.ts'
 import { setVariables } from '../../fixtures/otlp-collector.ts'
 
-/** Sets the handler, unless the words do. */
+/** Sets the handler unless `words` contain it. */
 function find(...words: string[]): readonly string[] {
   const isSet = words.some((word) => word.startsWith('--handler='))
   return findWarnings(isSet ? words : ['--handler=meta', ...words])
@@ -99,7 +99,7 @@ t.test('does not warn about consistent configurations', async (t) => {
   t.same(find('--handler=proxy', '--backend', 'a=http://h:1'), [])
 })
 
-t.test('warns about backends that may be plain HTTP servers while no handler is set', async (t) => {
+t.test('warns about backends that may be plain HTTP servers if no handler is set', async (t) => {
   const names: [words: string[], name: string][] = [
     [['--backend', 'a=h:1'], 'go.mx.api.a'],
     [['--backend', 'a=http://h:1'], 'go.mx.api.a'],
@@ -114,7 +114,7 @@ t.test('warns about backends that may be plain HTTP servers while no handler is 
       `requests to ${name} become calls with POST and JSON, because no handler is set: for plain HTTP backends set --handler=proxy (mx.yaml: "handler: proxy"), for services of mx --handler=meta`,
     ])
   t.same(findWarnings(['--backend', 'a=mx://h:1,grpc://h:2']), [])
-  t.same(findWarnings(['--backend', 'a=h:1', '--registry=mx://h:1']), [], 'beside a platform')
+  t.same(findWarnings(['--backend', 'a=h:1', '--registry=mx://h:1']), [], 'alongside a platform')
 })
 
 t.test('warns if no service is configured', async (t) => {

@@ -6,18 +6,21 @@ import { parseFlags, readFlags } from '../../../platform/settings/flags.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 for (const command of ['api', 'server'] as const)
-  t.test(`mx ${command}: reports problems of file, flags and variables together`, async (t) => {
-    const file = join(makeTempFolder(t, 'configuration'), 'mx.yaml')
-    const { flags, problems } = parseFlags([`--config=${file}`, '--adress=:80'], 'server')
-    const load = configurationFrom(flags, { MX_LOG_LEVEL: 'loud' }, 'server', problems)
-    writeFileSync(file, 'adress: :80\n')
-    await t.rejects(load(), /^unknown flag --adress.*\n.*mx\.yaml:1:1: .*\nMX_LOG_LEVEL .*$/)
-    writeFileSync(file, 'address: nowhere\n')
-    await t.rejects(load(), /^unknown flag .*\n.*mx\.yaml:1:\d+: address .*\nMX_LOG_LEVEL .*$/)
-    writeFileSync(file, 'address: :80\n')
-    const right = configurationFrom(flags, {}, 'server', problems)
-    await t.rejects(right(), /^unknown flag .*$/, 'one problem only')
-  })
+  t.test(
+    `mx ${command}: reports problems of file, flags and variables in one message`,
+    async (t) => {
+      const file = join(makeTempFolder(t, 'configuration'), 'mx.yaml')
+      const { flags, problems } = parseFlags([`--config=${file}`, '--adress=:80'], 'server')
+      const load = configurationFrom(flags, { MX_LOG_LEVEL: 'loud' }, 'server', problems)
+      writeFileSync(file, 'adress: :80\n')
+      await t.rejects(load(), /^unknown flag --adress.*\n.*mx\.yaml:1:1: .*\nMX_LOG_LEVEL .*$/)
+      writeFileSync(file, 'address: nowhere\n')
+      await t.rejects(load(), /^unknown flag .*\n.*mx\.yaml:1:\d+: address .*\nMX_LOG_LEVEL .*$/)
+      writeFileSync(file, 'address: :80\n')
+      const right = configurationFrom(flags, {}, 'server', problems)
+      await t.rejects(right(), /^unknown flag .*$/, 'one problem only')
+    },
+  )
 
 t.test('reports other problems in addition to an invalid profile', async (t) => {
   const flags = readFlags(['--profile=x', '--address=nowhere'], 'server')
@@ -41,7 +44,7 @@ t.test('mx api rejects two settings with the same port', async (t) => {
     t.match((await load(`--address=127.0.0.1:${port}`)).settings.address, { port })
 })
 
-t.test('a service needs nodes, or a registry that knows it', async (t) => {
+t.test('a service needs nodes, or a registry that may provide it', async (t) => {
   const file = join(makeTempFolder(t, 'configuration'), 'mx.yaml')
   writeFileSync(file, 'services:\n  shop: { balance: p2c }\n')
   const load = (...words: string[]) =>

@@ -27,7 +27,7 @@ for (const listener of ['uws', 'node'] as const) {
       ['path=/', 'max-age=43200', 'httponly', 'samesite=strict'],
       'no Secure over plain HTTP',
     )
-    t.notMatch(JSON.stringify(reply.body), client.cookie.slice(13), 'the id is in the cookie only')
+    t.notMatch(JSON.stringify(reply.body), client.cookie.slice(13), 'the id is only in the cookie')
     t.notMatch(JSON.stringify(reply.body), /eyJ/, 'no token')
 
     const session = await client.sendRequest('GET', '/session')
@@ -100,7 +100,11 @@ t.test('rejects several sessions, which a page of the host may have added', asyn
   await client.logIn()
   t.not(client.cookie, '')
   client.cookie = `${attacker.cookie}; ${client.cookie}`
-  t.equal((await client.sendRequest('GET', '/session')).status, 200, 'a login ends all of them')
+  t.equal(
+    (await client.sendRequest('GET', '/session')).status,
+    200,
+    'a login ends all of these sessions',
+  )
 })
 
 t.test('returns 401 for an invalid id or password, and 429 after too many attempts', async (t) => {

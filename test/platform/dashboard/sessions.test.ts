@@ -18,7 +18,7 @@ async function addAccount(id: string) {
   return { ...account, namespace: '' }
 }
 
-/** Denies an endpoint of `auth` to everyone during the test. */
+/** Denies an endpoint of `auth` to all accounts during the test. */
 async function deny(t: Test, endpoint: string): Promise<void> {
   const resource = { type: 'service', name: 'auth', endpoint }
   const rule = { id: endpoint, scope: '', access: 'DENIED', priority: 10, resource }
@@ -173,7 +173,7 @@ t.test('ending a session revokes all of its tokens', async (t) => {
   t.equal(sessions.find(session.id), undefined)
   takeCalls()
   await sessions.end(session, ADDRESS)
-  t.strictSame(takeCalls(), [], 'once')
+  t.strictSame(takeCalls(), [], 'only once')
   t.equal((await post('/auth/token', ADMIN)).status, 200)
 })
 

@@ -37,5 +37,5 @@ t.test('with enable_tls the dashboard uses TLS and a secure cookie', async (t) =
     reply.cookie,
     /^__Host-mx-dashboard=[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure$/,
   )
-  await t.rejects(fetch(`http://127.0.0.1:${port}/`), 'nothing else')
+  await t.rejects(fetch(`http://127.0.0.1:${port}/`), 'no other cookie is set')
 })

@@ -14,7 +14,7 @@ const FACTS: BannerFacts = {
   plugins: [],
 }
 
-t.test('logs at most a hundred services and the number of the others', async (t) => {
+t.test('logs at most a hundred services and the number of remaining ones', async (t) => {
   const events: (readonly string[])[] = []
   const log = {
     isLevelEnabled: () => false,
@@ -55,7 +55,7 @@ t.test('connections stay below the open-file limit', async (t) => {
   const log = { warn: (details: object) => void warned.push(details) } as Parameters<
     typeof capConnections
   >[2]
-  t.equal(capConnections('auto', 1064, log), 500, 'auto leaves as many files for backends')
+  t.equal(capConnections('auto', 1064, log), 500, 'auto reserves as many files for backends')
   t.equal(capConnections(800, 1064, log), 800)
   t.same(warned, [])
   t.equal(capConnections(5000, 1064, log), 875)

@@ -33,7 +33,7 @@ t.test('a failing service gets no requests while its circuit breaker is open', a
   for (let i = 0; i < 5; i++) t.equal((await send('GET', '/shop/')).status, 200)
 })
 
-t.test('a failing node gets no requests while others respond', async (t) => {
+t.test('a failing node gets no requests while other nodes respond', async (t) => {
   const [bad, good] = [await openNode(t), await openNode(t)]
   good.status = 200
   const { send } = await openConfiguredGateway(

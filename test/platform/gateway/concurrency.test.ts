@@ -9,7 +9,7 @@ import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
 import { listenHttp } from '../../fixtures/listen.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 
-/** A node that responds when the test says so. */
+/** A node that sends responses on request of the test. */
 async function openNode(t: Test) {
   const pending: { path: string; reply: ServerResponse }[] = []
   const seen: string[] = []
@@ -53,7 +53,7 @@ const limited = (nodes: readonly number[], concurrency: string, more = ''): stri
   `services: { shop: { nodes: [${nodes.map((port) => `'127.0.0.1:${port}'`).join(', ')}], concurrency: ${concurrency} } }
 ${more}`
 
-t.test('requests beyond limit and queue get 503 with the reason', async (t) => {
+t.test('requests beyond limit and queue are rejected with 503 with the reason', async (t) => {
   const node = await openNode(t)
   const { gateway, port, send } = await openConfiguredGateway(
     t,
@@ -82,7 +82,7 @@ t.test('requests beyond limit and queue get 503 with the reason', async (t) => {
   t.strictSame(node.seen, ['/shop/1', '/shop/2'])
 })
 
-t.test('a request that waits longer than queue_timeout gets 503', async (t) => {
+t.test('a request that waits longer than queue_timeout is rejected with 503', async (t) => {
   const node = await openNode(t)
   const metrics = new RequestMetrics()
   const { port, send } = await openConfiguredGateway(
@@ -122,7 +122,7 @@ t.test('a client that disconnects leaves the queue, and frees its slot', async (
   t.strictSame(node.seen, ['/shop/1', '/shop/3'])
 })
 
-t.test('a critical request takes the place of a batch request in a full queue', async (t) => {
+t.test('a critical request replaces a batch request in a full queue', async (t) => {
   const node = await openNode(t)
   const { gateway, port } = await openConfiguredGateway(
     t,
@@ -147,7 +147,7 @@ t.test('a critical request takes the place of a batch request in a full queue', 
   t.strictSame(node.seen, ['/shop/', '/pay'])
 })
 
-t.test('a WebSocket has its slot until it ends', async (t) => {
+t.test('a WebSocket occupies its slot until it closes', async (t) => {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   t.teardown(() => server.close())
   await once(server, 'listening')
@@ -224,42 +224,48 @@ t.test('a route has its own limit, or none with off', async (t) => {
   t.strictSame(await Promise.all(calls.map(({ status }) => status)), [200, 200, 200, 200])
 })
 
-t.test('with per: account, requests of a client beyond its limit get 503', async (t) => {
-  const node = await openNode(t)
-  const { port, send } = await openConfiguredGateway(
-    t,
-    limited([node.port], '{ limit: 1, queue: 0, per: account }'),
-  )
-  const first = open(port, '/shop/')
-  await until(() => node.pending.length === 1)
-  t.match(await send('GET', '/shop/'), { status: 503, text: /per account is reached/ })
-  node.release()
-  t.equal(await first.status, 200)
-  const next = open(port, '/shop/')
-  await until(() => node.pending.length === 1)
-  node.release()
-  t.equal(await next.status, 200)
-})
+t.test(
+  'with per: account, requests of a client beyond its limit are rejected with 503',
+  async (t) => {
+    const node = await openNode(t)
+    const { port, send } = await openConfiguredGateway(
+      t,
+      limited([node.port], '{ limit: 1, queue: 0, per: account }'),
+    )
+    const first = open(port, '/shop/')
+    await until(() => node.pending.length === 1)
+    t.match(await send('GET', '/shop/'), { status: 503, text: /per account is reached/ })
+    node.release()
+    t.equal(await first.status, 200)
+    const next = open(port, '/shop/')
+    await until(() => node.pending.length === 1)
+    node.release()
+    t.equal(await next.status, 200)
+  },
+)
 
-t.test('a delayed event loop sheds batch, then default, never critical requests', async (t) => {
-  const port = await listenHttp(t, (_request, reply) => reply.end('ok'))
-  const { send } = await openConfiguredGateway(
-    t,
-    `shed_above: 100ms
+t.test(
+  'a delayed event loop sheds batch requests first, then default requests, and never critical ones',
+  async (t) => {
+    const port = await listenHttp(t, (_request, reply) => reply.end('ok'))
+    const { send } = await openConfiguredGateway(
+      t,
+      `shed_above: 100ms
 services: { shop: { nodes: ['127.0.0.1:${port}'] } }
 routes:
   - { match: { path: /critical }, service: shop, priority: critical }
   - { match: { path: /batch }, service: shop, priority: batch }`,
-  )
-  /** Delays the event loop, and returns the status of a request that arrives then. */
-  const sendLate = async (path: string, ms: number) => {
-    const status = send('GET', path)
-    const endMs = performance.now() + ms
-    while (performance.now() < endMs);
-    return (await status).status
-  }
-  await send('GET', '/critical')
-  t.equal(await sendLate('/batch', 400), 503)
-  t.equal(await sendLate('/shop/', 400), 503)
-  t.equal(await sendLate('/critical', 400), 200)
-})
+    )
+    /** Delays the event loop, and returns the status of a request that arrives then. */
+    const sendLate = async (path: string, ms: number) => {
+      const status = send('GET', path)
+      const endMs = performance.now() + ms
+      while (performance.now() < endMs);
+      return (await status).status
+    }
+    await send('GET', '/critical')
+    t.equal(await sendLate('/batch', 400), 503)
+    t.equal(await sendLate('/shop/', 400), 503)
+    t.equal(await sendLate('/critical', 400), 200)
+  },
+)

@@ -145,7 +145,7 @@ t.test('rules match a path regardless of duplicate and encoded slashes', async (
   t.equal(await sendRequest('/app/a%2Fb'), 200)
   for (const path of ['admin/x', 'admin%2fx', '%61dmin%2Fx', '%2Fadmin/x', 'admin%2F%2fx'])
     t.equal(await sendRequest(`/app/${path}`), 401, path)
-  // Decoded twice or without path parameters these would be other paths than the authorized one.
+  // If decoded twice or without path parameters, these would be paths other than the authorized one.
   for (const path of [
     'x%2F..%2Fadmin/x',
     'x%2F%252e%252e%2Fadmin/x',
@@ -252,7 +252,7 @@ t.test('a service in mx.yaml can override balance', async (t) => {
   t.equal(await all('/free/x'), 2)
 })
 
-t.test('a reload with a failing plugin changes nothing', async (t) => {
+t.test('a reload with a failing plugin has no effect', async (t) => {
   const { api, url } = await start(t, configure(['--backend', `greeter=${await named(t, 'one')}`]))
   await t.rejects(
     api.reload(configure(['--plugin=cros', '--namespace=other'])),
@@ -269,7 +269,7 @@ t.test('handler event: publishes a request to the topic of its path', async (t) 
   t.match(await reply.json(), { id: /^[0-9a-f-]{36}$/ })
 })
 
-t.test('handler event: with --broker others receive the event', async (t) => {
+t.test('handler event: with --broker, other programs receive the event', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   const broker = createNatsBroker({ address: parseNatsUrl(server.url) })
@@ -291,7 +291,7 @@ t.test('handler event: with --broker others receive the event', async (t) => {
   })
 })
 
-t.test('a failed start leaves nothing open', async (t) => {
+t.test('a failed start leaves no resource open', async (t) => {
   const { api } = await start(t, configure([]))
   const words = [`--address=127.0.0.1:${api.port}`]
   const taken = { ...configure([]), settings: mergeSettings(readFlags(words)) }
@@ -325,7 +325,7 @@ t.test('enable_tls serves HTTPS with the configured files', async (t) => {
   t.equal(String(await once(response, 'data')), 'one')
 })
 
-t.test('a reload logs new certificates, and invalid ones in one line', async (t) => {
+t.test('a reload logs new certificates, and invalid ones with a one-line message', async (t) => {
   const folder = createCertificateFolder(t)
   const { certFile, keyFile } = folder.write('localhost', createCertificate(['localhost']))
   const lines: Record<string, unknown>[] = []
@@ -431,7 +431,11 @@ t.test('a gateway is ready once its registry has responded', async (t) => {
   const { api } = await start(t, configure([`--registry=consul://${address}`]))
   const requests = [api.problems(), api.problems(), api.problems()]
   for (const problems of requests) t.same(await problems, ['the registry has not responded yet'])
-  t.same(await api.problems(), ['the registry has not responded yet'], 'still not ready')
+  t.same(
+    await api.problems(),
+    ['the registry has not responded yet'],
+    'the gateway is still not ready',
+  )
   const questions = pending.length
   t.ok(questions > 0, 'the registry was queried')
   isSilent = false
@@ -486,7 +490,7 @@ t.test('logs an error with its plugin, request and source line', async (t) => {
     t.equal(reply.status, status)
     await until(() => lines.length > 0)
     t.match(lines[0], { msg, plugin: 'faulty', hook, id: 'id-1', method: 'GET', path: '/' })
-    t.notMatch(JSON.stringify(lines[0]), `?${hook}`, 'queries may hold tokens')
+    t.notMatch(JSON.stringify(lines[0]), `?${hook}`, 'queries may contain tokens')
     const { err, thrown } = lines.pop() as { err?: { stack: string }; thrown?: string }
     if (hook === 'onRequest') t.match(err?.stack, /faulty\.ts:7:\d+/)
     else t.equal(thrown, "'late'")

@@ -38,7 +38,7 @@ t.test('a slow request is sent to another node, whose response cancels the first
   t.match([slow.count, fast.count], [1, 1])
 })
 
-t.test('the first attempt may win, and the second is cancelled', async (t) => {
+t.test('the first attempt may complete first, and the second is cancelled', async (t) => {
   const { send, slow, fast } = await open(t, 'hedge: { after: 20ms }', true)
   const reply = send('GET', '/shop/')
   await until(() => fast.count === 1)
@@ -48,7 +48,7 @@ t.test('the first attempt may win, and the second is cancelled', async (t) => {
 })
 
 t.test(
-  'a response that may be repeated, a malformed one or a lost connection leaves the other attempt',
+  'a repeatable error response, a malformed response or a lost connection does not affect the other attempt',
   async (t) => {
     for (const fail of [
       (reply: ServerResponse) => reply.writeHead(503).end(),
@@ -67,7 +67,7 @@ t.test(
   },
 )
 
-t.test('a client that leaves cancels both attempts', async (t) => {
+t.test('a client disconnect cancels both attempts', async (t) => {
   const { port, slow, fast } = await open(t, 'hedge: { after: 20ms }', true)
   const call = openRequest({ port, path: '/shop/' }).on('error', () => {})
   call.end()

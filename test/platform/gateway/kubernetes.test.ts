@@ -11,7 +11,7 @@ import {
 import { listenHttp } from '../../fixtures/listen.ts'
 
 t.test(
-  'a Kubernetes Service without a ready endpoint is 503, by name and by declared path',
+  'a Kubernetes Service without a ready endpoint returns 503, by name and by declared path',
   async (t) => {
     const port = await listenHttp(t, (_, response) => response.end('ok'))
     const kubernetes = await openKubernetesApi(t)

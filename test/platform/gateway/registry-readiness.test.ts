@@ -45,7 +45,7 @@ for (const [kind, fail] of [
     t.equal(await problem(), undefined)
   })
 
-  t.test(`any successful query makes it ready, a query that ${kind} does not`, async (t) => {
+  t.test(`any successful query makes it ready, but a query that ${kind} does not`, async (t) => {
     for (const getService of [() => [], async () => []]) {
       const answers: Registry['getService'][] = [fail, getService]
       const { registry, problem } = trackReadiness({

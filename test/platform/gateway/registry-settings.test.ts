@@ -1,4 +1,4 @@
-// Settings of services in the registry, and settings of the file for services that only the registry knows.
+// Settings of services in the registry, and settings in the file for services that are only in the registry.
 import t, { type Test } from 'tap'
 import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
 import type { Service } from '../../../core/contracts/registry.ts'
@@ -70,7 +70,7 @@ t.test('settings of the registry apply, and settings of mx.yaml take precedence'
   t.equal(
     (await send('GET', '/shop/')).text,
     'own.internal',
-    'a service that only the registry knows',
+    'a service that is only in the registry',
   )
   await reload('balance: p2c')
   t.equal((await send('GET', '/shop/')).text, 'shop.internal')
@@ -91,7 +91,7 @@ t.test('plugins and timeouts of mx.yaml apply to a service of the registry', asy
 })
 
 t.test(
-  'policies of the registry apply at once, and policies of mx.yaml precede them',
+  'policies of the registry apply immediately, and policies of mx.yaml precede them',
   async (t) => {
     const port = await listenHttp(t, (_request, reply) => {
       reply.writeHead(500).end()

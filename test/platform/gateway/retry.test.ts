@@ -5,7 +5,7 @@ import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
 import { listenHttp } from '../../fixtures/listen.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 
-/** A gateway with two nodes, the first of which gets the first request. */
+/** A gateway with two nodes, the first of which receives the first request. */
 async function open(t: Test, first: RequestListener, settings = '', routes = '') {
   const seen = { first: 0, second: 0, bodies: [] as string[] }
   const one = await listenHttp(t, (request, reply) => {
@@ -37,7 +37,7 @@ const answer =
     request.resume().on('end', () => reply.writeHead(status, fields).end('first'))
   }
 
-t.test('a GET with a response 502, 503 or 504 is sent to another node', async (t) => {
+t.test('a GET with a 502, 503 or 504 response is sent to another node', async (t) => {
   for (const status of [502, 503, 504]) {
     const { send, seen } = await open(t, answer(status))
     t.match(await send('GET', '/shop/'), { status: 200, text: 'second' }, `${status}`)
@@ -124,7 +124,7 @@ t.test('off disables retries of a service, and a route overrides it', async (t) 
   t.equal((await send('GET', '/again/')).status, 200)
 })
 
-t.test('a client that leaves during the pause frees its part of the budget', async (t) => {
+t.test('a client that disconnects during the pause frees its part of the budget', async (t) => {
   const retry = ', retry: { backoff: { base: 1h, max: 1h }, budget: 0%, min_concurrency: 1 }'
   const { port, send, seen, reload } = await open(t, answer(503), retry)
   const call = openRequest({ port, path: '/shop/' }).on('error', () => {})
@@ -139,7 +139,7 @@ t.test('a client that leaves during the pause frees its part of the budget', asy
   const before = seen.first
   waiting.end()
   await until(() => seen.first === before + 1)
-  t.equal((await send('GET', '/shop/')).status, 503, 'the third request holds it')
+  t.equal((await send('GET', '/shop/')).status, 503, 'the third request uses the budget')
 })
 
 t.test('a service that fails completely gets at most 20 percent more requests', async (t) => {

@@ -53,13 +53,13 @@ t.test('all workers share the HTTP/2 address, and a restart loses no request', a
   const client = open(t, url)
   t.equal(await get(client, '/greeter/hello'), 'hello')
   const slow = get(client, '/greeter/slow')
-  // A second request on the same connection: once it is served, the first one is in flight.
+  // A second request on the same connection. Once it is served, the first one is in flight.
   t.equal(await get(client, '/greeter/hello'), 'hello')
   mx.child.kill('SIGUSR2')
   await mx.until(/new workers serve; old workers finish their requests/)
   for (let i = 0; i < 4; i++) t.equal(await get(open(t, url), '/greeter/hello'), 'hello')
   answer()
-  t.equal(await slow, 'slow', 'an earlier request finishes')
+  t.equal(await slow, 'slow', 'an earlier request completes')
   mx.child.kill('SIGTERM')
   t.equal(await mx.ended, 0)
 })

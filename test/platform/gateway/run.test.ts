@@ -85,7 +85,7 @@ for (const listener of ['uws', 'node']) {
       const running = await fetch(`${url}/greeter/slow`)
       mx.child.kill('SIGTERM')
       await mx.until(/SIGTERM: draining/)
-      // Shortly after the log line it accepts no more connections.
+      // Shortly after the log entry, it accepts no more connections.
       await eventually(() => isRefused(url))
       backend.slow()
       t.equal(await running.text(), 'one')
@@ -121,7 +121,7 @@ t.test(
   },
 )
 
-t.test('SIGTERM during the start ends it cleanly', async (t) => {
+t.test('SIGTERM during startup exits cleanly', async (t) => {
   for (const [flag, pid] of [
     ['--workers=1', 'process.pid'],
     ['--workers=2', 'process.ppid'],
@@ -144,24 +144,27 @@ t.test('a second signal exits immediately with status 1', async (t) => {
   await fetch(`${await mx.url()}/greeter/slow`)
   mx.child.kill('SIGINT')
   await mx.until(/SIGINT: draining/)
-  // An echo of the first signal does not count as a second one: repeat it until it counts.
+  // An echo of the first signal does not count as a second one, so the signal is repeated until it counts.
   const repeat = setInterval(() => mx.child.kill('SIGINT'), 50)
   t.equal(await mx.ended, 1)
   clearInterval(repeat)
 })
 
-t.test('only a second SIGINT may be an echo: a SIGTERM after it exits immediately', async (t) => {
-  const backend = await startBackend(t, 'one')
-  const mx = start(t, ['--backend', `greeter=${backend.node}`], { cwd: t.testdir() })
-  await fetch(`${await mx.url()}/greeter/slow`)
-  mx.child.kill('SIGTERM')
-  await mx.until(/SIGTERM: draining/)
-  const saidMs = performance.now()
-  mx.child.kill('SIGTERM')
-  t.equal(await mx.ended, 1)
-  t.match(mx.output.stderr, /SIGTERM received again: exiting immediately/)
-  t.ok(performance.now() - saidMs < 5000, 'without waiting for the running request')
-})
+t.test(
+  'only a second SIGINT may be an echo, and a SIGTERM after it exits immediately',
+  async (t) => {
+    const backend = await startBackend(t, 'one')
+    const mx = start(t, ['--backend', `greeter=${backend.node}`], { cwd: t.testdir() })
+    await fetch(`${await mx.url()}/greeter/slow`)
+    mx.child.kill('SIGTERM')
+    await mx.until(/SIGTERM: draining/)
+    const saidMs = performance.now()
+    mx.child.kill('SIGTERM')
+    t.equal(await mx.ended, 1)
+    t.match(mx.output.stderr, /SIGTERM received again: exiting immediately/)
+    t.ok(performance.now() - saidMs < 5000, 'does not wait for the request in flight')
+  },
+)
 
 t.test('aborts requests that exceed drain_timeout', async (t) => {
   const backend = await startBackend(t, 'one')
@@ -194,7 +197,7 @@ t.test(
 
     writeFileSync(file, 'plugins: [cros]\n')
     await mx.until(/configuration rejected: mx\.yaml:1:11: unknown plugin/)
-    t.equal(await text(`${url}/greeter/hello`), 'one', 'services and plugins are kept')
+    t.equal(await text(`${url}/greeter/hello`), 'one', 'services and plugins are unchanged')
 
     writeFileSync(
       join(cwd, 'next.yaml'),
@@ -272,7 +275,7 @@ t.test('workers share the port, are restarted after a crash, and drain together'
 
   process.kill(workers[0]!, 'SIGKILL')
   await mx.until(/worker exited; restarting/)
-  t.equal(await text(`${url}/greeter`), 'one', 'the first gateway still serves')
+  t.equal(await text(`${url}/greeter`), 'one', 'the first gateway continues to serve')
   while (workersOf(mx).length < 2) await text(`${url}/greeter`)
 
   const running = await fetch(`${url}/greeter/slow`)
@@ -283,7 +286,7 @@ t.test('workers share the port, are restarted after a crash, and drain together'
   t.equal(await mx.ended, 0)
 })
 
-t.test('SIGUSR2 replaces the workers by new ones, which load everything again', async (t) => {
+t.test('SIGUSR2 replaces the workers with new ones, which reload all files', async (t) => {
   const backend = await startBackend(t, 'one')
   const cwd = t.testdir({ 'mx.yaml': `services:\n  greeter: [${backend.node}]\n` })
   const mx = start(t, ['--hot_restart', '--config=mx.yaml'], { cwd })
@@ -305,7 +308,7 @@ t.test('SIGUSR2 replaces the workers by new ones, which load everything again', 
   await mx.until(/new workers serve; old workers finish their requests/)
   t.equal((await fetch(`${url}/greeter`)).status, 404)
   t.equal(await text(`${url}/next`), 'one')
-  t.ok(workersOf(mx).includes(before!), 'a request is still running')
+  t.ok(workersOf(mx).includes(before!), 'a request is still in flight')
   backend.slow()
   t.equal(await running.text(), 'one')
   while (workersOf(mx).includes(before!)) await text(`${url}/next`)
@@ -341,7 +344,7 @@ t.test('SIGUSR2 does not end a gateway without hot restart', async (t) => {
   t.equal((await fetch(url)).status, 200)
 })
 
-t.test('writes process warnings only to the log, even during the start', async (t) => {
+t.test('writes process warnings only to the log, even during startup', async (t) => {
   const warns =
     "process.emitWarning('mind the step')\nexport default { onDone() { process.emitWarning('again') } }\n"
   const cwd = t.testdir({ 'warns.ts': warns })
@@ -365,7 +368,7 @@ t.test('reports an invalid plugin before a port in use', async (t) => {
   )
 })
 
-t.test('reports a failed worker start once and leaves nothing running', async (t) => {
+t.test('reports a failed worker start once and leaves no process running', async (t) => {
   const cwd = t.testdir({ 'broken.js': 'export default {' })
   const mx = start(t, ['--workers=2', '--plugin', './broken.js'], { cwd })
   t.equal(await mx.ended, 2)

@@ -7,7 +7,7 @@ import { type ConfiguredGateway, openConfiguredGateway } from '../../fixtures/co
 import { openDnsServer } from '../../fixtures/dns-server.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 
-/** Responds with its address; `/hold` when it is released. */
+/** Responds with its address; and to `/hold` once it is released. */
 async function openBackend(t: Test, host: string, port = 0) {
   const pending: ServerResponse[] = []
   const server = createServer((request, response) => {
@@ -67,12 +67,16 @@ t.test('each address of a name is a node, and changes are followed', async (t) =
     dns.code = code
     const before = dns.queries
     await until(() => dns.queries > before + 3)
-    t.strictSame(await count(gateway, 4), { [B]: 2, [C]: 2 }, `code ${code}: the last addresses`)
+    t.strictSame(
+      await count(gateway, 4),
+      { [B]: 2, [C]: 2 },
+      `code ${code}: the last known addresses stay in use`,
+    )
   }
   dns.code = 0
   dns.records.set('shop.internal', [A])
   while ((await count(gateway, 1))[A] === undefined);
-  t.strictSame(await count(gateway, 4), { [A]: 4 }, 'follows again')
+  t.strictSame(await count(gateway, 4), { [A]: 4 }, 'follows changes again')
 })
 
 t.test('SRV records have weights, and priorities for failures', async (t) => {
@@ -109,7 +113,7 @@ t.test('SRV records have weights, and priorities for failures', async (t) => {
   t.strictSame(await count(gateway, 2), { [A]: 2 }, 'a reload with changed settings resolves again')
 })
 
-t.test('a name that does not resolve at the start is 503 until it does', async (t) => {
+t.test('a name that does not resolve at startup returns 503 until it does', async (t) => {
   const dns = await openDnsServer(t)
   const { port } = await openBackend(t, A)
   const gateway = await openConfiguredGateway(

@@ -25,7 +25,7 @@ function openBackend(t: Test): Promise<number> {
 }
 
 for (const listener of ['uws', 'node'])
-  t.test(`${listener}: Host is that of the client, of the backend, or a constant`, async (t) => {
+  t.test(`${listener}: Host comes from the client or the backend, or is a constant`, async (t) => {
     const port = await openBackend(t)
     const free = await openBackend(t)
     const node = `127.0.0.1:${port}`

@@ -5,7 +5,7 @@ import { listenHttp } from '../../fixtures/listen.ts'
 
 for (const listener of ['uws', 'node'])
   t.test(
-    `${listener}: URLs and cookies of the host of the node become those of the client`,
+    `${listener}: URLs and cookies with the host of the node are rewritten to the host of the client`,
     async (t) => {
       const port = await listenHttp(t, ({ url, headers }, response) => {
         const { searchParams } = new URL(url!, 'http://localhost')

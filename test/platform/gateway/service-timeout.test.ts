@@ -1,4 +1,4 @@
-// `timeout` of services and routes: the nearest applies.
+// `timeout` of services and routes. The most specific one applies.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -45,7 +45,7 @@ routes:
 `
 
 for (const listener of ['uws', 'node'])
-  t.test(`${listener}: the timeout of the route, else of the service, applies`, async (t) => {
+  t.test(`${listener}: applies the timeout of the route, otherwise of the service`, async (t) => {
     const { send, gateway } = await openConfiguredGateway(t, YAML(await openBackend(t)), {
       listener,
       handler: 'web',
@@ -59,7 +59,7 @@ for (const listener of ['uws', 'node'])
       const { status, text } = await send('GET', `${path}/silent`)
       t.equal(status, 504, path)
       t.match(text, /exceeded the time limit of 500ms/, path)
-      await t.rejects(send('GET', `${path}/drip`), `${path}: a response that goes on is cut`)
+      await t.rejects(send('GET', `${path}/drip`), `${path}: a response that continues is cut`)
       t.equal((await send('GET', `${path}/fast`)).text, 'fast')
     }
     for (const path of ['/paused', '/r/paused'])
@@ -71,7 +71,7 @@ for (const listener of ['uws', 'node'])
     }
   })
 
-t.test('rejects a request timeout beside the plugin time-limit', async (t) => {
+t.test('rejects a request timeout in addition to the plugin time-limit', async (t) => {
   const service = (timeout: string): string =>
     `services: { a: { nodes: [127.0.0.1:1], ${timeout} plugins: [time-limit: { limit: 1s }] } }`
   const { reload } = await openConfiguredGateway(t, service(''))

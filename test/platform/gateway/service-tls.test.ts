@@ -18,7 +18,7 @@ const clients = createAuthority('clients')
 const server = servers.issue('shop.internal')
 const client = clients.issue('gateway')
 
-/** Responds with the names of the client certificate and of SNI; WebSockets receive the former. */
+/** Responds with the names of the client certificate and of SNI; WebSockets receive the name in the certificate. */
 async function openBackend(t: Test, options: ServerOptions) {
   const sockets: TLSSocket[] = []
   const describe = (socket: TLSSocket): string => {
@@ -36,7 +36,7 @@ async function openBackend(t: Test, options: ServerOptions) {
   return { sockets, node: `https://127.0.0.1:${await listen(t, backend)}` }
 }
 
-/** First message of a WebSocket; or the error of its handshake. */
+/** First message of a WebSocket, or the error of its handshake. */
 async function receive(t: Test, port: number, path: string): Promise<string> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`)
   t.teardown(() => socket.terminate())
@@ -89,7 +89,7 @@ services:
       t.match(await receive(t, gateway.port, `/${service}/`), /502/, service)
   })
 
-t.test('gRPC nodes use the settings, too', async (t) => {
+t.test('gRPC nodes also use the settings', async (t) => {
   const credentials = grpc.ServerCredentials.createSsl(
     Buffer.from(clients.cert),
     [{ cert_chain: Buffer.from(server.cert), private_key: Buffer.from(server.key) }],
@@ -116,7 +116,7 @@ routes: [{ match: { path: /helloworld.Greeter/** }, service: greeter }]
   t.equal((await caller.call('SayHello', 'Ann')).message, 'Hello Ann')
 })
 
-t.test('a reload uses rotated files for new connections, and closes the others', async (t) => {
+t.test('a reload uses rotated files for new connections, and closes existing ones', async (t) => {
   const { node, sockets } = await openBackend(t, MUTUAL)
   const folder = makeFolder(t)
   const { send, reload } = await openConfiguredGateway(

@@ -1,4 +1,4 @@
-// Each `--balance` and each `--resolver` with a complete gateway in front of real backends.
+// Each `--balance` and each `--resolver` in a complete gateway in front of real backends.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
@@ -10,7 +10,7 @@ import { openApi } from '../../fixtures/api.ts'
 import { listen, listenHttp } from '../../fixtures/listen.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 
-/** Number of requests that do not all reach one of two nodes by chance. */
+/** Number of requests that cannot all reach the same of two nodes by chance. */
 const MANY = 64
 
 interface Backend {
@@ -79,7 +79,7 @@ t.test('least-conn and p2c: select the less busy node', async (t) => {
     await until(() => a.pending.length + b.pending.length === 1)
     const busy = a.pending.length === 1 ? 'a' : 'b'
     const took = (await names(count)).filter((name) => name === busy).length
-    t.ok(took <= most, `${balance}: ${took} of ${count} to the busy one`)
+    t.ok(took <= most, `${balance}: the busy node got ${took} of ${count} requests`)
     for (const res of [...a.pending, ...b.pending]) res.end('held')
     t.equal((await slow).text, 'held')
   }
@@ -170,7 +170,7 @@ t.test('keep_alive and max_connection_age apply to connections of all services',
   }
 })
 
-t.test('services of other namespaces have no table of maglev', async (t) => {
+t.test('services of other namespaces have no Maglev table', async (t) => {
   const load = configurationFrom(new Map(), {}, 'server')
   const { of } = createUpstreams(await load(), {
     ...{ maxConnections: 1, findCaller: undefined, log: createLog('silent') },

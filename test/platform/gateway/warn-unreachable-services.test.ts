@@ -19,7 +19,7 @@ function open(settings: { namespace?: string; resolver?: string } = {}) {
   }
 }
 
-t.test('warns once of services outside the namespace with their number and three names', (t) => {
+t.test('warns once about services outside the namespace with their number and three names', (t) => {
   const { warnings, checkServices } = open()
   checkServices('ns.a', 'registry', 'www.example.com')
   t.same(warnings, [])
@@ -55,7 +55,7 @@ async function start(t: Test, registry: string): Promise<() => string[]> {
   return () => mx.output.stderr.split('\n').filter((line) => line.includes('outside the namespace'))
 }
 
-t.test('a gateway warns of registered services outside of its namespace', async (t) => {
+t.test('a gateway warns about registered services outside its namespace', async (t) => {
   const { address } = await openPlatformRegistry(t)
   const service = createService(t, { name: 'helloworld', registry: `mx://${address}` })
   service.handle('Helloworld', { call: endpoint({ handle: () => ({}) }) })

@@ -70,7 +70,7 @@ t.test('rejects a setting whose plugin is missing in the list', async (t) => {
   t.same(namesOf(off), ['request-id'], 'a disabled setting needs no plugin')
 })
 
-t.test('guards run regardless of the list, unless their settings are any', async (t) => {
+t.test('guards run regardless of the list, unless their setting is any', async (t) => {
   const words = ['--web_origins=https://a.test', '--cors_origins=https://b.test', '--hosts=c.test']
   const address = '--address=gateway.test:0'
   const names = (yaml: string): string[] => namesOf(configure([...words, address], yaml))

@@ -16,25 +16,28 @@ t.test('accepts free ports and port 0', async () => {
   )
 })
 
-t.test('names the other server that uses the data folder, without changing it', async (t) => {
-  const folder = join(makeTempFolder(t, 'ports'), 'state')
-  const address = { host: '127.0.0.1', port: await listen(t, createServer()) }
-  const claim = () =>
-    claimPorts(
-      { address: FREE, http2Address: undefined, proxyAddress: address, webAddress: FREE },
-      folder,
-    )
-  const where = `address 127.0.0.1:${address.port} is in use`
-  const byOther = `${where} by another program; choose another with --proxy_address or MX_PROXY_ADDRESS`
-  await t.rejects(claim(), { message: byOther }, 'no folder')
-  mkdirSync(folder)
-  await t.rejects(claim(), { message: byOther }, 'no server uses the folder')
-  const lock = await lockFolder(folder)
-  const names = readdirSync(folder)
-  await t.rejects(claim(), {
-    message: `${where}, and another mx server (process ${process.pid}) uses the data folder ${folder}: stop that server, or choose other addresses and another --data_dir`,
-  })
-  t.same(readdirSync(folder), names)
-  await lock.release()
-  await t.rejects(claim(), { message: byOther }, 'no server uses the folder any more')
-})
+t.test(
+  'reports the other server that uses the data folder, without changing the folder',
+  async (t) => {
+    const folder = join(makeTempFolder(t, 'ports'), 'state')
+    const address = { host: '127.0.0.1', port: await listen(t, createServer()) }
+    const claim = () =>
+      claimPorts(
+        { address: FREE, http2Address: undefined, proxyAddress: address, webAddress: FREE },
+        folder,
+      )
+    const where = `address 127.0.0.1:${address.port} is in use`
+    const byOther = `${where} by another program; choose another with --proxy_address or MX_PROXY_ADDRESS`
+    await t.rejects(claim(), { message: byOther }, 'no folder')
+    mkdirSync(folder)
+    await t.rejects(claim(), { message: byOther }, 'no server uses the folder')
+    const lock = await lockFolder(folder)
+    const names = readdirSync(folder)
+    await t.rejects(claim(), {
+      message: `${where}, and another mx server (process ${process.pid}) uses the data folder ${folder}: stop that server, or choose other addresses and another --data_dir`,
+    })
+    t.same(readdirSync(folder), names)
+    await lock.release()
+    await t.rejects(claim(), { message: byOther }, 'no server uses the folder anymore')
+  },
+)

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { watchFiles } from '../../../platform/process/watch-files.ts'
 import { keepAlive } from '../../fixtures/keep-alive.ts'
 
-// A watch does not keep the process alive, so a timer does.
+// A timer keeps the process alive, because a watch does not.
 keepAlive(t)
 
 /** Watches files; `next` resolves at the next change, `changes` counts them. */
@@ -72,14 +72,14 @@ t.test('ignores other files of the folder and unchanged contents', async (t) => 
   writeFileSync(join(dir, 'other'), 'x')
   writeFileSync(file, 'a')
   const changed = watched.next()
-  // Only the change below may count.
+  // Only the change below may be counted.
   writeFileSync(file, 'b')
   await changed
   t.equal(watched.changes, 1)
 })
 
 t.test('detects a change while another file of the folder is written continuously', async (t) => {
-  // Before the folder exists: tap removes it before later teardowns.
+  // Registered before the folder exists, because tap removes the folder before later teardowns.
   t.teardown(() => clearInterval(writing))
   const dir = t.testdir({ 'mx.yaml': 'a' })
   const watched = watch(t, [join(dir, 'mx.yaml')])

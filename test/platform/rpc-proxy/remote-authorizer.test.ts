@@ -30,7 +30,7 @@ async function openBackend(t: Test): Promise<string> {
   return `app=127.0.0.1:${await listenHttp(t, (req, res) => res.end(req.headers['authorization'] ?? 'nothing'))}`
 }
 
-t.test('counts logins through a trusted gateway for its clients', async (t) => {
+t.test('attributes logins through a trusted gateway to its clients', async (t) => {
   const logIn = async (words: readonly string[]) => {
     const { proxy } = await openServer(t, words)
     const url = await openApi(t, [
@@ -54,7 +54,7 @@ t.test('counts logins through a trusted gateway for its clients', async (t) => {
   t.equal(await trusted('198.51.100.8'), 400)
   const other = await logIn([])
   for (let i = 0; i < 5; i++) t.equal(await other('198.51.100.7'), 400)
-  t.equal(await other('198.51.100.8'), 429, 'other gateways count with their own address')
+  t.equal(await other('198.51.100.8'), 429, 'other gateways are counted by their own address')
 })
 
 t.test('a standalone gateway enforces the rules of its server', async (t) => {
@@ -84,8 +84,8 @@ t.test('a standalone gateway enforces the rules of its server', async (t) => {
   t.equal(await known.text(), 'nothing', 'the token is not sent to backends')
   t.equal(await sendRequest({ headers: { authorization: 'Bearer a.b.c' } }), 401)
   await server.close()
-  t.equal(await sendRequest(), 401, 'the last rules stay in force')
-  t.equal(await sendRequest({ headers }), 200, 'the last keys stay in force')
+  t.equal(await sendRequest(), 401, 'the last rules remain in force')
+  t.equal(await sendRequest({ headers }), 200, 'the last keys remain in force')
 })
 
 t.test('denies all calls until the server has been reached', async (t) => {
@@ -113,10 +113,10 @@ t.test('/readyz reports missing rules and keys, and denied access', async (t) =>
   const known = await open('mx')
   await becomes(known, undefined)
   await server.close()
-  t.same(await known.problems(), [], 'the last rules stay in force')
+  t.same(await known.problems(), [], 'the last rules remain in force')
 })
 
-t.test('rejects incomplete credentials at the start', async (t) => {
+t.test('rejects incomplete credentials at startup', async (t) => {
   for (const word of ['--auth_id=admin', '--auth_secret=mx'])
     await t.rejects(openApi(t, ['--auth=mx://127.0.0.1:1', word]), {
       message: /must both be set/,

@@ -28,7 +28,7 @@ function open(t: Test, change = (registry: Registry): Registry => registry) {
   return { registry, registrar, register }
 }
 
-/** Whether the promise has settled after all pending work. */
+/** Whether the promise has settled once all pending work is done. */
 async function isPending(promise: Promise<unknown>): Promise<boolean> {
   const late = new Promise((resolve) => setImmediate(() => resolve('late')))
   return (await Promise.race([promise, late])) === 'late'
@@ -43,7 +43,7 @@ t.test('an instance is ready once it is registered under any name and healthy', 
   register('greeter', address, 'one')
   await ready
   await registrar.whenReady(WORKLOAD, 'one', NEVER)
-  t.pass('found if it was registered before')
+  t.pass('ready if it was registered before')
 })
 
 t.test('deregisters only the crashed instance', async (t) => {
@@ -56,7 +56,7 @@ t.test('deregisters only the crashed instance', async (t) => {
   await registrar.forget(WORKLOAD, 'one')
   t.match(await registry.getService('greeter'), [{ nodes: [{ id: 'greeter-two' }] }])
   await registrar.forget(WORKLOAD, 'three')
-  t.same(await registry.getService('shop'), [], 'before it is ready as well')
+  t.same(await registry.getService('shop'), [], 'even before it is ready')
   await registrar.forget(WORKLOAD, 'one')
 })
 
@@ -100,27 +100,30 @@ t.test('finds an instance if only watches of its service report new nodes', asyn
   await ready
 })
 
-t.test('registers a program without the SDK, and drains it before it leaves', async (t) => {
-  const { registrar, registry } = open(t)
-  const states: unknown[] = []
-  registry.watch!(({ type, service }) => {
-    states.push([type, service.nodes[0]?.metadata['state']])
-  })
-  const registration = await registrar.register(WORKLOAD, 'one', '127.0.0.1:5')
-  t.match(await registry.getService('shop'), [
-    {
-      version: 'v1',
-      endpoints: [{ metadata: { path: '/shop,/shop/**', handler: 'web' } }],
-      nodes: [{ address: '127.0.0.1:5', metadata: { protocol: 'http' } }],
-    },
-  ])
-  await registration.leave()
-  t.same(states, [
-    ['create', undefined],
-    ['update', 'draining'],
-    ['delete', undefined],
-  ])
-})
+t.test(
+  'registers a program without the SDK, and drains it before it is deregistered',
+  async (t) => {
+    const { registrar, registry } = open(t)
+    const states: unknown[] = []
+    registry.watch!(({ type, service }) => {
+      states.push([type, service.nodes[0]?.metadata['state']])
+    })
+    const registration = await registrar.register(WORKLOAD, 'one', '127.0.0.1:5')
+    t.match(await registry.getService('shop'), [
+      {
+        version: 'v1',
+        endpoints: [{ metadata: { path: '/shop,/shop/**', handler: 'web' } }],
+        nodes: [{ address: '127.0.0.1:5', metadata: { protocol: 'http' } }],
+      },
+    ])
+    await registration.leave()
+    t.same(states, [
+      ['create', undefined],
+      ['update', 'draining'],
+      ['delete', undefined],
+    ])
+  },
+)
 
 t.test('an instance that is down stays registered and receives no calls', async (t) => {
   const { registrar, registry } = open(t)
@@ -130,7 +133,7 @@ t.test('an instance that is down stays registered and receives no calls', async 
   const first = await registrar.register(WORKLOAD, 'one', '127.0.0.1:5')
   t.same(await ways(), ['shop-one'])
   await first.markFailed()
-  t.same(await ways(), [], 'registered with its routes but without nodes: 503')
+  t.same(await ways(), [], 'registered with its routes but without nodes, so it returns 503')
   t.match(await registry.getService('shop'), [
     { endpoints: [{ metadata: { handler: 'web' } }], nodes: [{ metadata: { state: 'down' } }] },
   ])
@@ -143,7 +146,7 @@ t.test('an instance that is down stays registered and receives no calls', async 
   t.equal(await ways(), undefined)
 })
 
-t.test('a registered program owns its name, even while it is down or draining', async (t) => {
+t.test('a registered program retains its name, even while it is down or draining', async (t) => {
   const { registrar, registry } = open(t)
   const domain = { registry, namespace: 'mx' }
   const toAccount = (id: string, scope: string) => ({

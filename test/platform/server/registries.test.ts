@@ -143,7 +143,7 @@ t.test(
         return (await reply.json()) as object
       }
       const denied = 'the registry denies access'
-      // On a busy machine the first response may be late.
+      // On a busy machine, the first response may be late.
       await eventually(async () => (await gateway.problems())[0] === `${denied}; see the log`)
       t.match(await sendRequest(), {
         Code: 503,
@@ -189,7 +189,7 @@ for (const [text, reason] of unusable) {
   })
 }
 
-t.test('logs an outage at the start in one line with the reason', async (t) => {
+t.test('logs an outage at startup as one line with the reason', async (t) => {
   const gone = await openPlatformRegistry(t)
   await gone.close()
   const words = ['api', '--address=127.0.0.1:0', `--registry=mx://${gone.address}`]

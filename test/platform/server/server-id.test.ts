@@ -12,7 +12,7 @@ t.test('the id of a server is stable across restarts', async (t) => {
   t.equal(await readServerId(folder), id)
   t.equal(readFileSync(join(folder, 'server_id'), 'utf8'), `${id}\n`)
   t.equal(statSync(join(folder, 'server_id')).mode & 0o777, 0o600)
-  t.strictSame(readdirSync(folder), ['server_id'], 'no temporary files are left')
+  t.strictSame(readdirSync(folder), ['server_id'], 'no temporary files remain')
 })
 
 t.test('ids start with the host name and are unique', (t) => {
@@ -35,7 +35,7 @@ t.test('accepts a custom id and rejects an invalid one', async (t) => {
   t.equal(readFileSync(file, 'utf8'), 'a b')
 })
 
-t.test('reports a folder that is not writable in one line', async (t) => {
+t.test('reports a folder that is not writable with a one-line message', async (t) => {
   const folder = makeTempFolder(t, 'server-id')
   await t.rejects(readServerId(join(folder, 'none')), {
     message: /^cannot store the server id in .*server_id: ENOENT[^\n]*$/,

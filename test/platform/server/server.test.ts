@@ -76,43 +76,49 @@ t.test('state in files survives a restart', async (t) => {
   })
 })
 
-t.test('a failed start reports the reason in one line and leaves nothing open', async (t) => {
-  const folder = join(makeTempFolder(t, 'server'), 'state')
-  const port = await listen(t, createServer())
-  for (const setting of ['address', 'proxy_address', 'web_address']) {
-    const words = [...inFiles(folder), `--${setting}=127.0.0.1:${port}`]
-    const others = QUIET_WORDS.filter((word) => !word.startsWith(`--${setting}=`))
-    const load = configurationFrom(readFlags([...others, ...words], 'server'), {}, 'server')
-    const { startServer } = await import('../../../platform/server/server.ts')
-    const starting = startServer({ configuration: await load(), log: pino({ level: 'silent' }) })
-    await t.rejects(starting, {
-      message: `address 127.0.0.1:${port} is in use by another program; choose another with --${setting} or MX_${setting.toUpperCase()}`,
-    })
-    t.notOk(existsSync(folder), `${setting}: the folder was not created`)
-  }
-  const cases: [words: string[], message: RegExp][] = [
-    [
-      ['--broker=nats://127.0.0.1:1'],
-      /^the broker nats:\/\/127\.0\.0\.1:1 is not available: [^\n]*$/,
-    ],
-    [['--registry=consul://127.0.0.1:1'], /^the registry consul:[^\n]* is not available: [^\n]*$/],
-    [
-      ['--store=postgres://a@127.0.0.1:1/b'],
-      /^the store postgres:[^\n]* is not available: [^\n]*$/,
-    ],
-    [['--events=nats://127.0.0.1:1'], /^the event storage nats:[^\n]* is not available: [^\n]*$/],
-    [['--plugin=./none.ts'], /none\.ts/],
-  ]
-  for (const [words, message] of cases) {
-    const base = inFiles(folder).filter((word) => !words[0]!.startsWith(word.split('=')[0]!))
-    await t.rejects(openServer(t, [...base, ...words]), { message }, words.join(' '))
-    t.notOk(
-      readdirSync(folder).some((name) => name.startsWith('lock')),
-      'the folder is free',
-    )
-  }
-  await openServer(t, inFiles(folder))
-})
+t.test(
+  'a failed start reports the reason with a one-line message and leaves no resource open',
+  async (t) => {
+    const folder = join(makeTempFolder(t, 'server'), 'state')
+    const port = await listen(t, createServer())
+    for (const setting of ['address', 'proxy_address', 'web_address']) {
+      const words = [...inFiles(folder), `--${setting}=127.0.0.1:${port}`]
+      const others = QUIET_WORDS.filter((word) => !word.startsWith(`--${setting}=`))
+      const load = configurationFrom(readFlags([...others, ...words], 'server'), {}, 'server')
+      const { startServer } = await import('../../../platform/server/server.ts')
+      const starting = startServer({ configuration: await load(), log: pino({ level: 'silent' }) })
+      await t.rejects(starting, {
+        message: `address 127.0.0.1:${port} is in use by another program; choose another with --${setting} or MX_${setting.toUpperCase()}`,
+      })
+      t.notOk(existsSync(folder), `${setting}: the folder was not created`)
+    }
+    const cases: [words: string[], message: RegExp][] = [
+      [
+        ['--broker=nats://127.0.0.1:1'],
+        /^the broker nats:\/\/127\.0\.0\.1:1 is not available: [^\n]*$/,
+      ],
+      [
+        ['--registry=consul://127.0.0.1:1'],
+        /^the registry consul:[^\n]* is not available: [^\n]*$/,
+      ],
+      [
+        ['--store=postgres://a@127.0.0.1:1/b'],
+        /^the store postgres:[^\n]* is not available: [^\n]*$/,
+      ],
+      [['--events=nats://127.0.0.1:1'], /^the event storage nats:[^\n]* is not available: [^\n]*$/],
+      [['--plugin=./none.ts'], /none\.ts/],
+    ]
+    for (const [words, message] of cases) {
+      const base = inFiles(folder).filter((word) => !words[0]!.startsWith(word.split('=')[0]!))
+      await t.rejects(openServer(t, [...base, ...words]), { message }, words.join(' '))
+      t.notOk(
+        readdirSync(folder).some((name) => name.startsWith('lock')),
+        'the folder is unlocked',
+      )
+    }
+    await openServer(t, inFiles(folder))
+  },
+)
 
 t.test('reports a wrong secret key and changes nothing', async (t) => {
   const folder = join(makeTempFolder(t, 'server'), 'state')
@@ -219,7 +225,7 @@ t.test('linked servers call services of each other', async (t) => {
     message: 'Hello',
   })
   await one.post('/store/write', { record: { key: 'a', value: 'Yg==' } })
-  t.equal((await two.get('/store/read?key=a')).status, 404, 'each has its own store')
+  t.equal((await two.get('/store/read?key=a')).status, 404, 'each server has its own store')
   const { body } = await two.get('/network/nodes')
   t.same(
     body.nodes.map(({ id }: { id: string }) => id),

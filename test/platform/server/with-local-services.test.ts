@@ -19,7 +19,7 @@ t.test('finds services of this server and of the registry', async (t) => {
   t.strictSame(
     await nodesOf('store'),
     ['10.0.0.1:8081'],
-    'own services hide others of the same name',
+    'services of this server hide other services of the same name',
   )
   t.equal(events[0]?.type, 'create')
   await registry.deregister!(store)

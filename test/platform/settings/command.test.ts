@@ -29,32 +29,35 @@ t.test('mx server has the defaults of profile local', async (t) => {
   )
 })
 
-t.test('a setting of the other command is rejected and the error names that command', async (t) => {
-  t.same(
-    problemsOf(() => readFlags(['--events=memory'], 'api')),
-    ["unknown flag --events: it is a setting of mx server, not of mx api. See 'mx api --help'"],
-  )
-  t.same(
-    problemsOf(() => readFlags(['--handler', 'web', '--profil=test'], 'server')),
-    [
-      "unknown flag --handler: it is a setting of mx api, not of mx server. See 'mx server --help'",
-      "unknown flag --profil, did you mean --profile? See 'mx server --help'",
-    ],
-  )
-  t.same(
-    problemsOf(() => parseConfig('events: memory\naddress: :1\n', 'mx.yaml', 'api')),
-    [
-      'mx.yaml:1:1: key "events" is not allowed in this file: it is a setting of mx server, not of mx api',
-    ],
-  )
-  t.match(
-    problemsOf(() => parseConfig('stor: memory\nworkers: 2\n', 'mx.yaml', 'server')),
-    [
-      'mx.yaml:1:1: unknown key "stor", did you mean "store"?',
-      'mx.yaml:2:1: key "workers" is not allowed in this file: it is a setting of mx api',
-    ],
-  )
-})
+t.test(
+  'rejects a setting of the other command with an error that names that command',
+  async (t) => {
+    t.same(
+      problemsOf(() => readFlags(['--events=memory'], 'api')),
+      ["unknown flag --events: it is a setting of mx server, not of mx api. See 'mx api --help'"],
+    )
+    t.same(
+      problemsOf(() => readFlags(['--handler', 'web', '--profil=test'], 'server')),
+      [
+        "unknown flag --handler: it is a setting of mx api, not of mx server. See 'mx server --help'",
+        "unknown flag --profil, did you mean --profile? See 'mx server --help'",
+      ],
+    )
+    t.same(
+      problemsOf(() => parseConfig('events: memory\naddress: :1\n', 'mx.yaml', 'api')),
+      [
+        'mx.yaml:1:1: key "events" is not allowed in this file: it is a setting of mx server, not of mx api',
+      ],
+    )
+    t.match(
+      problemsOf(() => parseConfig('stor: memory\nworkers: 2\n', 'mx.yaml', 'server')),
+      [
+        'mx.yaml:1:1: unknown key "stor", did you mean "store"?',
+        'mx.yaml:2:1: key "workers" is not allowed in this file: it is a setting of mx api',
+      ],
+    )
+  },
+)
 
 t.test('MX_API_* sets gateway settings of mx api and mx server', async (t) => {
   const env = { MX_API_ADDRESS: ':1', MX_API_EVENTS: 'memory', MX_EVENTS: 'lmdb', MX_WORKERS: '2' }
@@ -105,14 +108,14 @@ t.test(
   },
 )
 
-t.test('an unknown profile is an error that lists the profiles', async (t) => {
+t.test('rejects an unknown profile with an error that lists the profiles', async (t) => {
   const load = configurationFrom(new Map(), { MX_PROFILE: 'clutser' }, 'server')
   const message =
     'MX_PROFILE must be one of local, test, cluster, kubernetes, got "clutser", did you mean cluster?'
   await t.rejects(load(), { name: 'SettingsError', message })
 })
 
-t.test('contradictory settings are an error that names their source', async (t) => {
+t.test('rejects contradictory settings with an error that names their source', async (t) => {
   const problemOf = (words: string[], env: Record<string, string> = {}) =>
     configurationFrom(readFlags(words, 'server'), env, 'server')().then(
       () => '',

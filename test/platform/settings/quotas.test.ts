@@ -40,7 +40,7 @@ t.test('by default a namespace may use half of a limited store and of in-memory 
   t.end()
 })
 
-t.test('a malformed quota is an error with the expected form', (t) => {
+t.test('rejects a malformed quota with an error that shows the expected form', (t) => {
   const wrong: [readonly string[], RegExp][] = [
     [['x'], /size/],
     [['1mb', '2mb'], /one limit without a namespace/],

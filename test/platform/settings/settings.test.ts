@@ -25,7 +25,7 @@ t.test('every setting has a valid default', async (t) => {
 })
 
 t.test(
-  'names are unique words joined by underscores and are found with hyphens, too',
+  'names are unique words joined by underscores and are also found with hyphens',
   async (t) => {
     const names = SETTING_KEYS.map((key) => SETTINGS[key].name)
     t.equal(new Set(names).size, names.length)
@@ -37,7 +37,7 @@ t.test(
   },
 )
 
-t.test('flags and variables are parsed alike', async (t) => {
+t.test('flags and variables are parsed identically', async (t) => {
   const cases: [flags: string[], env: Record<string, string>, expected: Partial<Settings>][] = [
     [
       ['--address', 'localhost:80'],
@@ -152,7 +152,7 @@ t.test('MX_AUTH_DISABLE_ADMIN is an alias of MX_DISABLE_ADMIN', async (t) => {
   t.same(findMisspelt({ MX_AUTH_DISABLE_ADMIN: 'true' }), [])
 })
 
-t.test('an unknown or incomplete flag is an error with a suggestion', async (t) => {
+t.test('rejects an unknown or incomplete flag with a suggestion', async (t) => {
   const cases: [flags: string[], problem: RegExp][] = [
     [['--wokers=2'], /^unknown flag --wokers, did you mean --workers\? See 'mx api --help'$/],
     [
@@ -172,69 +172,66 @@ t.test('an unknown or incomplete flag is an error with a suggestion', async (t) 
     t.match(problemsOf(() => readFlags(flags))[0], problem, flags.join(' '))
 })
 
-t.test(
-  'an invalid value is an error with its source, the expected form and the value',
-  async (t) => {
-    const cases: [flags: string[], problem: RegExp][] = [
-      [['--address=8080'], /^--address must be host:port or :port.*, got "8080"$/],
-      [['--address=:65536'], /^--address must be .* got ":65536"$/],
-      [['--address=a b:80'], /^--address must be /],
-      [
-        ['--handler=prxy'],
-        /^--handler must be one of meta, api, rpc, proxy, event, web, got "prxy", did you mean proxy\?$/,
-      ],
-      [['--workers=0'], /^--workers must be a whole number from 1 to 256, or auto, got "0"$/],
-      [['--workers=1.5'], /^--workers must be /],
-      [['--namespace=a..b'], /^--namespace must be names joined by dots/],
-      [['--max_body=5xb'], /^--max_body must be a size/],
-      [['--connect_timeout=0'], /^--connect_timeout must be a duration of at least 1ms/],
-      [
-        ['--trusted_proxies=10.0.0.0/33'],
-        /^--trusted_proxies must be address ranges such as .*"10\.0\.0\.0\/33"$/,
-      ],
-      [
-        ['--trusted_proxies_header=x-real-ip'],
-        /^--trusted_proxies_header must be one of x-forwarded-for, forwarded, got "x-real-ip"$/,
-      ],
-      [
-        ['--drain_delay=none'],
-        /^--drain_delay must be a duration of at most 24d, such as 5s, got "none"$/,
-      ],
-      [['--admin_address=off'], /^--admin_address must be none, host:port or :port, .* got "off"$/],
-      [['--cors_origins=https://a.test/'], /^--cors_origins must be an origin/],
-      [['--web_origins=*'], /^--web_origins must be any, same-host, or origins such as/],
-      [['--web_origins=any,https://a.test'], /^--web_origins must be any, same-host, or/],
-      [['--hosts=a.test:80'], /^--hosts must be any, local, or names such as app.example.com/],
-      [['--hosts=any,a.test', '--hosts=*'], /^--hosts must be any, local, or names/],
-      [['--backend=greeter'], /^--backend .*greeter/],
-      [['--balance=rand'], /^--balance .*rand/],
-      [['--enable_tls=maybe'], /^--enable_tls must be true or false, got "maybe"$/],
-      [['--enable_tls'], /^--enable_tls: TLS certificate and key files not specified/],
-      [
-        ['--tls_cert_file=a', '--tls_key_file=a'],
-        /^--tls_cert_file has no effect without enable_tls/,
-      ],
-      [['--tls_key_file=a'], /^--tls_key_file has no effect without enable_tls/],
-      [
-        ['--enable_tls', '--tls_cert_file=a,b', '--tls_key_file=a'],
-        /^--tls_cert_file: .* the same number of files, got 2 and 1$/,
-      ],
-    ]
-    for (const [flags, problem] of cases)
-      t.match(problemsOf(() => mergeSettings(readFlags(flags)))[0], problem, flags.join(' '))
-    t.match(
-      problemsOf(() => mergeSettings(readEnvironment({ MX_WORKERS: 'x' })))[0],
-      /^MX_WORKERS must be/,
-    )
-    t.same(
-      problemsOf(() => mergeSettings(readFlags(['--enable_tls=false', '--tls_cert_file=a']))),
-      [],
-      'the files may stay configured while TLS is off',
-    )
-    const both = problemsOf(() => mergeSettings(readFlags(['--workers=x', '--max_body=y'])))
-    t.equal(both.length, 2, 'all problems are reported')
-  },
-)
+t.test('rejects an invalid value with its source, the expected form and the value', async (t) => {
+  const cases: [flags: string[], problem: RegExp][] = [
+    [['--address=8080'], /^--address must be host:port or :port.*, got "8080"$/],
+    [['--address=:65536'], /^--address must be .* got ":65536"$/],
+    [['--address=a b:80'], /^--address must be /],
+    [
+      ['--handler=prxy'],
+      /^--handler must be one of meta, api, rpc, proxy, event, web, got "prxy", did you mean proxy\?$/,
+    ],
+    [['--workers=0'], /^--workers must be a whole number from 1 to 256, or auto, got "0"$/],
+    [['--workers=1.5'], /^--workers must be /],
+    [['--namespace=a..b'], /^--namespace must be names joined by dots/],
+    [['--max_body=5xb'], /^--max_body must be a size/],
+    [['--connect_timeout=0'], /^--connect_timeout must be a duration of at least 1ms/],
+    [
+      ['--trusted_proxies=10.0.0.0/33'],
+      /^--trusted_proxies must be address ranges such as .*"10\.0\.0\.0\/33"$/,
+    ],
+    [
+      ['--trusted_proxies_header=x-real-ip'],
+      /^--trusted_proxies_header must be one of x-forwarded-for, forwarded, got "x-real-ip"$/,
+    ],
+    [
+      ['--drain_delay=none'],
+      /^--drain_delay must be a duration of at most 24d, such as 5s, got "none"$/,
+    ],
+    [['--admin_address=off'], /^--admin_address must be none, host:port or :port, .* got "off"$/],
+    [['--cors_origins=https://a.test/'], /^--cors_origins must be an origin/],
+    [['--web_origins=*'], /^--web_origins must be any, same-host, or origins such as/],
+    [['--web_origins=any,https://a.test'], /^--web_origins must be any, same-host, or/],
+    [['--hosts=a.test:80'], /^--hosts must be any, local, or names such as app.example.com/],
+    [['--hosts=any,a.test', '--hosts=*'], /^--hosts must be any, local, or names/],
+    [['--backend=greeter'], /^--backend .*greeter/],
+    [['--balance=rand'], /^--balance .*rand/],
+    [['--enable_tls=maybe'], /^--enable_tls must be true or false, got "maybe"$/],
+    [['--enable_tls'], /^--enable_tls: TLS certificate and key files not specified/],
+    [
+      ['--tls_cert_file=a', '--tls_key_file=a'],
+      /^--tls_cert_file has no effect without enable_tls/,
+    ],
+    [['--tls_key_file=a'], /^--tls_key_file has no effect without enable_tls/],
+    [
+      ['--enable_tls', '--tls_cert_file=a,b', '--tls_key_file=a'],
+      /^--tls_cert_file: .* the same number of files, got 2 and 1$/,
+    ],
+  ]
+  for (const [flags, problem] of cases)
+    t.match(problemsOf(() => mergeSettings(readFlags(flags)))[0], problem, flags.join(' '))
+  t.match(
+    problemsOf(() => mergeSettings(readEnvironment({ MX_WORKERS: 'x' })))[0],
+    /^MX_WORKERS must be/,
+  )
+  t.same(
+    problemsOf(() => mergeSettings(readFlags(['--enable_tls=false', '--tls_cert_file=a']))),
+    [],
+    'the files may stay configured while TLS is off',
+  )
+  const both = problemsOf(() => mergeSettings(readFlags(['--workers=x', '--max_body=y'])))
+  t.equal(both.length, 2, 'all problems are reported')
+})
 
 t.test(
   'a misspelled MX_* variable is reported with a suggestion, other variables are ignored',

@@ -27,7 +27,7 @@ t.test('enable_acme enables TLS and normalizes host names', async (t) => {
   t.match(mergeSettings(readFlags(asking)), { acmeEmail: 'a@b.test', acmeHosts: [] })
 })
 
-t.test('an invalid certificate setting is an error with the expected form', async (t) => {
+t.test('rejects an invalid certificate setting with the expected form', async (t) => {
   const cases: [string[], RegExp][] = [
     [
       ['--enable_acme', '--acme_hosts=*.a.test'],

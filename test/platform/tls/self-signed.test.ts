@@ -26,7 +26,7 @@ t.test('creates a certificate for this machine once, readable by its owner only'
   const { cert } = first.pairs[0]!
   const { subjectAltName, ca, validTo } = new X509Certificate(cert)
   t.match(subjectAltName, /^DNS:localhost,.*IP Address:127\.0\.0\.1, IP Address:0:0:0:0:0:0:0:1$/)
-  t.equal(ca, false, 'the certificate is not an authority')
+  t.equal(ca, false, 'the certificate is not a certificate authority')
   t.equal(Math.round((Date.parse(validTo) - nowMs) / DAY_MS), 365)
   const certFile = join(folder, 'self_signed.crt')
   t.match(messages, [

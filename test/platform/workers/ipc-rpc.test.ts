@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import t, { type Test } from 'tap'
 import { createIpcClient, serveIpc } from '../../../platform/workers/ipc-rpc.ts'
 
-/** A worker's end of the channel, which responds by `say`. */
+/** A worker's end of the channel, which responds with `say`. */
 function createWorker(id: number, say: (question: { ask: string; id: number }) => unknown): Worker {
   const worker = Object.assign(new EventEmitter(), {
     id,

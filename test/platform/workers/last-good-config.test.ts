@@ -62,7 +62,7 @@ t.test(
     t.match(
       mx.output.stderr,
       /worker exited.*configuration rejected/s,
-      'the new worker logs it, too',
+      'the new worker also logs it',
     )
 
     folder.write('site', createCertificate(['second.test']))

@@ -16,7 +16,7 @@ t.test('a leaving worker accepts pending connections and resets none', async (t)
   t.teardown(() => process.removeAllListeners('message'))
 
   const request = get({ host: '127.0.0.1', port, agent: false })
-  // From here on the system has the connection, the server only from its next tick.
+  // From here on, the system has accepted the connection; the server accepts it in its next tick.
   await new Promise<void>((resolve) => process.nextTick(resolve))
   process.emit('message', 'leave', undefined)
   const [reply] = (await once(request, 'response')) as [IncomingMessage]

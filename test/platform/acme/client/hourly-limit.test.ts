@@ -18,8 +18,8 @@ t.test('allows 10 new host names an hour, and hosts with a certificate at any ti
     /^certificate limit reached: 10 new host names an hour; rejected requests: 1; .*acme_hosts.*acme_ask/,
   ])
   for (let n = 11; n < 31; n++) t.equal(await sendRequest(`${n}.test`), false)
-  t.same(warnings, [], 'once an hour')
-  t.equal(await sendRequest('3.test'), true, 'another attempt for a counted name')
+  t.same(warnings, [], 'once per hour')
+  t.equal(await sendRequest('3.test'), true, 'another attempt for a name that is already counted')
   t.equal(await sendRequest('issued.test'), true)
   nowMs = 3600_000
   t.equal(await sendRequest('10.test'), true, 'the first name was an hour ago')

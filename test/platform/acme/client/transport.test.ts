@@ -47,10 +47,10 @@ t.test('returns the error and Retry-After of the directory', async (t) => {
   t.match((await send()).problem, { kind: 'rejected', message: 'badNonce: again' })
   t.match((await send()).problem, { kind: 'unavailable', message: 'status 503' })
   t.match(await send(), { body: '{}', problem: undefined })
-  t.same(new Set(skews), new Set([2 * 3600 * 1000]), 'clocks are compared')
+  t.same(new Set(skews), new Set([2 * 3600 * 1000]), 'the clocks are compared')
 })
 
-t.test('reports an unreachable directory in one line', async (t) => {
+t.test('reports an unreachable directory with a one-line message', async (t) => {
   const slow = await open(t, () => {}, { timeoutMs: 200 })
   await t.rejects(slow.send(), {
     kind: 'unavailable',

@@ -9,5 +9,5 @@ t.test('reports serializable process metrics', async (t) => {
   const scraped = parseScrape((await format(metrics, true)).text)
   t.ok(findScraped(scraped, 'process_resident_memory_bytes')! > 1e6)
   t.ok(metrics.some(({ name }) => name === 'nodejs_eventloop_lag_p99_seconds'))
-  t.equal((await readProcessMetrics()).length, metrics.length, 'repeatedly')
+  t.equal((await readProcessMetrics()).length, metrics.length, 'repeatable')
 })

@@ -3,7 +3,7 @@ import { mergePolicies } from '../../../../core/upstream/policies/merge-policies
 import { parseConfig } from '../../../../platform/config/parse-file.ts'
 import { describePolicies } from '../../../../platform/config/policies/describe-policies.ts'
 
-t.test('policies of a service precede policies of the gateway, value by value', async (t) => {
+t.test('policies of a service precede policies of the gateway, for each value', async (t) => {
   const { policies, services } = parseConfig(
     `
 outlier: { consecutive_5xx: 7, scope: node }

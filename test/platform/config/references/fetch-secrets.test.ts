@@ -47,7 +47,7 @@ t.test('reads secrets of the platform with the account of the gateway', async (t
   })
 })
 
-t.test('explains where no platform can be read', async (t) => {
+t.test('explains why no platform can be read', async (t) => {
   const value = `namespace: "\${secret:shop.key}"\n`
   await t.rejects(load(t, value), {
     message: /:1:12: namespace: cannot read secret shop\.key: the gateway runs without a platform/,
@@ -57,7 +57,7 @@ t.test('explains where no platform can be read', async (t) => {
   })
 })
 
-t.test('finds the paths in a text once each', (t) => {
+t.test('finds each path in a text once', (t) => {
   t.same(listSecretPaths(`a: \${secret:x.y}\nb: "\${secret:x.y}\${secret:z}"\n`), ['x.y', 'z'])
   t.end()
 })

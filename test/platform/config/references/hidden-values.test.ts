@@ -3,7 +3,7 @@ import { HiddenValues } from '../../../../platform/config/references/hidden-valu
 
 const TOKEN = `\${TOKEN}`
 
-t.test('replaces values, also as JSON and where a text was cut', (t) => {
+t.test('replaces values, including JSON-encoded and truncated ones', (t) => {
   const hidden = new HiddenValues()
   hidden.add('pass"word', TOKEN, 'secret')
   hidden.add('a-long-value-of-a-token', `\${file:t}`, 'secret')
@@ -14,7 +14,7 @@ t.test('replaces values, also as JSON and where a text was cut', (t) => {
   t.end()
 })
 
-t.test('replaces values that were converted to one case', (t) => {
+t.test('replaces values that were converted to upper or lower case', (t) => {
   const hidden = new HiddenValues()
   hidden.add('Pass"Word', TOKEN, 'secret')
   t.equal(hidden.hide('got "pass\\"word", PASS"WORD'), `got "${TOKEN}", ${TOKEN}`)
@@ -22,7 +22,7 @@ t.test('replaces values that were converted to one case', (t) => {
   t.end()
 })
 
-t.test('replaces other values only as whole words, and short words not at all', (t) => {
+t.test('replaces other values only as complete words, and never replaces short words', (t) => {
   const hidden = new HiddenValues()
   hidden.add('gate', `\${A}`, 'private')
   hidden.add('7', `\${B}`, 'private')
@@ -44,7 +44,7 @@ t.test('logs hide secrets and long options, and show addresses and names', (t) =
   t.end()
 })
 
-t.test('a secret stays one when the same value is used elsewhere', (t) => {
+t.test('a secret remains secret when the same value is used elsewhere', (t) => {
   const hidden = new HiddenValues()
   hidden.add('hunter2', TOKEN, 'secret')
   hidden.add('hunter2', `\${NAME}`, 'public')

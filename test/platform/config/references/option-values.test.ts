@@ -15,7 +15,7 @@ const SCHEMA = Type.Object({
   'a/b': Type.Record(Type.String(), Type.Integer()),
 })
 
-t.test('gives values of references the type of their schema', (t) => {
+t.test('converts values of references to the type in their schema', (t) => {
   const options = {
     ...{ count: '5', ratio: '0.5', isOn: 'true', text: '5', limit: '7' },
     list: [{ n: '1' }, { n: '2' }],
@@ -25,7 +25,7 @@ t.test('gives values of references the type of their schema', (t) => {
   const references = new Map(pointers.map((pointer) => [pointer, `\${X}`]))
   t.same(convertOptions(options, references, SCHEMA), {
     ...{ count: 5, ratio: 0.5, isOn: true, text: '5', limit: 7 },
-    // Written in the file, not a reference.
+    // Written in the file, not as a reference.
     list: [{ n: '1' }, { n: 2 }],
     'a/b': { x: 3 },
   })

@@ -143,7 +143,7 @@ t.test('accepts every configuration that the parser accepts', (t) => {
   t.end()
 })
 
-/** Places of a map in a configuration, with the mistakes to make there. */
+/** Places of a map in a configuration, with the mistakes to insert there. */
 const MISTAKES: Readonly<Record<string, (value: unknown) => object>> = {
   'unknown setting': (value) => ({ adress_of: value }),
   'workers of a wrong type': () => ({ workers: { count: 1 } }),

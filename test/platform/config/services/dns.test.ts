@@ -57,7 +57,7 @@ t.test('reports invalid settings with their position', async (t) => {
   }
 })
 
-t.test('warns of settings without a name', async (t) => {
+t.test('warns about settings without a name', async (t) => {
   t.match(lintConfiguration(configure('{ nodes: [10.0.0.1:1], dns: {} }')), [
     /mx\.yaml:3:3: dns of service go\.mx\.api\.a has no effect: all of its nodes are IP addresses/,
   ])

@@ -32,7 +32,7 @@ t.test('reads settings of a service', async (t) => {
   )
 })
 
-t.test('ignores invalid and unknown settings, and says what is expected', async (t) => {
+t.test('ignores invalid and unknown settings, and reports the expected form', async (t) => {
   const rows: [string, string, RegExp][] = [
     ['mx/timeout.response', '5', /^must be a duration.*without a unit/],
     ['mx/keep_alive', 'soon', /^must be a duration/],
@@ -64,7 +64,7 @@ t.test('ignores invalid and unknown settings, and says what is expected', async 
       (...problem) => problems.push(problem),
     )
     t.match(problems, [[key, expected]], key)
-    t.match(found, { timeouts: { idle: 3000 } }, 'others apply')
+    t.match(found, { timeouts: { idle: 3000 } }, 'the other settings apply')
     t.equal(found.host, undefined)
   }
 })

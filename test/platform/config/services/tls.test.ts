@@ -76,7 +76,7 @@ t.test('reports invalid settings with their position', async (t) => {
   }
 })
 
-t.test('warns of unused, insecure and expired settings', async (t) => {
+t.test('warns about unused, insecure and expired settings', async (t) => {
   const folder = makeFolder(t)
   const lint = (tls: string, node?: string): readonly string[] => {
     const config = parse(folder, tls, node)

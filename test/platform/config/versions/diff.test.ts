@@ -72,7 +72,7 @@ t.test('the order of plugins is a change', (t) => {
   t.end()
 })
 
-t.test('a setting that is set or removed is added or removed', (t) => {
+t.test('a setting that is set or removed is listed as added or removed', (t) => {
   t.same(diff('log_level: info', 'log_level: info\ndrain_delay: 3s'), [
     'added setting drain_delay 3s',
   ])

@@ -65,7 +65,7 @@ t.test('apply writes the file with its mode, through a symbolic link', async (t)
   t.equal(readFileSync(file, 'utf8'), 'log_level: error # note')
   t.equal(statSync(file).mode & 0o777, 0o640)
   t.equal(installed.length, 1)
-  t.same(readdirSync(folder), ['mx.yaml'], 'no draft is left')
+  t.same(readdirSync(folder), ['mx.yaml'], 'no draft remains')
 
   const link = join(folder, 'link.yaml')
   symlinkSync('mx.yaml', link)
@@ -113,7 +113,7 @@ t.test(
       message:
         /^cannot write .*mx\.yaml: EISDIR: .*; change the file where it comes from, the gateway/,
     })
-    t.same(readdirSync(folder), ['mx.yaml'], 'no draft is left')
+    t.same(readdirSync(folder), ['mx.yaml'], 'no draft remains')
     t.same(installed, ['log_level: error', 'log_level: info'])
   },
 )
@@ -140,7 +140,7 @@ t.test('without a file, an applied configuration survives a reload', async (t) =
   )
   t.equal(versions.current().number, 2)
   await versions.rollback(1, ANY)
-  t.equal(installed.at(-1)?.config.text, '', 'the configuration of the start')
+  t.equal(installed.at(-1)?.config.text, '', 'the configuration loaded at startup')
 })
 
 t.test('needsFile rejects a configuration that workers could not read', async (t) => {
@@ -174,7 +174,7 @@ t.test('the store has the text as written, encrypted with a key', async (t) => {
   t.same(await sealed.read(), [])
   await sealed.write([version])
   t.same(await sealed.read(), [version])
-  t.same(await createStoreStorage(store, 'two', key).read(), [], 'of another server')
+  t.same(await createStoreStorage(store, 'two', key).read(), [], 'from another server')
   const record = await store.read({ database: 'mx', table: 'gateway' }, 'one:versions')
   t.notMatch(Buffer.from(record!.value).toString(), /shop/)
   await t.rejects(createStoreStorage(store, 'one', undefined).read(), /config_secret_key/)

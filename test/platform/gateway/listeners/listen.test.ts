@@ -97,7 +97,7 @@ for (const engine of ['uws', 'node']) {
     t.match(await sendRequest({ ...secure, path: '/only' }), { body: 'old only' })
     t.match(await sendRequest({ ...plain, path: '/only' }), { body: 'old only' })
     const other = { port: otherPorts.get('other'), secure: true, path: '/only' }
-    t.match(await sendRequest(other), { body: 'old any' }, 'a route of other listeners')
+    t.match(await sendRequest(other), { body: 'old any' }, 'a route of another listener')
     t.match(await sendRequest({ socketPath }), { body: 'old local' })
 
     const web = { port: otherPorts.get('web') }
@@ -165,7 +165,7 @@ t.test('the flag address accepts a Unix socket, and replaces a stale socket', as
   })
   first.child.kill('SIGKILL')
   await first.ended
-  t.ok(existsSync(path), 'left behind')
+  t.ok(existsSync(path), 'the socket is left behind by the killed process')
   await startOn(t, path)
   t.match(await sendRequest({ socketPath: path, path: '/none' }), { status: 404 })
   mkdirSync(join(folder, 'folder'))

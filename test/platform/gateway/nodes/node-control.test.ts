@@ -11,7 +11,7 @@ async function openNode(t: Test, name: string): Promise<string> {
   return `127.0.0.1:${await listenHttp(t, (_request, response) => response.end(name))}`
 }
 
-t.test('a drained node stays drained through a reload, and until it is restored', async (t) => {
+t.test('a drained node stays drained until it is restored, even after a reload', async (t) => {
   const [a, b] = [await openNode(t, 'a'), await openNode(t, 'b')]
   const services = `services: { shop: [${a}, ${b}] }\n`
   const { gateway, send, reload } = await openConfiguredGateway(t, services)
@@ -30,7 +30,7 @@ t.test('a drained node stays drained through a reload, and until it is restored'
   ])
   const request = { ...SHOP, node: a, force: false }
   t.match(await nodes.drain(request, CALLER), { address: a, state: 'drained' })
-  t.match(await nodes.drain(request, CALLER), { state: 'drained' }, 'again')
+  t.match(await nodes.drain(request, CALLER), { state: 'drained' }, 'drained again')
   t.equal(await sample(), 'b')
   await reload(`${services}balance: p2c\n`)
   t.equal(await sample(), 'b')
@@ -38,11 +38,11 @@ t.test('a drained node stays drained through a reload, and until it is restored'
   await reload(services)
   t.equal(await sample(), 'b', 'after the service was removed')
   t.match(await nodes.restore(request, CALLER), { state: 'usable' })
-  t.match(await nodes.restore(request, CALLER), { state: 'usable' }, 'again')
+  t.match(await nodes.restore(request, CALLER), { state: 'usable' }, 'drained again')
   t.equal(await sample(), 'ab')
 })
 
-t.test('the last usable node is drained with force only', async (t) => {
+t.test('the last usable node is drained only with force', async (t) => {
   const [a, b] = [await openNode(t, 'a'), await openNode(t, 'b')]
   const { gateway, send } = await openConfiguredGateway(t, `services: { shop: [${a}, ${b}] }\n`)
   const { nodes } = gateway
@@ -62,7 +62,7 @@ t.test('the last usable node is drained with force only', async (t) => {
   t.equal((await send('GET', '/shop/x')).status, 503)
 })
 
-t.test('nodes of the registry, and unknown services', async (t) => {
+t.test('drains nodes of the registry, and rejects unknown services', async (t) => {
   const registry = createMemoryRegistry()
   t.teardown(() => registry.close?.())
   const [a, b] = [await openNode(t, 'a'), await openNode(t, 'b')]

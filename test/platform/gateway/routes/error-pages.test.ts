@@ -58,7 +58,7 @@ t.test('a response of a service is not replaced', async (t) => {
   t.strictSame([status, body], [502, 'own'])
 })
 
-t.test('a file that cannot be read is an error with the position of its entry', async (t) => {
+t.test('rejects a file that cannot be read with the position of its entry', async (t) => {
   const entry = { status: '502', file: '/none/a.html', service: undefined, at: 'mx.yaml:3:5' }
   t.throws(
     () =>

@@ -4,9 +4,9 @@ import { openConfiguredGateway } from '../../../fixtures/configured-gateway.ts'
 import { openEcho } from '../../../fixtures/echo-backend.ts'
 
 interface Case {
-  /** Words of the standard. */
+  /** Terms of the standard. */
   readonly title: string
-  /** List items of `routes`, without an action: each responds with its number. */
+  /** List items of `routes`, without an action. Each responds with its number. */
   readonly matches: readonly string[]
   /** Request line, headers as `name=value`, and the number of the matching route; 0 if none. */
   readonly rows: readonly (readonly [request: string, route: number])[]
@@ -195,7 +195,7 @@ for (const { title, matches, rows } of CASES) {
   })
 }
 
-t.test('when no rule matches a request, the status is 404', async (t) => {
+t.test('a request that no rule matches returns 404', async (t) => {
   const { send } = await openConfiguredGateway(t, 'routes: [{ match: { path: /a }, respond: {} }]')
   t.equal((await send('GET', '/b')).status, 404)
 })

@@ -47,7 +47,7 @@ t.test('lists match, action and plugins of each route in the order of the file',
   })
 })
 
-t.test('returns the page of routes with all words', async (t) => {
+t.test('returns the page of routes that contain all search words', async (t) => {
   t.match(list('BODY-limit shop.test'), { total: 1, routes: [{ name: 'api' }] })
   t.match(list('', 1, 1), { total: 3, routes: [{ name: '2' }] })
   t.same(list('none'), { total: 0, routes: [] })

@@ -27,14 +27,14 @@ t.test('Location and Content-Location of the same host get the stripped prefix b
   }
 })
 
-t.test('an added prefix is removed, and other paths stay', async (t) => {
+t.test('an added prefix is removed, and other paths are unchanged', async (t) => {
   t.strictSame(restore('', '/v2', ['location', '/v2/a'])[1], '/a')
   t.strictSame(restore('', '/v2', ['location', '/v2'])[1], '/')
   t.strictSame(restore('', '/v2', ['location', '/v22'])[1], '/v22')
   t.strictSame(restore('/api', '/v2', ['location', '/v2/a'])[1], '/api/a')
 })
 
-t.test('the Path of cookies is restored, without a slash at the end', async (t) => {
+t.test('the Path of cookies is restored, without a trailing slash', async (t) => {
   const cookies = [
     'set-cookie',
     'a=1; Path=/; Secure',

@@ -18,7 +18,7 @@ t.test('placeholders of a path are replaced by encoded values of the request', a
 })
 
 t.test(
-  'a header does not lead to another path: dot, empty and further segments are 400',
+  'a header cannot lead to another path: dot segments, empty segments and additional segments are rejected with 400',
   async (t) => {
     const template = parseTemplate('/a/**')
     const render = compilePath('/tenant/{header.x-tenant}{header.x-more}/{rest}', template)
@@ -42,7 +42,11 @@ t.test(
       'a\tb',
     ])
       t.throws(withHeaders({ 'x-tenant': value }), { code: 400 }, JSON.stringify(value))
-    t.throws(withHeaders({ 'x-tenant': '.', 'x-more': '.' }), { code: 400 }, 'of two headers')
+    t.throws(
+      withHeaders({ 'x-tenant': '.', 'x-more': '.' }),
+      { code: 400 },
+      'dot segments in two headers',
+    )
     t.throws(withHeaders({}), { code: 400 }, 'without the header')
     for (const [value, expected] of [
       ['shop', 'shop'],
@@ -69,7 +73,7 @@ t.test('an unknown placeholder or brace is rejected with the known ones', async 
   t.throws(compile('/{id'), /unmatched brace in "\/\{id"/)
 })
 
-t.test('a prefix is replaced by segments, encoded ones included', async (t) => {
+t.test('a prefix is replaced by segments, including encoded ones', async (t) => {
   const rows: [string, string[], string, string][] = [
     ['/api/users/7', ['api'], '', '/users/7'],
     ['/api', ['api'], '', '/'],

@@ -29,7 +29,7 @@ routes: [{ name: a, service: shop, plugins: [headers, body-limit] }]
   ])
 })
 
-t.test('plugins that make sense for the gateway only are rejected elsewhere', async (t) => {
+t.test('plugins that only make sense for the gateway are rejected elsewhere', async (t) => {
   for (const name of ['namespace', 'hosts', 'tracing', 'forwarded']) {
     await t.rejects(build(`services: { a: { nodes: [127.0.0.1:1], plugins: [${name}] } }`), {
       message: `mx.yaml:1:50: plugin "${name}" is not allowed in the plugins of a service, only of: gateway`,

@@ -64,7 +64,7 @@ t.test('returns the response and all services for an unknown path', async (t) =>
   })
 })
 
-t.test('returns access decisions with the deciding rule', async (t) => {
+t.test('returns access decisions with the rule that applies', async (t) => {
   const { authorizer } = await openAuthorizer(t, {
     ...{ id: 'closed', scope: '', access: 'DENIED', priority: 1 },
     resource: { type: '*', name: '*', endpoint: '*' },
@@ -116,7 +116,7 @@ t.test('returns the settings in force for the service', async (t) => {
   t.equal((await explainWith(t, { path: '/' }, words)).settings, undefined)
 })
 
-t.test('names the registry as the source of a setting', async (t) => {
+t.test('reports the registry as the source of a setting', async (t) => {
   const registry = createMemoryRegistry()
   const metadata = {
     ...{ handler: 'proxy', 'mx/timeout.response': '2s', 'mx/balance': 'p2c' },
@@ -148,7 +148,7 @@ t.test('does not publish events', async (t) => {
   })
 })
 
-/** Explains by an `mx.yaml` and a registry with the service `shop`, whose endpoint has policies. */
+/** Explains a request with an `mx.yaml` and a registry with the service `shop`, whose endpoint has policies. */
 async function explainFile(t: Test, text: string, request: Partial<ExplainedRequest>) {
   const file = join(makeTempFolder(t, 'explain'), 'mx.yaml')
   writeFileSync(file, text)
@@ -221,7 +221,7 @@ routes:
   },
 )
 
-t.test('a request that a route rejects has the route, and no handler', async (t) => {
+t.test('a request that a route rejects has a route and no handler', async (t) => {
   const text = `
 handler: proxy
 services: { one: 127.0.0.1:9001 }

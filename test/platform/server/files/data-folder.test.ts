@@ -90,7 +90,7 @@ t.test('rejects a path that is not a folder', async (t) => {
     })
 })
 
-t.test('reports a folder that cannot be created without delay', async (t) => {
+t.test('immediately reports a folder that cannot be created', async (t) => {
   const link = join(makeTempFolder(t, 'data'), 'link')
   symlinkSync(join(link, '..', 'none'), link)
   for (const path of ['/proc/nope', '/proc/nope/server', link])

@@ -50,7 +50,7 @@ t.test('locks a folder exclusively until the release', async (t) => {
   const message = `${folder} is in use by another mx server (process ${process.pid}): stop it, or set another folder with --data_dir or MX_DATA_DIR`
   await t.rejects(lockFolder(folder), { message })
   await lock.release()
-  t.same(readdirSync(folder), [], 'no files are left')
+  t.same(readdirSync(folder), [], 'no files remain')
   await (await lockFolder(folder)).release()
 })
 
@@ -93,7 +93,7 @@ t.test('the lock is free immediately after kill -9 of its owner', async (t) => {
   await lock.release()
 })
 
-t.test('a stopped (SIGSTOP) owner keeps the lock', async (t) => {
+t.test('a stopped (SIGSTOP) owner retains the lock', async (t) => {
   const folder = makeTempFolder(t, 'lock')
   const holder = await prepare(t, folder)
   t.equal(await holder.begin(), 'held')
@@ -102,7 +102,7 @@ t.test('a stopped (SIGSTOP) owner keeps the lock', async (t) => {
   await t.rejects(lockFolder(folder), { message })
 })
 
-t.test('exactly one of several processes takes over the lock of a dead one', async (t) => {
+t.test('exactly one of several processes takes over the lock of a dead process', async (t) => {
   const folder = makeTempFolder(t, 'lock')
   for (let round = 0; round < ROUNDS; round++) {
     const starters = await Promise.all(Array.from({ length: STARTERS }, () => prepare(t, folder)))

@@ -57,7 +57,7 @@ t.test(
   },
 )
 
-t.test('rejects replicas on a server without a cluster at the start', async (t) => {
+t.test('rejects replicas on a server without a cluster at startup', async (t) => {
   const server = await startNats(t, { jetStream: true })
   if (server === undefined) return
   await t.rejects(
