@@ -198,7 +198,7 @@ t.test('rejects invalid forms', async (t) => {
   t.same(service.calls, [])
 })
 
-t.test('returns 405 for other methods than POST, and Allow for OPTIONS', async (t) => {
+t.test('returns 405 for methods other than POST, and Allow for OPTIONS', async (t) => {
   const { gateway } = await openGreeterGateway(t)
   for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE']) {
     const reply = await fetch(`${gateway.origin}/rpc?service=${NAME}`, { method })
@@ -268,7 +268,7 @@ t.test('address may be inside the allowed ranges, registered or not', async (t) 
     t.equal((await post(gateway, unknown)).status, 200)
   }
   t.same([service.calls.length, other.calls.length, stranger.calls.length], [0, 2, 2])
-  // The connection is persistent: no new one is opened for a call.
+  // The connection is persistent, so no new one is opened per call.
   t.equal(other.connections.length, 2, 'one per notation of the host')
   const wrong = await post(gateway, {
     ...HELLO,
@@ -438,7 +438,7 @@ t.test(
   },
 )
 
-t.test('outside of the allowed ranges only registered nodes are allowed', async (t) => {
+t.test('outside the allowed ranges, only registered nodes are allowed', async (t) => {
   const { gateway, service } = await openGreeterGateway(t, {
     flags: ['--rpc_address_allow=192.0.2.0/24'],
   })
@@ -463,7 +463,7 @@ t.test('limits the number of open unregistered nodes', async (t) => {
 })
 
 for (const handler of ['meta', 'rpc', 'api', 'proxy', 'event', 'web']) {
-  t.test(`/rpc is served with the handler ${handler}`, async (t) => {
+  t.test(`serves /rpc with the handler ${handler}`, async (t) => {
     const { gateway } = await openGreeterGateway(t, { flags: [`--handler=${handler}`] })
     t.strictSame((await post(gateway, HELLO)).json, { message: 'Hello John' })
   })

@@ -24,7 +24,7 @@ t.test('forwards requests without an upgrade like the proxy handler', async (t) 
   t.equal(served[0]?.node, `n-${backend.port}`)
 })
 
-t.test('a host set by a plugin replaces the host of the client in the handshake', async (t) => {
+t.test("a host set by a plugin replaces the client's host in the handshake", async (t) => {
   const backend = await openBackendServer(t)
   const hosts: string[][] = []
   backend.server.on('upgrade', ({ rawHeaders }) => {

@@ -98,24 +98,27 @@ t.test('resolves built-in services before declared paths', async (t) => {
   t.equal(
     resolver.resolve(at('/auth/token', { namespace: 'ns' }))?.service,
     'ns.auth',
-    "not the namespace's own",
+    'not the service of the namespace',
   )
 })
 
-t.test('no declared path receives another spelling of a path of a built-in service', async (t) => {
-  const { resolver } = open(t, [makeDeclaring('shop', { 'Shop.All': { path: '/**' } })])
-  for (const path of [
-    '/%61uth/token',
-    '/auth;v=1/token',
-    '/auth/t%6Fken',
-    '/AUTH/token',
-    '/%2561uth/token',
-    '/auth%252ftoken',
-    '/x/%252e%252e/auth/token',
-  ])
-    t.not(resolveOrUndefined(resolver, path)?.service, 'shop', path)
-  t.equal(resolveOrUndefined(resolver, '/tok%65ns/token')?.service, 'shop')
-})
+t.test(
+  'a declared path never receives another spelling of the path of a built-in service',
+  async (t) => {
+    const { resolver } = open(t, [makeDeclaring('shop', { 'Shop.All': { path: '/**' } })])
+    for (const path of [
+      '/%61uth/token',
+      '/auth;v=1/token',
+      '/auth/t%6Fken',
+      '/AUTH/token',
+      '/%2561uth/token',
+      '/auth%252ftoken',
+      '/x/%252e%252e/auth/token',
+    ])
+      t.not(resolveOrUndefined(resolver, path)?.service, 'shop', path)
+    t.equal(resolveOrUndefined(resolver, '/tok%65ns/token')?.service, 'shop')
+  },
+)
 
 function resolveOrUndefined(resolver: Resolver, path: string): Route | undefined {
   try {
@@ -200,7 +203,7 @@ t.test('falls back to the inner resolver', async (t) => {
     t.equal(resolver.resolve(at(path)), undefined, path)
 })
 
-t.test('a spelling that leads to another endpoint is 400', async (t) => {
+t.test('rejects a spelling that leads to another endpoint with 400', async (t) => {
   const { resolver } = open(t, [
     makeDeclaring('ns.shop', { 'Shop.All': { path: '/**' }, 'Shop.Admin': { path: '/admin/**' } }),
     users,
@@ -221,12 +224,16 @@ t.test('returns routes of one hidden class from every resolver', async (t) => {
     ])
 })
 
-t.test('includes only the deciding parts of a request in the key', async (t) => {
+t.test('includes only the relevant parts of a request in the key', async (t) => {
   const { resolver, replace } = open(t, [])
   const get = at('/users/1', { host: 'a.example' })
   const post = { ...get, method: 'POST' }
   const elsewhere = { ...get, host: 'b.example' }
-  t.equal(resolver.key(get), rpc.key(get), 'without declared routes the key of the inner resolver')
+  t.equal(
+    resolver.key(get),
+    rpc.key(get),
+    'the key of the inner resolver if there are no declared routes',
+  )
   await replace([makeDeclaring('ns.a', { 'A.B': { path: '/a' } })])
   t.equal(resolver.key(get), resolver.key(post))
   t.equal(resolver.key(get), resolver.key(elsewhere))
@@ -261,13 +268,13 @@ t.test('rebuilds once for many changes in a tick', async (t) => {
   const { resolver, registry } = open(t, [])
   for (let i = 0; i < 100; i++)
     registry.replace([makeDeclaring('ns.a', { 'A.B': { path: `/a${i}` } })])
-  t.equal(resolver.resolve(at('/a99'))?.endpoint, 'A99.Call', 'not while requests are in flight')
+  t.equal(resolver.resolve(at('/a99'))?.endpoint, 'A99.Call', 'not during the tick of the changes')
   await new Promise(setImmediate)
   t.equal(resolver.generation, 1)
   t.equal(resolver.resolve(at('/a99'))?.endpoint, 'A.B')
 })
 
-t.test('rebuilds many routes in several ticks and replaces them at once', async (t) => {
+t.test('rebuilds many routes in several ticks and replaces them atomically', async (t) => {
   const { resolver, registry } = open(t, [users])
   const before = resolver.generation!
   const services = Array.from({ length: 2500 }, (_, i) =>

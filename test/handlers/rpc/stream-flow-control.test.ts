@@ -68,7 +68,7 @@ t.test('flush writes pending pieces once', async (t) => {
   t.equal(writes.length, 1)
 })
 
-t.test('grants no credit during backpressure', async (t) => {
+t.test('grants no credit during back-pressure', async (t) => {
   const { call, writes, state, add, outflow } = open()
   state.takesMore = false
   add('one\n')

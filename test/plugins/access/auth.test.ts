@@ -23,7 +23,7 @@ const LOGIN = createRule({ id: 'login', resource: 'service:auth:*' })
 
 interface Opened extends TestAuthorizer {
   readonly auth: Plugin
-  /** A request to an endpoint of the service `greeter`, with the given options. */
+  /** A request to an endpoint of the service `greeter`, with these options. */
   readonly run: (
     request?: TestRequest,
     options?: Parameters<typeof runPlugin>[2] & { domain?: string; topic?: boolean },
@@ -103,7 +103,7 @@ t.test(
       t.same(x.account, JANE)
       const context = formatContext(x)
       t.match(context, `\r\nmx-account: ${JSON.stringify(JANE)}\r\n`)
-      t.match(context, token, 'a service may forward it')
+      t.match(context, token, 'a service may forward the token')
     }
   },
 )
@@ -189,7 +189,7 @@ t.test('applies the rules of the namespace, and the rules of mx to services of m
   t.equal(await call(jane, '', 'mx'), 200)
   t.equal(await call(jane, 'mx', 'mx'), 200)
   t.equal(await call(joe, 'mx', 'mx'), 401)
-  t.equal(await call(joe, 'acme', 'mx'), 401, 'a namespace without rules gives no access')
+  t.equal(await call(joe, 'acme', 'mx'), 401, 'a namespace without rules grants no access')
   t.equal(await call(joe, 'acme', 'acme'), 200)
   source.setRules('acme', MEMBERS)
   await t.resolves(poll(async () => (await call(jane, 'acme', 'acme')) === 401))
@@ -348,7 +348,7 @@ t.test('requires no token for a preflight handled by the plugin cors', async (t)
 })
 
 t.test(
-  'authorizes an open stream again by the target of its request, even if its path is no longer available',
+  'authorizes an open stream again for the target of its request, even if its path is no longer available',
   async (t) => {
     const rule = createRule({ id: 'own', scope: '*', resource: 'service:app:/app/*' })
     // The authorizer does not keep the process alive.
@@ -385,11 +385,11 @@ t.test(
   },
 )
 
-/** Waits until the condition holds, within the second that a change may take. */
+/** Waits until the condition is true, at most for the second that a change may take. */
 async function poll(holds: () => Promise<boolean>): Promise<void> {
   const endMs = Date.now() + 1000
   while (!(await holds())) {
-    if (Date.now() > endMs) throw new Error('it did not come to hold within a second')
+    if (Date.now() > endMs) throw new Error('the condition was not met within a second')
     await new Promise((resolve) => setImmediate(resolve))
   }
 }

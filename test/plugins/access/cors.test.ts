@@ -50,7 +50,7 @@ t.test('forwards an OPTIONS request that is not a preflight', async (t) => {
   )
 })
 
-t.test('echoes a listed origin, with credentials if allowed, on errors as well', async (t) => {
+t.test('echoes a listed origin, with credentials if allowed, including on errors', async (t) => {
   for (const origin of [APP, 'https://a.shop.example', 'https://a.b.shop.example']) {
     const { headers } = await runPlugin(listed, { headers: { origin } }, { reply: { status: 502 } })
     t.equal(headers.get('access-control-allow-origin'), origin)

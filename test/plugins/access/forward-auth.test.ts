@@ -38,35 +38,38 @@ async function open(
 
 const JANE = { authorization: 'Bearer jane' }
 
-t.test('2xx admits a request, with headers of the response in place of the client’s', async (t) => {
-  const { build, requests } = await open(t)
-  const built = build({ auth_response_headers: ['Remote-User'] })
-  const request: TestRequest = {
-    ...{ method: 'PUT', path: '/orders/1?c=d', host: 'shop.test', secure: true, body: 'hi' },
-    remoteAddress: '192.0.2.1',
-    headers: {
-      ...JANE,
-      ...{ 'remote-user': 'admin', remote_user: 'admin', 'x-forwarded-for': '10.0.0.1' },
-      ...{ 'content-type': 'text/plain', 'if-none-match': '"a"', cookie: 'e=f' },
-    },
-  }
-  const { status, x } = await runPlugin(built, request)
-  t.equal(status, 200)
-  t.strictSame(x.headers.getAll('remote-user'), ['jane'])
-  t.notOk(x.headers.has('remote_user'))
-  t.notOk(x.headers.has('x-other'))
-  const [sent] = requests
-  t.match(sent, { method: 'GET', url: '/verify?a=b' })
-  t.match(sent!.headers, {
-    ...{ authorization: 'Bearer jane', cookie: 'e=f', 'x-forwarded-for': '192.0.2.1' },
-    ...{ 'x-forwarded-method': 'PUT', 'x-forwarded-proto': 'https' },
-    ...{ 'x-forwarded-host': 'shop.test', 'x-forwarded-uri': '/orders/1?c=d' },
-  })
-  for (const name of ['content-type', 'if-none-match', 'remote-user', 'content-length'])
-    t.notOk(name in sent!.headers, name)
-})
+t.test(
+  '2xx admits a request, with headers of the response instead of the headers of the client',
+  async (t) => {
+    const { build, requests } = await open(t)
+    const built = build({ auth_response_headers: ['Remote-User'] })
+    const request: TestRequest = {
+      ...{ method: 'PUT', path: '/orders/1?c=d', host: 'shop.test', secure: true, body: 'hi' },
+      remoteAddress: '192.0.2.1',
+      headers: {
+        ...JANE,
+        ...{ 'remote-user': 'admin', remote_user: 'admin', 'x-forwarded-for': '10.0.0.1' },
+        ...{ 'content-type': 'text/plain', 'if-none-match': '"a"', cookie: 'e=f' },
+      },
+    }
+    const { status, x } = await runPlugin(built, request)
+    t.equal(status, 200)
+    t.strictSame(x.headers.getAll('remote-user'), ['jane'])
+    t.notOk(x.headers.has('remote_user'))
+    t.notOk(x.headers.has('x-other'))
+    const [sent] = requests
+    t.match(sent, { method: 'GET', url: '/verify?a=b' })
+    t.match(sent!.headers, {
+      ...{ authorization: 'Bearer jane', cookie: 'e=f', 'x-forwarded-for': '192.0.2.1' },
+      ...{ 'x-forwarded-method': 'PUT', 'x-forwarded-proto': 'https' },
+      ...{ 'x-forwarded-host': 'shop.test', 'x-forwarded-uri': '/orders/1?c=d' },
+    })
+    for (const name of ['content-type', 'if-none-match', 'remote-user', 'content-length'])
+      t.notOk(name in sent!.headers, name)
+  },
+)
 
-t.test('another response is sent to the client', async (t) => {
+t.test('any other response is sent to the client', async (t) => {
   const { build } = await open(t)
   const { status, headers, body, forwarded } = await runPlugin(build(), {})
   t.strictSame([status, body, forwarded], [401, 'log in', false])

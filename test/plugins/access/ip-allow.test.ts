@@ -3,7 +3,7 @@ import plugin from '../../../plugins/access/ip-allow.ts'
 import forwarded from '../../../plugins/http/forwarded.ts'
 import { buildPlugin, runPlugin } from '../../../sdk/testing.ts'
 
-t.test('allows clients of listed networks, others get 403', async (t) => {
+t.test('allows clients of listed networks, and responds to others with 403', async (t) => {
   const inside = buildPlugin(plugin, { allow: ['127.0.0.0/8'] })
   t.equal((await runPlugin(inside)).status, 200)
   const outside = buildPlugin(plugin, { allow: ['10.0.0.0/8'] })
@@ -13,7 +13,7 @@ t.test('allows clients of listed networks, others get 403', async (t) => {
   t.notOk(forwarded)
 })
 
-t.test('behind a trusted proxy, the reported client counts', async (t) => {
+t.test('behind a trusted proxy, the reported client is checked', async (t) => {
   const chain = [
     buildPlugin(forwarded, { trusted: ['127.0.0.1'] }),
     buildPlugin(plugin, { allow: ['192.0.2.0/24'] }),
@@ -24,7 +24,7 @@ t.test('behind a trusted proxy, the reported client counts', async (t) => {
   t.equal(await from('198.51.100.1'), 403)
 })
 
-t.test('an empty or malformed list is rejected', async (t) => {
+t.test('rejects an empty or malformed list', async (t) => {
   t.throws(() => buildPlugin(plugin, { allow: [] }), /allow/)
   t.throws(() => buildPlugin(plugin, { allow: ['10.0.0.0/99'] }), /10\.0\.0\.0\/99/)
 })

@@ -47,13 +47,17 @@ t.test('rejects an invalid token', async (t) => {
   const hmac = createHmac('sha256', JSON.stringify(issuer.pair.jwk)).update(text)
   const attacks: Record<string, string> = {
     'alg none': `${encodePart({ alg: 'none' })}.${body}.`,
-    'alg HS256 with the public key for a secret': `${text}.${hmac.digest('base64url')}`,
+    'alg HS256 with the public key as secret': `${text}.${hmac.digest('base64url')}`,
     'an algorithm that is not listed': await issuer.issue({}, {}, unlisted),
-    'a foreign key under a known name': await issuer.issue({}, {}, foreign),
-    'a foreign key that it brings along': await issuer.issue({}, { jwk: foreign.jwk }, foreign),
-    'a foreign key to be fetched': await issuer.issue({}, { jku: 'http://127.0.0.1:1/k' }, foreign),
+    'another key with a known id': await issuer.issue({}, {}, foreign),
+    'another key embedded in the token': await issuer.issue({}, { jwk: foreign.jwk }, foreign),
+    'another key to be fetched from a URL': await issuer.issue(
+      {},
+      { jku: 'http://127.0.0.1:1/k' },
+      foreign,
+    ),
     'an unknown key': await issuer.issue({}, { kid: 'other' }),
-    'kid a path': await issuer.issue({}, { kid: '../../one' }),
+    'kid as a path': await issuer.issue({}, { kid: '../../one' }),
     'another issuer': await issuer.issue({ iss: 'https://evil.test' }),
     'the issuer with a slash': await issuer.issue({ iss: `${issuer.issuer}/` }),
     'no issuer': await issuer.issue({ iss: undefined }),
@@ -64,7 +68,7 @@ t.test('rejects an invalid token', async (t) => {
     'not yet valid': await issuer.issue({ nbf: nowS + 120 }),
     'no subject': await issuer.issue({ sub: undefined }),
     'a subject that is a number': await issuer.issue({ sub: 1 }),
-    'other claims than were signed': `${head}.${encodePart({ iss: issuer.issuer, aud: 'app', sub: 'admin', exp: nowS + 60 })}.${signature}`,
+    'claims that differ from the signed ones': `${head}.${encodePart({ iss: issuer.issuer, aud: 'app', sub: 'admin', exp: nowS + 60 })}.${signature}`,
     'two parts': `${head}.${body}`,
     'no JSON': 'e30.e30.e30',
     'no base64url': 'a+b.c.d',
@@ -84,7 +88,7 @@ t.test('rejects an invalid token', async (t) => {
   t.ok(messages.every((message) => message === 'info: invalid access token'))
   const notifications = messages.length
   await run(attacks['expired'])
-  t.equal(messages.length, notifications, 'each is logged once')
+  t.equal(messages.length, notifications, 'each error is logged once')
   t.ok(issuer.requests.length <= 4, 'unknown keys are fetched at a limited rate')
 })
 
@@ -143,7 +147,7 @@ t.test('finds new keys and rejects tokens of removed keys', async (t) => {
   const next = await createPair('ES256', 'two')
   issuer.keys = [next.jwk]
   const second = await issuer.issue({}, {}, next)
-  t.equal((await run(second)).status, 401, 'the issuer was queried just now')
+  t.equal((await run(second)).status, 401, 'the issuer has just been queried')
   clock.offsetMs = 31_000
   t.equal((await run(second)).status, 200)
   t.equal((await run(first)).status, 401)
@@ -174,7 +178,10 @@ t.test('rejects a discovery document of another issuer', async (t) => {
     ['without keys', (issuer) => (issuer.discovery = { issuer: issuer.issuer })],
     ['keys by http', (issuer) => (issuer.discovery['jwks_uri'] = 'http://192.0.2.1/keys')],
     ['keys in a file', (issuer) => (issuer.discovery['jwks_uri'] = 'file:///etc/passwd')],
-    ['keys behind a password', (issuer) => (issuer.discovery['jwks_uri'] = 'https://a:b@c.test')],
+    [
+      'keys that require a password',
+      (issuer) => (issuer.discovery['jwks_uri'] = 'https://a:b@c.test'),
+    ],
     ['sent elsewhere', (issuer) => (issuer.redirect = `${issuer.issuer}/keys`)],
     ['no set of keys', (issuer) => ((issuer as { keys: unknown }).keys = 'all')],
   ]

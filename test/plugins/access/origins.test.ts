@@ -29,7 +29,7 @@ t.test('passes pages of the same host and of listed origins', async (t) => {
     [{ origin: 'https://a.shop.example', 'sec-fetch-site': 'cross-site' }, 'app.test'],
     [{ 'sec-fetch-site': 'same-origin' }, 'app.test'],
     [{ 'sec-fetch-site': 'none' }, 'app.test'],
-    // Behind a proxy that changed Host; a form of a page with Referrer-Policy: no-referrer.
+    // Requests behind a proxy that changed Host, and from a form of a page with Referrer-Policy: no-referrer.
     [{ origin: 'https://public.test', 'sec-fetch-site': 'same-origin' }, '10.0.0.7:8080'],
     [{ origin: 'null', 'sec-fetch-site': 'same-origin' }, 'app.test'],
   ]

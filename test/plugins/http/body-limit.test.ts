@@ -3,7 +3,7 @@ import t from 'tap'
 import plugin from '../../../plugins/http/body-limit.ts'
 import { buildPlugin, runPlugin } from '../../../sdk/testing.ts'
 
-t.test('responds with 413 at once to a Content-Length above the limit', async (t) => {
+t.test('responds immediately with 413 to a Content-Length above the limit', async (t) => {
   const { status, body, forwarded } = await runPlugin(buildPlugin(plugin, { limit: 4 }), {
     method: 'POST',
     body: 'hello',

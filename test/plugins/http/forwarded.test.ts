@@ -118,7 +118,7 @@ t.test('deletes headers passed on by a trusted proxy that name another client', 
     t.same(same.all(name), ['2001:0DB9:0::1'])
   }
   const none = await from({ 'x-real-ip': '7.7.7.7' }, lenient)
-  t.same(none.all('x-real-ip'), ['7.7.7.7'], 'from a proxy that sets this header only')
+  t.same(none.all('x-real-ip'), ['7.7.7.7'], 'from a proxy that sets only this header')
 })
 
 t.test('ignores a repeated scheme or port header, as it ignores lists', async (t) => {
@@ -287,7 +287,7 @@ t.test('writes Forwarded from the verified part of X-Forwarded-For', async (t) =
   ])
 })
 
-t.test('writes the same facts to Forwarded and X-Forwarded-*', async (t) => {
+t.test('writes the same values to Forwarded and X-Forwarded-*', async (t) => {
   const rows: [Record<string, string | string[]>, string][] = [
     [{ proto: 'https', host: 'www.example.com' }, ';host=www.example.com;proto=https'],
     [{ proto: 'https' }, ';host=shop.example;proto=https'],
@@ -329,9 +329,10 @@ t.test('logs rejected requests of trusted proxies once a minute', async (t) => {
 })
 
 for (const create of [createUwsListener, createNodeListener]) {
-  // A folded line as forwarded by h2o: µWebSockets sees no header after the nameless one. The client controls the headers before it.
+  // A folded line as forwarded by h2o. µWebSockets parses no header after the nameless one. The client controls the
+  // headers before it.
   for (const before of ['', 'Forwarded: a\r\n', 'X-Forwarded-For: \r\n'])
-    t.test(`${create.name}: rejects lost headers after ${JSON.stringify(before)}`, async (t) => {
+    t.test(`${create.name}: rejects headers dropped after ${JSON.stringify(before)}`, async (t) => {
       const { port, served } = await openListener(t, create, (x) => x.reply(200, 'served'), {}, [
         buildPlugin(plugin, { trusted: ['loopback'] }),
       ])

@@ -12,7 +12,7 @@ t.test('removes, sets and appends request headers before the request goes upstre
   t.same(x.headers.flat, ['accept', '*/*', 'x-other', 'k', 'x-team', 'a', 'accept', 'text/html'])
 })
 
-t.test('removes, sets and appends response headers, on errors as well', async (t) => {
+t.test('removes, sets and appends response headers, including on errors', async (t) => {
   const built = buildPlugin(plugin, {
     reply: { remove: ['server'], set: { 'x-frame-options': 'DENY' } },
   })

@@ -14,7 +14,7 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 const removeA = buildPlugin(plugin, { request: { remove: ['a'] } })
 const removeReply = buildPlugin(plugin, { reply: { remove: ['a'] } })
 
-/** Returns status, and the body and length that the backend receives. */
+/** Returns the status, and the body and length that the backend receives. */
 async function send(
   body: string | Uint8Array,
   headers: TestHeaders = JSON_TYPE,
@@ -79,7 +79,7 @@ t.test('changes bodies with a JSON type only', async (t) => {
     'json',
   ])
     t.equal((await send(body, { 'content-type': type }))[1], body, type)
-  t.equal((await send(body, {}))[1], '{}', 'a call without a type')
+  t.equal((await send(body, {}))[1], '{}', 'a call without a content type')
   t.equal((await send(body, { ...JSON_TYPE, 'content-encoding': 'gzip' }))[1], body)
   t.equal((await send(body, { ...JSON_TYPE, 'content-encoding': 'identity' }))[1], '{}')
 })
@@ -130,7 +130,7 @@ t.test('changes the request of a call through /rpc, within the limit', async (t)
     return runPlugin([call, built], { method: 'POST', body: 'a=1', headers: JSON_TYPE })
   }
   t.equal((await run('{"a":1,"b":2}')).x.explicitTarget?.request, '{"b":2}')
-  t.equal((await run(undefined)).status, 200, 'the handler responds to a missing request')
+  t.equal((await run(undefined)).status, 200, 'the handler processes a missing request')
   t.equal((await run('{"a":12}', 7)).status, 413)
 })
 
@@ -153,23 +153,26 @@ t.test('passes other responses unchanged', async (t) => {
   t.equal(await receive({ headers: JSON_TYPE, body: '' }), '')
 })
 
-t.test('responses that cannot be read are 502 if fields are removed, else unchanged', async (t) => {
-  const latin1 = { 'content-type': 'application/json; charset=iso-8859-1' }
-  const rows = [
-    [JSON_TYPE, '{"a":NaN}', 'not valid JSON'],
-    [{ ...JSON_TYPE, 'content-encoding': 'br' }, '{"a":1}', 'compressed, or not in UTF-8'],
-    [latin1, '{"a":1}', 'compressed, or not in UTF-8'],
-  ] as const
-  const adds = buildPlugin(plugin, { reply: { add: { b: 1 } } })
-  for (const [headers, body, reason] of rows) {
-    const rejected = await runPlugin(removeReply, {}, { reply: { headers, body } })
-    t.equal(rejected.status, 502)
-    t.match(rejected.body, reason)
-    t.equal((await runPlugin(adds, {}, { reply: { headers, body } })).body, body)
-  }
-})
+t.test(
+  'responses that cannot be read result in 502 if fields are removed, and are unchanged otherwise',
+  async (t) => {
+    const latin1 = { 'content-type': 'application/json; charset=iso-8859-1' }
+    const rows = [
+      [JSON_TYPE, '{"a":NaN}', 'not valid JSON'],
+      [{ ...JSON_TYPE, 'content-encoding': 'br' }, '{"a":1}', 'compressed, or not in UTF-8'],
+      [latin1, '{"a":1}', 'compressed, or not in UTF-8'],
+    ] as const
+    const adds = buildPlugin(plugin, { reply: { add: { b: 1 } } })
+    for (const [headers, body, reason] of rows) {
+      const rejected = await runPlugin(removeReply, {}, { reply: { headers, body } })
+      t.equal(rejected.status, 502)
+      t.match(rejected.body, reason)
+      t.equal((await runPlugin(adds, {}, { reply: { headers, body } })).body, body)
+    }
+  },
+)
 
-t.test('a response beyond the limit becomes a 502', async (t) => {
+t.test('a response beyond the limit results in 502', async (t) => {
   const built = buildPlugin(plugin, { reply: { remove: ['a'] }, limit: '8' })
   const { status, body } = await runPlugin(
     built,
@@ -196,7 +199,7 @@ t.test('event streams are not buffered', async (t) => {
   t.equal(body, 'data: {"a":1}\n\n')
 })
 
-t.test('requests complete, uncompressed responses only if it changes them', async (t) => {
+t.test('requests complete, uncompressed responses only if the plugin changes them', async (t) => {
   const headers = { 'accept-encoding': 'gzip', range: 'bytes=0-1', 'if-range': '"1"' }
   const changed = await runPlugin(removeReply, { headers })
   t.strictSame(changed.x.headers.flat, ['accept-encoding', 'identity'])
@@ -217,7 +220,7 @@ t.test('may not be listed by endpoints of services', async (t) => {
   )
 })
 
-t.test('invalid options are errors', async (t) => {
+t.test('rejects invalid options', async (t) => {
   const rows: [object, RegExp][] = [
     [{ request: { remove: ['a..b'] } }, /plugin "json": request: the path of a field must be/],
     [{ reply: { rename: { a: 'b.c' } } }, /plugin "json": reply: the new name of a must be a name/],

@@ -22,7 +22,7 @@ t.test('responds with 504 to a request that exceeds the limit', async (t) => {
 })
 
 t.test(
-  'sends nodes the remaining seconds on request, unless the client waits for less',
+  'sends nodes the remaining seconds on request, unless the client has a shorter timeout',
   async (t) => {
     const built = buildPlugin(plugin, { limit: '5500ms', header: true })
     t.teardown(() => built.close?.())

@@ -7,7 +7,7 @@ import { listen } from '../../fixtures/listen.ts'
 
 const built = buildPlugin(plugin)
 
-/** A backend that handles every connection with the given function. */
+/** A backend that handles every connection with `handle`. */
 async function openBackend(t: Test, answer: string | undefined): Promise<number> {
   const server: Server = createServer((socket) => {
     socket.on('error', () => {})

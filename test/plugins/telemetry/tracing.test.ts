@@ -128,7 +128,7 @@ t.test('creates a span for each attempt', async (t) => {
 })
 
 t.test(
-  "marks the span of a response with status 500 as failed, and for 404 only the client's",
+  "marks the span of a response with status 500 as failed, and marks only the client's span for 404",
   async (t) => {
     await get('/greeter/broken')
     await get('/nobody/there')
@@ -138,7 +138,7 @@ t.test(
     const missing = await collector.find((span) => span.attributes['url.path'] === '/nobody/there')
     t.notOk(missing.failed)
     t.equal(missing.attributes['http.response.status_code'], 404)
-    t.equal(missing.name, 'GET', 'names contain no client input')
+    t.equal(missing.name, 'GET', 'span names contain no client input')
   },
 )
 

@@ -92,7 +92,7 @@ function createSlow(watched = true): {
   }
 }
 
-/** Waits for the given number of catalog intervals. */
+/** Waits for `count` catalog intervals. */
 function tick(times: number): Promise<void> {
   return new Promise((resolve) => {
     let left = times
@@ -104,7 +104,7 @@ function tick(times: number): Promise<void> {
   })
 }
 
-t.test('knows registered services at once', async (t) => {
+t.test('finds registered services immediately', async (t) => {
   const { catalog, changes } = open(t, createStaticRegistry([users, books]))
   t.equal(catalog.ready, undefined)
   t.same(list(catalog), ['ns.books Books.Get /books', 'ns.users Users.Get /users/*'])
@@ -133,7 +133,7 @@ t.test('ignores changes of nodes', async (t) => {
   await registry.deregister?.({ ...users, nodes: [makeNode('127.0.0.1:1')] })
   t.equal(changes(), 1)
   await registry.deregister?.({ ...users, nodes: [makeNode('127.0.0.1:2')] })
-  t.equal(changes(), 2, 'the last node removes the service')
+  t.equal(changes(), 2, 'a service is removed with its last node')
   t.same(list(catalog), [])
 })
 
@@ -171,7 +171,7 @@ t.test('warns once about a failing registry and retries until it responds', asyn
   await answer([users])
   t.same(list(catalog), ['ns.users Users.Get /users/*'])
   catalog.sweep()
-  t.equal(requests(), 3, 'the registry watches from then on')
+  t.equal(requests(), 3, 'from then on, the registry is watched')
   emit({ type: 'create', service: books })
   t.equal(list(catalog).length, 2)
 })
@@ -239,7 +239,7 @@ t.test('retains routes during a registry outage and after an incomplete recovery
   const before = changes()
   emit({ type: 'create', service: { ...users, nodes: [] } })
   emit({ type: 'update', service: makeDeclaring('ns.more', { 'More.Get': { path: '/more' } }) })
-  t.equal(list(catalog).length, 3, 'new services are added at once')
+  t.equal(list(catalog).length, 3, 'new services are added immediately')
   t.equal(changes(), before + 1)
 
   now += 94_999

@@ -85,7 +85,7 @@ t.test('warns about an unknown handler of a service without endpoints', async (t
   for (const handler of ['proxy', 'web', '']) t.same(plain(handler), [])
 })
 
-t.test('reads another endpoint name to call', async (t) => {
+t.test('reads the name of another endpoint to call', async (t) => {
   t.equal(read({ path: '/users', endpoint: 'People.Find' }).routes[0]?.endpoint, 'People.Find')
   t.equal(read({ path: '/users', endpoint: '' }).routes[0]?.endpoint, 'Users.Get')
 })

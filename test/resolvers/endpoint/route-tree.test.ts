@@ -52,17 +52,20 @@ t.test('prefers a literal to a variable, and a variable to **', async (t) => {
   for (const [path, endpoint] of rows) t.equal(find(matcher, path), endpoint, path)
 })
 
-t.test('backtracks from a more specific prefix that does not match to the end', async (t) => {
-  const matcher = compile(['/a/b/c', '/a/*/d', '/*/b/e', '/*/*/*'])
-  const rows: [string, string][] = [
-    ['/a/b/c', '/a/b/c'],
-    ['/a/b/d', '/a/*/d'],
-    ['/a/b/e', '/*/b/e'],
-    ['/a/b/f', '/*/*/*'],
-  ]
-  for (const [path, endpoint] of rows) t.equal(find(matcher, path), endpoint, path)
-  t.equal(find(matcher, '/a/b'), undefined)
-})
+t.test(
+  'backtracks from a more specific prefix that does not match the complete path',
+  async (t) => {
+    const matcher = compile(['/a/b/c', '/a/*/d', '/*/b/e', '/*/*/*'])
+    const rows: [string, string][] = [
+      ['/a/b/c', '/a/b/c'],
+      ['/a/b/d', '/a/*/d'],
+      ['/a/b/e', '/*/b/e'],
+      ['/a/b/f', '/*/*/*'],
+    ]
+    for (const [path, endpoint] of rows) t.equal(find(matcher, path), endpoint, path)
+    t.equal(find(matcher, '/a/b'), undefined)
+  },
+)
 
 t.test('matches any number of segments with **, including none, before a tail', async (t) => {
   const matcher = compile(['/a/**/x', '/a/**/*/x', '/a/**/y/x', '/a/**', '/a'])
@@ -100,7 +103,7 @@ t.test('matches literals in any percent-encoding', async (t) => {
   const matcher = compile(['/caf%C3%A9/{x}'])
   for (const path of ['/caf%C3%A9/1', '/caf%c3%a9/1', '/c%61f%C3%A9/1'])
     t.equal(find(matcher, path), '/caf%C3%A9/{x}', path)
-  t.equal(find(matcher, '/CAF%C3%A9/1'), undefined, 'not in another letter case')
+  t.equal(find(matcher, '/CAF%C3%A9/1'), undefined, 'in the same letter case only')
 })
 
 t.test('matches any method without a list, after routes with the exact method', async (t) => {
@@ -141,7 +144,7 @@ t.test('matches HEAD by GET routes', async (t) => {
   t.equal(find(matcher, '/b', { method: 'HEAD' }), 'head')
 })
 
-t.test('prefers an exact host to the longest *.host, and that to any', async (t) => {
+t.test('prefers an exact host to the longest *.host, and *.host to any host', async (t) => {
   const matcher = compile([
     route('/a', { endpoint: 'any' }),
     route('/a', { endpoint: 'com', hosts: ['*.com'] }),
@@ -200,7 +203,7 @@ t.test('matches only services inside the namespace', async (t) => {
     t.equal(find(matcher, path, { namespace }), endpoint, `${path} in ${namespace}`)
 })
 
-t.test('returns the route added first of equal ones', async (t) => {
+t.test('returns the first added of equal routes', async (t) => {
   const matcher = compile([
     route('/{a}', { endpoint: 'first' }),
     route('/{b}', { endpoint: 'second' }),
@@ -288,7 +291,7 @@ t.test('visits few nodes, independent of the number of routes', async (t) => {
   t.same(visits, [6, 6, 6])
 })
 
-t.test('bounds the visited nodes for any routes and paths', async (t) => {
+t.test('limits the visited nodes for any routes and paths', async (t) => {
   // Every combination of literals and variables, which a search could try one by one.
   const matcher = createEndpointTree()
   let rejectedCount = 0
@@ -296,7 +299,7 @@ t.test('bounds the visited nodes for any routes and paths', async (t) => {
     const segments = Array.from({ length: 12 }, (_, i) => ((bits >> i) & 1 ? 'a' : '*'))
     if (!matcher.add(route(`/${segments.join('/')}/end`))) rejectedCount++
   }
-  // And `**` with tails of all lengths at many levels.
+  // `**` with tails of all lengths at many levels.
   for (let before = 0; before < 12; before++) {
     for (let behind = 0; behind < 16; behind++) {
       const path = `/${'*/'.repeat(before)}**${'/*'.repeat(behind)}/end`

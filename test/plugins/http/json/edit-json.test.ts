@@ -27,7 +27,7 @@ t.test('edits run in the order remove, rename, set, add', async (t) => {
   t.equal(edit('{"a":1,"b":2}', edits), '{"b":3,"c":3,"a":4}')
 })
 
-t.test('[*] leads to all elements of a list and members of an object', async (t) => {
+t.test('[*] selects all elements of a list and members of an object', async (t) => {
   const list = '[{"id":1,"x":2},7,{"x":[{"x":1}]},[],null]'
   t.equal(edit(list, { remove: ['[*].x'] }), '[{"id":1},7,{},[],null]')
   t.equal(
@@ -41,7 +41,7 @@ t.test('[*] leads to all elements of a list and members of an object', async (t)
   t.equal(edit('{"b":1}', { set: { 'a[*].x': 1 } }), '{"b":1}', 'creates no list')
 })
 
-t.test('a path that does not lead to an object changes nothing', async (t) => {
+t.test('a path that does not lead to an object has no effect', async (t) => {
   for (const text of ['1', '"a"', 'null', '[{"a":1}]', '{"b":1}', '{"a":"text"}', '{"a":[1]}'])
     t.equal(
       edit(text, { remove: ['a.b'], rename: { 'a.b': 'c' }, set: { 'a[*].b': 1 } }),
@@ -51,7 +51,7 @@ t.test('a path that does not lead to an object changes nothing', async (t) => {
   t.equal(edit('{"a":null}', { set: { 'a.b': 1 } }), '{"a":null}')
 })
 
-t.test('numbers and strings stay as they are written', async (t) => {
+t.test('numbers and strings are unchanged', async (t) => {
   const rest = '"n":9007199254740993,"f":1.0,"e":1E+2,"z":-0,"s":"\\u00e9\\/","deep":{ "k": 1e400 }'
   t.equal(edit(`{${rest},"x":1}`, { remove: ['x'] }), `{${rest}}`)
   t.equal(edit(`{"o":{${rest}}}`, { set: { 'o.x': 1 } }), `{"o":{${rest},"x":1}}`)
@@ -63,7 +63,7 @@ t.test('all members of a repeated or escaped name are removed or replaced', asyn
   t.equal(edit(text, { set: { admin: false, 'a.z': 1 } }), '{"admin":false,"a":{"y":2,"z":1}}')
 })
 
-t.test('names of prototypes are fields', async (t) => {
+t.test('names of prototype properties are ordinary fields', async (t) => {
   const text = '{"__proto__":{"admin":true},"constructor":1,"a":2}'
   t.equal(edit(text, { remove: ['a'] }), '{"__proto__":{"admin":true},"constructor":1}')
   t.equal(edit(text, { remove: ['__proto__', 'constructor'] }), '{"a":2}')
@@ -76,13 +76,13 @@ t.test('names of prototypes are fields', async (t) => {
   t.equal(({} as { admin?: boolean }).admin, undefined)
 })
 
-t.test('deep documents need no stack', async (t) => {
+t.test('deep documents do not overflow the stack', async (t) => {
   const depth = 100_000
   const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`
   t.equal(edit(`{"a":${deep},"b":1}`, { remove: ['b'] }), `{"a":${deep}}`)
 })
 
-t.test('a malformed path, name or value is an error', async (t) => {
+t.test('rejects a malformed path, name or value', async (t) => {
   t.throws(() => edit('', { remove: ['a..b'] }), /path of a field must be like/)
   t.throws(
     () => edit('', { rename: { 'user.name': 'user.title' } }),

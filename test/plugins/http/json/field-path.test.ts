@@ -19,7 +19,7 @@ t.test('names, brackets and wildcards are segments', async (t) => {
   for (const [text, path] of rows) t.strictSame(parseFieldPath(text), path, text)
 })
 
-t.test('a malformed path is an error with examples', async (t) => {
+t.test('rejects a malformed path with examples', async (t) => {
   for (const text of [
     ...['', '.', '.a', 'a.', 'a..b', 'a b', 'a[', 'a[]', 'a[0]', "a['']", 'a[*]', '[*]', 'a[*]b'],
     ...['$.', '$..a', '[*', 'a]', "['a'", "'a'", '*.[*]'],
