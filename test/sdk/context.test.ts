@@ -30,15 +30,15 @@ t.test(
     const get = (name: string) => see(block, (ctx) => metadata.get(ctx, name))
     for (const name of ['X-Tenant', 'x-tenant', 'X-TENANT']) t.strictSame(get(name), ['acme', true])
     t.strictSame(get('X-Other'), ['', false])
-    t.strictSame(get('X-Empty'), ['', true], 'an empty value is found')
-    t.strictSame(get('accept-language'), ['de, en', true], 'values joined as in RFC 9110 §5.3')
+    t.strictSame(get('X-Empty'), ['', true], 'found is true for an empty value')
+    t.strictSame(get('accept-language'), ['de, en', true], 'values are joined as in RFC 9110 §5.3')
     t.strictSame(get('__proto__'), ['', false])
     const cookies = see('cookie: a=1\r\ncookie: b=2\r\n', (ctx) => metadata.get(ctx, 'Cookie'))
     t.strictSame(cookies, ['a=1; b=2', true])
   },
 )
 
-t.test('metadata.set returns a new context, and an empty value deletes', async (t) => {
+t.test('metadata.set returns a new context, and an empty value deletes the entry', async (t) => {
   const first = createContext({ metadata: { 'X-Tenant': 'acme', 'X-Other': 'a' } })
   const second = metadata.set(first, 'X-TENANT', 'umbrella')
   t.strictSame(metadata.get(first, 'x-tenant'), ['acme', true], 'the original context is unchanged')
@@ -83,7 +83,7 @@ t.test('ctx.account is parsed from one valid mx-account header', async (t) => {
   t.equal(
     see(two, (ctx) => ctx.account),
     undefined,
-    'two headers are no account',
+    'two headers mean no account',
   )
   const [first, second] = see('mx-account: {"id":"john"}\r\n', (ctx) => [ctx.account, ctx.account])
   t.equal(first, second, 'parsed once')
@@ -100,7 +100,7 @@ t.test('a context has service, endpoint, namespace and request id', async (t) =>
     '',
   )
   const [id, again] = see('', (ctx) => [ctx.id, ctx.id])
-  t.match(id, /^[0-9a-f-]{36}$/, 'a generated id without a header')
+  t.match(id, /^[0-9a-f-]{36}$/, 'a generated id if there is no header')
   t.equal(again, id)
 })
 

@@ -59,7 +59,7 @@ const value = fc.oneof(
 const names = [...Object.keys(Everything.properties), '__proto__', 'constructor', 'toString']
 const request = fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 4 })
 
-t.test('any JSON request gets a response or 400, never 500', async (t) => {
+t.test('any JSON request returns a response or 400, never 500', async (t) => {
   let answered = 0
   fc.assert(
     fc.property(fc.oneof(request, fc.jsonValue()), (body) => {
@@ -69,7 +69,7 @@ t.test('any JSON request gets a response or 400, never 500', async (t) => {
     }),
     { numRuns: toRuns(3000) },
   )
-  t.ok(answered > 100, `${answered} had a response`)
+  t.ok(answered > 100, `${answered} requests had a response`)
   t.strictSame(lines, [])
 })
 
@@ -86,7 +86,7 @@ t.test('a response that is sent as a request returns the same response', async (
   t.strictSame(lines, [])
 })
 
-t.test('any protobuf request gets a response or 400', async (t) => {
+t.test('any protobuf request returns a response or 400', async (t) => {
   const metadata = 'content-type: application/protobuf\r\n'
   const field = fc
     .tuple(fc.integer({ min: 1, max: 30 }), fc.integer({ min: 0, max: 5 }), fc.uint8Array())

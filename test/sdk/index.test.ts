@@ -3,7 +3,7 @@ import { build } from 'esbuild'
 import t from 'tap'
 import { ROOT } from '../../scripts/root.ts'
 
-/** Source files that importing an entry loads. */
+/** Source files that are loaded by importing an entry. */
 async function listLoaded(entry: string): Promise<string[]> {
   const { metafile } = await build({
     entryPoints: [join(ROOT, entry)],

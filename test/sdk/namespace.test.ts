@@ -10,7 +10,7 @@ t.test('the namespace comes from the context, or is mx by default', async (t) =>
   t.equal(toNamespace(within('x'.repeat(253)), 'id').length, 253)
 })
 
-t.test('an invalid or too long namespace is 400', async (t) => {
+t.test('rejects an invalid or too long namespace with 400', async (t) => {
   for (const wrong of ['MX', 'a b', '.', 'a..b', '../x', '*', '>', 'x'.repeat(254)])
     t.throws(() => toNamespace(within(wrong), 'id'), {
       id: 'id',

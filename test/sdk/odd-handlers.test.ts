@@ -113,7 +113,7 @@ for (const [way, options] of Object.entries({
     }
   }
 
-  t.test(`${way}: any thrown value is 500 without details`, async (t) => {
+  t.test(`${way}: any thrown value returns 500 without details`, async (t) => {
     for (const name of Object.keys(THROWN)) {
       t.strictSame(await toError(client.call('odd', 'Odd.Throws', name)), INTERNAL, name)
       t.strictSame(await toError(client.call('odd', 'Odd.Rejects', name)), INTERNAL, name)
@@ -123,7 +123,7 @@ for (const [way, options] of Object.entries({
     }
   })
 
-  t.test(`${way}: a result that is not a message, or not a stream, is 500`, async (t) => {
+  t.test(`${way}: a result that is not a message, or not a stream, returns 500`, async (t) => {
     for (const name of Object.keys(RETURNED))
       t.strictSame(await toError(client.call('odd', 'Odd.Returns', name)), INTERNAL, name)
     for (const name of Object.keys(STREAMED)) {
@@ -142,7 +142,7 @@ for (const [way, options] of Object.entries({
     })
   })
 
-  t.test(`${way}: leaving a stream does not wait for its return()`, async (t) => {
+  t.test(`${way}: canceling a stream does not wait for its return()`, async (t) => {
     for await (const value of client.stream('odd', 'Odd.Never', {})) {
       t.equal(value, 1)
       break

@@ -5,7 +5,7 @@ import { toNodeWords } from '../fixtures/programs.ts'
 
 const PROGRAM = new URL('../fixtures/handles-signals.ts', import.meta.url)
 
-/** Starts a process whose parts stop in the listed ways. */
+/** Starts a process whose components stop in the listed ways. */
 function start(t: Test, ...ways: string[]) {
   const child = spawn(process.execPath, toNodeWords(PROGRAM, ...ways), {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -23,7 +23,7 @@ function start(t: Test, ...ways: string[]) {
 }
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  t.test(`${signal}: all parts stop, then the process exits with status 0`, async (t) => {
+  t.test(`${signal}: all components stop, and then the process exits with status 0`, async (t) => {
     const { child, ended, says } = start(t, 'fast', 'slow')
     await says('ready')
     child.kill(signal)
@@ -65,19 +65,22 @@ t.test('a failed graceful shutdown exits with status 1 and the reason', async (t
 })
 
 for (const way of ['throw', 'reject']) {
-  t.test(`an uncaught exception (${way}) is one log line, and exits with status 1`, async (t) => {
-    const { code, output } = await start(t, way, 'fast').ended
-    t.equal(code, 1)
-    const lines = output.trimEnd().split('\n')
-    const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
-    t.match(entries, [
-      { msg: 'ready' },
-      {
-        level: 50,
-        msg: /uncaught exception, exiting/,
-        err: { stack: /boom[\s\S]*handles-signals/ },
-      },
-    ])
-    t.equal(entries.length, 2)
-  })
+  t.test(
+    `an uncaught exception (${way}) is logged on one line, and the process exits with status 1`,
+    async (t) => {
+      const { code, output } = await start(t, way, 'fast').ended
+      t.equal(code, 1)
+      const lines = output.trimEnd().split('\n')
+      const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+      t.match(entries, [
+        { msg: 'ready' },
+        {
+          level: 50,
+          msg: /uncaught exception, exiting/,
+          err: { stack: /boom[\s\S]*handles-signals/ },
+        },
+      ])
+      t.equal(entries.length, 2)
+    },
+  )
 }

@@ -20,7 +20,7 @@ function call(account?: object) {
   return createContext({ metadata: { 'mx-account': JSON.stringify(input) } })
 }
 
-/** A known account without a scope: decision 29. */
+/** A known account without a scope (decision 29). */
 function toMissing(scope: string, namespace = 'acme') {
   return {
     ...{ id: ID, code: 401 },
@@ -49,7 +49,7 @@ t.test('members are the accounts of the namespace and operators', (t) => {
   t.end()
 })
 
-t.test('the challenge of a denied name omits what a header cannot contain', (t) => {
+t.test('the challenge of a denied name omits characters that a header cannot contain', (t) => {
   for (const name of ['\uff57', 'a" b', 'a\r\nb']) {
     const error = t.throws(() => mustBeService(call(SHOP), 'acme', ID, name), { code: 401 })
     t.strictSame((error as unknown as GatewayError).headers, [
@@ -70,7 +70,7 @@ t.test('an administrator has the scope admin of the namespace or of mx', (t) => 
   t.end()
 })
 
-t.test('a workload acts as the service of its scope only, in its namespace', (t) => {
+t.test('a workload acts as the service in its scope only, in its namespace', (t) => {
   t.ok(mustBeService(call(SHOP), 'acme', ID, 'shop'))
   t.ok(mustBeService(call(SHOP), 'acme', ID))
   t.throws(() => mustBeService(call(SHOP), 'acme', ID, 'pay'), {

@@ -157,7 +157,7 @@ t.test(
   },
 )
 
-t.test('wrong or missing credentials fail the start with a one-line error', async (t) => {
+t.test('startup fails with a one-line error for wrong or missing credentials', async (t) => {
   const { server } = await open(t)
   const auth = { ...AUTH, secret: 'wrong' }
   const service = createService(t, { name: 'orders', proxy: server.proxy, auth })

@@ -87,7 +87,7 @@ for (const file of [undefined, '', '{', '[]', 'null', '{"id":"a"}', '{"id":1,"se
     t.end()
   })
 
-t.test('an id without a secret, or a secret without an id, is an error', (t) => {
+t.test('rejects an id without a secret, and a secret without an id', (t) => {
   arrange(t, { env: { MX_AUTH_ID: 'a' } })
   t.throws(() => findCredentials(undefined, 'example.com:1'), {
     name: 'TypeError',

@@ -113,7 +113,7 @@ t.test('a failed renewal is retried after a pause, and the token stays in use', 
   void tokens.ready()
   await new Promise(setImmediate)
   void tokens.ready()
-  t.equal(state.logins + state.shown.length, 2, 'no retry at once')
+  t.equal(state.logins + state.shown.length, 2, 'no immediate retry')
   t.equal(tokens.current(), 't1')
   state.nowMs = 31_000
   state.error = undefined
@@ -122,7 +122,7 @@ t.test('a failed renewal is retried after a pause, and the token stays in use', 
   t.equal(tokens.current(), 't3')
 })
 
-t.test('a login error is returned, and the login is not retried at once', async (t) => {
+t.test('a login error is returned, and the login is not retried immediately', async (t) => {
   const { state, tokens } = open()
   state.error = new GatewayError('auth', 400, 'Secret not correct')
   await t.rejects(tokens.ready()!, { code: 400 })
@@ -135,7 +135,7 @@ t.test('a login error is returned, and the login is not retried at once', async 
 })
 
 t.test(
-  'with credentials from the file, calls go without a token if there is no auth service',
+  'with credentials from the file, calls are sent without a token if there is no auth service',
   async (t) => {
     const { state, tokens } = open({ isGuess: true })
     state.error = new GatewayError('auth', 503, 'unavailable')
@@ -153,7 +153,7 @@ t.test('rejected credentials from the file are retried later', async (t) => {
   const { state, tokens } = open({ isGuess: true })
   state.error = new GatewayError('auth', 400, 'Secret not correct')
   await tokens.ready()
-  t.equal(tokens.ready(), undefined, 'no retry at once')
+  t.equal(tokens.ready(), undefined, 'no immediate retry')
   state.nowMs = 1000
   state.error = undefined
   await tokens.ready()

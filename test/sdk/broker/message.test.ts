@@ -112,7 +112,7 @@ t.test('a handler receives the decoded body and a context with the headers', asy
   t.equal(seen[1]![1].account, undefined, 'the publisher is not authenticated')
 })
 
-t.test('an invalid schema is rejected at once', async (t) => {
+t.test('an invalid schema is rejected immediately', async (t) => {
   const wrong = { type: 'string' } as never
   t.throws(() => createMessageHandler('a', () => {}, wrong, { service: 'a' }), {
     name: 'TypeError',

@@ -34,7 +34,7 @@ function withVariable(t: Test, value: string | undefined): void {
 }
 
 t.test(
-  'memory is one broker per process, and closing one user leaves others subscribed',
+  'memory uses one broker per process, and closing one user does not affect other subscriptions',
   async (t) => {
     const [one, two] = [open(t, 'memory').broker, open(t, ' memory ').broker]
     const got: string[] = []
@@ -73,16 +73,19 @@ t.test('nats:// connects to a NATS server, and a rejected login fails', async (t
   await t.rejects(other.loaded, { denied: true, message: /rejected the connection/ })
 })
 
-t.test('an unreachable server does not fail the start, but publishing is 503', async (t) => {
-  const backend = await openRawBackend(t)
-  backend.close()
-  const { broker, loaded } = open(t, `nats://127.0.0.1:${backend.port}`)
-  await loaded
-  await t.rejects(async () => broker.publish('a', toMessage('1')), { code: 503 })
-})
+t.test(
+  'an unreachable server does not prevent the start, but publishing fails with 503',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    backend.close()
+    const { broker, loaded } = open(t, `nats://127.0.0.1:${backend.port}`)
+    await loaded
+    await t.rejects(async () => broker.publish('a', toMessage('1')), { code: 503 })
+  },
+)
 
 t.test(
-  'mx uses the broker service of the client, mx://host:port the one at the address',
+  'mx uses the broker service of the client, and mx://host:port the service at the address',
   async (t) => {
     const { client, address, subscribers, broker: platform } = await openPlatformBroker(t)
     for (const text of ['mx', `mx://${address}`]) {

@@ -198,7 +198,7 @@ t.test('the server counts messages dropped in the queue of a subscriber', async 
 })
 
 t.test(
-  'an announced stop of the service is logged as info, a lost connection as warning',
+  'an announced stop of the service is logged as info, and a lost connection as warning',
   async (t) => {
     const { client, close } = await openPlatformBroker(t)
     const warnings: string[] = []

@@ -80,7 +80,7 @@ t.test('a broker URL opens a connection, which closes with the service', async (
 })
 
 t.test(
-  'an unreachable server is logged and retried, a rejected login fails the start',
+  'an unreachable server is logged and retried, but a rejected login fails the start',
   async (t) => {
     const server = await startNats(t, { settings: ['authorization { token: "right" }'] })
     if (server === undefined) return

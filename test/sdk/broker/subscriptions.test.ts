@@ -100,7 +100,7 @@ t.test('a message is delivered to every node, or to one node per queue', async (
   t.strictSame(counts, { all: [10, 10], queue: [5, 5] })
 })
 
-t.test('end waits for messages in progress and delivers no more', async (t) => {
+t.test('end waits for messages in progress and delivers no further messages', async (t) => {
   const { subscriptions, begin, publish } = open(t)
   let begun = 0
   let done = 0

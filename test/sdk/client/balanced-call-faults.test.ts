@@ -18,7 +18,7 @@ function toRegistry(getService: (name: string) => Promise<readonly Service[]>): 
 
 const AUTH = { id: 'greeter', secret: 'secret' }
 
-t.test('a failed lookup during a login is no unhandled rejection', async (t) => {
+t.test('a failed lookup during a login causes no unhandled rejection', async (t) => {
   const unhandled = collectUnhandled(t)
   let logIn: (services: readonly Service[]) => void = () => {}
   const registry = toRegistry((name) => {
@@ -38,7 +38,7 @@ t.test('a failed lookup during a login is no unhandled rejection', async (t) => 
   t.strictSame(unhandled, [])
 })
 
-t.test('a failed lookup after a failed login is no unhandled rejection', async (t) => {
+t.test('a failed lookup after a failed login causes no unhandled rejection', async (t) => {
   const unhandled = collectUnhandled(t)
   let lose: (error: Error) => void = () => {}
   const registry = toRegistry((name) =>
@@ -57,7 +57,7 @@ t.test('a failed lookup after a failed login is no unhandled rejection', async (
   t.strictSame(unhandled, [])
 })
 
-t.test('an error when a call is sent after its lookup rejects the call', async (t) => {
+t.test('a call is rejected if sending it fails after its lookup', async (t) => {
   const unhandled = collectUnhandled(t)
   const { port } = await openRpcService(t, (call) => call.reply('', '{}'))
   const traces = new Traces()

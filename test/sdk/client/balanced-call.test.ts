@@ -51,7 +51,7 @@ async function open(t: Test, ...answers: Dispatch[]) {
   return { registry, services, counts, calls, client, traces }
 }
 
-/** Registers the same nodes again, with an endpoint of this metadata. */
+/** Registers the same nodes again, with an endpoint that has this metadata. */
 function declare(registry: Registry, ports: readonly number[], metadata: Record<string, string>) {
   const value = { name: '', type: '', values: [] }
   const endpoint = { name: 'A.B', request: value, response: value, metadata }
@@ -86,7 +86,7 @@ t.test('a call succeeds if its retry on another node succeeds', async (t) => {
   t.equal(counts[1], 10)
 })
 
-t.test('retries: n repeats a failed call n times with back-off, 0 never', async (t) => {
+t.test('retries: n repeats a failed call n times with backoff, and 0 never repeats', async (t) => {
   const { client, counts } = await open(t, fail(500))
   await t.rejects(client.call('greeter', 'A.B', {}, { retries: 0 }))
   t.strictSame(counts, [1])
@@ -94,10 +94,10 @@ t.test('retries: n repeats a failed call n times with back-off, 0 never', async 
   await t.rejects(client.call('greeter', 'A.B', {}, { retries: 3 }))
   t.strictSame(counts, [5])
   const elapsedMs = performance.now() - startMs
-  t.ok(elapsedMs > 145, `back-off: none, then 50 to 100 ms, then 100 to 200: ${elapsedMs}`)
+  t.ok(elapsedMs > 145, `backoff: none, then 50 to 100 ms, then 100 to 200: ${elapsedMs}`)
 })
 
-t.test('the back-off stays within the timeout of the call', async (t) => {
+t.test('the backoff stays within the timeout of the call', async (t) => {
   const { client, counts } = await open(t, fail(500))
   await t.rejects(client.call('greeter', 'A.B', {}, { retries: 100, timeoutMs: 500 }), {
     // The status of the service, or 408 on a busy machine.
@@ -209,7 +209,7 @@ t.test(
   },
 )
 
-t.test('refused connections to all nodes are 502', async (t) => {
+t.test('a call returns 502 if all nodes refuse connections', async (t) => {
   const registry = openRegistry(t)
   registerPorts(registry, 'greeter', [await findClosedPort(), await findClosedPort()])
   const client = openClient(t, { registry })
@@ -221,7 +221,7 @@ t.test('refused connections to all nodes are 502', async (t) => {
   })
 })
 
-t.test('a connection lost during a call is 502 without a retry', async (t) => {
+t.test('a connection lost during a call results in 502 without a retry', async (t) => {
   const { services, client, counts } = await open(
     t,
     () => services[0]!.sockets.at(-1)!.terminate(),
@@ -244,7 +244,7 @@ t.test('a node that refuses connections is skipped', async (t) => {
   t.strictSame(counts, [15, 15])
 })
 
-t.test('an unknown service is 404, a service without a usable node 503', async (t) => {
+t.test('an unknown service returns 404, and a service without a usable node 503', async (t) => {
   const { registry, client } = await open(t, ok)
   await t.rejects(client.call('nobody', 'A.B'), {
     id: 'nobody',
@@ -259,7 +259,7 @@ t.test('an unknown service is 404, a service without a usable node 503', async (
   })
 })
 
-t.test('a timeout is 408, and the service receives a cancellation', async (t) => {
+t.test('a timeout returns 408, and the service receives a cancellation', async (t) => {
   const { dispatch, events, calls } = createTracker()
   const { client } = await open(t, dispatch)
   await client.call('greeter', 'A.B', {}, { timeoutMs: 1 }).catch(() => {})
@@ -287,7 +287,7 @@ t.test('a retry has only the remaining time', async (t) => {
   t.ok(second! <= first! - 50, `${first} ms, then ${second}`)
 })
 
-t.test('a failed registry is 503, a registry that exceeds the timeout 408', async (t) => {
+t.test('a failed registry returns 503, and a registry that exceeds the timeout 408', async (t) => {
   const registry: Registry = {
     name: 'slow',
     getService: (name) =>
@@ -316,7 +316,7 @@ t.test(
     await until(() => events[0]!.length > 0)
     t.strictSame(events, [['cancel cancel']])
     t.equal(await client.call('greeter', 'A.B', {}, { signal }).catch((error) => error), reason)
-    t.equal(events.length, 1, 'nothing was sent')
+    t.equal(events.length, 1, 'no request was sent')
   },
 )
 

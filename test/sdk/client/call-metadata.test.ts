@@ -20,7 +20,7 @@ t.test('metadata, request id, account and namespace of the context are forwarded
   const block = `x-request-id: r-1\r\nmx-account: ${account}\r\nmx-namespace: shop\r\ncookie: a=b\r\ncookie: c=d\r\n`
   const context = new Context(createScope(), block)
   t.equal(formatCallMetadata({ context }, 'other'), block)
-  t.equal(formatCallMetadata({ context }, 'other'), block, 'for each call')
+  t.equal(formatCallMetadata({ context }, 'other'), block, 'once for each call')
 })
 
 t.test('a context without a request id forwards its generated id', async (t) => {
@@ -70,7 +70,7 @@ t.test('metadata of the call overrides the context, and an empty value removes i
   })
 })
 
-t.test('the namespace comes from the call, else the context, else the client', async (t) => {
+t.test('the namespace comes from the call, the context or the client, in this order', async (t) => {
   const context = new Context(createScope(), 'x-request-id: r\r\nmx-namespace: shop\r\n')
   const without = new Context(createScope(), 'x-request-id: r\r\n')
   const of = (details: CallDetails, client = '') => fieldsOf(details, client)['mx-namespace']

@@ -77,7 +77,7 @@ for (const listener of LISTENERS) {
     t.equal(wrong, -1)
   })
 
-  t.test(`${listener}: a timeout is 408 and aborts the signal of the handler`, async (t) => {
+  t.test(`${listener}: a timeout returns 408 and aborts the signal of the handler`, async (t) => {
     let begun = false
     let aborted: unknown
     const registry = openRegistry(t)
@@ -464,7 +464,7 @@ t.test('a log line of a failed handler carries the request id of the caller', as
   t.equal(line.id, context.id)
 })
 
-t.test('an unreachable, invalid or closing proxy is 502 with the reason', async (t) => {
+t.test('an unreachable, invalid or closing proxy returns 502 with the reason', async (t) => {
   const { port: silent } = await openRawBackend(t, {
     onRequest: (connection) => connection.send('HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n'),
   })

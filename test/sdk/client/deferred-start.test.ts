@@ -1,7 +1,7 @@
 import t from 'tap'
 import { beginLater, beginNow } from '../../../sdk/client/deferred-start.ts'
 
-t.test('deferred work starts at the end of the tick, or earlier on request, once', async (t) => {
+t.test('deferred work starts once, at the end of the tick or earlier on request', async (t) => {
   const client = {}
   const begun: string[] = []
   beginLater(client, () => begun.push('a'))

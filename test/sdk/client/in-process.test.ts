@@ -121,7 +121,7 @@ t.test('satisfies the caller contract', async (t) => {
     async open(t, dispatch) {
       const { log } = createQuietLog()
       const dispatcher = createDispatcher({ service: 'helloworld', log })
-      // Dispatchers do the same with any error of an endpoint.
+      // Dispatchers handle any error of an endpoint in the same way.
       const guarded: Dispatch = (call) => {
         try {
           dispatch(call)
@@ -204,7 +204,7 @@ t.test('timeout and abort reach the handler', async (t) => {
   early.abort()
   await t.rejects(never, { name: 'AbortError' })
   await new Promise(setImmediate)
-  t.strictSame(reasons, ['TimeoutError', 'AbortError'], 'the call aborted early never ran')
+  t.strictSame(reasons, ['TimeoutError', 'AbortError'], 'the call that was aborted early never ran')
   t.equal(deadlines.size, before)
 })
 
@@ -270,7 +270,11 @@ t.test('a service is found by clients of its registry from start to stop', async
   await t.rejects(client.call('greeter', 'A.B'), { code: 404 })
   await service.start()
   t.strictSame(await client.call('greeter', 'A.B'), [])
-  t.strictSame(await service.client.call('greeter', 'A.B'), [], 'and by the client of the service')
+  t.strictSame(
+    await service.client.call('greeter', 'A.B'),
+    [],
+    'including by the client of the service',
+  )
   await service.stop()
   await t.rejects(client.call('greeter', 'A.B'), { code: 404 })
 })

@@ -47,7 +47,7 @@ t.test('an invalid address is rejected with the name of the option or variable',
 t.test('MX_PROXY applies if the program sets no proxy and no address', async (t) => {
   t.equal(readProxyAddress(undefined, false), undefined)
   setVariable(t, ' ')
-  t.equal(readProxyAddress(undefined, false), undefined, 'a blank variable is unset')
+  t.equal(readProxyAddress(undefined, false), undefined, 'a blank variable counts as unset')
   setVariable(t, ' a:1\n')
   t.equal(readProxyAddress(undefined, false), 'mx://a:1')
   t.equal(readProxyAddress('b:2', false), 'mx://b:2')

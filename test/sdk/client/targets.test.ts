@@ -53,26 +53,29 @@ t.test('services passed as an option require no registry', async (t) => {
   t.throws(() => targets.find('other'), /calling other requires a registry, a proxy or an address/)
 })
 
-t.test('with a proxy, calls go to the proxy, except within the process', async (t) => {
-  const registry = openRegistry(t)
-  registerPorts(registry, 'greeter', [9001])
-  const proxy = 'mx://127.0.0.1:9009'
-  const targets = open(t, { registry, proxy })
-  const portsOf = (name: string, address?: string) =>
-    (targets.find(name, address) as Upstream).nodes.map(({ port }) => port)
-  t.strictSame(portsOf('greeter'), [9009])
-  t.strictSame(portsOf('other'), [9009])
-  t.strictSame(
-    portsOf('other', '127.0.0.1:9002'),
-    [9002],
-    'an address of the call overrides the proxy',
-  )
-  const local = create('greeter')
-  const remove = addLocalService(registry, local)
-  t.equal(targets.find('greeter'), local)
-  remove()
-  t.strictSame(portsOf('greeter'), [9009])
-})
+t.test(
+  'with a proxy, calls go to the proxy, except for services of the same process',
+  async (t) => {
+    const registry = openRegistry(t)
+    registerPorts(registry, 'greeter', [9001])
+    const proxy = 'mx://127.0.0.1:9009'
+    const targets = open(t, { registry, proxy })
+    const portsOf = (name: string, address?: string) =>
+      (targets.find(name, address) as Upstream).nodes.map(({ port }) => port)
+    t.strictSame(portsOf('greeter'), [9009])
+    t.strictSame(portsOf('other'), [9009])
+    t.strictSame(
+      portsOf('other', '127.0.0.1:9002'),
+      [9002],
+      'an address of the call overrides the proxy',
+    )
+    const local = create('greeter')
+    const remove = addLocalService(registry, local)
+    t.equal(targets.find('greeter'), local)
+    remove()
+    t.strictSame(portsOf('greeter'), [9009])
+  },
+)
 
 t.test(
   'with a proxy, a registry is not opened, but used if it is open in this process',

@@ -27,13 +27,16 @@ t.test('JSON values round-trip, and other values are converted as by JSON.string
     t.strictSame(await client.call('greeter', 'A.B', request), reply)
 })
 
-t.test('an empty response is an empty object, a response that is not JSON is 502', async (t) => {
-  const client = await open(t, (call) => {
-    call.reply('content-type: text/html\r\n', call.endpoint === 'A.Empty' ? '' : '<html>')
-  })
-  t.strictSame(await client.call('greeter', 'A.Empty'), {})
-  await t.rejects(client.call('greeter', 'A.Html'), { id: 'greeter', code: 502 })
-})
+t.test(
+  'an empty response is an empty object, and a response that is not JSON results in 502',
+  async (t) => {
+    const client = await open(t, (call) => {
+      call.reply('content-type: text/html\r\n', call.endpoint === 'A.Empty' ? '' : '<html>')
+    })
+    t.strictSame(await client.call('greeter', 'A.Empty'), {})
+    await t.rejects(client.call('greeter', 'A.Html'), { id: 'greeter', code: 502 })
+  },
+)
 
 t.test('a value that cannot be serialized is rejected and not sent', async (t) => {
   let calls = 0

@@ -12,7 +12,7 @@ t.test('JSON is decoded from text or bytes; an empty body is an empty object', a
   t.equal(json.encode(null), 'null')
 })
 
-t.test('JSON that is invalid or nested too deep is 400', async (t) => {
+t.test('rejects invalid or too deeply nested JSON with 400', async (t) => {
   for (const body of ['{', 'x', '{"__proto__":1}', '['.repeat(100_000)]) {
     try {
       json.decode(body, 'greeter')
@@ -24,12 +24,18 @@ t.test('JSON that is invalid or nested too deep is 400', async (t) => {
   }
 })
 
-t.test('an int64 is encoded as a number if it is a safe integer, else as a string', async (t) => {
-  t.equal(json.encode({ a: 5n, b: 2n ** 53n, c: [-1n] }), '{"a":5,"b":"9007199254740992","c":[-1]}')
-  const loop: Record<string, unknown> = {}
-  loop['self'] = loop
-  t.throws(() => json.encode(loop), /circular/)
-})
+t.test(
+  'an int64 is encoded as a number if it is a safe integer, otherwise as a string',
+  async (t) => {
+    t.equal(
+      json.encode({ a: 5n, b: 2n ** 53n, c: [-1n] }),
+      '{"a":5,"b":"9007199254740992","c":[-1]}',
+    )
+    const loop: Record<string, unknown> = {}
+    loop['self'] = loop
+    t.throws(() => json.encode(loop), /circular/)
+  },
+)
 
 t.test('a value that JSON would drop silently is rejected', async (t) => {
   for (const [value, kind] of [
@@ -53,7 +59,7 @@ t.test('a value that JSON would drop silently is rejected', async (t) => {
   t.equal(json.encode({ toJSON: () => null }), 'null')
 })
 
-t.test('protobuf: a malformed message is 400', async (t) => {
+t.test('protobuf: rejects a malformed message with 400', async (t) => {
   const codec = createProtobufCodec({
     decode(bytes) {
       if (bytes[0] === 0xff) throw new RangeError('index out of range')

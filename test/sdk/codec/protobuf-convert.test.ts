@@ -59,7 +59,7 @@ t.test('the encoding equals the encoding of the protobuf library', async (t) => 
   t.ok(Buffer.from(encodedText).equals(encode(FULL)))
 })
 
-t.test('fields without presence decode to zero values, others are absent', async (t) => {
+t.test('fields without presence decode to zero values, and other fields are absent', async (t) => {
   const empty = {
     name: '',
     id: 0,
@@ -136,8 +136,8 @@ t.test('a value that does not fit its field is rejected, not truncated', async (
   t.throws(() => encode('text'), /^Kinds must be an object/)
 })
 
-t.test('a map entry without a key has the zero key', async (t) => {
-  // Field 25: an entry with only a value.
+t.test('a map entry without a key has the zero value as key', async (t) => {
+  // Field 25 with an entry that has only a value.
   const bytes = Buffer.from('ca0103120161', 'hex')
   t.match(decode(bytes), { by_id: { '0': 'a' } })
 })

@@ -27,7 +27,7 @@ t.test('handlers receive bigints, bytes and zero values', async (t) => {
   })
 })
 
-t.test('responses may omit zero values, which callers receive', async (t) => {
+t.test('responses may omit zero values, but callers receive them', async (t) => {
   t.strictSame(compiled('kinds.Options', 'response').encode({ limit: 1 }), {
     limit: 1,
     deep: false,

@@ -51,29 +51,32 @@ t.test('a service with a .proto file is called with JSON and with protobuf', asy
   t.match(described!.request, { values: [{ name: 'name', type: 'string', values: [] }] })
 })
 
-t.test('a malformed message, or a message that does not match the schema, is 400', async (t) => {
-  const proto = await loadProto(pathToFileURL(FILE))
-  const Short = Type.Object({ name: Type.String({ maxLength: 4 }) })
-  const call = endpoint({
-    request: proto.message('helloworld.Request', Short),
-    response: proto.message('helloworld.Response'),
-    handle: ({ name }) => ({ message: name }),
-  })
-  const dispatcher = createDispatcher({
-    service: 'greeter',
-    handlers: { Helloworld: { call } },
-    log,
-  })
-  const send = (body: Uint8Array) =>
-    serve(dispatcher, 'Helloworld.Call', { body, metadata: PROTOBUF })
-  for (const body of [Buffer.from([0x0a]), Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x7f])]) {
-    const { error } = await send(body)
-    t.equal(error?.code, 400)
-    t.match(error?.message, /^request body must be the protobuf message/)
-  }
-  const long = await send(Request.encode({ name: 'Johnny' }).finish())
-  t.match(long.error?.toBody(), { Code: 400, Detail: /^request\.name must not have more than 4/ })
-})
+t.test(
+  'rejects a malformed message, or a message that does not match the schema, with 400',
+  async (t) => {
+    const proto = await loadProto(pathToFileURL(FILE))
+    const Short = Type.Object({ name: Type.String({ maxLength: 4 }) })
+    const call = endpoint({
+      request: proto.message('helloworld.Request', Short),
+      response: proto.message('helloworld.Response'),
+      handle: ({ name }) => ({ message: name }),
+    })
+    const dispatcher = createDispatcher({
+      service: 'greeter',
+      handlers: { Helloworld: { call } },
+      log,
+    })
+    const send = (body: Uint8Array) =>
+      serve(dispatcher, 'Helloworld.Call', { body, metadata: PROTOBUF })
+    for (const body of [Buffer.from([0x0a]), Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x7f])]) {
+      const { error } = await send(body)
+      t.equal(error?.code, 400)
+      t.match(error?.message, /^request body must be the protobuf message/)
+    }
+    const long = await send(Request.encode({ name: 'Johnny' }).finish())
+    t.match(long.error?.toBody(), { Code: 400, Detail: /^request\.name must not have more than 4/ })
+  },
+)
 
 t.test('a stream can use protobuf', async (t) => {
   const proto = await loadProto(FILE)
@@ -114,7 +117,7 @@ t.test('generated code can encode and decode messages', async (t) => {
   t.ok(body.equals(replyBody as Uint8Array))
 })
 
-t.test('a message is found by its full name only', async (t) => {
+t.test('a message is found only by its full name', async (t) => {
   const proto = await loadProto([FILE])
   for (const name of ['Request', '.helloworld.Request', 'helloworld.Nope', 'helloworld', ''])
     t.throws(() => proto.message(name), { name: 'TypeError', message: /^there is no message/ })

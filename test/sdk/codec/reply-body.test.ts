@@ -9,7 +9,7 @@ t.test('a response body is parsed as JSON; an empty one is an empty object', asy
   t.equal(parseReply('greeter', Buffer.alloc(0), true), '{}')
 })
 
-t.test('a body that is not JSON is 502, with the reason only as cause', async (t) => {
+t.test('a body that is not JSON results in 502, with the reason only as cause', async (t) => {
   for (const text of ['<html>', '{', '\u0000']) {
     try {
       parseReply('greeter', Buffer.from(text))

@@ -9,7 +9,7 @@ const of = (json: unknown) => toConfigValue({ path: 'a.b', data: JSON.stringify(
 const nothing = toConfigValue({ path: 'a.b' })
 const failed = toConfigValue({ path: 'a.b', error: badRequest('config', 'no') })
 
-/** Checks the values an accessor converts, and that it returns the fallback for unusable ones. */
+/** Checks the values that an accessor converts, and that it returns the fallback for unusable values. */
 function check<T>(
   title: string,
   read: (value: ReturnType<typeof of>) => T,
@@ -158,7 +158,7 @@ check(
   [],
 )
 
-t.test('scan rejects an integer that would be rounded, naming it', async (t) => {
+t.test('scan rejects an integer that would be rounded, with its digits', async (t) => {
   const value = toConfigValue({ path: 'app.ids', data: '{"first":9007199254740993}' })
   await t.rejects(value.scan(Type.Object({ first: Type.Integer() })), {
     name: 'SchemaError',
@@ -182,7 +182,7 @@ t.test('without a fallback, accessors return zero values', async (t) => {
 })
 
 t.test(
-  'exists() is true for any value including null, false for missing and failed ones',
+  'exists() is true for any value including null, and false for missing and failed values',
   async (t) => {
     t.ok(of(5).exists())
     t.ok(of(null).exists())
@@ -222,10 +222,13 @@ t.test('scan fails with the path of the first invalid field', async (t) => {
   })
 })
 
-t.test('scan of a missing value is 404, of a failed one its error', async (t) => {
-  await t.rejects(nothing.scan(Database), { code: 404, message: 'not found: a.b' })
-  await t.rejects(failed.scan(Database), { code: 400, message: 'no' })
-})
+t.test(
+  'scan of a missing value fails with 404, and scan of a failed value with its error',
+  async (t) => {
+    await t.rejects(nothing.scan(Database), { code: 404, message: 'not found: a.b' })
+    await t.rejects(failed.scan(Database), { code: 400, message: 'no' })
+  },
+)
 
 t.test('scan accepts Standard Schemas', async (t) => {
   const schema: StandardSchema<unknown, number> = {

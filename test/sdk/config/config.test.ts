@@ -29,7 +29,7 @@ t.test('secrets are written and read only with the secret option', async (t) => 
   t.equal((await config.get('a.c', { secret: false })).int(7), 7)
 })
 
-t.test('a missing value is no error, even in an unused namespace', async (t) => {
+t.test('a missing value is not an error, even in an unused namespace', async (t) => {
   const { config } = await open(t)
   const check = async () => {
     const value = await config.get('x.y')

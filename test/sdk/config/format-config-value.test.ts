@@ -14,7 +14,7 @@ t.test('a value is formatted as JSON', async (t) => {
     t.equal(formatConfigValue(value), json)
 })
 
-t.test('a bigint is a number, or a string beyond 2^53', async (t) => {
+t.test('a bigint becomes a number, or a string beyond 2^53', async (t) => {
   t.equal(formatConfigValue(5n), '5')
   t.equal(formatConfigValue({ a: 2n ** 60n, b: [-3n] }), '{"a":"1152921504606846976","b":[-3]}')
 })

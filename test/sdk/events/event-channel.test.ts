@@ -48,19 +48,22 @@ t.test(
   },
 )
 
-t.test('events published during an outage are delivered before any was consumed', async (t) => {
-  const { events, lose, comeBack } = await open(t)
-  await events.publish('a', 1)
-  const channel = events.consume('a')
-  const next = channel.next()
-  // The consumer is registered by then: its request precedes this one.
-  await events.topics()
-  await lose()
-  await comeBack()
-  await events.publish('a', 2)
-  t.equal((await next).value!.unmarshal(), 2)
-  await channel.return!()
-})
+t.test(
+  'events published during an outage are delivered even if none was consumed before',
+  async (t) => {
+    const { events, lose, comeBack } = await open(t)
+    await events.publish('a', 1)
+    const channel = events.consume('a')
+    const next = channel.next()
+    // The consumer is registered by then, because its request precedes this one.
+    await events.topics()
+    await lose()
+    await comeBack()
+    await events.publish('a', 2)
+    t.equal((await next).value!.unmarshal(), 2)
+    await channel.return!()
+  },
+)
 
 t.test('with a group, unacknowledged events are redelivered after a restart', async (t) => {
   const { events, lose, comeBack } = await open(t)
@@ -70,7 +73,7 @@ t.test('with a group, unacknowledged events are redelivered after a restart', as
   const first = await take()
   await take()
   await first.ack()
-  // The acknowledgement has arrived once a later call is answered.
+  // The acknowledgement has arrived once a later call returns.
   await events.topics()
   await lose()
   await comeBack()
@@ -108,13 +111,13 @@ t.test('deleting the group ends its channel with 410', async (t) => {
   await next
 })
 
-t.test('without an events service, consuming is 404', async (t) => {
+t.test('without an events service, consuming fails with 404', async (t) => {
   const client = new Client({ registry: createMemoryRegistry() })
   t.teardown(() => client.close())
   await t.rejects(createEvents(client).consume('a').next(), { code: 404 })
 })
 
-t.test('leaving or aborting ends a channel in any state', async (t) => {
+t.test('exiting the loop or aborting ends a channel in any state', async (t) => {
   const { events, lose } = await open(t)
   const left = events.consume('a')
   const nothing = left.next()

@@ -78,7 +78,7 @@ t.test('a feed can be iterated', async (t) => {
     t.equal(event, 1)
     break
   }
-  t.equal(closes.count, 1, 'leaving the loop closes the feed')
+  t.equal(closes.count, 1, 'exiting the loop closes the feed')
 })
 
 t.test('fail() rejects pending and later reads, and drops later events', async (t) => {

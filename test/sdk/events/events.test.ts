@@ -78,7 +78,7 @@ t.test('a channel starts at a sequence, a time or new events', async (t) => {
   t.strictSame(await messages(3, { offset: new Date(0) }), [1000, 3000, 2000])
   const channel = events.consume('a')
   const next = channel.next()
-  // The start of the consumer is not observable: publish until it receives an event.
+  // The start of the consumer is not observable, so events are published until it receives one.
   let isSeen = false
   void next.then(() => {
     isSeen = true
@@ -111,7 +111,7 @@ t.test(
   },
 )
 
-t.test('leaving a loop acknowledges all events but the last', async (t) => {
+t.test('exiting a loop acknowledges all events except the last one', async (t) => {
   const { events, call, take } = await open(t)
   for (let i = 1; i <= 40; i++) await events.publish('a', i)
   for (const first of [1, 10, 19, 28]) {
@@ -166,24 +166,27 @@ t.test('with maxInFlight 1, a redelivery precedes the next event', async (t) => 
   )
 })
 
-t.test('a loop that starts right after another one receives the events in order', async (t) => {
-  const adapter = createLmdbEvents({ folder: makeTempFolder(t, 'events') })
-  const { events, take } = await open(t, { adapter })
-  await Promise.all(Array.from({ length: 200 }, (_, n) => events.publish('a', n)))
-  for (const maxInFlight of [1, 64]) {
-    const sequences: number[][] = []
-    for (let i = 0; i < 20; i++) {
-      const taken = await take('a', 2, { group: `g${maxInFlight}`, offset: 1, maxInFlight })
-      sequences.push(taken.map(({ sequence }) => sequence))
+t.test(
+  'a loop that starts immediately after another one receives the events in order',
+  async (t) => {
+    const adapter = createLmdbEvents({ folder: makeTempFolder(t, 'events') })
+    const { events, take } = await open(t, { adapter })
+    await Promise.all(Array.from({ length: 200 }, (_, n) => events.publish('a', n)))
+    for (const maxInFlight of [1, 64]) {
+      const sequences: number[][] = []
+      for (let i = 0; i < 20; i++) {
+        const taken = await take('a', 2, { group: `g${maxInFlight}`, offset: 1, maxInFlight })
+        sequences.push(taken.map(({ sequence }) => sequence))
+      }
+      // The last event of a loop is not acknowledged.
+      t.strictSame(
+        sequences,
+        Array.from({ length: 20 }, (_, i) => [i + 1, i + 2]),
+        `${maxInFlight} in flight`,
+      )
     }
-    // The last event of a loop is not acknowledged.
-    t.strictSame(
-      sequences,
-      Array.from({ length: 20 }, (_, i) => [i + 1, i + 2]),
-      `${maxInFlight} in flight`,
-    )
-  }
-})
+  },
+)
 
 t.test('topics belong to the namespace of the call, context or events object', async (t) => {
   const registry = openRegistry(t)

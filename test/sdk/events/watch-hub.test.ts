@@ -4,7 +4,7 @@ import { createWatchHub, mapFeed } from '../../../sdk/events/watch-hub.ts'
 const createHub = (maxWatchers = 10) =>
   createWatchHub<number>({ maxWatchers, maxWaiting: 10, stopping: 'stopping' })
 
-t.test('rejects a watcher beyond the limit with 429 until another leaves', async (t) => {
+t.test('rejects a watcher beyond the limit with 429 until another one leaves', async (t) => {
   const hub = createHub(1)
   const subscribe = () => () => {}
   const first = hub.open({ id: 'x', namespace: 'mx' }, subscribe)
@@ -26,7 +26,7 @@ t.test('unsubscribes a watcher that left before its subscription was established
   const feed = hub.open(
     { id: 'x', namespace: 'mx' },
     () => subscription,
-    () => t.fail('started'),
+    () => t.fail('subscription started'),
   )
   await feed.return!()
   subscribed(() => {
@@ -36,7 +36,7 @@ t.test('unsubscribes a watcher that left before its subscription was established
   t.equal(stopped, 1)
 })
 
-t.test('a subscription that fails at once leaves no watcher', async (t) => {
+t.test('a subscription that fails immediately leaves no watcher', async (t) => {
   const hub = createHub()
   const fail = (): never => {
     throw new Error('no')

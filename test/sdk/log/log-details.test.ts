@@ -27,14 +27,14 @@ t.test('every line has the fields of the log', async (t) => {
   ])
 })
 
-t.test('an error in place of details is logged as err', async (t) => {
+t.test('an error instead of details is logged as err', async (t) => {
   const { log, lines } = open({ id: '7' })
   const error = new Error('boom')
   log.error(error, 'failed')
   t.strictSame(lines, [['error', { id: '7', err: error }, 'failed']])
 })
 
-t.test('text in place of details is the message', async (t) => {
+t.test('text instead of details is the message', async (t) => {
   const { log, lines } = open({ id: '7' })
   const loose = log as unknown as Record<'info', (...words: unknown[]) => void>
   loose.info('just text')

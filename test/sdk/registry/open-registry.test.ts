@@ -73,14 +73,14 @@ t.test(
   },
 )
 
-t.test('a registry is shared by its text and closed by its last user', async (t) => {
+t.test('a registry is shared by its address and closed by its last user', async (t) => {
   const one = openRegistry('memory')
   const two = openRegistry(' memory ')
   t.equal(one.registry, two.registry)
   await one.registry.register!(makeService('greeter', ['127.0.0.1:9001']))
   await one.close()
   await one.close()
-  t.equal((await two.registry.getService('greeter')).length, 1, 'closing twice counts once')
+  t.equal((await two.registry.getService('greeter')).length, 1, 'closing twice is counted once')
   await two.close()
   const acme = openRegistry('memory', { domain: 'acme' })
   t.teardown(acme.close)
@@ -116,7 +116,7 @@ t.test('MX_REGISTRY is the default', async (t) => {
   t.equal(toRegistrySource('memory'), 'memory', 'the option takes precedence')
 })
 
-t.test('an empty MX_REGISTRY, or `static`, is no registry', async (t) => {
+t.test('an empty MX_REGISTRY, or `static`, means no registry', async (t) => {
   for (const none of ['', 'static', ' static ']) {
     setVariable(t, none)
     t.equal(toRegistrySource(undefined), undefined)
@@ -127,7 +127,7 @@ t.test('an empty MX_REGISTRY, or `static`, is no registry', async (t) => {
   }
 })
 
-t.test('an unknown registry text is rejected with the accepted forms', async (t) => {
+t.test('an unknown registry value is rejected with the accepted forms', async (t) => {
   const wrong = [
     '',
     'static',
@@ -181,7 +181,7 @@ t.test(
       t.throws(
         () => new Client({ registry: text }),
         { message: /^(?!.*secret)/ },
-        'the token is not shown',
+        'the token is not included',
       )
     }
     for (const text of ['consul://', 'consul://secret@[::1]:8500/?dc=x', 'mx://[::1]:65535'])
@@ -208,12 +208,12 @@ t.test('with an unreachable registry, a service starts and registers later', asy
   t.match(await registry.getService('greeter'), [{ nodes: [{ address: service.address }] }])
 })
 
-t.test('a permanently unusable registry fails the start', async (t) => {
+t.test('a permanently unusable registry prevents the start', async (t) => {
   const service = createService(t, { registry: 'consuls://127.0.0.1:1?ca=/nonexistent.pem' })
   await t.rejects(service.start(), { message: /^cannot read the ca file for Consul: ENOENT/ })
 })
 
-t.test('a server that is not a registry fails the start', async (t) => {
+t.test('a server that is not a registry prevents the start', async (t) => {
   const other = createService(t, { name: 'other' })
   const service = createService(t, { registry: `mx://${await other.start()}` })
   await t.rejects(service.start(), {
@@ -222,7 +222,7 @@ t.test('a server that is not a registry fails the start', async (t) => {
 })
 
 t.test('a read-only registry has no register function', async (t) => {
-  // Outside a cluster, without a kubeconfig.
+  // Neither in a cluster nor with a kubeconfig.
   const before = process.env['KUBECONFIG']
   process.env['KUBECONFIG'] = '/nonexistent/kubeconfig'
   t.teardown(() => {

@@ -26,7 +26,7 @@ t.test('lines removed from the log do not hide new lines', async (t) => {
   t.ok(position.isNew(at(2750)), 'a late line of another instance')
 })
 
-t.test('a late line does not repeat others after a resume', async (t) => {
+t.test('a late line does not repeat other lines after a resume', async (t) => {
   const position = createLogPosition({ count: 100, since: 0 })
   position.toRequest()
   for (const ms of [1900, 2700, 2800, 2750, 1950]) t.ok(position.isNew(at(ms)))

@@ -7,7 +7,7 @@ t.teardown(() => {
   for (const name of ['MX_INSTANCE', 'MX_SERVICE_NAME']) delete process.env[name]
 })
 
-t.test('the runtime renames the first service of a program only', async (t) => {
+t.test('the runtime renames only the first service of a program', async (t) => {
   t.equal(toRuntimeName('hello'), 'hello', 'not run by the runtime')
   process.env['MX_SERVICE_NAME'] = 'shop'
   t.equal(toRuntimeName('hello'), 'hello', 'still not run by the runtime')

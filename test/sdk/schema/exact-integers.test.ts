@@ -9,7 +9,7 @@ function decode(request: Schema | undefined, body: string): unknown {
   const definition = endpoint({ ...(request && { request }), handle: () => null })
   const served = new ServedEndpoint('nums', 'Nums.Get', definition)
   const [text, bytes] = [body, Buffer.from(body)].map((each) => served.decode(each, false))
-  t.strictSame(text, bytes, 'text and bytes decode equally')
+  t.strictSame(text, bytes, 'text and bytes are decoded identically')
   return text
 }
 
@@ -24,41 +24,44 @@ t.test('a 64-bit integer beyond 2^53 is decoded exactly from a number or string'
   t.strictSame(decode(request, '{"id":18446744073709551615}'), { id: 2n ** 64n - 1n })
 })
 
-t.test('an integer that a number cannot represent is 400 with the digits sent', async (t) => {
-  const request = Type.Object({ a: Type.Array(Type.Object({ id: Type.Integer() })) })
-  for (const digits of [
-    '9007199254740993',
-    '9007199254740992',
-    '-9223372036854775807',
-    '123456789012345678901234567890',
-    '9007199254740993.0',
-    '9007199254740993e0',
-    '9.007199254740993e15',
-    '90071992.54740993e8',
-    '9007199254740991.4',
-    '1.00000000000000001',
-    '1e16',
-    '1e300',
-    '-1E+400',
-    '1e-400',
-  ]) {
-    t.throws(() => decode(request, `{"a":[{"id":1},{"id":${digits}}]}`), {
+t.test(
+  'rejects an integer that a number cannot represent with 400 and the digits sent',
+  async (t) => {
+    const request = Type.Object({ a: Type.Array(Type.Object({ id: Type.Integer() })) })
+    for (const digits of [
+      '9007199254740993',
+      '9007199254740992',
+      '-9223372036854775807',
+      '123456789012345678901234567890',
+      '9007199254740993.0',
+      '9007199254740993e0',
+      '9.007199254740993e15',
+      '90071992.54740993e8',
+      '9007199254740991.4',
+      '1.00000000000000001',
+      '1e16',
+      '1e300',
+      '-1E+400',
+      '1e-400',
+    ]) {
+      t.throws(() => decode(request, `{"a":[{"id":1},{"id":${digits}}]}`), {
+        code: 400,
+        message: `request.a[1].id must be an integer from -9007199254740991 to 9007199254740991, got ${digits}`,
+      })
+    }
+    // Includes unions with other types.
+    const optional = Type.Object({ id: Type.Union([Type.Null(), Type.Union([Type.Integer()])]) })
+    t.throws(() => decode(optional, '{"id":9007199254740993}'), {
       code: 400,
-      message: `request.a[1].id must be an integer from -9007199254740991 to 9007199254740991, got ${digits}`,
+      message: /request.id must be an integer .* got 9007199254740993$/,
     })
-  }
-  // Unions with other types, too.
-  const optional = Type.Object({ id: Type.Union([Type.Null(), Type.Union([Type.Integer()])]) })
-  t.throws(() => decode(optional, '{"id":9007199254740993}'), {
-    code: 400,
-    message: /request.id must be an integer .* got 9007199254740993$/,
-  })
-  const small = Type.Object({ id: Int64() })
-  t.throws(() => decode(small, '{"id":9223372036854775808}'), {
-    code: 400,
-    message: /got 9223372036854775808$/,
-  })
-})
+    const small = Type.Object({ id: Int64() })
+    t.throws(() => decode(small, '{"id":9223372036854775808}'), {
+      code: 400,
+      message: /got 9223372036854775808$/,
+    })
+  },
+)
 
 t.test('an integer is accepted in any notation', async (t) => {
   const request = Type.Object({ id: Type.Integer() })
@@ -75,7 +78,7 @@ t.test('an integer is accepted in any notation', async (t) => {
   })
 })
 
-t.test('a number out of the range of a double is 400 with the digits sent', async (t) => {
+t.test('rejects a number out of the range of a double with 400 and the digits sent', async (t) => {
   for (const schema of [Type.Number(), Type.String(), Type.Union([Type.Number(), Type.Null()])])
     t.throws(() => decode(Type.Object({ x: schema }), '{"x":-1e400}'), {
       code: 400,
@@ -83,15 +86,18 @@ t.test('a number out of the range of a double is 400 with the digits sent', asyn
     })
 })
 
-t.test('a number is rounded to a double; without a schema large numbers are strings', async (t) => {
-  t.strictSame(decode(Type.Object({ x: Type.Number() }), '{"x":9007199254740993}'), {
-    x: Number('9007199254740993'),
-  })
-  t.strictSame(decode(undefined, '{"x":9007199254740993,"y":[1e400,1.5]}'), {
-    x: '9007199254740993',
-    y: ['1e400', 1.5],
-  })
-})
+t.test(
+  'a number is rounded to a double; without a schema, large numbers are strings',
+  async (t) => {
+    t.strictSame(decode(Type.Object({ x: Type.Number() }), '{"x":9007199254740993}'), {
+      x: Number('9007199254740993'),
+    })
+    t.strictSame(decode(undefined, '{"x":9007199254740993,"y":[1e400,1.5]}'), {
+      x: '9007199254740993',
+      y: ['1e400', 1.5],
+    })
+  },
+)
 
 t.test('digits in strings, and safe integers, are unchanged', async (t) => {
   const body = { text: '12345678901234567890', n: 9007199254740991, f: 0.123_456_789_012_345_68 }

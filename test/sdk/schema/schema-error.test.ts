@@ -75,7 +75,7 @@ t.test(
   },
 )
 
-t.test('a value that matches no alternative is one error', async (t) => {
+t.test('a value that matches no alternative results in one error', async (t) => {
   const colour = Type.Union([Type.Literal('red'), Type.Literal('green'), Type.Literal('blue')])
   t.equal(
     messageOf(Type.Object({ colour }), { colour: 'x' }),

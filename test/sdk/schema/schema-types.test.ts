@@ -28,7 +28,7 @@ t.test('int64 is decoded from a number or string to a bigint', async (t) => {
   }
 })
 
-t.test('int64 is encoded as a number if it is a safe integer, else as a string', async (t) => {
+t.test('int64 is encoded as a number if it is a safe integer, otherwise as a string', async (t) => {
   t.strictSame(encode({ id: 5n }), { id: 5 })
   t.strictSame(encode({ id: 2n ** 53n - 1n }), { id: Number.MAX_SAFE_INTEGER })
   t.strictSame(encode({ id: 2n ** 53n }), { id: '9007199254740992' })

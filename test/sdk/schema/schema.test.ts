@@ -184,7 +184,7 @@ t.test('a protobuf codec can be combined with a schema', async (t) => {
   t.equal(compileSchema(Page, 'request').protobuf, undefined)
 })
 
-t.test('an invalid schema is rejected at once', async (t) => {
+t.test('an invalid schema is rejected immediately', async (t) => {
   for (const wrong of ['string', 5, null, String, {}, { name: Type.String() }])
     t.throws(() => compileSchema(wrong as never, 'request'), {
       message: /request must be a TypeBox type, .*, or a Standard Schema, got/,

@@ -84,7 +84,7 @@ t.test('recursive schemas are supported', async (t) => {
   })
 })
 
-t.test('defaults apply within the matching alternative only', async (t) => {
+t.test('defaults apply only within the matching alternative', async (t) => {
   const schema = Type.Union([
     Type.Object({ x: Type.Integer(), size: Type.Integer({ default: 1 }) }),
     Type.Object({ y: Type.Integer(), width: Type.Integer({ default: 2 }) }),
@@ -93,7 +93,7 @@ t.test('defaults apply within the matching alternative only', async (t) => {
   t.strictSame(apply(schema, 'default', { z: 5 }), { z: 5 })
 })
 
-t.test('digits become numbers only for integer types', async (t) => {
+t.test('digits are converted to numbers only for integer types', async (t) => {
   const schema = Type.Object({
     n: Type.Integer(),
     text: Type.String(),

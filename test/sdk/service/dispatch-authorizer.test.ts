@@ -104,7 +104,7 @@ t.test(
   },
 )
 
-t.test('an invalid, expired or revoked token is 401 without the reason', async (t) => {
+t.test('an invalid, expired or revoked token returns 401 without the reason', async (t) => {
   const { dispatcher, source, show } = open(t)
   for (const metadata of [
     'authorization: Bearer a.b.c\r\n',
@@ -126,7 +126,7 @@ t.test('an invalid, expired or revoked token is 401 without the reason', async (
   await until(async () => (await serve(dispatcher, 'A.Who', { metadata })).error?.code === 401)
 })
 
-t.test('a call denied by the rules is 401, with or without an account', async (t) => {
+t.test('a call denied by the rules returns 401, with or without an account', async (t) => {
   const { dispatcher, source, show } = open(t)
   source.setRules('mx', STAFF_ONLY)
   const denied = {
@@ -144,9 +144,9 @@ t.test('a call denied by the rules is 401, with or without an account', async (t
   t.same(
     await sendRequest('', { service: 'other.greeter' }),
     denied,
-    'a prefixed service name is denied as well',
+    'a prefixed service name is also denied',
   )
-  t.same(await sendRequest('mx-namespace: acme\r\n'), denied, 'another namespace is denied as well')
+  t.same(await sendRequest('mx-namespace: acme\r\n'), denied, 'another namespace is also denied')
   t.match(await sendRequest('mx-namespace: a b\r\n'), { Code: 400 })
 })
 
@@ -199,7 +199,7 @@ t.test('a stream ends with 401 when its token is revoked or expires', async (t) 
     metadata: await show(JANE, '', { id: 'one' }),
     stream: true,
   })
-  // Expires in one to two seconds: clocks may differ by 30 s, and expiry has a resolution of seconds.
+  // Expires in one to two seconds, because clocks may differ by 30 s, and expiry has a resolution of seconds.
   const nowMs = Date.now() - 29_000
   const expiring = begin(dispatcher, 'A.Watch', {
     metadata: await show(JANE, '', { lifeS: 1, nowMs }),
@@ -246,7 +246,7 @@ t.test('Debug.Health is public, other Debug endpoints require an administrator',
   }
 })
 
-t.test('trusted calls within the process keep their account', async (t) => {
+t.test('trusted calls within the process retain their account', async (t) => {
   const { dispatcher, source } = open(t)
   source.setRules('mx', STAFF_ONLY)
   const call = new TestCall('A.Who', { metadata: `mx-account: ${formatAccount(ADMIN)}\r\n` })

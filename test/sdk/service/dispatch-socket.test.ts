@@ -9,7 +9,7 @@ import { tick, until } from '../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../fixtures/rpc.ts'
 import { openRpcService } from '../../fixtures/rpc-service.ts'
 
-// Cases of dispatch.test.ts over a real connection.
+// Tests from dispatch.test.ts over a real connection.
 
 const Named = Type.Object({ name: Type.String() })
 const MESSAGES = 20_000
@@ -85,7 +85,7 @@ async function open(t: Test): Promise<{
 }
 
 t.test(
-  'a call returns the response, 400 for an invalid request, 404 for an unknown endpoint',
+  'a call returns the response, 400 for an invalid request, or 404 for an unknown endpoint',
   async (t) => {
     const { send } = await open(t)
     const fine = send({})
@@ -100,7 +100,7 @@ t.test(
   },
 )
 
-t.test('a malformed metadata block is 400, and the connection stays open', async (t) => {
+t.test('rejects a malformed metadata block with 400, and the connection stays open', async (t) => {
   const { send, channel } = await open(t)
   const metadata = 'garbage\r\nmx-account: {"id":"x"}\r\n'
   const wrong = [send({ metadata }), send({ metadata, stream: true, more: true })]

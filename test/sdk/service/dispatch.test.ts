@@ -62,7 +62,7 @@ t.test('an asynchronous handler responds later', async (t) => {
   t.equal(dispatcher.active, 0)
 })
 
-t.test('an unknown endpoint is 404 with `endpoint not found: <name>`', async (t) => {
+t.test('an unknown endpoint returns 404 with `endpoint not found: <name>`', async (t) => {
   const { dispatcher } = create({ call })
   for (const name of ['Helloworld.Nope', 'helloworld.call', '__proto__', 'toString', '']) {
     const { error } = await serve(dispatcher, name)
@@ -77,7 +77,7 @@ t.test('an unknown endpoint is 404 with `endpoint not found: <name>`', async (t)
   t.ok(error!.message.length < 400)
 })
 
-t.test('a malformed metadata block is 400', async (t) => {
+t.test('rejects a malformed metadata block with 400', async (t) => {
   let served = 0
   const { dispatcher } = create({ call: endpoint({ handle: () => ({ served: ++served }) }) })
   const account = 'mx-account: {"id":"x"}\r\n'
@@ -105,7 +105,7 @@ t.test('a malformed metadata block is 400', async (t) => {
   t.strictSame(answer, { served: 1 })
 })
 
-t.test('a call for another service is 404', async (t) => {
+t.test('rejects a call for another service with 404', async (t) => {
   const { dispatcher } = create({ call })
   const { error } = await serve(dispatcher, 'Helloworld.Call', { service: 'other' })
   t.match(error?.toBody(), { Id: 'greeter', Code: 404, Detail: 'service not found: other' })
@@ -181,7 +181,7 @@ t.test('only an endpoint declared `idempotent: false` is not repeatable', async 
   )
 })
 
-t.test('an error with invalid headers is 500, and the reason is logged', async (t) => {
+t.test('an error with invalid headers returns 500, and the reason is logged', async (t) => {
   for (const headers of [
     ['a b', 'c'],
     ['a', 'b\r\nmx-account: {}'],
@@ -202,7 +202,7 @@ t.test('an error with invalid headers is 500, and the reason is logged', async (
 })
 
 t.test(
-  'a request that does not match the schema is 400 with the path of the first invalid field',
+  'rejects a request that does not match the schema with 400 and the path of the first invalid field',
   async (t) => {
     const { dispatcher, lines } = create({ call })
     for (const [body, detail] of [
@@ -232,7 +232,7 @@ t.test(
   },
 )
 
-t.test('an unsupported content type is 415', async (t) => {
+t.test('rejects an unsupported content type with 415', async (t) => {
   const { dispatcher } = create({ call })
   const body = { name: 'John' }
   for (const type of ['application/json; charset=utf-8', 'application/grpc+json']) {
@@ -251,7 +251,7 @@ t.test('an unsupported content type is 415', async (t) => {
   }
 })
 
-t.test('a typed error of a handler is the response', async (t) => {
+t.test('a typed error of a handler is sent as the response', async (t) => {
   const { dispatcher, lines } = create({
     now: endpoint({
       handle() {
@@ -277,7 +277,7 @@ t.test('a typed error of a handler is the response', async (t) => {
   t.strictSame(lines, [])
 })
 
-t.test('any other error is 500 without details, and logged with its stack', async (t) => {
+t.test('any other error returns 500 without details, and is logged with its stack', async (t) => {
   const { dispatcher, lines } = create({
     now: endpoint({
       handle() {
@@ -306,7 +306,7 @@ t.test('any other error is 500 without details, and logged with its stack', asyn
   t.match(err.stack, /dispatch\.test/)
 })
 
-t.test('a response that does not match its schema is 500, and logged', async (t) => {
+t.test('a response that does not match its schema results in 500 and is logged', async (t) => {
   const { dispatcher, lines } = create({
     call: endpoint({ response: Message, handle: () => ({ message: 5 as unknown as string }) }),
     nothing: endpoint({ response: Message, handle: () => undefined as never }),
@@ -361,7 +361,7 @@ t.test('deadline and signal reach the handler', async (t) => {
   begin(dispatcher, 'Helloworld.Late').cancel('closed')
   await setImmediate()
   await setImmediate()
-  t.strictSame(seen.slice(3), [true, 'AbortError'], 'also a signal accessed later')
+  t.strictSame(seen.slice(3), [true, 'AbortError'], 'even for a signal that is accessed later')
 })
 
 t.test('a server stream sends every yielded value', async (t) => {
@@ -388,7 +388,7 @@ t.test('a server stream sends every yielded value', async (t) => {
   t.equal(dispatcher.active, 0)
 })
 
-t.test('a streaming endpoint called without STREAM is 400', async (t) => {
+t.test('rejects a call to a streaming endpoint without STREAM with 400', async (t) => {
   const { dispatcher } = create({ count: endpoint({ stream: 'server', handle: () => [1] }) })
   const { error } = await serve(dispatcher, 'Helloworld.Count')
   t.match(error?.toBody(), { Code: 400, Detail: /Helloworld\.Count responds with a stream/ })
@@ -510,11 +510,11 @@ t.test('a client stream has one response', async (t) => {
   const empty = begin(dispatcher, 'Helloworld.Sum', { more: true })
   empty.end()
   await empty.done
-  t.strictSame(empty.answer, { sum: 0 }, 'an empty first body is no request')
+  t.strictSame(empty.answer, { sum: 0 }, 'an empty first body is not a request')
   t.strictSame((await serve(dispatcher, 'Helloworld.Sum', { body: { n: 7 } })).answer, { sum: 7 })
 })
 
-t.test('an invalid request within a stream is 400', async (t) => {
+t.test('rejects an invalid request within a stream with 400', async (t) => {
   const { dispatcher } = create({ sum })
   for (const wrong of ['{"n":"x"}', '{']) {
     const incoming = begin(dispatcher, 'Helloworld.Sum', { body: { n: 1 }, more: true })
@@ -560,7 +560,11 @@ t.test('a bidirectional stream responds while requests arrive', async (t) => {
   const incoming = begin(dispatcher, 'Helloworld.Echo', { stream: true, more: true })
   incoming.send({ name: 'a' })
   await setImmediate()
-  t.strictSame(incoming.items, [{ message: 'a' }], 'responded while the caller still sends')
+  t.strictSame(
+    incoming.items,
+    [{ message: 'a' }],
+    'responses are sent while the caller still sends requests',
+  )
   incoming.send({ name: 'b' })
   incoming.end()
   await incoming.done

@@ -55,7 +55,7 @@ t.test('a listener on all interfaces is advertised at a reachable address', asyn
   t.equal(toReachable({ host: '::', port: 80 }, { lo: lo.slice(1) }), '[::1]:80')
 })
 
-t.test('an invalid MX_SERVICE_ADDRESS is rejected by name, not as a TypeError', async (t) => {
+t.test('an invalid MX_SERVICE_ADDRESS is rejected with its name, not as a TypeError', async (t) => {
   t.teardown(() => delete process.env['MX_SERVICE_ADDRESS'])
   process.env['MX_SERVICE_ADDRESS'] = 'foo'
   const error = t.throws(() => readListenAddress(undefined), {

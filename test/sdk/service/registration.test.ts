@@ -60,7 +60,7 @@ t.test('a heartbeat restarts the TTL', async (t) => {
   }
   await registration.end()
   const last = notifications
-  t.equal(await nodesOf(registry), 0, 'deregistered at once')
+  t.equal(await nodesOf(registry), 0, 'deregistered immediately')
   await new Promise((resolve) => setTimeout(resolve, 20))
   t.equal(notifications, last, 'no more heartbeats')
   await registration.end()
@@ -339,7 +339,7 @@ t.test('a node is registered as draining until it is deregistered', async (t) =>
   await registration.end()
   t.same(events, ['create ', 'update draining', 'delete '])
   await registration.drain()
-  t.equal(await nodesOf(registry), 0, 'it is not registered again')
+  t.equal(await nodesOf(registry), 0, 'the node is not registered again')
   t.same(lines, [])
 })
 

@@ -104,7 +104,7 @@ t.test('ctx.start() starts a stream without a message, once', async (t) => {
   t.strictSame([incoming.starts, incoming.items, codes], [1, ['a'], [200]])
 })
 
-t.test('ctx.start() in a unary endpoint is 500', async (t) => {
+t.test('ctx.start() in a unary endpoint fails with 500', async (t) => {
   const unary = endpoint({ handle: (_, ctx) => ctx.start() })
   const { incoming, lines } = serve(unary, { stream: true })
   await incoming.done
@@ -112,7 +112,7 @@ t.test('ctx.start() in a unary endpoint is 500', async (t) => {
   t.strictSame(lines, ['handler failed'])
 })
 
-t.test('a message over the size limit in a stream is 500', async (t) => {
+t.test('a message over the size limit in a stream fails with 500', async (t) => {
   const stream = endpoint({ stream: 'server', handle: () => ['x'] })
   const incoming = new TestCall('A.B', { stream: true })
   incoming.sendData = () => {
@@ -209,7 +209,7 @@ t.test('a log that throws affects neither the call nor the process', async (t) =
   t.strictSame(codes, [500])
 })
 
-t.test('a result with an unreadable `then` is 500', async (t) => {
+t.test('a result with an unreadable `then` fails with 500', async (t) => {
   const odd = new Proxy(
     {},
     {
@@ -223,7 +223,7 @@ t.test('a result with an unreadable `then` is 500', async (t) => {
   t.strictSame([incoming.error?.code, codes, lines], [500, [500], ['handler failed']])
 })
 
-t.test('a response over the size limit is 500 with the limit, and is logged', async (t) => {
+t.test('a response over the size limit fails with 500 and the limit, and is logged', async (t) => {
   for (const [text, code] of [
     ['x'.repeat(16 * 1024 * 1024 - 2), 200],
     ['x'.repeat(16 * 1024 * 1024 - 1), 500],
@@ -238,7 +238,7 @@ t.test('a response over the size limit is 500 with the limit, and is logged', as
   }
 })
 
-t.test('an error with an invalid code is 500, and the code is logged', async (t) => {
+t.test('an error with an invalid code returns 500, and the code is logged', async (t) => {
   const { incoming, lines } = serve(
     endpoint({
       handle() {

@@ -20,7 +20,7 @@ function open() {
   return { calls, write, flush, all }
 }
 
-t.test('writes of one tick are one call, and each returns its version', async (t) => {
+t.test('writes of one tick are sent in one call, and each returns its version', async (t) => {
   const { calls, all, write } = open()
   const outcomes = await all(record('a'), record('b'), record('c'))
   t.match(outcomes, [{ value: 1 }, { value: 2 }, { value: 3 }])
@@ -28,7 +28,7 @@ t.test('writes of one tick are one call, and each returns its version', async (t
   t.strictSame(calls, [['a', 'b', 'c'], ['d']])
 })
 
-t.test('a call contains a key once, and the order is preserved', async (t) => {
+t.test('a call contains each key once, and the order is preserved', async (t) => {
   const { calls, all } = open()
   const outcomes = await all(record('a'), record('b'), record('a'), record('c'))
   t.match(outcomes, [{ value: 1 }, { value: 2 }, { value: 3 }, { value: 4 }])
@@ -38,24 +38,27 @@ t.test('a call contains a key once, and the order is preserved', async (t) => {
   ])
 })
 
-t.test('a call is limited in records and bytes, and a long record has its own call', async (t) => {
-  const { calls, all } = open()
-  await all(...Array.from({ length: 1100 }, (_, i) => record(`k${i}`)))
-  t.strictSame(
-    calls.map(({ length }) => length),
-    [500, 500, 100],
-  )
-  const part = 'v'.repeat(64 * 1024)
-  await all(...Array.from({ length: 17 }, (_, i) => record(`p${i}`, part)))
-  t.strictSame(
-    calls.slice(3).map(({ length }) => length),
-    [16, 1],
-  )
-  await all(record('a'), record('b', `${part}v`), record('c'), record('d'))
-  t.strictSame(calls.slice(5), [['a'], ['b'], ['c', 'd']])
-})
+t.test(
+  'a call is limited in records and bytes, and a long record is sent in a separate call',
+  async (t) => {
+    const { calls, all } = open()
+    await all(...Array.from({ length: 1100 }, (_, i) => record(`k${i}`)))
+    t.strictSame(
+      calls.map(({ length }) => length),
+      [500, 500, 100],
+    )
+    const part = 'v'.repeat(64 * 1024)
+    await all(...Array.from({ length: 17 }, (_, i) => record(`p${i}`, part)))
+    t.strictSame(
+      calls.slice(3).map(({ length }) => length),
+      [16, 1],
+    )
+    await all(record('a'), record('b', `${part}v`), record('c'), record('d'))
+    t.strictSame(calls.slice(5), [['a'], ['b'], ['c', 'd']])
+  },
+)
 
-t.test('an invalid key has its own call, and the order is preserved', async (t) => {
+t.test('an invalid key is sent in a separate call, and the order is preserved', async (t) => {
   const { calls, all } = open()
   await all(record('a'), record(''), record('k'.repeat(1025)), record('a'), record('b'))
   t.strictSame(calls, [['a'], [''], ['k'.repeat(1025)], ['a', 'b']])

@@ -55,7 +55,7 @@ t.test('reads select by prefix, suffix and range across pages', async (t) => {
   t.strictSame(await things.list({ prefix: 'k', limit: 2, order: 'desc' }), ['k2099', 'k2098'])
 })
 
-t.test('of the writes of one tick, only malformed ones are rejected', async (t) => {
+t.test('only malformed writes of a tick are rejected', async (t) => {
   const { things } = await open(t)
   const [one, wrong, long, two, again] = await Promise.allSettled([
     things.write('a', '1'),
@@ -114,7 +114,7 @@ t.test('writes made before the client is closed in the same tick complete', asyn
   await t.rejects(createStore(client).write('b', '1'), { message: /closed/ })
 })
 
-t.test('a failed version condition is 409', async (t) => {
+t.test('a failed version condition returns 409', async (t) => {
   const { things } = await open(t)
   const version = await things.write('a', '1', { version: 0 })
   await t.rejects(things.write('a', '2', { version: 0 }), { code: 409 })

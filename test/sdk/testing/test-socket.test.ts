@@ -56,7 +56,7 @@ t.test('a simulated client can be slow, paused, or disconnect abruptly', async (
   t.ok(x.aborted)
 })
 
-t.test('the test can read how a WebSocket ended', async (t) => {
+t.test('the test can read the outcome of a WebSocket', async (t) => {
   for (const [end, expected] of [
     [(x) => x.socket?.close(1008, 'not you'), { code: 1008, reason: 'not you' }],
     [(x) => x.socket?.terminate(), { code: 1006, reason: '' }],

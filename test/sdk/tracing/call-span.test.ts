@@ -32,7 +32,7 @@ t.test('without a valid trace, a call starts one only if allowed', async (t) => 
   t.equal(beginCall(tracer, 'server', probe, true, 0), undefined, 'health checks are not traced')
 })
 
-t.test('an error status marks the span of its side, with details from 500', async (t) => {
+t.test('an error status marks the span of its side, with details from status 500', async (t) => {
   type Case = [kind: 'server' | 'client', code: number, failed?: string, expected?: string]
   const cases: readonly Case[] = [
     ['server', 200],

@@ -16,7 +16,7 @@ t.test('with an invalid endpoint there is no tracer, and one warning is logged',
   t.match(lines[0], /traces are not exported: OTEL_EXPORTER_OTLP_ENDPOINT must be a URL/)
 })
 
-t.test('invalid variables are logged once by name, and the others apply', async (t) => {
+t.test('invalid variables are logged once with their names, and the others apply', async (t) => {
   const collector = await openOtlpCollector(t)
   exportTo(t, collector)
   setVariables(t, {

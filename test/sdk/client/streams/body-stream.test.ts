@@ -7,7 +7,7 @@ import { eventually } from '../../../fixtures/eventually.ts'
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** Creates a stream of texts, with the number of consumed bytes. */
+/** Creates a stream of strings that counts consumed bytes. */
 function create(): { stream: BodyStream; consumed: () => number } {
   let bytes = 0
   const stream = new BodyStream({
@@ -54,7 +54,7 @@ t.test('a slow reader retains only queued bodies', async (t) => {
   for (let i = 0; i < 10; i++) push()
   for (let i = 0; i < 2000; i++) {
     const { n } = (await stream.next()).value as { n: number }
-    if (n !== i) t.fail(`${i} is not in its place`)
+    if (n !== i) t.fail(`${i} is in the wrong position`)
     push()
   }
   await eventually(async () => {
@@ -63,7 +63,7 @@ t.test('a slow reader retains only queued bodies', async (t) => {
   })
 })
 
-t.test('the memory of a pushed body can be reused at once', async (t) => {
+t.test('the memory of a pushed body can be reused immediately', async (t) => {
   const { stream } = create()
   const memory = Buffer.from('aa')
   stream.push(memory)
@@ -84,11 +84,11 @@ t.test('a queued body counts as consumed when it is read', async (t) => {
   t.equal(consumed(), 3)
   const pending = stream.next()
   stream.push(Buffer.from('d'))
-  t.equal(consumed(), 4, 'at once with a pending read')
+  t.equal(consumed(), 4, 'immediately with a pending read')
   await pending
 })
 
-t.test('a decode error fails the read of its body, earlier bodies are read', async (t) => {
+t.test('a decode error fails the read of its body, and earlier bodies are read', async (t) => {
   const { stream } = create()
   stream.push(Buffer.from('a'))
   stream.push(Buffer.from('bad'))
@@ -134,7 +134,7 @@ t.test('two concurrent loops are rejected', async (t) => {
   t.strictSame(await first, { done: true, value: undefined })
 })
 
-t.test('bodies before a break are read before its error', async (t) => {
+t.test('bodies that precede a lost connection are read before its error', async (t) => {
   const { stream } = create()
   stream.push(Buffer.from('a'))
   stream.push(Buffer.from('b'))

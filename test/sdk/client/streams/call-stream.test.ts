@@ -117,7 +117,7 @@ for (const way of ['over sockets', 'in process'] as const) {
     await t.rejects(up.send({ n: 1 }), /the last request has been sent/)
   })
 
-  t.test(`${way}: requests may come from any iterable, also an empty one`, async (t) => {
+  t.test(`${way}: requests may come from any iterable, including an empty one`, async (t) => {
     const { client } = await open(t, way)
     const sum = (requests: Iterable<unknown> | AsyncIterable<unknown>) =>
       client.stream('greeter', 'Streams.Up', requests).reply()
@@ -180,7 +180,7 @@ for (const way of ['over sockets', 'in process'] as const) {
     await t.rejects(deaf.send('later'), /the last request has been sent/)
   })
 
-  t.test(`${way}: leaving the loop or cancel() aborts the handler`, async (t) => {
+  t.test(`${way}: exiting the loop or calling cancel() aborts the handler`, async (t) => {
     const { client, seen } = await open(t, way)
     for await (const _ of client.stream('greeter', 'Streams.Down', { to: 1e9, size: 100 })) break
     await until(() => seen.closed === 1 && seen.aborted === 1)

@@ -3,7 +3,7 @@ import { WINDOW_BYTES } from '../../../../core/rpc/ws/frames.ts'
 import { Credit, VALUE_COST } from '../../../../sdk/client/streams/credit.ts'
 import { tick } from '../../../fixtures/raw-backend.ts'
 
-t.test('the window is 64 values, then as many as were consumed', async (t) => {
+t.test('the window is 64 values, then the number of consumed values', async (t) => {
   let grants = 0
   const credit = new Credit(() => grants++)
   for (let i = 0; i < 64; i++) t.ok(credit.take(VALUE_COST))
@@ -20,7 +20,7 @@ t.test('the window is 64 values, then as many as were consumed', async (t) => {
   t.equal(grants, 1)
 })
 
-t.test('values consumed before the window was full count', async (t) => {
+t.test('values consumed before the window was full are counted', async (t) => {
   let grants = 0
   const credit = new Credit(() => grants++)
   for (let i = 0; i < 64; i++) {
@@ -28,7 +28,7 @@ t.test('values consumed before the window was full count', async (t) => {
     credit.consumed(VALUE_COST)
   }
   await tick()
-  t.equal(grants, 0, 'no sender waits')
+  t.equal(grants, 0, 'no sender is waiting')
   t.notOk(credit.take(VALUE_COST))
   t.notOk(credit.take(VALUE_COST))
   await tick()

@@ -97,7 +97,7 @@ t.test('a response that is not JSON ends the stream with 502', async (t) => {
   await until(() => cancelled)
 })
 
-t.test('a request over the size limit is rejected, later ones are sent', async (t) => {
+t.test('a request over the size limit is rejected, and later ones are sent', async (t) => {
   const { dispatch, events } = createTracker()
   const { client } = await open(t, dispatch)
   const stream = client.stream('greeter', 'A.B')

@@ -38,7 +38,7 @@ t.test('a watch ended by its service fails with 503 after its events', async (t)
   t.strictSame(await watch.next(), { done: true, value: undefined })
 })
 
-t.test('a watch that is left ends without an error', async (t) => {
+t.test('a watch whose loop is exited ends without an error', async (t) => {
   const watch = await open(t, 1_000_000)
   for await (const n of watch) if (n === 30) break
   t.strictSame(await watch.next(), { done: true, value: undefined })
@@ -124,7 +124,7 @@ t.test('a token renewed after the start does not extend the token of the stream'
   await watch.return!()
 })
 
-t.test('a watch with an invalid token fails with 503 to be restarted', async (t) => {
+t.test('a watch with an invalid token fails with 503, so that it is restarted', async (t) => {
   const service = createService(t, { name: 'news' }).handle('News', {
     watch: endpoint({
       stream: 'server',
