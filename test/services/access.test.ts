@@ -1,4 +1,5 @@
-// Reference 2.2 with 15.15: authorization of built-in services in addition to the rules, which allow everyone by default.
+// Reference 2.2 and 15.15: authorization of built-in services in addition to the rules, which by default allow all
+// callers.
 import t from 'tap'
 import type { Client } from '../../sdk/client/client.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
@@ -48,7 +49,7 @@ const ENDPOINTS: readonly (readonly ['anybody' | 'member' | 'admin', string, obj
   ['admin', 'api.Api.Diff', { text: 'log_level: error' }],
 ]
 
-/** Endpoints for administrators only; services may call the other ones marked admin. */
+/** Endpoints that only administrators may call. Services may also call the other endpoints marked `admin`. */
 const ADMIN_ONLY =
   /ListServices|Databases|Tables|Config\.(Set|Delete)|Stats|Routes|Services|Plugins|Requests|Explain|Api\.(Config|History|Diff)/
 
@@ -65,7 +66,7 @@ async function sendRequest(client: Client, name: string, request: object): Promi
 }
 
 t.test(
-  'built-in services require an account, a namespace and a scope even if the rules allow everyone',
+  'built-in services require an account, a namespace and a scope even if the rules allow all callers',
   async (t) => {
     const { proxy } = await openServer(t)
     const admin = openClient(t, { proxy, auth: ADMIN, retries: 0 })

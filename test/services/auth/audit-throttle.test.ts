@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createThrottle } from '../../../services/auth/audit-throttle.ts'
 
-t.test('reports a name once a minute, at most a hundred names', (t) => {
+t.test('reports a name once per minute, and at most a hundred names', (t) => {
   let now = 1_000_000
   const isFirst = createThrottle(() => now)
   t.ok(isFirst('a'))

@@ -68,7 +68,7 @@ t.test('requires workload scopes of services in the namespace of the account', a
   t.match(await make(long, 'acme'), { account: { issuer: 'acme', scopes: [long] } })
 })
 
-t.test('names the invalid field of a new account', async (t) => {
+t.test('reports the invalid field of a new account', async (t) => {
   const { call } = await openPlatformAuth(t)
   const make = (request: object) => call('Auth.Generate', request, ADMIN)
   const wrong = (request: object, message: string | RegExp) =>
@@ -251,7 +251,7 @@ t.test('allows only administrators of the platform to rotate keys', async (t) =>
   t.notOk(await isTaken(auth, access_token))
 })
 
-t.test('streams the keys, and once each revocation that concerns the watcher', async (t) => {
+t.test('streams the keys, and each revocation that concerns the watcher once', async (t) => {
   const auth = await openPlatformAuth(t)
   await auth.call('Auth.Generate', { id: 'jane' }, ADMIN)
   await auth.call('Auth.Generate', { id: 'ann', options: { namespace: 'acme' } }, ADMIN)
@@ -261,7 +261,7 @@ t.test('streams the keys, and once each revocation that concerns the watcher', a
   const first = await nextOf(service!)
   t.equal(first.keys.length, 1)
   t.match(first.revoked, [{ id: '', namespace: 'mx', account: 'jane' }])
-  t.same(await nextOf(other!), first, 'accounts of mx may be administrators of acme, too')
+  t.same(await nextOf(other!), first, 'accounts of mx may also be administrators of acme')
   for (const stream of [nobody, user]) t.same(await nextOf(stream!), { ...first, revoked: [] })
   await auth.call('Auth.Revoke', { id: 'ann', options: { namespace: 'acme' } }, ADMIN)
   const ann = [{ namespace: 'acme', account: 'ann' }]

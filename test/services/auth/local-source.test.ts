@@ -42,7 +42,7 @@ t.test('streams all rules of a namespace, immediately and after each change', as
   t.same(await end, { done: true, value: undefined })
 })
 
-t.test('streams namespaces with rules, immediately and when there are more', async (t) => {
+t.test('streams namespaces with rules, immediately and when namespaces are added', async (t) => {
   const { source, rules, stop } = await open(t)
   await rules.create('acme', LOGIN, {}, ID)
   const updates = source.watchNamespaces(stop.signal)[Symbol.asyncIterator]()
@@ -88,7 +88,7 @@ t.test('streams keys and revocations, immediately and after each change', async 
   t.equal(isRevoked({ ...session, account: { ...account, issuer: 'acme' } }), false)
 })
 
-t.test('streams nothing to a watcher that leaves before the start', async (t) => {
+t.test('streams nothing to a watcher that unsubscribes before the start', async (t) => {
   const { source } = await open(t)
   const updates = source.watchRules('mx', AbortSignal.abort())[Symbol.asyncIterator]()
   t.same(await updates.next(), { done: true, value: undefined })

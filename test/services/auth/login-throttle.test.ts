@@ -6,7 +6,7 @@ import { createAttemptLogin } from '../../../services/auth/login-throttle.ts'
 
 const WHAT = { namespace: 'mx', id: 'jane' }
 
-t.test('audits and counts wrong credentials, not server errors', async (t) => {
+t.test('audits and counts wrong credentials, but not server errors', async (t) => {
   const events: unknown[] = []
   const attempt = createAttemptLogin(
     createLoginLimit(() => 0),

@@ -21,7 +21,7 @@ function open() {
   return { state, followed, change }
 }
 
-t.test('yields the value immediately and the last one after changes', async (t) => {
+t.test('yields the value immediately and the latest value after changes', async (t) => {
   const { followed, change, state } = open()
   const stop = new AbortController()
   const updates = streamValue(stop.signal, followed)[Symbol.asyncIterator]()
@@ -35,7 +35,7 @@ t.test('yields the value immediately and the last one after changes', async (t) 
   t.equal(state.watchers, 0)
 })
 
-t.test('stops yielding when the watcher leaves', async (t) => {
+t.test('stops yielding when the watcher unsubscribes', async (t) => {
   const { followed, state } = open()
   for await (const value of streamValue(new AbortController().signal, followed)) {
     t.equal(value, 0)
@@ -44,7 +44,7 @@ t.test('stops yielding when the watcher leaves', async (t) => {
   t.equal(state.watchers, 0)
 })
 
-t.test('reports errors unless the watcher left', async (t) => {
+t.test('reports errors unless the watcher unsubscribed', async (t) => {
   const stop = new AbortController()
   const read = async (): Promise<number> => {
     throw new Error('unavailable')

@@ -10,7 +10,7 @@ const DENIED: Rule = {
   resource: { type: '*', name: '*', endpoint: '*' },
 }
 
-t.test('deletes exactly the rules that deny operators a call of auth', async (t) => {
+t.test('deletes exactly the rules that prevent operators from calling auth', async (t) => {
   const { accounts, rules } = await openAuthParts(t)
   const at = (name: string, type = 'service') => ({ type, name, endpoint: '*' })
   const harmless: Rule[] = [

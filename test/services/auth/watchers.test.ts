@@ -13,7 +13,7 @@ async function* tell(signal: AbortSignal): AsyncIterable<string> {
   })
 }
 
-t.test('streams until the watcher leaves', async (t) => {
+t.test('streams until the watcher unsubscribes', async (t) => {
   const watchers = createWatchers(1)
   const stop = new AbortController()
   const ctx = createContext({ signal: stop.signal })

@@ -6,13 +6,13 @@ import { until } from '../../fixtures/raw-backend.ts'
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 const textOf = ({ body }: WireMessage): string => Buffer.from(body, 'base64').toString()
 
-t.test('a message reaches the subscribers of its topic in its namespace only', async (t) => {
+t.test('a message reaches only the subscribers of its topic in its namespace', async (t) => {
   const { publish, subscribe, subscribers } = await openPlatformBroker(t)
   const ofAcme = subscribe({ topic: 'orders' }, { namespace: 'acme' })
   const others = subscribe({ topic: 'orders' })
   const [first, second] = [ofAcme.next(), others.next()]
   await until(() => subscribers() === 2)
-  // Only the first message received shows that the subscription has started: publish until then.
+  // Publishes until the first message arrives, because only that shows that the subscription has started.
   let isSeen = false
   void first.then(() => {
     isSeen = true
@@ -94,7 +94,7 @@ t.test(
 )
 
 t.test(
-  'a missing or malformed field of Publish and Subscribe is 400 and the error names it',
+  'rejects a missing or malformed field of Publish and Subscribe with 400 and its name',
   async (t) => {
     const { publish, subscribe } = await openPlatformBroker(t)
     const message = { body: '' }

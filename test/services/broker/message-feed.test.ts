@@ -22,16 +22,19 @@ function open() {
   return { feed, read, closed: () => closed }
 }
 
-t.test('returns messages in order, and a message at once to a pending read', async (t) => {
-  const { feed, read } = open()
-  for (const text of ['1', '2']) t.equal(feed.take(toMessage(text)), undefined)
-  t.same([await read(), await read()], ['1', '2'])
-  const reading = read()
-  t.equal(feed.take(toMessage('3')), undefined)
-  t.equal(await reading, '3')
-})
+t.test(
+  'returns messages in order, and returns a message immediately to a pending read',
+  async (t) => {
+    const { feed, read } = open()
+    for (const text of ['1', '2']) t.equal(feed.take(toMessage(text)), undefined)
+    t.same([await read(), await read()], ['1', '2'])
+    const reading = read()
+    t.equal(feed.take(toMessage('3')), undefined)
+    t.equal(await reading, '3')
+  },
+)
 
-t.test('the buffer is limited by number of messages and by bytes', async (t) => {
+t.test('the buffer is limited by the number of messages and bytes', async (t) => {
   for (const [size, most] of [
     [1, 256],
     [100 * 1024, 11],
@@ -58,7 +61,7 @@ t.test('the buffer is limited by number of messages and by bytes', async (t) => 
   }
 })
 
-t.test('a subscriber that always lags keeps only its buffered messages in memory', async (t) => {
+t.test('a subscriber that always lags retains only its buffered messages in memory', async (t) => {
   const { feed, read } = open()
   let collected = 0
   const registry = new FinalizationRegistry(() => collected++)

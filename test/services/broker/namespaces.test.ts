@@ -4,7 +4,7 @@ import { toBrokerNamespace, toEffective } from '../../../services/broker/namespa
 
 const within = (namespace: string) => createContext({ metadata: { 'mx-namespace': namespace } })
 
-t.test('the namespace defaults to mx, and an invalid one is 400', async (t) => {
+t.test('the namespace defaults to mx, and an invalid one is rejected with 400', async (t) => {
   t.equal(toBrokerNamespace(createContext(), 'id'), 'mx')
   t.equal(toBrokerNamespace(within('go.mx.api'), 'id'), 'go.mx.api')
   for (const wrong of ['a b', '.', 'a..b', '*', '>', 'x'.repeat(101)])
@@ -15,13 +15,16 @@ t.test('the namespace defaults to mx, and an invalid one is 400', async (t) => {
     })
 })
 
-t.test('a topic is prefixed with its namespace, and an invalid topic is 400', async (t) => {
-  t.equal(toEffective('acme', 'orders.eu', 'request.topic', 'id'), 'acme.orders.eu')
-  t.equal(toEffective('acme.eu', 'orders', 'request.topic', 'id'), 'acme=eu.orders')
-  for (const wrong of ['', 'a b', '*', 'a.>', '$SYS', '_INBOX.a', '../b', 'x'.repeat(153)])
-    t.throws(() => toEffective('acme', wrong, 'request.topic', 'id'), {
-      code: 400,
-      id: 'id',
-      message: /^request\.topic must be at most 152 letters/,
-    })
-})
+t.test(
+  'a topic is prefixed with its namespace, and an invalid topic is rejected with 400',
+  async (t) => {
+    t.equal(toEffective('acme', 'orders.eu', 'request.topic', 'id'), 'acme.orders.eu')
+    t.equal(toEffective('acme.eu', 'orders', 'request.topic', 'id'), 'acme=eu.orders')
+    for (const wrong of ['', 'a b', '*', 'a.>', '$SYS', '_INBOX.a', '../b', 'x'.repeat(153)])
+      t.throws(() => toEffective('acme', wrong, 'request.topic', 'id'), {
+        code: 400,
+        id: 'id',
+        message: /^request\.topic must be at most 152 letters/,
+      })
+  },
+)

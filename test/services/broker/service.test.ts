@@ -13,7 +13,7 @@ t.test('the registry lists the endpoints of the service broker', async (t) => {
   )
 })
 
-t.test('a stop ends the streams with 503 and leaves the broker open', async (t) => {
+t.test('stopping ends the streams with 503 and leaves the broker open', async (t) => {
   const { subscribe, subscribers, broker, close } = await openPlatformBroker(t)
   const messages = subscribe({ topic: 'a' })
   const last = messages.next()
@@ -43,7 +43,7 @@ t.test('a message that is too long for a stream is skipped and logged', async (t
   })
 })
 
-t.test('a subscriber beyond maxSubscribers gets 429', async (t) => {
+t.test('rejects a subscriber beyond maxSubscribers with 429', async (t) => {
   const { subscribe, subscribers } = await openPlatformBroker(t, { maxSubscribers: 1 })
   const first = subscribe({ topic: 'a' }).next()
   await until(() => subscribers() === 1)

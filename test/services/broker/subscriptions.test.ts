@@ -70,19 +70,16 @@ t.test('a subscriber receives messages in order until it leaves', async (t) => {
   t.equal(subscribed(), 0)
 })
 
-t.test(
-  'a subscriber that leaves before the subscription starts leaves no subscription behind',
-  async (t) => {
-    const { subscriptions, subscribed } = open(t)
-    let begun = 0
-    const messages = subscriptions.open('mx', 'mx.a', {}, ID, () => {
-      begun++
-    })
-    await messages.return!()
-    await new Promise(setImmediate)
-    t.same([begun, subscribed(), subscriptions.count()], [0, 0, 0])
-  },
-)
+t.test('no subscription remains if a subscriber leaves before it starts', async (t) => {
+  const { subscriptions, subscribed } = open(t)
+  let begun = 0
+  const messages = subscriptions.open('mx', 'mx.a', {}, ID, () => {
+    begun++
+  })
+  await messages.return!()
+  await new Promise(setImmediate)
+  t.same([begun, subscribed(), subscriptions.count()], [0, 0, 0])
+})
 
 t.test('an error of the broker ends the stream with that error', async (t) => {
   for (const subscribe of [
@@ -119,7 +116,7 @@ t.test('a message that does not fit is skipped', async (t) => {
   t.equal(await take(messages), 'ok')
 })
 
-t.test('a subscription beyond the limit is 429, and after close 503', async (t) => {
+t.test('rejects a subscription beyond the limit with 429, and after close with 503', async (t) => {
   const { subscriptions, begin } = open(t, { maxSubscribers: 1 })
   const messages = await begin()
   t.throws(() => subscriptions.open('mx', 'mx.a', {}, ID, () => {}), {

@@ -10,7 +10,7 @@ import { dumpStore, KEY, OTHER_KEY, openPlatformConfig } from '../../fixtures/pl
 import { startPostgres } from '../../fixtures/postgres.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-/** Stores of two servers with the same records, undefined if unavailable on this machine. */
+/** Stores of two servers with the same records, or undefined if unavailable on this machine. */
 type OpenStores = (t: Test) => Promise<readonly [Store, Store] | undefined>
 
 const both = (store: Store): readonly [Store, Store] => [store, store]

@@ -47,7 +47,7 @@ t.test('returns 404 for an unknown namespace and null for an unknown path', asyn
   t.match(await call('Get', { path: 'a' }), { value: { data: 'null' }, exists: true })
 })
 
-t.test('deletes the whole tree, which still counts as written', async (t) => {
+t.test('deletes the complete tree, which still counts as written', async (t) => {
   const { call, set, get } = await openPlatformConfig(t)
   await set('a.b', 1)
   await call('Delete')
@@ -82,7 +82,7 @@ t.test('selects the namespace by request, call or default mx', async (t) => {
   })
 })
 
-t.test('returns 400 naming the malformed field and stores nothing', async (t) => {
+t.test('returns 400 with the name of the malformed field and stores nothing', async (t) => {
   const { call, store } = await openPlatformConfig(t, { storeOptions: { maxValueBytes: 1000 } })
   const expectRejected = async (method: string, request: object, message: RegExp) => {
     await t.rejects(call(method, request), { id: /^config/, code: 400, message })
@@ -254,32 +254,38 @@ t.test('lists versions with author and time, newest first', async (t) => {
   })
 })
 
-t.test('reads a stored version and rolls back to it; returns 404 for another', async (t) => {
-  const { call, set, get } = await openPlatformConfig(t, { maxVersions: 3 })
-  for (let i = 1; i <= 5; i++) await set('a', i)
-  t.equal(await get('a', { version: 3 }), 3)
-  t.match(await call('Get', { path: 'a', options: { version: 3 } }), { version: 3 })
-  t.match(await call('Get', { path: 'b', options: { version: 3 } }), { version: 3, exists: false })
-  for (const version of [2, 6])
-    await t.rejects(call('Rollback', { version }), {
-      id: 'config.Config.Rollback',
-      code: 404,
-      message: `not found: version ${version} of mx; stored versions: 3 to 5`,
+t.test(
+  'reads a stored version and rolls back to it; returns 404 for any other version',
+  async (t) => {
+    const { call, set, get } = await openPlatformConfig(t, { maxVersions: 3 })
+    for (let i = 1; i <= 5; i++) await set('a', i)
+    t.equal(await get('a', { version: 3 }), 3)
+    t.match(await call('Get', { path: 'a', options: { version: 3 } }), { version: 3 })
+    t.match(await call('Get', { path: 'b', options: { version: 3 } }), {
+      version: 3,
+      exists: false,
     })
-  await t.rejects(get('a', { version: 2 }), { id: 'config.Config.Get', code: 404 })
-  await t.rejects(call('Rollback', { namespace: 'foo', version: 1 }), {
-    message: /stored versions: none$/,
-  })
-  t.strictSame(await call('Rollback', { version: 3 }), { version: 6 })
-  t.equal(await get('a'), 3)
-  t.strictSame(
-    await call('Rollback', { version: 6 }),
-    { version: 6 },
-    'rolling back to the current value creates no version',
-  )
-})
+    for (const version of [2, 6])
+      await t.rejects(call('Rollback', { version }), {
+        id: 'config.Config.Rollback',
+        code: 404,
+        message: `not found: version ${version} of mx; stored versions: 3 to 5`,
+      })
+    await t.rejects(get('a', { version: 2 }), { id: 'config.Config.Get', code: 404 })
+    await t.rejects(call('Rollback', { namespace: 'foo', version: 1 }), {
+      message: /stored versions: none$/,
+    })
+    t.strictSame(await call('Rollback', { version: 3 }), { version: 6 })
+    t.equal(await get('a'), 3)
+    t.strictSame(
+      await call('Rollback', { version: 6 }),
+      { version: 6 },
+      'rolling back to the current value creates no version',
+    )
+  },
+)
 
-t.test('supports everything but secrets without a key', async (t) => {
+t.test('supports all operations except secrets without a key', async (t) => {
   const { set, get, store } = await openPlatformConfig(t, { key: '' })
   await set('a', 1)
   t.equal(await get('a', { secret: true }), 1)

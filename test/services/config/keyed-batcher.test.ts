@@ -56,21 +56,24 @@ t.test('limits the size of a batch', async (t) => {
   t.strictSame(log, ['one: a', 'one: b,c', 'one: d,e', 'one: f'])
 })
 
-t.test('fails the unsettled work of a failed batch and continues with the next', async (t) => {
-  const { batches, release, doInstead } = open()
-  doInstead(([first]) => {
-    first!.resolve('done')
-    throw new Error('no')
-  })
-  release()
-  const all = ['a', 'b', 'c'].map((work) => batches.push('one', work, 0))
-  const results = await Promise.allSettled(all)
-  t.match(results, [
-    { status: 'fulfilled', value: 'done' },
-    { status: 'fulfilled', value: 'done' },
-    { status: 'rejected', reason: { message: 'no' } },
-  ])
-})
+t.test(
+  'fails the unsettled work of a failed batch and continues with the next batch',
+  async (t) => {
+    const { batches, release, doInstead } = open()
+    doInstead(([first]) => {
+      first!.resolve('done')
+      throw new Error('no')
+    })
+    release()
+    const all = ['a', 'b', 'c'].map((work) => batches.push('one', work, 0))
+    const results = await Promise.allSettled(all)
+    t.match(results, [
+      { status: 'fulfilled', value: 'done' },
+      { status: 'fulfilled', value: 'done' },
+      { status: 'rejected', reason: { message: 'no' } },
+    ])
+  },
+)
 
 t.test('does not fail a batch for one rejected item', async (t) => {
   const { batches, release, doInstead } = open()

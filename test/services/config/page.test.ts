@@ -40,7 +40,7 @@ t.test('returns the complete list in pages of any size', async (t) => {
   }
 })
 
-t.test('continues a page behind a deleted path', async (t) => {
+t.test('continues a page after a deleted path', async (t) => {
   t.strictSame(paths('', 'b.11'), ['b.2', 'b.a.x', 'b0'])
   t.strictSame(paths('', 'b'), ['b-', 'b.10', 'b.2', 'b.a.x', 'b0'])
   t.strictSame(paths('', 'b.a.x.y'), ['b0'])

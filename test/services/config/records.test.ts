@@ -25,7 +25,7 @@ function toRecord(value: Uint8Array, key = 'now/head') {
   return { key, value, metadata: {}, expiresMs: 0, version: 1 }
 }
 
-t.test('reads head and key note as written', async (t) => {
+t.test('reads head and key record as written', async (t) => {
   const { keyId: _, ...plain } = ENTRY
   for (const head of [{ keyId: 'k', versions: [plain, ENTRY] }, { versions: [plain] }])
     t.match(parseHead(toRecord(formatHead(head))), head)

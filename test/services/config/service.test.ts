@@ -32,7 +32,7 @@ t.test('registers the service config with its endpoints', async (t) => {
 })
 
 t.test(
-  'streams changes over the wire, secrets only on request, until the service stops',
+  'streams changes over the wire, and secrets only on request, until the service stops',
   async (t) => {
     const { set, watch, close } = await openPlatformConfig(t)
     await set('a.b', 1)
@@ -54,7 +54,7 @@ t.test(
   },
 )
 
-t.test('passes on errors of the store', async (t) => {
+t.test('forwards errors of the store', async (t) => {
   let error = storeFull(new Error('ENOSPC'))
   const inner = createMemoryStore()
   const { set, get } = await openPlatformConfig(t, {
@@ -68,7 +68,7 @@ t.test('passes on errors of the store', async (t) => {
   await t.rejects(set('a', 1), { code: 507 })
   error = storeUnavailable(new Error('refused'))
   await t.rejects(set('a', 1), { code: 503 })
-  await t.rejects(get('a'), { code: 404 }, 'nothing was stored')
+  await t.rejects(get('a'), { code: 404 }, 'no value was stored')
 })
 
 t.test('records the account of the call as author', async (t) => {
@@ -111,7 +111,7 @@ t.test('finishes changes in progress on close and leaves the store open', async 
   t.equal((await store.listTables()).length, 1)
 })
 
-t.test('does nothing on its own', async (t) => {
+t.test('has no background activity', async (t) => {
   const store = createStore(createMemoryStore())
   const { service, close } = createConfigService({ store, log: createQuietLog('config').log })
   t.equal(service.address, '')

@@ -56,22 +56,25 @@ function open(t: Test) {
   return { store, spied, reads, put, snapshots: createSnapshots(spied) }
 }
 
-t.test('reads changes of others immediately and unchanged trees from the cache', async (t) => {
-  const { snapshots, put, reads } = open(t)
-  t.match(await snapshots.read('mx'), { version: 0, headVersion: 0, head: undefined })
-  await put(1, '{"a":"1"}')
-  const first = await snapshots.read('mx')
-  t.equal(first.version, 1)
-  t.equal(formatTreeJson(first.tree), '{"a":1}')
-  reads.length = 0
-  t.equal(await snapshots.read('mx'), first)
-  t.strictSame(reads, [HEAD])
-  await put(2, '{"a":"2"}')
-  reads.length = 0
-  t.equal(formatTreeJson((await snapshots.read('mx')).tree), '{"a":2}')
-  t.strictSame(reads, [HEAD, 'now/*'], 'head and tree in one read')
-  t.equal((await snapshots.read('foo')).version, 0)
-})
+t.test(
+  'reads changes by other servers immediately and unchanged trees from the cache',
+  async (t) => {
+    const { snapshots, put, reads } = open(t)
+    t.match(await snapshots.read('mx'), { version: 0, headVersion: 0, head: undefined })
+    await put(1, '{"a":"1"}')
+    const first = await snapshots.read('mx')
+    t.equal(first.version, 1)
+    t.equal(formatTreeJson(first.tree), '{"a":1}')
+    reads.length = 0
+    t.equal(await snapshots.read('mx'), first)
+    t.strictSame(reads, [HEAD])
+    await put(2, '{"a":"2"}')
+    reads.length = 0
+    t.equal(formatTreeJson((await snapshots.read('mx')).tree), '{"a":2}')
+    t.strictSame(reads, [HEAD, 'now/*'], 'head and tree in one read')
+    t.equal((await snapshots.read('foo')).version, 0)
+  },
+)
 
 t.test('reads head and tree consistently under concurrency', async (t) => {
   const { store, put } = open(t)
@@ -100,7 +103,7 @@ t.test('reports a head without its tree as an error', async (t) => {
   })
 })
 
-t.test('reads a stored version and returns 404 for another', async (t) => {
+t.test('reads a stored version and returns 404 for any other version', async (t) => {
   const { store, snapshots, put } = open(t)
   await t.rejects(snapshots.readVersion('mx', 1, 'id'), {
     id: 'id',

@@ -66,7 +66,7 @@ t.test('streams the current value, then each change', async (t) => {
   t.equal(await take(await begin('a')), '{"a":1}')
 })
 
-t.test('does not stream changes elsewhere or unchanged values', async (t) => {
+t.test('does not stream changes at other paths or unchanged values', async (t) => {
   const { put, begin } = open(t)
   await put('{"a":{"x":"1"},"b":"1"}')
   const events = await begin('a')

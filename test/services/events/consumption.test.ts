@@ -11,7 +11,7 @@ async function publish({ call }: PlatformEvents, ...texts: string[]): Promise<vo
     await call('Stream.Publish', { topic: 'a', payload: Buffer.from(text).toString('base64') })
 }
 
-/** Payload and attempt. */
+/** Payload and attempt number. */
 async function take(
   stream: CallStream<object, DeliveryMessage>,
 ): Promise<[string, DeliveryMessage]> {
@@ -32,7 +32,7 @@ t.test(
     const platform = await openPlatformEvents(t)
     await publish(platform, 'before')
     const stream = await platform.consume<DeliveryMessage>({ topic: 'a' })
-    // Only the first event received shows that the consumer has started: publish until then.
+    // Publishes until the first event arrives, because only that shows that the consumer has started.
     const first = take(stream)
     let isSeen = false
     void first.then(() => {
@@ -59,7 +59,7 @@ t.test('a start position is a time in seconds, a time in milliseconds or a seque
   t.strictSame(await from({ sequence: 3 }, 1), [3])
 })
 
-t.test('acknowledged events are not redelivered, rejected ones are', async (t) => {
+t.test('acknowledged events are not redelivered, but rejected events are', async (t) => {
   const platform = await openPlatformEvents(t)
   await publish(platform, 'x', 'y', 'z')
   const group = { ...MANUAL, group: 'g' }
@@ -138,7 +138,7 @@ t.test('at most max_in_flight unacknowledged events are sent', async (t) => {
   t.equal((await take(stream))[0], 'z 1')
 })
 
-t.test('a consumer beyond maxConsumers gets 429 until another one leaves', async (t) => {
+t.test('rejects a consumer beyond maxConsumers with 429 until another one leaves', async (t) => {
   const platform = await openPlatformEvents(t, { events: { maxConsumers: 1 } })
   const first = await platform.consume({ topic: 'a' })
   const waiting = first.next()
@@ -174,7 +174,7 @@ t.test('acknowledgements sent before the end of the stream are stored', async (t
   t.equal((await take(other))[0], 'd 2', 'an event in flight is redelivered')
 })
 
-t.test('an invalid first message is 400 and the error names the field', async (t) => {
+t.test('rejects an invalid first message with 400 and the name of the field', async (t) => {
   const { consume } = await openPlatformEvents(t)
   for (const [request, message] of [
     [{}, /^Missing topic$/],
@@ -198,7 +198,7 @@ t.test('an invalid first message is 400 and the error names the field', async (t
   await t.rejects(answer.next(), { code: 400, message: 'request.id must not be empty' })
 })
 
-t.test('a stream that ends without a first message is 400', async (t) => {
+t.test('rejects a stream that ends without a first message with 400', async (t) => {
   const { client } = await openPlatformEvents(t)
   const stream = client.stream('events', 'Stream.Consume')
   stream.end()

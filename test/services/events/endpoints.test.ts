@@ -99,15 +99,11 @@ t.test('DeleteTopic deletes events and groups and ends the consumers with 410', 
   await outcome
   t.strictSame(await call('Stream.Topics'), { topics: [] })
   t.strictSame(await call('Stream.DeleteTopic', { topic: 'a' }), {})
-  t.match(
-    await call('Stream.Publish', { topic: 'a' }),
-    { sequence: 1 },
-    'sequences start again at 1',
-  )
+  t.match(await call('Stream.Publish', { topic: 'a' }), { sequence: 1 }, 'sequences restart at 1')
 })
 
 t.test(
-  'a malformed request is 400, the error names the field, and nothing is stored',
+  'rejects a malformed request with 400 and the name of the field, and stores nothing',
   async (t) => {
     const { call, events } = await openPlatformEvents(t, { events: { maxPayloadBytes: 10 } })
     const topic = 'a'

@@ -22,7 +22,7 @@ t.test('an event has its time in seconds and in milliseconds', (t) => {
   t.end()
 })
 
-t.test('milliseconds take precedence over seconds, and 0 is no time', (t) => {
+t.test('milliseconds take precedence over seconds, and 0 means no time', (t) => {
   t.equal(toTimeMs(5, 0), 5000)
   t.equal(toTimeMs(5, 5001), 5001)
   t.equal(toTimeMs(0, 7), 7)

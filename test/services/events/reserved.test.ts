@@ -9,7 +9,7 @@ import { openPlatformEvents } from '../../fixtures/platform-events.ts'
 
 const REFUSAL = { code: 403, message: /^the topic auth of mx is the audit/ }
 
-t.test('topic auth of namespace mx is reserved, in upper case as well', async (t) => {
+t.test('topic auth of namespace mx is reserved, including in upper case', async (t) => {
   t.throws(() => rejectReserved(AUDIT_TOPIC, 'id'), { ...REFUSAL, id: 'id' })
   t.throws(() => rejectReserved({ namespace: 'mx', topic: 'Auth' }, 'id'), {
     code: 403,
@@ -38,14 +38,17 @@ t.test('the audit topic can be read through the service but not written or delet
   await call('Stream.DeleteTopic', { topic: 'auth' }, { namespace: 'foo' })
 })
 
-t.test('events of the runtime are published by the platform only, read by services', async (t) => {
-  const { call, events } = await openPlatformEvents(t)
-  await events.publish(RUNTIME_TOPIC, { payload: Buffer.from('record') })
-  for (const topic of ['runtime', 'Runtime', 'runtime.dead', 'Runtime.Dead'])
-    await t.rejects(call('Stream.Publish', { topic }), {
-      code: 403,
-      message: /^only the service runtime publishes to the topic/,
-    })
-  t.match(await call('Store.Read', { topic: 'runtime' }), { events: [{ sequence: 1 }] })
-  await call('Stream.Publish', { topic: 'runtime' }, { namespace: 'foo' })
-})
+t.test(
+  'events of the runtime are published only by the platform, and read by services',
+  async (t) => {
+    const { call, events } = await openPlatformEvents(t)
+    await events.publish(RUNTIME_TOPIC, { payload: Buffer.from('record') })
+    for (const topic of ['runtime', 'Runtime', 'runtime.dead', 'Runtime.Dead'])
+      await t.rejects(call('Stream.Publish', { topic }), {
+        code: 403,
+        message: /^only the service runtime publishes to the topic/,
+      })
+    t.match(await call('Store.Read', { topic: 'runtime' }), { events: [{ sequence: 1 }] })
+    await call('Stream.Publish', { topic: 'runtime' }, { namespace: 'foo' })
+  },
+)

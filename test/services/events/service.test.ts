@@ -43,7 +43,7 @@ t.test('errors of the adapter are returned with their id and code', async (t) =>
   await t.rejects(stream.next(), { id: 'events', code: 503 })
 })
 
-t.test('a stop of the service ends consumers with 503', async (t) => {
+t.test('stopping the service ends consumers with 503', async (t) => {
   const { call, consume, close } = await openPlatformEvents(t)
   await call('Stream.Publish', { topic: 'a' })
   const stream = await consume({ topic: 'a', sequence: 1 })

@@ -66,7 +66,7 @@ t.test('Api.Routes lists routes in pages, with routes of configured services', a
   t.match(find('registry', '/registry/listServices'), {
     ...{ endpoint: 'Registry.ListServices', handler: 'rpc', declared: false },
   })
-  t.ok(find('site', '/site[/*][/*]'), 'services of the configuration as well')
+  t.ok(find('site', '/site[/*][/*]'), 'including services of the configuration')
   const page = (await get('/api/routes?limit=1')).body
   t.equal(page.next, 'api')
   t.ok(page.routes.every(({ service }: { service: string }) => service === 'api'))
@@ -91,7 +91,7 @@ t.test('Api.Plugins lists the plugins in their order with options', async (t) =>
 })
 
 t.test(
-  'Api.Explain returns route, account and access decision of a request; a malformed one is 400',
+  'Api.Explain returns route, account and access decision of a request, and rejects a malformed one with 400',
   async (t) => {
     const { post, token } = await openServer(t)
     const sendRequest = async (request: object) => (await post('/api/explain', request)).body
@@ -137,7 +137,7 @@ t.test(
 )
 
 t.test(
-  'members read statistics and routes, only administrators the rest (reference 15.15)',
+  'members read statistics and routes, and only administrators read the rest (reference 15.15)',
   async (t) => {
     const { get, post, url } = await openServer(t)
     const { id, secret, scopes } = READER

@@ -7,7 +7,7 @@ interface Nodes {
   readonly nodes: readonly { readonly service: string; readonly namespace: string }[]
 }
 
-t.test('members list the nodes of their namespace, operators change them', async (t) => {
+t.test('members list the nodes of their namespace, and operators change them', async (t) => {
   const { proxy, get } = await openServer(t, ['--backend=site=127.0.0.1:1,127.0.0.1:2'])
   const admin = openClient(t, { proxy, auth: ADMIN, retries: 0 })
   const as = async (id: string, namespace: string): Promise<Client> => {

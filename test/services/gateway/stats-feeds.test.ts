@@ -29,7 +29,7 @@ t.test('a watcher receives the requested history, then every new point', async (
 })
 
 t.test(
-  'a watcher that lags 60 points is ended with 503, and one beyond the limit is 429',
+  'a watcher that lags 60 points is ended with 503, and one beyond the limit is rejected with 429',
   async (t) => {
     const feeds = createStatsFeeds({ points: () => [], maxWatchers: 1 })
     const slow = feeds.open(0, 'x')

@@ -49,23 +49,26 @@ const open = (t: Test, { token = '', refuses = false } = {}) => {
   return { said, link, events, hello, send, hear, shakeHands }
 }
 
-t.test('a peer that completes the handshake gets pongs, and its end closes the link', async (t) => {
-  const { said, events, send, hear, shakeHands } = open(t)
-  await shakeHands()
-  t.strictSame(await hear(), { type: 'pong', n: 7 })
-  t.strictSame(events, ['open a'])
-  send({ type: 'ping', n: 8 })
-  t.strictSame(await hear(), { type: 'pong', n: 8 })
-  said.end()
-  t.strictSame(await hear(), { type: 'end' })
-  t.strictSame(events, ['open a', 'close'])
-})
+t.test(
+  'a peer that completes the handshake receives pongs, and its disconnect closes the link',
+  async (t) => {
+    const { said, events, send, hear, shakeHands } = open(t)
+    await shakeHands()
+    t.strictSame(await hear(), { type: 'pong', n: 7 })
+    t.strictSame(events, ['open a'])
+    send({ type: 'ping', n: 8 })
+    t.strictSame(await hear(), { type: 'pong', n: 8 })
+    said.end()
+    t.strictSame(await hear(), { type: 'end' })
+    t.strictSame(events, ['open a', 'close'])
+  },
+)
 
 t.test('a peer with a wrong token is rejected with 403 and receives no proof', async (t) => {
   const { events, hello, send, hear } = open(t, { token: 'guess' })
   send({ type: 'hello', ...hello })
   const welcome = await hear()
-  t.notOk('proof' in welcome, 'no proof to test guesses against')
+  t.notOk('proof' in welcome, 'no proof is sent that guesses could be tested against')
   send({ type: 'proof', proof: '0'.repeat(64) })
   await t.rejects(hear(), {
     code: 403,
@@ -81,7 +84,7 @@ t.test("an error of the link's owner ends the stream with that error", async (t)
   await t.rejects(hear(), { code: 409, message: 'not now' })
 })
 
-t.test('a malformed or unexpected message is 400 and the error names it', async (t) => {
+t.test('rejects a malformed or unexpected message with 400 and its name', async (t) => {
   const wrong: [messages: (hello: object) => unknown[], detail: string | RegExp][] = [
     [() => [1], 'request is malformed: message must be an object'],
     [() => [{ type: 'x'.repeat(9999) }], /^request is malformed: type must be .{0,500}$/],
@@ -116,7 +119,7 @@ t.test(
     await tick()
     mock.timers.tick(15_000)
     send({ type: 'ping', n: 8 })
-    t.match(await hear(), { n: 8 }, 'a ping within 20 s keeps the link')
+    t.match(await hear(), { n: 8 }, 'a ping within 20 s keeps the link open')
     await tick()
     mock.timers.tick(15_000)
     t.strictSame(events, ['open a'])

@@ -56,7 +56,7 @@ t.test('a peer receives the existing routes, then each change', async (t) => {
   await until(() => events.includes('greeter gone'))
 })
 
-t.test('a second link of a server replaces its first one, which ends with 409', async (t) => {
+t.test('a second link of a server replaces the first one, which ends with 409', async (t) => {
   const a = await openServer(t, 'a')
   const first = listen(t, a, 'ear')
   await first.link.settled()
@@ -69,10 +69,10 @@ t.test('a second link of a server replaces its first one, which ends with 409', 
   await until(async () => (await a.status()).listeners.length === 0)
 })
 
-t.test('a link beyond MAX_PEERS is 429 until another one closes', async (t) => {
+t.test('rejects a link beyond MAX_PEERS with 429 until another one closes', async (t) => {
   const a = await openServer(t, 'a')
   const ears = Array.from({ length: MAX_PEERS }, (_, i) => listen(t, a, `ear-${i}`))
-  // Some wait until earlier links of their address have completed the handshake.
+  // Some links wait until earlier links of their address have completed the handshake.
   await until(() => {
     for (const { link } of ears) link.wake()
     return ears.every(({ link }) => link.state === 'linked')

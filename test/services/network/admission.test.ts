@@ -11,7 +11,7 @@ const open = (id: string, options: Partial<AdmissionOptions> = {}) =>
     ...options,
   })
 
-/** Error of a link from one server to another, undefined if it is accepted. */
+/** Error of a link from one server to another, or undefined if it is accepted. */
 function judge(from: ReturnType<typeof open>, by: ReturnType<typeof open>): string | undefined {
   const pair = { caller: from.createHello(), callee: by.createHello() }
   try {
@@ -30,21 +30,24 @@ t.test('servers of one network may link with the same token, or both without a t
   t.end()
 })
 
-t.test('without a token on either side a link is 403 unless the network is open', (t) => {
-  for (const token of ['', 's'])
+t.test(
+  'without a token on either side, a link is rejected with 403 unless the network is open',
+  (t) => {
+    for (const token of ['', 's'])
+      t.equal(
+        judge(open('a', { token }), open('b', { isOpen: false })),
+        'network 403 server b has no network_token, which is required to link',
+      )
     t.equal(
-      judge(open('a', { token }), open('b', { isOpen: false })),
-      'network 403 server b has no network_token, which is required to link',
+      judge(open('a', { isOpen: false }), open('b')),
+      'network 403 server a has no network_token, which is required to link',
     )
-  t.equal(
-    judge(open('a', { isOpen: false }), open('b')),
-    'network 403 server a has no network_token, which is required to link',
-  )
-  t.equal(judge(open('a', { token: 's', isOpen: false }), open('b', { token: 's' })), undefined)
-  t.end()
-})
+    t.equal(judge(open('a', { token: 's', isOpen: false }), open('b', { token: 's' })), undefined)
+    t.end()
+  },
+)
 
-t.test('a wrong token, and a token on one side only, is 403', (t) => {
+t.test('rejects a wrong token, and a token on one side only, with 403', (t) => {
   for (const [one, other] of [
     ['s', ''],
     ['', 's'],
@@ -57,7 +60,7 @@ t.test('a wrong token, and a token on one side only, is 403', (t) => {
   t.end()
 })
 
-t.test('a server of another network is 409', (t) => {
+t.test('rejects a server of another network with 409', (t) => {
   t.equal(
     judge(open('a', { network: 'x' }), open('b')),
     'network 409 server a belongs to network x, b to network mx',
@@ -65,7 +68,7 @@ t.test('a server of another network is 409', (t) => {
   t.end()
 })
 
-t.test('another server with the same id is 409, but a server may link to itself', (t) => {
+t.test('rejects another server with the same id with 409, but a server may link to itself', (t) => {
   t.equal(
     judge(open('a'), open('a')),
     'network 409 duplicate server id a: the data folder of the other server is a copy; give that server a different id',

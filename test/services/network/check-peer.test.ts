@@ -21,14 +21,14 @@ t.test('without a token a server may advertise the address that its link comes f
   t.match(
     await check('mxs://b.test:8081', '192.0.2.7'),
     { address: 'mxs://b.test:8081', resolved: ['192.0.2.7'] },
-    'keeps the name, which the certificate is for, and pins the checked address',
+    'retains the name, which the certificate is for, and pins the checked address',
   )
   t.match(await check('mx://127.0.0.1:8081', '127.0.0.1'), { address: 'mx://127.0.0.1:8081' })
   t.match(await check('mx://[2001:db8::7]:1', '2001:db8::7'), { address: 'mx://[2001:db8::7]:1' })
   t.match(await check('', '192.0.2.7'), { address: '' })
 })
 
-t.test('any other advertised address is not linked, and the log names the policy', async (t) => {
+t.test('any other advertised address is not linked, and the policy is logged', async (t) => {
   for (const address of ['mx://169.254.169.254:80', 'mx://192.0.2.8:8081', 'mx://127.0.0.1:6379']) {
     const { lines, ...checked } = await check(address, '192.0.2.7')
     t.equal(checked.address, '')
@@ -50,7 +50,7 @@ t.test(
   },
 )
 
-t.test('the link back and calls go to the address that was checked', async (t) => {
+t.test('the link back and calls connect to the address that was checked', async (t) => {
   const local = openEgress({ registerAllow: ['loopback'], resolve: async () => ['127.0.0.1'] })
   const a = await openPeer(t, 'a', { egress: local })
   const first = await openPeer(t, 'b')

@@ -14,7 +14,7 @@ t.test('Connect opens a link to each address once and returns their states', asy
   t.match(answer, {
     links: [
       { address: `mx://${b.address}`, id: 'b', state: 'linked', error: '' },
-      // Between two attempts, or in the next one.
+      // Runs between two attempts or during the next one.
       {
         ...{ address: `mx://127.0.0.1:${none.port}`, id: '' },
         ...{ state: /^(waiting|connecting)$/, error: /ECONNREFUSED/ },
@@ -24,7 +24,7 @@ t.test('Connect opens a link to each address once and returns their states', asy
   t.equal((answer['links'] as unknown[]).length, 2, 'a duplicate address is linked once')
 })
 
-t.test('an invalid address is 400, the error names it, and no link is opened', async (t) => {
+t.test('rejects an invalid address with 400 and the address, and opens no link', async (t) => {
   const a = await openServer(t, 'a')
   const cases: [nodes: unknown, message: RegExp][] = [
     [undefined, /^request\.nodes is missing$/],

@@ -10,7 +10,7 @@ import { makeDeclaring } from '../../fixtures/endpoints.ts'
 import { eventually } from '../../fixtures/eventually.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
 
-/** The network of server a, which learns services from peer b. */
+/** The network of server a, which discovers services through peer b. */
 function open(t: Test, store: Pick<Store, 'read' | 'commit' | 'maxValueBytes'>) {
   const registry = createMemoryRegistry()
   const network = createNetwork({ id: 'a', registry })
@@ -47,7 +47,7 @@ t.test(
     await first.known.open()
     t.strictSame(await first.list(), [])
     first.learn('greeter')
-    // A killed server cannot save when it ends.
+    // A killed server cannot save its state on exit.
     await eventually(async () => (await store.read(TABLE, 'a')) !== undefined)
     const second = open(t, store)
     await second.known.open()
@@ -111,7 +111,7 @@ t.test('services with descriptions too long to save do not displace others', asy
   await second.known.close()
 })
 
-t.test('close before open keeps the record of an earlier process', async (t) => {
+t.test('close before open retains the record of an earlier process', async (t) => {
   const store = openStore(t)
   const first = open(t, store)
   await first.known.open()

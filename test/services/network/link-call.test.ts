@@ -80,7 +80,7 @@ t.test('a peer that sends its routes repeatedly is read slowly', (t) => {
   consumed = 0
   const again = connect()
   for (let count = 0; count < all; count++) again.hear(message)
-  t.equal(consumed, 0, 'nor does it get a second full set by a reconnect')
+  t.equal(consumed, 0, 'nor does it receive a second full set by reconnecting')
   t.end()
 })
 

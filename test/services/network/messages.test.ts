@@ -11,7 +11,7 @@ import {
   Route,
 } from '../../../services/network/messages.ts'
 
-t.test('omitted fields have defaults, and invalid ones are named in the error', async (t) => {
+t.test('omitted fields have defaults, and the error names invalid ones', async (t) => {
   const request = Type.Object({ depth: Depth, limit: Limit, after: After, query: Query })
   const { decode } = compileSchema(request, 'request')
   const query = { service: '', address: '', gateway: '', router: '', network: '' }

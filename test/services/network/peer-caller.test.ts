@@ -71,7 +71,7 @@ t.test('a call with a running deadline is forwarded with the remaining time', as
   caller.call(call)
   await until(() => call.events.length > 0)
   t.ok(times[0]! > 0 && times[0]! <= 500, `${times[0]} ms`)
-  t.equal(call.timedNext, undefined, 'the call has no timer any more')
+  t.equal(call.timedNext, undefined, 'the call no longer has a timer')
 })
 
 t.test('a call whose local deadline expires first is cancelled at the peer', async (t) => {

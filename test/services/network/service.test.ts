@@ -8,7 +8,7 @@ import { openServer, type TestServer, ways, where } from '../../fixtures/network
 import { createQuietLog, createService } from '../../fixtures/sdk-services.ts'
 import { makeNode, makeService } from '../../fixtures/services.ts'
 
-/** Servers with the given links, such as `a-b b-c`. */
+/** Servers with these links, such as `a-b b-c`. */
 async function openAll(t: Test, links: string): Promise<Record<string, TestServer>> {
   const servers: Record<string, TestServer> = {}
   for (const id of new Set(links.match(/\w+/g))) servers[id] = await openServer(t, id)
@@ -66,23 +66,29 @@ t.test(
   },
 )
 
-t.test('star: leaves call services of other leaves, and get 503 after one closed', async (t) => {
-  const { a, b, c } = await openAll(t, 'a-hub b-hub c-hub')
-  await c!.serve('greeter')
-  for (const leaf of [a!, b!]) await until(isAt(leaf, 'greeter', 'c'))
-  await c!.close()
-  for (const leaf of [a!, b!]) await until(isAt(leaf, 'greeter', 503))
-})
+t.test(
+  'star: leaves call services of other leaves, and receive 503 after one has closed',
+  async (t) => {
+    const { a, b, c } = await openAll(t, 'a-hub b-hub c-hub')
+    await c!.serve('greeter')
+    for (const leaf of [a!, b!]) await until(isAt(leaf, 'greeter', 'c'))
+    await c!.close()
+    for (const leaf of [a!, b!]) await until(isAt(leaf, 'greeter', 503))
+  },
+)
 
-t.test('ring: calls take the shorter path, and the other one after a server closed', async (t) => {
-  const { a, b, c } = await openAll(t, 'a-b b-c c-d d-e e-a')
-  await c!.serve('greeter')
-  await until(isAt(a!, 'greeter', 'c'))
-  await until(async () => (await ways(a!, 'greeter')).join() === 'b c')
-  await b!.close()
-  await until(async () => (await ways(a!, 'greeter')).join() === 'e d c')
-  t.equal(await where(a!, 'greeter'), 'c')
-})
+t.test(
+  'ring: calls use the shorter path, and the other path after a server has closed',
+  async (t) => {
+    const { a, b, c } = await openAll(t, 'a-b b-c c-d d-e e-a')
+    await c!.serve('greeter')
+    await until(isAt(a!, 'greeter', 'c'))
+    await until(async () => (await ways(a!, 'greeter')).join() === 'b c')
+    await b!.close()
+    await until(async () => (await ways(a!, 'greeter')).join() === 'e d c')
+    t.equal(await where(a!, 'greeter'), 'c')
+  },
+)
 
 t.test('a local service takes precedence over the same service of a peer', async (t) => {
   const { a, b } = await openAll(t, 'a-b')

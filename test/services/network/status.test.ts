@@ -7,7 +7,10 @@ import { createView } from '../../../services/network/status.ts'
 const ANY: RouteQuery = { service: '', address: '', gateway: '', router: '', network: '' }
 const PAGE = { limit: 1000, after: '' }
 
-/** Routes of server a: b and c are peers, d is behind b; service s is at c and d, service own is local. */
+/**
+ * Routes of server a. Servers b and c are peers, d is reachable through b, service s runs at c and d, and service own
+ * is local.
+ */
 function open() {
   const table = createRouteTable({ id: 'a', onChange: () => {} })
   for (const peer of ['b', 'c']) table.setPeer(peer, 1)
@@ -55,7 +58,7 @@ t.test('servers are listed up to the requested depth, as a list and as a graph',
   t.end()
 })
 
-t.test('routes are sorted by cost, local ones first', (t) => {
+t.test('routes are sorted by cost, with local ones first', (t) => {
   const { routes } = open().listRoutes(ANY, PAGE)
   t.strictSame(routes.map(toText), [
     'own mx://a:1  a local 0 ',

@@ -24,37 +24,43 @@ function open(t: Test) {
   return { outbox, pending, source, read, closed: () => closed }
 }
 
-t.test('messages precede route updates, and the last one of a type is sent', async (t) => {
-  const { outbox, pending, source, read } = open(t)
-  pending.push('a', 'b', 'c')
-  outbox.send({ type: 'pong', n: 1 })
-  outbox.send({ type: 'welcome' })
-  outbox.send({ type: 'pong', n: 2 })
-  outbox.begin(source)
-  t.strictSame(await outbox.next(), { done: false, value: { type: 'pong', n: 2 } })
-  t.strictSame([await read(), await read(), await read()], ['welcome', 'routes a b', 'routes c'])
-})
+t.test(
+  'messages precede route updates, and only the last message of each type is sent',
+  async (t) => {
+    const { outbox, pending, source, read } = open(t)
+    pending.push('a', 'b', 'c')
+    outbox.send({ type: 'pong', n: 1 })
+    outbox.send({ type: 'welcome' })
+    outbox.send({ type: 'pong', n: 2 })
+    outbox.begin(source)
+    t.strictSame(await outbox.next(), { done: false, value: { type: 'pong', n: 2 } })
+    t.strictSame([await read(), await read(), await read()], ['welcome', 'routes a b', 'routes c'])
+  },
+)
 
-t.test('a pending read gets a message at once, while route updates are collected', async (t) => {
-  const { outbox, pending, source, read } = open(t)
-  let reading = read()
-  outbox.send({ type: 'pong' })
-  t.equal(await reading, 'pong')
-  reading = read()
-  outbox.begin(source)
-  pending.push('a')
-  outbox.wake()
-  pending.push('b')
-  let isTold = false
-  reading.then(
-    () => (isTold = true),
-    () => {},
-  )
-  await tick()
-  t.notOk(isTold)
-  outbox.wake()
-  t.equal(await reading, 'routes a b')
-})
+t.test(
+  'a pending read receives a message immediately, while route updates are collected',
+  async (t) => {
+    const { outbox, pending, source, read } = open(t)
+    let reading = read()
+    outbox.send({ type: 'pong' })
+    t.equal(await reading, 'pong')
+    reading = read()
+    outbox.begin(source)
+    pending.push('a')
+    outbox.wake()
+    pending.push('b')
+    let isTold = false
+    reading.then(
+      () => (isTold = true),
+      () => {},
+    )
+    await tick()
+    t.notOk(isTold)
+    outbox.wake()
+    t.equal(await reading, 'routes a b')
+  },
+)
 
 t.test('empty route updates are not sent', async (t) => {
   const { outbox, source, read, pending } = open(t)
@@ -68,7 +74,7 @@ t.test('empty route updates are not sent', async (t) => {
   t.equal(await reading, 'routes a')
 })
 
-t.test('end settles pending and later reads, with the error if there is one', async (t) => {
+t.test('end settles pending and later reads, with the error if present', async (t) => {
   for (const reason of [undefined, new Error('over')]) {
     const { outbox, read, closed } = open(t)
     const reading = read()

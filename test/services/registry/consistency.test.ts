@@ -77,7 +77,7 @@ t.test(
         async (commands, slow) => {
           const last = `end-${runs++}`
           const watchers: { picture: Picture; events: AsyncIterableIterator<WatchEvent> }[] = []
-          // Clients watch before they read.
+          // Clients start to watch before they read.
           const begin = async (): Promise<void> => {
             const events = watch()
             const listed = await readList(opened)
@@ -122,7 +122,7 @@ t.test(
               listed.filter((found) => found.name === name),
             )
           }
-          // Everything expires, so that the next run starts empty.
+          // Lets all registrations expire, so that the next run starts empty.
           clock.seconds += 1000
           t.strictSame(await readList(opened), [])
         },

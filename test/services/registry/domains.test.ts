@@ -106,7 +106,7 @@ t.test('readers see domains of other servers up to the limit', async (t) => {
   t.strictSame(select('b'), ['b'])
   t.strictSame(select('none'), [])
   t.strictSame(select('*'), ['mx', 'b', 'a'])
-  t.strictSame(select('c'), [], 'beyond the limit')
+  t.strictSame(select('c'), [], 'a domain beyond the limit')
   const events: string[] = []
   domains.watch('a', undefined, ({ type }) => events.push(type))
   await domains.open('a', ID).registry.register?.(GREETER)

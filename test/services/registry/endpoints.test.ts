@@ -30,7 +30,7 @@ t.test('a service is registered, found, listed and deregistered', async (t) => {
   t.strictSame(services[0], entry)
   t.match(services[1], { name: 'registry', endpoints: [{ name: 'Registry.GetService' }] })
   t.equal(services.length, 2)
-  t.same(await call('Deregister', entry), {}, 'an entry as read deregisters the service')
+  t.same(await call('Deregister', entry), {}, 'an entry as returned deregisters the service')
   await t.rejects(call('GetService', { service: 'greeter' }), {
     id: 'registry.Registry.GetService',
     code: 404,
@@ -125,24 +125,27 @@ t.test('domains are separate, and * reads all of them', async (t) => {
   t.equal((await call<Services>('GetService', { service: 'greeter' })).services.length, 1)
 })
 
-t.test('writing to domain * is 400, and reading or deregistering creates no domain', async (t) => {
-  const opened: string[] = []
-  const { call } = await openPlatformRegistry(t, {
-    createRegistry(domain) {
-      opened.push(domain)
-      return createStaticRegistry([])
-    },
-  })
-  for (const method of ['Register', 'Deregister'])
-    await t.rejects(call(method, { ...GREETER, options: { domain: '*' } }), {
-      id: `registry.Registry.${method}`,
-      code: 400,
-      message: 'request.options.domain must be one domain, got "*"',
+t.test(
+  'rejects writing to domain * with 400, and reading or deregistering creates no domain',
+  async (t) => {
+    const opened: string[] = []
+    const { call } = await openPlatformRegistry(t, {
+      createRegistry(domain) {
+        opened.push(domain)
+        return createStaticRegistry([])
+      },
     })
-  await call('ListServices', { options: { domain: 'a' } })
-  await call('Deregister', { ...GREETER, options: { domain: 'b' } })
-  t.strictSame(opened, ['mx'])
-})
+    for (const method of ['Register', 'Deregister'])
+      await t.rejects(call(method, { ...GREETER, options: { domain: '*' } }), {
+        id: `registry.Registry.${method}`,
+        code: 400,
+        message: 'request.options.domain must be one domain, got "*"',
+      })
+    await call('ListServices', { options: { domain: 'a' } })
+    await call('Deregister', { ...GREETER, options: { domain: 'b' } })
+    t.strictSame(opened, ['mx'])
+  },
+)
 
 t.test('deregistering an unknown service, node or version succeeds', async (t) => {
   const { call } = await openPlatformRegistry(t)
@@ -153,7 +156,7 @@ t.test('deregistering an unknown service, node or version succeeds', async (t) =
   t.equal((await call<Services>('GetService', { service: 'greeter' })).services.length, 1)
 })
 
-t.test('deregistering without nodes is 400', async (t) => {
+t.test('rejects deregistering without nodes with 400', async (t) => {
   const { call } = await openPlatformRegistry(t)
   await call('Register', GREETER)
   for (const nodes of [[], null, undefined])
@@ -179,7 +182,7 @@ t.test('an empty version and a null list or map count as omitted', async (t) => 
   await t.rejects(call('GetService', { service: 'greeter' }), { code: 404 })
 })
 
-t.test('a read-only registry is read, and registrations are 501', async (t) => {
+t.test('a read-only registry can be read, and rejects registrations with 501', async (t) => {
   const { call } = await openPlatformRegistry(t, {
     createRegistry: () => createStaticRegistry([makeService('greeter', ['a:1'])]),
   })
@@ -192,7 +195,7 @@ t.test('a read-only registry is read, and registrations are 501', async (t) => {
 })
 
 t.test(
-  'descriptions of endpoints are stored in full, and unknown fields are dropped',
+  'descriptions of endpoints are stored completely, and unknown fields are dropped',
   async (t) => {
     const { call } = await openPlatformRegistry(t)
     const field = { name: 'name', type: 'string', values: [] }
@@ -218,7 +221,7 @@ t.test(
   },
 )
 
-t.test('a new version beyond 100 000 in a domain is 429', async (t) => {
+t.test('rejects a new version beyond 100 000 in a domain with 429', async (t) => {
   const { call, registry } = await openPlatformRegistry(t)
   for (let i = 1; i < 100_000; i++) await registry.register?.(makeService(`s${i}`, ['a:1']))
   await t.rejects(call('Register', GREETER), {
@@ -232,19 +235,22 @@ t.test('a new version beyond 100 000 in a domain is 429', async (t) => {
   )
 })
 
-t.test('a name that differs from a registered one only in letter case is 409', async (t) => {
-  const { call } = await openPlatformRegistry(t)
-  await call('Register', toRegistration('shop', ['127.0.0.1:9001']))
-  await t.rejects(call('Register', toRegistration('Shop', ['127.0.0.1:9002'])), {
-    code: 409,
-    message: /^the name Shop differs from the registered service shop only in letter case/,
-  })
-  const domain = 'acme'
-  const elsewhere = { ...toRegistration('Shop', ['127.0.0.1:9002']), options: { domain } }
-  t.same(await call('Register', elsewhere), {}, 'names are separate per domain')
-  const misspelt = { ...toRegistration('shop', ['127.0.0.1:9003']), options: { domain: 'MX' } }
-  await t.rejects(call('Register', misspelt), { code: 400, message: /mx in lower case only/ })
-})
+t.test(
+  'rejects a name that differs from a registered one only in letter case with 409',
+  async (t) => {
+    const { call } = await openPlatformRegistry(t)
+    await call('Register', toRegistration('shop', ['127.0.0.1:9001']))
+    await t.rejects(call('Register', toRegistration('Shop', ['127.0.0.1:9002'])), {
+      code: 409,
+      message: /^the name Shop differs from the registered service shop only in letter case/,
+    })
+    const domain = 'acme'
+    const elsewhere = { ...toRegistration('Shop', ['127.0.0.1:9002']), options: { domain } }
+    t.same(await call('Register', elsewhere), {}, 'names are separate per domain')
+    const misspelt = { ...toRegistration('shop', ['127.0.0.1:9003']), options: { domain: 'MX' } }
+    await t.rejects(call('Register', misspelt), { code: 400, message: /mx in lower case only/ })
+  },
+)
 
 t.test(
   'only operators register built-in services, and accounts only in their own namespace',

@@ -7,19 +7,22 @@ const service = {
   metadata: { owner: 'ann' },
 }
 
-t.test('an entry has its domain in metadata and options, and the port of each node', async (t) => {
-  t.strictSame(toEntry(service, 'staging'), {
-    name: 'greeter',
-    version: 'v2',
-    metadata: { owner: 'ann', domain: 'staging' },
-    endpoints: [],
-    nodes: [
-      { id: '127.0.0.1:9001', address: '127.0.0.1:9001', port: '9001', metadata: {} },
-      { id: '[::1]:9002', address: '[::1]:9002', port: '9002', metadata: { weight: '2' } },
-    ],
-    options: { ttl: 0, domain: 'staging' },
-  })
-})
+t.test(
+  'an entry has its domain in metadata and options, and contains the port of each node',
+  async (t) => {
+    t.strictSame(toEntry(service, 'staging'), {
+      name: 'greeter',
+      version: 'v2',
+      metadata: { owner: 'ann', domain: 'staging' },
+      endpoints: [],
+      nodes: [
+        { id: '127.0.0.1:9001', address: '127.0.0.1:9001', port: '9001', metadata: {} },
+        { id: '[::1]:9002', address: '[::1]:9002', port: '9002', metadata: { weight: '2' } },
+      ],
+      options: { ttl: 0, domain: 'staging' },
+    })
+  },
+)
 
 t.test('a service survives the conversion to an entry and back', async (t) => {
   t.strictSame(toService(toEntry(service, 'mx')), service)

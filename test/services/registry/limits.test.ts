@@ -6,7 +6,7 @@ import { makeService } from '../../fixtures/services.ts'
 const ENTRY = toRegistration('greeter', ['127.0.0.1:9001'])
 const NODE = { id: 'a', address: '127.0.0.1:9001' }
 
-/** Expects 400 with the given message for each request. */
+/** Expects 400 with this message for each request. */
 async function expectBadRequest(
   t: Test,
   method: string,
@@ -18,7 +18,7 @@ async function expectBadRequest(
 }
 
 t.test(
-  'an invalid registration is 400 and the error names the path of the first invalid field',
+  'rejects an invalid registration with 400 and the path of the first invalid field',
   async (t) => {
     const name = 'must be letters, digits and inner dots, dashes or underscores, at most 253'
     const text = 'must be 1 to 253 visible ASCII characters'
@@ -132,7 +132,7 @@ t.test('an entry of more than 256 KiB of JSON is rejected', async (t) => {
   })
 })
 
-t.test('an invalid field of GetService, ListServices and Watch is 400', async (t) => {
+t.test('rejects an invalid field of GetService, ListServices and Watch with 400', async (t) => {
   await expectBadRequest(t, 'GetService', [
     [{}, 'request.service is missing'],
     [{ service: '' }, /^request\.service must be letters/],

@@ -63,7 +63,7 @@ t.test('the next page continues after its cursor even if the list has changed', 
   t.strictSame([rest.services.map(({ name }) => name), rest.next], [['e', 'f'], undefined])
 })
 
-t.test('a page is limited in bytes but has at least one entry', async (t) => {
+t.test('a page is limited in bytes but contains at least one entry', async (t) => {
   const domains = open(t)
   const { registry } = domains.open('mx', ID)
   const value = { name: '', type: '', values: [] }
@@ -77,7 +77,7 @@ t.test('a page is limited in bytes but has at least one entry', async (t) => {
   t.equal(pages, 1 + Math.ceil(19 / 2))
 })
 
-t.test('an invalid cursor is 400', async (t) => {
+t.test('rejects an invalid cursor with 400', async (t) => {
   const domains = open(t)
   for (const after of ['x', 'a b', 'a b c d', ' '.repeat(500)])
     await t.rejects(

@@ -32,7 +32,7 @@ async function fillUp(
 }
 
 t.test(
-  'a node beyond 1000 of a version is 429, and renewals of existing ones succeed',
+  'rejects a node beyond 1000 of a version with 429, and renewals of existing ones succeed',
   async (t) => {
     const registry = await openPlatformRegistry(t)
     const toRequest = (i: number): object => ({ name: 'greeter', nodes: toNodes(i * 100) })
@@ -53,7 +53,7 @@ t.test(
 )
 
 t.test(
-  'a version beyond 1 MiB of node metadata is 429, so that lists of it can be read',
+  'rejects a version beyond 1 MiB of node metadata with 429, so that lists of it can be read',
   async (t) => {
     const registry = await openPlatformRegistry(t)
     const toRequest = (i: number): object => ({
@@ -75,7 +75,7 @@ t.test(
   },
 )
 
-t.test('versions of a service beyond 8 MiB in total are 429', async (t) => {
+t.test('rejects versions of a service beyond 8 MiB in total with 429', async (t) => {
   const registry = await openPlatformRegistry(t)
   const { accepted, error } = await fillUp(registry, (i) => ({
     name: 'greeter',
@@ -93,7 +93,7 @@ t.test('versions of a service beyond 8 MiB in total are 429', async (t) => {
   t.same(await call('Register', toRegistration('other', ['a:1'])), {})
 })
 
-t.test('a node beyond quota_registrations of its namespace is 429', async (t) => {
+t.test('rejects a node beyond quota_registrations of its namespace with 429', async (t) => {
   const quota = createQuota('quota_registrations', { limit: 2, namespaces: {} })
   const { call } = await openPlatformRegistry(t, { quota })
   const register = (name: string, domain: string) =>
@@ -108,22 +108,25 @@ t.test('a node beyond quota_registrations of its namespace is 429', async (t) =>
   })
 })
 
-t.test("registrations beyond 8 KiB per node of the namespace's quota are 429", async (t) => {
-  const quota = createQuota('quota_registrations', { limit: 1200, namespaces: {} })
-  const registry = await openPlatformRegistry(t, { quota })
-  const toRequest = (i: number, domain = 'acme') => ({
-    ...{ name: `s${i}`, nodes: toNodes(0).slice(0, 1), options: { domain } },
-    endpoints: toNodes(0).map((_, k) => ({ name: `S.E${k}`, metadata: fill(4) })),
-  })
-  const { accepted, error } = await fillUp(registry, toRequest)
-  t.ok(accepted > 40 && accepted < 60, `${accepted} were registered`)
-  t.match(error, {
-    code: 429,
-    message: /^quota_registrations of namespace acme is reached: 9\d{6}b of 9600kb in use; /,
-  })
-  const { call } = registry
-  t.same(await call('Register', toRequest(3)), {}, 'a heartbeat')
-  t.same(await call('Register', toRequest(accepted, 'mx')), {}, 'namespace mx has no quota')
-  await call('Deregister', toRequest(0))
-  t.same(await call('Register', toRequest(accepted)), {}, 'a deregistration frees capacity')
-})
+t.test(
+  "rejects registrations beyond 8 KiB per node of the namespace's quota with 429",
+  async (t) => {
+    const quota = createQuota('quota_registrations', { limit: 1200, namespaces: {} })
+    const registry = await openPlatformRegistry(t, { quota })
+    const toRequest = (i: number, domain = 'acme') => ({
+      ...{ name: `s${i}`, nodes: toNodes(0).slice(0, 1), options: { domain } },
+      endpoints: toNodes(0).map((_, k) => ({ name: `S.E${k}`, metadata: fill(4) })),
+    })
+    const { accepted, error } = await fillUp(registry, toRequest)
+    t.ok(accepted > 40 && accepted < 60, `${accepted} were registered`)
+    t.match(error, {
+      code: 429,
+      message: /^quota_registrations of namespace acme is reached: 9\d{6}b of 9600kb in use; /,
+    })
+    const { call } = registry
+    t.same(await call('Register', toRequest(3)), {}, 'a heartbeat')
+    t.same(await call('Register', toRequest(accepted, 'mx')), {}, 'namespace mx has no quota')
+    await call('Deregister', toRequest(0))
+    t.same(await call('Register', toRequest(accepted)), {}, 'a deregistration frees capacity')
+  },
+)

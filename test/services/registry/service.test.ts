@@ -46,7 +46,7 @@ t.test('a service of the same process is visible to remote clients', async (t) =
   t.same(await openClient(t, { registry }).call('greeter', 'Greeter.Call'), { ok: true })
 })
 
-t.test('a second close, and a start on a port in use, leave nothing open', async (t) => {
+t.test('a second close, and a start on a port in use, leave no resource open', async (t) => {
   const { address, close } = await openPlatformRegistry(t)
   const other = createRegistryService({
     createRegistry: () => createMemoryRegistry(),

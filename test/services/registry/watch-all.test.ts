@@ -9,7 +9,10 @@ const bare = (service: Service): Service => ({ ...service, nodes: [] })
 const toText = ({ type, service }: RegistryEvent): string =>
   [type, service.name, ...service.nodes.map(({ address }) => address)].join(' ')
 
-/** Like Consul: lists and watches all services without nodes, and reports node changes only to watches of a single service. */
+/**
+ * Behaves like Consul. Lists and watches all services without nodes, and reports node changes only to watches of a
+ * single service.
+ */
 function openBare(t: Test): { memory: Registry; registry: Registry; watched: Set<string> } {
   const memory = createMemoryRegistry()
   t.teardown(() => memory.close?.())
@@ -78,7 +81,7 @@ t.test('listeners share the watches, which end with the last listener', async (t
 })
 
 t.test(
-  'a registry unreachable at the start is retried, and missed changes are reported',
+  'a registry that is unreachable at startup is retried, and missed changes are reported',
   async (t) => {
     const { memory, registry, watched } = openBare(t)
     await memory.register!(makeService('a', ['a:1']))
@@ -103,13 +106,13 @@ t.test(
     await until(() => watched.size === 3 && events.length >= 3)
     t.same([...events].sort(), ['create c c:1', 'update a a:1 a:2', 'update b b:1'])
     await memory.register!(makeService('b', ['b:2']))
-    t.equal(events.at(-1), 'update b b:1 b:2', 'later changes as well')
+    t.equal(events.at(-1), 'update b b:1 b:2', 'including later changes')
     unwatch()
     t.same([...watched], [])
   },
 )
 
-t.test('events with nodes are passed on unchanged', async (t) => {
+t.test('events with nodes are forwarded unchanged', async (t) => {
   const memory = createMemoryRegistry()
   t.teardown(() => memory.close?.())
   const events: string[] = []

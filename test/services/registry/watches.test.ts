@@ -74,7 +74,7 @@ t.test('streams every change and expiry with its time, but no heartbeats', async
 })
 
 t.test('the stream starts before the first event, over WebSocket and HTTP', async (t) => {
-  // On Node.js 20 the uws listener sends the head of a response only with its first bytes (README).
+  // On Node.js 20 the uws listener sends the head of a response only with its first bytes (see README).
   const { address, registry } = await openPlatformRegistry(t, { listener: 'node' })
   const fast = toWatch('{"service":"greeter"}')
   openChannel(t, address).call(fast)
@@ -130,7 +130,7 @@ t.test('a slow watcher receives the last state of each version', async (t) => {
   for (let i = 0; i < changes; i++) {
     const metadata = { count: String(i) }
     await registry.register?.({ ...makeService(`s${i % 5}`, ['a:1']), metadata })
-    // Lets events be sent, so that the limit of the stream applies, not the limit of one tick.
+    // Yields to let events be sent, so that the limit of the stream applies and not the limit of one tick.
     if (i % 100 === 0) await new Promise(setImmediate)
   }
   const last = new Map<string, string | undefined>()
@@ -169,10 +169,10 @@ t.test('a watcher is removed when it leaves, disconnects or aborts its request',
   t.equal(listening.count, before + 1)
   channel.close()
   await until(() => listening.count === before)
-  t.pass('no watchers are left')
+  t.pass('no watchers remain')
 })
 
-t.test('a watcher beyond the limit is 429 until another one leaves', async (t) => {
+t.test('rejects a watcher beyond the limit with 429 until another one leaves', async (t) => {
   const { call, watch } = await openPlatformRegistry(t, { maxWatchers: 4 })
   const [first] = [watch(), watch()]
   await t.rejects(watch().next(), {

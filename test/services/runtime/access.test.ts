@@ -5,7 +5,7 @@ import { createRunCheck } from '../../../services/runtime/access.ts'
 
 const checks = { mustBeAdmin, mustBeOperator }
 
-/** Code and message of the denial, undefined if allowed. */
+/** Code and message of the denial, or undefined if allowed. */
 function deny(account: Partial<Account> | undefined, namespace: string, namespaces?: string[]) {
   const ctx = { account: account && { id: 'a', scopes: [], ...account } } as unknown as Context
   try {
@@ -17,7 +17,7 @@ function deny(account: Partial<Account> | undefined, namespace: string, namespac
 }
 
 t.test(
-  'allows operators to run programs in every namespace, administrators in listed ones',
+  'allows operators to run programs in every namespace, and administrators in listed ones',
   async (t) => {
     const operator = { issuer: 'mx', scopes: ['admin'] }
     const tenant = { issuer: 'tb', scopes: ['admin'] }

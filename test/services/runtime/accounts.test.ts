@@ -45,10 +45,10 @@ t.test('migrates accounts of earlier versions to the workload scope once', async
   await accounts.delete('acme', ID, 'x')
   await accounts.create('acme', old, 'x')
   await services.migrate(KEY)
-  t.match(await accounts.find('acme', ID), { scopes: ['service'] }, "another owner's account")
+  t.match(await accounts.find('acme', ID), { scopes: ['service'] }, 'an account of another owner')
 })
 
-t.test('leaves an account alone that the runtime did not create', async (t) => {
+t.test('does not modify an account that the runtime did not create', async (t) => {
   const { accounts, services } = open(t)
   await accounts.create('acme', { id: ID, secret: 'mine alone' }, 'x')
   await t.rejects(services.open(KEY), {
@@ -59,7 +59,7 @@ t.test('leaves an account alone that the runtime did not create', async (t) => {
   t.ok(await accounts.find('acme', ID))
 })
 
-t.test('gives different objects different account ids', async (t) => {
+t.test('assigns different account ids to different objects', async (t) => {
   const ids = [
     ['a-b', 'c'],
     ['a', 'b-c'],

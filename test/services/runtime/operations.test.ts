@@ -8,7 +8,7 @@ import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const SOURCE = 'source://shop:latest'
 
-t.test('names the invalid field of a request', async (t) => {
+t.test('reports the invalid field of a request', async (t) => {
   const { client, call, read } = await openPlatformRuntime(t)
   const create = (service: object, options: object = {}) =>
     client.call('runtime', 'Runtime.Create', { resource: { service }, options })
@@ -68,7 +68,7 @@ t.test('rejects images on a server that runs processes, even in an update', asyn
   })
 })
 
-t.test('rejects an existing name; updates it with force', async (t) => {
+t.test('rejects an existing name, and updates the object with force', async (t) => {
   const runtime = await openPlatformRuntime(t)
   await runtime.create('shop', toPlain('one'))
   await t.rejects(runtime.create('shop', toPlain('two')), {
@@ -117,7 +117,7 @@ t.test('rebuilds an upload with another command', async (t) => {
   t.equal(await runtime.registrar.call('shop'), 'other')
 })
 
-t.test('starts an object that never came up from its upload by an update', async (t) => {
+t.test('an update starts an object that never started from its upload', async (t) => {
   const runtime = await openPlatformRuntime(t)
   const uploads = () => readdirSync(join(runtime.folder, 'uploads')).length
   await runtime.create('shop', { 'other.cjs': toPlain('one')['main.cjs']! })
@@ -129,7 +129,7 @@ t.test('starts an object that never came up from its upload by an update', async
 })
 
 t.test(
-  'deletes the old upload when a new source replaces a workload that never came up',
+  'deletes the old upload when a new source replaces a workload that never started',
   async (t) => {
     const runtime = await openPlatformRuntime(t)
     const uploads = () => readdirSync(join(runtime.folder, 'uploads')).length
@@ -143,7 +143,7 @@ t.test(
   },
 )
 
-t.test('replaces an object that never came up', async (t) => {
+t.test('replaces an object that never started', async (t) => {
   const runtime = await openPlatformRuntime(t)
   await runtime.create('shop', { 'none.txt': '' }, { env: ['OLD=1'] })
   t.match(await runtime.settled('shop'), { status: 7 })
@@ -152,7 +152,7 @@ t.test('replaces an object that never came up', async (t) => {
   t.equal(await runtime.registrar.call('shop'), 'two')
   const [address] = runtime.registrar.addresses.get('shop')!
   const old = await fetch(`http://${address}/OLD`)
-  t.equal(await old.text(), 'two', 'the old program still serves')
+  t.equal(await old.text(), 'two', 'the old program continues to serve')
   await until(() => readdirSync(join(runtime.folder, 'uploads')).length === 0)
 })
 
@@ -180,7 +180,7 @@ t.test('leaves a service of another server to that server', async (t) => {
 })
 
 t.test(
-  "deletes the record of an unreachable server's service with force, also repeatedly",
+  "deletes the record of an unreachable server's service with force, even repeatedly",
   async (t) => {
     const left = makeLeft(t)
     const one = await openPlatformRuntime(t, { server: 'one' }, left)
@@ -202,7 +202,7 @@ t.test(
     await t.rejects(again, { code: 409, message: 'shop@latest is being deleted' })
     await two.call('Delete', 'shop', { options: { force: true } })
     t.same(await two.read(), [])
-    t.equal(await two.accounts.find('mx', 'shop@latest'), undefined, 'its account is deleted, too')
+    t.equal(await two.accounts.find('mx', 'shop@latest'), undefined, 'its account is also deleted')
     await two.create('shop', toPlain('two'))
     t.match(await two.settled('shop'), { status: 4 })
   },

@@ -11,7 +11,7 @@ import { until } from '../../fixtures/raw-backend.ts'
 
 const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }
 
-t.test('keeps the error status over restarts until an update', async (t) => {
+t.test('retains the error status across restarts until an update', async (t) => {
   const left = makeLeft(t)
   const one = await openPlatformRuntime(t, {}, left)
   const failing = { 'main.cjs': "console.log('I give up'); process.exit(7)" }
@@ -83,7 +83,7 @@ t.test('skips a record of a newer version and logs it', async (t) => {
       { name: 'shop', status: 4 },
       { name: 'other', version: 'latest', status: 0, metadata: { error: /a newer version of mx/ } },
     ],
-    'it is listed with the others',
+    'the record is listed with the others',
   )
   await t.rejects(runtime.call('Delete', 'other'), { code: 500, message: /a newer version of mx/ })
 })

@@ -42,7 +42,7 @@ t.test('stops workloads with the service and starts them again', async (t) => {
 })
 
 t.test(
-  "keeps the secret of a service's account over restarts and deletes both together",
+  "retains the secret of a service's account across restarts, and deletes both together",
   async (t) => {
     const left = makeLeft(t)
     const one = await openPlatformRuntime(t, {}, left)

@@ -16,7 +16,7 @@ t.test('passes the environment of reference 7.5', async (t) => {
   t.notOk('port' in rest)
 })
 
-t.test('lets the owner override everything except the namespace and credentials', async (t) => {
+t.test('lets the owner override all variables except the namespace and credentials', async (t) => {
   const others = {
     ...{ MX_NAMESPACE: 'other', MX_AUTH_ID: 'admin', MX_AUTH_SECRET: 'x', MX_PROXY: 'p:1' },
     ...{ MX_PROFILE: 'mine', A: '1' },
@@ -32,7 +32,7 @@ t.test('lets the owner override everything except the namespace and credentials'
   t.equal(port, 3000)
 })
 
-t.test('marks only the serving revision as ready before', async (t) => {
+t.test('marks only the serving revision as previously ready', async (t) => {
   const input = { secrets: {}, account, proxy: '127.0.0.1:8081' }
   const record = makeRecord({ current: makeRevision('one') })
   t.equal(toWorkload({ ...input, record, revision: makeRevision('one') }).wasReady, true)

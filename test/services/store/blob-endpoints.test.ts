@@ -66,7 +66,7 @@ t.test('the namespace of a blob defaults to the namespace of the call', async (t
 })
 
 t.test(
-  'a malformed request is 400, a blob beyond the limit 413, and nothing is stored',
+  'rejects a malformed request with 400 and a blob beyond the limit with 413, and stores nothing',
   async (t) => {
     const { write, call, read, store } = await open(t)
     await t.rejects(write(), { code: 400, message: 'request.key must not be empty' })

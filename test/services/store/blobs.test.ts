@@ -61,7 +61,7 @@ t.test('a blob reads back unchanged for any sizes of the chunks written', async 
   t.equal((await read('empty')).bytes.length, 0)
 })
 
-t.test('a part is at most as long as the value of a record', async (t) => {
+t.test('a part is at most as long as a record value', async (t) => {
   const { write, read } = open(t, 10_000_000, 1000)
   const bytes = makeBytes(2500)
   await write('a', bytes)
@@ -93,7 +93,7 @@ t.test('an upload that fails or is too long leaves the previous blob unchanged',
   t.strictSame(await counts(), { heads: 1, parts: 2, loose: 0 })
 })
 
-t.test('of ten concurrent uploads one is stored intact, and no parts of the others', async (t) => {
+t.test('one of ten concurrent uploads is stored intact, without parts of the others', async (t) => {
   const { write, read, counts } = open(t)
   const all = Array.from({ length: 10 }, (_, i) => makeBytes(600_000, i + 1))
   await Promise.all(all.map((bytes) => write('a', bytes)))

@@ -71,7 +71,7 @@ t.test('prefix and suffix are flags for the key, or strings', async (t) => {
 })
 
 t.test(
-  'order, range, offset and limit select records: offset before limit, and limit 0 is none',
+  'order, range, offset and limit select records: offset applies before limit, and limit 0 means no limit',
   async (t) => {
     const platform = await openPlatformStore(t)
     await write(platform, 'c', 'a', 'e', 'b', 'd')
@@ -167,7 +167,7 @@ t.test(
   },
 )
 
-t.test('Read returns the remaining seconds of a record, and 404 once it expired', async (t) => {
+t.test('Read returns the remaining seconds of a record, and 404 once it has expired', async (t) => {
   const platform = await openPlatformStore(t)
   const { call, clock } = platform
   await call('Write', { record: { key: 'a', expiry: 10 } })
@@ -178,7 +178,7 @@ t.test('Read returns the remaining seconds of a record, and 404 once it expired'
   t.strictSame((await read(platform, '', { prefix: true })).keys, [])
 })
 
-t.test('compare and set with an outdated version is 409', async (t) => {
+t.test('rejects compare and set with an outdated version with 409', async (t) => {
   const { call } = await openPlatformStore(t)
   const put = (version: number) =>
     call<{ version: number }>('Write', { record: { key: 'a' }, options: { version } })

@@ -81,7 +81,7 @@ const ROWS: readonly (readonly [string, unknown, string])[] = [
 ]
 
 t.test(
-  'a malformed request is 400, the error names the path of the field, and nothing is stored',
+  'rejects a malformed request with 400 and the path of the field, and stores nothing',
   async (t) => {
     const { call, stream } = await openPlatformStore(t)
     for (const [method, request, message] of ROWS) {

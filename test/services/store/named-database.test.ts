@@ -6,7 +6,7 @@ const expectedError = (field: string, name: string) => ({
   message: `${field} must be a database with records, as listed by store/databases, got "${name}"`,
 })
 
-t.test('reading from an unknown database is 400 and the error names it', async (t) => {
+t.test('rejects reading from an unknown database with 400 and its name', async (t) => {
   const { call, stream, client } = await openPlatformStore(t)
   const options = { database: 'shop' }
   await call('Write', { record: { key: 'a', value: 'AA==' }, options })
@@ -24,7 +24,7 @@ t.test('reading from an unknown database is 400 and the error names it', async (
   t.strictSame(await call('Databases'), { databases: ['shop'] }, 'reading creates no database')
 })
 
-t.test('a missing key or table in an existing database is not a wrong database', async (t) => {
+t.test('a missing key or table in an existing database is not an error', async (t) => {
   const { call, stream } = await openPlatformStore(t)
   const options = { database: 'shop' }
   await call('Write', { record: { key: 'a', value: 'AA==' }, options })

@@ -25,7 +25,7 @@ t.test('the tables of built-in services are reserved in every database', async (
     rejectReserved({ database: 'mx', table }, 'id')
 })
 
-t.test('reading, writing and watching a reserved table is 403', async (t) => {
+t.test('rejects reading, writing and watching a reserved table with 403', async (t) => {
   const { call, stream, store } = await openPlatformStore(t)
   for (const table of RESERVED) {
     await store.commit([{ table, key: 'a', value: Buffer.from('secret') }])

@@ -31,7 +31,7 @@ t.test('Watch streams writes, deletions and expiries until the service stops', a
   const { call, stream, clock, close } = await openPlatformStore(t)
   const events = stream<WatchEvent>('Watch', { options: { prefix: 'a' } })
   const first = events.next()
-  // Only the first event received shows that the watch has started: write until then.
+  // Writes until the first event arrives, because only that shows that the watch has started.
   let isSeen = false
   void first.then(() => {
     isSeen = true
@@ -52,7 +52,7 @@ t.test('Watch streams writes, deletions and expiries until the service stops', a
 })
 
 t.test(
-  '507 of the adapter is returned as is, an unexpected error as 500 without details',
+  'a 507 error of the adapter is returned unchanged, and an unexpected error as 500 without details',
   async (t) => {
     const { call } = await openPlatformStore(t, {
       adapter: {

@@ -87,7 +87,7 @@ t.test('a watcher is ended with 503 when changes may have been missed', async (t
   t.equal(stopped(), 1)
 })
 
-t.test('a watcher that leaves during a read receives nothing more', async (t) => {
+t.test('a watcher that leaves during a read receives no further messages', async (t) => {
   const { begin, watches, stopped } = open(t)
   const events = await begin()
   const waiting = events.next()
@@ -109,7 +109,7 @@ t.test('an error of the store ends the watch', async (t) => {
   t.equal(watches.count(), 0)
 })
 
-t.test('a watcher beyond the limit is 429, and after close 503', async (t) => {
+t.test('rejects a watcher beyond the limit with 429, and after close with 503', async (t) => {
   const { begin, watches } = open(t, { maxWatchers: 1 })
   const events = await begin()
   t.throws(() => watches.open(TARGET, ID, () => {}), { code: 429, id: ID })

@@ -74,7 +74,7 @@ t.test('rejects duplicate ids and names', async (t) => {
   )
 })
 
-t.test('rejects wrong secrets and unknown accounts alike', async (t) => {
+t.test('rejects wrong secrets and unknown accounts with the same error', async (t) => {
   const accounts = open(t)
   await accounts.create('mx', { id: 'jane', secret: 'the right one' }, ID)
   const refused = { code: 400, message: 'Secret not correct, or no account with this ID' }
@@ -84,7 +84,7 @@ t.test('rejects wrong secrets and unknown accounts alike', async (t) => {
   await t.rejects(accounts.logIn('acme', 'jane', 'the right one', ID), refused)
 })
 
-t.test('changes a secret with the old one and revokes tokens', async (t) => {
+t.test('changes a secret with the current one and revokes tokens', async (t) => {
   const accounts = open(t)
   await accounts.create('mx', { id: 'jane', secret: 'old secret' }, ID)
   const change = (old: string, next: string) =>
@@ -110,7 +110,7 @@ t.test('deletes an account and frees its name', async (t) => {
   await t.resolves(accounts.create('mx', { id: 'jane2', name: 'Jane' }, ID))
 })
 
-t.test('names the invalid part of an account', async (t) => {
+t.test('reports the invalid part of an account', async (t) => {
   const accounts = open(t)
   const wrong = (input: Parameters<typeof accounts.create>[1], message: string | RegExp) =>
     t.rejects(accounts.create('mx', input, ID), { id: ID, code: 400, message })
@@ -140,7 +140,7 @@ t.test('names the invalid part of an account', async (t) => {
       { id },
       `request.id: ${id} differs from admin only in letter case; choose another id`,
     )
-  t.same((await accounts.list('mx')).accounts, [], 'nothing is stored')
+  t.same((await accounts.list('mx')).accounts, [], 'no account is stored')
   for (const id of ['a', 'jane+ci@example.com', 'shop@v1.2:x', 'a_b-c~d=e', 'admin'])
     await t.resolves(accounts.create('mx', { id }, ID), id)
 })

@@ -1,4 +1,4 @@
-// Decision 32: a login reaches `auth` regardless of the rules, and only operators may log in where the rules deny it.
+// Decision 32: a login reaches `auth` regardless of the rules, and only operators may log in if the rules deny it.
 import t from 'tap'
 import { openAuthServer } from '../../../fixtures/auth-endpoints.ts'
 import { eventually } from '../../../fixtures/eventually.ts'
@@ -15,7 +15,7 @@ const DENIED = {
 }
 const SECRET = 'a long secret'
 
-t.test('lets only operators log in under a rule that denies everything', async (t) => {
+t.test('lets only operators log in when a rule denies all calls', async (t) => {
   const { sendRequest, transports, admin } = await openAuthServer(t)
   await sendRequest('Auth.Generate', { id: 'jane', secret: SECRET, scopes: ['staff'] })
   const options = { namespace: 'acme' }
@@ -59,7 +59,11 @@ t.test('lets only operators log in under a rule that denies everything', async (
   const again = await logIn({ refresh_token: operator.refresh_token })
   t.match(again, { code: 200, body: { token: { access_token: String } } })
   t.match(await logIn({ refresh_token: jane.refresh_token }), DENIED)
-  t.match(await call('Rules.Delete', { id: 'ban' }, admin, 'acme'), { code: 400 }, 'reaches auth')
+  t.match(
+    await call('Rules.Delete', { id: 'ban' }, admin, 'acme'),
+    { code: 400 },
+    'the login reaches auth',
+  )
   t.match(await call('Rules.Delete', { id: 'ban' }, admin), { code: 200 })
   await eventually(async () => (await call('Auth.Keys', {})).code === 200)
   t.match(

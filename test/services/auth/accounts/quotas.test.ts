@@ -7,7 +7,7 @@ const options = { namespace: 'acme' }
 const toQuota = (name: string) => createQuota(name, { limit: 2, namespaces: {} })
 const quotas = { accounts: toQuota('quota_accounts'), rules: toQuota('quota_rules') }
 
-t.test('limits the accounts of a namespace to its quota, also concurrently', async (t) => {
+t.test('limits the accounts of a namespace to its quota, even concurrently', async (t) => {
   const { call } = await openPlatformAuth(t, { quotas })
   const create = (id: string, caller = OF_ACME, namespace = 'acme') =>
     call('Auth.Generate', { id, options: { namespace } }, caller)

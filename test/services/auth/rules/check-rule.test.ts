@@ -22,7 +22,7 @@ t.test('parses a rule of a request', (t) => {
   t.end()
 })
 
-t.test('names the missing part of a rule', (t) => {
+t.test('reports the missing part of a rule', (t) => {
   const cases: [Partial<RuleMessage>, string][] = [
     [{ id: '', scope: '', access: '', resource: NONE }, 'Rule missing'],
     [{ id: '' }, 'ID missing'],
@@ -35,7 +35,7 @@ t.test('names the missing part of a rule', (t) => {
   t.end()
 })
 
-t.test('names the invalid part of a rule and the expected form', (t) => {
+t.test('reports the invalid part of a rule and the expected form', (t) => {
   const resource = (part: object) => ({ resource: { ...RULE.resource, ...part } })
   const cases: [Partial<RuleMessage>, RegExp][] = [
     [{ id: 'a/b' }, /^request\.rule\.id must be at most 128 characters/],

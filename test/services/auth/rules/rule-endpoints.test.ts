@@ -64,7 +64,7 @@ t.test('accepts a resource as a string of three parts', async (t) => {
   })
 })
 
-t.test('names the invalid field of a request', async (t) => {
+t.test('reports the invalid field of a request', async (t) => {
   const { call } = await openPlatformAuth(t)
   const create = (rule?: object) => call('Rules.Create', { rule }, ADMIN)
   const wrong = (rule: object | undefined, message: string | RegExp) =>
@@ -101,7 +101,7 @@ t.test('rejects changes that lock out accounts without force', async (t) => {
   t.same((await call<List>('Rules.List', {}, ADMIN)).rules, [])
 })
 
-t.test('evaluates the rules for a call and returns the deciding rule', async (t) => {
+t.test('evaluates the rules for a call and returns the rule that applies', async (t) => {
   const { call } = await openPlatformAuth(t)
   const resource = { type: 'service', name: 'helloworld', endpoint: 'Helloworld.Call' }
   const test = (request: object, caller?: Caller) =>
@@ -157,7 +157,11 @@ t.test('warns about an endpoint that the registered service does not have', asyn
   for (const endpoint of ['nums.int', 'Nums.*', '*'])
     t.equal(await sendRequest(endpoint), undefined)
   t.equal(await sendRequest('/nums/*', { domain: 'mx' }), undefined, 'another service')
-  t.equal(await sendRequest('/nums/*', { options: {} }), undefined, 'of another namespace')
+  t.equal(
+    await sendRequest('/nums/*', { options: {} }),
+    undefined,
+    'a service of another namespace',
+  )
   t.equal(await sendRequest('/a', {}, 'nowhere'), undefined, 'not registered yet')
   t.match(
     await sendRequest('/a', {}, 'broken'),

@@ -65,7 +65,7 @@ t.test('rejects duplicate rules within a namespace', async (t) => {
   )
 })
 
-t.test('rejects a change that locks everyone out', async (t) => {
+t.test('rejects a change that locks out all accounts', async (t) => {
   const rules = open(t)
   const last = { id: ID, code: 409, message: /no rule allows logins after this change.*force/ }
   await t.rejects(rules.delete('mx', 'default', {}, ID), last)
@@ -108,7 +108,7 @@ t.test('rejects a change that the caller could not undo', async (t) => {
   await rules.delete('mx', 'admins', { caller, force: true }, ID)
 })
 
-t.test('applies concurrent changes without losing any', async (t) => {
+t.test('applies concurrent changes without losing any of them', async (t) => {
   const rules = open(t)
   const ids = Array.from({ length: 20 }, (_, i) => `rule${i}`)
   await Promise.all(ids.map((id) => rules.create('mx', { ...LOGIN, id }, {}, ID)))

@@ -6,7 +6,7 @@ import { createExchangeRefreshToken } from '../../../../services/auth/tokens/exc
 
 const GIVEN = { namespace: 'acme', token: 'x', lifeS: 60 }
 
-t.test('reports each reuse, but unknown tokens rarely', async (t) => {
+t.test('reports each reuse, but rarely reports unknown tokens', async (t) => {
   const events: unknown[] = []
   let answer: ['reused' | 'unknown', { namespace: string; account: string } | undefined]
   const attempt = createExchangeRefreshToken({

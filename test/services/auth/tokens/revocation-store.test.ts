@@ -21,7 +21,7 @@ t.test('applies revocations on all servers of a store until they expire', async 
   const { store, clock } = one
   await store.commit([revokeSession('s1', clock.ms)])
   const two = await openAuthParts(t, { store, clock })
-  t.ok(two.revoked.isRevoked(SESSION), 'a server that starts later as well')
+  t.ok(two.revoked.isRevoked(SESSION), 'including a server that starts later')
   await until(() => one.revoked.isRevoked(SESSION))
   await store.commit([revokeAccount('mx', 'john', nextSecond(clock.ms), clock.ms)])
   await until(() => one.revoked.list().length === 2)

@@ -33,7 +33,7 @@ function verify({ keys, clock }: AuthParts, token: string): Promise<unknown> {
   return verifyToken(token, keys.all(), clock.ms)
 }
 
-t.test('creates a key on the first start and keeps it after a restart', async (t) => {
+t.test('creates a key on the first start and reuses it after a restart', async (t) => {
   const first = await openAuthParts(t, { sealer })
   const token = await sign(first)
   first.keys.close()
@@ -58,29 +58,32 @@ t.test('encrypts private keys in the store, and warns without a key', async (t) 
   t.match(open.warnings, [/stored unencrypted: set MX_CONFIG_SECRET_KEY/])
 })
 
-t.test('publishes a new key before it signs and still verifies with the old one', async (t) => {
-  const one = await openAuthParts(t, { sealer })
-  const two = await join(t, one, { sealer })
-  const old = one.keys.current().id
-  const before = await sign(one)
-  const id = await one.keys.rotate(false, ID)
-  t.equal(one.keys.current().id, old, 'the old key still signs')
-  await until(() => two.keys.all().has(id))
-  one.clock.ms += 2_000
-  t.equal(one.keys.current().id, id)
-  t.equal(two.keys.current().id, id)
-  for (const parts of [one, two]) {
-    await verify(parts, before)
-    await verify(parts, await sign(one))
-  }
-  one.clock.ms += HOUR_MS + 65_000
-  await until(() => !one.keys.all().has(old))
-  t.same(
-    [...two.keys.all().keys()],
-    [id],
-    'the old key is deleted everywhere once all its tokens have expired',
-  )
-})
+t.test(
+  'publishes a new key before it signs and still verifies tokens with the old one',
+  async (t) => {
+    const one = await openAuthParts(t, { sealer })
+    const two = await join(t, one, { sealer })
+    const old = one.keys.current().id
+    const before = await sign(one)
+    const id = await one.keys.rotate(false, ID)
+    t.equal(one.keys.current().id, old, 'the old key still signs')
+    await until(() => two.keys.all().has(id))
+    one.clock.ms += 2_000
+    t.equal(one.keys.current().id, id)
+    t.equal(two.keys.current().id, id)
+    for (const parts of [one, two]) {
+      await verify(parts, before)
+      await verify(parts, await sign(one))
+    }
+    one.clock.ms += HOUR_MS + 65_000
+    await until(() => !one.keys.all().has(old))
+    t.same(
+      [...two.keys.all().keys()],
+      [id],
+      'the old key is deleted on all servers once all its tokens have expired',
+    )
+  },
+)
 
 t.test('invalidates tokens immediately when old keys are dropped', async (t) => {
   const one = await openAuthParts(t, { sealer })
@@ -93,7 +96,7 @@ t.test('invalidates tokens immediately when old keys are dropped', async (t) => 
   t.equal(two.keys.current().id, id)
 })
 
-t.test('applies concurrent rotations without losing any', async (t) => {
+t.test('applies concurrent rotations without losing any of them', async (t) => {
   const one = await openAuthParts(t, { sealer })
   const two = await join(t, one, { sealer })
   const ids = await Promise.all([one, two, one].map(({ keys }) => keys.rotate(false, ID)))

@@ -21,7 +21,7 @@ async function open(t: Test, options: AuthPartsOptions = {}) {
       { lifeS: LIFE_S, errorId: ID },
       (why, family) => void (why === 'reused' ? reused : unknown).push(family),
     )
-  /** Account of a token, or why it is rejected. */
+  /** Account of a token, or the reason why it is rejected. */
   const look = (token: string) =>
     tokens.inspect(token).then(
       ({ account }) => account.id,
@@ -95,7 +95,7 @@ t.test('issues access tokens while the store is full', async (t) => {
     'a client that lost the response',
   )
   clock.ms += 11_000
-  await t.rejects(refresh(refreshToken), { code: 507 }, 'a used token gets none')
+  await t.rejects(refresh(refreshToken), { code: 507 }, 'a used token has no successor')
   isFull = false
   await t.rejects(refresh(refreshToken), WRONG)
   t.equal(reused.length, 1)
@@ -111,7 +111,7 @@ t.test('stores only hashes of refresh tokens', async (t) => {
   for (const { refreshToken } of [first, second]) t.notOk(dump.includes(refreshToken.slice(24)))
 })
 
-t.test('ends the login when a used refresh token is reused', async (t) => {
+t.test('ends the login when a used refresh token is reused later', async (t) => {
   const { tokens, account, refresh, look, clock, reused } = await open(t)
   const stolen = await tokens.begin(account, 60)
   const other = await tokens.begin(account, 60)
@@ -137,7 +137,7 @@ t.test('returns the same successor for concurrent refreshes within 10 s', async 
   t.equal(new Set(racers.map((pair) => pair.refreshToken)).size, 1)
   for (const { accessToken } of racers) t.equal(await look(accessToken), 'jane')
   const [first, second] = await Promise.all(racers.map((pair) => refresh(pair.refreshToken)))
-  t.equal(first!.refreshToken, second!.refreshToken, 'concurrent uses of the successor, too')
+  t.equal(first!.refreshToken, second!.refreshToken, 'including concurrent uses of the successor')
   t.equal(await look(first!.accessToken), 'jane')
   t.equal(reused.length, 0)
   clock.ms += 11_000
@@ -202,7 +202,7 @@ t.test('expires a refresh token that is unused for 30 days', async (t) => {
   await t.rejects(refresh(idle.refreshToken), WRONG)
 })
 
-t.test('rejects malformed and unknown refresh tokens alike', async (t) => {
+t.test('rejects malformed and unknown refresh tokens with the same error', async (t) => {
   const { refresh, unknown } = await open(t)
   for (const token of ['x', 'a'.repeat(68), `${'a'.repeat(67)}!`, 'a'.repeat(10_000)])
     await t.rejects(refresh(token), WRONG)
@@ -218,7 +218,7 @@ t.test('revokes tokens issued before a change of the secret', async (t) => {
   const { account, secret } = await accounts.create('mx', { id: 'john' }, ID)
   const before = await tokens.begin(account, 60)
   await accounts.changeSecret('mx', 'john', { old: secret, new: 'another one' }, ID)
-  // Within the same second.
+  // Runs within the same second.
   const after = await tokens.begin(await accounts.logIn('mx', 'john', 'another one', ID), 60)
   t.equal(await look(before.accessToken), 'revoked')
   await t.rejects(refresh(before.refreshToken), WRONG)
@@ -227,27 +227,33 @@ t.test('revokes tokens issued before a change of the secret', async (t) => {
   t.equal(await look((await refresh(after.refreshToken)).accessToken), 'john')
 })
 
-t.test('keeps tokens of a deleted account revoked for a new one with the same id', async (t) => {
-  const { tokens, accounts, account, refresh, look } = await open(t)
-  const before = await tokens.begin(account, 60)
-  await accounts.delete('mx', 'jane', ID)
-  t.equal(await look(before.accessToken), 'revoked')
-  await t.rejects(refresh(before.refreshToken), WRONG)
-  const { account: next } = await accounts.create('mx', { id: 'jane' }, ID)
-  await t.rejects(refresh(before.refreshToken), WRONG)
-  t.equal(await look(before.accessToken), 'revoked')
-  const after = await tokens.begin(next, 60)
-  t.equal(await look(after.accessToken), 'jane')
-  t.equal(await look((await refresh(after.refreshToken)).accessToken), 'jane')
-})
+t.test(
+  'rejects revoked tokens of a deleted account even for a new account with the same id',
+  async (t) => {
+    const { tokens, accounts, account, refresh, look } = await open(t)
+    const before = await tokens.begin(account, 60)
+    await accounts.delete('mx', 'jane', ID)
+    t.equal(await look(before.accessToken), 'revoked')
+    await t.rejects(refresh(before.refreshToken), WRONG)
+    const { account: next } = await accounts.create('mx', { id: 'jane' }, ID)
+    await t.rejects(refresh(before.refreshToken), WRONG)
+    t.equal(await look(before.accessToken), 'revoked')
+    const after = await tokens.begin(next, 60)
+    t.equal(await look(after.accessToken), 'jane')
+    t.equal(await look((await refresh(after.refreshToken)).accessToken), 'jane')
+  },
+)
 
-t.test('keeps them revoked for an account with that id as its name', async (t) => {
-  const { tokens, accounts, account, refresh } = await open(t)
-  const { refreshToken } = await tokens.begin(account, 60)
-  await accounts.delete('mx', 'jane', ID)
-  await accounts.create('mx', { id: 'other', name: 'jane', scopes: ['admin'] }, ID)
-  await t.rejects(refresh(refreshToken), WRONG)
-})
+t.test(
+  'rejects revoked tokens of a deleted account even for an account with that id as its name',
+  async (t) => {
+    const { tokens, accounts, account, refresh } = await open(t)
+    const { refreshToken } = await tokens.begin(account, 60)
+    await accounts.delete('mx', 'jane', ID)
+    await accounts.create('mx', { id: 'other', name: 'jane', scopes: ['admin'] }, ID)
+    await t.rejects(refresh(refreshToken), WRONG)
+  },
+)
 
 t.test('revokes all tokens of an account', async (t) => {
   const { tokens, accounts, account, refresh, look } = await open(t)
@@ -257,7 +263,7 @@ t.test('revokes all tokens of an account', async (t) => {
   await t.rejects(refresh(before.refreshToken), WRONG)
 })
 
-t.test('revokes an access token alone, a refresh token with its login', async (t) => {
+t.test('revokes an access token alone, and a refresh token together with its login', async (t) => {
   const { tokens, account, refresh, look, revoke } = await open(t)
   const pair = await tokens.begin(account, 60)
   const next = await refresh(pair.refreshToken)

@@ -51,14 +51,14 @@ t.test('supports no secrets without key and file', async (t) => {
   t.equal(await openSecretKey({ store }), undefined)
 })
 
-t.test('accepts the right key repeatedly', async (t) => {
+t.test('accepts the correct key repeatedly', async (t) => {
   const { store, before } = await openWithSecret(t)
   t.equal((await openSecretKey({ store, key: KEY }))!.id, id)
   t.equal((await openSecretKey({ store, key: KEY, previousKey: OTHER_KEY }))!.id, id)
   t.equal(await dumpStore(store), before)
 })
 
-t.test('rejects a wrong key in one line and overwrites nothing', async (t) => {
+t.test('rejects a wrong key with a one-line message and overwrites nothing', async (t) => {
   const { store, file, before } = await openWithSecret(t)
   await t.rejects(openSecretKey({ store, key: OTHER_KEY }), {
     message: `the key in ${SETTING} does not match the key that encrypted the configuration secrets; nothing was changed`,
@@ -96,7 +96,7 @@ t.test('re-encrypts everything with the new key if the previous one is set', asy
   await t.rejects(openSecretKey({ store, key: KEY }), { message: /does not match/ })
 })
 
-t.test('rejects a malformed key by its setting', async (t) => {
+t.test('rejects a malformed key with the name of its setting', async (t) => {
   const { store, file } = open(t)
   await t.rejects(openSecretKey({ store, file, key: 'hunter2' }), {
     message: `${SETTING} must be 32 bytes in base64, as created by \`openssl rand -base64 32\`, got 5 bytes`,

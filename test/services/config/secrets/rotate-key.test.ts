@@ -70,17 +70,20 @@ const fail = async () => {
   throw new Error('the power failed')
 }
 
-t.test('re-encrypts all secrets of all versions and leaves nothing of the old key', async (t) => {
-  const { store } = await open(t)
-  t.strictSame(await readAll(store, from), ALL)
-  await changeSecretKey({ store, from, to })
-  t.strictSame(await readAll(store), ALL)
-  const dump = await dumpStore(store)
-  t.notMatch(dump, new RegExp(from.id))
-  t.match(await readKeyNote(store), { keyId: to.id, untidy: false })
-  await changeSecretKey({ store, from, to })
-  t.equal(await dumpStore(store), dump, 'a repetition changes nothing')
-})
+t.test(
+  're-encrypts all secrets of all versions and leaves no data encrypted with the old key',
+  async (t) => {
+    const { store } = await open(t)
+    t.strictSame(await readAll(store, from), ALL)
+    await changeSecretKey({ store, from, to })
+    t.strictSame(await readAll(store), ALL)
+    const dump = await dumpStore(store)
+    t.notMatch(dump, new RegExp(from.id))
+    t.match(await readKeyNote(store), { keyId: to.id, untidy: false })
+    await changeSecretKey({ store, from, to })
+    t.equal(await dumpStore(store), dump, 'a repetition has no effect')
+  },
+)
 
 t.test('leaves one consistent key after an interruption at any point', async (t) => {
   let count = 0
@@ -106,7 +109,7 @@ t.test('leaves one consistent key after an interruption at any point', async (t)
 })
 
 t.test('loses no concurrent change', async (t) => {
-  // The fourth commit replaces the heads: afterwards the service with the old key writes no secrets.
+  // The fourth commit replaces the heads. Afterwards, the service with the old key writes no secrets.
   for (let at = 1; at <= 4; at++) {
     const { store, call } = await open(t)
     const value = { data: '"new"' }
@@ -136,17 +139,17 @@ t.test('does not delete records of a rotation in progress', async (t) => {
     const { store } = await open(t)
     await changeSecretKey({ store: atCommit(store, 3, fail), from, to }).catch(() => {})
     await changeSecretKey({ store: atCommit(store, at, () => tidy(store)), from, to })
-    t.strictSame(await readAll(store), ALL, `tidied at commit ${at}`)
+    t.strictSame(await readAll(store), ALL, `cleaned up at commit ${at}`)
   }
   for (let at = 1; at < 4; at++) {
     const { store } = await open(t)
     await changeSecretKey({ store: atCommit(store, 3, fail), from, to }).catch(() => {})
     await tidy(atCommit(store, at, () => changeSecretKey({ store, from, to })))
-    t.strictSame(await readAll(store), ALL, `changed at commit ${at} of tidying`)
+    t.strictSame(await readAll(store), ALL, `changed at commit ${at} of the cleanup`)
   }
 })
 
-t.test('changes nothing with a wrong key', async (t) => {
+t.test('does nothing with a wrong key', async (t) => {
   const { store } = await open(t)
   const before = await dumpStore(store)
   const wrong = parseSecretKey(Buffer.alloc(32, 3).toString('base64'), 'key')
@@ -156,7 +159,7 @@ t.test('changes nothing with a wrong key', async (t) => {
   t.equal(await dumpStore(store), before)
 })
 
-t.test('names a secret that cannot be decrypted and keeps the key', async (t) => {
+t.test('reports a secret that cannot be decrypted and retains the key', async (t) => {
   const { store } = await open(t)
   const table = toTable('foo')
   const [version] = (await store.list(table, { prefix: 'now/tree' })).records

@@ -22,7 +22,7 @@ const seal = (...places: string[]) => sealPatch(PATCH, places.map(splitConfigPat
 const stored = (...places: string[]) => JSON.parse(formatStored(seal(...places)))
 const plain = JSON.parse(formatStored(PATCH))
 
-t.test('seals values at, below and on the way to a place, bound to their path', async (t) => {
+t.test('seals values at, below and above a path, bound to their own path', async (t) => {
   for (const [places, changed] of [
     [['a.b'], { 'a.b': ['a.b=1'] }],
     [['a.b.x.y'], { 'a.b': ['a.b=1'] }],
@@ -38,7 +38,7 @@ t.test('seals values at, below and on the way to a place, bound to their path', 
     t.strictSame(stored(...places), { ...plain, ...changed }, places.join())
 })
 
-t.test('leaves values beside a place, secrets and absent nodes unchanged', async (t) => {
+t.test('leaves values outside a path, secrets and absent nodes unchanged', async (t) => {
   for (const places of [
     [],
     ['x'],
@@ -54,7 +54,7 @@ t.test('leaves values beside a place, secrets and absent nodes unchanged', async
     t.equal(seal(...places), PATCH, places.join())
 })
 
-t.test('seals many places in linear time', async (t) => {
+t.test('seals many paths in linear time', async (t) => {
   const names = Array.from({ length: 20_000 }, (_, i) => `k${i}`)
   const patch = parseStored(
     JSON.stringify(Object.fromEntries(names.map((name) => [`a.${name}`, '1']))),

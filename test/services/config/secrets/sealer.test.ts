@@ -16,7 +16,7 @@ t.test('encrypts and decrypts secrets for a path of the namespace', async (t) =>
   t.equal(create({ keyId: undefined }).open(['a', 'b'], sealed), '1')
 })
 
-t.test('returns 500 for a secret of another path or a modified one', async (t) => {
+t.test('returns 500 for a secret of another path or a modified secret', async (t) => {
   const sealed = create().seal(['a'], '1')
   for (const [sealer, names, text] of [
     [create(), ['b'], sealed],

@@ -18,7 +18,7 @@ t.test('creates a key file readable only by its owner', async (t) => {
   t.equal(statSync(join(file, '..')).mode & 0o777, 0o700)
   t.equal(readSecretKeyFile(file)!.id, key.id)
   t.match(readFileSync(file, 'utf8'), /^[A-Za-z0-9+/]{43}=\n$/)
-  t.strictSame(readdirSync(join(file, '..')), ['key'], 'no temporary files are left')
+  t.strictSame(readdirSync(join(file, '..')), ['key'], 'no temporary files remain')
 })
 
 t.test('never replaces an existing key file', async (t) => {
@@ -33,7 +33,7 @@ t.test('never replaces an existing key file', async (t) => {
   t.strictSame(readdirSync(join(file, '..')), ['key'])
 })
 
-t.test('rejects a malformed key by its file name without quoting it', async (t) => {
+t.test('rejects a malformed key with its file name without quoting it', async (t) => {
   const file = open(t)
   mkdirSync(file, { recursive: true })
   t.throws(() => readSecretKeyFile(file), {

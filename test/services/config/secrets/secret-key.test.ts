@@ -27,7 +27,7 @@ t.test('does not open a modified text', async (t) => {
   const body = sealed.lastIndexOf('.') + 1
   let opened = 0
   for (let i = 0; i < sealed.length; i++) {
-    // The last character has bits that belong to no byte.
+    // The last character has bits that are not part of a byte.
     if (i === sealed.length - 1) continue
     const other = sealed[i] === 'A' ? 'B' : 'A'
     if (key.open('mx', 'a', sealed.slice(0, i) + other + sealed.slice(i + 1)) !== undefined)
@@ -44,16 +44,19 @@ t.test('encrypts equal texts differently', async (t) => {
   t.equal(all.size, 1000)
 })
 
-t.test('accepts keys of 32 bytes in base64, either alphabet, padded or not', async (t) => {
-  const bytes = randomBytes(32)
-  bytes[0] = 0xfb
-  bytes[1] = 0xff
-  const { id } = parseSecretKey(bytes.toString('base64'), WHAT)
-  t.equal(parseSecretKey(bytes.toString('base64url'), WHAT).id, id)
-  t.equal(parseSecretKey(` ${bytes.toString('base64')}\n`, WHAT).id, id)
-  t.not(parseSecretKey(randomBytes(32).toString('base64'), WHAT).id, id)
-  t.notOk(bytes.toString('base64').includes(id))
-})
+t.test(
+  'accepts keys of 32 bytes in base64, either alphabet, with or without padding',
+  async (t) => {
+    const bytes = randomBytes(32)
+    bytes[0] = 0xfb
+    bytes[1] = 0xff
+    const { id } = parseSecretKey(bytes.toString('base64'), WHAT)
+    t.equal(parseSecretKey(bytes.toString('base64url'), WHAT).id, id)
+    t.equal(parseSecretKey(` ${bytes.toString('base64')}\n`, WHAT).id, id)
+    t.not(parseSecretKey(randomBytes(32).toString('base64'), WHAT).id, id)
+    t.notOk(bytes.toString('base64').includes(id))
+  },
+)
 
 t.test('rejects a malformed key without quoting it', async (t) => {
   const how = 'the key must be 32 bytes in base64, as created by `openssl rand -base64 32`, got'

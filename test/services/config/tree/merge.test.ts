@@ -68,7 +68,7 @@ t.test('returns the same tree for unchanged values', async (t) => {
   t.not(set(tree, 'a.b', 2).tree, tree)
 })
 
-t.test('makes every leaf secret in a secret value', async (t) => {
+t.test('makes every leaf of a secret value secret', async (t) => {
   const { tree, newlySecret } = set(build({ a: { b: 1 } }), 'a', { c: { d: true, e: [1] } }, true)
   t.strictSame(reveal(tree), { a: { b: 1, c: { d: { secret: true }, e: { secret: [1] } } } })
   t.strictSame(newlySecret, [
@@ -78,7 +78,7 @@ t.test('makes every leaf secret in a secret value', async (t) => {
   t.equal(formatTreeJson(tree), '{"a":{"b":1,"c":{"d":"[secret]","e":"[secret]"}}}')
 })
 
-t.test('keeps a value secret that replaces a secret', async (t) => {
+t.test('a value that replaces a secret remains secret', async (t) => {
   const secret = (value: unknown) => set(EMPTY, 'a', value, true).tree
   t.strictSame(set(secret(1), 'a', 2).newlySecret, [])
   t.strictSame(reveal(set(secret(1), 'a', 2).tree), { a: { secret: 2 } })
@@ -91,7 +91,7 @@ t.test('keeps a value secret that replaces a secret', async (t) => {
   t.strictSame(set(secret({ b: { c: 1 } }), 'a', 2).newlySecret, [['a']])
 })
 
-t.test('does not make values beside a secret secret', async (t) => {
+t.test('does not make siblings of a secret secret', async (t) => {
   const tree = set(EMPTY, 'a.b', 1, true).tree
   t.strictSame(reveal(set(tree, 'a', { c: 2 }).tree), { a: { b: { secret: 1 }, c: 2 } })
 })
@@ -102,31 +102,34 @@ t.test('makes a plain value secret', async (t) => {
   t.strictSame(newlySecret, [['a']])
 })
 
-t.test('keeps a secret set to [secret] and rejects it elsewhere', async (t) => {
-  const tree = set(build({ b: 1 }), 'a.c', 'x', true).tree
-  t.equal(
-    set(tree, '', JSON.parse(formatTreeJson(tree))).tree,
-    tree,
-    'a tree as returned by a read',
-  )
-  t.equal(set(tree, 'a.c', '[secret]', true).tree, tree)
-  for (const path of ['b', 'a', 'x', 'a.c.d'])
-    t.throws(
-      () => set(tree, path, '[secret]'),
-      {
-        id: ID,
-        code: 400,
-        message: `request.value.data must not be "[secret]" at ${path}: it refers to an existing secret, but the field has no secret`,
-      },
-      path,
+t.test(
+  'retains a secret that is set to [secret], and rejects [secret] for other values',
+  async (t) => {
+    const tree = set(build({ b: 1 }), 'a.c', 'x', true).tree
+    t.equal(
+      set(tree, '', JSON.parse(formatTreeJson(tree))).tree,
+      tree,
+      'a tree as returned by a read',
     )
-  t.strictSame(reveal(set(tree, 'b', ['[secret]', 'a [secret]']).tree).b, [
-    '[secret]',
-    'a [secret]',
-  ])
-})
+    t.equal(set(tree, 'a.c', '[secret]', true).tree, tree)
+    for (const path of ['b', 'a', 'x', 'a.c.d'])
+      t.throws(
+        () => set(tree, path, '[secret]'),
+        {
+          id: ID,
+          code: 400,
+          message: `request.value.data must not be "[secret]" at ${path}: it refers to an existing secret, but the field has no secret`,
+        },
+        path,
+      )
+    t.strictSame(reveal(set(tree, 'b', ['[secret]', 'a [secret]']).tree).b, [
+      '[secret]',
+      'a [secret]',
+    ])
+  },
+)
 
-t.test('accepts only a map for the whole tree', async (t) => {
+t.test('accepts only a map for the complete tree', async (t) => {
   for (const value of [1, 'x', null, []])
     t.throws(() => set(EMPTY, '', value), {
       code: 400,

@@ -24,7 +24,7 @@ t.test('converts objects to maps and other JSON values to leaves', async (t) => 
   t.strictSame(parse('{}'), {})
 })
 
-t.test('removes whitespace outside of strings', async (t) => {
+t.test('removes whitespace outside strings', async (t) => {
   t.strictSame(parse(' { "a" : [ 1 , { "b c" : "d e" } , [ ] ] ,\n"f" :\t2 } '), {
     a: '[1,{"b c":"d e"},[]]',
     f: '2',
@@ -58,7 +58,7 @@ t.test('converts a string with a JSON object to that object, but no other string
   )
 })
 
-t.test('names the reason of a rejection', async (t) => {
+t.test('reports the reason for a rejection', async (t) => {
   const expectRejected = (data: string, message: RegExp, path: readonly string[] = []) =>
     t.throws(() => parse(data, path), { id: ID, code: 400, message }, data.slice(0, 80))
   expectRejected('', /^request\.value\.data must be JSON/)

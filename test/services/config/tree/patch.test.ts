@@ -63,7 +63,7 @@ function sort(tree: ConfigMap): object {
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-t.test('restores one tree from any other by the patch, even after storing it', async (t) => {
+t.test('restores one tree from any other with the patch, even after storing it', async (t) => {
   fc.assert(
     fc.property(Tree, Tree, (one, two) => {
       const from = parse(one)

@@ -34,7 +34,7 @@ t.test('reads a stored tree as written', async (t) => {
   t.strictSame(JSON.parse(formatTreeJson(tree)), value)
   t.equal(formatTreeJson(parseStored(formatStored(tree))), formatTreeJson(tree))
   t.equal(formatTree(tree), formatStored(tree))
-  t.equal(formatTree(tree), formatStored(tree), 'with cached parts as well')
+  t.equal(formatTree(tree), formatStored(tree), 'even with cached parts')
   const other = new Map(tree).set('map', new Map().set('x', { text: '1', secret: false }))
   t.equal(formatTree(other), formatStored(other))
   t.equal(formatTree(new Map()), '{}')
@@ -42,7 +42,7 @@ t.test('reads a stored tree as written', async (t) => {
     t.equal(sizeOfTree(each), Buffer.byteLength(formatTree(each)))
 })
 
-t.test('distinguishes stored secrets and maps from values that look alike', async (t) => {
+t.test('distinguishes stored secrets and maps from values that look the same', async (t) => {
   const value = {
     a: ['mx1.x.y'],
     b: ['x'],

@@ -36,7 +36,7 @@ t.test('queries services listed without nodes, 16 at a time, and keeps their ord
   t.equal(most, 0, 'services with nodes are not queried')
 })
 
-t.test('a version that is removed during loading stays listed without nodes', async (t) => {
+t.test('a version that is removed during loading remains listed without nodes', async (t) => {
   const memory = createMemoryRegistry()
   t.teardown(() => memory.close?.())
   const [gone, other] = [

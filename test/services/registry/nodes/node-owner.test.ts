@@ -49,13 +49,13 @@ t.test(
     )
     t.match(await leave('second', 'greeter', 9001), conflict)
     t.match(await register('shop', 'greeter', 9003), /^401 .*workload:mx\/greeter/)
-    t.equal(await register('admin', 'greeter', 9009), 200, 'an operator takes over')
+    t.equal(await register('admin', 'greeter', 9009), 200, 'an operator takes over the name')
     t.equal(await register('first', 'greeter', 9001), 200, 'a heartbeat of an existing node')
     t.match(await register('first', 'greeter', 9004), conflict, 'a new node is rejected')
     t.equal(await leave('first', 'greeter', 9001), 200)
     t.equal(await leave('first', 'greeter', 9002), 200)
     t.equal(await leave('admin', 'greeter', 9009), 200)
-    t.equal(await register('second', 'greeter', 9003), 200, 'the name is free')
+    t.equal(await register('second', 'greeter', 9003), 200, 'the name is available')
 
     t.equal(await register('first', 'shop', 9001), 200)
     t.equal(await register('shop', 'shop', 9005), 200, 'the workload owns its name')
@@ -64,40 +64,43 @@ t.test(
   },
 )
 
-t.test('of several accounts that register a free name concurrently one succeeds', async (t) => {
-  const memory = openRegistry(t)
-  // Like a remote registry: all accounts read before one has registered.
-  const registry: Registry = {
-    ...memory,
-    async getService(name) {
-      const found = await memory.getService(name)
-      await new Promise((resolve) => setImmediate(resolve))
-      return found
-    },
-  }
-  const changeAsOwner = createOwnerChanges()
-  const take = (id: string, signal = new AbortController().signal) => {
-    const account = {
-      id,
-      name: id,
-      issuer: 'mx',
-      type: 'service',
-      metadata: {},
-      scopes: ['service'],
+t.test(
+  'one of several accounts that concurrently register an available name succeeds',
+  async (t) => {
+    const memory = openRegistry(t)
+    // As with a remote registry, all accounts read before one has registered.
+    const registry: Registry = {
+      ...memory,
+      async getService(name) {
+        const found = await memory.getService(name)
+        await new Promise((resolve) => setImmediate(resolve))
+        return found
+      },
     }
-    const service = withOwner(makeService('greeter', ['127.0.0.1:9001']), account)
-    const scope = { registry, namespace: 'mx' }
-    return changeAsOwner(service, scope, { account, signal }, 'registry', async () => {
-      await memory.register!(service)
-    })
-  }
-  const outcomes = await Promise.allSettled(['first', 'second', 'third'].map((id) => take(id)))
-  const [first, ...others] = outcomes
-  t.match(first, { status: 'fulfilled' })
-  for (const outcome of others) t.match(outcome, { status: 'rejected', reason: { code: 409 } })
-  await take('first')
-  await memory.deregister!(makeService('greeter', ['127.0.0.1:9001']))
-  const late = AbortSignal.abort(new Error('too late'))
-  await t.rejects(take('second', late), { message: 'too late' })
-  await take('second')
-})
+    const changeAsOwner = createOwnerChanges()
+    const take = (id: string, signal = new AbortController().signal) => {
+      const account = {
+        id,
+        name: id,
+        issuer: 'mx',
+        type: 'service',
+        metadata: {},
+        scopes: ['service'],
+      }
+      const service = withOwner(makeService('greeter', ['127.0.0.1:9001']), account)
+      const scope = { registry, namespace: 'mx' }
+      return changeAsOwner(service, scope, { account, signal }, 'registry', async () => {
+        await memory.register!(service)
+      })
+    }
+    const outcomes = await Promise.allSettled(['first', 'second', 'third'].map((id) => take(id)))
+    const [first, ...others] = outcomes
+    t.match(first, { status: 'fulfilled' })
+    for (const outcome of others) t.match(outcome, { status: 'rejected', reason: { code: 409 } })
+    await take('first')
+    await memory.deregister!(makeService('greeter', ['127.0.0.1:9001']))
+    const late = AbortSignal.abort(new Error('too late'))
+    await t.rejects(take('second', late), { message: 'too late' })
+    await take('second')
+  },
+)

@@ -12,7 +12,7 @@ const toService = (name: string, id: string, address = OWN) => ({
   nodes: [{ id, address, metadata: {} }],
 })
 
-t.test('deregistering a built-in service of this server is 409', async (t) => {
+t.test('rejects deregistering a built-in service of this server with 409', async (t) => {
   const registry = createMemoryRegistry()
   t.teardown(registry.close)
   registry.register(toService('store', 'store-1'), { ttlSeconds: 90 })
@@ -35,7 +35,7 @@ t.test('deregistering a built-in service of this server is 409', async (t) => {
   await rejectBuiltInNodes(toService('store', 'store-1'), registry, undefined, 'id')
 })
 
-t.test('a built-in service still serves after an attempt to deregister it', async (t) => {
+t.test('a built-in service continues to serve after an attempt to deregister it', async (t) => {
   const { get, post } = await openServer(t)
   const { body } = await get('/registry/getService?service=store')
   t.match(await post('/registry/deregister', body.services[0]), {

@@ -72,10 +72,10 @@ t.test('accepts a folder or a file as entrypoint', async (t) => {
   })
 })
 
-t.test('rejects a source without anything to run', async (t) => {
+t.test('rejects a source without a program to run', async (t) => {
   const { build, output } = makeSource(t, { 'README.md': 'x', 'lib/helper.js': '' })
   await t.rejects(build(), { code: 400, id: 'runtime', message: /^nothing to run in the folder: / })
-  t.match(output(), /nothing to run/, 'in its output as well')
+  t.match(output(), /nothing to run/, 'including in its output')
   await t.rejects(build({ entrypoint: 'README.md' }), { message: /^nothing to run in README\.md/ })
 })
 
@@ -128,6 +128,6 @@ t.test('truncates long output and quotes its end in the error', async (t) => {
   })
   await t.rejects(build(), { message: /y\nthe end$/ })
   t.ok(output().length < 4_200_000)
-  // Not t.match, whose diff of 4 MB takes minutes.
+  // Does not use t.match, whose diff of 4 MB takes minutes.
   t.ok(output().includes('\n... output truncated\n'))
 })

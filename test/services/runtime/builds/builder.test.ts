@@ -2,7 +2,7 @@ import t from 'tap'
 import { createBuilder } from '../../../../services/runtime/builds/builder.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-t.test('streams the output of run, not of read', async (t) => {
+t.test('streams the output of run, but not of read', async (t) => {
   const home = makeTempFolder(t, 'home')
   let output = ''
   const builder = createBuilder({

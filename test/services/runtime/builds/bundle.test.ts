@@ -5,7 +5,7 @@ import { bundle, listPackages } from '../../../../services/runtime/builds/bundle
 import { runBuilt, writeFiles } from '../../../fixtures/build-source.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-/** The folder is reached by a symbolic link, like a data folder may be. */
+/** The folder is accessed through a symbolic link, as a data folder may be. */
 function open(t: Test, files: Readonly<Record<string, string>>) {
   const above = makeTempFolder(t, 'bundle')
   const root = join(above, 'link')
@@ -86,7 +86,7 @@ t.test('maps errors to lines of the source', async (t) => {
   await t.rejects(run('main.ts'), { message: /main\.ts:3:7/ })
 })
 
-t.test('reports syntax errors by file, line and column', async (t) => {
+t.test('reports syntax errors with file, line and column', async (t) => {
   const { run, list } = open(t, {
     'main.ts': "import './lib.ts'",
     'lib.ts': 'const a = 1\nconst = 2',

@@ -84,11 +84,11 @@ t.test('deletes unused entries after their retention', async (t) => {
   for (const folder of [unused, used]) utimesSync(join(folder, '.whole'), longAgo, longAgo)
   await use('other')
   t.notOk(existsSync(unused))
-  t.ok(existsSync(used), 'the entry of an existing user is kept')
-  t.ok(existsSync(recent), 'a recently used entry is kept')
+  t.ok(existsSync(used), 'the entry of an existing user is retained')
+  t.ok(existsSync(recent), 'a recently used entry is retained')
 })
 
-t.test('keeps the most recently used of many unused entries', async (t) => {
+t.test('retains the most recently used of many unused entries', async (t) => {
   const { use } = open(t)
   const gone = makeTempFolder(t, 'gone')
   const folders: string[] = []

@@ -21,7 +21,7 @@ t.test('deletes excessive downloads once no build is in progress', async (t) => 
     async () => {
       await withDownloads(cacheFolder, async () => {}, 100, 0)
       await removeDownloads(cacheFolder, 100)
-      t.ok(existsSync(npm), 'downloads in use are kept')
+      t.ok(existsSync(npm), 'downloads in use are retained')
     },
     100,
     0,
@@ -29,7 +29,7 @@ t.test('deletes excessive downloads once no build is in progress', async (t) => 
   await eventually(async () => readdirSync(cacheFolder).length === 0)
 })
 
-t.test("keeps downloads within the limit and passes on a build's failure", async (t) => {
+t.test("keeps downloads within the limit and forwards a build's failure", async (t) => {
   const cacheFolder = makeTempFolder(t, 'cache')
   const npm = download(cacheFolder, 100)
   const fail = () => Promise.reject(new Error('no such module'))

@@ -26,7 +26,7 @@ t.test('parses all settings of mx.yaml', async (t) => {
   })
 })
 
-t.test('names the invalid key', async (t) => {
+t.test('reports the invalid key', async (t) => {
   const expectRejected = (text: string, message: RegExp) =>
     t.throws(() => parseProjectFile(text), { code: 400, message }, text)
   expectRejected('comand: x', /^mx\.yaml: unknown key comand; did you mean command\?/)

@@ -7,7 +7,7 @@ const fail = async (signal: AbortSignal): Promise<never> => {
   throw signal.reason
 }
 
-t.test('ends work on timeout with 408 and passes on its own failures', async (t) => {
+t.test('ends work on timeout with 408 and forwards failures of the work', async (t) => {
   const { signal } = new AbortController()
   const work = { signal, onOutput: () => {} }
   t.equal(await withDeadline('it', 1000, work, async () => 7), 7)

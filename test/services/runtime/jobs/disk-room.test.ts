@@ -19,7 +19,7 @@ t.test('runs work if there is free space', async (t) => {
   t.equal(await open(t, () => 100 * MIB).use(signal, async () => 'done'), 'done')
   const folder = makeTempFolder(t, 'room')
   const real = createDiskRoom({ folder, leastBytes: 1 })
-  t.equal(await real.use(signal, async () => 'done'), 'done', 'the actual free space')
+  t.equal(await real.use(signal, async () => 'done'), 'done', 'the actual amount of free space')
   const most = createDiskRoom({ folder, leastBytes: Number.MAX_SAFE_INTEGER })
   await t.rejects(
     most.use(signal, async () => 'done'),

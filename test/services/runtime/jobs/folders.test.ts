@@ -6,7 +6,7 @@ import { createFolders, removeBuilds } from '../../../../services/runtime/jobs/f
 
 const KEY = { namespace: 'mx', name: 'shop', version: 'a/b' }
 
-t.test('keeps folders of different objects apart', async (t) => {
+t.test('separates folders of different objects', async (t) => {
   const folders = createFolders('/data')
   t.equal(folders.build(KEY, '1'), '/data/builds/mx/shop/a%2Fb/1')
   t.equal(dirname(folders.builds({ ...KEY, version: 'a' })), dirname(folders.builds(KEY)))
@@ -26,7 +26,7 @@ t.test('deletes unused builds with their output', async (t) => {
   t.same(
     readdirSync(folders.builds(KEY)).sort(),
     ['2', '2.log', '3'],
-    'a build in progress is kept',
+    'a build in progress is retained',
   )
   await removeFolder(folders.builds(KEY))
   await removeFolder(folders.builds(KEY))

@@ -69,7 +69,7 @@ t.test('appends arguments to the command of the object or the project', async (t
   const command = ['node', 'other.js']
   const next = await run(makeRecord({ asked, wish: { ...wish, command, args: ['-v'] } }))
   t.same(next.program.command?.slice(1), ['other.js', '-v'])
-  t.equal(readFileSync(join(folders.upload('up'), 'main.js'), 'utf8'), '', 'the upload is kept')
+  t.equal(readFileSync(join(folders.upload('up'), 'main.js'), 'utf8'), '', 'the upload is retained')
 })
 
 t.test('rejects an update whose source is no longer available', async (t) => {
@@ -77,7 +77,7 @@ t.test('rejects an update whose source is no longer available', async (t) => {
   await t.rejects(run(makeRecord()), { code: 400, message: /no longer available: upload it again/ })
 })
 
-t.test('names an upload by its object', async (t) => {
+t.test('names an upload after its object', async (t) => {
   const source = toUploadedSource({ name: 'shop', version: 'v1' })
   t.equal(source, 'source://shop:v1')
   t.ok(isUploaded(source))

@@ -61,7 +61,7 @@ t.test('passes standard output separately if requested', async (t) => {
   t.equal(output(), 'err\n')
 })
 
-t.test('passes exactly the given environment', async (t) => {
+t.test('passes exactly the requested environment', async (t) => {
   const { ended, output } = run(t, 'env')
   await ended
   t.match(output(), /ONLY=this/)
@@ -102,7 +102,7 @@ t.test('fails for a missing working folder', async (t) => {
   await t.rejects(run(t, 'echo', { cwd }).ended, { code: 'ENOENT' })
 })
 
-t.test('ends with this process, even if that is killed', async (t) => {
+t.test('exits with this process, even if this process is killed', async (t) => {
   const module = toModule(
     new URL('../../../../services/runtime/jobs/run-command.ts', import.meta.url),
   )

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import t from 'tap'
 import { toPath, toWorkEnvironment } from '../../../../services/runtime/jobs/work-environment.ts'
 
-t.test('passes tool locations to builds and nothing about the server', async (t) => {
+t.test('passes tool locations to builds, but nothing about the server', async (t) => {
   const before = { ...process.env }
   t.teardown(() => {
     process.env = before

@@ -7,7 +7,7 @@ import { readProcess } from '../../../../lib/process/processes.ts'
 import { endLeftoverWork, withWorkHome } from '../../../../services/runtime/jobs/work-home.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-/** A detached process of a build step: it leads its own group, and its parent has ended. */
+/** A detached process of a build step, which leads its own group and whose parent has exited. */
 async function startStray(t: Test, home: string): Promise<number> {
   const child = spawn('sh', ['-c', 'exec setsid sh -c "echo \\$\\$; exec sleep 60"'], {
     env: { PATH: process.env['PATH'], HOME: home },

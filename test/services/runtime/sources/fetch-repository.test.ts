@@ -63,7 +63,7 @@ t.test('fetches only the files of the default branch', async (t) => {
   t.match(fetched, { commit, entrypoint: '' })
   t.strictSame(readdirSync(fetched.folder).sort(), ['main.ts', 'sub'])
   t.equal(readFileSync(join(fetched.folder, 'main.ts'), 'utf8'), 'new')
-  t.strictSame(readdirSync(above), ['1'], 'no other files are left')
+  t.strictSame(readdirSync(above), ['1'], 'no other files remain')
 
   const inside = await open(t, `file://${repository.folder}/sub`).fetch('latest')
   t.match(inside, { commit, entrypoint: 'sub' })
@@ -87,7 +87,7 @@ t.test('rejects a small repository that expands to billions of files', async (t)
     code: 413,
     message: 'the repository exceeds the limit of 100000 files and folders',
   })
-  t.strictSame(readdirSync(above), [], 'no files are left')
+  t.strictSame(readdirSync(above), [], 'no files remain')
 })
 
 t.test('fetches a branch, a tag and a commit by name', async (t) => {
@@ -106,7 +106,7 @@ t.test('fetches a branch, a tag and a commit by name', async (t) => {
   t.equal((await fetch(first.slice(0, 8))).commit, first)
 })
 
-t.test('rejects an unknown reference and leaves nothing behind', async (t) => {
+t.test('rejects an unknown reference and leaves no files behind', async (t) => {
   const repository = makeGitRepository(t, 'repo')
   const { above, fetch } = open(t, repository.folder)
   await t.rejects(fetch(), { code: 404, message: /has no branches yet/ })
@@ -141,7 +141,7 @@ t.test('writes links as plain files and runs no hooks or filters', async (t) => 
   t.notOk(existsSync(marker))
 })
 
-/** A repository host with the given responses. */
+/** A repository host with these responses. */
 async function serve(t: Test, answer: (request: IncomingMessage) => number) {
   const requests: IncomingMessage[] = []
   return {
@@ -270,7 +270,7 @@ t.test('rejects a git version that would resolve the checked host again', async 
   await t.rejects(check(''), { code: 501 })
 })
 
-t.test('times out for a host that sends nothing', async (t) => {
+t.test('times out if a host sends nothing', async (t) => {
   const server = createServer(() => {})
   const port = await listen(t, server)
   const address = `http://127.0.0.1:${port}/a.git`
@@ -287,7 +287,7 @@ t.test('times out for a host that sends nothing', async (t) => {
   t.strictSame(readdirSync(fetcher.above), [])
 })
 
-t.test('ends the fetch from a host that sends more than the limit', async (t) => {
+t.test('cancels the fetch from a host that sends more than the limit', async (t) => {
   const commit = '1'.repeat(40)
   const packet = (text: string): string =>
     `${(text.length + 4).toString(16).padStart(4, '0')}${text}`

@@ -30,7 +30,7 @@ t.test('rejects a repository of the server itself in every address format of git
     )
 })
 
-t.test('resolves names through a proxy and still denies denied addresses', async (t) => {
+t.test('resolves names through a proxy and still rejects denied addresses', async (t) => {
   setEnv(t, { https_proxy: 'http://192.0.2.1:3128' })
   t.equal(await pinHost('https://far.test/a', egress), undefined)
   t.equal(await pinHost('https://192.0.2.7/a', egress), '192.0.2.7:443:192.0.2.7')

@@ -27,7 +27,7 @@ t.test('yields each entry followed by its content', async (t) => {
   t.strictSame(await read(toChunks(gzipSync(archive), 7)), expected)
 })
 
-t.test('rejects data after the end of an archive, accepts zeros', async (t) => {
+t.test('rejects data after the end of an archive, but accepts zeros', async (t) => {
   const archive = makeTar([
     { path: 'a', content: 'x'.repeat(3000) },
     { path: 'b', content: Buffer.alloc(2048) },

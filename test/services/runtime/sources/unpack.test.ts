@@ -31,7 +31,7 @@ t.test('writes files and folders and preserves the executable bit', async (t) =>
   }
 })
 
-/** Error of an invalid archive, of which no files may be left. */
+/** Error of an invalid archive, which must leave no files behind. */
 async function expectRejected(t: Test, bytes: Uint8Array, limits?: UnpackLimits) {
   const above = makeTempFolder(t, 'unpack')
   const folder = join(above, 'source')
@@ -39,11 +39,11 @@ async function expectRejected(t: Test, bytes: Uint8Array, limits?: UnpackLimits)
   await unpackSource(toChunks(bytes), folder, limits).catch((error: unknown) => {
     result = error
   })
-  t.strictSame(readdirSync(above), [], 'no files are left')
+  t.strictSame(readdirSync(above), [], 'no files remain')
   return result
 }
 
-t.test('rejects entries that lead out of the folder by name', async (t) => {
+t.test('rejects entries that lead out of the folder with their names', async (t) => {
   const attacks: readonly (readonly [TarEntry, RegExp])[] = [
     [{ path: '/etc/passwd', content: 'x' }, /"\/etc\/passwd", but paths must be relative/],
     [{ path: '../outside', content: 'x' }, /"\.\.\/outside", which leads out/],
@@ -84,7 +84,7 @@ t.test('rejects a duplicate name', async (t) => {
   t.match(await expectRejected(t, makeTar([{ path: '\u00e9' }, { path: 'e\u0301' }])), twice)
 })
 
-t.test('rejects too many or too large files by their header', async (t) => {
+t.test('rejects too many or too large files based on their header', async (t) => {
   const many = makeTar(Array.from({ length: 30 }, (_, i) => ({ path: `f${i}` })))
   const limits = { maxFiles: 20, maxFileBytes: 1000, maxBytes: 3000 }
   t.match(await expectRejected(t, many, limits), {
@@ -143,18 +143,21 @@ t.test('rejects a file that is not an archive or is truncated', async (t) => {
   })
 })
 
-t.test('reports a failed sender as it failed and leaves an existing folder alone', async (t) => {
-  const above = makeTempFolder(t, 'unpack')
-  const archive = makeTar([{ path: 'main.ts', content: 'x' }])
-  for (const bytes of [archive, gzipSync(archive)]) {
-    async function* fail() {
-      yield bytes.subarray(0, 60)
-      throw new Error('went away')
+t.test(
+  'forwards the error of a failed sender and does not modify an existing folder',
+  async (t) => {
+    const above = makeTempFolder(t, 'unpack')
+    const archive = makeTar([{ path: 'main.ts', content: 'x' }])
+    for (const bytes of [archive, gzipSync(archive)]) {
+      async function* fail() {
+        yield bytes.subarray(0, 60)
+        throw new Error('went away')
+      }
+      await t.rejects(unpackSource(fail(), join(above, 'source')), { message: 'went away' })
+      t.notOk(existsSync(join(above, 'source')))
     }
-    await t.rejects(unpackSource(fail(), join(above, 'source')), { message: 'went away' })
-    t.notOk(existsSync(join(above, 'source')))
-  }
-  mkdirSync(join(above, 'there', 'kept'), { recursive: true })
-  await t.rejects(unpackSource(toChunks(archive), join(above, 'there')), { code: 'EEXIST' })
-  t.ok(existsSync(join(above, 'there', 'kept')))
-})
+    mkdirSync(join(above, 'there', 'kept'), { recursive: true })
+    await t.rejects(unpackSource(toChunks(archive), join(above, 'there')), { code: 'EEXIST' })
+    t.ok(existsSync(join(above, 'there', 'kept')))
+  },
+)

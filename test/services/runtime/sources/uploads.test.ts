@@ -13,7 +13,7 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }
 
 function open(t: Test, options: Partial<UploadsOptions> = {}) {
-  // The upload timer does not keep the process alive, connections do.
+  // The upload timer does not keep the process alive, but connections do.
   keepAlive(t)
   const folders = createFolders(makeTempFolder(t, 'uploads'))
   const room = createDiskRoom({ folder: folders.uploads, leastBytes: 0 })
@@ -55,7 +55,7 @@ t.test('distinguishes a claimed upload from a missing one', async (t) => {
   t.equal(uploads.wasClaimed({ ...KEY, namespace: 'acme' }), false)
 })
 
-t.test('replaces a pending upload with a newer one and deletes forgotten ones', async (t) => {
+t.test('replaces a pending upload with a newer one and deletes abandoned ones', async (t) => {
   const { folders, uploads } = open(t)
   await uploads.take(KEY, pack(t, 'one'))
   await uploads.take(KEY, pack(t, 'two'))
@@ -64,7 +64,7 @@ t.test('replaces a pending upload with a newer one and deletes forgotten ones', 
   t.same(readdirSync(folders.uploads), [])
 })
 
-t.test('keeps one of several uploads of an object that end at the same time', async (t) => {
+t.test('retains one of several uploads of an object that end simultaneously', async (t) => {
   const { folders, uploads } = open(t)
   const { value: archive } = await pack(t, 'text').next()
   const parts = async function* () {
@@ -76,7 +76,7 @@ t.test('keeps one of several uploads of an object that end at the same time', as
   t.strictSame(readdirSync(folders.uploads), [uploads.claim(KEY)])
 })
 
-t.test('rejects a file that is not an archive and leaves nothing', async (t) => {
+t.test('rejects a file that is not an archive and leaves no files', async (t) => {
   const { folders, uploads } = open(t)
   const parts = async function* () {
     yield Buffer.from('no archive')
@@ -97,7 +97,7 @@ t.test('deletes unused uploads', async (t) => {
   t.ok(existsSync(folders.upload(claimed)))
 })
 
-t.test('ends an upload on timeout and leaves nothing', async (t) => {
+t.test('ends an upload on timeout and leaves no files', async (t) => {
   const { folders, uploads } = open(t, { timeoutMs: 50 })
   const late = { code: 408, message: 'the upload timed out after 50ms' }
   await t.rejects(uploads.take(KEY, stall()), late)
@@ -120,7 +120,7 @@ t.test('leaves a slot to other namespaces while uploads stall', async (t) => {
   await uploads.take(KEY, pack(t, 'one'))
   t.ok(uploads.claim(KEY))
   const codes = (await settled).map((end) => end.status === 'rejected' && end.reason.code)
-  t.same([...new Set(codes)].sort(), [408, 503], 'uploads without a slot are 503')
+  t.same([...new Set(codes)].sort(), [408, 503], 'uploads without a slot are rejected with 503')
 })
 
 t.test('limits the uploads of a namespace to its quota', async (t) => {

@@ -18,7 +18,7 @@ import { makeRecord, makeRevision } from '../parts.ts'
 
 const ASKED_NEXT: Requested = { id: 'two', kind: 'build', upload: '' }
 
-/** Serves the contents of its own file; listens once `gate` exists, and writes its number to `note` before. */
+/** Serves the contents of its own file. Writes its number to `note`, and listens once `gate` exists. */
 function toPatient(answer: string, gate: string, note: string, build = ''): Files {
   const main = `
 const { existsSync, readFileSync, writeFileSync } = require('node:fs')
@@ -57,7 +57,7 @@ t.test('never serves from a deleted build after a superseding update', async (t)
   t.equal(await runtime.registrar.call('shop'), 'three')
 })
 
-/** Deployments that are built by `build` and come up after `before`. */
+/** Deployments that are built by `build` and start after `before`. */
 function open(
   t: Test,
   before: () => Promise<void>,
@@ -91,7 +91,7 @@ function open(
   return { objects, folders, deployments }
 }
 
-t.test('keeps a revision serving that came up before a newer request', async (t) => {
+t.test('a revision that started before a newer request continues to serve', async (t) => {
   const record = makeRecord({ current: makeRevision('zero') })
   const { objects, folders, deployments } = open(t, async () => {
     await objects.change(record, (now) => ({ ...now, asked: ASKED_NEXT }))
@@ -105,7 +105,7 @@ t.test('keeps a revision serving that came up before a newer request', async (t)
   t.ok(existsSync(folders.build(record, 'one')))
 })
 
-t.test('keeps a revision serving that came up before it was cancelled', async (t) => {
+t.test('a revision that started before it was cancelled continues to serve', async (t) => {
   const record = makeRecord({ current: makeRevision('zero') })
   let giveUp = async () => {}
   let pending: Promise<void> | undefined

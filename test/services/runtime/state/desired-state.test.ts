@@ -13,7 +13,7 @@ const KEY = { namespace: 'mx', name: 'helloworld', version: 'latest' }
 const PLACE = { namespace: 'mx', key: 'service:mx:helloworld:latest', what: 'secrets' } as const
 const secrets = createSecrets(parseSecretKey(randomBytes(32).toString('base64'), 'key'))
 
-t.test('keeps omitted options and merges variables in an update', async (t) => {
+t.test('retains omitted options and merges variables in an update', async (t) => {
   const first = toDesiredState(KEY, { ...NO_OPTIONS, env: ['A=1', 'B=x=y'], instances: 2 }, secrets)
   t.match(first, { env: { A: '1', B: 'x=y' }, instances: 2, command: [] })
   const next = toDesiredState(
@@ -35,7 +35,7 @@ t.test('encrypts credentials, and secrets by name', async (t) => {
   t.equal(next.credentials, first.credentials)
 })
 
-t.test('rejects secrets without a key and names the field', async (t) => {
+t.test('rejects secrets without a key and reports the field', async (t) => {
   const none = createSecrets(undefined)
   t.throws(() => toDesiredState(KEY, { ...NO_OPTIONS, secrets: { A: 'b' } }, none), {
     ...{ code: 400, message: /^request\.options\.secrets cannot be stored/ },
@@ -51,14 +51,17 @@ t.test('reports secrets of another key as an error', async (t) => {
   t.throws(() => secrets.open(PLACE, sealed), /config_secret_key has changed/)
 })
 
-t.test('needs no build for changed variables and sizes, but for a changed command', async (t) => {
-  const first = toDesiredState(KEY, NO_OPTIONS, secrets)
-  const change = (options: object) =>
-    toDesiredState(KEY, { ...NO_OPTIONS, ...options }, secrets, first)
-  t.ok(needsNoBuild(first, change({ env: ['A=1'], instances: 3, memory: 1e6 })))
-  t.notOk(needsNoBuild(first, change({ command: ['node', 'other.js'] })))
-  t.notOk(needsNoBuild(first, change({ entrypoint: 'other' })))
-})
+t.test(
+  'requires a build for a changed command, but not for changed variables and sizes',
+  async (t) => {
+    const first = toDesiredState(KEY, NO_OPTIONS, secrets)
+    const change = (options: object) =>
+      toDesiredState(KEY, { ...NO_OPTIONS, ...options }, secrets, first)
+    t.ok(needsNoBuild(first, change({ env: ['A=1'], instances: 3, memory: 1e6 })))
+    t.notOk(needsNoBuild(first, change({ command: ['node', 'other.js'] })))
+    t.notOk(needsNoBuild(first, change({ entrypoint: 'other' })))
+  },
+)
 
 t.test('drops the entrypoint of the previous source', async (t) => {
   const first = toDesiredState(KEY, { ...NO_OPTIONS, entrypoint: 'a' }, secrets)

@@ -46,7 +46,7 @@ function share(t: Test): Shared {
   }
 }
 
-t.test('grants the lease to one server, and to the next after release', async (t) => {
+t.test('grants the lease to one server, and to the next one after its release', async (t) => {
   const { open } = share(t)
   const [one, two] = [await open('one'), await open('two')]
   t.same([one.lease.isHeld(), two.lease.isHeld()], [true, false])
@@ -57,7 +57,7 @@ t.test('grants the lease to one server, and to the next after release', async (t
   t.same(two.changes, [true])
 })
 
-t.test('loses the lease before another server gets it if it cannot renew', async (t) => {
+t.test('loses the lease before another server acquires it if it cannot renew it', async (t) => {
   const { open, clock } = share(t)
   const [one, two] = [await open('one'), await open('two')]
   one.cut()
@@ -70,7 +70,7 @@ t.test('loses the lease before another server gets it if it cannot renew', async
   t.equal(one.lease.isHeld(), false)
 })
 
-t.test('keeps the lease while renewing', async (t) => {
+t.test('retains the lease while renewing it', async (t) => {
   const { open, clock } = share(t)
   const [one, two] = [await open('one'), await open('two')]
   for (let i = 0; i < 10; i++) {

@@ -13,7 +13,7 @@ function toLive(more: Partial<Live> = {}): Live {
   return { deployment: undefined, state: undefined, nowMs: 5, ...more }
 }
 
-t.test('goes through pending, building and starting on the first request', async (t) => {
+t.test('is pending, building and starting, in this order, on the first request', async (t) => {
   const record = makeRecord({ changedMs: 1 })
   t.equal(withLive(record, toLive()), record, 'nothing has changed')
   for (const phase of ['building', 'starting'] as const) {
@@ -36,22 +36,25 @@ t.test('is pending with a cause while waiting for a node', async (t) => {
   t.notOk('fault' in placed)
 })
 
-t.test('keeps the status of the serving revision and reports the phase in update', async (t) => {
-  const record = makeRecord({
-    ...{ settled: 'one', current: makeRevision('one'), status: 'running' },
-    asked: { id: 'two', kind: 'build', upload: '' },
-  })
-  const state = toState()
-  const deployment = { requestId: 'two', phase: 'building' } as const
-  t.match(withLive(record, toLive({ state, deployment })), {
-    status: 'running',
-    update: 'building',
-  })
-  const over = withLive({ ...record, settled: 'two', update: 'starting' }, toLive({ state }))
-  t.notOk('update' in over)
-})
+t.test(
+  'retains the status of the serving revision, and reports the phase in `update`',
+  async (t) => {
+    const record = makeRecord({
+      ...{ settled: 'one', current: makeRevision('one'), status: 'running' },
+      asked: { id: 'two', kind: 'build', upload: '' },
+    })
+    const state = toState()
+    const deployment = { requestId: 'two', phase: 'building' } as const
+    t.match(withLive(record, toLive({ state, deployment })), {
+      status: 'running',
+      update: 'building',
+    })
+    const over = withLive({ ...record, settled: 'two', update: 'starting' }, toLive({ state }))
+    t.notOk('update' in over)
+  },
+)
 
-t.test('keeps the last error when the state is unknown', async (t) => {
+t.test('retains the last error when the state is unknown', async (t) => {
   const settled = makeRecord({ settled: 'one', current: makeRevision('one'), status: 'running' })
   const state = toState({ status: 'error', error: 'exited with 1', retries: 5 })
   const broken = withLive(settled, toLive({ state }))

@@ -28,7 +28,7 @@ t.test('requests of tenants do not use the reserve of a full store', async (t) =
   await t.rejects(objects.add({ ...record, name: 'other' }), { code: 507 })
   await t.rejects(objects.change(record, longer, true), { code: 507 })
   t.ok(await objects.change(record, longer), 'but state changes do')
-  t.ok(await objects.add(makeRecord()), 'and requests of operators')
+  t.ok(await objects.add(makeRecord()), 'and so do requests of operators')
   t.equal(await objects.change(record, () => undefined), undefined)
 })
 
@@ -39,11 +39,11 @@ t.test('rejects a duplicate name in a namespace', async (t) => {
   t.ok(await objects.add(makeRecord({ version: 'v2' })))
   t.ok(await objects.add(makeRecord({ namespace: 'acme' })))
   t.same((await objects.list('mx')).records.length, 2)
-  t.same((await objects.list('mx', 'hello')).records.length, 0, 'a name does not match as a prefix')
+  t.same((await objects.list('mx', 'hello')).records.length, 0, 'a name is not matched by a prefix')
   t.same((await objects.list('acme', 'helloworld')).records.length, 1)
 })
 
-t.test('finds latest or the only version without a version', async (t) => {
+t.test('without a version, finds latest or the only version', async (t) => {
   const objects = open(t)
   const find = (version: string) => objects.find('mx', { name: 'helloworld', version }, 'x')
   await t.rejects(find(''), { code: 404, message: 'service not found: helloworld@latest' })
@@ -64,7 +64,7 @@ t.test('finds latest or the only version without a version', async (t) => {
   await t.rejects(objects.find('mx', { name: '', version: '' }, 'x'), { code: 400 })
 })
 
-t.test('applies concurrent changes without losing any', async (t) => {
+t.test('applies concurrent changes without losing any of them', async (t) => {
   const objects = open(t)
   const record = makeRecord()
   await objects.add(record)

@@ -27,7 +27,7 @@ t.test('considers a server unavailable after a minute without heartbeat', async 
   t.same(
     await two.findUnreachable(),
     new Map([['one', START_MS]]),
-    'neither itself nor a recently seen server',
+    'neither this server nor a recently seen one',
   )
   const changes: string[][] = []
   const stop = two.watch((changed) => changes.push([...changed]))

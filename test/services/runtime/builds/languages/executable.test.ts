@@ -13,7 +13,7 @@ t.test('runs an executable file', async (t) => {
   t.match(await usual.build({ entrypoint: 'a-tool' }), { command: ['./a-tool'] })
 })
 
-t.test('runs nothing if several files are executable', async (t) => {
+t.test('runs no file if several are executable', async (t) => {
   const { build } = makeSource(t, { one: SAY, two: SAY })
   await t.rejects(build(), { code: 400, message: /^nothing to run in the folder/ })
 })

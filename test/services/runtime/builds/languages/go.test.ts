@@ -11,7 +11,7 @@ function hasGo(): boolean {
   }
 }
 
-// The cache is empty at first, so the standard library is built as well.
+// The cache is empty at first, so the standard library is also built.
 t.setTimeout(110_000)
 
 const MAIN = 'package main\n\nfunc main() { println("hello " + name) }\n'

@@ -6,7 +6,7 @@ import t from 'tap'
 import { ROOT } from '../../../../../scripts/root.ts'
 import { makeSource, runBuilt } from '../../../../fixtures/build-source.ts'
 
-t.test('runs the program that package.json declares, or a usual file', async (t) => {
+t.test('runs the program that package.json declares, or a conventional file', async (t) => {
   const cases: readonly (readonly [Record<string, string>, readonly string[]])[] = [
     [{ 'main.js': '' }, ['main.js']],
     [{ 'index.mjs': '', 'src/main.js': '' }, ['index.mjs']],
@@ -56,7 +56,7 @@ t.test('skips the build script if the project defines another step', async (t) =
   t.match(output(), /instead/)
 })
 
-t.test('rejects a package without anything to start', async (t) => {
+t.test('rejects a package without a program to start', async (t) => {
   const { build } = makeSource(t, { 'package.json': '{"dependencies": {}}' })
   await t.rejects(build(), { code: 400, message: /^nothing to run/ })
 })
@@ -64,7 +64,7 @@ t.test('rejects a package without anything to start', async (t) => {
 const COMPILED = existsSync(join(ROOT, 'dist/sdk/index.js'))
 
 t.test(
-  'runs the example alone or within the repository',
+  'runs the example separately or within the repository',
   { skip: COMPILED ? false : 'mx is not compiled' },
   async (t) => {
     const alone = makeSource(t, {})
@@ -78,7 +78,7 @@ t.test(
       await inside.build({ entrypoint: 'examples/helloworld' }),
       await inside.build({ entrypoint: 'examples/helloworld/main.ts' }),
     ]
-    t.equal(alone.output() + inside.output(), '', 'nothing is installed')
+    t.equal(alone.output() + inside.output(), '', 'no package is installed')
     for (const { command, folder, env } of programs) {
       const child = spawn(command[0]!, command.slice(1), {
         cwd: folder,

@@ -62,7 +62,7 @@ t.test('installs locked packages once, without install scripts', async (t) => {
   t.equal(count(), fetched)
 })
 
-t.test('installs for a program in a subfolder only imported packages', async (t) => {
+t.test('installs only imported packages for a program in a subfolder', async (t) => {
   const { url, count } = await serve(t)
   const files = toFiles(url)
   const { build, output } = makeSource(t, {
@@ -94,10 +94,10 @@ t.test('runs install scripts if allowed', async (t) => {
   const { folder, build } = makeSource(t, toFiles(url))
   t.equal(runBuilt(await build({ allowScripts: true })), 'hello\n')
   t.ok(existsSync(join(folder, 'node_modules/greeting/ran.txt')))
-  t.ok(lstatSync(join(folder, 'node_modules')).isDirectory(), 'a folder of this build only')
+  t.ok(lstatSync(join(folder, 'node_modules')).isDirectory(), 'only for the folder of this build')
 })
 
-t.test('reports that versions are the newest without a lock file', async (t) => {
+t.test('reports that the newest versions are used without a lock file', async (t) => {
   const { url } = await serve(t)
   const { 'package-lock.json': _, ...files } = toFiles(url)
   const { build, output } = makeSource(t, { ...files, 'yarn.lock': '' })
@@ -105,7 +105,7 @@ t.test('reports that versions are the newest without a lock file', async (t) => 
   t.match(output(), /yarn\.lock is not supported, and there is no package-lock\.json: installing/)
 })
 
-t.test('leaves packages alone that the source includes', async (t) => {
+t.test('does not install packages that the source includes', async (t) => {
   const { url, count } = await serve(t)
   const bundled = { 'node_modules/greeting/index.js': 'module.exports = "own"' }
   const { build } = makeSource(t, { ...toFiles(url), ...bundled })
@@ -113,7 +113,7 @@ t.test('leaves packages alone that the source includes', async (t) => {
   t.equal(count(), 0)
 })
 
-t.test('fails the build and leaves nothing if an installation fails', async (t) => {
+t.test('fails the build and leaves no files if an installation fails', async (t) => {
   const { cacheFolder, build } = makeSource(t, toFiles('http://127.0.0.1:1/greeting.tgz'))
   process.env['npm_config_registry'] = 'http://127.0.0.1:1/'
   t.teardown(() => delete process.env['npm_config_registry'])

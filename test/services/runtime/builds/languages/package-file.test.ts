@@ -7,7 +7,7 @@ import {
 import { writeFiles } from '../../../../fixtures/build-source.ts'
 import { makeTempFolder } from '../../../../fixtures/temp-folder.ts'
 
-t.test('finds the package of a project, one above, or none', async (t) => {
+t.test('finds the package of a project, of a parent folder, or none', async (t) => {
   const root = makeTempFolder(t, 'package')
   const project = { root, folder: join(root, 'a'), file: undefined }
   writeFiles(root, { 'a/main.ts': '' })
@@ -31,7 +31,7 @@ t.test('installs a workspace with its root package', async (t) => {
   t.equal((await findPackage(project)).folder, project.folder, 'a project with its own lock file')
 })
 
-t.test('names a package.json that is invalid', async (t) => {
+t.test('reports an invalid package.json with its path', async (t) => {
   const folder = makeTempFolder(t, 'package')
   writeFiles(folder, { 'package.json': '{"a": }' })
   await t.rejects(readPackage(folder), { code: 400, message: /^package\.json is not valid JSON: / })

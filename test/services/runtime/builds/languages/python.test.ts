@@ -14,7 +14,7 @@ function hasPython(): boolean {
   }
 }
 
-// Slow to start on a busy machine.
+// Python is slow to start on a busy machine.
 t.setTimeout(110_000)
 
 const skip = hasPython() ? false : 'python3 with venv is not installed'
@@ -30,7 +30,7 @@ with zipfile.ZipFile(sys.argv[1] + '/greeting-1.0-py3-none-any.whl', 'w') as whe
     wheel.writestr(info + 'RECORD', '')
 `
 
-t.test('runs a Python program as it is', { skip }, async (t) => {
+t.test('runs a Python program without a build', { skip }, async (t) => {
   const { build } = makeSource(t, { 'app.py': 'print("hello")', 'tool.py': 'print("tool")' })
   const built = await build()
   t.match(built, { command: ['python3', '-u', 'app.py'], language: 'python', env: {} })
