@@ -7,7 +7,7 @@ import { ROOT } from '../scripts/root.ts'
 const MANIFEST = join(ROOT, 'package.json')
 
 t.test(
-  'the package has the bundles and the declarations of its entries, nothing else of the build',
+  'the package has the bundles and the declarations of its entries, and nothing else from the build',
   async (t) => {
     const cwd = t.testdir({
       'package.json': readFileSync(MANIFEST, 'utf8'),
@@ -54,7 +54,7 @@ t.test(
 )
 
 t.test(
-  'of µWebSockets for Node.js 20 and 22, users get the version that tests run with',
+  'users of Node.js 20 and 22 get the version of µWebSockets that the tests use',
   async (t) => {
     // Later versions need glibc 2.38, which Debian 12 does not have.
     const { optionalDependencies } = JSON.parse(readFileSync(MANIFEST, 'utf8'))
@@ -82,14 +82,14 @@ t.test(
     const missing = entries.flatMap(([folder, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies).filter((name) => !isLocked(folder, name)),
     )
-    t.same(missing, [], 'packages of other platforms')
+    t.same(missing, [], 'packages for other platforms')
     const names = entries
       .filter(([, { hasInstallScript }]) => hasInstallScript)
       .map(([folder]) => folder.replace(/^.*node_modules\//, ''))
     t.same(
       names.filter((name) => allowScripts[name] !== false),
       [],
-      'packages with scripts',
+      'packages with install scripts',
     )
   },
 )

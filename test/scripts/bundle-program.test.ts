@@ -12,7 +12,7 @@ import { ROOT } from '../../scripts/root.ts'
 import * as sdk from '../../sdk/index.ts'
 import * as testing from '../../sdk/testing.ts'
 
-// Within the checkout, so that packages are found, in a part of the build that is not packed.
+// Located in the checkout, so that packages are found, but in a part of the build that is not packed.
 const dist = join(ROOT, 'dist/test', `bundle-${process.pid}`)
 const load = async <T>(name: string): Promise<T> =>
   (await import(pathToFileURL(join(dist, 'bundle', name)).href)) as T
@@ -84,7 +84,7 @@ t.test('bundle entries share one copy of each class', async (t) => {
   t.ok(createTestExchange().headers instanceof HeaderList)
   const error = new ServiceError('a', 400, 'b')
   t.ok(error instanceof GatewayError)
-  t.notOk(error instanceof sdk.GatewayError, 'the sources are another copy')
+  t.notOk(error instanceof sdk.GatewayError, 'the sources are a separate copy')
 })
 
 t.test('the bundle includes the licences of bundled packages', async (t) => {

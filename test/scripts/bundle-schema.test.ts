@@ -6,7 +6,7 @@ import t from 'tap'
 import * as library from '../../core/schema.ts'
 import { bundleSchema } from '../../scripts/bundle-schema.ts'
 
-// Outside the checkout, where a bundle that imports a package fails to load.
+// Located outside the checkout, where a bundle that imports a package fails to load.
 const folder = await mkdtemp(join(tmpdir(), 'mx-bundle-'))
 t.teardown(() => rm(folder, { recursive: true }))
 const file = join(folder, 'schema.mjs')
@@ -39,19 +39,22 @@ t.test('schemas of the bundle and of the library are the same JSON Schema', asyn
   t.same(JSON.parse(JSON.stringify(declare(bundle))), JSON.parse(JSON.stringify(declare(library))))
 })
 
-t.test('a schema made by another copy of TypeBox gets the same defaults and errors', async (t) => {
-  const declared = declare(library)
-  const expected = { text: 'a', list: [1], nested: { on: true } }
-  for (const checker of [bundle, library]) {
-    for (const schema of [declared, declare(bundle)]) {
-      t.same(checker.Default(schema, {}), expected)
-      t.same(checker.Errors(schema, expected), [])
-      t.same(checker.Errors(schema, WRONG), library.Errors(declared, WRONG))
+t.test(
+  'a schema created with another copy of TypeBox has the same defaults and errors',
+  async (t) => {
+    const declared = declare(library)
+    const expected = { text: 'a', list: [1], nested: { on: true } }
+    for (const checker of [bundle, library]) {
+      for (const schema of [declared, declare(bundle)]) {
+        t.same(checker.Default(schema, {}), expected)
+        t.same(checker.Errors(schema, expected), [])
+        t.same(checker.Errors(schema, WRONG), library.Errors(declared, WRONG))
+      }
     }
-  }
-  t.ok(library.Errors(declared, WRONG).length > 4)
-})
+    t.ok(library.Errors(declared, WRONG).length > 4)
+  },
+)
 
-t.test('the bundle carries the licence of TypeBox', async (t) => {
+t.test('the bundle includes the licence of TypeBox', async (t) => {
   t.match(await readFile(file, 'utf8'), /^\/\*!\nTypeBox\n\nThe MIT License \(MIT\)\n\nCopyright/)
 })

@@ -9,7 +9,7 @@ const SOURCES = new Map([
   ['services/store/e.ts', 'export type Row = 2\n'],
 ])
 
-t.test('finds names in two files of which one may import the other', async (t) => {
+t.test('reports names exported by two files if one may import the other', async (t) => {
   t.strictSame(
     [...findRepeatedNames(SOURCES)],
     [
@@ -20,9 +20,12 @@ t.test('finds names in two files of which one may import the other', async (t) =
   )
 })
 
-t.test('reports names without an exception, and exceptions without a repeated name', async (t) => {
-  t.strictSame(compareNames(new Map([['open', ['core/a.ts', 'lib/b.ts']]]), ['Page']), [
-    'open is exported by core/a.ts and lib/b.ts: rename one',
-    'Page is exported once: remove it from scripts/exported-names.json',
-  ])
-})
+t.test(
+  'reports repeated names without an exception, and exceptions for names that are not repeated',
+  async (t) => {
+    t.strictSame(compareNames(new Map([['open', ['core/a.ts', 'lib/b.ts']]]), ['Page']), [
+      'open is exported by core/a.ts and lib/b.ts: rename one',
+      'Page is exported once: remove it from scripts/exported-names.json',
+    ])
+  },
+)

@@ -22,7 +22,7 @@ t.test(
   },
 )
 
-t.test('replaces only the text between the marks', async (t) => {
+t.test('replaces only the text between the markers', async (t) => {
   const text = 'a\n<!-- flags: written by `npm run gen` -->\nold\n<!-- /flags -->\nb\n'
   t.equal(
     replaceFlags(text, 'new\n'),
@@ -30,6 +30,6 @@ t.test('replaces only the text between the marks', async (t) => {
   )
 })
 
-t.test('rejects a text without the marks', async (t) => {
+t.test('rejects a text without markers', async (t) => {
   t.throws(() => replaceFlags('nothing', ''), /missing marker/)
 })

@@ -61,7 +61,7 @@ export const handlers: {
   )
 })
 
-t.test('a check names stale indexes and changes nothing', async (t) => {
+t.test('a check reports stale indexes and changes no file', async (t) => {
   const root = await createTree(t, ['plugins/access/cors.ts'])
   await generate(root, false)
   t.same(await generate(root, true), [])

@@ -34,7 +34,7 @@ async function makeRepository(
   const options = { bundle: true, packages: 'external', format: 'esm', platform: 'node' } as const
   const entryPoints = ['test', 'test-group'].map((name) => join(ROOT, `scripts/${name}.ts`))
   await build({ entryPoints, outdir, ...options })
-  // Settings of the runner of this test must not reach the runner under test.
+  // Settings of the current runner must not affect the runner under test.
   const env = Object.entries(process.env).filter(([name]) => !/^(TAP|NODE_OPTIONS$)/.test(name))
   return (...words: string[]) => {
     const { status, stdout, stderr } = spawnSync(
@@ -60,27 +60,30 @@ t.test('runs the compiled tests that have a source, and prints totals', async (t
   t.match(stdout, /^# \{ total: 3, pass: 2, skip: 1 \}$/m)
   t.equal(status, 0)
   t.same(run('test/e2e/two.test.ts').files, ['ok 1 - test/e2e/two.test.ts'])
-  t.same(run('test/e2e', 'test/e2e/two.test.ts').files, files, 'each runs once')
+  t.same(run('test/e2e', 'test/e2e/two.test.ts').files, files, 'each test runs once')
 })
 
-t.test('a test that fails, crashes or hangs is a failure, and other tests run', async (t) => {
-  const run = await makeRepository(t, {
-    fails: 't.equal(1, 2)',
-    crashes: `throw new Error('at once')`,
-    hangs: 't.setTimeout(300)\nt.test(() => new Promise(() => setInterval(() => {}, 1000)))',
-    works: 't.pass()',
-  })
-  const { status, files, stdout, stderr } = run()
-  t.same(files, [
-    'not ok 1 - test/e2e/crashes.test.ts',
-    'not ok 2 - test/e2e/fails.test.ts',
-    'not ok 3 - test/e2e/hangs.test.ts',
-    'ok 4 - test/e2e/works.test.ts',
-  ])
-  t.match(stdout, /^# \{ total: \d+, pass: 1, fail: \d+ \}$/m)
-  t.match(stderr, /at once/)
-  t.equal(status, 1)
-})
+t.test(
+  'a test that fails, crashes or hangs counts as a failure, and other tests continue',
+  async (t) => {
+    const run = await makeRepository(t, {
+      fails: 't.equal(1, 2)',
+      crashes: `throw new Error('at once')`,
+      hangs: 't.setTimeout(300)\nt.test(() => new Promise(() => setInterval(() => {}, 1000)))',
+      works: 't.pass()',
+    })
+    const { status, files, stdout, stderr } = run()
+    t.same(files, [
+      'not ok 1 - test/e2e/crashes.test.ts',
+      'not ok 2 - test/e2e/fails.test.ts',
+      'not ok 3 - test/e2e/hangs.test.ts',
+      'ok 4 - test/e2e/works.test.ts',
+    ])
+    t.match(stdout, /^# \{ total: \d+, pass: 1, fail: \d+ \}$/m)
+    t.match(stderr, /at once/)
+    t.equal(status, 1)
+  },
+)
 
 t.test('a full run repeats a failed test once and prints both results', async (t) => {
   const run = await makeRepository(t, {
@@ -106,16 +109,19 @@ t.test('tests run with --enable-source-maps only, without a loader', async (t) =
   t.equal(run().status, 0)
 })
 
-t.test('a path without tests, or with an uncompiled one, exits 1 with one line', async (t) => {
-  const run = await makeRepository(t, { one: 't.pass()', new: undefined })
-  const cases = [
-    ['test/none.test.ts', 'not found: test/none.test.ts. Name files or folders below test/\n'],
-    ['test/readme.md', 'test/readme.md has no test/**/*.test.ts\n'],
-    ['dist', 'dist has no test/**/*.test.ts\n'],
-    ['test', 'test/e2e/new.test.ts is not compiled: run `npm run compile`\n'],
-  ] as const
-  for (const [path, stderr] of cases) t.match(run(path), { status: 1, stderr, stdout: '' })
-})
+t.test(
+  'a path without tests, or with an uncompiled one, exits 1 with a one-line message',
+  async (t) => {
+    const run = await makeRepository(t, { one: 't.pass()', new: undefined })
+    const cases = [
+      ['test/none.test.ts', 'not found: test/none.test.ts. Name files or folders below test/\n'],
+      ['test/readme.md', 'test/readme.md has no test/**/*.test.ts\n'],
+      ['dist', 'dist has no test/**/*.test.ts\n'],
+      ['test', 'test/e2e/new.test.ts is not compiled: run `npm run compile`\n'],
+    ] as const
+    for (const [path, stderr] of cases) t.match(run(path), { status: 1, stderr, stdout: '' })
+  },
+)
 
 t.test('unit tests share a process, even after a test that fails, crashes or hangs', async (t) => {
   const run = await makeRepository(
@@ -138,7 +144,7 @@ t.test('unit tests share a process, even after a test that fails, crashes or han
   t.equal(status, 1)
 })
 
-t.test('of the unit tests, only the failed files run again', async (t) => {
+t.test('only the failed files of the unit tests run again', async (t) => {
   const run = await makeRepository(
     t,
     {
@@ -155,7 +161,7 @@ t.test('of the unit tests, only the failed files run again', async (t) => {
   t.equal(status, 0)
 })
 
-t.test('an unknown flag is an error that names the flags', async (t) => {
+t.test('rejects an unknown flag with an error that names the flags', async (t) => {
   const run = await makeRepository(t, { one: 't.pass()' })
   t.match(run('--units'), {
     status: 1,
@@ -163,7 +169,7 @@ t.test('an unknown flag is an error that names the flags', async (t) => {
   })
 })
 
-t.test('a Node.js without µWebSockets skips the tests that need it, by name', async (t) => {
+t.test('a Node.js without µWebSockets skips the tests that need it, with a message', async (t) => {
   const node = skipUnless(t, 'node24')
   if (node === undefined) return
   const test = 'test/core/listener/uws/exchange.test.ts'

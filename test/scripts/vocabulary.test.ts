@@ -73,7 +73,7 @@ t.test('accepts standard terms, but not their words alone', async (t) => {
   t.strictSame(wordsOf('docs/a.md', text), ['2 refuses'])
 })
 
-t.test('rejects doubled words, also across lines of a comment', async (t) => {
+t.test('rejects doubled words, including across lines of a comment', async (t) => {
   t.strictSame(wordsOf('docs/a.md', 'Returns the the route.\n\n# Quotas\n\nQuotas limit.'), [
     '1 the the',
   ])
@@ -81,7 +81,7 @@ t.test('rejects doubled words, also across lines of a comment', async (t) => {
   t.strictSame(wordsOf('lib/a.ts', '/** @param route route of the request */'), [])
 })
 
-t.test('rejects pronouns in place of nouns, also across lines of a comment', async (t) => {
+t.test('rejects pronouns in place of nouns, including across lines of a comment', async (t) => {
   const text = `/${'**'}\n * Merges routes with those\n * of the service, except the ones\n * whose path differs.\n */`
   t.strictSame(wordsOf('lib/a.ts', text), ['2 those of', '3 the ones'])
   t.strictSame(wordsOf('docs/a.md', 'Its port is that of the listener, not one that is free.'), [

@@ -8,7 +8,7 @@ import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const EVERYTHING = { type: '*', name: '*', endpoint: '*' }
 const PATIENCE_MS = 10_000
-/** Rule that keeps the login open (point 5). */
+/** Rule that allows anonymous logins (point 5). */
 const LOGIN = {
   id: 'login',
   scope: '',
@@ -147,7 +147,7 @@ t.test(
       const tookMs = await waitFor(401, () => call('helloworld', 'Helloworld.Call', {}))
       t.ok(tookMs < 1000, `${name}: within a second`)
     }
-    // With the token of its login the CLI is allowed, without it is denied.
+    // The CLI is allowed with the token of its login, and denied without it.
     t.match(await mx('auth', 'list', 'rules'), { code: 0, stdout: /^onlyloggedin\t/m })
     await mx('logout')
     t.match(await mx('auth', 'list', 'rules'), {

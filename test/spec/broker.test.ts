@@ -140,47 +140,50 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
   })
 }
 
-t.test('publishing is 503 while NATS restarts under load, and subscriptions resume', async (t) => {
-  const server = await startNats(t)
-  if (server === undefined) return
-  const warnings: string[] = []
-  const adapter = createNatsBroker({
-    address: parseNatsUrl(server.url),
-    onWarning: (message) => warnings.push(message),
-  })
-  const platform = await open(t, adapter)
-  const got = new Set<unknown>()
-  const service = platform.create('billing').subscribe('orders', (order) => void got.add(order))
-  await service.start()
-  const publisher = createBroker(platform.client)
-  let taken = 0
-  const refusals: unknown[] = []
-  let done = false
-  const load = (async () => {
-    for (let i = 0; !done; i++) {
-      try {
-        await publisher.publish('orders', i)
-        taken++
-      } catch (error) {
-        refusals.push(error)
+t.test(
+  'publishing fails with 503 while NATS restarts under load, and subscriptions resume',
+  async (t) => {
+    const server = await startNats(t)
+    if (server === undefined) return
+    const warnings: string[] = []
+    const adapter = createNatsBroker({
+      address: parseNatsUrl(server.url),
+      onWarning: (message) => warnings.push(message),
+    })
+    const platform = await open(t, adapter)
+    const got = new Set<unknown>()
+    const service = platform.create('billing').subscribe('orders', (order) => void got.add(order))
+    await service.start()
+    const publisher = createBroker(platform.client)
+    let taken = 0
+    const refusals: unknown[] = []
+    let done = false
+    const load = (async () => {
+      for (let i = 0; !done; i++) {
+        try {
+          await publisher.publish('orders', i)
+          taken++
+        } catch (error) {
+          refusals.push(error)
+        }
       }
+    })()
+    for (let round = 1; round <= 3; round++) {
+      const before = got.size
+      await until(() => got.size > before + 50)
+      await server.kill()
+      const refused = refusals.length
+      await until(() => refusals.length > refused)
+      await server.start()
     }
-  })()
-  for (let round = 1; round <= 3; round++) {
     const before = got.size
     await until(() => got.size > before + 50)
-    await server.kill()
-    const refused = refusals.length
-    await until(() => refusals.length > refused)
-    await server.start()
-  }
-  const before = got.size
-  await until(() => got.size > before + 50)
-  done = true
-  await load
-  for (const error of refusals)
-    t.match(error, { code: 503, id: 'broker', message: 'the broker cannot be reached' })
-  t.ok(got.size <= taken)
-  t.equal(platform.subscribers(), 1, 'the stream was never interrupted')
-  t.equal(warnings.filter((text) => text.includes('reachable again')).length, 3)
-})
+    done = true
+    await load
+    for (const error of refusals)
+      t.match(error, { code: 503, id: 'broker', message: 'the broker cannot be reached' })
+    t.ok(got.size <= taken)
+    t.equal(platform.subscribers(), 1, 'the stream was never interrupted')
+    t.equal(warnings.filter((text) => text.includes('reachable again')).length, 3)
+  },
+)

@@ -16,7 +16,7 @@ t.test('every command has --help', async (t) => {
   }
 })
 
-t.test('--version of a command is in its help', async (t) => {
+t.test('the help of a command lists --version', async (t) => {
   for (const name of ['config', 'logs']) {
     const { stdout } = await runMx([name, '--help'], options)
     t.match(stdout, /\n {2}--version <\w+> +\w/, name)
@@ -60,7 +60,7 @@ t.test('--help after a subcommand of mx api refers to its settings', async (t) =
   }
 })
 
-t.test('the help of mx api and mx server groups every setting by area', async (t) => {
+t.test('groups every setting by area', async (t) => {
   for (const name of ['api', 'server'] as const) {
     const { stdout } = await runMx([name, '--help'], options)
     t.match(stdout, /\n\nListener flags:\n {2}--address /)
@@ -89,7 +89,7 @@ t.test('an unknown flag is an error with a suggestion', async (t) => {
   t.match(stderr, /unknown flag --outptu, did you mean --output\? See 'mx status --help'/)
 })
 
-t.test('without a server, fails in one line with its address and status 4', async (t) => {
+t.test('without a server, fails with a one-line message, its address and status 4', async (t) => {
   const env = { HOME: cwd, MX_ENV_LOCAL_ADDRESS: '127.0.0.1:1' }
   const { code, stdout, stderr } = await runMx(['status'], { cwd, env })
   t.same([code, stdout], [4, ''])

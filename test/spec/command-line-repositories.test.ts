@@ -6,7 +6,8 @@ import { runMx } from '../fixtures/mx.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
-// The rows `run` and `update` of the specification's table of commands with repositories. Each command is a separate process.
+// The rows `run` and `update` of the specification's table of commands with repositories. Each command is a separate
+// process.
 
 const server = await startServerProcess(t, [], { env: { MX_ADMIN_PASSWORD: 'open-sesame' } })
 const home = makeTempFolder(t, 'home')
@@ -85,7 +86,7 @@ t.test('a short name is a repository below git.baseurl', async (t) => {
 })
 
 t.test(
-  'an unknown branch and an unreachable repository are errors and do not use up the name',
+  'an unknown branch and an unreachable repository fail without reserving the name',
   async (t) => {
     const { commit, folder } = makeGitRepository(t, 'shop')
     commit(toPlain('one'))

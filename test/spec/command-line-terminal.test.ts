@@ -15,7 +15,7 @@ const server = await startServerProcess(t, ['--profile=test'])
 const cwd = makeTempFolder(t, 'home')
 const env = { HOME: cwd, MX_ENV_LOCAL_ADDRESS: server.proxy }
 
-t.test('login: asks for id and password without an echo', async (t) => {
+t.test('login: prompts for id and password without an echo', async (t) => {
   if (skipUnless(t, 'script') === undefined) return
   const dialogue = [
     ['Enter username: ', 'admin'],
@@ -58,19 +58,22 @@ t.test('NO_COLOR: prints no colors', async (t) => {
   await runAtTerminal(t, ['kill', 'helloworld'], options)
 })
 
-t.test('an empty NO_COLOR does not disable colors, in the log of a gateway as well', async (t) => {
-  if (skipUnless(t, 'script') === undefined) return
-  for (const [NO_COLOR, isColoured] of [
-    ['', true],
-    ['1', false],
-  ] as const) {
-    const dialogue = [['no service is configured', '\u0003']] as const
-    const options = { cwd, env: { ...env, NO_COLOR }, dialogue }
-    const output = await runAtTerminal(t, ['api', '--address=127.0.0.1:0'], options)
-    t.match(output, 'no service is configured')
-    t.equal(COLOUR.test(output!), isColoured, `NO_COLOR=${NO_COLOR}`)
-  }
-})
+t.test(
+  'an empty NO_COLOR does not disable colors, including in the log of a gateway',
+  async (t) => {
+    if (skipUnless(t, 'script') === undefined) return
+    for (const [NO_COLOR, isColoured] of [
+      ['', true],
+      ['1', false],
+    ] as const) {
+      const dialogue = [['no service is configured', '\u0003']] as const
+      const options = { cwd, env: { ...env, NO_COLOR }, dialogue }
+      const output = await runAtTerminal(t, ['api', '--address=127.0.0.1:0'], options)
+      t.match(output, 'no service is configured')
+      t.equal(COLOUR.test(output!), isColoured, `NO_COLOR=${NO_COLOR}`)
+    }
+  },
+)
 
 t.test('Ctrl-C at a prompt ends with status 130', async (t) => {
   if (skipUnless(t, 'script') === undefined) return

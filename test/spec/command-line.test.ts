@@ -55,7 +55,7 @@ t.test('login: stores credentials in ~/.mx/tokens', async (t) => {
   t.equal(statSync(file).mode & 0o777, 0o600)
 })
 
-t.test('signup: requires a signup service, and none is running', async (t) => {
+t.test('signup: fails because no signup service is running', async (t) => {
   t.match(await fail('signup', '--email=jane@example.com'), [4, /signup/])
 })
 
@@ -65,7 +65,7 @@ t.test('user token and user namespace', async (t) => {
   t.equal(await mx(t, 'user', 'namespace'), 'mx\n')
 })
 
-t.test('env, env add and env set: the selected one is marked', async (t) => {
+t.test('env, env add and env set: the selected environment is marked', async (t) => {
   t.match(await mx(t, 'env'), /^ {2}dev\s+none.*\n\* local\s+127\.0\.0\.1:\d+\s.*\n {2}platform\s/)
   await mx(t, 'env', 'add', 'other', '127.0.0.1:1')
   await mx(t, 'env', 'set', 'other')

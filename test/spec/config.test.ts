@@ -227,7 +227,7 @@ t.test(
 )
 
 t.test(
-  'a malformed path or value is 400, the error names the field, and nothing is stored',
+  'rejects a malformed path or value with 400 and the name of the field, and stores nothing',
   async (t) => {
     const { post, store } = await open(t, createMemoryStore())
     for (const [path, data, detail] of [

@@ -61,7 +61,7 @@ for (const listener of ['uws', 'node']) {
           (await fetch(origin + path)).status
         t.equal(await readStatus('/greeter'), 200, handler)
         t.equal(await readStatus('/shop/greeter/say/hello'), 200, handler)
-        t.equal(await readStatus('/go.mx.api.greeter'), 404, 'not under other names')
+        t.equal(await readStatus('/go.mx.api.greeter'), 404, 'no other names resolve')
       }
       const origin = await open(t, names, { MX_LISTENER })
       t.strictSame(await (await fetch(`${origin}/greeter`)).json(), {

@@ -39,7 +39,7 @@ t.test(
   },
 )
 
-t.test('a service in Consul without a passing instance is 503 until one passes', async (t) => {
+t.test('a service in Consul without a passing instance returns 503 until one passes', async (t) => {
   const consul = await startConsul(t)
   if (consul === undefined) return
   const port = await listenHttp(t, (_, response) => response.end('orders'))
@@ -71,7 +71,7 @@ t.test('a service in Consul without a passing instance is 503 until one passes',
 })
 
 t.test(
-  'listServices returns the nodes of services in Consul, and 503 during an outage',
+  'listServices returns the nodes of services in Consul, or 503 during an outage',
   async (t) => {
     const consul = await startConsul(t)
     if (consul === undefined) return

@@ -46,7 +46,7 @@ async function observe({ origin, post }: Registry, headers: Record<string, strin
   const watching = fetch(`${origin}/registry/watch?service=greeter`, { headers })
   let seen = ''
   const isOver = (): boolean => seen.includes('"delete"') && seen.endsWith('\n')
-  // The start of the watch is not observable: the changes are repeated.
+  // The start of the watch is not observable, so the changes are repeated.
   const happening = (async () => {
     while (!isOver()) {
       await post('register', GREETER)
@@ -145,7 +145,7 @@ t.test('Options = { ttl int64, domain string }', async (t) => {
   ])
 })
 
-t.test('an unknown service is 404 with the error body', async (t) => {
+t.test('an unknown service returns 404 with the error body', async (t) => {
   const { get } = await open(t)
   t.strictSame(await get('getService?service=nobody'), {
     status: 404,
@@ -158,7 +158,7 @@ t.test('an unknown service is 404 with the error body', async (t) => {
   })
 })
 
-t.test('an invalid registration is 400 and the error names the path of the field', async (t) => {
+t.test('rejects an invalid registration with 400 and the path of the field', async (t) => {
   const { post } = await open(t)
   const { status, body } = await post('register', {
     ...GREETER,

@@ -82,7 +82,7 @@ t.test('a reference is a commit hash; an update of it restarts the service only'
 })
 
 t.test(
-  'an unknown reference and an unreachable repository are errors that name them',
+  'an unknown reference and an unreachable repository fail with an error that names them',
   async (t) => {
     const { run, call, read } = await open(t)
     const repository = makeRepository(t)

@@ -130,7 +130,7 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
   )
 }
 
-t.test('an expired record is 404', async (t) => {
+t.test('an expired record returns 404', async (t) => {
   const { post, get, clock } = await open(t, createMemoryStore())
   const { status, body } = await post('write', { record: { key: 'a', value: 'AA==', expiry: 5 } })
   t.match([status, body], [200, { version: Number }])
@@ -140,7 +140,7 @@ t.test('an expired record is 404', async (t) => {
   t.strictSame((await get('read?options.prefix=a')).body, { records: [] })
 })
 
-t.test('a malformed request is 400 and the error names the path of the field', async (t) => {
+t.test('rejects a malformed request with 400 and the path of the field', async (t) => {
   const { post, get, tables } = await open(t, createMemoryStore())
   t.match(await post('write', { record: { key: 'k'.repeat(1025) } }), {
     status: 400,
@@ -150,7 +150,7 @@ t.test('a malformed request is 400 and the error names the path of the field', a
   t.strictSame(await tables(), [])
 })
 
-t.test('a write whose version condition does not hold is 409', async (t) => {
+t.test('rejects a write whose version condition is false with 409', async (t) => {
   const { post } = await open(t, createMemoryStore())
   const put = (version: number) => post('write', { record: { key: 'a' }, options: { version } })
   const { version } = (await put(0)).body as { version: number }
@@ -162,7 +162,7 @@ t.test('watch streams writes with their value, and deletions', async (t) => {
   const { origin, records } = await open(t, createMemoryStore())
   const watching = fetch(`${origin}/watch?options.table=greeter&options.prefix=user/`)
   let isOver = false
-  // The start of the watch is not observable: the changes are repeated.
+  // The start of the watch is not observable, so the changes are repeated.
   const happening = (async () => {
     while (!isOver) {
       await records.write('user/1', 'Ann')

@@ -10,8 +10,8 @@ import {
   Type,
 } from '../../sdk/index.ts'
 
-// Checked by `tsc`, which `npm run check` runs: a line that compiles although it is expected
-// not to, or the other way round, is an error there.
+// Checked by `tsc`, which `npm run check` runs. A line that unexpectedly compiles, or unexpectedly does not, is a
+// compile error.
 
 type Equal<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -19,7 +19,7 @@ const isTrue = <_ extends true>(): void => {}
 
 const Named = Type.Object({ name: Type.String() })
 const Message = Type.Object({ message: Type.String() })
-/** As a library writes it: text comes in, a number comes out. */
+/** A schema of another library whose input is text and whose output is a number. */
 const measured = {
   '~standard': {
     version: 1,
@@ -70,7 +70,7 @@ const endpoints = {
   }),
 }
 
-/** Only its type is of interest. */
+/** Only used for its type. */
 const service = new Service({ name: 'greeter' })
   .handle('Helloworld', endpoints)
   .handle('Other', { call: endpoints.call })

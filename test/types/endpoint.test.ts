@@ -10,8 +10,8 @@ import {
   type ResponseOf,
 } from '../../sdk/service/endpoint.ts'
 
-// Checked by `tsc`, which `npm run check` runs: a line that compiles although it is expected
-// not to, or the other way round, is an error there.
+// Checked by `tsc`, which `npm run check` runs. A line that unexpectedly compiles, or unexpectedly does not, is a
+// compile error.
 
 type Equal<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -19,7 +19,7 @@ const isTrue = <_ extends true>(): void => {}
 
 const Named = Type.Object({ name: Type.String() })
 const Message = Type.Object({ message: Type.String() })
-/** As a library writes it: text comes in, a number comes out. */
+/** A schema of another library whose input is text and whose output is a number. */
 const measured = {
   '~standard': {
     version: 1,
@@ -28,7 +28,7 @@ const measured = {
   },
 } as StandardSchema<{ size: string }, { size: number }>
 
-/** Takes a table as a service does: nothing of its type may reach into the declarations. */
+/** Accepts a table like a service does, without influencing the types of the declarations. */
 const declare = <E extends Endpoints>(endpoints: E): E => endpoints
 
 t.test('infers request and response types from the schemas', async (t) => {
@@ -102,7 +102,7 @@ t.test('types streams as iterables of their schemas', async (t) => {
   t.equal(down.kind, 'server')
 })
 
-t.test('handlers of a Standard Schema receive its output and return its input', async (t) => {
+t.test('handlers of a Standard Schema receive its output and return its input type', async (t) => {
   const { call } = declare({
     call: endpoint({
       request: measured,

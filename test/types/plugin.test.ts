@@ -10,8 +10,8 @@ import {
   Type,
 } from '../../sdk/index.ts'
 
-// Checked by `tsc`, which `npm run check` runs: a line that compiles although it is expected
-// not to, or the other way round, is an error there.
+// Checked by `tsc`, which `npm run check` runs. A line that unexpectedly compiles, or unexpectedly does not, is a
+// compile error.
 
 type Equal<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -45,7 +45,7 @@ t.test('an undeclared option does not compile', async (t) => {
   t.equal(definition.name, 'typed')
 })
 
-t.test('hooks before the response may be asynchronous, hooks after it may not', async (t) => {
+t.test('hooks before the response may be asynchronous, but hooks after it may not', async (t) => {
   isTrue<Equal<ReturnType<Step>, Maybe<void>>>()
   isTrue<Equal<Parameters<Step>, [x: Exchange]>>()
   isTrue<Equal<ReturnType<NonNullable<Plugin['onReply']>>, void>>()

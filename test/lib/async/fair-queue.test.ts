@@ -9,13 +9,13 @@ function open(options: Omit<FairQueueOptions, 'toError'>) {
   const queue = createFairQueue({ ...options, toError: (reason) => new Error(reason) })
   const started: string[] = []
   const releases: (() => void)[] = []
-  /** Acquires a place and keeps it. */
+  /** Acquires a slot and does not release it. */
   const hold = async (key: string, label = key, more?: AcquireOptions): Promise<void> => {
     const release = await queue.acquire(key, more)
     started.push(label)
     releases.push(release)
   }
-  /** Releases the place granted first and returns the labels of all started waiters. */
+  /** Releases the slot granted first and returns the labels of all started waiters. */
   const next = async (): Promise<readonly string[]> => {
     releases.shift()!()
     await Promise.resolve()
@@ -58,7 +58,7 @@ t.test(
     await Promise.resolve()
     t.same(started, ['a0', 'a1'])
     await hold('b')
-    t.same(started, ['a0', 'a1', 'b'], 'another key gets a place at once')
+    t.same(started, ['a0', 'a1', 'b'], 'another key gets a place immediately')
     t.same(await next(), ['a0', 'a1', 'b', 'a2'], 'the first key gets the next released place')
   },
 )
@@ -81,7 +81,7 @@ t.test('waiters with priority go first, except for every fourth place', async (t
   t.same(started, ['held', 'k0', 'k1', 'k2', 's0', 'k3', 'k4', 'k5', 's1', 's2'])
 })
 
-t.test('rejects waiters beyond the limit of a key and of all', async (t) => {
+t.test('rejects waiters beyond the limit of one key and of all keys', async (t) => {
   const { queue } = open({ places: 1, maxWaitingOfKey: 2, maxWaiting: 3 })
   const release = await queue.acquire('a')
   const waiting = [queue.acquire('a'), queue.acquire('b'), queue.acquire('a')]

@@ -16,7 +16,7 @@ function countServices(): number {
   return children.length
 }
 
-/** The test runner may use esbuild as well. */
+/** The test runner may also use esbuild. */
 const before = countServices()
 
 t.test('concurrent users share one esbuild process, which exits after the last one', async (t) => {

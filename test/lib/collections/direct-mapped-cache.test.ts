@@ -1,16 +1,19 @@
 import t from 'tap'
 import { DirectMappedCache } from '../../../lib/collections/direct-mapped-cache.ts'
 
-t.test('find returns the value cached for an equal string, undefined for others', async (t) => {
-  const memo = new DirectMappedCache<number>()
-  t.equal(memo.find('/greeter'), undefined)
-  memo.keep('/greeter', 1)
-  t.equal(memo.find(['/gre', 'eter'].join('')), 1, 'compared by content')
-  t.equal(memo.find('/greeted'), undefined)
-  t.equal(memo.find(''), undefined, 'an empty string is not cached initially')
-  memo.keep('', 2)
-  t.equal(memo.find(''), 2)
-})
+t.test(
+  'find returns the value cached for an equal string, and undefined for other strings',
+  async (t) => {
+    const memo = new DirectMappedCache<number>()
+    t.equal(memo.find('/greeter'), undefined)
+    memo.keep('/greeter', 1)
+    t.equal(memo.find(['/gre', 'eter'].join('')), 1, 'compared by content')
+    t.equal(memo.find('/greeted'), undefined)
+    t.equal(memo.find(''), undefined, 'an empty string is not cached initially')
+    memo.keep('', 2)
+    t.equal(memo.find(''), 2)
+  },
+)
 
 t.test('a cache of 1024 entries never returns the value of another key', async (t) => {
   const memo = new DirectMappedCache<string>()

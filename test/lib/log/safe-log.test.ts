@@ -26,7 +26,7 @@ function open() {
   return { log, lines }
 }
 
-t.test('frozen errors and throwing proxies are logged, with a stack if there is one', async (t) => {
+t.test('frozen errors and throwing proxies are logged, with a stack if present', async (t) => {
   const { log, lines } = open()
   log.error({ err: Object.freeze(new Error('boo')), n: 1 }, 'frozen')
   log.error(Object.freeze(new TypeError('bare')), 'frozen, too')
@@ -48,7 +48,7 @@ t.test('other errors are logged with type, message and cause', async (t) => {
   ])
 })
 
-t.test('a log line with unreadable details contains the reason in their place', async (t) => {
+t.test('a log line with unreadable details contains the reason instead', async (t) => {
   const { log, lines } = open()
   log.warn(
     {

@@ -23,7 +23,7 @@ t.test('a TLS connection to a plain registry fails with a hint to the plain sche
 })
 
 t.test(
-  'a certificate of an unknown authority fails with a hint to the setting for its file',
+  'a certificate from an unknown authority fails with a hint to the setting for its file',
   async (t) => {
     const { cert, key } = createCertificate(['127.0.0.1'])
     const server = createTlsServer({ cert, key })

@@ -18,7 +18,7 @@ t.test('parses /proc/<pid>/stat for any process name; a zombie is not listed', a
   t.equal(parseStat(`12 (node) Z ${FIELDS}`), undefined, 'a zombie')
   t.equal(parseStat(''), undefined)
   const ended = `12 (node) Z ${FIELDS.replace('0 1 0 4711', '0 2 0 4711')}`
-  t.strictSame(parseStat(ended), info, 'other threads still run')
+  t.strictSame(parseStat(ended), info, 'other threads are still running')
 })
 
 t.test('lists processes, and finds them by an environment variable', async (t) => {

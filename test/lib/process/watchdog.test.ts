@@ -36,7 +36,7 @@ t.test('memory of all processes of a group counts toward the memory limit', asyn
   t.match(output, /^used \d+ MiB of memory, limit 20 MiB$/)
 })
 
-t.test('a watch that ended reports nothing', async (t) => {
+t.test('an ended watch reports nothing', async (t) => {
   const watchdog = createWatchdog(5)
   const events: string[] = []
   const copy = { pid: startGroup(t, 'sleep 1000'), memoryBytes: 1, processes: 100 }

@@ -6,7 +6,7 @@ import {
   parseScopes,
 } from '../../../web/auth/rules.ts'
 
-t.test('describes scopes in words', (t) => {
+t.test('describes scopes in plain words', (t) => {
   t.equal(describeScope('', 'mx'), 'everyone')
   t.equal(describeScope('*', 'acme'), 'all accounts of acme')
   t.equal(describeScope('+', 'acme'), 'all accounts of any namespace')

@@ -19,5 +19,5 @@ t.test('maps each failure to one kind', async (t) => {
   t.equal(kindOf(408), 'timeout')
   t.equal(kindOf(499), 'cancelled')
   t.equal(kindOf(400), 'invalid')
-  t.equal(kindOf(503), 'other', 'an unready service is not an unreachable server')
+  t.equal(kindOf(503), 'other', 'an unready service differs from an unreachable server')
 })

@@ -17,7 +17,7 @@ t.test('preserves input when a secret is revealed and hidden', async (t) => {
   t.strictSame(hideEdit(untouched), startEdit(''), 'the secret is removed')
 })
 
-t.test('adopts changes of others, but not over unsaved input', async (t) => {
+t.test('adopts changes by others, but does not overwrite unsaved input', async (t) => {
   t.strictSame(withOriginal(startEdit('one'), 'two'), startEdit('two'))
   t.equal(withOriginal({ ...startEdit('one'), text: 'mine' }, 'two').text, 'mine')
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { formatInput, parseInput } from '../../../web/config/typed-value.ts'
 
-t.test('parses JSON input as JSON, anything else as a string', async (t) => {
+t.test('parses JSON input as JSON, and any other input as a string', async (t) => {
   const cases: [string, string, string][] = [
     ['5', '5', 'number'],
     ['9007199254740993', '9007199254740993', 'number'],

@@ -7,7 +7,7 @@ const event = (sequence: number, payload = ''): EventMessage => ({
   ...{ metadata: {}, payload },
 })
 
-t.test('retains the newest events and counts all', (t) => {
+t.test('retains the newest events and counts all of them', (t) => {
   const consumed = new ConsumedEvents()
   t.strictSame([consumed.all, consumed.count, consumed.last], [[], 0, undefined])
   for (let i = 1; i <= 3 * MAX_EVENTS + 1; i++) consumed.push(event(i))
@@ -38,6 +38,6 @@ t.test('returns the same array until the next event', (t) => {
   t.equal(consumed.all, before)
   consumed.push(event(1))
   t.not(consumed.all, before)
-  t.equal(consumed.last, 2, 'a redelivered event is not the last')
+  t.equal(consumed.last, 2, 'a redelivered event does not count as the last one')
   t.end()
 })

@@ -34,7 +34,7 @@ t.test('formats a call as mx and curl commands', (t) => {
   t.end()
 })
 
-t.test('quotes any request as one word of the shell', (t) => {
+t.test('quotes any request as one shell word', (t) => {
   const name = `'"$(id)\`id\`\n\\ $HOME ! ; |`
   const call = { ...CALL, requests: [{ name }], metadata: [['x-note', name]] as const }
   const mx = wordsOf(toMxCommand(call))
@@ -68,7 +68,7 @@ t.test('streams several requests from standard input; curl has no equivalent', (
   t.end()
 })
 
-t.test('uses a declared route: variables from the request, the rest in the query', (t) => {
+t.test('uses a declared route: variables from the request, and the rest in the query', (t) => {
   const of = (metadata: Record<string, string>, request: unknown) =>
     wordsOf(
       toCurlCommand(GATEWAY, {

@@ -32,7 +32,7 @@ t.test('adding, moving and removing items preserves their input', (t) => {
   t.end()
 })
 
-t.test('initial drafts contain required fields, optional ones are absent', (t) => {
+t.test('initial drafts contain required fields, but no optional ones', (t) => {
   const form = toField({
     type: 'object',
     required: ['inner', 'version', 'isOpen', 'name', 'count', 'two'],

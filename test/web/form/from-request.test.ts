@@ -70,7 +70,7 @@ t.test('a value that the form cannot represent is rejected with its path', (t) =
   t.end()
 })
 
-t.test('selects the matching alternative and preserves the others', (t) => {
+t.test('selects the matching alternative and preserves the input of the others', (t) => {
   const draft = fromRequest(FORM, { either: { a: 'x' } })
   const either = draft.parts[FORM.parts.findIndex(({ name }) => name === 'either')]!.draft
   t.equal(either.text, '1')

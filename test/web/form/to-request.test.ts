@@ -80,7 +80,7 @@ t.test('absent fields are not sent, and are an error only if required without a 
   t.end()
 })
 
-t.test('reports all problems with the paths of service errors', (t) => {
+t.test('reports all problems with the same paths as errors of services', (t) => {
   const form = toField({
     type: 'object',
     required: ['items', 'labels'],
@@ -128,7 +128,7 @@ t.test('supports field names such as __proto__ and constructor', (t) => {
   t.end()
 })
 
-t.test('a message that must contain itself opens to a limited depth', (t) => {
+t.test('a message that must contain itself is expanded to a limited depth', (t) => {
   const form = toField({
     $ref: '#/$defs/A',
     $defs: { A: { type: 'object', required: ['a'], properties: { a: { $ref: '#/$defs/A' } } } },
@@ -137,17 +137,20 @@ t.test('a message that must contain itself opens to a limited depth', (t) => {
   t.end()
 })
 
-t.test('parses a JSON request: empty input is an empty request, large numbers stay exact', (t) => {
-  t.same(parseRequest(' \n').value, {})
-  const typed = '{"id": 9007199254740993.0, "far": 1e400}'
-  const { value } = parseRequest(typed)
-  t.same(value, { id: '9007199254740993.0', far: '1e400' })
-  t.equal(String(Buffer.from(toBody(value))), typed, 'sent unchanged')
-  t.same(parseRequest('{"a":}').problems, [
-    { path: 'request', message: 'must be JSON: expected a value at position 5, got "}"' },
-  ])
-  t.end()
-})
+t.test(
+  'parses a JSON request: empty input is an empty request, and large numbers stay exact',
+  (t) => {
+    t.same(parseRequest(' \n').value, {})
+    const typed = '{"id": 9007199254740993.0, "far": 1e400}'
+    const { value } = parseRequest(typed)
+    t.same(value, { id: '9007199254740993.0', far: '1e400' })
+    t.equal(String(Buffer.from(toBody(value))), typed, 'sent unchanged')
+    t.same(parseRequest('{"a":}').problems, [
+      { path: 'request', message: 'must be JSON: expected a value at position 5, got "}"' },
+    ])
+    t.end()
+  },
+)
 
 t.test('rejects JSON that is nested too deep', (t) => {
   const text = '['.repeat(20_000) + ']'.repeat(20_000)

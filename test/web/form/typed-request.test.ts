@@ -30,7 +30,7 @@ const LABELS: Draft = {
   ],
 }
 
-/** Form with several errors. */
+/** A form with several errors. */
 function openInvalid(): RequestEditor {
   const request = openRequest(toField(SHAPE))
   request.draft.value = setDraft('', [typed('Ann'), typed('abc'), ABSENT, LABELS])

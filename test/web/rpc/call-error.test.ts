@@ -5,14 +5,14 @@ const answer = (service: string, id: string, code: number, metadata = ''): CallE
   readCallError(JSON.stringify({ id, code, detail: 'no', metadata }), service)
 
 t.test(
-  'isExpiry is true for 401 of the connection or the authorizer, not of other services',
+  'isExpiry is true for 401 from the connection or the authorizer, but not from other services',
   async (t) => {
     const notTaken = 'www-authenticate: Bearer error="invalid_token"\r\n'
     const other = 'www-authenticate: Bearer realm="shop", error="invalid_token"\r\n'
     t.ok(new CallError(CONNECTION_ID, 401, '').isExpiry)
-    t.ok(answer('greeter', 'greeter', 401, notTaken).isExpiry, 'of the authorizer of the service')
+    t.ok(answer('greeter', 'greeter', 401, notTaken).isExpiry, 'from the authorizer of the service')
     t.notOk(answer('greeter', 'greeter', 401).isExpiry, 'denied by the rules')
-    t.notOk(answer('greeter', 'shop', 401, notTaken).isExpiry, 'of another service')
+    t.notOk(answer('greeter', 'shop', 401, notTaken).isExpiry, 'from another service')
     t.notOk(answer('greeter', 'greeter', 401, other).isExpiry, 'a custom challenge of the service')
     t.notOk(answer('greeter', CONNECTION_ID, 401).isExpiry)
     t.notOk(answer(CONNECTION_ID, CONNECTION_ID, 401).isExpiry, 'a service may have this name')
@@ -26,7 +26,7 @@ t.test('isLoss is true only for errors created by the page', async (t) => {
 })
 
 t.test(
-  'isPassing is true for 401 and 503 of the connection, and for 502 and 503 of a service',
+  'isPassing is true for 401 and 503 from the connection, and for 502 and 503 from a service',
   async (t) => {
     for (const code of [401, 503]) t.ok(new CallError(CONNECTION_ID, code, '').isPassing)
     for (const code of [502, 503]) t.ok(answer('store', 'store', code).isPassing)

@@ -326,7 +326,7 @@ t.test('a lost connection fails its calls with 503 and isLoss', async (t) => {
 })
 
 t.test(
-  'after GOAWAY later calls fail with 503, earlier ones complete, then the connection closes',
+  'after GOAWAY, later calls fail with 503, earlier ones complete, and then the connection closes',
   async (t) => {
     const { connection, codes } = open()
     const [served, beyond] = [connection.call(HELLO), connection.call(HELLO)]

@@ -39,7 +39,7 @@ async function open(t: Test, options: Partial<LinkOptions> = {}): Promise<Opened
     link: new Link({
       dial() {
         const socket = new WebSocket(`ws://127.0.0.1:${port}`, SUBPROTOCOL)
-        // Browsers report a failure by the close event only.
+        // Browsers report a failure only by the close event.
         socket.on('error', () => {})
         return socket as unknown as LinkSocket
       },
@@ -75,7 +75,7 @@ async function open(t: Test, options: Partial<LinkOptions> = {}): Promise<Opened
   return opened
 }
 
-/** Sends GOAWAY: the page must make new calls on another connection. */
+/** Sends GOAWAY, so that the page must make new calls on another connection. */
 function sendGoaway(socket: ServerSocket): void {
   const goaway = formatCredit(0, 1)
   goaway[4] = GOAWAY
@@ -153,7 +153,7 @@ t.test('time spent waiting for a connection reduces the timeout of a call', asyn
   call.cancel(new CallError('greeter', 499, 'cancelled'))
 })
 
-t.test('a connection attempt that hangs is repeated', async (t) => {
+t.test('a connection attempt that hangs is retried', async (t) => {
   const server = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1')
   const sockets: Socket[] = []
   await once(server, 'listening')
@@ -176,7 +176,7 @@ t.test('a connection attempt that hangs is repeated', async (t) => {
   await eventually(async () => sockets.length > 1)
 })
 
-t.test('after GOAWAY new calls use another connection, and earlier calls continue', async (t) => {
+t.test('after GOAWAY, new calls use another connection, and earlier calls continue', async (t) => {
   const opened = await open(t)
   const { link, sockets } = opened
   link.open()
@@ -204,7 +204,7 @@ t.test('a silent server after GOAWAY is dropped without a probe', async (t) => {
   const call = await link.call(HELLO)
   sendGoaway(sockets[0]!)
   await t.rejects(call.next(), { code: 503, isLoss: true })
-  t.notMatch(opened.received, /Debug\.Health/, 'it accepts no new calls')
+  t.notMatch(opened.received, /Debug\.Health/, 'the connection accepts no new calls')
 })
 
 t.test('a protocol violation closes the connection, and the next call opens another', async (t) => {
@@ -226,7 +226,7 @@ t.test('close fails pending calls with 503, and later calls with 401 until open'
   await untilState(opened, 'lost')
   const call = await opened.link.call(HELLO)
   opened.link.close()
-  await t.rejects(left.next(), { code: 503 }, 'on a connection after GOAWAY, too')
+  await t.rejects(left.next(), { code: 503 }, 'even on a connection after GOAWAY')
   await t.rejects(call.next(), { code: 503 })
   await t.rejects(opened.link.call(HELLO), { code: 401 })
   opened.link.open()

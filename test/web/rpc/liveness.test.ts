@@ -12,7 +12,7 @@ function open(_: Test, inFlight: number): { silence: Silence; events: string[] }
   return { silence, events }
 }
 
-t.test('a silent connection is probed once, and dead without a response', async (t) => {
+t.test('a silent connection is probed once, and considered dead without a response', async (t) => {
   const { silence, events } = open(t, 1)
   silence.tick()
   t.strictSame(events, [], 'opening counts as received data')

@@ -35,7 +35,7 @@ t.test('drops lines over the character limit, but retains the newest', async (t)
   t.strictSame(list(buffer), ['d'])
 })
 
-t.test('searches retained and new lines, never dropped ones', async (t) => {
+t.test('searches retained and new lines, but never dropped ones', async (t) => {
   const buffer = createLogBuffer({ maxLines: 4, maxCharacters: 1000 })
   push(buffer, 'one', 'Two', 'three')
   buffer.search(createTextPattern('t'))
@@ -56,7 +56,7 @@ t.test('finds the next match after a line', async (t) => {
   t.equal(buffer.findMatch(0), 0)
   t.equal(buffer.findMatch(1), 0)
   t.equal(buffer.findMatch(2), 1)
-  t.equal(buffer.findMatch(4), 2, 'none')
+  t.equal(buffer.findMatch(4), 2, 'no match')
   t.equal(buffer.matchAt(2), undefined)
   t.equal(buffer.matchAt(-1), undefined)
 })

@@ -12,7 +12,7 @@ t.test('decodes chunks that end within a character', async (t) => {
   t.equal(tail.isTruncated(), false)
 })
 
-t.test('retains the end in whole lines', async (t) => {
+t.test('retains the last complete lines', async (t) => {
   const tail = createTailText(20)
   for (let i = 0; i < 1000; i++) tail.push(bytes(`line ${i}\n`))
   t.match(tail.text(), /^(line \d+\n)+$/)

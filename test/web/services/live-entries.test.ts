@@ -35,7 +35,7 @@ t.test('applies changes to the current entries only', async (t) => {
   const live = new LiveEntries()
   live.startList()(toList(entry('a')))
   const before = live.entries
-  t.equal(live.entries, before, 'the same until an entry changes')
+  t.equal(live.entries, before, 'unchanged until an entry changes')
   for (let i = 0; i < 100_000; i++) live.apply(update('b', (i % 3) + 1))
   t.same(show(live), ['a:1', 'b:1'])
   live.apply(remove('a'))

@@ -7,10 +7,10 @@ t.test('backs off on repeated failures, but not on a new connection', async (t) 
   t.ok(waits[0]! <= 50, `${waits[0]} ms`)
   t.ok(waits.at(-1)! >= 2500, `${waits.at(-1)} ms`)
   t.equal(delay(false), 0)
-  t.ok(delay(true) <= 50, 'the back-off starts over')
+  t.ok(delay(true) <= 50, 'the backoff starts over')
 })
 
-t.test('resets the back-off after a while without failures', async (t) => {
+t.test('resets the backoff after a period without failures', async (t) => {
   let nowMs = 0
   const delay = createRetryDelay(() => nowMs)
   // Streams end when their token expires.

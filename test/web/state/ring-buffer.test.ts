@@ -9,7 +9,7 @@ t.test('retains a maximum number of items', async (t) => {
   t.same(recent.all, [])
   for (let i = 0; i < 100; i++) recent.push(`${i}`)
   t.same(recent.all, ['97', '98', '99'])
-  t.equal(recent.all, recent.all, 'the same array until the next push')
+  t.equal(recent.all, recent.all, 'unchanged until the next push')
 })
 
 t.test('retains a maximum number of bytes', async (t) => {
@@ -19,7 +19,7 @@ t.test('retains a maximum number of bytes', async (t) => {
   recent.push('d')
   t.same(recent.all, ['bbbb', 'cc', 'd'])
   recent.push('longer than all')
-  t.same(recent.all, ['longer than all'], 'the newest is always retained')
+  t.same(recent.all, ['longer than all'], 'the newest item is always retained')
   recent.push('e')
   t.same(recent.all, ['e'])
 })

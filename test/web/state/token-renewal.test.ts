@@ -15,7 +15,7 @@ t.test(
   },
 )
 
-t.test('uses the browser clock without a date of the server', async (t) => {
+t.test('uses the browser clock if the server sends no date', async (t) => {
   for (const date of [null, 'yesterday'])
     t.equal(toRenewalMs(EXPIRES, date, DATE_MS + 12 * MINUTE_MS), 2 * MINUTE_MS)
 })

@@ -20,13 +20,16 @@ t.test('selects JSON, text or hex by content', async (t) => {
   t.ok(fits(bytes('5'), 'text'))
 })
 
-t.test('formats JSON with line breaks and stores it compact, with exact numbers', async (t) => {
-  const value = bytes('{"a":9007199254740993,"b":[]}')
-  const text = formatValue(value, 'json')
-  t.equal(text, '{\n  "a": 9007199254740993,\n  "b": []\n}')
-  t.strictSame(parseValue(text, 'json'), value)
-  t.throws(() => parseValue('{"a":', 'json'), /^invalid JSON: /)
-})
+t.test(
+  'formats JSON with line breaks and stores it without whitespace, with exact numbers',
+  async (t) => {
+    const value = bytes('{"a":9007199254740993,"b":[]}')
+    const text = formatValue(value, 'json')
+    t.equal(text, '{\n  "a": 9007199254740993,\n  "b": []\n}')
+    t.strictSame(parseValue(text, 'json'), value)
+    t.throws(() => parseValue('{"a":', 'json'), /^invalid JSON: /)
+  },
+)
 
 t.test('formats and parses hex', async (t) => {
   const value = Uint8Array.from({ length: 18 }, (_, i) => i)
@@ -50,7 +53,7 @@ t.test('previews the beginning of a value on one line', async (t) => {
   t.match(toPreview(new Uint8Array(20).fill(0xff), 5), /^(ff ){16}…$/)
 })
 
-t.test('does not indent JSON with very many levels', async (t) => {
+t.test('does not indent JSON with too many levels', async (t) => {
   const text = '['.repeat(20_000) + ']'.repeat(20_000)
   t.equal(toFormat(bytes(text)), 'json')
   t.equal(formatValue(bytes(text), 'json'), text)

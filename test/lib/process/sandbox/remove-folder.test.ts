@@ -41,7 +41,8 @@ t.test('deletes the content of folders of another user as that user', { skip }, 
     }
   t.ok(existsSync(data))
 
-  // The state of a folder that a program replaces by a link while it is removed: root can delete this file, the user cannot.
+  // The state of a folder that a program replaces with a link while it is removed. Root can delete this file, but the
+  // user cannot.
   const home = join(data, 'home')
   const secrets = join(home, 'secrets')
   mkdirSync(secrets, { recursive: true, mode: 0o700 })

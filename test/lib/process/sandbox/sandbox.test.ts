@@ -10,7 +10,7 @@ const USER_IDS = { first: 200_000, last: 200_009 }
 
 async function open(t: Test) {
   const data = makeTempFolder(t, 'sandbox')
-  // An operator may set this mode: the content is hidden nevertheless.
+  // An operator may set this mode, but the content is hidden nevertheless.
   chmodSync(data, 0o755)
   writeFileSync(join(data, 'secret'), 'secret', { mode: 0o644 })
   const options = { folder: join(data, 'isolation'), hidden: data, installed: [] }
@@ -20,7 +20,7 @@ async function open(t: Test) {
   return { data, build, options, ...isolation }
 }
 
-/** Runs lines of a shell in the sandbox of a namespace. */
+/** Runs shell commands in the sandbox of a namespace. */
 async function runIn(
   sandbox: Sandbox,
   folder: string,
@@ -64,16 +64,20 @@ t.test(
   },
 )
 
-t.test('a program is not started in a folder behind its own symbolic link', { skip }, async (t) => {
-  const { sandbox, data, build } = await open(t)
-  const private_ = join(data, 'private')
-  mkdirSync(private_, { mode: 0o700 })
-  symlinkSync(private_, join(build, 'link'))
-  const userId = sandbox!.toUserId('tb')
-  const folder = join(build, 'link')
-  const { words, ...how } = sandbox!.wrap(['/bin/true'], { userId, folder, env: {}, exposed: [] })
-  t.throws(() => execFileSync(words[0]!, words.slice(1), { ...how, stdio: 'ignore' }))
-})
+t.test(
+  'a program is not started in a folder reached through its own symbolic link',
+  { skip },
+  async (t) => {
+    const { sandbox, data, build } = await open(t)
+    const private_ = join(data, 'private')
+    mkdirSync(private_, { mode: 0o700 })
+    symlinkSync(private_, join(build, 'link'))
+    const userId = sandbox!.toUserId('tb')
+    const folder = join(build, 'link')
+    const { words, ...how } = sandbox!.wrap(['/bin/true'], { userId, folder, env: {}, exposed: [] })
+    t.throws(() => execFileSync(words[0]!, words.slice(1), { ...how, stdio: 'ignore' }))
+  },
+)
 
 t.test('a sandboxed program ends when its parent process is killed', { skip }, async (t) => {
   const { sandbox, build } = await open(t)

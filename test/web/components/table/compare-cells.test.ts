@@ -1,7 +1,7 @@
 import t from 'tap'
 import { compareCells, type SortKey } from '../../../../web/components/table/compare-cells.ts'
 
-t.test('sorts cells in natural order, with unknown ones last', async (t) => {
+t.test('sorts cells in natural order, with unknown values last', async (t) => {
   const sorted = (keys: SortKey[]): SortKey[] =>
     keys
       .map((key) => ({ key }))
