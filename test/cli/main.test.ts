@@ -11,7 +11,7 @@ const cwd = t.testdir({
   'plugin.yaml': 'plugins:\n  - request-id\n  - cros\n',
 })
 
-const refused: [words: string[], message: string | RegExp, env?: Record<string, string>][] = [
+const rejected: [words: string[], message: string | RegExp, env?: Record<string, string>][] = [
   [['bench'], "mx: a path or URL is missing, such as /greeter/hello. See 'mx bench --help'\n"],
   [['--hlep'], "mx: unrecognized flag: --hlep, did you mean --help? See 'mx --help'\n"],
   [
@@ -40,7 +40,7 @@ const refused: [words: string[], message: string | RegExp, env?: Record<string, 
   [['logout', 'x'], /^mx: Too many arguments, expected no arguments, got x\. See 'mx logout/],
   [['auth', 'list', 'ruls'], /^mx: Unrecognized .*: list ruls, did you mean list rules\?/],
 ]
-for (const [words, message, env = {}] of refused) {
+for (const [words, message, env = {}] of rejected) {
   t.test(`mx ${words.join(' ')} is rejected with a message and exit status 2`, async (t) => {
     const { code, stdout, stderr } = await runMx(words, { cwd, env })
     t.match(stderr, message)

@@ -70,12 +70,12 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
     await broker.publish(TOPIC, { headers: {}, body: new Uint8Array(0) })
     await until(() => got.length >= 2)
     const [full, empty] = got.toSorted((a, b) => b.body.length - a.body.length)
-    t.same(ownHeaders(full!), headers)
+    t.same(userHeaders(full!), headers)
     t.same(
       [...full!.body],
       Array.from({ length: 256 }, (_, i) => i),
     )
-    t.same(ownHeaders(empty!), {})
+    t.same(userHeaders(empty!), {})
     t.equal(empty!.body.length, 0)
   })
 
@@ -294,7 +294,7 @@ function textOf({ body }: Message): string {
 }
 
 /** Omits metadata that a platform adds to a message. */
-function ownHeaders({ headers }: Message): object {
+function userHeaders({ headers }: Message): object {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('mx-')))
 }
 

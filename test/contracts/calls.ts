@@ -150,10 +150,10 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     let wrong = 0
     for (const [i, { events, stream }] of calls.entries()) {
       const text = events.filter((event) => !event.startsWith('start ')).join(' ')
-      const isRight = stream
+      const isValid = stream
         ? text === `data "${i}-0" data "${i}-1" data "${i}-2" end`
         : text.startsWith('reply ') && text.endsWith(` ${i}`)
-      if (!isRight) wrong++
+      if (!isValid) wrong++
     }
     t.equal(wrong, 0)
   })

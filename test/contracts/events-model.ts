@@ -11,7 +11,7 @@ import { toRuns } from '../fixtures/property-runs.ts'
 
 const TOPICS = ['one', 'two'].map((topic) => ({ namespace: 'mx', topic }))
 const GROUPS = ['a', 'b']
-const MUCH = 1e9
+const UNLIMITED = 1e9
 const LONG_MS = 60_000
 
 type Step =
@@ -54,7 +54,7 @@ interface KnownMember {
 
 interface KnownDelivery {
   readonly delivery: EventDelivery
-  readonly holder: KnownMember
+  readonly owner: KnownMember
   readonly attempt: number
 }
 
@@ -98,14 +98,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 export interface EventsModelOptions {
   readonly numRuns?: number
   /** Order of redelivered events. */
-  readonly comesAgain?: 'by sequence' | 'in any order'
+  readonly redelivery?: 'by sequence' | 'in any order'
 }
 
 /** After any operations in any order, every group gets the expected events. */
 export function testEventsModel(
   t: Test,
   create: () => Maybe<{ adapter: EventsAdapter; reopen?: () => Maybe<EventsAdapter> }>,
-  { numRuns = toRuns(100), comesAgain = 'by sequence' }: EventsModelOptions = {},
+  { numRuns = toRuns(100), redelivery = 'by sequence' }: EventsModelOptions = {},
 ): void {
   t.test('contract: delivers to every group the same events as a plain list', async (t) => {
     await fc.assert(
@@ -113,7 +113,7 @@ export function testEventsModel(
         fc.array(step, { minLength: 1, maxLength: 60, size: 'max' }),
         async (steps) => {
           const { adapter, reopen } = await create()
-          const run = new Run(adapter, reopen, comesAgain)
+          const run = new Run(adapter, reopen, redelivery)
           try {
             for (const step of steps) await run.take(step)
           } finally {
@@ -134,16 +134,16 @@ class Run {
   #members: KnownMember[] = []
   #deliveries: KnownDelivery[] = []
 
-  readonly #comesAgain: EventsModelOptions['comesAgain']
+  readonly #redelivery: EventsModelOptions['comesAgain']
 
   constructor(
     adapter: EventsAdapter,
     reopen: (() => Maybe<EventsAdapter>) | undefined,
-    comesAgain: EventsModelOptions['comesAgain'],
+    redelivery: EventsModelOptions['comesAgain'],
   ) {
     this.#adapter = adapter
     this.#reopen = reopen
-    this.#comesAgain = comesAgain
+    this.#redelivery = redelivery
   }
 
   async close(): Promise<void> {
@@ -161,7 +161,7 @@ class Run {
         return this.#pull(step)
       case 'ack':
       case 'nack':
-        return this.#answer(step.do, step.delivery)
+        return this.#settle(step.do, step.delivery)
       case 'leave': {
         const known = pick(this.#members, step.member)
         if (known === undefined) return
@@ -234,58 +234,58 @@ class Run {
   }
 
   async #pull({ member: index, limit }: Extract<Step, { do: 'pull' }>): Promise<void> {
-    const holder = pick(this.#members, index)
-    if (holder === undefined) return
-    const all = this.#expect(holder)
+    const owner = pick(this.#members, index)
+    if (owner === undefined) return
+    const all = this.#expect(owner)
     const expected = all.slice(0, limit + 1)
     // The pull would wait for an event.
     if (expected.length === 0) return
     const pulled: EventDelivery[] = []
     while (pulled.length < expected.length)
-      pulled.push(...(await holder.member.pull(limit + 1 - pulled.length, MUCH)))
+      pulled.push(...(await owner.member.pull(limit + 1 - pulled.length, UNLIMITED)))
     const sequences = pulled.map(({ event }) => event.sequence)
-    if (this.#comesAgain === 'in any order') checkAnyOrder(sequences, all, holder.group)
+    if (this.#redelivery === 'in any order') checkAnyOrder(sequences, all, owner.group)
     else check('pulled', sequences, expected)
     for (const delivery of pulled) {
       const { sequence, payload } = delivery.event
-      check('payload', Number(Buffer.from(payload)), holder.topic.times[sequence - 1])
-      holder.next = sequence + 1
-      const { group } = holder
+      check('payload', Number(Buffer.from(payload)), owner.topic.times[sequence - 1])
+      owner.next = sequence + 1
+      const { group } = owner
       if (group === undefined) continue
       const attempt = (group.attempts.get(sequence) ?? 0) + 1
       if (delivery.attempt > attempt || delivery.attempt < 1)
         throw new Error(`attempt ${delivery.attempt} of ${sequence}, not ${attempt}`)
       group.attempts.set(sequence, delivery.attempt)
-      group.pending.set(sequence, holder)
-      this.#deliveries.push({ delivery, holder, attempt: delivery.attempt })
+      group.pending.set(sequence, owner)
+      this.#deliveries.push({ delivery, owner, attempt: delivery.attempt })
     }
   }
 
-  async #answer(what: 'ack' | 'nack', index: number): Promise<void> {
+  async #settle(what: 'ack' | 'nack', index: number): Promise<void> {
     const found = pick(this.#deliveries, index)
     if (found === undefined) return
-    const { delivery, holder, attempt } = found
-    const group = holder.group!
+    const { delivery, owner, attempt } = found
+    const group = owner.group!
     const { sequence } = delivery.event
-    const isHeld =
-      group.pending.get(sequence) === holder && group.attempts.get(sequence) === attempt
+    const isLeased =
+      group.pending.get(sequence) === owner && group.attempts.get(sequence) === attempt
     if (what === 'ack') {
       await delivery.ack()
       group.done.add(sequence)
       group.pending.delete(sequence)
     } else {
       await delivery.nack(0)
-      if (isHeld) group.pending.delete(sequence)
+      if (isLeased) group.pending.delete(sequence)
     }
   }
 
   async #leave(known: KnownMember): Promise<void> {
     await known.member.leave()
     const { group } = known
-    for (const [sequence, holder] of group?.pending ?? [])
-      if (holder === known) group!.pending.delete(sequence)
+    for (const [sequence, owner] of group?.pending ?? [])
+      if (owner === known) group!.pending.delete(sequence)
     // Later acknowledgements may be forgotten with the group.
-    this.#deliveries = this.#deliveries.filter(({ holder }) => holder !== known)
+    this.#deliveries = this.#deliveries.filter(({ owner }) => owner !== known)
   }
 
   async #read({
@@ -298,7 +298,7 @@ class Run {
     const expected: number[] = []
     for (let sequence = Math.max(from, first); sequence <= times.length; sequence++)
       if (times[sequence - 1]! >= sinceMs) expected.push(sequence)
-    const range = { from, sinceMs, limit: limit + 1, maxBytes: MUCH }
+    const range = { from, sinceMs, limit: limit + 1, maxBytes: UNLIMITED }
     const { events, next } = await this.#adapter.read(TOPICS[index]!, range)
     check(
       'read',
@@ -336,7 +336,7 @@ class Run {
     check('forgotten', await this.#adapter.deleteGroup(TOPICS[index]!, name), known !== undefined)
     groups.delete(name)
     this.#members = this.#members.filter((one) => one.group === undefined || one.group !== known)
-    this.#deliveries = this.#deliveries.filter(({ holder }) => holder.group !== known)
+    this.#deliveries = this.#deliveries.filter(({ owner }) => owner.group !== known)
   }
 
   async #open(): Promise<void> {
@@ -360,11 +360,11 @@ function checkAnyOrder(
   all: readonly number[],
   group: KnownGroup | undefined,
 ): void {
-  const isAgain = (sequence: number): boolean => group?.attempts.has(sequence) === true
-  const again = all.filter(isAgain)
+  const isRedelivered = (sequence: number): boolean => group?.attempts.has(sequence) === true
+  const again = all.filter(isRedelivered)
   const first = found.slice(0, again.length)
   const expected = all.filter((sequence) => first.includes(sequence))
-  if (!first.every(isAgain)) check('pulled first', first, again)
+  if (!first.every(isRedelivered)) check('pulled first', first, again)
   check(
     'pulled',
     [...first].sort((a, b) => a - b),

@@ -32,7 +32,7 @@ const FROM_START: EventStart = { sequence: 1 }
 const LONG_MS = 60_000
 /** Short enough for tests to wait for it. */
 const SHORT_MS = 250
-const MUCH = 1e9
+const UNLIMITED = 1e9
 
 /** Contract of adapters without `createEvents`; optional capabilities are tested if present. */
 export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): void {
@@ -230,11 +230,11 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const { adapter } = await open(t)
     for (const ackWaitMs of [undefined, LONG_MS]) {
       const member = await join(t, adapter, { ackWaitMs })
-      const pulling = member.pull(1, MUCH)
+      const pulling = member.pull(1, UNLIMITED)
       await member.leave()
       t.same(await pulling, [])
       await append(adapter, ORDERS, ['a'])
-      t.same(await member.pull(1, MUCH), [])
+      t.same(await member.pull(1, UNLIMITED), [])
       await member.leave()
     }
   })
@@ -252,7 +252,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     await Promise.all(
       [one, two].map(async (member, index) => {
         while (got[0]!.length + got[1]!.length < texts.length) {
-          const pulled = await Promise.race([member.pull(7, MUCH), isFull(got, texts.length)])
+          const pulled = await Promise.race([member.pull(7, UNLIMITED), isFull(got, texts.length)])
           for (const delivery of pulled) got[index]!.push(textOf(delivery.event))
         }
       }),
@@ -350,7 +350,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       const [first] = await takeAll(member, 10)
       await first!.nack(0)
       await takeAll(member, 1)
-      const waiting = member.pull(1, MUCH)
+      const waiting = member.pull(1, UNLIMITED)
       await member.leave()
       t.same(await waiting, [])
       const other = await join(t, adapter, group)
@@ -394,7 +394,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       { name: 'b', acked: 1, pending: 1 },
     ])
     await takeAll(member, 1)
-    const rejected = t.rejects(member.pull(1, MUCH), {
+    const rejected = t.rejects(member.pull(1, UNLIMITED), {
       code: 410,
       message: 'the group b was deleted',
     })
@@ -405,8 +405,8 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       (await adapter.listGroups(ORDERS)).map(({ name }) => name),
       ['a'],
     )
-    const anew = await join(t, adapter, group)
-    t.same((await takeAll(anew, 3)).map(toPair), ['a 1', 'b 1', 'c 1'])
+    const rejoined = await join(t, adapter, group)
+    t.same((await takeAll(rejoined, 3)).map(toPair), ['a 1', 'b 1', 'c 1'])
   })
 
   t.test('contract: limits a topic by bytes', async (t) => {
@@ -454,9 +454,9 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       const [{ first }] = (await adapter.listTopics()) as [TopicState]
       t.ok(first > 1)
       for (const deliveries of [pending, own]) await deliveries[38]!.nack(0)
-      for (const holder of [member, alone])
+      for (const consumer of [member, alone])
         t.same(
-          await takeSequences(holder, 2),
+          await takeSequences(consumer, 2),
           [39, 40],
           'events that were rejected, before or after',
         )
@@ -514,26 +514,26 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const alone = await join(t, adapter, {}, OTHER)
     for (const topic of [ORDERS, OTHER]) await append(adapter, topic, ['a'])
     /** Whether the topic exists with a clock advanced by `ms`. */
-    const isThere = async (topic: EventTopic, ms: number): Promise<boolean> => {
+    const exists = async (topic: EventTopic, ms: number): Promise<boolean> => {
       while (await adapter.retain!(topic, retention, Date.now() + ms));
       return (await adapter.listTopics()).some(
         ({ namespace, topic: name }) => namespace === topic.namespace && name === topic.topic,
       )
     }
     for (const topic of [ORDERS, OTHER]) {
-      while ((await readAll(adapter, topic)).length > 0) await isThere(topic, 0)
-      t.ok(await isThere(topic, 10 * SHORT_MS), 'it has a group, or a member')
+      while ((await readAll(adapter, topic)).length > 0) await exists(topic, 0)
+      t.ok(await exists(topic, 10 * SHORT_MS), 'it has a group, or a member')
     }
     await group.leave()
-    t.ok(await isThere(ORDERS, 10 * SHORT_MS), 'it has a group')
+    t.ok(await exists(ORDERS, 10 * SHORT_MS), 'it has a group')
     await adapter.deleteGroup!(ORDERS, 'group')
     await alone.leave()
     // An adapter may wait until the last member has left.
     for (const topic of [ORDERS, OTHER])
-      while (await isThere(topic, 10 * SHORT_MS))
+      while (await exists(topic, 10 * SHORT_MS))
         await new Promise((resolve) => setTimeout(resolve, 20))
     t.same(await append(adapter, ORDERS, ['b']), [1], 'sequences restart at 1')
-    t.ok(await isThere(ORDERS, 0))
+    t.ok(await exists(ORDERS, 0))
   })
 
   t.test(
@@ -573,7 +573,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     ]
     const [pending] = await takeAll(members[0]!, 2500)
     const rejected = members.map((member) =>
-      t.rejects(member.pull(1, MUCH), { code: 410, message: 'the topic orders was deleted' }),
+      t.rejects(member.pull(1, UNLIMITED), { code: 410, message: 'the topic orders was deleted' }),
     )
     t.equal(await adapter.deleteTopic(ORDERS), true)
     await Promise.all(rejected)
@@ -583,9 +583,9 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same(await readAll(adapter, ORDERS), [])
     t.same((await adapter.listGroups?.(ORDERS)) ?? [], [])
     t.same(textsOf(await readAll(adapter, OTHER)), ['other'])
-    const anew = await join(t, adapter, group)
+    const rejoined = await join(t, adapter, group)
     t.same(await append(adapter, ORDERS, ['a', 'b']), [1, 2])
-    t.same((await takeAll(anew, 2)).map(toPair), ['a 1', 'b 1'])
+    t.same((await takeAll(rejoined, 2)).map(toPair), ['a 1', 'b 1'])
   })
 
   t.test('contract: delivers nothing after close', async (t) => {
@@ -595,7 +595,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       await adapter.join(ORDERS, toGroup({ ackWaitMs: LONG_MS })),
       await adapter.join(ORDERS, toGroup({ name: 'group', ackWaitMs: LONG_MS })),
     ]
-    const pulls = members.map((member) => member.pull(1, MUCH))
+    const pulls = members.map((member) => member.pull(1, UNLIMITED))
     await adapter.close?.()
     t.same(await Promise.all(pulls), [[], [], []])
   })
@@ -681,7 +681,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     await Promise.all(
       [one, two].map(async (member, index) => {
         while (got[0]!.length + got[1]!.length < 200) {
-          const pulled = await Promise.race([member.pull(7, MUCH), isFull(got, 200)])
+          const pulled = await Promise.race([member.pull(7, UNLIMITED), isFull(got, 200)])
           for (const { event } of pulled) got[index]!.push(textOf(event))
         }
       }),
@@ -758,7 +758,7 @@ async function join(
 async function pullSome(
   member: EventMember,
   limit: number,
-  maxBytes = MUCH,
+  maxBytes = UNLIMITED,
 ): Promise<readonly EventDelivery[]> {
   // An adapter need not keep the process alive.
   const alive = setInterval(() => {}, 1000)
@@ -773,9 +773,10 @@ async function pullSome(
 }
 
 async function takeAll(member: EventMember, count: number): Promise<EventDelivery[]> {
-  const taken: EventDelivery[] = []
-  while (taken.length < count) taken.push(...(await pullSome(member, count - taken.length)))
-  return taken
+  const received: EventDelivery[] = []
+  while (received.length < count)
+    received.push(...(await pullSome(member, count - received.length)))
+  return received
 }
 
 /** Sequences of the next `count` events, in order; redelivered events count once. */

@@ -127,10 +127,10 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
             while (at < body.length) {
               const chunk = Buffer.from(body.subarray(at, at + 50_000))
               at += chunk.length
-              const taken = x!.write(chunk)
+              const hasRoom = x!.write(chunk)
               // The listener must have copied its buffered bytes.
               chunk.fill(0)
-              if (!taken) return
+              if (!hasRoom) return
             }
             x!.end()
           }

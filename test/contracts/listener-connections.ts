@@ -192,8 +192,8 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
 
       listener.drain()
       listener.drain()
-      const refusedSocket = new RawClient(port).socket
-      const [error] = await once(refusedSocket, 'error')
+      const rejectedSocket = new RawClient(port).socket
+      const [error] = await once(rejectedSocket, 'error')
       t.equal(error.code, 'ECONNREFUSED')
       sending.send('st: a.test\r\n\r\n')
       x!.reply(200, 'done')

@@ -319,17 +319,17 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     const [reply] = await client.replies(1)
     client.destroy()
     const body = reply!.slice(reply!.indexOf('\r\n\r\n') + 4)
-    const whole = Buffer.concat(Array.from({ length: pieces }, (_, n) => piece(n)))
-    t.ok(body === whole.toString('latin1'), 'byte for byte')
+    const complete = Buffer.concat(Array.from({ length: pieces }, (_, n) => piece(n)))
+    t.ok(body === complete.toString('latin1'), 'byte for byte')
   })
 
   t.test('starts a stream of many parts while the request is being read', async (t) => {
-    let refused = false
+    let rejected = false
     const { port } = await openListener(t, create, (x) => {
       const send = () => {
         for (; sent < 20_000; sent++) {
           if (x.write(Buffer.from(`${sent}\n`.padStart(100)))) continue
-          refused = true
+          rejected = true
           sent++
           return
         }
@@ -346,7 +346,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
       .until(({ text }) => text.endsWith('\r\n0\r\n\r\n'))
     client.destroy()
     const lines = client.text.match(/^ +\d+$/gm)!.map(Number)
-    t.ok(refused, 'write returned false: back-pressure')
+    t.ok(rejected, 'write returned false: back-pressure')
     t.equal(lines.length, 20_000)
     t.ok(lines.every((line, i) => line === i))
   })
@@ -406,10 +406,10 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
           const slow = await sendRequest(path)
           t.equal(slow.statusCode, 200)
           t.equal(replyMemory.usedBytes, LONG.length)
-          const refused = await sendRequest(path)
-          t.equal(refused.statusCode, 503)
-          t.equal(refused.headers['retry-after'], '1')
-          refused.resume()
+          const rejected = await sendRequest(path)
+          t.equal(rejected.statusCode, 503)
+          t.equal(rejected.headers['retry-after'], '1')
+          rejected.resume()
           t.ok(LONG.equals(Buffer.concat(await slow.toArray())), 'the complete response arrives')
           await until(() => replyMemory.usedBytes === 0)
         }

@@ -152,8 +152,8 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
       request: async (serverName) => void requests.push(serverName),
     })
     const { port } = await openListener(t, create, (x) => x.reply(200, x.path), { tls })
-    const refused = { servername: 'a.test' }
-    t.equal(await handshake(port, refused), 'refused', 'no certificate exists yet')
+    const rejected = { servername: 'a.test' }
+    t.equal(await handshake(port, rejected), 'refused', 'no certificate exists yet')
     const a = toPair('a.test')
     tls.use([a])
     t.equal(await getCertificate(port, 'a.test'), toBase64(a.cert))

@@ -115,8 +115,8 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     t.same(await next(), { type: 'update', service: heavier }, 'a node changed')
     await become([])
     await until(() => events.length >= 2)
-    const gone = [await next(), await next()].map(({ type, service }) => [type, service.name])
-    t.same(gone, Array(2).fill(['delete', GREETER.name]))
+    const deletion = [await next(), await next()].map(({ type, service }) => [type, service.name])
+    t.same(deletion, Array(2).fill(['delete', GREETER.name]))
     stop()
     stop()
     await become([GREETER])
@@ -161,12 +161,12 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
       const smaller = makeService(GREETER.name, ['127.0.0.1:9001'])
       await restart([smaller])
       await until(() => ofAll.includes('back') && ofGreeter.includes('back'))
-      const gone = [`delete ${GREETER.name} next`, `update ${GREETER.name} latest`]
+      const deletion = [`delete ${GREETER.name} next`, `update ${GREETER.name} latest`]
       for (const reported of [ofAll, ofGreeter]) {
         t.equal(reported[0], 'unavailable')
         t.equal(reported.indexOf('back'), reported.length - 1, 'no later event')
       }
-      t.same(new Set(ofGreeter.slice(1, -1)), new Set(gone))
+      t.same(new Set(ofGreeter.slice(1, -1)), new Set(deletion))
       t.ok(ofAll.includes(`delete ${USERS.name} latest`))
       await become([])
       await until(() => ofGreeter.at(-1) === `delete ${GREETER.name} latest`)
@@ -207,18 +207,21 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     const [one, two] = ['127.0.0.1:9001', '127.0.0.1:9002'].map((address) =>
       makeService(GREETER.name, [address]),
     ) as [Service, Service]
-    const becomes = async (expected: readonly Service[], message = 'found'): Promise<void> => {
+    const waitForServices = async (
+      expected: readonly Service[],
+      message = 'found',
+    ): Promise<void> => {
       const sendRequest = (): Maybe<readonly Service[]> => registry.getService(GREETER.name)
       await until(async () => isDeepStrictEqual(await sendRequest(), expected)).catch(() => {})
       t.same(await sendRequest(), expected, message)
     }
     await registry.register(one)
     await registry.register(two)
-    await becomes([GREETER])
+    await waitForServices([GREETER])
     await registry.deregister(one)
-    await becomes([two])
+    await waitForServices([two])
     await registry.deregister(two)
-    await becomes([], 'a version without nodes disappears')
+    await waitForServices([], 'a version without nodes disappears')
     await registry.deregister(two)
   })
 

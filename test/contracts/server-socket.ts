@@ -189,8 +189,8 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     client.on('message', (data: Buffer) => got.push(data))
     client.resume()
     await until(() => got.length === count)
-    const whole = got.every((data, i) => data.equals(Buffer.alloc(memory.length - i, i)))
-    t.ok(whole, 'every message arrives as it was sent')
+    const complete = got.every((data, i) => data.equals(Buffer.alloc(memory.length - i, i)))
+    t.ok(complete, 'every message arrives as it was sent')
   })
 
   t.test(
@@ -831,12 +831,12 @@ export function testServerSocket(subject: ServerSocketSubject): void {
   t.test(`${name}: does not accept a client that left before the handshake response`, async (t) => {
     const returned: unknown[] = []
     let left: () => void = () => {}
-    const gone = new Promise<void>((resolve) => {
+    const vanished = new Promise<void>((resolve) => {
       left = resolve
     })
     const server = await openServer(t, create, {
       handle: async (recorder) => {
-        await gone
+        await vanished
         returned.push(recorder.accept())
       },
     })

@@ -217,13 +217,13 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
       t.same(await adapter.listTables({ after, limit: 100 }), tables.slice(i + 1))
       t.same(await adapter.listTables({ after, limit: 1 }), tables.slice(i + 1, i + 2))
     }
-    const behindA = { database: 'a', table: '~' }
-    t.same(await adapter.listTables({ after: behindA, limit: 100 }), tables.slice(3))
+    const afterA = { database: 'a', table: '~' }
+    t.same(await adapter.listTables({ after: afterA, limit: 100 }), tables.slice(3))
     const limit = 2
     const database = 'a'
     t.same(await adapter.listTables({ database, limit }), tables.slice(0, 2))
     t.same(await adapter.listTables({ database, after: tables[1]!, limit }), [tables[2]])
-    t.same(await adapter.listTables({ database, after: behindA, limit }), [])
+    t.same(await adapter.listTables({ database, after: afterA, limit }), [])
     t.same(await adapter.listTables({ database: 'b', limit }), [])
     const table = tables[1]!
     await commit(adapter, [[remove(key, { table }), remove('x', { table })]])
@@ -257,7 +257,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
       const [versions] = await commit(adapter, [[write('a')]])
       const version = versions![0]!
       const other: StoreTable = { database: 'mx', table: 'other' }
-      const refused = [
+      const rejected = [
         [[write('a', { ifVersion: 0 })], { index: 0, version }],
         [[write('a', { ifVersion: version + 1 })], { index: 0, version }],
         [[remove('a', { ifVersion: 0 })], { index: 0, version }],
@@ -272,7 +272,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
           { index: 2, version },
         ],
       ] as const
-      for (const [group, conflict] of refused)
+      for (const [group, conflict] of rejected)
         t.same(await adapter.commit([group], NOW_MS), [conflict], JSON.stringify(group))
       t.same(await adapter.listTables({ limit: 10 }), [USERS])
       t.same(await keysOf(adapter, {}), ['a'])

@@ -115,7 +115,7 @@ export function testTunnel(subject: TunnelSubject): void {
   )
 
   const accepted = 'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: '
-  for (const [what, answer] of [
+  for (const [what, response] of [
     ['a 101 without headers', 'HTTP/1.1 101 As You Wish\r\n\r\n'],
     ['a 101 without Connection', 'HTTP/1.1 101 x\r\nUpgrade: websocket\r\n\r\n'],
     ['a 101 without Upgrade', 'HTTP/1.1 101 x\r\nConnection: Upgrade\r\n\r\n'],
@@ -140,8 +140,8 @@ export function testTunnel(subject: TunnelSubject): void {
       async (t) => {
         const backend = await openRawBackend(t, {
           onRequest: (connection) => {
-            connection.send(answer)
-            if (answer.startsWith('HTTP/1.1 10') && !answer.startsWith('HTTP/1.1 101'))
+            connection.send(response)
+            if (response.startsWith('HTTP/1.1 10') && !response.startsWith('HTTP/1.1 101'))
               connection.socket.end()
           },
         })

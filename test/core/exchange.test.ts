@@ -27,7 +27,7 @@ function raise(error: unknown): never {
 
 type RecordedExchange = TestExchange & { finishes: number; faults: unknown[] }
 
-const begun: RecordedExchange[] = []
+const started: RecordedExchange[] = []
 
 function begin(request: TestRequest = {}, ...plugins: Partial<Plugin>[]): RecordedExchange {
   const x = createTestExchange(request) as RecordedExchange
@@ -43,12 +43,12 @@ function begin(request: TestRequest = {}, ...plugins: Partial<Plugin>[]): Record
     () => x.finishes++,
     (error, who, stage) => x.faults.push(error, who === x, stage?.hook),
   )
-  begun.push(x)
+  started.push(x)
   return x
 }
 
 t.afterEach(() => {
-  for (const x of begun.splice(0)) x.leave()
+  for (const x of started.splice(0)) x.leave()
 })
 
 t.test(
@@ -209,8 +209,8 @@ t.test(
     t.equal(x.state.get('second'), true, 'the onDone hooks of later plugins run')
     t.equal(x.finishes, 1)
     t.strictSame(x.faults, ['text', true, 'onDone'])
-    const refusal = new GatewayError('a', 403, 'not with me')
-    const y = begin({}, { onReply: () => raise(refusal) })
+    const rejection = new GatewayError('a', 403, 'not with me')
+    const y = begin({}, { onReply: () => raise(rejection) })
     y.reply(200)
     t.equal(y.status, 403)
     t.strictSame(y.faults, [], 'a GatewayError is not reported as a fault')
@@ -294,11 +294,11 @@ t.test(
     x.sendBody('three', true)
     t.strictSame(peer.log, ['one', 'two', 'three last'])
     t.equal(x.bytesIn, 11)
-    const whole = begin({ method: 'POST', body: 'x', chunked: true })
-    whole.sendBody('all', false)
-    whole.sendBody('', true)
+    const complete = begin({ method: 'POST', body: 'x', chunked: true })
+    complete.sendBody('all', false)
+    complete.sendBody('', true)
     const second = createPeer()
-    whole.pipeTo(second)
+    complete.pipeTo(second)
     t.strictSame(second.log, ['all', ' last'])
   },
 )
@@ -379,9 +379,9 @@ t.test(
     x.sendBody('45', false)
     await t.rejects(reading, { code: 413 })
     const left = begin({ method: 'POST', body: '12345' })
-    const waiting = left.readBody()
+    const pending = left.readBody()
     left.leave()
-    await t.rejects(waiting, { code: 400 })
+    await t.rejects(pending, { code: 400 })
   },
 )
 

@@ -170,7 +170,7 @@ t.test(
         })
       })
     const { serve, gateway } = open(handle, [], 1)
-    const begun = serve({ path: '/begun' })
+    const started = serve({ path: '/begun' })
     const silent = serve({ path: '/silent' })
     await until(() => silent.finished)
     t.equal(silent.status, 504)
@@ -178,11 +178,11 @@ t.test(
       Id: 'app',
       Detail: 'gateway timeout: no response within 1 ms',
     })
-    t.equal(begun.finished, false)
+    t.equal(started.finished, false)
     for (const finish of late.values()) finish()
     t.notMatch(silent.body, /late/, 'its late response is ignored')
-    t.equal(begun.status, 200)
-    t.equal(begun.aborted, false)
+    t.equal(started.status, 200)
+    t.equal(started.aborted, false)
     t.equal(gateway.inFlight, 0)
   },
 )

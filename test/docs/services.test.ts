@@ -207,9 +207,9 @@ class Reader {
 
   async #end(child: ChildProcess | undefined): Promise<void> {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    const gone = once(child, 'exit')
+    const exited = once(child, 'exit')
     child.kill('SIGKILL')
-    await gone
+    await exited
   }
 
   /** Returns a folder with the programs of the guide, with the addresses of the running services. */

@@ -49,7 +49,7 @@ async function getCertificate(url: string, servername: string, root: string): Pr
   }
 }
 
-async function untilShown(url: string, host: string, root: string): Promise<string> {
+async function waitForCertificate(url: string, host: string, root: string): Promise<string> {
   let serial = ''
   await eventually(async () => {
     serial = await getCertificate(url, host, root)
@@ -70,9 +70,9 @@ t.test('mx api and mx server serve certificates that they ordered', async (t) =>
       const host = `${listener}.test`
       const words = [`--listener=${listener}`, '--workers=2', ...toWords(pebble, host)]
       const url = await startApi(t, words).url()
-      const serial = await untilShown(url, host, root)
+      const serial = await waitForCertificate(url, host, root)
       // by either gateway
-      for (let i = 0; i < 20; i++) t.equal(await untilShown(url, host, root), serial)
+      for (let i = 0; i < 20; i++) t.equal(await waitForCertificate(url, host, root), serial)
     })
 
   await t.test('mx server: gateway and dashboard', async (t) => {
@@ -80,8 +80,8 @@ t.test('mx api and mx server serve certificates that they ordered', async (t) =>
     await mx.until(/server ready"/)
     const { gateway, dashboard } = mx.log().find(({ msg }) => msg === 'server ready')!
     t.match(gateway, /^https:/)
-    const serial = await untilShown(String(gateway), 'server.test', root)
-    t.equal(await untilShown(String(dashboard), 'server.test', root), serial)
+    const serial = await waitForCertificate(String(gateway), 'server.test', root)
+    t.equal(await waitForCertificate(String(dashboard), 'server.test', root), serial)
   })
 })
 
@@ -96,7 +96,7 @@ t.test('two gateways with a shared PostgreSQL store', async (t) => {
   const second = startApi(t, [store, ...toWords(pebble, 'a.test,b.test', OTHER)])
   const urls = await Promise.all([first.url(), second.url()])
   for (const host of ['a.test', 'b.test']) {
-    const serials = await Promise.all(urls.map((url) => untilShown(url, host, root)))
+    const serials = await Promise.all(urls.map((url) => waitForCertificate(url, host, root)))
     t.equal(serials[0], serials[1], `${host}: the same certificate`)
   }
   t.equal(countOrders(pebble), 2, 'each certificate was ordered once')
@@ -110,7 +110,7 @@ t.test('two gateways with a shared PostgreSQL store', async (t) => {
   )
   const third = startApi(t, [store, ...toWords(pebble, 'a.test,c.test')])
   const url = await third.url()
-  t.notMatch(await untilShown(url, 'c.test', root), /^none/)
+  t.notMatch(await waitForCertificate(url, 'c.test', root), /^none/)
   t.equal(await getCertificate(url, 'a.test', root), await getCertificate(urls[1], 'a.test', root))
   t.equal(countOrders(pebble), 3, 'existing certificates are not ordered again')
 })

@@ -186,7 +186,7 @@ t.test(
       t.match(context, {
         service: SERVICE,
         endpoint: 'Browser.Context',
-        takesStream: true,
+        acceptsStream: true,
         sendsMore: false,
       })
       t.ok(context.timeoutMs > 6000 && context.timeoutMs <= 7000, `${context.timeoutMs} ms`)
@@ -200,9 +200,9 @@ t.test(
 
     t.test('returns errors', async (t) => {
       const service = await BrowserService.open(t)
-      const refused = await service.post('/browser/refuse', { name: 'Jörg' })
-      t.equal(refused.status, 409)
-      t.strictSame(await refused.json(), {
+      const rejected = await service.post('/browser/refuse', { name: 'Jörg' })
+      t.equal(rejected.status, 409)
+      t.strictSame(await rejected.json(), {
         Id: SERVICE,
         Code: 409,
         Detail: 'no, Jörg',
@@ -362,7 +362,7 @@ t.test(
         const echo = service.socket(t, '/browser/echo')
         await echo.send('{"n":1}')
         await echo.until(1)
-        t.strictSame(await (await service.fetch('/browser/leave')).json(), { left: true })
+        t.strictSame(await (await service.fetch('/browser/goAway')).json(), { left: true })
         t.equal((await service.fetch('/browser/hello?name=a')).status, 200)
         t.equal(callers.length, 2)
         t.equal(await service.seen('Hello', 'call.connection === connections[1]'), true)
@@ -382,7 +382,7 @@ t.test(
 
     t.test('rejects calls, which are sent again regardless of method', async (t) => {
       const service = await BrowserService.open(t)
-      const reply = await service.post('/browser/turnAway', {})
+      const reply = await service.post('/browser/rejectFirst', {})
       t.strictSame(await reply.json(), { served: true })
       const [first, second] = (await service.page.evaluate(
         `calls.map(({ connection }) => connections.indexOf(connection))`,
@@ -392,7 +392,7 @@ t.test(
 
     t.test('a protocol violation closes the connection after the frames before it', async (t) => {
       const service = await BrowserService.open(t)
-      const reply = await service.post('/browser/blunder', {})
+      const reply = await service.post('/browser/violate', {})
       t.equal(reply.status, 200)
       await service.page.waitForFunction('connections[0].closedBy === 1002')
       t.equal(service.pipe.callers[0]!.code, 1002)
@@ -439,8 +439,8 @@ t.test(
         extensions: '',
         hello: { message: 'Hello Jörg' },
         fail: { id: 'greeter.own', code: 409, detail: 'as asked for' },
-        wrong: 400,
-        unasked: 400,
+        invalid: 400,
+        withoutStream: 400,
         counted: [{ n: 1 }, { n: 2 }, { n: 3 }],
         many: [20_000, { n: 20_000 }],
         joined: 10_000,
@@ -450,8 +450,8 @@ t.test(
       })
       // Time to send GOAWAY after the bytes pending for the page; the call in flight never ends.
       await service.stop({ timeoutMs: 500 })
-      const goodbye = await page.evaluate('goodbye')
-      t.strictSame(goodbye, { code: 1001, isLeft: true, lost: 'lost' })
+      const ended = await page.evaluate('ended')
+      t.strictSame(ended, { code: 1001, isGoingAway: true, lost: 'lost' })
     })
   },
 )

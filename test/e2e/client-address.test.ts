@@ -80,10 +80,10 @@ t.test(
       t.ok(tookMs < 5000, `a known address: ${Math.round(tookMs)} ms`)
     }
     const ends = await Promise.all(flood)
-    const answers = new Set(
+    const responses = new Set(
       ends.map(({ status, retryAfter, detail }) => `${status} ${retryAfter} ${detail}`),
     )
-    t.strictSame([...answers].sort(), [
+    t.strictSame([...responses].sort(), [
       '400 null Secret not correct, or no account with this ID',
       '503 5 Too many password checks: the wait exceeds 5 s. Try again later.',
     ])

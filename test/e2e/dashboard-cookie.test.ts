@@ -91,9 +91,9 @@ for (const listener of ['uws', 'node'])
     t.teardown(() => socket.terminate())
     const [handshake] = await once(socket, 'upgrade')
     t.strictSame(handshake.headers['set-cookie'], ['own=1'], '101')
-    const refusal = await rejectedWebSocket(port, { path: '/site/closed', headers })
-    t.equal(refusal.status, 403)
-    t.strictSame(refusal.headers['set-cookie'], ['own=1'], 'a rejected handshake')
+    const rejection = await rejectedWebSocket(port, { path: '/site/closed', headers })
+    t.equal(rejection.status, 403)
+    t.strictSame(rejection.headers['set-cookie'], ['own=1'], 'a rejected handshake')
     await register('greeter', 'rpc', {
       ...{ address: await openGrpcSite(t), metadata: { protocol: 'grpc' } },
     })

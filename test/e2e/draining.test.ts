@@ -47,13 +47,13 @@ for (const listener of ['uws', 'node'] as const) {
           isNotified ||= service.nodes.some(({ metadata }) => metadata['state'] === 'draining')
         }),
       )
-      const answers = { before: new Map<string, number>(), after: new Map<string, number>() }
-      const countOf = (what: keyof typeof answers): number =>
-        [...answers[what].values()].reduce((sum, count) => sum + count, 0)
+      const responses = { before: new Map<string, number>(), after: new Map<string, number>() }
+      const countOf = (what: keyof typeof responses): number =>
+        [...responses[what].values()].reduce((sum, count) => sum + count, 0)
       let loading = true
       const load = async (): Promise<void> => {
         while (loading) {
-          const counts = answers[isNotified ? 'after' : 'before']
+          const counts = responses[isNotified ? 'after' : 'before']
           const id = await call('now')
           counts.set(id, (counts.get(id) ?? 0) + 1)
         }
@@ -62,9 +62,9 @@ for (const listener of ['uws', 'node'] as const) {
       await until(() => countOf('before') > 200)
 
       // Round-robin: every second call goes to the service that will stop.
-      const waiting = [call('wait'), call('wait'), call('wait'), call('wait')]
+      const pending = [call('wait'), call('wait'), call('wait'), call('wait')]
       await until(() => gateway.gateway.inFlight > 0)
-      await Promise.race(waiting)
+      await Promise.race(pending)
       const stopped = leaving.stop()
       await until(() => isNotified)
       await until(() => countOf('after') > 500)
@@ -74,15 +74,15 @@ for (const listener of ['uws', 'node'] as const) {
         'a draining node stays registered',
       )
       release()
-      const ids = await Promise.all(waiting)
+      const ids = await Promise.all(pending)
       t.ok(ids.includes('leaving'), 'calls in flight are completed')
       await stopped
       t.equal((await registry.getService(NAME))[0]!.nodes.length, 1)
       await until(() => countOf('after') > 700)
       loading = false
       await Promise.all(loads)
-      t.same([...answers.before.keys()].sort(), ['leaving', 'staying'])
-      t.same([...answers.after.keys()], ['staying'])
+      t.same([...responses.before.keys()].sort(), ['leaving', 'staying'])
+      t.same([...responses.after.keys()], ['staying'])
       t.same(gateway.ejected, [])
     },
   )

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { becomes } from '../fixtures/becomes.ts'
+import { waitForValue } from '../fixtures/becomes.ts'
 import { openConfiguredGateway } from '../fixtures/configured-gateway.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import { listenHttp } from '../fixtures/listen.ts'
@@ -40,7 +40,7 @@ routes:
     t.match(await send('GET', '/pages/own', html), { status: 502, text: 'own error' })
     t.equal((await send('HEAD', '/none/a', html)).text, '')
     writeFileSync(join(folder, 'gateway.html'), '<p>changed')
-    await becomes(t, async () => (await send('GET', '/none/a', html)).text, '<p>changed')
+    await waitForValue(t, async () => (await send('GET', '/none/a', html)).text, '<p>changed')
   })
 }
 

@@ -10,11 +10,11 @@ t.test('a route publishes its requests, alongside routes to services', async (t)
   if (server === undefined) return
   const broker = createNatsBroker({ address: parseNatsUrl(server.url) })
   t.teardown(() => broker.close?.())
-  let hear: (message: Message) => void
+  let onMessage: (message: Message) => void
   const received = new Promise<Message>((resolve) => {
-    hear = resolve
+    onMessage = resolve
   })
-  await broker.subscribe('go.mx.api.orders', (message) => hear(message))
+  await broker.subscribe('go.mx.api.orders', (message) => onMessage(message))
   const { send } = await openConfiguredGateway(
     t,
     `

@@ -134,12 +134,12 @@ t.test('a full disk does not end the process, and is logged once', async (t) => 
   const words = [...LOADER, '--input-type=module', '-e', program]
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] })
   t.teardown(() => child.kill('SIGKILL'))
-  let said = ''
+  let stderr = ''
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk) => {
-      said += chunk
+      stderr += chunk
     })
   t.strictSame(await once(child, 'close'), [0, null])
   const line = `the event store is full: no space left in ${disk.folder}; writes are rejected until space is free`
-  t.equal(withoutNative(said), `${line}\n507\n`)
+  t.equal(withoutNative(stderr), `${line}\n507\n`)
 })

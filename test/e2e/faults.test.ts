@@ -27,8 +27,8 @@ const chunked: Behaviour = (connection, body) =>
     `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
   )
 const large: Behaviour = (connection, body) => {
-  const whole = body + 'x'.repeat(300_000)
-  connection.send(head(whole.length) + whole)
+  const complete = body + 'x'.repeat(300_000)
+  connection.send(head(complete.length) + complete)
 }
 const FAULTS: readonly Behaviour[] = [
   ({ socket }) => socket.destroy(),

@@ -230,15 +230,15 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       ['web', '/site/socket'],
     ] as const) {
       const { port, issue, site } = await open(t, listener, { handler, rules: [MEMBERS] })
-      const refusal = await rejectedWebSocket(port, { path })
-      t.equal(refusal.status, 401)
-      t.equal(refusal.headers['www-authenticate'], 'Bearer')
+      const rejection = await rejectedWebSocket(port, { path })
+      t.equal(rejection.status, 401)
+      t.equal(rejection.headers['www-authenticate'], 'Bearer')
       t.equal(site.seen.length, 0)
       const headers = authorize(await issue(JANE))
       const socket = await connectWebSocket(t, port, [], { path, headers })
-      const answer = nextMessage(socket)
+      const response = nextMessage(socket)
       socket.send('{"name":"John"}')
-      t.match(await answer, 'John')
+      t.match(await response, 'John')
     }
   })
 
@@ -305,9 +305,9 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     const changed = new Promise<void>((resolve) => void authorizer.onChange(resolve))
     source.setRules('mx', PUBLIC)
     await changed
-    const answer = nextMessage(socket)
+    const response = nextMessage(socket)
     socket.send('{"name":"John"}')
-    t.match(await answer, 'John')
+    t.match(await response, 'John')
   })
 
   t.test(`${name}: requires no token for GET / and OPTIONS of /rpc`, async (t) => {

@@ -15,7 +15,7 @@ import {
 t.jobs = 2
 t.setTimeout(120_000)
 
-const NOBODY = 65_534
+const UNPRIVILEGED_UID = 65_534
 const isRoot = process.getuid?.() === 0
 const DENIED = /^(EACCES|EPERM|ENOENT|ESRCH)$/
 /** Tries to read the targets in `ATTACK`, and records the results. */
@@ -176,7 +176,7 @@ t.test(
   'a server that runs without root logs which files its programs can read',
   { skip: !isRoot && 'requires root' },
   async (t) => {
-    const scene = await open(t, [], { uid: NOBODY })
+    const scene = await open(t, [], { uid: UNPRIVILEGED_UID })
     const { server, operator, tenant } = scene
     const line = server
       .log()
@@ -189,7 +189,7 @@ t.test(
     const create = tenant.create('hostile', { 'main.cjs': SERVE, 'mx.yaml': HTTP })
     await t.rejects(create, { code: 403, message: /runtime_namespaces/ })
     const { uid, reads } = await attack(scene, operator, { 'mx.yaml': HTTP })
-    t.equal(uid, NOBODY)
+    t.equal(uid, UNPRIVILEGED_UID)
     // Files are readable, as logged, but environment and memory of the server are not.
     for (const name of ['environ', 'mem']) {
       const path = `/proc/${server.child.pid}/${name}`

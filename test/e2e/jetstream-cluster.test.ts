@@ -131,8 +131,8 @@ t.test('SIGKILL of one of three servers', async (t) => {
   t.same(lost, [], 'every acknowledged event exists')
   t.equal(new Set(ids.values()).size, last, 'no event is stored twice')
   t.equal(again, 0, 'no acknowledged event was redelivered')
-  const unheard = [...ids.keys()].filter(
+  const missing = [...ids.keys()].filter(
     (sequence) => !acked.has(sequence) && !doubtful.has(sequence),
   )
-  t.same(unheard, [], 'the group received all events')
+  t.same(missing, [], 'the group received all events')
 })

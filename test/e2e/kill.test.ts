@@ -31,7 +31,7 @@ for (const method of ['GET', 'POST'] as const) {
       const { origin, directory } = await openGateway(t, { app: backends.map(({ port }) => port) })
       const agent = new Agent({ connections: 64 })
       t.teardown(() => agent.destroy())
-      const answered = new Map<string, number>()
+      const responses = new Map<string, number>()
       const codes = new Set<number>()
       let failed = 0
       let stop = false
@@ -39,7 +39,7 @@ for (const method of ['GET', 'POST'] as const) {
         while (!stop) {
           const { statusCode, body } = await request(`${origin}/app`, { method, dispatcher: agent })
           const text = await body.text()
-          if (statusCode === 200) answered.set(text, (answered.get(text) ?? 0) + 1)
+          if (statusCode === 200) responses.set(text, (responses.get(text) ?? 0) + 1)
           else {
             failed++
             codes.add(statusCode)
@@ -47,11 +47,11 @@ for (const method of ['GET', 'POST'] as const) {
         }
       }
       const clients = Array.from({ length: 64 }, load)
-      const count = () => [...answered.values()].reduce((sum, n) => sum + n, 0)
+      const count = () => [...responses.values()].reduce((sum, n) => sum + n, 0)
       const reach = (total: number) => until(() => count() >= total)
       await reach(1000)
       t.equal(failed, 0)
-      t.equal(answered.size, 2, 'both backends serve')
+      t.equal(responses.size, 2, 'both backends serve')
 
       const upstream = await directory.find('go.mx.api.app')
       const [victim, other] = upstream!.nodes
@@ -59,11 +59,11 @@ for (const method of ['GET', 'POST'] as const) {
       let inFlight = victim!.active
       backends[0]!.child.kill('SIGKILL')
       // A killed process still has its sockets for a moment, and requests continue to arrive.
-      let gone = false
+      let isKilled = false
       backends[0]!.child.once('exit', () => {
-        gone = true
+        isKilled = true
       })
-      while (!gone) {
+      while (!isKilled) {
         inFlight = Math.max(inFlight, victim!.active)
         await new Promise((resolve) => setImmediate(resolve))
       }
@@ -72,13 +72,13 @@ for (const method of ['GET', 'POST'] as const) {
       t.ok(inFlight > 0, `${inFlight} were in flight`)
       if (method === 'GET') t.equal(after, 0, 'idempotent requests were retried')
       else t.ok(after <= inFlight, `${after} of ${inFlight} requests in flight failed`)
-      const before = answered.get(String(backends[0]!.child.pid))
+      const before = responses.get(String(backends[0]!.child.pid))
       await reach(count() + 1000)
       stop = true
       await Promise.all(clients)
       t.equal(failed, after, 'no failure afterwards')
       t.ok([...codes].every((code) => code === 502))
-      t.equal(answered.get(String(backends[0]!.child.pid)), before)
+      t.equal(responses.get(String(backends[0]!.child.pid)), before)
       t.equal(victim!.active, 0)
       t.equal(other!.active, 0)
     },

@@ -111,7 +111,7 @@ async function ways({ client }: Server, service: string): Promise<string> {
   return routes.map(({ path }) => path.join(' ')).join(', ')
 }
 
-const answers = (server: Server, service: string, at: unknown) =>
+const responses = (server: Server, service: string, at: unknown) =>
   eventually(async () => (await where(server, service)) === at)
 
 /** Continuous callers: failures by code, and the number of calls. */
@@ -121,9 +121,9 @@ function load(t: Test, server: Server, service: string, callers: number) {
   let stopped = false
   const run = async (): Promise<void> => {
     while (!stopped) {
-      const answer = await where(server, service)
+      const response = await where(server, service)
       count++
-      if (typeof answer === 'number') failures.push(answer)
+      if (typeof response === 'number') failures.push(response)
     }
   }
   const running = Array.from({ length: callers }, run)
@@ -144,7 +144,7 @@ t.test(
   async (t) => {
     const { a, b, c, e } = (await startAll(t, 'a-b b-c c-d d-e e-a')) as Named
     await serve(t, c, 'greeter')
-    await answers(a, 'greeter', 'c')
+    await responses(a, 'greeter', 'c')
     await eventually(async () => (await ways(a, 'greeter')) === 'b c, e d c')
     const { failures, more, stop } = load(t, a, 'greeter', 8)
     await more(200)
@@ -168,8 +168,8 @@ t.test('a line: partitions merge again, and loops end', async (t) => {
   const { a, b, c, d } = (await startAll(t, 'a-b b-c c-d')) as Named
   await serve(t, a, 'left')
   await serve(t, d, 'right')
-  await answers(a, 'right', 'd')
-  await answers(d, 'left', 'a')
+  await responses(a, 'right', 'd')
+  await responses(d, 'left', 'a')
   const numbers = Array.from({ length: 2000 }, (_, i) => i)
   const seen: unknown[] = []
   for await (const reply of a.client.stream('right', 'A.Count', numbers)) seen.push(reply)
@@ -184,15 +184,15 @@ t.test('a line: partitions merge again, and loops end', async (t) => {
   b.child.kill('SIGSTOP')
   t.teardown(() => b.child.kill('SIGCONT'))
   await eventually(async () => (await ways(d, 'left')) === '')
-  await answers(d, 'left', 503)
-  await answers(a, 'right', 503)
+  await responses(d, 'left', 503)
+  await responses(a, 'right', 503)
   const lost = await fetch(`${d.gateway}/left/a/where`)
   t.strictSame([lost.status, lost.headers.has('retry-after')], [503, true], 'two links apart')
   t.equal(await where(c, 'right'), 'd', 'both partitions continue to work')
   t.equal(await where(a, 'left'), 'a')
   b.child.kill('SIGCONT')
-  await answers(a, 'right', 'd')
-  await answers(d, 'left', 'a')
+  await responses(a, 'right', 'd')
+  await responses(d, 'left', 'a')
   // Each registry claims that the other server has the service.
   for (const [at, to] of [
     [a, b],
@@ -209,13 +209,13 @@ t.test('a line: partitions merge again, and loops end', async (t) => {
 t.test('a star: its center and a leaf are killed and restarted', async (t) => {
   const { hub, b, c } = (await startAll(t, 'b-hub c-hub')) as Named
   await serve(t, c, 'greeter')
-  await answers(b, 'greeter', 'c')
+  await responses(b, 'greeter', 'c')
   await kill(hub)
-  await answers(b, 'greeter', 503)
+  await responses(b, 'greeter', 503)
   t.equal(await where(c, 'greeter'), 'c')
   const folder = makeTempFolder(t, 'network')
   const a = await startServer(t, 'hub', { address: hub.address, folder })
-  await answers(b, 'greeter', 'c')
+  await responses(b, 'greeter', 'c')
 
   await serve(t, b, 'greeter')
   await eventually(async () => (await ways(a, 'greeter')) === 'b, c')

@@ -65,9 +65,9 @@ class PythonService {
   async kill(): Promise<void> {
     const { exitCode, signalCode } = this.#process
     if (exitCode !== null || signalCode !== null) return
-    const gone = once(this.#process, 'exit')
+    const exited = once(this.#process, 'exit')
     this.#process.kill('SIGKILL')
-    await gone
+    await exited
   }
 }
 
@@ -202,10 +202,10 @@ t.test('a service in Python with the standard library only, behind the gateway',
       t.equal(reply.statusCode, 200)
       await lines.next()
       const body = '{"name":"John","count":1,"pause":50}'
-      const waiting = service.post('/helloworld/stream', body)
+      const pending = service.post('/helloworld/stream', body)
       await until(() => service.countConnections() === 2)
       await service.kill()
-      const failed = await waiting
+      const failed = await pending
       t.equal(failed.status, 502)
       t.match(await failed.json(), { Id: SERVICE, Code: 502, Status: 'Bad Gateway' })
       let last = ''

@@ -70,7 +70,7 @@ async function writeBlob({ deployer: { client } }: Member, key: string): Promise
   for await (const _ of client.stream('store', 'BlobStore.Write', [{ key, blob: DATA }])) return
 }
 
-function isBeyond(t: Test, outcome: Outcome, name: string, code: number): void {
+function assertRejected(t: Test, outcome: Outcome, name: string, code: number): void {
   const message = new RegExp(`^quota_${name} of namespace acme is reached: .*quota_${name}=acme=`)
   t.match(outcome, { code, message })
 }
@@ -113,14 +113,14 @@ t.test('rejects builds and programs beyond a quota with 429 in its namespace onl
   const create = ({ deployer }: Member, name: string, files = PROGRAM): Promise<Outcome> =>
     settle(deployer.create(name, files))
   t.match(await create(acme, 'slow', SLOW_BUILD), OK)
-  isBeyond(t, await create(acme, 'shop'), 'builds', 429)
+  assertRejected(t, await create(acme, 'shop'), 'builds', 429)
   for (const by of [other, operator]) t.match(await create(by, 'shop'), OK)
   await operatorInAcme.deployer.call('Delete', 'slow')
   for (const name of ['shop', 'cart']) {
     t.match(await create(acme, name), OK)
     t.match(await acme.deployer.settled(name), { metadata: { status: 'running' } })
   }
-  isBeyond(t, await create(acme, 'third'), 'programs', 429)
+  assertRejected(t, await create(acme, 'third'), 'programs', 429)
   t.match(await settle(acme.deployer.update('shop', PROGRAM)), OK, 'an update adds no program')
 })
 
@@ -132,7 +132,7 @@ for (const [name, [code, use]] of Object.entries(USES))
       let last = await use(acme, used, 'acme')
       while (last.code === 200 && used < ATTEMPTS) last = await use(acme, ++used, 'acme')
       t.ok(used > 0)
-      isBeyond(t, last, name, code)
+      assertRejected(t, last, name, code)
       t.match(await use(other, 0, 'other'), OK)
       for (let i = 0; i <= used; i++) t.match(await use(operator, i, 'mx'), OK)
     },
@@ -142,9 +142,9 @@ t.test('operators can free space in a namespace that reached its quotas', async 
   for (const [name, [code, use]] of Object.entries(USES)) {
     const outcome = await use(operatorInAcme, ATTEMPTS + 1, 'acme')
     if (name === 'accounts' || name === 'rules') t.match(outcome, OK, name)
-    else isBeyond(t, outcome, name, code)
+    else assertRejected(t, outcome, name, code)
   }
-  isBeyond(t, await settle(writeBlob(acme, 'k')), 'store', 507)
+  assertRejected(t, await settle(writeBlob(acme, 'k')), 'store', 507)
   for (const key of ['k0', 'k1']) t.match(await operatorInAcme.post('/store/delete', { key }), OK)
   t.match(await settle(writeBlob(acme, 'k')), OK)
   for (const name of ['shop', 'cart']) await operatorInAcme.deployer.call('Delete', name)

@@ -34,22 +34,22 @@ async function open(t: Test) {
     return `${reply.status} ${await reply.text()}`
   }
   /** Responses to some requests. */
-  const hear = async (requests = 20): Promise<string[]> => {
-    const answers = new Set<string>()
-    for (let i = 0; i < requests; i++) answers.add(await sendRequest())
-    return [...answers].sort()
+  const respondingNodes = async (requests = 20): Promise<string[]> => {
+    const responses = new Set<string>()
+    for (let i = 0; i < requests; i++) responses.add(await sendRequest())
+    return [...responses].sort()
   }
   return {
     nodes,
-    hear,
+    respondingNodes,
     registry: () => remote.registry,
-    toAnswers: (some: readonly { readonly address: string }[]): string[] =>
+    toResponses: (some: readonly { readonly address: string }[]): string[] =>
       some.map((node) => `200 ${node.address}`).sort(),
     /** Services after a restart. */
     async restart(...retained: string[]): Promise<void> {
       await remote.close()
       t.same(
-        await hear(),
+        await respondingNodes(),
         addresses.map((one) => `200 ${one}`).sort(),
         'the registry is not needed',
       )
@@ -58,8 +58,8 @@ async function open(t: Test) {
       remote = await openPlatformRegistry(t, { address, createRegistry: () => registry })
     },
     /** Waits until exactly these nodes respond. */
-    async untilHeard(expected: readonly string[]): Promise<void> {
-      while (`${await hear()}` !== `${expected}`) await tick()
+    async waitForNodes(expected: readonly string[]): Promise<void> {
+      while (`${await respondingNodes()}` !== `${expected}`) await tick()
     },
   }
 }
@@ -67,38 +67,38 @@ async function open(t: Test) {
 t.test(
   'immediately removes nodes that leave after a registry returned with its data',
   async (t) => {
-    const { nodes, hear, registry, restart, toAnswers, untilHeard } = await open(t)
-    await untilHeard(toAnswers(nodes))
+    const { nodes, respondingNodes, registry, restart, toResponses, waitForNodes } = await open(t)
+    await waitForNodes(toResponses(nodes))
     await restart(...nodes.map(({ address }) => address))
     const late = await openBackend(t)
     await registry().register!(makeService('greeter', [late.address]))
-    await untilHeard(toAnswers([...nodes, late]))
-    const [stays, ...gone] = nodes
+    await waitForNodes(toResponses([...nodes, late]))
+    const [stays, ...stopped] = nodes
     await registry().deregister!(
       makeService(
         'greeter',
-        gone.map(({ address }) => address),
+        stopped.map(({ address }) => address),
       ),
     )
-    const rest = toAnswers([stays!, late])
-    await untilHeard(rest)
-    for (const node of gone) await node.close()
-    t.same(await hear(100), rest)
+    const rest = toResponses([stays!, late])
+    await waitForNodes(rest)
+    for (const node of stopped) await node.close()
+    t.same(await respondingNodes(100), rest)
   },
 )
 
 t.test('removes only unreachable nodes after a registry returned empty', async (t) => {
-  const { nodes, hear, registry, restart, toAnswers, untilHeard } = await open(t)
-  await untilHeard(toAnswers(nodes))
+  const { nodes, respondingNodes, registry, restart, toResponses, waitForNodes } = await open(t)
+  await waitForNodes(toResponses(nodes))
   await restart()
   const late = await openBackend(t)
   await registry().register!(makeService('greeter', [late.address]))
-  await untilHeard(toAnswers([...nodes, late]))
+  await waitForNodes(toResponses([...nodes, late]))
   const [dies, leaves, ...remaining] = nodes
   await dies!.close()
-  t.same(await hear(100), toAnswers([leaves!, late, ...remaining]))
+  t.same(await respondingNodes(100), toResponses([leaves!, late, ...remaining]))
   const again = makeService('greeter', [leaves!.address])
   await registry().register!(again)
   await registry().deregister!(again)
-  await untilHeard(toAnswers([late, ...remaining]))
+  await waitForNodes(toResponses([late, ...remaining]))
 })

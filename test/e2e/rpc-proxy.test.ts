@@ -45,14 +45,14 @@ function startGreeter(t: Test, { address }: RpcProxy): Promise<Running> {
 /** Continuous callers: results by process, and failures. */
 function load(t: Test, { address }: RpcProxy) {
   const client = openClient(t, { proxy: address, retries: 0 })
-  const answers = new Map<number, number>()
+  const responses = new Map<number, number>()
   const failures: ServiceError[] = []
   let stopped = false
   const call = async (): Promise<void> => {
     while (!stopped) {
       try {
         const { pid } = await client.call<{ pid: number }>(NAME, 'Greeter.Where')
-        answers.set(pid, (answers.get(pid) ?? 0) + 1)
+        responses.set(pid, (responses.get(pid) ?? 0) + 1)
       } catch (error) {
         failures.push(error as ServiceError)
       }
@@ -64,7 +64,7 @@ function load(t: Test, { address }: RpcProxy) {
     await Promise.all(callers)
   }
   t.teardown(stop)
-  const by = ({ pid }: Running): number => answers.get(pid) ?? 0
+  const by = ({ pid }: Running): number => responses.get(pid) ?? 0
   const received = (...nodes: Running[]): Promise<void> => {
     const before = nodes.map(by)
     return eventually(async () => nodes.every((node, i) => by(node) > before[i]! + 20))

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net'
 import t from 'tap'
-import { becomes } from '../fixtures/becomes.ts'
+import { waitForValue } from '../fixtures/becomes.ts'
 import { openDeployer, toAnswering } from '../fixtures/deployer.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
@@ -17,7 +17,7 @@ t.test('restores the services of a killed server, each once', async (t) => {
   const again = openDeployer(t, openClient(t, { proxy: next.proxy, token: next.token }))
   t.match(await again.settled('greeter'), { status: 4 })
   // The stored status is running until the runtime has checked.
-  await becomes(t, async () => (await fetch(`${next.gateway}/greeter/call`)).status, 200)
+  await waitForValue(t, async () => (await fetch(`${next.gateway}/greeter/call`)).status, 200)
   const sendRequest = async (path: string) =>
     (await fetch(`${next.gateway}/greeter/${path}`)).json()
   t.same(await sendRequest('call'), { answer: 'one' })
@@ -94,9 +94,9 @@ ${waitFor(port)}`
     await t.rejects(client.call('slow', 'A.B', {}), { code: 503 }, 'through the RPC proxy')
     t.equal((await get('/nothing/')).status, 404)
     await open(port)
-    await becomes(t, async () => (await get('/slow/')).status, 200)
-    await becomes(t, async () => (await get('/v1/orders/1')).status, 200)
+    await waitForValue(t, async () => (await get('/slow/')).status, 200)
+    await waitForValue(t, async () => (await get('/v1/orders/1')).status, 200)
     await openDeployer(t, client).call('Delete', 'broken')
-    await becomes(t, async () => (await get('/broken/')).status, 404)
+    await waitForValue(t, async () => (await get('/broken/')).status, 404)
   },
 )

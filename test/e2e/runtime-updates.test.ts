@@ -53,14 +53,14 @@ t.test('8 updates under load: no call fails, and WebSockets end only with 1012',
 
   let isOver = false
   const failed: unknown[] = []
-  const answers = new Set<string>()
+  const responses = new Set<string>()
   const codes = new Map<number, number>()
   let calls = 0
   const callers = Array.from({ length: CALLERS }, async () => {
     while (!isOver) {
       const reply = await fetch(`${server.gateway}/ticker/call`)
       const body = (await reply.json()) as { answer: string }
-      if (reply.status === 200) answers.add(body.answer)
+      if (reply.status === 200) responses.add(body.answer)
       else failed.push(body)
       calls++
       await delay(PAUSE_MS)
@@ -86,7 +86,7 @@ t.test('8 updates under load: no call fails, and WebSockets end only with 1012',
   for (let i = 1; i <= UPDATES; i++) {
     await update('ticker', toTicking(String(i)))
     t.match(await settled('ticker'), { status: 4 })
-    await until(() => answers.has(String(i)))
+    await until(() => responses.has(String(i)))
   }
   // Streams of replaced instances end with their drain time, and reconnect to the new one.
   await until(() => streamed.has(String(UPDATES)))

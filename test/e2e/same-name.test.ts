@@ -14,13 +14,13 @@ t.test(
   'headers, health checks and timeouts of mx.yaml do not apply to the same name in another namespace',
   async (t) => {
     const seen: IncomingMessage[] = []
-    const answer = (name: string) =>
+    const response = (name: string) =>
       listenHttp(t, (request, reply) => {
         if (name === 'tenant') seen.push(request)
         if (request.url !== '/billing/slow')
           reply.end(JSON.stringify({ name, key: request.headers['x-api-key'] ?? '' }))
       })
-    const [own, tenant] = [await answer('operator'), await answer('tenant')]
+    const [own, tenant] = [await response('operator'), await response('tenant')]
     const file = join(makeTempFolder(t, 'same-name'), 'mx.yaml')
     writeFileSync(
       file,

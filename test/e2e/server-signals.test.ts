@@ -46,20 +46,20 @@ t.test('SIGTERM ends the server while its dependencies do not respond', async (t
 })
 
 /** Sends requests one by one over a connection until a response closes it, and returns how the connection ended. */
-function askOnAndOn(gateway: string): { ended: Promise<string>; answers: () => number } {
+function requestContinuously(gateway: string): { ended: Promise<string>; answers: () => number } {
   const { hostname, port, host } = new URL(gateway)
   let answers = 0
   const ended = new Promise<string>((resolve) => {
     const socket = connect(Number(port), hostname)
     const sendRequest = (): void => void socket.write(`GET / HTTP/1.1\r\nhost: ${host}\r\n\r\n`)
-    let answer = ''
+    let response = ''
     socket.setEncoding('latin1').on('connect', sendRequest)
     socket.on('data', (text: string) => {
-      answer += text
-      if (!answer.endsWith('}')) return
+      response += text
+      if (!response.endsWith('}')) return
       answers++
-      if (/^connection: close/im.test(answer)) resolve('in order')
-      answer = ''
+      if (/^connection: close/im.test(response)) resolve('in order')
+      response = ''
       sendRequest()
     })
     socket.on('error', ({ message }) => resolve(message))
@@ -70,10 +70,10 @@ function askOnAndOn(gateway: string): { ended: Promise<string>; answers: () => n
 
 t.test('completes requests in flight on keep-alive connections', async (t) => {
   const server = await startServerProcess(t, ['--profile=test'])
-  const asking = Array.from({ length: 50 }, () => askOnAndOn(server.gateway))
-  await until(() => asking.every(({ answers }) => answers() > 5), START_MS)
+  const clients = Array.from({ length: 50 }, () => requestContinuously(server.gateway))
+  await until(() => clients.every(({ answers }) => answers() > 5), START_MS)
   server.child.kill('SIGTERM')
-  const ends = await Promise.all(asking.map(({ ended }) => ended))
+  const ends = await Promise.all(clients.map(({ ended }) => ended))
   t.same([...new Set(ends)], ['in order'])
   t.equal(await server.ended, 0)
 })
@@ -141,7 +141,7 @@ t.test(
     const store = createStore(client, { table: 'load' })
     const acknowledged = new Set<string>()
     /** Reasons of rejections by key. */
-    const refused = new Map<string, string>()
+    const rejected = new Map<string, string>()
     const lost: string[] = []
     const viaProxy = async (writer: number): Promise<void> => {
       for (let n = 0; ; n++) {
@@ -151,7 +151,7 @@ t.test(
           acknowledged.add(key)
         } catch (error) {
           const { code, message } = error as { code: number; message: string }
-          if (code === 502 || code === 503) refused.set(key, `${code} ${message}`)
+          if (code === 502 || code === 503) rejected.set(key, `${code} ${message}`)
           else lost.push(`${code} ${message}`)
           return
         }
@@ -173,7 +173,7 @@ t.test(
             body: JSON.stringify({ record, options: { table: 'load' } }),
           })
         } catch (error) {
-          refused.set(key, String((error as Error).cause))
+          rejected.set(key, String((error as Error).cause))
           return
         }
         const text = await reply.text()
@@ -190,8 +190,8 @@ t.test(
     await Promise.all(load)
     t.equal(await server.ended, 0)
     t.same(lost, [])
-    t.equal(refused.size, 40)
-    t.comment(`${acknowledged.size} acknowledged; ${[...new Set(refused.values())].join(' | ')}`)
+    t.equal(rejected.size, 40)
+    t.comment(`${acknowledged.size} acknowledged; ${[...new Set(rejected.values())].join(' | ')}`)
     const next = await startServerProcess(t, [], { home })
     const table = createStore(openClient(t, { proxy: next.proxy, auth: next.auth }), {
       table: 'load',
@@ -202,7 +202,7 @@ t.test(
       [],
     )
     t.same(
-      [...refused.keys()].filter((key) => found.has(key)),
+      [...rejected.keys()].filter((key) => found.has(key)),
       [],
       'rejected writes were not applied',
     )

@@ -138,13 +138,13 @@ t.test('redelivers unacknowledged events to a group after SIGKILL', async (t) =>
       autoAck: false,
       ackWaitMs: 60_000,
     })
-    const taken: number[] = []
+    const blocker: number[] = []
     for await (const event of channel) {
-      taken.push(event.sequence)
+      blocker.push(event.sequence)
       await event.ack()
       if (event.sequence === last) break
     }
-    return taken
+    return blocker
   }
   const publishing = createEvents(openClient(t, { proxy: first.proxy, auth: first.auth }))
   for (let n = 1; n <= 10; n++) await publishing.publish('orders', { n })
@@ -196,8 +196,8 @@ t.test('uses the same default folder and the files next to it by its full path',
 t.test(
   'fails with a one-line message and status 1 if a resource is unavailable, and leaves nothing behind',
   async (t) => {
-    const taken = createServer()
-    const port = await listen(t, taken)
+    const blocker = createServer()
+    const port = await listen(t, blocker)
     for (const setting of ['address', 'proxy_address', 'web_address']) {
       const home = makeTempFolder(t, 'home')
       const { code, stderr } = await fail(t, [`--${setting}=127.0.0.1:${port}`], { home })

@@ -37,14 +37,14 @@ for (const listener of ['uws', 'node']) {
       })
       t.teardown(() => socket.disconnect())
       let first = ''
-      const upgraded = answered((done) =>
+      const upgraded = acknowledged((done) =>
         // The upgrade may complete before this returns.
         socket.io.once('open', () => {
           first = socket.io.engine.transport.name
           socket.io.engine.once('upgrade', () => done())
         }),
       )
-      await Promise.all([answered((done) => socket.once('connect', () => done())), upgraded])
+      await Promise.all([acknowledged((done) => socket.once('connect', () => done())), upgraded])
       t.equal(first, 'polling', 'starts with long polling')
       t.equal(socket.io.engine.transport.name, 'websocket', 'upgrades to a WebSocket')
       return socket
@@ -53,7 +53,7 @@ for (const listener of ['uws', 'node']) {
     const receivedMessages: Record<string, string[]> = { ann: [], bob: [] }
     const conversation = ['ann: hello', 'bob: grüß dich', 'ann: ✓']
     const complete = [ann, bob].map((socket, i) =>
-      answered((done) => {
+      acknowledged((done) => {
         const received = receivedMessages[i === 0 ? 'ann' : 'bob']!
         socket.on('said', (line: string) => {
           received.push(line)
@@ -70,7 +70,7 @@ for (const listener of ['uws', 'node']) {
     const size = await ann.timeout(ANSWER_MS).emitWithAck('upload', Buffer.alloc(900_000))
     t.equal(size, 900_000, 'bytes pass unchanged')
 
-    const left = answered((done) => ann.once('disconnect', () => done()))
+    const left = acknowledged((done) => ann.once('disconnect', () => done()))
     await api.close()
     await left
     t.equal(api.inFlight, 0)
@@ -78,7 +78,7 @@ for (const listener of ['uws', 'node']) {
 }
 
 /** Resolves when `wait` calls back, and rejects on timeout. */
-function answered(wait: (done: () => void) => void): Promise<void> {
+function acknowledged(wait: (done: () => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('no answer')), ANSWER_MS)
     wait(() => {

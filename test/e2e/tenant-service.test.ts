@@ -10,7 +10,7 @@ import { createService, openClient } from '../fixtures/sdk-services.ts'
 
 t.setTimeout(120_000)
 
-const OF_ACME = { options: { namespace: 'acme' } }
+const ACME = { options: { namespace: 'acme' } }
 const AUTH: Credentials = { id: 'shop@latest', secret: 'a secret', namespace: 'acme' }
 
 /** A server with a namespace, a service account and a user account in that namespace. */
@@ -23,9 +23,9 @@ async function open(t: Test, words: readonly string[] = []): Promise<AuthServer>
     secret,
     type: 'service',
     scopes: ['service'],
-    ...OF_ACME,
+    ...ACME,
   })
-  await sendRequest('Auth.Generate', { id: 'joe', secret, ...OF_ACME })
+  await sendRequest('Auth.Generate', { id: 'joe', secret, ...ACME })
   return server
 }
 

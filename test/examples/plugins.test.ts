@@ -112,30 +112,30 @@ t.test('api-key rejects a file that does not parse without quoting it', async (t
 
 t.test('concurrency-limit responds with 429 beyond the limit per client', async (t) => {
   const plugin = await load('concurrency-limit', { requests: 2, retryAfterSeconds: 3 })
-  const waiting: Exchange[] = []
-  const handle = (x: Exchange) => void waiting.push(x)
+  const pending: Exchange[] = []
+  const handle = (x: Exchange) => void pending.push(x)
   const begin = (remoteAddress: string) => runPlugin(plugin, { remoteAddress }, { handle })
   const first = begin('192.0.2.1')
   const second = begin('192.0.2.1')
-  const refused = await begin('192.0.2.1')
-  t.equal(refused.status, 429)
-  t.equal(refused.headers.get('retry-after'), '3')
-  t.match(JSON.parse(refused.body), {
+  const rejected = await begin('192.0.2.1')
+  t.equal(rejected.status, 429)
+  t.equal(rejected.headers.get('retry-after'), '3')
+  t.match(JSON.parse(rejected.body), {
     Id: 'concurrency-limit',
     Code: 429,
     Detail: 'too many concurrent requests, the limit is 2',
   })
   const other = begin('192.0.2.2')
-  t.equal(waiting.length, 3, 'another client is served')
-  waiting[0]!.reply(200)
+  t.equal(pending.length, 3, 'another client is served')
+  pending[0]!.reply(200)
   t.equal((await first).status, 200)
   const third = begin('192.0.2.1')
-  t.equal(waiting.length, 4, 'a slot is free once a request has completed')
+  t.equal(pending.length, 4, 'a slot is free once a request has completed')
   // A client that disconnects frees its slot, too.
-  ;(waiting[1] as Exchange & { leave(): void }).leave()
+  ;(pending[1] as Exchange & { leave(): void }).leave()
   t.ok((await second).aborted)
   const fourth = begin('192.0.2.1')
-  t.equal(waiting.length, 5)
-  for (const x of waiting) x.reply(200)
+  t.equal(pending.length, 5)
+  for (const x of pending) x.reply(200)
   await Promise.all([other, third, fourth])
 })

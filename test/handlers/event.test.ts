@@ -390,9 +390,9 @@ t.test('stores events in the namespace of the request', async (t) => {
     fetch(`${origin}/orders/created`, { headers: { 'mx-namespace': namespace } })
   t.equal((await publish('staging')).status, 200)
   t.match(await events.listTopics(), [{ namespace: 'staging', topic: 'go.mx.api.orders' }])
-  const refused = await publish('a b')
-  t.equal(refused.status, 400)
-  t.match(await refused.json(), { Id: 'events', Detail: /^namespace must be letters/ })
+  const rejected = await publish('a b')
+  t.equal(rejected.status, 400)
+  t.match(await rejected.json(), { Id: 'events', Detail: /^namespace must be letters/ })
 })
 
 t.test('does not publish an event that could not be stored, and returns the error', async (t) => {

@@ -69,11 +69,11 @@ t.test('counts an open WebSocket as an active request of its node', async (t) =>
 })
 
 t.test('ejects backends with gateway errors in handshakes', async (t) => {
-  const sick = await openBackendServer(t, {
+  const failing = await openBackendServer(t, {
     verifyClient: (_info, done) => done(false, 503, 'sick'),
   })
   const well = await openBackendServer(t)
-  const { port, upstream } = await openWebGateway(t, createUwsListener, [sick.port, well.port])
+  const { port, upstream } = await openWebGateway(t, createUwsListener, [failing.port, well.port])
   for (let i = 0; i < 3; i++) {
     t.equal((await rejectedWebSocket(port)).status, 503)
     await connectWebSocket(t, port)

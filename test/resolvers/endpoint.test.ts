@@ -98,7 +98,7 @@ t.test('resolves built-in services before declared paths', async (t) => {
   t.equal(
     resolver.resolve(at('/auth/token', { namespace: 'ns' }))?.service,
     'ns.auth',
-    'not the service of the namespace',
+    'the declared path is not in the namespace',
   )
 })
 

@@ -24,7 +24,7 @@ function throwIt(thrown: unknown): never {
 }
 
 /** A typed error with a broken property. */
-function spoil(change: PropertyDescriptorMap): Error {
+function corrupt(change: PropertyDescriptorMap): Error {
   return Object.defineProperties(badRequest('odd', 'spoilt'), change)
 }
 
@@ -39,8 +39,8 @@ const THROWN: Record<string, unknown> = {
   frozen: Object.freeze(new Error('hunter2')),
   record: { code: 404, message: 'hunter2' },
   shut: SHUT,
-  'a circular detail': spoil({ message: { value: LOOP } }),
-  'a detail that throws': spoil({ message: { get: () => throwIt('hunter2') } }),
+  'a circular detail': corrupt({ message: { value: LOOP } }),
+  'a detail that throws': corrupt({ message: { get: () => throwIt('hunter2') } }),
   'a field of two lines': tooManyRequests('odd', 'hunter2', { headers: ['x-a', 'a\r\nb: c'] }),
 }
 

@@ -101,11 +101,11 @@ t.test(
         `${name}, an account of another namespace`,
       )
       const missing = ADMIN_ONLY.test(name) ? 'admin' : 'service'
-      const refused =
+      const rejected =
         who === 'admin'
           ? `401 Permission denied: ${name} requires the scope ${missing} in namespace mx`
           : 'served'
-      t.equal(await sendRequest(member, name, request), refused, `${name}, a member`)
+      t.equal(await sendRequest(member, name, request), rejected, `${name}, a member`)
       t.equal(await sendRequest(admin, name, request), 'served', `${name}, an administrator`)
     }
   },

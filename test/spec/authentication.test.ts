@@ -49,8 +49,8 @@ t.test(
     for (const [name, call] of Object.entries(transports)) {
       const { code, body } = await call('helloworld', 'Helloworld.Call', {}, admin)
       t.same([code, body], [200, { account: 'admin', namespace: '' }], name)
-      const refused = await call('helloworld', 'Helloworld.Call', {}, `${admin}x`)
-      t.equal(refused.code, 401, `${name}: an invalid token`)
+      const rejected = await call('helloworld', 'Helloworld.Call', {}, `${admin}x`)
+      t.equal(rejected.code, 401, `${name}: an invalid token`)
     }
   },
 )
@@ -238,8 +238,8 @@ t.test(
       other.logIn('ann', 'ann-secret'),
       /Secret not correct, or no account with this ID/,
     )
-    const refused = await other.transports.gateway('helloworld', 'Helloworld.Call', {}, one.admin)
-    t.equal(refused.code, 401, 'tokens of another environment are rejected')
+    const rejected = await other.transports.gateway('helloworld', 'Helloworld.Call', {}, one.admin)
+    t.equal(rejected.code, 401, 'tokens of another environment are rejected')
     const { accounts } = await other.sendRequest('Accounts.List', {})
     t.match(
       accounts.filter(({ type }: { type: string }) => type === 'user'),
@@ -338,16 +338,16 @@ t.test('12. Meaning of each part of the resource string: type, name and endpoint
     ['service:hello:*', false],
     ['topic:helloworld:*', false],
   ]
-  const everyDoor = async (code: number) => {
+  const expectEverywhere = async (code: number) => {
     for (const call of Object.values(transports))
       await waitFor(code, () => call('helloworld', 'Helloworld.Call', {}))
   }
   for (const [text, granted] of cases) {
     const [type, name, endpoint] = text.split(':')
-    await everyDoor(401)
+    await expectEverywhere(401)
     await sendRequest('Rules.Create', toRule('r', '', { type, name, endpoint }))
     t.match(await sendRequest('Rules.Test', { resource: called }), { granted }, text)
-    if (granted) await everyDoor(200)
+    if (granted) await expectEverywhere(200)
     await sendRequest('Rules.Delete', { id: 'r' })
   }
 })

@@ -155,16 +155,16 @@ t.test(
     const service = platform.create('billing').subscribe('orders', (order) => void got.add(order))
     await service.start()
     const publisher = createBroker(platform.client)
-    let taken = 0
-    const refusals: unknown[] = []
+    let accepted = 0
+    const rejections: unknown[] = []
     let done = false
     const load = (async () => {
       for (let i = 0; !done; i++) {
         try {
           await publisher.publish('orders', i)
-          taken++
+          accepted++
         } catch (error) {
-          refusals.push(error)
+          rejections.push(error)
         }
       }
     })()
@@ -172,17 +172,17 @@ t.test(
       const before = got.size
       await until(() => got.size > before + 50)
       await server.kill()
-      const refused = refusals.length
-      await until(() => refusals.length > refused)
+      const rejected = rejections.length
+      await until(() => rejections.length > rejected)
       await server.start()
     }
     const before = got.size
     await until(() => got.size > before + 50)
     done = true
     await load
-    for (const error of refusals)
+    for (const error of rejections)
       t.match(error, { code: 503, id: 'broker', message: 'the broker cannot be reached' })
-    t.ok(got.size <= taken)
+    t.ok(got.size <= accepted)
     t.equal(platform.subscribers(), 1, 'the stream was never interrupted')
     t.equal(warnings.filter((text) => text.includes('reachable again')).length, 3)
   },

@@ -92,8 +92,8 @@ t.test(
     commit(toPlain('one'))
     const unknown = await runMx(['run', `file://${folder}@nowhere`, '--name=shop'], options)
     t.match(unknown, { code: 1, stdout: '', stderr: /^mx: shop failed: .*nowhere/ })
-    const away = await runMx(['run', 'http://127.0.0.1:1/me/shop'], options)
-    t.match(away, {
+    const unreachable = await runMx(['run', 'http://127.0.0.1:1/me/shop'], options)
+    t.match(unreachable, {
       code: 1,
       stdout: '',
       stderr: /^mx: shop failed: the repository .* is unreachable/,

@@ -78,7 +78,7 @@ t.test(
 t.test('Ctrl-C at a prompt ends with status 130', async (t) => {
   if (skipUnless(t, 'script') === undefined) return
   const dialogue = [['Enter username: ', '\u0003']] as const
-  const output = await runAtTerminal(t, ['login'], { cwd, env, dialogue, tellsStatus: true })
+  const output = await runAtTerminal(t, ['login'], { cwd, env, dialogue, printStatus: true })
   t.match(toScreen(output!).at(-1), 'status 130')
 })
 

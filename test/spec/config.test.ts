@@ -28,7 +28,7 @@ async function open(t: Test, adapter: StoreAdapter) {
     MX_BACKEND: `config=mx://${address}`,
   })
   const origin = `http://127.0.0.1:${port}/config`
-  const answer = async (reply: Response) => ({
+  const response = async (reply: Response) => ({
     status: reply.status,
     body: (await reply.json()) as Record<string, unknown>,
   })
@@ -36,9 +36,9 @@ async function open(t: Test, adapter: StoreAdapter) {
     store,
     origin,
     config: createConfig(service),
-    get: async (query: string) => answer(await fetch(`${origin}/get?${query}`)),
+    get: async (query: string) => response(await fetch(`${origin}/get?${query}`)),
     post: async (path: string, body: object, headers = {}) =>
-      answer(
+      response(
         await fetch(`${origin}/${path}`, {
           method: 'POST',
           headers: { ...JSON_TYPE, ...headers },

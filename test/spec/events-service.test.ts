@@ -86,10 +86,10 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
         await events.publish('other', -n)
       }
       const take = async (offset: Date | number, count: number) => {
-        const taken: unknown[] = []
+        const consumed: unknown[] = []
         for await (const event of events.consume('orders', { offset }))
-          if (taken.push(event.unmarshal()) === count) break
-        return taken
+          if (consumed.push(event.unmarshal()) === count) break
+        return consumed
       }
       t.strictSame(await take(1, 10), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
       t.strictSame(await take(8, 3), [8, 9, 10])

@@ -225,10 +225,10 @@ t.test('The handler is chosen by flag --handler=<name> or MX_API_HANDLER=<name>.
     const url = await mx.url()
     const site = await fetch(`${url}/site/hello`)
     const greeter = await fetch(`${url}/greeter/hello?name=x`)
-    const answers = [site.status, await site.text(), greeter.status, await greeter.text()]
+    const responses = [site.status, await site.text(), greeter.status, await greeter.text()]
     mx.child.kill('SIGTERM')
     t.equal(await mx.ended, 0)
-    return answers
+    return responses
   }
   const asProxy = [200, 'GET /site/hello ', 404]
   const asRpc = [200, '{"message":"Hello x"}']

@@ -6,7 +6,7 @@ import { startMx } from '../fixtures/mx.ts'
 import { type MxService, openMxService } from '../fixtures/mx-service.ts'
 
 /** A service that returns the name it was called by. */
-function openTeller(
+function openNameService(
   t: Test,
   toAnswer: (service: string) => object = (service) => ({ service }),
 ): Promise<MxService> {
@@ -24,7 +24,7 @@ async function open(
   env: Record<string, string>,
 ): Promise<string> {
   const isApi = env['MX_HANDLER'] === 'api'
-  const { port } = await openTeller(t, isApi ? (service) => ({ body: service }) : undefined)
+  const { port } = await openNameService(t, isApi ? (service) => ({ body: service }) : undefined)
   const api = await openApi(t, {
     MX_ACCESS_LOG: 'off',
     MX_BACKEND: names.map((name) => `${name}=mx://127.0.0.1:${port}`).join(' '),
@@ -85,7 +85,7 @@ for (const listener of ['uws', 'node']) {
 }
 
 t.test('--namespace takes precedence over MX_NAMESPACE and may be a single blank', async (t) => {
-  const { port } = await openTeller(t)
+  const { port } = await openNameService(t)
   const cwd = t.testdir({})
   const sendRequest = async (flag: string): Promise<unknown> => {
     const words = ['api', '--address=127.0.0.1:0', '--access_log=off', flag]
@@ -94,10 +94,10 @@ t.test('--namespace takes precedence over MX_NAMESPACE and may be a single blank
     }
     const mx = startMx(words, { cwd, env: { MX_NAMESPACE: 'variable' } })
     t.teardown(() => mx.child.kill('SIGKILL'))
-    const answer = await (await fetch(`${await mx.url()}/greeter/hello`)).json()
+    const response = await (await fetch(`${await mx.url()}/greeter/hello`)).json()
     mx.child.kill('SIGTERM')
     await mx.ended
-    return answer
+    return response
   }
   t.strictSame(await sendRequest('--namespace=flag'), { service: 'flag.greeter' })
   t.strictSame(await sendRequest('--namespace= '), { service: 'greeter' })

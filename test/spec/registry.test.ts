@@ -17,13 +17,13 @@ async function open(t: Test, listener = 'uws') {
     MX_LISTENER: listener,
   })
   const origin = `http://127.0.0.1:${port}`
-  const answer = async (reply: Response) => ({ status: reply.status, body: await reply.json() })
+  const response = async (reply: Response) => ({ status: reply.status, body: await reply.json() })
   return {
     clock,
     origin,
-    get: async (path: string) => answer(await fetch(`${origin}/registry/${path}`)),
+    get: async (path: string) => response(await fetch(`${origin}/registry/${path}`)),
     post: async (path: string, body: object) =>
-      answer(
+      response(
         await fetch(`${origin}/registry/${path}`, {
           method: 'POST',
           headers: JSON_TYPE,

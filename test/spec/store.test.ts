@@ -23,7 +23,7 @@ async function open(t: Test, adapter: StoreAdapter) {
     MX_BACKEND: `store=mx://${address}`,
   })
   const origin = `http://127.0.0.1:${port}/store`
-  const answer = async (reply: Response) => {
+  const response = async (reply: Response) => {
     const text = await reply.text()
     return { status: reply.status, body: JSON.parse(text) as Record<string, unknown> }
   }
@@ -33,9 +33,9 @@ async function open(t: Test, adapter: StoreAdapter) {
     tables: () => store.listTables(),
     records: createStore(service),
     others: createStore(service, { table: 'other' }),
-    get: async (path: string) => answer(await fetch(`${origin}/${path}`)),
+    get: async (path: string) => response(await fetch(`${origin}/${path}`)),
     post: async (path: string, body: object) =>
-      answer(
+      response(
         await fetch(`${origin}/${path}`, {
           method: 'POST',
           headers: JSON_TYPE,

@@ -15,7 +15,7 @@ import {
 
 type Equal<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
-const isTrue = <_ extends true>(): void => {}
+const assertTrue = <_ extends true>(): void => {}
 
 const Named = Type.Object({ name: Type.String() })
 const Message = Type.Object({ message: Type.String() })
@@ -44,13 +44,13 @@ const endpoints = {
     request: Type.Object({ size: Type.Optional(Type.Integer()) }),
     handle: () => 1,
   }),
-  down: endpoint({
+  download: endpoint({
     request: Named,
     response: Message,
     stream: 'server',
     handle: ({ name }) => [{ message: name }],
   }),
-  up: endpoint({
+  upload: endpoint({
     request: Named,
     response: Message,
     stream: 'client',
@@ -78,31 +78,31 @@ const service = new Service({ name: 'greeter' })
 t.test('a client has the types of its service', async (t) => {
   const client = new Client()
   type Proxy = ServiceProxy<typeof service>
-  isTrue<Equal<keyof Proxy, 'Helloworld' | 'Other'>>()
+  assertTrue<Equal<keyof Proxy, 'Helloworld' | 'Other'>>()
   const use = async ({ Helloworld, Other }: Proxy): Promise<void> => {
     const reply = await Helloworld.call({ name: 'John' }, { timeoutMs: 5 })
-    isTrue<Equal<typeof reply, { message: string }>>()
+    assertTrue<Equal<typeof reply, { message: string }>>()
     const exact = await Helloworld.exact({ id: '9007199254740993' })
-    isTrue<Equal<typeof exact, { size: number }>>()
+    assertTrue<Equal<typeof exact, { size: number }>>()
     const loose = await Helloworld.loose(undefined)
-    isTrue<Equal<typeof loose, unknown>>()
-    isTrue<Equal<Awaited<ReturnType<typeof Other.call>>, { message: string }>>()
+    assertTrue<Equal<typeof loose, unknown>>()
+    assertTrue<Equal<Awaited<ReturnType<typeof Other.call>>, { message: string }>>()
     await Helloworld.exact({ id: 5n })
-    // @ts-expect-error: a bigint is no name
+    // @ts-expect-error: a bigint is not a name
     await Helloworld.call({ name: 5n })
     await Helloworld.loose()
     await Helloworld.loose(undefined, { timeoutMs: 5 })
     await Helloworld.optional()
     await Helloworld.optional({ size: 5 })
-    // @ts-expect-error: the request is needed
+    // @ts-expect-error: the request is required
     await Helloworld.call()
     // @ts-expect-error: the request has a name
     await Helloworld.call({})
-    // @ts-expect-error: which is text
+    // @ts-expect-error: the name must be a string
     await Helloworld.call({ name: 5 })
     // @ts-expect-error: no such endpoint
     await Helloworld.nope({})
-    // @ts-expect-error: it answers once
+    // @ts-expect-error: a unary endpoint has no stream
     Helloworld.call.stream({ name: 'John' })
   }
   t.type(use, 'function')
@@ -111,35 +111,35 @@ t.test('a client has the types of its service', async (t) => {
 
 t.test('streams have the types of their messages', async (t) => {
   const use = async ({ Helloworld }: ServiceProxy<typeof service>): Promise<void> => {
-    const down = Helloworld.down.stream({ name: 'John' })
-    isTrue<Equal<typeof down, CallStream<{ name: string }, { message: string }>>>()
-    for await (const reply of down) isTrue<Equal<typeof reply, { message: string }>>()
-    const up = Helloworld.up.stream([{ name: 'a' }, { name: 'b' }])
-    const reply = await up.reply()
-    isTrue<Equal<typeof reply, { message: string }>>()
+    const download = Helloworld.download.stream({ name: 'John' })
+    assertTrue<Equal<typeof download, CallStream<{ name: string }, { message: string }>>>()
+    for await (const reply of download) assertTrue<Equal<typeof reply, { message: string }>>()
+    const upload = Helloworld.upload.stream([{ name: 'a' }, { name: 'b' }])
+    const reply = await upload.reply()
+    assertTrue<Equal<typeof reply, { message: string }>>()
     const both = Helloworld.both.stream()
-    const taken = await both.send({ name: 'a' })
-    isTrue<Equal<typeof taken, boolean>>()
-    // @ts-expect-error: a stream is no function
-    await Helloworld.down({ name: 'John' })
-    // @ts-expect-error: its request is needed
-    Helloworld.down.stream()
+    const isAccepted = await both.send({ name: 'a' })
+    assertTrue<Equal<typeof isAccepted, boolean>>()
+    // @ts-expect-error: a stream is not a function
+    await Helloworld.download({ name: 'John' })
+    // @ts-expect-error: its request is required
+    Helloworld.download.stream()
     // @ts-expect-error: requests have a name
     await both.send({})
-    // @ts-expect-error: so have the elements of a list
-    Helloworld.up.stream([{}])
+    // @ts-expect-error: the elements of a list must have a name
+    Helloworld.upload.stream([{}])
   }
   t.type(use, 'function')
 })
 
 t.test('the type of the handlers is sufficient', async (t) => {
   type Proxy = ServiceProxy<{ Helloworld: typeof endpoints }>
-  isTrue<Equal<Proxy['Helloworld'], ServiceProxy<typeof service>['Helloworld']>>()
+  assertTrue<Equal<Proxy['Helloworld'], ServiceProxy<typeof service>['Helloworld']>>()
   const client = new Client()
   const { Helloworld } = client.service<{ Helloworld: typeof endpoints }>('greeter')
-  isTrue<Equal<Parameters<typeof Helloworld.call>[0], { name: string }>>()
+  assertTrue<Equal<Parameters<typeof Helloworld.call>[0], { name: string }>>()
   const loose = client.call('greeter', 'A.B')
-  isTrue<Equal<typeof loose, Promise<unknown>>>()
+  assertTrue<Equal<typeof loose, Promise<unknown>>>()
   await t.rejects(loose, TypeError)
   await t.rejects(client.call<{ n: number }>('greeter', 'A.B'), TypeError)
   client.close()

@@ -15,7 +15,7 @@ import {
 
 type Equal<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
-const isTrue = <_ extends true>(): void => {}
+const assertTrue = <_ extends true>(): void => {}
 
 const Named = Type.Object({ name: Type.String() })
 const Message = Type.Object({ message: Type.String() })
@@ -37,7 +37,7 @@ t.test('infers request and response types from the schemas', async (t) => {
       request: Named,
       response: Message,
       handle(request) {
-        isTrue<Equal<typeof request, { name: string }>>()
+        assertTrue<Equal<typeof request, { name: string }>>()
         return { message: request.name }
       },
     }),
@@ -45,38 +45,38 @@ t.test('infers request and response types from the schemas', async (t) => {
       request: Type.Object({ id: Int64(), data: Type.Optional(Bytes()) }),
       response: Type.Object({ id: Int64() }),
       async handle(request) {
-        isTrue<Equal<typeof request, { id: bigint; data?: Uint8Array }>>()
+        assertTrue<Equal<typeof request, { id: bigint; data?: Uint8Array }>>()
         return { id: request.id }
       },
     }),
     loose: endpoint({
       handle(request) {
-        isTrue<Equal<typeof request, unknown>>()
+        assertTrue<Equal<typeof request, unknown>>()
         return { anything: 1 }
       },
     }),
     silent: endpoint({ request: Named, handle: async () => {} }),
   })
-  isTrue<Equal<KindOf<typeof call>, 'unary'>>()
-  isTrue<Equal<RequestOf<typeof call>, { name: string }>>()
-  isTrue<Equal<ResponseOf<typeof call>, { message: string }>>()
-  isTrue<Equal<RequestOf<typeof exact>, { id: string | number | bigint; data?: string }>>()
-  isTrue<Equal<ResponseOf<typeof loose>, unknown>>()
+  assertTrue<Equal<KindOf<typeof call>, 'unary'>>()
+  assertTrue<Equal<RequestOf<typeof call>, { name: string }>>()
+  assertTrue<Equal<ResponseOf<typeof call>, { message: string }>>()
+  assertTrue<Equal<RequestOf<typeof exact>, { id: string | number | bigint; data?: string }>>()
+  assertTrue<Equal<ResponseOf<typeof loose>, unknown>>()
   t.equal(silent.kind, 'unary')
 })
 
 t.test('types streams as iterables of their schemas', async (t) => {
-  const { down, up, both } = declare({
-    down: endpoint({
+  const { download, upload, both } = declare({
+    download: endpoint({
       request: Named,
       response: Message,
       stream: 'server',
       async *handle({ name }) {
-        isTrue<Equal<typeof name, string>>()
+        assertTrue<Equal<typeof name, string>>()
         yield { message: name }
       },
     }),
-    up: endpoint({
+    upload: endpoint({
       request: Named,
       response: Message,
       stream: 'client',
@@ -91,15 +91,15 @@ t.test('types streams as iterables of their schemas', async (t) => {
       response: Message,
       stream: 'both',
       async *handle(requests) {
-        isTrue<Equal<typeof requests, AsyncIterable<{ name: string }>>>()
+        assertTrue<Equal<typeof requests, AsyncIterable<{ name: string }>>>()
         for await (const { name } of requests) yield { message: name }
       },
     }),
   })
-  isTrue<Equal<KindOf<typeof down>, 'server'>>()
-  isTrue<Equal<KindOf<typeof up>, 'client'>>()
-  isTrue<Equal<KindOf<typeof both>, 'both'>>()
-  t.equal(down.kind, 'server')
+  assertTrue<Equal<KindOf<typeof download>, 'server'>>()
+  assertTrue<Equal<KindOf<typeof upload>, 'client'>>()
+  assertTrue<Equal<KindOf<typeof both>, 'both'>>()
+  t.equal(download.kind, 'server')
 })
 
 t.test('handlers of a Standard Schema receive its output and return its input type', async (t) => {
@@ -108,24 +108,24 @@ t.test('handlers of a Standard Schema receive its output and return its input ty
       request: measured,
       response: measured,
       handle({ size }) {
-        isTrue<Equal<typeof size, number>>()
+        assertTrue<Equal<typeof size, number>>()
         return { size: String(size) }
       },
     }),
   })
-  isTrue<Equal<RequestOf<typeof call>, { size: string }>>()
-  isTrue<Equal<ResponseOf<typeof call>, { size: number }>>()
+  assertTrue<Equal<RequestOf<typeof call>, { size: string }>>()
+  assertTrue<Equal<ResponseOf<typeof call>, { size: number }>>()
   t.equal(call.kind, 'unary')
 })
 
 t.test('a handler that does not match its schemas does not compile', async (t) => {
-  // @ts-expect-error: the message is text
+  // @ts-expect-error: the message must be a string
   const wrong = endpoint({ response: Message, handle: () => ({ message: 5 }) })
   // @ts-expect-error: the request has no size
   endpoint({ request: Named, handle: ({ size }) => size })
-  // @ts-expect-error: a stream is no single message
+  // @ts-expect-error: a stream is not a single message
   endpoint({ response: Message, stream: 'server', handle: () => ({ message: '' }) })
-  // @ts-expect-error: a single message is no stream
+  // @ts-expect-error: a single message is not a stream
   endpoint({ response: Message, handle: () => [{ message: '' }] })
   const unsafe: TUnsafe<Date> = Type.Unsafe<Date>({})
   const dated = endpoint({ request: unsafe, handle: (date) => date.getTime() })

@@ -15,16 +15,16 @@ import {
 
 type Equal<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
-const isTrue = <_ extends true>(): void => {}
+const assertTrue = <_ extends true>(): void => {}
 
 t.test('`create` receives options with the types of their schema', async (t) => {
   const definition: PluginDefinition = definePlugin({
     name: 'typed',
-    description: 'A plugin whose types are looked at.',
+    description: 'A plugin for type tests.',
     options: Type.Object({ max: Type.Integer({ default: 1 }), words: Type.Array(Type.String()) }),
     create({ max, words }) {
-      isTrue<Equal<typeof max, number>>()
-      isTrue<Equal<typeof words, string[]>>()
+      assertTrue<Equal<typeof max, number>>()
+      assertTrue<Equal<typeof words, string[]>>()
       return {}
     },
   })
@@ -34,10 +34,10 @@ t.test('`create` receives options with the types of their schema', async (t) => 
 t.test('an undeclared option does not compile', async (t) => {
   const definition = definePlugin({
     name: 'typed',
-    description: 'A plugin whose types are looked at.',
+    description: 'A plugin for type tests.',
     options: Type.Object({ max: Type.Integer({ default: 1 }) }),
     create(options) {
-      // @ts-expect-error: the schema says `max`
+      // @ts-expect-error: the schema declares `max`
       void options.min
       return {}
     },
@@ -46,10 +46,10 @@ t.test('an undeclared option does not compile', async (t) => {
 })
 
 t.test('hooks before the response may be asynchronous, but hooks after it may not', async (t) => {
-  isTrue<Equal<ReturnType<Step>, Maybe<void>>>()
-  isTrue<Equal<Parameters<Step>, [x: Exchange]>>()
-  isTrue<Equal<ReturnType<NonNullable<Plugin['onReply']>>, void>>()
-  isTrue<Equal<ReturnType<NonNullable<Plugin['onDone']>>, void>>()
+  assertTrue<Equal<ReturnType<Step>, Maybe<void>>>()
+  assertTrue<Equal<Parameters<Step>, [x: Exchange]>>()
+  assertTrue<Equal<ReturnType<NonNullable<Plugin['onReply']>>, void>>()
+  assertTrue<Equal<ReturnType<NonNullable<Plugin['onDone']>>, void>>()
   const hooks: PluginHooks = { onRequest: async () => {}, onReply: () => {} }
   t.same(Object.keys(hooks), ['onRequest', 'onReply'])
 })

@@ -46,44 +46,44 @@ t.test('loses at most the reported number of messages when NATS restarts under l
     got.add(n)
   })
   // The subscriber misses messages independently of the publisher: the publisher subscribes, too.
-  const own = new Set<number>()
+  const echoed = new Set<number>()
   await broker.subscribe('load', (message) => {
-    own.add(Number(textOf(message)))
+    echoed.add(Number(textOf(message)))
   })
   let next = 0
-  let taken = 0
-  const refusals: unknown[] = []
+  let accepted = 0
+  const rejections: unknown[] = []
   let done = false
   let slowestMs = 0
   const load = (async () => {
     while (!done) {
       for (let i = 0; i < 20; i++) {
-        const begun = performance.now()
+        const started = performance.now()
         try {
           await broker.publish('load', toMessage(String(next++)))
-          taken++
+          accepted++
         } catch (error) {
-          refusals.push(error)
+          rejections.push(error)
         }
-        slowestMs = Math.max(slowestMs, performance.now() - begun)
+        slowestMs = Math.max(slowestMs, performance.now() - started)
       }
       await tick()
     }
   })()
   for (let round = 0; round < 5; round++) {
-    const before = taken
-    await until(() => taken > before + 500)
+    const before = accepted
+    await until(() => accepted > before + 500)
     await server.kill()
-    const refused = refusals.length
-    await until(() => refusals.length > refused)
+    const rejected = rejections.length
+    await until(() => rejections.length > rejected)
     await server.start()
-    const gotBefore = own.size
-    await until(() => own.size > gotBefore + 100)
+    const gotBefore = echoed.size
+    await until(() => echoed.size > gotBefore + 100)
   }
   done = true
   await load
   // The receiver may reconnect later, because its reconnect delays are independent.
-  while (!own.has(-1) || !got.has(-1)) {
+  while (!echoed.has(-1) || !got.has(-1)) {
     await broker.publish('load', toMessage('-1'))
     await tick()
   }
@@ -91,15 +91,15 @@ t.test('loses at most the reported number of messages when NATS restarts under l
     .map((text) => Number(/connection lost with (\d+) unconfirmed messages/.exec(text)?.[1] ?? 0))
     .reduce((sum, count) => sum + count)
   t.ok(
-    taken - (own.size - 1) <= lost,
-    `${taken} accepted, ${own.size - 1} received, ${lost} reported as lost`,
+    accepted - (echoed.size - 1) <= lost,
+    `${accepted} accepted, ${echoed.size - 1} received, ${lost} reported as lost`,
   )
   t.equal(twice, 0, 'at most once')
-  for (const error of refusals) {
+  for (const error of rejections) {
     if (error instanceof GatewayError && error.code === 503 && error.id === 'broker') continue
     t.fail(`rejected with ${error}`)
   }
-  t.ok(refusals.length > 0)
+  t.ok(rejections.length > 0)
   t.ok(slowestMs < 5000, `slowest publish: ${slowestMs} ms`)
   t.same(await countSubscriptions(server), [1, 1])
   t.equal((await server.monitor('/varz'))['connections'], 2)
@@ -114,12 +114,12 @@ t.test('rejects publishing during an outage and resumes subscriptions after it',
   const leaveOther = await broker.subscribe('a', () => {}, { queue: 'q' })
   await server.stop()
   await until(() => warnings.length > 0)
-  const away = { code: 503, id: 'broker', message: 'the broker cannot be reached' }
+  const unavailable = { code: 503, id: 'broker', message: 'the broker cannot be reached' }
   await t.rejects(async () => broker.publish('a', toMessage('1')), {
-    ...away,
+    ...unavailable,
     cause: { message: /^NATS at nats:\/\/127\.0\.0\.1:\d+ is unreachable/ },
   })
-  await t.rejects(async () => broker.subscribe('b', () => {}), away)
+  await t.rejects(async () => broker.subscribe('b', () => {}), unavailable)
   await leaveOther()
   await server.start()
   await until(() => warnings.length > 1)
@@ -153,23 +153,23 @@ t.test('limits the bytes buffered for a frozen server without blocking publisher
   await broker.subscribe('a', ({ body }) => void got.push(body.length))
   server.freeze()
   const body = new Uint8Array(100_000)
-  let taken = 0
+  let accepted = 0
   const publish = (): void => {
     void broker.publish('a', { headers: {}, body })
-    taken++
+    accepted++
   }
   t.throws(
     () => {
-      while (taken < 1000) publish()
+      while (accepted < 1000) publish()
     },
     { code: 503, cause: { message: /the server is too slow: \d+ bytes are unconfirmed/ } },
   )
-  t.ok(taken <= maxUnconfirmedBytes / body.length, `${taken} messages were accepted`)
-  t.ok(taken >= maxUnconfirmedBytes / body.length - 2)
+  t.ok(accepted <= maxUnconfirmedBytes / body.length, `${accepted} messages were accepted`)
+  t.ok(accepted >= maxUnconfirmedBytes / body.length - 2)
   server.thaw()
-  await until(() => got.length === taken)
+  await until(() => got.length === accepted)
   publish()
-  await until(() => got.length === taken)
+  await until(() => got.length === accepted)
 })
 
 t.test('receives each message once for all local subscribers of a topic', async (t) => {
@@ -242,9 +242,9 @@ t.test('distinguishes a rejection from an outage without secrets', async (t) => 
   const server = await startNats(t, { settings: ['authorization { token: "right" }'] })
   if (server === undefined) return
   const { broker, adapter, warnings } = open(t, `nats://s3cret@127.0.0.1:${server.port}`)
-  const refused = { denied: true, message: /rejected the connection: .*Authorization Violation/i }
-  await t.rejects(adapter.tried, refused)
-  await t.rejects(async () => broker.publish('a', toMessage('1')), { code: 503, cause: refused })
+  const rejected = { denied: true, message: /rejected the connection: .*Authorization Violation/i }
+  await t.rejects(adapter.tried, rejected)
+  await t.rejects(async () => broker.publish('a', toMessage('1')), { code: 503, cause: rejected })
   t.equal(warnings.length, 1)
   t.notMatch(warnings[0], /s3cret/)
 })

@@ -46,7 +46,7 @@ t.test('model', async (t) => {
     return { adapter: open(), reopen: open }
   }
   // The server redelivers rejected events in the order of their rejections.
-  testEventsModel(t, create, { numRuns: MODEL_RUNS, comesAgain: 'in any order' })
+  testEventsModel(t, create, { numRuns: MODEL_RUNS, redelivery: 'in any order' })
 })
 
 t.test('accepts names of the maximum length', async (t) => {
@@ -73,15 +73,18 @@ t.test('fails with 503 during an outage of NATS and resumes after it', async (t)
   const member = await events.join(JET_TOPIC, GROUP)
   const [a] = await member.pull(1, 1e6)
   await server.stop()
-  const away = { code: 503 }
-  t.match((await events.append(toAppends('lost')))[0], away)
-  await t.rejects(async () => events.read(JET_TOPIC, ALL), away)
-  await t.rejects(async () => events.join(JET_TOPIC, GROUP), away)
-  await t.rejects(async () => events.listTopics(), away)
-  await t.rejects(async () => events.listGroups!(JET_TOPIC), away)
-  await t.rejects(async () => events.deleteGroup!(JET_TOPIC, 'group'), away)
-  await t.rejects(async () => events.retain!(JET_TOPIC, { maxAgeMs: 1, maxBytes: 0 }, 0), away)
-  await t.rejects(async () => a!.ack(), away)
+  const unavailable = { code: 503 }
+  t.match((await events.append(toAppends('lost')))[0], unavailable)
+  await t.rejects(async () => events.read(JET_TOPIC, ALL), unavailable)
+  await t.rejects(async () => events.join(JET_TOPIC, GROUP), unavailable)
+  await t.rejects(async () => events.listTopics(), unavailable)
+  await t.rejects(async () => events.listGroups!(JET_TOPIC), unavailable)
+  await t.rejects(async () => events.deleteGroup!(JET_TOPIC, 'group'), unavailable)
+  await t.rejects(
+    async () => events.retain!(JET_TOPIC, { maxAgeMs: 1, maxBytes: 0 }, 0),
+    unavailable,
+  )
+  await t.rejects(async () => a!.ack(), unavailable)
   await a!.nack(0)
   const pulling = member.pull(1, 1e6)
   await server.start()
@@ -193,7 +196,7 @@ t.test('keeps a dead letter when NATS is killed', async (t) => {
   const dead = { ...JET_TOPIC, topic: 'orders.dead' }
   const letters = await events.consume(dead, { start: { sequence: 1 } })
   const reading = letters.next()
-  async function refuseAll(): Promise<void> {
+  async function rejectAll(): Promise<void> {
     for (;;) {
       const deliveries = await consumer.next()
       if (deliveries.length === 0) return
@@ -207,7 +210,7 @@ t.test('keeps a dead letter when NATS is killed', async (t) => {
   await Promise.all(retained.values())
   await server.kill()
   await server.start()
-  const refusing = refuseAll()
+  const refusing = rejectAll()
   const [letter] = await reading
   t.match(letter!.event.metadata, {
     'dead-id': id,

@@ -85,9 +85,9 @@ t.test('rejects pending queries and reports one outage when a list fails', async
 t.test('rejects pending and new queries after close', async (t) => {
   const { api, mirror } = await open(t)
   api.intercept = () => true
-  const waiting = t.rejects(Promise.resolve(mirror.query(() => 0)), /the mirror is closed/)
+  const pending = t.rejects(Promise.resolve(mirror.query(() => 0)), /the mirror is closed/)
   mirror.close()
-  await waiting
+  await pending
   t.throws(() => mirror.query(() => 0), /the mirror is closed/)
   mirror.start()
   await new Promise(setImmediate)

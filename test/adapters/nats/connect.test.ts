@@ -46,7 +46,7 @@ t.test('requires TLS for tls:// without fallback', async (t) => {
   for (const host of ['localhost', '127.0.0.1'])
     await (await connect(t, `tls://${host}:${port}?ca=${certFile}`)).flush()
   const other = folder.write('other', createCertificate(['elsewhere'], { ownKey: true }))
-  const refusals: [string, RegExp][] = [
+  const rejections: [string, RegExp][] = [
     [`nats://localhost:${port}`, /TLS is required; did you mean tls:\/\/\?/],
     [`tls://localhost:${port}`, /TLS: self-signed certificate/],
     [`tls://localhost:${port}?ca=${other.certFile}`, /TLS: /],
@@ -56,7 +56,7 @@ t.test('requires TLS for tls:// without fallback', async (t) => {
       /invalid certificates/,
     ],
   ]
-  for (const [url, message] of refusals)
+  for (const [url, message] of rejections)
     await t.rejects(connect(t, url), { denied: true, message }, url)
   const named = createCertificate(['elsewhere'])
   const elsewhere = await startNats(t, { certificate: named })

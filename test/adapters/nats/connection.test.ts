@@ -113,11 +113,11 @@ t.test('gives up on a frozen server and leaves no connection open', async (t) =>
   // Attempts time out one by one.
   const sockets = (): number =>
     process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
-  const begun = performance.now()
+  const started = performance.now()
   let most = 0
   await until(() => {
     most = Math.max(most, sockets())
-    return performance.now() - begun > 700
+    return performance.now() - started > 700
   })
   t.ok(most <= 2, `${most} concurrent sockets`)
   server.thaw()
@@ -182,16 +182,16 @@ t.test('sends the buffer and aborts attempts on close', async (t) => {
   t.strictSame(warnings, [])
 
   const silent = await openRawBackend(t)
-  const waiting = open(t, `nats://127.0.0.1:${silent.port}`, { timeoutMs: 60_000 })
-  const refused = t.rejects(waiting.link.open(), { message: /is closed/ })
+  const pending = open(t, `nats://127.0.0.1:${silent.port}`, { timeoutMs: 60_000 })
+  const rejected = t.rejects(pending.link.open(), { message: /is closed/ })
   await silent.connection()
-  await waiting.link.close()
-  await refused
-  t.strictSame(waiting.warnings, [])
+  await pending.link.close()
+  await rejected
+  t.strictSame(pending.warnings, [])
 
   server.freeze()
   t.teardown(server.thaw)
-  const begun = performance.now()
+  const started = performance.now()
   await other.link.close()
-  t.ok(performance.now() - begun < 4000, 'a frozen server does not delay the close')
+  t.ok(performance.now() - started < 4000, 'a frozen server does not delay the close')
 })

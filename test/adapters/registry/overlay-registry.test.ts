@@ -7,9 +7,9 @@ import { type RegistrySubject, testRegistry } from '../../contracts/registry.ts'
 import { tick, until } from '../../fixtures/raw-backend.ts'
 import { makeService, replaceServices } from '../../fixtures/services.ts'
 
-const OWN = makeService('greeter', ['127.0.0.1:9001'])
-const THEIRS = makeService('greeter', ['127.0.0.1:9002'])
-const THEIR_NEXT = makeService('greeter', ['127.0.0.1:9003'], 'next')
+const LOCAL_GREETER = makeService('greeter', ['127.0.0.1:9001'])
+const REMOTE_GREETER = makeService('greeter', ['127.0.0.1:9002'])
+const REMOTE_GREETER_2 = makeService('greeter', ['127.0.0.1:9003'], 'next')
 const USERS = makeService('users', ['127.0.0.1:9004'])
 
 type Watchable = Registry & Required<Pick<Registry, 'watch'>>
@@ -50,12 +50,12 @@ for (const half of ['own', 'other'] as const) {
 async function open(t: Test, options: WatchOptions = {}) {
   const local = createStaticRegistry([])
   const memory = createMemoryRegistry()
-  let away = false
+  let isUnavailable = false
   let onOutage: WatchOptions['onOutage']
   const other = {
     ...memory,
     getService(name: string) {
-      if (away) throw new Error('unavailable')
+      if (isUnavailable) throw new Error('unavailable')
       return memory.getService(name)
     },
     watch(listener: Parameters<Watchable['watch']>[0], input: WatchOptions = {}) {
@@ -65,33 +65,33 @@ async function open(t: Test, options: WatchOptions = {}) {
   }
   const registry = createJoinedRegistry(local, other)
   t.teardown(() => registry.close?.())
-  await replaceServices(memory, [THEIRS, THEIR_NEXT, USERS])
+  await replaceServices(memory, [REMOTE_GREETER, REMOTE_GREETER_2, USERS])
   const events: string[] = []
   const stop = registry.watch(({ type, service: { name, version, nodes } }) => {
     events.push([type, name, version, ...nodes.map(({ address }) => address)].join(' '))
   }, options)
-  const setAway = (reason: Error | undefined): void => {
-    away = reason !== undefined
+  const setOutage = (reason: Error | undefined): void => {
+    isUnavailable = reason !== undefined
     onOutage?.(reason)
   }
-  return { local, other: memory, registry, events, stop, setAway }
+  return { local, other: memory, registry, events, stop, setOutage }
 }
 
 t.test('hides all registered versions behind a configured service', async (t) => {
   const { local, registry } = await open(t)
-  local.replace([OWN])
-  t.same(await registry.getService('greeter'), [OWN])
-  t.same(await registry.listServices(), [OWN, USERS])
+  local.replace([LOCAL_GREETER])
+  t.same(await registry.getService('greeter'), [LOCAL_GREETER])
+  t.same(await registry.listServices(), [LOCAL_GREETER, USERS])
   local.replace([])
-  t.same(await registry.getService('greeter'), [THEIRS, THEIR_NEXT])
+  t.same(await registry.getService('greeter'), [REMOTE_GREETER, REMOTE_GREETER_2])
 })
 
 t.test('emits the changes when a name moves between the registries', async (t) => {
   const { local, other, events } = await open(t)
-  local.replace([OWN])
+  local.replace([LOCAL_GREETER])
   await until(() => events.length === 2)
   t.same(events.splice(0), ['create greeter latest 127.0.0.1:9001', 'delete greeter next'])
-  await other.deregister!(THEIR_NEXT)
+  await other.deregister!(REMOTE_GREETER_2)
   await other.register!(makeService('greeter', ['127.0.0.1:9005']))
   t.same(events, [], 'changes of the hidden service are not reported')
   local.replace([])
@@ -101,18 +101,18 @@ t.test('emits the changes when a name moves between the registries', async (t) =
 
 t.test('emits a name handed over during an outage after it', async (t) => {
   const reasons: unknown[] = []
-  const { local, events, setAway } = await open(t, {
+  const { local, events, setOutage } = await open(t, {
     onOutage: (reason) => reasons.push(reason ?? events.length),
   })
-  local.replace([OWN])
+  local.replace([LOCAL_GREETER])
   await until(() => events.length === 2)
   events.length = 0
   const reason = new Error('unavailable')
-  setAway(reason)
+  setOutage(reason)
   local.replace([])
   await tick()
   t.same(events, ['delete greeter latest'])
-  setAway(undefined)
+  setOutage(undefined)
   await until(() => events.length === 3)
   t.same(events.slice(1).sort(), [
     'create greeter latest 127.0.0.1:9002',
@@ -124,7 +124,7 @@ t.test('emits a name handed over during an outage after it', async (t) => {
 
 t.test('emits nothing after the watch was stopped', async (t) => {
   const { local, events, stop } = await open(t, { service: 'greeter' })
-  local.replace([OWN])
+  local.replace([LOCAL_GREETER])
   t.same(events, ['create greeter latest 127.0.0.1:9001'])
   stop()
   await tick()

@@ -7,11 +7,11 @@ import type { Workload } from '../../../core/contracts/runtime.ts'
 import { readProcess } from '../../../lib/process/processes.ts'
 import { testRuntime, whenState } from '../../contracts/runtime.ts'
 import {
-  ANSWERS,
   FAILS,
   makeWorkload,
   openProcessRuntime,
   readTexts,
+  SERVE_CODE,
   startRunning,
 } from '../../fixtures/process-runtime.ts'
 import { toNodeWords } from '../../fixtures/programs.ts'
@@ -43,7 +43,7 @@ t.test('reports an mx instance as ready when it is registered and healthy', asyn
 
 t.test('restarts an instance that exits and replaces its registration', async (t) => {
   const { runtime, registrar } = openProcessRuntime(t)
-  const source = `${ANSWERS}; process.on('SIGUSR2', () => process.exit(7)); console.log(process.pid)`
+  const source = `${SERVE_CODE}; process.on('SIGUSR2', () => process.exit(7)); console.log(process.pid)`
   const workload = makeWorkload(t, source, { env: { REPLY: 'a' } })
   await startRunning(runtime, workload)
   const [address] = registrar.addresses.get('shop')!
@@ -59,7 +59,7 @@ t.test('restarts an instance that exits and replaces its registration', async (t
 
 t.test('fails immediately if the workload cannot be started, with the reason', async (t) => {
   const { runtime } = openProcessRuntime(t, { limits: { pauseMinMs: 60_000 } })
-  const workload = makeWorkload(t, ANSWERS)
+  const workload = makeWorkload(t, SERVE_CODE)
   const { folder } = workload.program as { folder: string }
   const cases: [Partial<Workload>, RegExp][] = [
     [
@@ -100,7 +100,7 @@ t.test('ends an instance that does not listen in time, and does not start anothe
 
 t.test('leaves nothing of removed, closed or failed workloads', async (t) => {
   const { runtime, folder } = openProcessRuntime(t)
-  const workload = makeWorkload(t, ANSWERS)
+  const workload = makeWorkload(t, SERVE_CODE)
   await startRunning(runtime, workload)
   t.equal(readdirSync(join(folder, 'copies')).length, 1)
   t.equal(readdirSync(join(folder, 'logs')).length, 1)
@@ -118,7 +118,11 @@ t.test('leaves nothing of removed, closed or failed workloads', async (t) => {
 
 t.test('keeps the log of a workload across runtimes', async (t) => {
   const { runtime, folder } = openProcessRuntime(t)
-  const workload = makeWorkload(t, ANSWERS, { env: { REPLY: 'a' }, name: '../..', version: 'a/b' })
+  const workload = makeWorkload(t, SERVE_CODE, {
+    env: { REPLY: 'a' },
+    name: '../..',
+    version: 'a/b',
+  })
   await startRunning(runtime, workload)
   await runtime.close()
   const { runtime: next } = openProcessRuntime(t, { folder })
@@ -133,7 +137,7 @@ t.test(
   async (t) => {
     const folder = makeTempFolder(t, 'runtime')
     // The system does not end a process that left its group and its parent.
-    const source = `${ANSWERS}
+    const source = `${SERVE_CODE}
     const stray = require('node:child_process').spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' })
     console.log(process.pid + ' ' + stray.pid)`
     const workload = makeWorkload(t, source, { env: { REPLY: 'a' } })

@@ -5,26 +5,26 @@ import { listen } from '../../fixtures/listen.ts'
 import { exportTo, openOtlpCollector, setVariables } from '../../fixtures/otlp-collector.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 
-interface Told {
+interface OpenTracer {
   readonly tracing: OtlpTracing
-  readonly troubles: string[]
+  readonly warnings: string[]
   readonly recovered: number[]
 }
 
-async function open(t: Test, closeMs = 5000): Promise<Told> {
-  const troubles: string[] = []
+async function open(t: Test, closeMs = 5000): Promise<OpenTracer> {
+  const warnings: string[] = []
   const recovered: number[] = []
   const tracing = await createOtlpTracing({
-    onError: (reason) => troubles.push(reason),
+    onError: (reason) => warnings.push(reason),
     onRecover: (lost) => recovered.push(lost),
     onProblem: (problem) => t.fail(problem),
     closeMs,
   })
   t.teardown(tracing.close)
-  return { tracing, troubles, recovered }
+  return { tracing, warnings, recovered }
 }
 
-function make({ tracing }: Told, count: number, name = 'work'): void {
+function make({ tracing }: OpenTracer, count: number, name = 'work'): void {
   const tracer = tracing.createTracer({ name: 'test' })
   for (let i = 0; i < count; i++) tracer.start(name, { kind: 'server' }).end()
 }
@@ -118,9 +118,9 @@ t.test('applies a changed system clock to starts but not to durations', async (t
   tracer.start('after', { kind: 'server' }).end()
   before.end()
   await tracing.close()
-  const [after, begun] = collector.spans
-  t.ok(begun!.durationMs < 60_000)
-  t.ok(Number(after!.startNs) - Number(begun!.startNs) > 3.59e12)
+  const [after, started] = collector.spans
+  t.ok(started!.durationMs < 60_000)
+  t.ok(Number(after!.startNs) - Number(started!.startNs) > 3.59e12)
 })
 
 t.test('prefers OTEL_SERVICE_NAME', async (t) => {
@@ -164,14 +164,14 @@ t.test('reports rejected spans once with their number', async (t) => {
   collector.status = 400
   const result = await open(t)
   make(result, 3)
-  await until(() => result.troubles.length === 1)
+  await until(() => result.warnings.length === 1)
   make(result, 2)
   await until(() => collector.requests.length === 2)
   collector.status = 200
   make(result, 1, 'taken')
   await collector.find(({ name }) => name === 'taken')
   await until(() => result.recovered.length === 1)
-  t.match(result.troubles, [/^the collector returned 400/])
+  t.match(result.warnings, [/^the collector returned 400/])
   t.same(result.recovered, [5])
 })
 
@@ -180,8 +180,8 @@ t.test('drops spans while the collector is unreachable', async (t) => {
   setVariables(t, { OTEL_EXPORTER_OTLP_TIMEOUT: '200' })
   const result = await open(t)
   make(result, 3)
-  await until(() => result.troubles.length === 1)
-  t.match(result.troubles, [/ECONNREFUSED/])
+  await until(() => result.warnings.length === 1)
+  t.match(result.warnings, [/ECONNREFUSED/])
 })
 
 t.test('bounds the queue and the close for a silent collector', async (t) => {
@@ -194,10 +194,10 @@ t.test('bounds the queue and the close for a silent collector', async (t) => {
   })
   const result = await open(t, 100)
   make(result, 100)
-  t.match(result.troubles, [/the queue of 10 spans is full/])
+  t.match(result.warnings, [/the queue of 10 spans is full/])
   const startedMs = performance.now()
   await result.tracing.close()
   t.ok(performance.now() - startedMs < 1000)
-  t.equal(result.troubles.length, 1)
+  t.equal(result.warnings.length, 1)
   make(result, 1)
 })

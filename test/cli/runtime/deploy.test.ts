@@ -26,8 +26,9 @@ t.test('Ctrl-C reports that the deployment continues, and exits 130', async (t) 
   runtime.course = [{ status: 2 }]
   runtime.hangs = true
   const { child, ended, output } = startMx(['run', 'github.com/jane/slow'], options)
-  const isAsked = (): boolean => runtime.calls.some(({ endpoint }) => endpoint === 'Runtime.Create')
-  while (!isAsked()) await wait(20)
+  const isRequested = (): boolean =>
+    runtime.calls.some(({ endpoint }) => endpoint === 'Runtime.Create')
+  while (!isRequested()) await wait(20)
   child.kill('SIGINT')
   t.equal(await ended, 130)
   t.equal(output.stderr, "mx: canceled: the deployment of slow continues, see 'mx status slow'\n")

@@ -28,11 +28,11 @@ t.test('a start that takes too long prints the hint', async (t) => {
   runtime.hangs = true
   const steps = openNotes()
   const hint = { text: 'it may be plain HTTP', afterMs: 1 }
-  const waiting = untilRunning(session, { name: 'shop', version: 'latest' }, steps, hint)
-  waiting.catch(() => {})
+  const pending = untilRunning(session, { name: 'shop', version: 'latest' }, steps, hint)
+  pending.catch(() => {})
   t.equal(await steps.noted, 'it may be plain HTTP')
   session.close()
-  await t.rejects(waiting)
+  await t.rejects(pending)
   t.equal(steps.notes.length, 1)
 })
 
@@ -45,8 +45,8 @@ t.test('a failing start prints the failure and no hint', async (t) => {
   runtime.hangs = false
   const steps = openNotes()
   const hint = { text: 'it may be plain HTTP', afterMs: 3_600_000 }
-  const waiting = untilRunning(session, { name: 'shop', version: 'latest' }, steps, hint)
-  await t.rejects(waiting, {
+  const pending = untilRunning(session, { name: 'shop', version: 'latest' }, steps, hint)
+  await t.rejects(pending, {
     message:
       "shop failed: exited with code 3. See 'mx logs shop'. It stays in 'mx status' until 'mx kill shop'",
   })

@@ -38,7 +38,7 @@ t.test('the last value of a repeated name is used', async (t) => {
   t.same(toPairs('env_vars', ['A=1', 'A=2']), { A: '2' })
 })
 
-const refused: [flags: RunFlags, message: string][] = [
+const rejected: [flags: RunFlags, message: string][] = [
   [{ env_vars: ['A'] }, '--env_var must be <name>=<value>, got A'],
   [{ env_vars: ['=A'] }, '--env_var must be <name>=<value>, got =A'],
   [{ secrets: ['hush'] }, '--secrets must be <name>=<value>, got no ='],
@@ -50,7 +50,7 @@ const refused: [flags: RunFlags, message: string][] = [
   [{ protocol: 'ftp' }, '--protocol must be mx or http, got ftp'],
   [{ command: 'a "b' }, '--command must be words with balanced quotes, got a "b'],
 ]
-for (const [flags, message] of refused)
+for (const [flags, message] of rejected)
   t.test(`${JSON.stringify(flags)} is rejected with the expected form`, async (t) => {
     t.throws(() => toOptions(flags), { message, status: 2 })
   })

@@ -34,13 +34,13 @@ for (const [text, address, ref, name] of addresses)
     t.same(parseSource(text, 'git.example.com/team/'), { kind: 'address', address, ref, name })
   })
 
-const refused: [text: string, message: string | RegExp][] = [
+const rejected: [text: string, message: string | RegExp][] = [
   ['./nowhere', 'no such folder: ./nowhere'],
   ['/nowhere@main', 'no such folder: /nowhere'],
   ['nowhere', /^no such folder: nowhere\. .*github\.com\/<owner>\/nowhere.*git\.baseurl/],
   ['hello@', 'text is missing after the @ in hello@'],
 ]
-for (const [text, message] of refused)
+for (const [text, message] of rejected)
   t.test(`${text} is rejected with a hint`, async (t) => {
     t.throws(() => parseSource(text, ''), { message, status: 2 })
   })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createReconnect } from '../../../cli/session/reconnect.ts'
 import { badGateway, notFound, unavailable } from '../../../sdk/errors.ts'
-import { becomes } from '../../fixtures/becomes.ts'
+import { waitForValue } from '../../fixtures/becomes.ts'
 import { openDeployer } from '../../fixtures/deployer.ts'
 import { runMx, startMx } from '../../fixtures/mx.ts'
 import { openClient } from '../../fixtures/sdk-services.ts'
@@ -35,9 +35,9 @@ t.test('the stop signal ends the wait, and later losses are not retried', async 
   const stop = new AbortController()
   const reconnect = createReconnect('h:1', stop.signal)
   reconnect.onOpen()
-  const waiting = reconnect.waitAfter(LOST)
+  const pending = reconnect.waitAfter(LOST)
   stop.abort()
-  t.equal(await waiting, true)
+  t.equal(await pending, true)
   reconnect.onOpen()
   t.equal(await reconnect.waitAfter(LOST), false)
 })
@@ -80,8 +80,8 @@ console.log('started by', process.ppid)`
     await client.call('broker', 'Broker.Publish', { topic: 'news', message })
     return hasText(text)()
   }
-  await becomes(t, () => publish('first'), true)
-  await becomes(t, countLogs, 1)
+  await waitForValue(t, () => publish('first'), true)
+  await waitForValue(t, countLogs, 1)
 
   for (const [signal, text, starts] of [
     ['SIGKILL', 'second', 2],
@@ -91,15 +91,15 @@ console.log('started by', process.ppid)`
     await server.ended
     server = await startServerProcess(t, [`--proxy_address=${proxy}`], { home })
     client = toClient(server)
-    await becomes(t, () => publish(text), true)
-    await becomes(t, countLogs, starts)
+    await waitForValue(t, () => publish(text), true)
+    await waitForValue(t, countLogs, starts)
     for (const { output } of [logs, consumer, subscriber])
       t.match(output.stderr, /^mx: stream interrupted: .*\n(.*\n)*mx: reconnected to 127/m, signal)
   }
   t.equal(await countLogs(), 3, 'no line is repeated')
 
   server.child.kill('SIGKILL')
-  await becomes(t, async () => consumer.output.stderr.match(/interrupted/g)?.length, 3)
+  await waitForValue(t, async () => consumer.output.stderr.match(/interrupted/g)?.length, 3)
   consumer.child.kill('SIGINT')
   t.equal(await consumer.ended, 0, 'Ctrl-C ends the command during a reconnect')
 })

@@ -57,12 +57,12 @@ t.test('without a login, calls are anonymous even if service credentials exist',
   const local = { id: 'local', type: 'service', scopes: ['service'], secret: 'local-secret' }
   await sendRequest('Auth.Generate', local)
   writeFileSync(join(folder, 'service_credentials'), JSON.stringify(local))
-  const refused = {
+  const rejected = {
     status: 2,
     message: /An account is required \(not logged in to local: mx login\)/,
   }
-  await t.rejects(open().call(...LIST), refused)
-  await t.rejects(open().callAnonymously(...LIST), refused)
+  await t.rejects(open().call(...LIST), rejected)
+  await t.rejects(open().callAnonymously(...LIST), rejected)
   await logInAs('admin', 'mx')
   t.match(await open().call(...LIST), { accounts: [{ id: 'admin' }, { id: 'local' }] })
 })
@@ -167,11 +167,11 @@ t.test(
     const address = `http://127.0.0.1:${(far.address() as AddressInfo).port}`
     const refused = { status: 2, message: /the server of far rejects tokens from local/ }
     const session = open()
-    await t.rejects(session.call('far', 'Far.Call', {}, { address }), refused)
+    await t.rejects(session.call('far', 'Far.Call', {}, { address }), rejected)
     t.equal(new Set(shown.splice(0)).size, 2, 'the first token and one new token')
     const resume = () => ({})
     for (const options of [{ address }, { address, resume }]) {
-      await t.rejects(session.stream('far', 'Far.Stream', {}, options).next(), refused)
+      await t.rejects(session.stream('far', 'Far.Stream', {}, options).next(), rejected)
       t.equal(new Set(shown.splice(0)).size, 2)
     }
   },

@@ -91,14 +91,14 @@ t.test('the age of a lock is measured by the clock of the file system', async (t
   })
   Date.now = () => now() + 7_200_000
   const gate = new EventEmitter()
-  const begun = once(gate, 'begun')
+  const started = once(gate, 'begun')
   const first = changeStateFile(file, async (text = '') => {
     const opened = once(gate, 'open')
     gate.emit('begun')
     await opened
     return `${text}1`
   })
-  await begun
+  await started
   const second = changeStateFile(file, (text = '') => `${text}2`)
   t.ok(existsSync(`${file}.lock`), 'the lock is not considered stale')
   gate.emit('open')

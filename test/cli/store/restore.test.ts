@@ -76,14 +76,14 @@ t.test('restore and snapshot print a summary at a terminal', async (t) => {
 })
 
 t.test('a damaged snapshot is rejected before any write', async (t) => {
-  const whole = toSnapshot([toRecord('new/1'), toRecord('new/2')])
-  const lines = whole.split('\n')
+  const complete = toSnapshot([toRecord('new/1'), toRecord('new/2')])
+  const lines = complete.split('\n')
   const damaged = {
     'its footer is missing': `${lines.slice(0, 3).join('\n')}\n`,
     'its last line is incomplete': whole.slice(0, -10),
     'its checksum does not match': whole.replace('new/2', 'new/3'),
     'expected 2 records, got 1': [lines[0], lines[1], ...lines.slice(3)].join('\n'),
-    'record 1 is invalid': whole.replace('"key":"new/1"', '"key":1'),
+    'record 1 is invalid': complete.replace('"key":"new/1"', '"key":1'),
   }
   for (const [why, text] of Object.entries(damaged)) {
     write('damaged', text)
@@ -104,7 +104,7 @@ t.test('a damaged snapshot is rejected before any write', async (t) => {
       status: 1,
     })
   }
-  write('damaged', whole.replace('"version":1', '"version":9'))
+  write('damaged', complete.replace('"version":1', '"version":9'))
   await t.rejects(store('restore', 'damaged'), { message: /^unsupported snapshot version 9/ })
   write('damaged', `${lines[0]}\n`)
   await t.rejects(store('restore', 'damaged'), { message: /its footer is missing/ })

@@ -13,7 +13,7 @@ function explain(code: number, detail: string, call: Partial<FailedCall> = {}, i
 
 t.test('call errors map to messages with advice and exit statuses', (t) => {
   const platform = { name: 'platform', address: 'h:443' }
-  const away = 'bad gateway: there is no route to the RPC proxy'
+  const noRoute = 'bad gateway: there is no route to the RPC proxy'
   for (const [error, status, message] of [
     [
       explain(401, 'no', { account: '', token: undefined }),
@@ -31,12 +31,12 @@ t.test('call errors map to messages with advice and exit statuses', (t) => {
       'Not authorized to perform this request: no (the account lacks permission)',
     ],
     [
-      explain(502, away),
+      explain(502, noRoute),
       4,
       "Failed to connect to mx server at 127.0.0.1:8081: start it with 'mx server', or, if it has another --proxy_address, run 'mx env add local <host:port>'",
     ],
     [
-      explain(502, away, { environment: platform }),
+      explain(502, noRoute, { environment: platform }),
       4,
       "Failed to connect to mx server at h:443, the address of platform. See 'mx env'",
     ],

@@ -54,10 +54,10 @@ t.test('on a narrow terminal the widest cells are shortened first', (t) => {
 })
 
 t.test('a table that fits, or is not on a terminal, is not shortened', (t) => {
-  const whole = formatTable(ROWS, 0, Number.POSITIVE_INFINITY)
-  t.match(whole, 'github.com/somebody/helloworld\trunning\towner=admin, group=mx, a=b\n')
-  t.equal(formatTable(ROWS, 0, 90), whole)
-  t.equal(formatTable(ROWS, 0), whole, 'the width of this process is unlimited')
+  const complete = formatTable(ROWS, 0, Number.POSITIVE_INFINITY)
+  t.match(complete, 'github.com/somebody/helloworld\trunning\towner=admin, group=mx, a=b\n')
+  t.equal(formatTable(ROWS, 0, 90), complete)
+  t.equal(formatTable(ROWS, 0), complete, 'the width of this process is unlimited')
   t.end()
 })
 

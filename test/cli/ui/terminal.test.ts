@@ -13,11 +13,11 @@ t.test('colors pass, and are reset at the end of a line and of a chunk', (t) => 
 t.test('control sequences are escaped for any split into chunks', (t) => {
   const text = 'a\x1b[31mb\x1b]0;t\x07\x1b[2J\u009b1m\u202e漢\r\rc\r\nd\x1b[0'
   const bytes = Buffer.from(text)
-  const whole = 'a\x1b[31mb\\u001b]0;t\\u0007\\u001b[2J\\u009b1m\\u202e漢\\u000d\\u000dc\r\nd'
+  const complete = 'a\x1b[31mb\\u001b]0;t\\u0007\\u001b[2J\\u009b1m\\u202e漢\\u000d\\u000dc\r\nd'
   for (let i = 0; i <= bytes.length; i++) {
     const escapeChunk = createTerminalEscaper()
     const shown = escapeChunk(bytes.subarray(0, i)) + escapeChunk(bytes.subarray(i))
-    t.equal(shown.replaceAll('\x1b[0m', ''), whole, `cut at ${i}`)
+    t.equal(shown.replaceAll('\x1b[0m', ''), complete, `cut at ${i}`)
   }
   t.end()
 })

@@ -57,9 +57,9 @@ t.test('rejected credentials return 401, unless another plugin accepts the reque
       const { status, body } = await runPlugin(plugin)
       t.equal(status, 401)
       t.match(JSON.parse(body), { Id: 'test', Detail: 'unknown key' })
-      const taking = create({ identify: () => SESSION })
-      t.equal((await runPlugin([plugin, taking])).status, 200)
-      t.equal((await runPlugin([taking, plugin])).status, 200)
+      const accepting = create({ identify: () => SESSION })
+      t.equal((await runPlugin([plugin, accepting])).status, 200)
+      t.equal((await runPlugin([accepting, plugin])).status, 200)
     }
 })
 

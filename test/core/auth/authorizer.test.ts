@@ -76,7 +76,7 @@ t.test('the latest rules and keys apply while their source is unavailable', asyn
   t.equal((judge() as Ruling).granted, false)
   t.equal((judge(JANE) as Ruling).granted, true)
   t.same((await authorizer.identify(await source.issue(JANE))).account, JANE)
-  source.comeBack()
+  source.recover()
   await until(() => outages.length > 1)
   t.same(outages, ['gone', undefined], 'one outage, although several watches and attempts failed')
   source.setRules('mx', createRule())
@@ -109,7 +109,7 @@ t.test('rejects calls other than logins with 503 before the rules are loaded', a
   )
   await t.rejects(isGranted(undefined, { resource: { ...LOGIN, name: 'author' } }), unknown)
   await t.rejects(async () => authorizer.identify(await source.issue(JANE)), unknown)
-  source.comeBack()
+  source.recover()
   await until(async () => isGranted().catch(() => false))
   const token = await source.issue(JANE)
   // Keys have a separate watch, which recovers independently.
@@ -253,7 +253,7 @@ t.test(
     const acme = { namespace: 'acme' }
     await t.rejects(isGranted(undefined, acme), { code: 503 })
     t.equal(await isGranted(undefined, { ...acme, resource: LOGIN }), true)
-    source.comeBack()
+    source.recover()
     await until(() => isGranted(undefined, acme).catch(() => false))
   },
 )

@@ -5,7 +5,7 @@ import { until } from '../../contracts/registry.ts'
 import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
 import { TestCall } from '../../fixtures/served-calls.ts'
 
-const NOBODY = createRule({ id: 'nobody', access: 'DENIED' })
+const DENY_ALL = createRule({ id: 'nobody', access: 'DENIED' })
 
 function open(t: Test) {
   const source = new MemoryAuthSource()
@@ -40,7 +40,7 @@ t.test('a granted call is served with its mx-account, a denied call returns 401'
   t.match(first.served[0], /^mx-account: \{"id":"jane"/)
   const second = pass(metadata, { address: '10.0.0.1' })
   t.match(second.served, [/^mx-address: 10\.0\.0\.1\r\nmx-account: /], 'synchronous')
-  source.setRules('mx', NOBODY)
+  source.setRules('mx', DENY_ALL)
   await until(() => pass().call.error?.code === 401)
 })
 
@@ -48,7 +48,7 @@ t.test('a service does not receive a cross-namespace account', async (t) => {
   const { source, pass } = open(t)
   const joe = createAccount({ id: 'joe', issuer: 'acme', scopes: ['admin'] })
   const shown = `authorization: Bearer ${await source.issue(joe)}\r\n`
-  for (const [metadata, isTold] of [
+  for (const [metadata, hasAccount] of [
     [shown, false],
     [`${shown}mx-namespace: mx\r\n`, false],
     [`${shown}mx-namespace: other\r\n`, false],
@@ -57,7 +57,7 @@ t.test('a service does not receive a cross-namespace account', async (t) => {
     for (const lasts of [false, true]) {
       const { served } = pass(metadata, { lasts })
       await until(() => served.length > 0)
-      t.equal(served[0]!.includes('mx-account: {"id":"joe"'), isTold, metadata)
+      t.equal(served[0]!.includes('mx-account: {"id":"joe"'), hasAccount, metadata)
     }
 })
 
@@ -68,7 +68,7 @@ t.test(
     const lasting = pass('', { lasts: true })
     const short = pass()
     await until(() => lasting.served.length + short.served.length === 2)
-    source.setRules('mx', NOBODY)
+    source.setRules('mx', DENY_ALL)
     await until(() => lasting.call.over)
     t.match(lasting.call.error, { code: 401 })
     t.equal(short.call.over, false)

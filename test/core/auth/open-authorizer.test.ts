@@ -23,7 +23,7 @@ t.test('the log reports outages and rejected tokens, but no token', async (t) =>
   await t.rejects(async () => authorizer.identify(stale))
   source.leave(new Error('gone'))
   await until(() => lines.some((line) => line.includes('rules and keys unavailable')))
-  source.comeBack()
+  source.recover()
   await until(() => lines.some((line) => line.includes('rules and keys available again')))
   t.match(lines.join(''), /"level":40[^\n]*"reason":"gone"/)
   t.match(lines.join(''), /"access token rejected"/)

@@ -42,14 +42,14 @@ t.test(
     const { streams, begin } = open(t, () => (granted ? undefined : DENIED))
     const x = begin()
     x.start(200, new HeaderList(), -1)
-    const whole = begin()
-    whole.reply(200, 'all of it')
+    const complete = begin()
+    complete.reply(200, 'all of it')
     streams.review()
     t.notOk(x.finished)
     granted = false
     streams.review()
     t.ok(x.wasCut)
-    t.notOk(whole.wasCut)
+    t.notOk(complete.wasCut)
   },
 )
 

@@ -4,7 +4,7 @@ import { HeaderList } from '../../../core/http/headers.ts'
 
 const DATE = 'Sun, 06 Nov 1994 08:49:37 GMT'
 const EARLIER = 'Sun, 06 Nov 1994 08:49:36 GMT'
-const own = { etag: '"a"', modifiedS: Date.parse(DATE) / 1000 }
+const current = { etag: '"a"', modifiedS: Date.parse(DATE) / 1000 }
 
 t.test('conditional headers are evaluated in the order of RFC 9110', async (t) => {
   const rows: [string[], number][] = [
@@ -27,7 +27,7 @@ t.test('conditional headers are evaluated in the order of RFC 9110', async (t) =
     [['if-match', '"a"', 'if-unmodified-since', EARLIER], 200],
   ]
   for (const [fields, expected] of rows)
-    t.equal(checkPreconditions(new HeaderList(fields), own), expected, fields.join(' '))
+    t.equal(checkPreconditions(new HeaderList(fields), current), expected, fields.join(' '))
   const none = { etag: undefined, modifiedS: undefined }
   t.equal(checkPreconditions(new HeaderList(['if-modified-since', DATE]), none), 200)
   t.equal(checkPreconditions(new HeaderList(['if-none-match', '"a"']), none), 200)
@@ -43,6 +43,6 @@ t.test('If-Range requires the same strong tag or date', async (t) => {
     ['tomorrow', false],
   ]
   for (const [value, expected] of rows)
-    t.equal(isRangeCurrent(new HeaderList(['if-range', value]), own), expected, value)
-  t.ok(isRangeCurrent(new HeaderList(), own))
+    t.equal(isRangeCurrent(new HeaderList(['if-range', value]), current), expected, value)
+  t.ok(isRangeCurrent(new HeaderList(), current))
 })

@@ -93,8 +93,8 @@ for (const path of ['/greeter/hello', '/rpc']) {
       slow.send(`POST ${path} HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n`)
       for (let i = 0; i < bytes; i += 10_000) slow.send('1\r\n \r\n'.repeat(10_000))
       await until(() => bodyMemory.usedBytes === bytes)
-      const taken = memory() - before
-      t.ok(taken < 10 * MIB, `${taken} bytes`)
+      const growth = memory() - before
+      t.ok(growth < 10 * MIB, `${growth} bytes`)
       slow.socket.destroy()
       await until(() => bodyMemory.usedBytes === 0)
     },
@@ -117,9 +117,9 @@ t.test(
         body: JSON.stringify({ name }),
       })
     allow(t, 100)
-    const refused = await post('x'.repeat(100))
-    t.equal(refused.status, 503)
-    t.match(await refused.json(), { Code: 503, Detail: /request bodies/ })
+    const rejected = await post('x'.repeat(100))
+    t.equal(rejected.status, 503)
+    t.match(await rejected.json(), { Code: 503, Detail: /request bodies/ })
     t.equal((await post('a')).status, 200)
     t.equal(bodyMemory.usedBytes, 0)
   },

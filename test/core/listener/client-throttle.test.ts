@@ -22,7 +22,7 @@ const skip = /^20\.51\./.test(version)
 
 async function open(t: Test, receiver: Partial<SocketReceiver>, isSecure = false) {
   let socket: ServerSocket | undefined
-  const whole = { onMessage: () => {}, onDrain: () => {}, onClose: () => {}, ...receiver }
+  const complete = { onMessage: () => {}, onDrain: () => {}, onClose: () => {}, ...receiver }
   const folder = createCertificateFolder(t)
   const certificate = createCertificate(['app.test'])
   const tls = isSecure ? loadTls([folder.write('app', certificate)]) : undefined
@@ -31,7 +31,7 @@ async function open(t: Test, receiver: Partial<SocketReceiver>, isSecure = false
     t,
     createUwsListener,
     (x) => {
-      socket = x.accept(whole)
+      socket = x.accept(complete)
     },
     tls === undefined ? {} : { tls },
   )

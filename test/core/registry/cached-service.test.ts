@@ -57,16 +57,16 @@ t.test('settle drops the retained nodes', (t) => {
 })
 
 t.test('a retained node is dropped when it rejects a connection, and other nodes remain', (t) => {
-  let refusals = 0
-  const { entry, use } = open(() => refusals++)
+  let rejections = 0
+  const { entry, use } = open(() => rejections++)
   entry.take([BOTH], false)
   entry.take([ONE], true)
   t.same(use(), ['a:1', 'a:2'])
   const find = (id: string) => entry.upstream.nodes.find((node) => node.id === id)!
   entry.upstream.failed(find('a:1'), 'connect')
-  t.equal(refusals, 0)
+  t.equal(rejections, 0)
   entry.upstream.failed(find('a:2'), 'connect')
-  t.equal(refusals, 1)
+  t.equal(rejections, 1)
   t.same(use(), ['a:1'])
   t.end()
 })

@@ -24,12 +24,12 @@ t.test('toRegistryFault returns denied or unavailable, without the reason', asyn
   const tooMany = new Error('refuses (429): too many failed logins', {
     cause: new GatewayError('auth', 429, 'too many failed logins'),
   })
-  for (const refusal of [
+  for (const rejection of [
     createConsulError('the token secret needs service:read', { denied: true }),
     new TypeError('refuses: Secret not correct'),
     tooMany,
   ])
-    t.equal(toRegistryFault(refusal), 'the registry denies access')
+    t.equal(toRegistryFault(rejection), 'the registry denies access')
   for (const outage of [new Error('connect ECONNREFUSED'), undefined])
     t.equal(toRegistryFault(outage), 'the registry is unavailable')
 })

@@ -23,7 +23,7 @@ function open(): {
   }
 }
 
-const gone = new Error('gone')
+const outage = new Error('gone')
 
 t.test('an outage lasts from the first failed watch to the recovery of the last', async (t) => {
   const { outages, reports, turn } = open()
@@ -31,10 +31,10 @@ t.test('an outage lasts from the first failed watch to the recovery of the last'
   outages.report('a', undefined)
   outages.sweep()
   t.same(reports, [])
-  outages.report('a', gone)
+  outages.report('a', outage)
   turn(10)
-  t.same(outages.current, { reason: gone, forMs: 10 })
-  outages.report('b', gone)
+  t.same(outages.current, { reason: outage, forMs: 10 })
+  outages.report('b', outage)
   turn(5)
   t.same(
     ['a', 'b', 'c'].map((watch) => outages.downForMs(watch)),
@@ -49,7 +49,7 @@ t.test('an outage lasts from the first failed watch to the recovery of the last'
 t.test('an outage of 5000 watches is reported once, then once a minute', async (t) => {
   const { outages, reports, turn } = open()
   const watches = Array.from({ length: 5000 }, (_, i) => `s${i}`)
-  for (const watch of watches) outages.report(watch, gone)
+  for (const watch of watches) outages.report(watch, outage)
   t.same(reports, ['began gone 0'])
   for (let second = 0; second < 150; second += 5) turn(5000)
   t.same(reports.splice(0), ['began gone 0', 'lasts gone 60000', 'lasts gone 120000'])
@@ -65,7 +65,7 @@ t.test('an outage of 5000 watches is reported once, then once a minute', async (
 t.test('short outages are reported at most once per sweep', async (t) => {
   const { outages, reports, turn } = open()
   for (let i = 0; i < 1000; i++) {
-    outages.report(`s${i}`, gone)
+    outages.report(`s${i}`, outage)
     outages.report(`s${i}`, undefined)
   }
   turn(5000)
@@ -77,7 +77,7 @@ t.test('short outages are reported at most once per sweep', async (t) => {
 
 t.test('a lasting outage is reported with its last reason', async (t) => {
   const { outages, reports, turn } = open()
-  outages.report('a', gone)
+  outages.report('a', outage)
   outages.report('a', new Error('no permission'))
   turn(60_000)
   t.same(reports, ['began gone 0', 'lasts no permission 60000'])
@@ -85,8 +85,8 @@ t.test('a lasting outage is reported with its last reason', async (t) => {
 
 t.test('a watch is down from its own failure to its own recovery', async (t) => {
   const { outages, turn } = open()
-  outages.report('a', gone)
-  outages.report('b', gone)
+  outages.report('a', outage)
+  outages.report('b', outage)
   turn(1e9)
   outages.report('b', undefined)
   t.same(
@@ -99,10 +99,10 @@ t.test('a watch is down from its own failure to its own recovery', async (t) => 
 
 t.test('the time waited for a response counts towards the outage', async (t) => {
   const { outages, reports, turn } = open()
-  outages.report('a', gone, 5000)
+  outages.report('a', outage, 5000)
   t.equal(outages.downForMs('a'), 5000)
   turn(1000)
-  t.same(outages.current, { reason: gone, forMs: 6000 })
+  t.same(outages.current, { reason: outage, forMs: 6000 })
   outages.report('a', undefined)
   turn(5000)
   t.same(reports, ['began gone 5000', 'ended gone 6000'])

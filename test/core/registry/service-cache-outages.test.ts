@@ -15,7 +15,7 @@ t.test('during a registry outage, cached services stay available without limit',
   let now = 0
   const events: string[] = []
   const errors: string[] = []
-  const { registry, answer, refuse, outage } = createRemote(true)
+  const { registry, respond, fail, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry, {
     nowMs: () => now,
     unusedMs: 1e12,
@@ -23,7 +23,7 @@ t.test('during a registry outage, cached services stay available without limit',
     onError: (service) => errors.push(service),
   })
   const found = directory.find('greeter')
-  answer([makeService('greeter', ['127.0.0.1:9001'])])
+  respond([makeService('greeter', ['127.0.0.1:9001'])])
   const upstream = await found
   t.equal(directory.outage, undefined)
   outage(new Error('connection refused'))
@@ -34,7 +34,7 @@ t.test('during a registry outage, cached services stay available without limit',
   t.same(ports(upstream), [9001])
   t.match(directory.outage, { reason: { message: 'connection refused' }, forMs: 24 * hour })
   const other = Promise.resolve(directory.find('users'))
-  refuse(new Error('connection refused'))
+  fail(new Error('connection refused'))
   await t.rejects(other, { code: 503 })
   t.same(errors, [], 'the outage is reported once')
   outage(undefined)
@@ -51,7 +51,7 @@ t.test(
   'after a registry restart with no data, nodes that register again within 95 s stay in use',
   async (t) => {
     let now = 0
-    const { registry, answer, tell, outage } = createRemote(true)
+    const { registry, respond, notify, outage } = createRemote(true)
     const { directory, closedPorts } = openDirectory(t, registry, {
       nowMs: () => now,
       unusedMs: 1e12,
@@ -59,18 +59,18 @@ t.test(
     const one = makeService('greeter', ['127.0.0.1:9001'])
     const two = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
     const found = directory.find('greeter')
-    answer([two])
+    respond([two])
     const upstream = await found
     outage(new Error('connection refused'))
     now = 60_000
     connectAll(upstream)
-    tell({ type: 'delete', service: makeService('greeter', []) })
+    notify({ type: 'delete', service: makeService('greeter', []) })
     outage(undefined)
     t.same(ports(upstream), [9001, 9002])
     t.equal(directory.find('greeter'), upstream)
     now += 30_000
-    tell({ type: 'create', service: one })
-    tell({ type: 'create', service: makeService('greeter', ['127.0.0.1:9003'], 'next') })
+    notify({ type: 'create', service: one })
+    notify({ type: 'create', service: makeService('greeter', ['127.0.0.1:9003'], 'next') })
     t.same(ports(upstream), [9001, 9002, 9003], 'a new node is used immediately')
     now += 64_999
     directory.sweep()
@@ -78,68 +78,68 @@ t.test(
     now += 1
     directory.sweep()
     t.same(ports(upstream), [9001, 9003], 'a node missing for 95 s is dropped')
-    tell({ type: 'delete', service: makeService('greeter', []) })
+    notify({ type: 'delete', service: makeService('greeter', []) })
     t.same(ports(upstream), [9003], 'a removal reported after the outage takes effect')
   },
 )
 
 t.test('nodes removed after an outage are dropped immediately', async (t) => {
-  const { registry, answer, tell, outage } = createRemote(true)
+  const { registry, respond, notify, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry, { nowMs: () => 0 })
   const all = Array.from({ length: 40 }, (_, i) => `127.0.0.1:${9001 + i}`)
   const found = directory.find('greeter')
-  answer([makeService('greeter', all)])
+  respond([makeService('greeter', all)])
   const upstream = await found
   outage(new Error('connection refused'))
-  tell({ type: 'update', service: makeService('greeter', all) })
+  notify({ type: 'update', service: makeService('greeter', all) })
   outage(undefined)
-  tell({ type: 'update', service: makeService('greeter', all.slice(36)) })
+  notify({ type: 'update', service: makeService('greeter', all.slice(36)) })
   t.same(ports(upstream), [9037, 9038, 9039, 9040])
 })
 
 t.test('repeated outages of other watches retain no node of a service', async (t) => {
-  const { registry, answer, tell, outage } = createRemote(true)
+  const { registry, respond, notify, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry, { nowMs: () => 0 })
   const found = [directory.find('greeter'), directory.find('users')]
-  answer([makeService('greeter', ['127.0.0.1:9000'])])
-  answer([makeService('users', ['127.0.0.1:8000'])])
+  respond([makeService('greeter', ['127.0.0.1:9000'])])
+  respond([makeService('users', ['127.0.0.1:8000'])])
   const [greeter] = await Promise.all(found)
   for (let port = 9001; port <= 9120; port++) {
     outage(new Error('connection refused'), ['users', undefined])
-    tell({ type: 'update', service: makeService('greeter', [`127.0.0.1:${port}`]) })
+    notify({ type: 'update', service: makeService('greeter', [`127.0.0.1:${port}`]) })
     outage(undefined, ['users', undefined])
   }
   t.same(ports(greeter), [9120])
 })
 
 t.test('a retained node that the registry lists again is no longer retained', async (t) => {
-  const { registry, answer, tell, outage } = createRemote(true)
+  const { registry, respond, notify, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry, { nowMs: () => 0 })
   const both = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
   const one = makeService('greeter', ['127.0.0.1:9001'])
   const found = directory.find('greeter')
-  answer([both])
+  respond([both])
   const upstream = await found
   outage(new Error('connection refused'))
-  tell({ type: 'update', service: one })
+  notify({ type: 'update', service: one })
   outage(undefined)
   t.same(ports(upstream), [9001, 9002])
-  tell({ type: 'update', service: both })
-  tell({ type: 'update', service: one })
+  notify({ type: 'update', service: both })
+  notify({ type: 'update', service: one })
   t.same(ports(upstream), [9001])
 })
 
 t.test('a retained node that rejects connections is dropped, up to the last one', async (t) => {
-  const { registry, answer, tell, outage } = createRemote(true)
+  const { registry, respond, notify, outage } = createRemote(true)
   const { directory, closedPorts } = openDirectory(t, registry, { nowMs: () => 0 })
   const found = directory.find('greeter')
-  answer([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002', '127.0.0.1:9003'])])
+  respond([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002', '127.0.0.1:9003'])])
   const upstream = await found
   connectAll(upstream)
   outage(new Error('connection refused'))
   upstream?.failed(upstream.nodes[0]!, 'connect')
   t.same(ports(upstream), [9001, 9002, 9003], 'a node in the last update is only ejected')
-  tell({ type: 'delete', service: makeService('greeter', []) })
+  notify({ type: 'delete', service: makeService('greeter', []) })
   outage(undefined)
   upstream?.failed(upstream.nodes[1]!, 'gateway')
   t.same(ports(upstream), [9001, 9002, 9003], 'a node that responds with an error is retained')
@@ -152,33 +152,33 @@ t.test('a retained node that rejects connections is dropped, up to the last one'
 })
 
 t.test('settle drops the retained nodes of the given services immediately', async (t) => {
-  const { registry, answer, tell, outage } = createRemote(true)
+  const { registry, respond, notify, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry)
   const found = directory.find('greeter')
-  answer([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
+  respond([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
   const upstream = await found
   outage(new Error('connection refused'))
-  tell({ type: 'update', service: makeService('greeter', ['127.0.0.1:9002']) })
+  notify({ type: 'update', service: makeService('greeter', ['127.0.0.1:9002']) })
   directory.settle(['users'])
   t.same(ports(upstream), [9002, 9001])
   directory.settle(['greeter', 'users'])
   t.same(ports(upstream), [9002])
-  tell({ type: 'delete', service: makeService('greeter', []) })
+  notify({ type: 'delete', service: makeService('greeter', []) })
   directory.settle(['greeter'])
   t.equal(directory.size, 0)
 })
 
 t.test('a retained node that was draining gets no new requests', async (t) => {
-  const { registry, answer, tell, outage } = createRemote(true)
+  const { registry, respond, notify, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry)
   const found = directory.find('greeter')
-  answer([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
+  respond([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
   const upstream = await found
   outage(new Error('connection refused'))
   const draining = makeNode('127.0.0.1:9001', { state: 'draining' })
   const other = makeNode('127.0.0.1:9002')
-  tell({ type: 'update', service: makeService('greeter', [draining, other]) })
-  tell({ type: 'update', service: makeService('greeter', [other]) })
+  notify({ type: 'update', service: makeService('greeter', [draining, other]) })
+  notify({ type: 'update', service: makeService('greeter', [other]) })
   t.same(ports(upstream), [9002, 9001])
   t.same([upstream?.pick(x)?.port, upstream?.pick(x)?.port], [9002, 9002])
 })
@@ -206,7 +206,7 @@ t.test(
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         let now = 0
-        const { registry, answer, tell, outage } = createRemote(true)
+        const { registry, respond, notify, outage } = createRemote(true)
         const { createPool } = createPools()
         const directory = new ServiceCache(registry, {
           upstream: () => ({ createPool, nowMs: () => now }),
@@ -228,7 +228,7 @@ t.test(
         const look = async (name: string): Promise<Upstream | undefined> => {
           const found = directory.find(name)
           if (found instanceof Promise)
-            answer([...state.values()].filter((service) => service.name === name))
+            respond([...state.values()].filter((service) => service.name === name))
           return found
         }
         try {
@@ -270,7 +270,7 @@ t.test(
               for (const id of named) pending.delete(id)
               if (away.has(step.name))
                 for (const id of before) if (!named.includes(id)) pending.set(id, now + 95_000)
-              tell({ type, service })
+              notify({ type, service })
             }
             for (const name of NAMES) {
               const ids = (await look(name))?.nodes.map(({ id }) => id) ?? []

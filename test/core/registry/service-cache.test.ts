@@ -67,10 +67,10 @@ t.test('the generation increases when a service appears or disappears', async (t
 })
 
 t.test('concurrent lookups of a service share one registry request', async (t) => {
-  const { registry, requests, answer } = createRemote()
+  const { registry, requests, respond } = createRemote()
   const { directory } = openDirectory(t, registry)
   const found = [directory.find('greeter'), directory.find('greeter')]
-  answer([makeService('greeter', ['127.0.0.1:9001'])])
+  respond([makeService('greeter', ['127.0.0.1:9001'])])
   const [one, two] = await Promise.all(found)
   t.equal(one, two)
   t.same(ports(one), [9001])
@@ -79,29 +79,29 @@ t.test('concurrent lookups of a service share one registry request', async (t) =
 })
 
 t.test('events during a lookup are applied to its result', async (t) => {
-  const { registry, answer, tell } = createRemote(true)
+  const { registry, respond, notify } = createRemote(true)
   const { directory } = openDirectory(t, registry)
   const appearing = directory.find('greeter')
   const { generation } = directory
-  tell({ type: 'create', service: makeService('greeter', ['127.0.0.1:9002']) })
-  answer([])
+  notify({ type: 'create', service: makeService('greeter', ['127.0.0.1:9002']) })
+  respond([])
   t.same(ports(await appearing), [9002])
   t.ok(directory.generation > generation)
 
   const leaving = directory.find('users')
-  tell({ type: 'delete', service: makeService('users', []) })
-  answer([makeService('users', ['127.0.0.1:9003'])])
+  notify({ type: 'delete', service: makeService('users', []) })
+  respond([makeService('users', ['127.0.0.1:9003'])])
   t.equal(await leaving, undefined)
 })
 
 t.test('a failed first lookup returns 503, and the next request retries it', async (t) => {
-  const { registry, answer, refuse } = createRemote()
+  const { registry, respond, fail } = createRemote()
   const reported: string[] = []
   const { directory } = openDirectory(t, registry, {
     onError: (service, error) => reported.push(`${service}: ${(error as Error).message}`),
   })
   const failing = Promise.resolve(directory.find('greeter'))
-  refuse(new Error('connection refused'))
+  fail(new Error('connection refused'))
   await t.rejects(failing, {
     code: 503,
     id: 'greeter',
@@ -109,15 +109,15 @@ t.test('a failed first lookup returns 503, and the next request retries it', asy
   })
   t.same(reported, ['greeter: connection refused'])
   const again = directory.find('greeter')
-  answer([makeService('greeter', ['127.0.0.1:9001'])])
+  respond([makeService('greeter', ['127.0.0.1:9001'])])
   t.same(ports(await again), [9001])
 })
 
 t.test('the error for a denied registry access does not contain the reason', async (t) => {
-  const { registry, refuse } = createRemote()
+  const { registry, fail } = createRemote()
   const { directory } = openDirectory(t, registry)
   const failing = Promise.resolve(directory.find('greeter'))
-  refuse(Object.assign(new Error('ACL not found: secret'), { denied: true }))
+  fail(Object.assign(new Error('ACL not found: secret'), { denied: true }))
   await t.rejects(failing, {
     code: 503,
     message: /^cannot look up greeter: the registry denies access$/,
@@ -150,21 +150,21 @@ t.test('a lookup without a response within lookupTimeoutMs fails with 503', asyn
 
 t.test('without a watch, services in use are fetched again on every sweep', async (t) => {
   let now = 0
-  const { registry, requests, answer, refuse } = createRemote()
+  const { registry, requests, respond, fail } = createRemote()
   const { directory, closedPorts } = openDirectory(t, registry, { nowMs: () => now, unusedMs: 1e6 })
   const found = directory.find('greeter')
-  answer([makeService('greeter', ['127.0.0.1:9001'])])
+  respond([makeService('greeter', ['127.0.0.1:9001'])])
   const upstream = await found
   directory.sweep()
   directory.sweep()
   t.same(requests, ['greeter', 'greeter'], 'one request at a time')
-  answer([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
+  respond([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
   await settle()
   t.same(ports(upstream), [9001, 9002])
   connectAll(upstream)
 
   directory.sweep()
-  refuse(new Error('connection refused'))
+  fail(new Error('connection refused'))
   await settle()
   t.equal(directory.find('greeter'), upstream)
   t.same(ports(upstream), [9001, 9002], 'the last result stays in use')
@@ -172,7 +172,7 @@ t.test('without a watch, services in use are fetched again on every sweep', asyn
 
   const { generation } = directory
   directory.sweep()
-  answer([])
+  respond([])
   await settle()
   t.equal(directory.outage, undefined)
   t.same(ports(upstream), [9001, 9002], 'missing nodes are retained immediately after an outage')
@@ -183,16 +183,16 @@ t.test('without a watch, services in use are fetched again on every sweep', asyn
 })
 
 t.test('rejects more than maxLookups concurrent lookups with 503', async (t) => {
-  const { registry, requests, answer } = createRemote()
+  const { registry, requests, respond } = createRemote()
   const { directory } = openDirectory(t, registry, { maxLookups: 2 })
   const found = [directory.find('a'), directory.find('b')]
   t.throws(() => directory.find('c'), { code: 503, headers: ['retry-after', '1'] })
   t.ok(directory.find('a'), 'a lookup in flight can be shared')
-  answer([])
-  answer([])
+  respond([])
+  respond([])
   t.same(await Promise.all(found), [undefined, undefined])
   const third = directory.find('c')
-  answer([])
+  respond([])
   t.equal(await third, undefined, 'later lookups succeed')
   t.same(requests, ['a', 'b', 'c'])
 })
@@ -233,13 +233,13 @@ t.test('unused services beyond maxUnused are dropped, the least recently used fi
 
 t.test('unused services are dropped if the registry has no watch', async (t) => {
   let now = 0
-  const { registry, answer } = createRemote()
+  const { registry, respond } = createRemote()
   const { directory } = openDirectory(t, registry, { nowMs: () => now, unusedMs: 1000 })
   const found = directory.find('greeter')
-  answer([makeService('greeter', ['127.0.0.1:9001'])])
+  respond([makeService('greeter', ['127.0.0.1:9001'])])
   await found
   directory.sweep()
-  answer([makeService('greeter', ['127.0.0.1:9001'])])
+  respond([makeService('greeter', ['127.0.0.1:9001'])])
   await settle()
   now = 1000
   directory.sweep()
@@ -276,7 +276,7 @@ t.test('a closed cache has no connections and ignores events', async (t) => {
 
 t.test('services in use are watched, and others are not', async (t) => {
   let now = 0
-  const { registry, answer, refuse, watched, requests } = createRemote(true)
+  const { registry, respond, fail, watched, requests } = createRemote(true)
   const { directory } = openDirectory(t, registry, {
     nowMs: () => now,
     unusedMs: 1000,
@@ -289,9 +289,9 @@ t.test('services in use are watched, and others are not', async (t) => {
     [undefined, 'a', 'b', 'c'],
     'fetched before the response, which may be outdated',
   )
-  answer([makeService('a', ['127.0.0.1:9001'])])
-  answer([])
-  refuse(new Error('connection refused'))
+  respond([makeService('a', ['127.0.0.1:9001'])])
+  respond([])
+  fail(new Error('connection refused'))
   await Promise.allSettled(found)
   t.same(watched(), [undefined, 'a'])
   now = 500
@@ -302,7 +302,7 @@ t.test('services in use are watched, and others are not', async (t) => {
   t.same(watched(), [undefined], 'dropped services are not watched')
   t.equal(directory.size, 0)
   const again = directory.find('a')
-  answer([makeService('a', ['127.0.0.1:9001'])])
+  respond([makeService('a', ['127.0.0.1:9001'])])
   await again
   directory.close()
   t.same(watched(), [])
@@ -311,34 +311,34 @@ t.test('services in use are watched, and others are not', async (t) => {
 })
 
 t.test('events of services that were not looked up do not change the generation', async (t) => {
-  const { registry, answer, tell } = createRemote(true)
+  const { registry, respond, notify } = createRemote(true)
   const { directory } = openDirectory(t, registry)
   const { generation } = directory
   for (let i = 0; i < 100; i++) {
-    tell({ type: 'create', service: makeService(`s${i}`, ['127.0.0.1:9001']) })
-    tell({ type: 'update', service: makeService(`s${i}`, []) })
-    tell({ type: 'delete', service: makeService(`s${i}`, []) })
+    notify({ type: 'create', service: makeService(`s${i}`, ['127.0.0.1:9001']) })
+    notify({ type: 'update', service: makeService(`s${i}`, []) })
+    notify({ type: 'delete', service: makeService(`s${i}`, []) })
   }
   t.equal(directory.generation, generation)
   const missing = directory.find('s1')
-  answer([])
+  respond([])
   t.equal(await missing, undefined)
-  tell({ type: 'create', service: makeService('s2', ['127.0.0.1:9001']) })
+  notify({ type: 'create', service: makeService('s2', ['127.0.0.1:9001']) })
   t.equal(directory.generation, generation)
-  tell({ type: 'create', service: makeService('s1', []) })
+  notify({ type: 'create', service: makeService('s1', []) })
   t.equal(directory.generation, generation + 1, 'except for a service whose lookup failed')
 })
 
 t.test(
   'a service created while its empty lookup result is processed changes the generation',
   async (t) => {
-    const { registry, answer, tell } = createRemote(true)
+    const { registry, respond, notify } = createRemote(true)
     const { directory } = openDirectory(t, registry)
     const { generation } = directory
     const missing = directory.find('greeter')
     // The watch of all services may receive the event first, and the watch of this service too late.
-    answer([])
-    tell({ type: 'create', service: makeService('greeter', []) })
+    respond([])
+    notify({ type: 'create', service: makeService('greeter', []) })
     await missing
     t.ok(directory.generation > generation)
   },

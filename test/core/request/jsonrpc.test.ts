@@ -55,14 +55,14 @@ t.test('proto-rpc: the second of two length-prefixed messages is the request', a
   for (const type of ['application/proto-rpc', 'application/octet-stream']) {
     t.equal(open(type, envelop('\n\x01a', '\n\x03abc')), '\n\x03abc', type)
     t.equal(open(type, envelop('', '')), '', 'an empty message')
-    const whole = envelop('\n\x01a', '\n\x03abc')
-    for (let length = 1; length < whole.length; length++)
+    const complete = envelop('\n\x01a', '\n\x03abc')
+    for (let length = 1; length < complete.length; length++)
       t.throws(
-        () => open(type, whole.subarray(0, length)),
+        () => open(type, complete.subarray(0, length)),
         { code: 400 },
         `truncated to ${length} bytes`,
       )
-    const more = Buffer.concat([whole, Buffer.alloc(1)])
+    const more = Buffer.concat([complete, Buffer.alloc(1)])
     t.throws(() => open(type, more), { code: 400, message: /two messages/ })
     t.throws(() => open(type, Buffer.from([0, 255, 255, 255])), { code: 400 })
     t.throws(() => open(type, Buffer.alloc(3)), { code: 400 })

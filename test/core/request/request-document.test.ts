@@ -138,9 +138,9 @@ t.test(
   async (t) => {
     const type = toRequestType(undefined)
     const parts = { variables: [], query: 'a=1', type, body: NOTHING, shape: undefined }
-    const refused = { code: 400, id: 'greeter' }
-    t.throws(() => toRequestDocument({ ...parts, query: '%' }, 'greeter'), refused)
-    t.throws(() => toRequestDocument({ ...parts, body: Buffer.from('{') }, 'greeter'), refused)
-    t.throws(() => toRequestDocument({ ...parts, variables: ['a..b', '1'] }, 'greeter'), refused)
+    const rejected = { code: 400, id: 'greeter' }
+    t.throws(() => toRequestDocument({ ...parts, query: '%' }, 'greeter'), rejected)
+    t.throws(() => toRequestDocument({ ...parts, body: Buffer.from('{') }, 'greeter'), rejected)
+    t.throws(() => toRequestDocument({ ...parts, variables: ['a..b', '1'] }, 'greeter'), rejected)
   },
 )

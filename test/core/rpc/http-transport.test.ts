@@ -177,12 +177,12 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
     async (t) => {
       const count = 40_000
       let sent = 0
-      let refused = 0
+      let rejected = 0
       const { plain } = await open(t, listener, (call) => {
         const send = () => {
           while (sent < count) {
             if (!call.sendData(`{"i":${sent},"pad":"${'x'.repeat(500)}"}`)) {
-              refused++
+              rejected++
               return
             }
             sent++
@@ -209,7 +209,7 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
       t.strictSame(call.events.slice(-1), ['end'])
       t.equal(received, count)
       t.ok(inOrder)
-      t.ok(refused > 0, `back-pressure ${refused} times`)
+      t.ok(rejected > 0, `back-pressure ${rejected} times`)
     },
   )
 

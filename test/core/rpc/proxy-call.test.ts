@@ -152,14 +152,14 @@ t.test('calls are balanced over the nodes, and retried if they were not processe
   const { settle, services, ejected, active, upstream } = await open(t, [node(0), node(1), node(2)])
   for (let i = 0; i < 6; i++) t.strictSame(await settle(), [`reply "" ${JOHN}`])
   t.strictSame(seen, [0, 1, 2, 0, 1, 2])
-  const [gone] = upstream.nodes
+  const [killed] = upstream.nodes
   const port = await closedPort(t)
   upstream.update([
     makeService('helloworld', [toNode(port), ...services.slice(1).map((s) => toNode(s.port))]),
   ])
   for (let i = 0; i < 6; i++) t.strictSame(await settle(), [`reply "" ${JOHN}`])
   t.strictSame(ejected, [`127.0.0.1:${port}`])
-  t.equal(gone!.active, 0)
+  t.equal(killed!.active, 0)
   t.strictSame(active(), [0, 0, 0])
 })
 

@@ -78,12 +78,12 @@ function pass(ms: number, node: UpstreamNode): void {
 }
 
 for (const [name, listener] of Object.entries(LISTENERS)) {
-  for (const waiting of [0, 4]) {
-    const others = waiting === 0 ? '' : ' with queued requests'
+  for (const pending of [0, 4]) {
+    const others = pending === 0 ? '' : ' with queued requests'
     t.test(
       `${name}: an upload whose keep-alive connection closes is sent to another node or fails with 502${others}`,
       async (t) => {
-        const pool = waiting === 0 ? {} : { maxConnections: 1 }
+        const pool = pending === 0 ? {} : { maxConnections: 1 }
         // The first chunk arrives before, during and after the search for another connection.
         for (let turns = 0; turns < 6; turns++) {
           const echoes = [await openEcho(t), await openEcho(t)]
@@ -100,8 +100,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           recorder.hold()
           const client = new RawClient(port).send(CHUNKED)
           await until(() => seen.length === 1)
-          const gets = Array.from({ length: waiting }, () => new RawClient(port).send(GET))
-          await until(() => seen.length === 1 + waiting)
+          const gets = Array.from({ length: pending }, () => new RawClient(port).send(GET))
+          await until(() => seen.length === 1 + pending)
           const upload = seen[0]!
           recorder.release()
           // Runs after the promises that forward the requests, when the connection has not yet written the head.

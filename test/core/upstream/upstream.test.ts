@@ -147,12 +147,12 @@ t.test(
   async (t) => {
     const refused: string[] = []
     const ejected: string[] = []
-    let gone = true
+    let isDeleted = true
     const upstream = makeUpstream([1, 1], {
       nowMs: () => 0,
       onConnectionRefused: ({ id }) => {
         refused.push(id)
-        return gone
+        return isDeleted
       },
       onEject: ({ id }) => ejected.push(id),
     })
@@ -161,7 +161,7 @@ t.test(
     upstream.failed(one!, 'connect')
     t.same(refused, ['127.0.0.1:9001'])
     t.same(ejected, [])
-    gone = false
+    isDeleted = false
     upstream.failed(two!, 'connect')
     t.same(ejected, ['127.0.0.1:9002'])
     upstream.update([makeService('greeter', ['127.0.0.1:9001'])])
@@ -211,10 +211,10 @@ t.test('no load-balancing algorithm picks a tried node again', async (t) => {
 
 t.test('an ejected node is preferred over a tried one', async (t) => {
   const upstream = makeUpstream([1, 1])
-  const [away, tried] = upstream.nodes as [UpstreamNode, UpstreamNode]
-  upstream.failed(away, 'connect')
+  const [failed, tried] = upstream.nodes as [UpstreamNode, UpstreamNode]
+  upstream.failed(failed, 'connect')
   t.equal(upstream.pick(x, tried), tried)
-  t.equal(upstream.pick(x, tried, [tried]), away)
+  t.equal(upstream.pick(x, tried, [tried]), failed)
 })
 
 t.test('rebalance changes the algorithm while serving', async (t) => {

@@ -5,11 +5,11 @@ import { type ConsumerOptions, createConsumer } from '../../../domain/events/con
 /** A group member with deliveries of the test; records their outcomes. */
 function open(t: Test, options: Partial<ConsumerOptions> = {}) {
   const available: EventDelivery[] = []
-  const said: string[] = []
+  const calls: string[] = []
   const pulls: { limit: number; maxBytes: number }[] = []
   const errors: unknown[] = []
   const state = { ackFailure: undefined as Error | undefined, buryFailure: undefined as unknown }
-  let onGiven: () => void = () => {}
+  let onDelivery: () => void = () => {}
   let isLeft = false
   const consumer = createConsumer(
     {
@@ -17,14 +17,14 @@ function open(t: Test, options: Partial<ConsumerOptions> = {}) {
         pulls.push({ limit, maxBytes })
         while (available.length === 0 && !isLeft)
           await new Promise<void>((resolve) => {
-            onGiven = resolve
+            onDelivery = resolve
           })
         return isLeft ? [] : available.splice(0, limit)
       },
       leave() {
         isLeft = true
-        said.push('left')
-        onGiven()
+        calls.push('left')
+        onDelivery()
       },
     },
     {
@@ -34,7 +34,7 @@ function open(t: Test, options: Partial<ConsumerOptions> = {}) {
       maxInFlight: 1000,
       bury: async ({ event }, reason) => {
         if (state.buryFailure !== undefined) throw state.buryFailure
-        said.push(`bury ${event.id} ${reason}`)
+        calls.push(`bury ${event.id} ${reason}`)
       },
       onError: (error) => errors.push(error),
       onDisconnect: () => {},
@@ -44,7 +44,7 @@ function open(t: Test, options: Partial<ConsumerOptions> = {}) {
   t.teardown(() => consumer.leave())
   return {
     consumer,
-    said,
+    said: calls,
     pulls,
     errors,
     state,
@@ -55,11 +55,11 @@ function open(t: Test, options: Partial<ConsumerOptions> = {}) {
           event: { id, sequence: 1, timestampMs: 1, metadata: {}, payload: new Uint8Array(bytes) },
           async ack() {
             if (state.ackFailure !== undefined) throw state.ackFailure
-            said.push(`ack ${id}`)
+            calls.push(`ack ${id}`)
           },
-          nack: (delayMs) => void said.push(`nack ${id} ${delayMs}`),
+          nack: (delayMs) => void calls.push(`nack ${id} ${delayMs}`),
         })
-      onGiven()
+      onDelivery()
     },
     ids: async () => (await consumer.next()).map(({ event }) => event.id),
   }
@@ -68,7 +68,7 @@ function open(t: Test, options: Partial<ConsumerOptions> = {}) {
 const range = (count: number) => Array.from({ length: count }, (_, i) => String(i))
 
 t.test('passes acknowledgements and rejections to the group', async (t) => {
-  const { consumer, add, ids, said } = open(t)
+  const { consumer, add, ids, said: calls } = open(t)
   add(['a', 'b', 'c'])
   t.strictSame(await ids(), ['a', 'b', 'c'])
   await consumer.ack('b')
@@ -76,7 +76,7 @@ t.test('passes acknowledgements and rejections to the group', async (t) => {
   await consumer.ack('a')
   await consumer.ack('unknown')
   await consumer.nack('unknown', 0)
-  t.strictSame(said, ['ack b', 'nack a 7'], 'once each')
+  t.strictSame(calls, ['ack b', 'nack a 7'], 'once each')
 })
 
 t.test('pulls no more events than may be in flight', async (t) => {
@@ -108,34 +108,34 @@ t.test('pulls no more bytes than may be in flight', async (t) => {
 })
 
 t.test('does not count events in flight after the acknowledgement timeout', async (t) => {
-  const { consumer, add, ids, said } = open(t, { maxInFlight: 2, ackWaitMs: 30 })
+  const { consumer, add, ids, said: calls } = open(t, { maxInFlight: 2, ackWaitMs: 30 })
   add(['a', 'b', 'c'])
   t.strictSame(await ids(), ['a', 'b'])
   t.strictSame(await ids(), ['c'])
   await consumer.ack('a')
-  t.strictSame(said, ['nack a 0', 'nack b 0'], 'timed-out events are redelivered')
+  t.strictSame(calls, ['nack a 0', 'nack b 0'], 'timed-out events are redelivered')
 })
 
 t.test('replaces the handle of an event redelivered to the same consumer', async (t) => {
-  const { consumer, add, ids, said } = open(t, { maxInFlight: 3, retryLimit: 1 })
+  const { consumer, add, ids, said: calls } = open(t, { maxInFlight: 3, retryLimit: 1 })
   add(['a'])
   await ids()
   add(['a'], 2)
   await ids()
   await consumer.nack('a', 0)
-  t.strictSame(said, ['bury a nack'])
+  t.strictSame(calls, ['bury a nack'])
   add(['b', 'c', 'd'])
   t.strictSame(await ids(), ['b', 'c', 'd'], 'a redelivered event is counted once')
 })
 
 t.test('acknowledges delivered events when more are requested', async (t) => {
-  const { consumer, add, ids, said, state } = open(t, { acks: 'auto' })
+  const { consumer, add, ids, said: calls, state } = open(t, { acks: 'auto' })
   add(['a', 'b'])
   await ids()
-  t.strictSame(said, [])
+  t.strictSame(calls, [])
   add(['c'])
   t.strictSame(await ids(), ['c'])
-  t.strictSame(said, ['ack a', 'ack b'])
+  t.strictSame(calls, ['ack a', 'ack b'])
   state.ackFailure = new Error('full')
   add(['d'])
   await ids()
@@ -145,34 +145,34 @@ t.test('acknowledges delivered events when more are requested', async (t) => {
 })
 
 t.test('pulls in batches without acknowledgements', async (t) => {
-  const { add, ids, pulls, said } = open(t, { acks: 'none' })
+  const { add, ids, pulls, said: calls } = open(t, { acks: 'none' })
   add(range(600))
   t.equal((await ids()).length, 512)
   t.equal((await ids()).length, 88)
   t.strictSame(pulls[0], { limit: 512, maxBytes: 1024 * 1024 })
-  t.strictSame(said, [])
+  t.strictSame(calls, [])
 })
 
 t.test('dead-letters an event that was delivered too often and delivers the others', async (t) => {
-  const { consumer, add, ids, said } = open(t, { retryLimit: 2 })
+  const { consumer, add, ids, said: calls } = open(t, { retryLimit: 2 })
   add(['a'], 4)
   add(['b'], 3)
   t.strictSame(await ids(), ['b'])
-  t.strictSame(said, ['bury a ack_wait'])
+  t.strictSame(calls, ['bury a ack_wait'])
   await consumer.nack('b', 5)
-  t.strictSame(said, ['bury a ack_wait', 'bury b nack'])
+  t.strictSame(calls, ['bury a ack_wait', 'bury b nack'])
   add(['c'], 2)
   await ids()
   await consumer.nack('c', 5)
-  t.equal(said.at(-1), 'nack c 5')
+  t.equal(calls.at(-1), 'nack c 5')
 })
 
 t.test('dead-letters at the first rejection if there are no retries', async (t) => {
-  const { consumer, add, ids, said } = open(t, { retryLimit: 0 })
+  const { consumer, add, ids, said: calls } = open(t, { retryLimit: 0 })
   add(['a'])
   await ids()
   await consumer.nack('a', 0)
-  t.strictSame(said, ['bury a nack'])
+  t.strictSame(calls, ['bury a nack'])
 })
 
 t.test('reports an event that cannot be dead-lettered and redelivers it', async (t) => {
@@ -187,13 +187,13 @@ t.test('reports an event that cannot be dead-lettered and redelivers it', async 
 
 t.test('delivers nothing after leaving, even from a pending pull', async (t) => {
   for (const acks of ['none', 'auto', 'owner'] as const) {
-    const { consumer, ids, said } = open(t, { acks })
+    const { consumer, ids, said: calls } = open(t, { acks })
     const next = ids()
     await consumer.leave()
     t.strictSame(await next, [])
     t.strictSame(await ids(), [])
     await consumer.leave()
-    t.strictSame(said, ['left'])
+    t.strictSame(calls, ['left'])
   }
   const { consumer, add, ids } = open(t, { maxInFlight: 1 })
   add(['a'])

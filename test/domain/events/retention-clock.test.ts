@@ -111,13 +111,13 @@ t.test('deletes no events after a start with a wrong clock', async (t) => {
   })
   const errors: unknown[] = []
   /** A server that checks for expired events continuously. */
-  const start = (aheadMs: number, onLook: () => void) => {
+  const start = (aheadMs: number, onCheck: () => void) => {
     Date.now = () => now() + aheadMs
     const adapter = createLmdbEvents({ folder })
     const counted: EventsAdapter = {
       ...adapter,
       listTopics(namespace) {
-        onLook()
+        onCheck()
         return adapter.listTopics(namespace)
       },
     }

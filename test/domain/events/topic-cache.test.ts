@@ -5,7 +5,7 @@ import { createTopicCache } from '../../../domain/events/topic-cache.ts'
 
 const toTopic = (topic: string, namespace = 'mx'): EventTopic => ({ namespace, topic })
 const toState = (topic: string): TopicState => ({ ...toTopic(topic), first: 1, last: 1, bytes: 1 })
-const MANY = { maxTopics: 2, maxAllTopics: 100 }
+const LIMITS = { maxTopics: 2, maxAllTopics: 100 }
 
 t.test('looks up an existing topic once and limits new topics of a namespace', async (t) => {
   let looked = 0
@@ -13,7 +13,7 @@ t.test('looks up an existing topic once and limits new topics of a namespace', a
     looked++
     return [toState('a')]
   }
-  const known = createTopicCache({ listTopics }, MANY)
+  const known = createTopicCache({ listTopics }, LIMITS)
   t.equal(known.has(toTopic('a')), false)
   t.equal(await known.admit(toTopic('a')), false)
   t.equal(await known.admit(toTopic('b')), true)
@@ -38,7 +38,7 @@ t.test('limits topics of all namespaces combined', async (t) => {
 })
 
 t.test('does not count deleted topics', async (t) => {
-  const known = createTopicCache({ listTopics: () => [toState('a'), toState('b')] }, MANY)
+  const known = createTopicCache({ listTopics: () => [toState('a'), toState('b')] }, LIMITS)
   await t.rejects(known.admit(toTopic('c')), { code: 429 })
   known.forget(toTopic('a'))
   known.forget(toTopic('a'))
@@ -53,14 +53,14 @@ t.test('does not count deleted topics', async (t) => {
 })
 
 t.test('repeats a failed lookup', async (t) => {
-  let isAway = true
+  let isUnavailable = true
   const listTopics = async () => {
-    if (isAway) throw new Error('unavailable')
+    if (isUnavailable) throw new Error('unavailable')
     return []
   }
-  const known = createTopicCache({ listTopics }, MANY)
+  const known = createTopicCache({ listTopics }, LIMITS)
   await t.rejects(known.admit(toTopic('a')), { message: 'unavailable' })
-  isAway = false
+  isUnavailable = false
   t.equal(await known.admit(toTopic('a')), true)
 })
 

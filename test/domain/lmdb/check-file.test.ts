@@ -20,10 +20,10 @@ t.test('rejects files that would crash the process', async (t) => {
   const folder = makeTempFolder(t, 'check')
   const file = join(folder, 'data.mdb')
   await openEnvironment(folder, { what: 'it', isFlushed: false }).close()
-  const whole = readFileSync(file)
-  writeFileSync(file, whole.subarray(0, 20))
+  const complete = readFileSync(file)
+  writeFileSync(file, complete.subarray(0, 20))
   t.throws(() => checkFile(file), { message: `${file} is not an LMDB file` })
-  writeFileSync(file, whole.subarray(0, 5000))
+  writeFileSync(file, complete.subarray(0, 5000))
   t.throws(() => checkFile(file), {
     message: `${file} is truncated: it refers to pages beyond its 5000 bytes; restore it from a backup`,
   })

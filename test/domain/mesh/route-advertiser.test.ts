@@ -14,17 +14,17 @@ const ALL = Number.POSITIVE_INFINITY
 
 /** Opens a table with an advertiser for its peer p. */
 function open(own: Readonly<Record<string, string>> = {}) {
-  const table = createRouteTable({ id: 'a', onChange: (key) => teller.mark(key) })
+  const table = createRouteTable({ id: 'a', onChange: (key) => advertiser.mark(key) })
   let tooMuch = 0
   const create = () => createRouteAdvertiser({ table, peer: 'p', onTooMuch: () => tooMuch++ })
-  let teller = create()
+  let advertiser = create()
   for (const [key, entry] of Object.entries(own)) table.setLocal(key, entry)
-  teller = create()
+  advertiser = create()
   return {
     table,
-    teller,
+    advertiser,
     tooMuch: () => tooMuch,
-    take: (maxBytes = ALL) => teller.take(maxBytes).map(toText),
+    take: (maxBytes = ALL) => advertiser.take(maxBytes).map(toText),
   }
 }
 
@@ -34,10 +34,10 @@ const toText = ({ key, advertised }: RouteUpdate): string =>
     : `${key} ${advertised.path.join('')} ${advertised.metric} ${advertised.entry}`
 
 t.test('sends all routes to a new peer, and then changes', (t) => {
-  const { table, teller, take } = open({ x: '1', y: '2' })
-  t.ok(teller.isPending())
+  const { table, advertiser, take } = open({ x: '1', y: '2' })
+  t.ok(advertiser.isPending())
   t.strictSame(take(), ['x a 0 1', 'y a 0 2'])
-  t.notOk(teller.isPending())
+  t.notOk(advertiser.isPending())
   t.strictSame(take(), [])
   table.setPeer('b', 3)
   table.applyRoute('b', 'z', { path: ['b'], metric: 0, entry: '3' })
@@ -133,14 +133,15 @@ t.test('keeps services after their servers under random link changes', (t) => {
     const links = new Map<
       string,
       {
-        teller: RouteAdvertiser
+        advertiser: RouteAdvertiser
         mail: RouteUpdate[][]
-        hear: ReturnType<typeof createRouteReceiver>
+        receive: ReturnType<typeof createRouteReceiver>
       }
     >()
     const known = new Set<string>()
     const onChange = (server: number, key: string): void => {
-      for (const [link, { teller }] of links) if (link.endsWith(`>${server}`)) teller.mark(key)
+      for (const [link, { advertiser }] of links)
+        if (link.endsWith(`>${server}`)) advertiser.mark(key)
       const { find, findLocal: findOwn } = tables[server]!
       if (owners[key] === undefined || findOwn(key) !== undefined) return
       if (find(key) !== undefined) return void known.add(`${server} ${key}`)
@@ -156,13 +157,13 @@ t.test('keeps services after their servers under random link changes', (t) => {
       if (links.delete(`${to}>${from}`)) return tables[to]!.removePeer(`n${from}`)
       tables[to]!.setPeer(`n${from}`, 1)
       links.set(`${to}>${from}`, {
-        teller: createRouteAdvertiser({
+        advertiser: createRouteAdvertiser({
           table: tables[from]!,
           peer: `n${to}`,
           onTooMuch: () => {},
         }),
         mail: [],
-        hear: createRouteReceiver(tables[to]!, `n${from}`),
+        receive: createRouteReceiver(tables[to]!, `n${from}`),
       })
     }
     for (const { a, b, kind, moves } of steps) {
@@ -171,9 +172,9 @@ t.test('keeps services after their servers under random link changes', (t) => {
       if (kind === 0) toggle(b, a)
       if (kind === 2 && links.has(`${a}>${b}`)) tables[a]!.setPeer(`n${b}`, 1 + (pick() % 5))
       for (let i = 0; i < moves && links.size > 0; i++) {
-        const { teller, mail, hear } = [...links.values()][pick() % links.size]!
-        if (pick() % 2 === 0) mail.push(teller.take(ALL))
-        else hear(mail.shift() ?? [])
+        const { advertiser, mail, receive } = [...links.values()][pick() % links.size]!
+        if (pick() % 2 === 0) mail.push(advertiser.take(ALL))
+        else receive(mail.shift() ?? [])
       }
     }
   }
@@ -190,25 +191,25 @@ t.test('keeps services after their servers under random link changes', (t) => {
 })
 
 t.test('applies the same limits as the receiver', (t) => {
-  const { table, teller } = open()
-  const news = (key: string, entry: string): RouteUpdate => ({
+  const { table, advertiser } = open()
+  const update = (key: string, entry: string): RouteUpdate => ({
     key,
     advertised: { path: ['a'], metric: 0, entry },
   })
   const received = createRouteTable({ id: 'p', onChange: () => {} })
   received.setPeer('a', 1)
-  const hear = createRouteReceiver(received, 'a')
+  const receive = createRouteReceiver(received, 'a')
   for (let i = 0; i < MAX_DESTINATIONS + 10; i++) table.setLocal(`s${i}`, '1')
-  hear(teller.take(ALL))
+  receive(advertiser.take(ALL))
   table.setLocal('s1', 'x'.repeat(MAX_ADVERTISED_BYTES - MAX_DESTINATIONS + 1))
   table.setLocal('s2', undefined)
-  hear(teller.take(ALL))
+  receive(advertiser.take(ALL))
   t.equal([...received.keys()].length, MAX_DESTINATIONS)
-  t.throws(() => hear([news('one-more', '1')]), {
+  t.throws(() => receive([update('one-more', '1')]), {
     name: 'TypeError',
     message: /^routes must be at/,
   })
   const other = createRouteReceiver(received, 'a')
-  t.throws(() => other([news('x', 'x'.repeat(MAX_ADVERTISED_BYTES + 1))]), { name: 'TypeError' })
+  t.throws(() => other([update('x', 'x'.repeat(MAX_ADVERTISED_BYTES + 1))]), { name: 'TypeError' })
   t.end()
 })

@@ -5,15 +5,15 @@ import type { AdvertisedRoute } from '../../../domain/mesh/routing-table.ts'
 /** Returns the received routes. Limits are tested with the advertiser (route-advertiser.test.ts). */
 function open() {
   const applied: [peer: string, key: string, advertised: AdvertisedRoute | undefined][] = []
-  const hear = createRouteReceiver({ applyRoute: (...args) => void applied.push(args) }, 'b')
-  return { applied, hear }
+  const receive = createRouteReceiver({ applyRoute: (...args) => void applied.push(args) }, 'b')
+  return { applied, receive }
 }
 
 const advertisement = { path: ['b'], metric: 0, entry: '1' }
 
 t.test('stores routes received from a peer', (t) => {
-  const { applied, hear } = open()
-  hear([
+  const { applied, receive } = open()
+  receive([
     { key: 'greeter', advertised: advertisement },
     { key: '@b', advertised: advertisement },
     { key: 'greeter', advertised: undefined },
@@ -27,8 +27,8 @@ t.test('stores routes received from a peer', (t) => {
 })
 
 t.test('rejects built-in services advertised by a peer', (t) => {
-  const { applied, hear } = open()
-  hear([
+  const { applied, receive } = open()
+  receive([
     { key: 'store', advertised: advertisement },
     { key: 'greeter', advertised: advertisement },
     { key: '@store', advertised: advertisement },
@@ -41,8 +41,8 @@ t.test('rejects built-in services advertised by a peer', (t) => {
 })
 
 t.test('rejects a path that omits the advertising peer', (t) => {
-  const { hear } = open()
-  t.throws(() => hear([{ key: 'greeter', advertised: { ...advertisement, path: ['c'] } }]), {
+  const { receive } = open()
+  t.throws(() => receive([{ key: 'greeter', advertised: { ...advertisement, path: ['c'] } }]), {
     name: 'TypeError',
     message: 'path of greeter must begin with b, which advertises it',
   })

@@ -124,7 +124,7 @@ t.test('ignores an update without effect', (t) => {
 
 // Servers with tables, and messages in flight between them, in order for each pair.
 
-interface World {
+interface Context {
   readonly tables: RouteTable[]
   readonly links: Set<string>
   readonly costs: Map<string, number>
@@ -137,8 +137,8 @@ const SERVICES = ['s', 't']
 const nameOf = (server: number): string => `n${server}`
 const linkOf = (from: number, to: number): string => `${from}>${to}`
 
-function createWorld(): World {
-  const world: World = {
+function createContext(): Context {
+  const context: Context = {
     tables: [],
     links: new Set(),
     costs: new Map(),
@@ -147,40 +147,40 @@ function createWorld(): World {
   }
   for (let server = 0; server < SERVERS; server++) {
     const onChange = (key: string): void => {
-      for (let other = 0; other < SERVERS; other++) send(world, server, other, key)
+      for (let other = 0; other < SERVERS; other++) send(context, server, other, key)
     }
-    world.tables.push(createRouteTable({ id: nameOf(server), onChange }))
+    context.tables.push(createRouteTable({ id: nameOf(server), onChange }))
   }
-  return world
+  return context
 }
 
 /** Queues the current route for a linked server. */
-function send(world: World, from: number, to: number, key: string): void {
+function send(context: Context, from: number, to: number, key: string): void {
   const link = linkOf(to, from)
-  if (!world.links.has(link)) return
-  const result = world.tables[from]!.advertise(key, nameOf(to))
-  world.mail.get(link)!.push(() => world.tables[to]!.applyRoute(nameOf(from), key, result))
+  if (!context.links.has(link)) return
+  const result = context.tables[from]!.advertise(key, nameOf(to))
+  context.mail.get(link)!.push(() => context.tables[to]!.applyRoute(nameOf(from), key, result))
 }
 
 /** Opens or closes the link from `from` to `to`; messages in flight are lost. */
-function toggle(world: World, to: number, from: number): void {
+function toggle(context: Context, to: number, from: number): void {
   const link = linkOf(to, from)
-  world.mail.set(link, [])
-  if (world.links.delete(link)) return world.tables[to]!.removePeer(nameOf(from))
-  world.links.add(link)
-  world.tables[to]!.setPeer(nameOf(from), world.costs.get(link) ?? 1)
-  for (const key of SERVICES) send(world, from, to, key)
+  context.mail.set(link, [])
+  if (context.links.delete(link)) return context.tables[to]!.removePeer(nameOf(from))
+  context.links.add(link)
+  context.tables[to]!.setPeer(nameOf(from), context.costs.get(link) ?? 1)
+  for (const key of SERVICES) send(context, from, to, key)
 }
 
-function deliver(world: World, pick: number): boolean {
-  const waiting = [...world.mail.values()].filter((letters) => letters.length > 0)
-  if (waiting.length === 0) return false
-  waiting[pick % waiting.length]!.shift()!()
+function deliver(context: Context, pick: number): boolean {
+  const pending = [...context.mail.values()].filter((letters) => letters.length > 0)
+  if (pending.length === 0) return false
+  pending[pick % pending.length]!.shift()!()
   return true
 }
 
 /** Checks that no route contains a loop. */
-function assertNoCircles({ tables }: World): void {
+function assertNoCircles({ tables }: Context): void {
   for (const [server, table] of tables.entries())
     for (const key of SERVICES)
       for (const { path } of table.list(key)) {
@@ -190,7 +190,7 @@ function assertNoCircles({ tables }: World): void {
 }
 
 /** Checks that every route has the cost of the shortest path. */
-function assertCheapest({ tables, links, costs, own }: World): void {
+function assertCheapest({ tables, links, costs, own }: Context): void {
   for (const key of SERVICES) {
     const cheapest = tables.map((_, server) =>
       own.has(`${server} ${key}`) ? 0 : Number.POSITIVE_INFINITY,
@@ -232,10 +232,10 @@ t.test('routes are cheapest and free of loops under random changes', (t) => {
       fc.array(STEP, { maxLength: 150, size: 'max' }),
       fc.infiniteStream(fc.nat()),
       (steps, picks) => {
-        const world = createWorld()
-        const { tables, links, costs, own } = world
+        const context = createContext()
+        const { tables, links, costs, own } = context
         for (const { kind, a, b } of steps) {
-          if (kind === 'mail') for (let i = 0; i < b % 20; i++) deliver(world, a + i)
+          if (kind === 'mail') for (let i = 0; i < b % 20; i++) deliver(context, a + i)
           else if (kind === 'own') {
             const key = SERVICES[b]!
             const has = own.delete(`${a} ${key}`)
@@ -247,18 +247,18 @@ t.test('routes are cheapest and free of loops under random changes', (t) => {
             costs.set(linkOf(a, b), cost)
             if (links.has(linkOf(a, b))) tables[a]!.setPeer(nameOf(b), cost)
           } else {
-            toggle(world, a, b)
+            toggle(context, a, b)
             if (kind === 'link' && links.has(linkOf(a, b)) !== links.has(linkOf(b, a)))
-              toggle(world, b, a)
+              toggle(context, b, a)
           }
-          assertNoCircles(world)
+          assertNoCircles(context)
         }
         let letters = 0
-        while (deliver(world, picks.next().value)) {
+        while (deliver(context, picks.next().value)) {
           if (++letters > 100_000) throw new Error('the routes do not converge')
-          assertNoCircles(world)
+          assertNoCircles(context)
         }
-        assertCheapest(world)
+        assertCheapest(context)
       },
     ),
     { numRuns: toRuns(300) },

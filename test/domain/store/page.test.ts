@@ -100,11 +100,11 @@ t.test('skips records by key only and yields to the event loop', async (t) => {
 
 t.test('omits a record that is deleted while the page is read', async (t) => {
   const { adapter } = open(3)
-  const gone: StoreAdapter = {
+  const deleting: StoreAdapter = {
     ...adapter,
     read: (table, key) => (key === 'k00001' ? undefined : adapter.read(table, key)),
   }
-  const { records } = await readPage(gone, TABLE, { offset: 1 }, everything)
+  const { records } = await readPage(deleting, TABLE, { offset: 1 }, everything)
   t.strictSame(
     records.map(({ key }) => key),
     ['k00002'],

@@ -9,9 +9,9 @@ function open(answers: readonly (readonly StorePlace[] | Error)[]) {
   const seen = { calls: 0, purged: 0, errors: 0 }
   const adapter = {
     purge: () => {
-      const answer = answers[Math.min(seen.calls++, answers.length - 1)]!
-      if (answer instanceof Error) throw answer
-      return answer
+      const response = answers[Math.min(seen.calls++, answers.length - 1)]!
+      if (response instanceof Error) throw response
+      return response
     },
   } as unknown as StoreAdapter
   const stop = startPurge(adapter, {

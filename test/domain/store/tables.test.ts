@@ -52,6 +52,6 @@ t.test('yields to the event loop and stops when the caller aborts', async (t) =>
   await t.rejects(listTables(adapter, {}, leaving.signal), { message: 'left' })
   t.ok(requests.length <= 3, `${requests.length} requests`)
   t.ok(requests.every((limit) => limit <= 100))
-  const gone = AbortSignal.abort(new Error('gone'))
-  await t.rejects(listDatabases(adapter, {}, gone), { message: 'gone' })
+  const aborted = AbortSignal.abort(new Error('gone'))
+  await t.rejects(listDatabases(adapter, {}, aborted), { message: 'gone' })
 })

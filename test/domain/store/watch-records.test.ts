@@ -15,10 +15,10 @@ async function open(t: Test) {
   const inner = createStore(createMemoryStore())
   t.teardown(inner.close)
   await write(inner, 'a/1')
-  const state = { isAway: false }
+  const state = { isUnavailable: false }
   let listener: StoreListener | undefined
   const check = (): void => {
-    if (state.isAway) throw new Error('unavailable')
+    if (state.isUnavailable) throw new Error('unavailable')
   }
   const store: Store = {
     ...inner,
@@ -89,11 +89,11 @@ t.test('retries an unavailable store and reports the outage once', async (t) => 
   const { inner, state, events, errors, options } = await open(t)
   const { close } = await watchRecords(options)
   t.teardown(close)
-  state.isAway = true
+  state.isUnavailable = true
   await write(inner, 'a/2')
   await until(() => errors.length === 1)
   await write(inner, 'a/3')
-  state.isAway = false
+  state.isUnavailable = false
   await until(() => events.length === 2)
   t.same(events[1], [['a/1', 'a/2', 'a/3'], true])
   t.match(errors, [{ message: 'unavailable' }])
@@ -101,7 +101,7 @@ t.test('retries an unavailable store and reports the outage once', async (t) => 
 
 t.test('fails if the store is unavailable at the start', async (t) => {
   const { state, options, errors } = await open(t)
-  state.isAway = true
+  state.isUnavailable = true
   await t.rejects(watchRecords(options), { message: 'unavailable' })
   t.same(errors, [])
 })

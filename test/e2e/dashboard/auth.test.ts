@@ -38,8 +38,8 @@ t.test('lists rules in evaluation order, creates and deletes them', async (t) =>
   await page.getByText(/request\.rule\.resource\.name must be/).waitFor()
   await makeRule(page, { 'Resource name': 'helloworld', To: 'custom', Scope: 'staff' })
   await page.getByRole('row', { name: /staff/ }).waitFor()
-  const refusal = { ID: 'no', Access: 'DENIED', 'Resource name': 'helloworld', Priority: '5' }
-  await makeRule(page, refusal)
+  const rejection = { ID: 'no', Access: 'DENIED', 'Resource name': 'helloworld', Priority: '5' }
+  await makeRule(page, rejection)
   await page.getByRole('row', { name: /denied/ }).waitFor()
   const table = page.getByRole('table', { name: 'Rules' })
   t.strictSame(
@@ -70,8 +70,8 @@ t.test('asks for confirmation before a change that locks everyone out', async (t
   await warned.waitFor({ state: 'detached' })
   t.strictSame(await rulesOf(server), ['default'], 'nothing was changed')
 
-  const refusal = { ID: 'nobody', Access: 'DENIED', 'Resource name': 'auth', Priority: '9' }
-  await makeRule(page, refusal)
+  const rejection = { ID: 'nobody', Access: 'DENIED', 'Resource name': 'auth', Priority: '9' }
+  await makeRule(page, rejection)
   await warned.getByRole('button', { name: 'Cancel' }).click()
   t.strictSame(await rulesOf(server), ['default'], 'a denying rule was not created either')
 
@@ -212,16 +212,16 @@ t.test('creates an account, changes its secret and deletes it', async (t) => {
   const secret = (await created.locator('code').textContent()) ?? ''
   t.equal(await logIn(server, 'jane', secret), 200)
   await checkAccessibility(t, page, 'auth-account-made')
-  const goAndComeBack = async (): Promise<void> => {
+  const leaveAndReturn = async (): Promise<void> => {
     await page.evaluate('history.back()')
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
     await page.evaluate('history.forward()')
     await page.locator('h1', { hasText: 'Access' }).waitFor()
   }
-  await goAndComeBack()
+  await leaveAndReturn()
   t.equal(await created.locator('code').textContent(), secret, 'shown until it is confirmed')
   await created.getByRole('button', { name: 'Close' }).click()
-  await goAndComeBack()
+  await leaveAndReturn()
   t.equal(await created.count(), 0)
 
   const account = page.getByRole('dialog', { name: 'Account jane' })

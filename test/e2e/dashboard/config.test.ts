@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createConfig } from '../../../sdk/config/config.ts'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
-import { becomes } from '../../fixtures/becomes.ts'
+import { waitForValue } from '../../fixtures/becomes.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'
 import { openClient } from '../../fixtures/sdk-services.ts'
 
@@ -42,7 +42,7 @@ t.test('the configuration page', async (t) => {
     await field.waitFor()
     await config.set('shop.title', 'two')
     await item('title').getByText('"two"').waitFor()
-    await becomes(t, () => field.inputValue(), 'two')
+    await waitForValue(t, () => field.inputValue(), 'two')
     await field.fill('mine')
     await config.set('shop.title', 'three')
     await page.getByText('changed by another user').waitFor()
@@ -53,7 +53,7 @@ t.test('the configuration page', async (t) => {
     await set.click()
     await page.getByText(/shop.title saved as version/).waitFor()
     t.equal((await config.get('shop.title')).string(), 'mine')
-    await becomes(t, () => field.inputValue(), 'mine')
+    await waitForValue(t, () => field.inputValue(), 'mine')
   })
 
   t.test('hides secrets until they are revealed', async (t) => {

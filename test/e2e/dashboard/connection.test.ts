@@ -3,7 +3,7 @@ import t from 'tap'
 import { createStore } from '../../../sdk/store/store.ts'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'
-import { openEventsDashboard, publishMany } from '../../fixtures/dashboard-events.ts'
+import { openEventsDashboard, publishEvents } from '../../fixtures/dashboard-events.ts'
 import { eventually } from '../../fixtures/eventually.ts'
 import { startMirror } from '../../fixtures/mirror-service.ts'
 import { openClient } from '../../fixtures/sdk-services.ts'
@@ -27,7 +27,7 @@ const settle = (page: Page): Promise<unknown> =>
   page.evaluate('new Promise((resolve) => setTimeout(() => requestAnimationFrame(resolve), 50))')
 
 t.test('shows a stream as live once the service confirms it', async (t) => {
-  const opened = await openEventsDashboard(t, '/', (events) => publishMany(events, 'orders', 2))
+  const opened = await openEventsDashboard(t, '/', (events) => publishEvents(events, 'orders', 2))
   if (opened === undefined) return
   const pending = await openStalled(opened.context, '/events/orders?tab=replay')
   const { page } = pending
@@ -121,11 +121,11 @@ t.test('continues a confirmed action when its dialog closes, and reports a failu
   t.equal(status, 200)
   const page = await context.newPage()
   const sockets: WebSocketRoute[] = []
-  let isHeld = false
+  let isBuffering = false
   await page.routeWebSocket('**/.mx/rpc', (socket) => {
-    const answers = socket.connectToServer()
-    answers.onMessage((message) => {
-      if (!isHeld) socket.send(message)
+    const responses = socket.connectToServer()
+    responses.onMessage((message) => {
+      if (!isBuffering) socket.send(message)
     })
     sockets.push(socket)
   })
@@ -136,14 +136,14 @@ t.test('continues a confirmed action when its dialog closes, and reports a failu
   await dialog.waitFor({ state: 'detached' })
 
   await page.getByRole('button', { name: 'Delete' }).click()
-  isHeld = true
+  isBuffering = true
   await dialog.getByRole('button', { name: 'Delete' }).click()
   const close = dialog.getByRole('button', { name: 'Close' })
   await close.waitFor()
   t.equal(await dialog.getByRole('button', { name: 'Cancel' }).count(), 0)
   await close.click()
   await dialog.waitFor({ state: 'detached' })
-  isHeld = false
+  isBuffering = false
   await sockets.at(-1)!.close()
   await page.getByText('Delete shop? Failed: the connection was lost').waitFor()
 })

@@ -7,7 +7,7 @@ import {
   consume,
   listTopics,
   openEventsDashboard,
-  publishMany,
+  publishEvents,
 } from '../../fixtures/dashboard-events.ts'
 
 t.setTimeout(120_000)
@@ -17,8 +17,8 @@ const SCRIPT = '<img src=x onerror="window.wasRun=1"><script>window.wasRun=1</sc
 
 t.test('lists topics with their groups and lag', async (t) => {
   const opened = await openEventsDashboard(t, '/events', async (events) => {
-    await publishMany(events, 'orders', 5)
-    await publishMany(events, 'quiet', 1)
+    await publishEvents(events, 'orders', 5)
+    await publishEvents(events, 'quiet', 1)
     await consume(events, 'orders', 'billing', 3)
   })
   if (opened === undefined) return
@@ -56,8 +56,8 @@ t.test('lists topics with their groups and lag', async (t) => {
 })
 
 t.test('pages through messages and follows the newest page', async (t) => {
-  const fill = (events: Events) => publishMany(events, 'orders', 250)
-  const opened = await openEventsDashboard(t, '/events/orders', fill, { ownClock: true })
+  const fill = (events: Events) => publishEvents(events, 'orders', 250)
+  const opened = await openEventsDashboard(t, '/events/orders', fill, { mockClock: true })
   if (opened === undefined) return
   const { page, events } = opened
   const button = (name: string) => page.getByRole('button', { name, exact: true })
@@ -213,7 +213,7 @@ t.test(
 
 t.test('replays from any position, continues with new events and affects no group', async (t) => {
   const opened = await openEventsDashboard(t, '/events/orders?tab=replay', async (events) => {
-    await publishMany(events, 'orders', 4)
+    await publishEvents(events, 'orders', 4)
     await consume(events, 'orders', 'billing', 2)
   })
   if (opened === undefined) return
@@ -247,7 +247,7 @@ t.test('replays from any position, continues with new events and affects no grou
 })
 
 t.test('resumes a replay after its last event when the connection breaks', async (t) => {
-  const opened = await openEventsDashboard(t, '/', (events) => publishMany(events, 'orders', 2))
+  const opened = await openEventsDashboard(t, '/', (events) => publishEvents(events, 'orders', 2))
   if (opened === undefined) return
   const { context, events } = opened
   const page = await context.newPage()

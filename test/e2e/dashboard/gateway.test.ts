@@ -194,15 +194,15 @@ t.test('draws linked servers with their services', async (t) => {
   const opened = await openDashboard(t, {
     path: '/network',
     words: [...shared, `--network_nodes=${one.proxy}`, '--server_id=two'],
-    ownClock: true,
+    mockClock: true,
   })
   if (opened === undefined) return
   const { page, server } = opened
   const greeter = createService(t, { name: 'greeter', proxy: one.proxy, auth: ADMIN })
   greeter.handle('Greeter', { hello: endpoint({ handle: () => ({ message: 'Hello' }) }) })
   await greeter.start()
-  const answers = async () => (await server.get('/greeter/hello')).status === 200
-  await eventually(answers)
+  const responses = async () => (await server.get('/greeter/hello')).status === 200
+  await eventually(responses)
   await page.clock.fastForward('00:05')
 
   await page.getByRole('img', { name: '2 servers and 1 link, two in the center' }).waitFor()
@@ -220,7 +220,7 @@ t.test('draws linked servers with their services', async (t) => {
   await checkAccessibility(t, page, 'network')
 
   await one.server.close()
-  await eventually(async () => !(await answers()))
+  await eventually(async () => !(await responses()))
   await page.clock.fastForward('00:05')
   await link.getByText('waiting', { exact: true }).or(link.getByText('connecting')).waitFor()
   await services.waitFor({ state: 'detached' })

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
-import { becomes } from '../../fixtures/becomes.ts'
+import { waitForValue } from '../../fixtures/becomes.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'
 import { type Files, openDeployer } from '../../fixtures/deployer.ts'
 import { watchWork } from '../../fixtures/page-work.ts'
@@ -11,7 +11,7 @@ import { openClient } from '../../fixtures/sdk-services.ts'
 const XSS = '<img src=x onerror="document.title=1">'
 const COUNT = 12_000
 /** Number of lines in the page's buffer. */
-const KEPT = 10_000
+const RETAINED_LINES = 10_000
 /** Maximum main thread time for 20 000 lines, the output of two seconds. */
 const WORK_MAX_MS = 1500
 
@@ -62,7 +62,7 @@ t.test('the runtime pages', async (t) => {
   })
 
   t.test('show the end of a log and follow it with bounded memory', async (t) => {
-    await page.getByText(`${KEPT} lines`).waitFor()
+    await page.getByText(`${RETAINED_LINES} lines`).waitFor()
     t.ok((await lines.count()) < 100, 'only visible lines of a long log are rendered')
 
     const readWorkMs = await watchWork(context, page)
@@ -71,7 +71,7 @@ t.test('the runtime pages', async (t) => {
       .getByText(`line ${COUNT + 20_000}`, { exact: false })
       .first()
       .waitFor()
-    await page.getByText(`${KEPT} lines, 20000 older`).waitFor()
+    await page.getByText(`${RETAINED_LINES} lines, 20000 older`).waitFor()
     t.ok((await lines.count()) < 100)
     const workMs = await readWorkMs()
     t.ok(workMs <= WORK_MAX_MS, `${Math.round(workMs)} ms of main thread time`)
@@ -93,7 +93,7 @@ t.test('the runtime pages', async (t) => {
     const before = await lines.first().textContent()
     await writeLines(500)
     await page.getByText('20500 older').waitFor()
-    await becomes(t, () => lines.first().textContent(), before, 'the same lines are in view')
+    await waitForValue(t, () => lines.first().textContent(), before, 'the same lines are in view')
     await follow.click()
     await lines.getByText(`line ${COUNT + 20_500}`).waitFor()
   })
@@ -109,7 +109,7 @@ t.test('the runtime pages', async (t) => {
     await page.getByRole('button', { name: 'Previous' }).click()
     await page.getByText('10 of 10 matches').waitFor()
     await page.getByRole('checkbox', { name: 'Matching lines only' }).check()
-    await becomes(t, () => lines.count(), 10)
+    await waitForValue(t, () => lines.count(), 10)
     await search.fill('<img')
     await server.get('/writer/markup')
     await lines.filter({ hasText: XSS }).waitFor()
@@ -142,7 +142,7 @@ t.test('the runtime pages', async (t) => {
     }
     await client.call('auth', 'Rules.Create', { rule })
     await page.getByRole('alert').getByText('Forbidden: log of writer').waitFor()
-    await page.getByText(`${KEPT} lines, 20502 older`).waitFor()
+    await page.getByText(`${RETAINED_LINES} lines, 20502 older`).waitFor()
     await writeLines(3)
     await client.call('auth', 'Rules.Delete', { id: 'no-logs' })
     await page.getByRole('button', { name: 'Try again' }).click()

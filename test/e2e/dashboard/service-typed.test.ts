@@ -11,7 +11,7 @@ import { ADMIN } from '../../fixtures/server.ts'
 t.setTimeout(120_000)
 
 /** Makes file reads in the page wait for the test. */
-const HOLD_FILES = `(() => {
+const DELAY_FILES = `(() => {
   const read = FileReader.prototype.readAsDataURL
   FileReader.prototype.readAsDataURL = function (file) {
     window.readOn = () => read.call(this, file)
@@ -48,7 +48,7 @@ t.test('input', async (t) => {
 
   t.test('is preserved while a file is read', async (t) => {
     await open('Mirror.Show')
-    await page.evaluate(HOLD_FILES)
+    await page.evaluate(DELAY_FILES)
     await field(page, 'request.data')
       .locator('input[type=file]')
       .setInputFiles({ name: 'a.bin', mimeType: '', buffer: Buffer.from([255, 0, 1]) })

@@ -150,7 +150,7 @@ t.test('a page of a service cannot frame the dashboard', async (t) => {
   if (opened === undefined) return
   const { tab, url } = opened
   await tab.goto(site.url)
-  const refused = tab.waitForEvent('console', (message) =>
+  const rejected = tab.waitForEvent('console', (message) =>
     /frame-ancestors|x-frame-options/i.test(message.text()),
   )
   await tab.evaluate(`(() => {
@@ -158,7 +158,7 @@ t.test('a page of a service cannot frame the dashboard', async (t) => {
     frame.src = ${JSON.stringify(url)}
     document.body.append(frame)
   })()`)
-  t.match((await refused).text(), /refused|violates|denied/i)
+  t.match((await rejected).text(), /refused|violates|denied/i)
 })
 
 t.test('logging out ends the session on the server for every copy of its cookie', async (t) => {

@@ -50,33 +50,33 @@ t.test('ignores a response to an earlier session after a logout or another login
   await page.clock.install()
   await page.reload()
   await page.getByRole('button', { name: 'Log out' }).waitFor()
-  const holdRenewal = (): Promise<Route> =>
+  const delayRenewal = (): Promise<Route> =>
     new Promise((resolve) => {
       void page
         .route('**/session', (route) => resolve(route), { times: 1 })
         .then(() => page.clock.fastForward('11:00'))
     })
 
-  const taken = await holdRenewal()
-  t.equal(taken.request().method(), 'POST')
-  const reply = await taken.fetch()
+  const renewal = await delayRenewal()
+  t.equal(renewal.request().method(), 'POST')
+  const reply = await renewal.fetch()
   t.equal(reply.status(), 200)
   await page.getByRole('button', { name: 'Log out' }).click()
   await page.getByRole('button', { name: 'Log in' }).waitFor()
-  await taken.fulfill({ response: reply })
+  await renewal.fulfill({ response: reply })
   await settle(page)
   t.equal(await page.getByRole('button', { name: 'Log in' }).count(), 1)
 
   await logIn(page, ADMIN, 'Log in')
   await page.getByText('Live', { exact: true }).waitFor()
-  const refused = await holdRenewal()
-  t.equal(refused.request().method(), 'POST')
+  const rejected = await delayRenewal()
+  t.equal(rejected.request().method(), 'POST')
   await context.request.post(`${url}/logout`, { headers: { origin: url } })
   await dialogOf(page).waitFor()
   await logIn(page, ADMIN, 'Continue')
   await dialogOf(page).waitFor({ state: 'detached' })
   const json = { Id: 'dashboard', Code: 401, Detail: 'nobody is logged in', Status: '' }
-  await refused.fulfill({ status: 401, json })
+  await rejected.fulfill({ status: 401, json })
   await settle(page)
   t.equal(await dialogOf(page).count(), 0)
 })
@@ -154,7 +154,7 @@ t.test('a page that polls recovers from a failed request', async (t) => {
     resource: { type: 'service', name: 'events', endpoint: '*' },
   }
   t.equal((await server.post('/auth/rules/create', { rule })).status, 200)
-  const opened = await openDashboard(t, { server, account: JANE, path: '/events', ownClock: true })
+  const opened = await openDashboard(t, { server, account: JANE, path: '/events', mockClock: true })
   if (opened === undefined) return
   const forbidden = opened.page.locator('[data-kind=forbidden]')
   await forbidden.waitFor()

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
-import { becomes } from '../../fixtures/becomes.ts'
+import { waitForValue } from '../../fixtures/becomes.ts'
 import { openDashboard, openSharedServer } from '../../fixtures/dashboard.ts'
 import { watchWork } from '../../fixtures/page-work.ts'
 import { createService, openClient } from '../../fixtures/sdk-services.ts'
@@ -23,14 +23,14 @@ t.test('supports skip link, navigation and theme by keyboard', async (t) => {
   await page.getByRole('rowheader', { name: 'registry' }).waitFor()
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
-  await becomes(t, () => page.evaluate('document.activeElement.id'), 'content')
+  await waitForValue(t, () => page.evaluate('document.activeElement.id'), 'content')
 
   await page.getByRole('link', { name: 'Overview' }).focus()
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
   const focused = () => page.evaluate('document.activeElement.tagName')
-  await becomes(t, focused, 'H1', 'screen readers announce the page')
-  await becomes(t, () => page.title(), 'Overview · mx')
+  await waitForValue(t, focused, 'H1', 'screen readers announce the page')
+  await waitForValue(t, () => page.title(), 'Overview · mx')
   await page.goBack()
   await page.getByRole('heading', { name: 'Services', level: 1 }).waitFor()
 

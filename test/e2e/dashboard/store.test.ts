@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { createStore } from '../../../sdk/store/store.ts'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
-import { becomes } from '../../fixtures/becomes.ts'
+import { waitForValue } from '../../fixtures/becomes.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'
 import { openClient } from '../../fixtures/sdk-services.ts'
 
@@ -147,7 +147,7 @@ t.test('the store page', async (t) => {
     await openRecord('live', 'ann')
     await store.write('ann', 'two')
     await row(page, 'ann').getByText('two').waitFor()
-    await becomes(t, () => value.inputValue(), 'two')
+    await waitForValue(t, () => value.inputValue(), 'two')
   })
 
   t.test('creates records as text, JSON or bytes, and deletes them', async (t) => {

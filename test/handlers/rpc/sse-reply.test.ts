@@ -77,11 +77,11 @@ for (const [name, listener] of Object.entries({
       },
     })
     const { origin } = await openRpcGateway(t, [service.entry], { listener })
-    const away = new AbortController()
-    t.teardown(() => away.abort())
+    const disconnect = new AbortController()
+    t.teardown(() => disconnect.abort())
     const reply = await fetch(`${origin}/greeter/forever`, {
       headers: HEADERS,
-      signal: away.signal,
+      signal: disconnect.signal,
     })
     t.equal(reply.headers.get('content-type'), 'text/event-stream')
     const { value } = await reply.body!.getReader().read()

@@ -23,10 +23,10 @@ class Call extends OutgoingCall {
 function open() {
   const call = new Call()
   const writes: string[][] = []
-  const state = { takesMore: true }
+  const state = { hasRoom: true }
   const outflow = new Outflow(call, (pieces) => {
     writes.push(pieces.map((piece) => String(piece)))
-    return state.takesMore
+    return state.hasRoom
   })
   const add = (text: string) => outflow.add(Buffer.from(text), text.length - 1)
   return { call, writes, state, outflow, add }
@@ -70,14 +70,14 @@ t.test('flush writes pending pieces once', async (t) => {
 
 t.test('grants no credit during back-pressure', async (t) => {
   const { call, writes, state, add, outflow } = open()
-  state.takesMore = false
+  state.hasRoom = false
   add('one\n')
   await turn()
   add('three\n')
   await turn()
   t.equal(writes.length, 2)
   t.strictSame(call.consumedBodies, [])
-  state.takesMore = true
+  state.hasRoom = true
   add('x\n')
   outflow.drained()
   t.strictSame(call.consumedBodies, [], 'no credit for unwritten bodies')

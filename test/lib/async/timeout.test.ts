@@ -32,8 +32,8 @@ t.test('untilAborted settles like the work and removes its listener', async (t) 
 
 t.test('untilAborted resolves with undefined when the signal aborts', async (t) => {
   const stop = new AbortController()
-  const waiting = untilAborted(new Promise(() => {}), stop.signal)
+  const pending = untilAborted(new Promise(() => {}), stop.signal)
   stop.abort()
-  t.equal(await waiting, undefined)
+  t.equal(await pending, undefined)
   t.equal(await untilAborted(new Promise(() => {}), stop.signal), undefined)
 })

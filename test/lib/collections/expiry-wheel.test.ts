@@ -29,7 +29,7 @@ t.test('items expire at most one second late and never early', (t) => {
       const expiry = createExpiryWheel<number>()
       const ends = new Map<number, number>()
       let now = 0
-      for (const { item, ttlMs, turnMs } of steps) {
+      for (const { item, ttlMs, turnMs: roundMs } of steps) {
         if (ttlMs === null) {
           expiry.delete(item)
           ends.delete(item)
@@ -37,7 +37,7 @@ t.test('items expire at most one second late and never early', (t) => {
           expiry.set(item, now + ttlMs)
           ends.set(item, now + ttlMs)
         }
-        now += turnMs
+        now += roundMs
         for (const due of expiry.takeDue(now)) {
           if (!(ends.get(due)! <= now)) return false
           ends.delete(due)

@@ -37,7 +37,7 @@ async function sendRequest(origin: string, scenario: Scenario): Promise<Answer> 
 
 /** Response of a rival in each RPC scenario, by name; the rival is started once per kind of backend. */
 async function requestAll(rival: Rival, ports: Backend): Promise<Record<string, Answer>> {
-  const answers: Record<string, Answer> = {}
+  const responses: Record<string, Answer> = {}
   for (const kind of ['direct', 'server']) {
     const group = scenarios.filter(({ backend }) => backend === kind)
     const { site, stop } = await startRival(rival, group[0]!, ports)
@@ -45,14 +45,14 @@ async function requestAll(rival: Rival, ports: Backend): Promise<Record<string, 
       const origin = `http://127.0.0.1:${site.port}`
       await Promise.all(
         group.map(async (scenario) => {
-          answers[scenario.name] = await sendRequest(origin, scenario)
+          responses[scenario.name] = await sendRequest(origin, scenario)
         }),
       )
     } finally {
       await stop()
     }
   }
-  return answers
+  return responses
 }
 
 t.test(

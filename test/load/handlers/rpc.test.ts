@@ -635,8 +635,8 @@ t.test('passes request headers as context, except connection and internal header
   client.send(`GET /greeter/context?a=1 HTTP/1.1\r\n${fields}\r\n\r\n`)
   const [reply] = await client.replies(1)
   const body = reply!.slice(reply!.indexOf('\r\n\r\n') + 4)
-  const answer = JSON.parse(Buffer.from(body, 'latin1').toString())
-  t.strictSame(answer.fields, {
+  const response = JSON.parse(Buffer.from(body, 'latin1').toString())
+  t.strictSame(response.fields, {
     host: ['a.test'],
     method: ['GET'],
     url: ['/greeter/context?a=1'],
@@ -647,8 +647,8 @@ t.test('passes request headers as context, except connection and internal header
     authorization: ['Bearer abc'],
     'mx-namespace': ['staging'],
   })
-  t.equal(answer.namespace, 'staging')
-  t.equal(answer.hasAccount, false)
+  t.equal(response.namespace, 'staging')
+  t.equal(response.hasAccount, false)
   t.same(metadataOf(service.calls[0]!, 'mx-account'), [])
 })
 

@@ -218,8 +218,8 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     const other = await openGateway(t, pebble, store, words, { at: '127.0.0.2' })
     await Promise.all([acme.work(), other.acme.work()])
     t.equal(countOrders(pebble), orders, 'nor does another gateway order it')
-    const refused = lines.filter(({ host, level }) => host === 'elsewhere.test' && level === 40)
-    t.match(refused, [
+    const rejected = lines.filter(({ host, level }) => host === 'elsewhere.test' && level === 40)
+    t.match(rejected, [
       {
         reason: /^connection: .*elsewhere\.test/,
         failures: 1,

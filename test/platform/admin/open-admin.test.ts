@@ -28,9 +28,9 @@ async function open(t: Test, words: readonly string[], defaults: Partial<Setting
 const status = async (url: string | undefined, host?: string): Promise<number> => {
   const { request } = await import('node:http')
   const pending = request(`${url}/livez`, { headers: host === undefined ? {} : { host } }).end()
-  const [answer] = await once(pending, 'response')
-  answer.resume()
-  return answer.statusCode
+  const [response] = await once(pending, 'response')
+  response.resume()
+  return response.statusCode
 }
 
 t.test('opens the configured address, or none', async (t) => {

@@ -105,11 +105,17 @@ t.test('a second signal during a drain ends the process immediately', async (t) 
 
 t.test('fails to start when the admin port is in use, and leaves nothing running', async (t) => {
   const { port } = new URL(`http://${await startBackend(t)}`)
-  const taken = startMx(['api', '--address=127.0.0.1:0', `--admin_address=127.0.0.1:${port}`], {
-    cwd: t.testdir(),
-  })
-  t.not(await taken.ended, 0)
-  t.match(taken.output.stderr, /is in use by another program; choose another with --admin_address/)
+  const conflicting = startMx(
+    ['api', '--address=127.0.0.1:0', `--admin_address=127.0.0.1:${port}`],
+    {
+      cwd: t.testdir(),
+    },
+  )
+  t.not(await conflicting.ended, 0)
+  t.match(
+    conflicting.output.stderr,
+    /is in use by another program; choose another with --admin_address/,
+  )
 })
 
 t.test('mx server also has an admin server', async (t) => {

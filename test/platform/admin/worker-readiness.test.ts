@@ -2,10 +2,10 @@ import t from 'tap'
 import { createWorkerReadiness } from '../../../platform/admin/worker-readiness.ts'
 import type { Workers } from '../../../platform/workers/workers.ts'
 
-type Answers = [worker: number, problems: readonly string[] | undefined][]
+type Responses = [worker: number, problems: readonly string[] | undefined][]
 
 t.test('is ready if any process that shares the port is ready', async (t) => {
-  const cases: [answers: Answers, problems: string[]][] = [
+  const cases: [responses: Responses, problems: string[]][] = [
     [[], ['no worker is running']],
     [
       [
@@ -36,18 +36,18 @@ t.test('is ready if any process that shares the port is ready', async (t) => {
       [],
     ],
   ]
-  for (const [answers, problems] of cases) {
-    const read = createWorkerReadiness((async () => new Map(answers)) as Workers['query'])
+  for (const [responses, problems] of cases) {
+    const read = createWorkerReadiness((async () => new Map(responses)) as Workers['query'])
     t.same(await read(), problems)
   }
 })
 
 t.test('concurrent checks share one result', async (t) => {
-  let questions = 0
-  const query = async () => new Map([[++questions, []]])
+  let queries = 0
+  const query = async () => new Map([[++queries, []]])
   const read = createWorkerReadiness(query as unknown as Workers['query'])
   await Promise.all([read(), read(), read()])
-  t.equal(questions, 1)
+  t.equal(queries, 1)
   await read()
-  t.equal(questions, 2)
+  t.equal(queries, 2)
 })

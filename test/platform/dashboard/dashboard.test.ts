@@ -169,9 +169,9 @@ t.test('reports a missing front end', async (t) => {
 t.test('guards apply to every request and can be replaced', async (t) => {
   const { port, use } = await open(t, 'uws', { guards: [buildPlugin(hosts)] })
   t.match(await sendRequest(port, 'localhost'), /^HTTP\/1.1 200/)
-  const refusal = await sendRequest(port, 'evil.test')
-  t.match(refusal, /^HTTP\/1.1 403/)
-  t.match(refusal, 'is not allowed; add it to --hosts')
+  const rejection = await sendRequest(port, 'evil.test')
+  t.match(rejection, /^HTTP\/1.1 403/)
+  t.match(rejection, 'is not allowed; add it to --hosts')
   use([buildPlugin(hosts, { allow: ['evil.test'] })])
   t.match(await sendRequest(port, 'evil.test'), /^HTTP\/1.1 200/)
 })

@@ -120,9 +120,9 @@ t.test('returns 401 for an invalid id or password, and 429 after too many attemp
     t.equal(client.cookie, '')
   }
   for (let i = 0; i < 4; i++) await client.logIn({ id: 'joan', secret: `wrong ${i}` })
-  const refused = await client.logIn({ id: 'joan', secret: 'wrong' })
-  t.equal(refused.status, 429)
-  t.ok(Number(refused.headers.get('retry-after')) > 0)
+  const rejected = await client.logIn({ id: 'joan', secret: 'wrong' })
+  t.equal(rejected.status, 429)
+  t.ok(Number(rejected.headers.get('retry-after')) > 0)
 })
 
 t.test('logs in to another namespace', async (t) => {

@@ -35,8 +35,8 @@ for (const listener of ['uws', 'node'] as const) {
 
     const jane = new DashboardClient(client.url)
     await jane.logIn(await addAccount(server, 'jane'))
-    const hers = await jane.connect(t)
-    await t.rejects(hers.call('auth', 'Accounts.List'), {
+    const janeConnection = await jane.connect(t)
+    await t.rejects(janeConnection.call('auth', 'Accounts.List'), {
       code: 401,
       message: /^Permission denied: /,
     })
@@ -55,7 +55,7 @@ for (const listener of ['uws', 'node'] as const) {
     const { token } = server
     const client = await visit(server)
     await client.logIn(await addAccount(server, 'joan'))
-    const hers = await client.connect(t)
+    const janeConnection = await client.connect(t)
     const admin = JSON.stringify({ id: 'admin', type: 'user', issuer: 'mx', scopes: ['admin'] })
     for (const fields of [
       ['authorization', `Bearer ${token}`],
@@ -63,11 +63,11 @@ for (const listener of ['uws', 'node'] as const) {
       ['cookie', (await visit(server)).cookie],
     ])
       await t.rejects(
-        hers.call('auth', 'Accounts.List', {}, { fields }),
+        janeConnection.call('auth', 'Accounts.List', {}, { fields }),
         { code: 401 },
         fields.join(),
       )
-    await t.rejects(hers.call('auth', 'Auth.Token', {}, { fields: ['mx-hops', 'x'] }), {
+    await t.rejects(janeConnection.call('auth', 'Auth.Token', {}, { fields: ['mx-hops', 'x'] }), {
       code: 400,
     })
   })

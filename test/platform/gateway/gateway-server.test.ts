@@ -232,8 +232,8 @@ t.test(
     t.equal(await other.text(), 'other')
     const upload = request(`${url}/other`, { method: 'POST', headers: { 'content-length': 4 } })
     upload.flushHeaders()
-    const [refused] = await once(upload, 'response')
-    t.equal(refused.statusCode, 413)
+    const [rejected] = await once(upload, 'response')
+    t.equal(rejected.statusCode, 413)
     t.equal((await fetch(`${url}/greeter/never`)).status, 504)
   },
 )
@@ -274,11 +274,11 @@ t.test('handler event: with --broker, other programs receive the event', async (
   if (server === undefined) return
   const broker = createNatsBroker({ address: parseNatsUrl(server.url) })
   t.teardown(() => broker.close?.())
-  let hear: (message: Message) => void
+  let onMessage: (message: Message) => void
   const received = new Promise<Message>((resolve) => {
-    hear = resolve
+    onMessage = resolve
   })
-  await broker.subscribe('go.mx.api.orders', (message) => hear(message))
+  await broker.subscribe('go.mx.api.orders', (message) => onMessage(message))
   const { url } = await start(t, configure(['--handler=event', `--broker=${server.url}`]))
   const reply = await fetch(`${url}/orders/created`, { method: 'POST', body: '{"a":1}' })
   const { headers, body } = await received
@@ -294,8 +294,8 @@ t.test('handler event: with --broker, other programs receive the event', async (
 t.test('a failed start leaves no resource open', async (t) => {
   const { api } = await start(t, configure([]))
   const words = [`--address=127.0.0.1:${api.port}`]
-  const taken = { ...configure([]), settings: mergeSettings(readFlags(words)) }
-  await t.rejects(startGatewayServer({ configuration: taken, log: LOG }), /in use/)
+  const conflicting = { ...configure([]), settings: mergeSettings(readFlags(words)) }
+  await t.rejects(startGatewayServer({ configuration: conflicting, log: LOG }), /in use/)
   await t.rejects(
     startGatewayServer({ configuration: configure(['--plugin=./none.ts']), log: LOG }),
     /none\.ts/,
@@ -436,8 +436,8 @@ t.test('a gateway is ready once its registry has responded', async (t) => {
     ['the registry has not responded yet'],
     'the gateway is still not ready',
   )
-  const questions = pending.length
-  t.ok(questions > 0, 'the registry was queried')
+  const queries = pending.length
+  t.ok(queries > 0, 'the registry was queried')
   isSilent = false
   pending.forEach(answer)
   t.same(await api.problems(), [])

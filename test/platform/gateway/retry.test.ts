@@ -31,7 +31,7 @@ async function open(t: Test, first: RequestListener, settings = '', routes = '')
   return { ...gateway, seen }
 }
 
-const answer =
+const response =
   (status: number, ...fields: string[]): RequestListener =>
   (request, reply) => {
     request.resume().on('end', () => reply.writeHead(status, fields).end('first'))
@@ -39,11 +39,11 @@ const answer =
 
 t.test('a GET with a 502, 503 or 504 response is sent to another node', async (t) => {
   for (const status of [502, 503, 504]) {
-    const { send, seen } = await open(t, answer(status))
+    const { send, seen } = await open(t, response(status))
     t.match(await send('GET', '/shop/'), { status: 200, text: 'second' }, `${status}`)
     t.match(seen, { first: 1, second: 1 })
   }
-  const { send } = await open(t, answer(500))
+  const { send } = await open(t, response(500))
   t.match(await send('GET', '/shop/'), { status: 500, text: 'first' })
 })
 
@@ -56,14 +56,14 @@ t.test('a streamed response is not relayed when the request is sent again', asyn
 
 t.test('a POST is repeated with its body only if it has an Idempotency-Key', async (t) => {
   const key = { 'idempotency-key': '"1"' }
-  const small = await open(t, answer(503))
+  const small = await open(t, response(503))
   t.match(await small.send('POST', '/shop/', {}, 'a'), { status: 503, text: 'first' })
   for (const body of ['a', 'b'.repeat(64 * 1024)]) {
-    const { send, seen } = await open(t, answer(503))
+    const { send, seen } = await open(t, response(503))
     t.match(await send('POST', '/shop/', key, body), { status: 200, text: 'second' })
     t.ok(seen.bodies[0] === body, `${body.length} bytes`)
   }
-  const large = await open(t, answer(503))
+  const large = await open(t, response(503))
   const reply = await large.send('POST', '/shop/', key, 'c'.repeat(64 * 1024 + 1))
   t.match(reply, { status: 503, text: 'first' }, 'more than 64 KiB')
 })
@@ -84,7 +84,7 @@ t.test('a chunked body that is not complete yet is repeated', async (t) => {
 })
 
 t.test('a response with a Retry-After longer than the pause is not repeated', async (t) => {
-  const { send, seen } = await open(t, answer(503, 'retry-after', '1'))
+  const { send, seen } = await open(t, response(503, 'retry-after', '1'))
   t.match(await send('GET', '/shop/'), { status: 503, headers: { 'retry-after': '1' } })
   t.equal(seen.second, 0)
 })
@@ -119,14 +119,14 @@ t.test('after per_try_timeout a request is sent to another node', async (t) => {
 t.test('off disables retries of a service, and a route overrides it', async (t) => {
   const routes =
     'routes: [{ name: again, match: { path: /again/** }, service: shop, retry: { attempts: 2, on: [503] } }]'
-  const { send } = await open(t, answer(503), ', retry: off', routes)
+  const { send } = await open(t, response(503), ', retry: off', routes)
   t.equal((await send('GET', '/shop/')).status, 503)
   t.equal((await send('GET', '/again/')).status, 200)
 })
 
 t.test('a client that disconnects during the pause frees its part of the budget', async (t) => {
   const retry = ', retry: { backoff: { base: 1h, max: 1h }, budget: 0%, min_concurrency: 1 }'
-  const { port, send, seen, reload } = await open(t, answer(503), retry)
+  const { port, send, seen, reload } = await open(t, response(503), retry)
   const call = openRequest({ port, path: '/shop/' }).on('error', () => {})
   call.end()
   await until(() => seen.first === 1)
@@ -134,10 +134,10 @@ t.test('a client that disconnects during the pause frees its part of the budget'
   call.destroy()
   await until(() => call.closed)
   await reload()
-  const waiting = openRequest({ port, path: '/shop/' }).on('error', () => {})
-  t.teardown(() => waiting.destroy())
+  const pending = openRequest({ port, path: '/shop/' }).on('error', () => {})
+  t.teardown(() => pending.destroy())
   const before = seen.first
-  waiting.end()
+  pending.end()
   await until(() => seen.first === before + 1)
   t.equal((await send('GET', '/shop/')).status, 503, 'the third request uses the budget')
 })

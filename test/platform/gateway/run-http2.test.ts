@@ -6,13 +6,13 @@ import { type RunningMx, startMx } from '../../fixtures/mx.ts'
 
 /** A backend whose response to `/greeter/slow` is sent by the test. */
 async function startBackend(t: Test): Promise<{ node: string; answer: () => void }> {
-  const waiting: (() => void)[] = []
+  const pending: (() => void)[] = []
   const port = await listenHttp(t, (request, response) => {
-    if (request.url?.endsWith('/slow')) waiting.push(() => response.end('slow'))
+    if (request.url?.endsWith('/slow')) pending.push(() => response.end('slow'))
     else response.end('hello')
   })
   const answer = (): void => {
-    for (const end of waiting.splice(0)) end()
+    for (const end of pending.splice(0)) end()
   }
   return { node: `127.0.0.1:${port}`, answer }
 }

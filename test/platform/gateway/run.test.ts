@@ -16,18 +16,18 @@ async function startBackend(
   t: Test,
   name: string,
 ): Promise<{ node: string; slow: () => void; server: Server }> {
-  const waiting: (() => void)[] = []
+  const pending: (() => void)[] = []
   const server = createServer((request, response) => {
     if (request.url?.endsWith('/slow')) {
       response.write(name.slice(0, 1))
-      waiting.push(() => response.end(name.slice(1)))
+      pending.push(() => response.end(name.slice(1)))
     } else response.end(name)
   })
   const port = await listen(t, server)
   return {
     node: `127.0.0.1:${port}`,
     slow: () => {
-      for (const end of waiting.splice(0)) end()
+      for (const end of pending.splice(0)) end()
     },
     server,
   }
@@ -158,11 +158,11 @@ t.test(
     await fetch(`${await mx.url()}/greeter/slow`)
     mx.child.kill('SIGTERM')
     await mx.until(/SIGTERM: draining/)
-    const saidMs = performance.now()
+    const loggedMs = performance.now()
     mx.child.kill('SIGTERM')
     t.equal(await mx.ended, 1)
     t.match(mx.output.stderr, /SIGTERM received again: exiting immediately/)
-    t.ok(performance.now() - saidMs < 5000, 'does not wait for the request in flight')
+    t.ok(performance.now() - loggedMs < 5000, 'does not wait for the request in flight')
   },
 )
 

@@ -11,7 +11,7 @@ import { listen, listenHttp } from '../../fixtures/listen.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 
 /** Number of requests that cannot all reach the same of two nodes by chance. */
-const MANY = 64
+const REQUESTS = 64
 
 interface Backend {
   readonly address: string
@@ -66,7 +66,7 @@ t.test('round-robin: selects nodes in turn by weight', async (t) => {
 })
 
 t.test('random: selects any node', async (t) => {
-  t.same(new Set(await (await open(t, 'random')).names(MANY)), new Set(['a', 'b']))
+  t.same(new Set(await (await open(t, 'random')).names(REQUESTS)), new Set(['a', 'b']))
 })
 
 t.test('least-conn and p2c: select the less busy node', async (t) => {
@@ -92,12 +92,12 @@ t.test('hash: the same key selects the same node', async (t) => {
   ]
   for (const [balance, toHeaders] of rows) {
     const { names } = await open(t, balance)
-    const first = await names(MANY, toHeaders)
+    const first = await names(REQUESTS, toHeaders)
     t.equal(new Set(first).size, 2, balance)
-    t.same(await names(MANY, toHeaders), first)
+    t.same(await names(REQUESTS, toHeaders), first)
   }
   const byPath = await open(t, 'hash:path')
-  const paths = Array.from({ length: MANY }, (_, i) => `/app/${i}`)
+  const paths = Array.from({ length: REQUESTS }, (_, i) => `/app/${i}`)
   const requestAll = async () => {
     const got: string[] = []
     for (const path of paths) got.push((await sendRequest(byPath.port, path)).text)

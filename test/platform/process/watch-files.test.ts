@@ -9,12 +9,12 @@ keepAlive(t)
 
 /** Watches files; `next` resolves at the next change, `changes` counts them. */
 function watch(t: Test, files: readonly string[]) {
-  const state = { changes: 0, next: () => new Promise<void>((resolve) => waiting.push(resolve)) }
-  const waiting: (() => void)[] = []
+  const state = { changes: 0, next: () => new Promise<void>((resolve) => pending.push(resolve)) }
+  const pending: (() => void)[] = []
   const watched = watchFiles(
     () => {
       state.changes++
-      for (const resolve of waiting.splice(0)) resolve()
+      for (const resolve of pending.splice(0)) resolve()
     },
     (folder, error) => t.fail(`${folder}: ${error.message}`),
   )

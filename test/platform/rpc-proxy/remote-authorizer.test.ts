@@ -104,14 +104,14 @@ t.test('/readyz reports missing rules and keys, and denied access', async (t) =>
   const { server, proxy } = await openServer(t)
   const open = (secret: string, auth = `mx://${proxy}`): Promise<GatewayServer> =>
     startGateway(t, [`--auth=${auth}`, '--auth_id=admin', `--auth_secret=${secret}`])
-  const becomes = (api: GatewayServer, problem: string | undefined): Promise<void> =>
+  const waitForProblem = (api: GatewayServer, problem: string | undefined): Promise<void> =>
     eventually(async () => (await api.problems())[0] === problem)
   t.same(await (await open('mx', 'mx://127.0.0.1:1')).problems(), [
     'the auth service has not responded yet',
   ])
-  await becomes(await open('wrong'), 'the auth service denies access; see the log')
+  await waitForProblem(await open('wrong'), 'the auth service denies access; see the log')
   const known = await open('mx')
-  await becomes(known, undefined)
+  await waitForProblem(known, undefined)
   await server.close()
   t.same(await known.problems(), [], 'the last rules remain in force')
 })

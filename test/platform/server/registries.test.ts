@@ -89,14 +89,14 @@ t.test('configured services override registered ones until a reload removes them
 t.test(
   'a gateway starts without its registry and connects when it becomes available',
   async (t) => {
-    const gone = await openPlatformRegistry(t)
-    await gone.close()
-    const { port } = await openApi(t, { MX_REGISTRY: `mx://${gone.address}` })
+    const stopped = await openPlatformRegistry(t)
+    await stopped.close()
+    const { port } = await openApi(t, { MX_REGISTRY: `mx://${stopped.address}` })
     const status = async () =>
       (await fetch(`http://127.0.0.1:${port}/parcels/find?code=1&count=1&id=1`)).status
     t.equal(await status(), 503)
-    await openPlatformRegistry(t, { address: gone.address })
-    await startParcels(t, `mx://${gone.address}`)
+    await openPlatformRegistry(t, { address: stopped.address })
+    await startParcels(t, `mx://${stopped.address}`)
     await eventually(async () => (await status()) === 200)
     t.equal(await status(), 200)
   },
@@ -190,9 +190,9 @@ for (const [text, reason] of unusable) {
 }
 
 t.test('logs an outage at startup as one line with the reason', async (t) => {
-  const gone = await openPlatformRegistry(t)
-  await gone.close()
-  const words = ['api', '--address=127.0.0.1:0', `--registry=mx://${gone.address}`]
+  const stopped = await openPlatformRegistry(t)
+  await stopped.close()
+  const words = ['api', '--address=127.0.0.1:0', `--registry=mx://${stopped.address}`]
   const mx = startMx(words, { cwd: t.testdir() })
   t.teardown(async () => {
     mx.child.kill('SIGKILL')

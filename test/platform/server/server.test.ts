@@ -25,7 +25,7 @@ import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 t.setTimeout(120_000)
 
 /** Messages of a topic after the subscription. */
-async function hear(t: Test, client: Client, topic: string): Promise<Record<string, unknown>[]> {
+async function receive(t: Test, client: Client, topic: string): Promise<Record<string, unknown>[]> {
   const broker = createPlatformBroker({ client })
   t.teardown(() => broker.close?.())
   const received: Record<string, unknown>[] = []
@@ -159,7 +159,7 @@ t.test('user services are registered, found and called through the RPC proxy', a
 t.test('the registry publishes changes to the broker', async (t) => {
   const { proxy, post } = await openServer(t)
   const client = openClient(t, { proxy, auth: ADMIN })
-  const received = await hear(t, client, 'registry.events')
+  const received = await receive(t, client, 'registry.events')
   await post('/registry/register', { name: 'a', nodes: [{ id: 'a', address: '127.0.0.1:1' }] })
   await until(() => received.length > 0)
   t.match(received, [{ action: 'create', service: { name: 'a' } }])
@@ -199,7 +199,7 @@ t.test('the event handler publishes requests, stores them, or both', async (t) =
     orders.handle('Orders', { created: endpoint({ http, handle: () => ({}) }) })
     await orders.start()
     const client = openClient(t, { proxy, auth: ADMIN })
-    const received = await hear(t, client, 'orders')
+    const received = await receive(t, client, 'orders')
     await until(async () => (await post('/orders', { a: 1 })).status === 200)
     const stored = await createEvents(client).read('orders')
     t.equal(stored.length > 0, sink !== 'broker', sink)
@@ -278,11 +278,11 @@ t.test('returns 503 during an outage of the broker', async (t) => {
 t.test('calls built-in services in process, regardless of other registrations', async (t) => {
   const { get, post } = await openServer(t)
   let requests = 0
-  const gone = createServer((socket) => {
+  const broken = createServer((socket) => {
     requests++
     socket.destroy()
   })
-  const port = await listen(t, gone)
+  const port = await listen(t, broken)
   const address = `127.0.0.1:${port}`
   const nodes = Array.from({ length: 9 }, (_, i) => ({ id: `gone-${i}`, address }))
   t.equal((await post('/registry/register', { name: 'store', nodes })).status, 200)

@@ -18,13 +18,13 @@ t.test('enable_acme enables TLS and normalizes host names', async (t) => {
     acmeAddress: { host: findWildcardHost(), port: 80 },
     acmeEmail: '',
   })
-  const asking = [
+  const onDemandFlags = [
     '--enable_acme',
     '--acme_ask=https://rule.test/may',
     '--acme_email=mailto:a@b.test',
   ]
   t.match(mergeSettings(readFlags(['--enable_acme'])), { acmeAsk: '', acmeHosts: [] })
-  t.match(mergeSettings(readFlags(asking)), { acmeEmail: 'a@b.test', acmeHosts: [] })
+  t.match(mergeSettings(readFlags(onDemandFlags)), { acmeEmail: 'a@b.test', acmeHosts: [] })
 })
 
 t.test('rejects an invalid certificate setting with the expected form', async (t) => {

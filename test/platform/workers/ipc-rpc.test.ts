@@ -4,13 +4,16 @@ import t, { type Test } from 'tap'
 import { createIpcClient, serveIpc } from '../../../platform/workers/ipc-rpc.ts'
 
 /** A worker's end of the channel, which responds with `say`. */
-function createWorker(id: number, say: (question: { ask: string; id: number }) => unknown): Worker {
+function createWorker(
+  id: number,
+  say: (wireMessage: { ask: string; id: number }) => unknown,
+): Worker {
   const worker = Object.assign(new EventEmitter(), {
     id,
     isConnected: () => true,
-    send: (question: { ask: string; id: number }, done: (error: Error | null) => void) => {
+    send: (wireMessage: { ask: string; id: number }, done: (error: Error | null) => void) => {
       done(null)
-      setImmediate(() => worker.emit('message', say(question)))
+      setImmediate(() => worker.emit('message', say(wireMessage)))
     },
   })
   return worker as unknown as Worker
@@ -33,8 +36,8 @@ function openChannel(t: Test): { receive: (message: unknown) => void; sent: unkn
 t.test('matches concurrent results to their queries', async (t) => {
   const { query } = createIpcClient()
   const workers = [1, 2].map((id) =>
-    createWorker(id, ({ ask: sendRequest, id: question }) => ({
-      answers: question,
+    createWorker(id, ({ ask: sendRequest, id: wireMessage }) => ({
+      answers: wireMessage,
       value: `${sendRequest} of ${id}`,
     })),
   )

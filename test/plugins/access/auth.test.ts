@@ -202,7 +202,7 @@ t.test('treats an account of another namespace as anonymous', async (t) => {
   const joe = createAccount({ id: 'joe', issuer: 'acme', scopes: ['admin'] })
   const token = await issue(joe)
   const known = buildPlugin(apiKeys, { keys: [`joe ${DIGEST} admin`], namespace: 'acme' })
-  for (const [namespace, isTold] of [
+  for (const [namespace, isForwarded] of [
     ['', false],
     ['mx', false],
     ['acme', true],
@@ -216,11 +216,11 @@ t.test('treats an account of another namespace as anonymous', async (t) => {
       t.equal(x.account?.id, 'joe')
       t.equal(
         formatContext(x).includes('mx-account: {"id":"joe"'),
-        isTold,
+        isForwarded,
         `a service, ${namespace}`,
       )
       x.beforeProxy?.(x)
-      t.equal(x.headers.has('mx-account'), isTold, `a backend, ${namespace}`)
+      t.equal(x.headers.has('mx-account'), isForwarded, `a backend, ${namespace}`)
     }
   }
 })

@@ -64,7 +64,7 @@ t.test('echoes a listed origin, with credentials if allowed, including on errors
 })
 
 t.test('sends no CORS headers to an unlisted origin', async (t) => {
-  const strangers = [
+  const unlisted = [
     'null',
     'https://evil.example',
     'http://app.example.com',
@@ -80,12 +80,12 @@ t.test('sends no CORS headers to an unlisted origin', async (t) => {
     'HTTPS://APP.EXAMPLE.COM',
     '',
   ]
-  for (const origin of strangers) {
+  for (const origin of unlisted) {
     const { headers } = await runPlugin(listed, { headers: { origin } })
     t.same(headers.flat, ['vary', 'Origin'], origin)
-    const answer = await runPlugin(listed, preflight(origin))
-    t.equal(answer.status, 204)
-    t.same(answer.headers.flat, ['vary', 'Origin'], `preflight from ${origin}`)
+    const response = await runPlugin(listed, preflight(origin))
+    t.equal(response.status, 204)
+    t.same(response.headers.flat, ['vary', 'Origin'], `preflight from ${origin}`)
   }
 })
 

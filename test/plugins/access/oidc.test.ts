@@ -185,9 +185,9 @@ t.test('rejects a discovery document of another issuer', async (t) => {
     ['sent elsewhere', (issuer) => (issuer.redirect = `${issuer.issuer}/keys`)],
     ['no set of keys', (issuer) => ((issuer as { keys: unknown }).keys = 'all')],
   ]
-  for (const [what, spoil] of rows) {
+  for (const [what, corrupt] of rows) {
     const { issuer, run } = await open(t)
-    spoil(issuer)
+    corrupt(issuer)
     t.equal((await run(await issuer.issue())).status, 503, what)
   }
 })

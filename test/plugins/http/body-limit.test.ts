@@ -28,8 +28,8 @@ t.test('responds with 413 when a body of unknown length exceeds the limit', asyn
 })
 
 t.test('responds with 413 to a body that arrived while an earlier plugin waited', async (t) => {
-  const waiting = { name: 'waiting', onRequest: () => nextTick() }
-  const { status, forwarded } = await runPlugin([waiting, buildPlugin(plugin, { limit: 4 })], {
+  const pending = { name: 'waiting', onRequest: () => nextTick() }
+  const { status, forwarded } = await runPlugin([pending, buildPlugin(plugin, { limit: 4 })], {
     method: 'POST',
     body: 'hello',
     chunked: true,

@@ -67,12 +67,12 @@ for (const [name, create] of [
         {},
         [built],
       )
-      const begun = new RawClient(port).send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
+      const started = new RawClient(port).send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
       const upload = new RawClient(port)
       upload.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 10\r\n\r\nhello')
-      await Promise.all([begun.ended(), upload.ended()])
-      t.match(begun.text, /^HTTP\/1\.1 200 /)
-      t.notMatch(begun.text, /\r\n0\r\n\r\n$/)
+      await Promise.all([started.ended(), upload.ended()])
+      t.match(started.text, /^HTTP\/1\.1 200 /)
+      t.notMatch(started.text, /\r\n0\r\n\r\n$/)
       t.strictSame(statusCodes(upload.text), [504])
     },
   )

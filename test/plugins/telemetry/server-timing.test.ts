@@ -4,14 +4,14 @@ import plugin from '../../../plugins/telemetry/server-timing.ts'
 import { buildPlugin, runPlugin } from '../../../sdk/testing.ts'
 
 /** Responds like a handler whose backend took 4.5 ms. */
-function answer(x: Exchange): void {
+function response(x: Exchange): void {
   x.upstreamStartMs = x.startMs
   x.upstreamReplyMs = x.startMs + 4.5
   x.reply(200, 'ok', ['server-timing', 'db;dur=3'])
 }
 
 t.test('reports the time of gateway and backend after the metrics of the backend', async (t) => {
-  const { headers } = await runPlugin(buildPlugin(plugin), {}, { handle: answer })
+  const { headers } = await runPlugin(buildPlugin(plugin), {}, { handle: response })
   const [own, added] = headers.getAll('server-timing')
   t.equal(own, 'db;dur=3')
   t.match(added, /^gateway;dur=-?\d+\.\d{3}, upstream;dur=4\.500$/)

@@ -56,14 +56,14 @@ function createSlow(watched = true): {
   outage: (reason: Error | undefined) => void
   requests: () => number
 } {
-  const waiting: { resolve: (services: readonly Service[]) => void; reject: (e: Error) => void }[] =
+  const pending: { resolve: (services: readonly Service[]) => void; reject: (e: Error) => void }[] =
     []
   let requests = 0
   let listener: (event: RegistryEvent) => void = () => {}
   let onOutage: WatchOptions['onOutage']
-  const settle = async (act: (one: (typeof waiting)[number]) => void): Promise<void> => {
-    await until(() => waiting.length > 0)
-    act(waiting.shift()!)
+  const settle = async (act: (one: (typeof pending)[number]) => void): Promise<void> => {
+    await until(() => pending.length > 0)
+    act(pending.shift()!)
     await new Promise(setImmediate)
   }
   return {
@@ -72,7 +72,7 @@ function createSlow(watched = true): {
       getService: () => [],
       listServices: () => {
         requests++
-        return new Promise((resolve, reject) => waiting.push({ resolve, reject }))
+        return new Promise((resolve, reject) => pending.push({ resolve, reject }))
       },
       ...(watched && {
         watch: (received: typeof listener, options: WatchOptions = {}) => {

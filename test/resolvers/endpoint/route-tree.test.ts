@@ -319,20 +319,20 @@ t.test('limits the visited nodes for any routes and paths', async (t) => {
 
 t.test('leaves other routes unchanged after rejecting one', async (t) => {
   const matcher = createEndpointTree()
-  const taken: EndpointRoute[] = []
+  const accepted: EndpointRoute[] = []
   for (let bits = 0; bits < 2 ** 11; bits++) {
     const segments = Array.from({ length: 11 }, (_, i) => ((bits >> i) & 1 ? 'a' : '*'))
     const one = route(`/${segments.join('/')}`)
-    if (matcher.add(one)) taken.push(one)
+    if (matcher.add(one)) accepted.push(one)
   }
-  t.ok(taken.length < 2 ** 11)
-  t.equal(matcher.size, taken.length)
+  t.ok(accepted.length < 2 ** 11)
+  t.equal(matcher.size, accepted.length)
   for (let bits = 0; bits < 2 ** 11; bits += 7) {
     const segments = Array.from({ length: 11 }, (_, i) => ((bits >> i) & 1 ? 'a' : 'b'))
     const request = { method: 'GET', host: 'localhost', segments, namespace: 'ns' }
     const path = `/${segments.join('/')}`
     const found = matcher.find({ ...request, path }, parseRequestPath(path)!)
-    if (found !== findNaively(taken, request)) t.fail(segments.join('/'))
+    if (found !== findNaively(accepted, request)) t.fail(segments.join('/'))
   }
 })
 

@@ -34,7 +34,7 @@ const NO_ACCOUNT = {
   ...{ id: ID, code: 401, message: 'An account is required' },
   headers: ['www-authenticate', 'Bearer'],
 }
-const FOREIGN = { id: ID, code: 403, message: 'Access denied to namespace' }
+const ACCESS_DENIED = { id: ID, code: 403, message: 'Access denied to namespace' }
 const SHOP = { type: 'service', scopes: ['workload:acme/shop'] }
 
 t.test('members are the accounts of the namespace and operators', (t) => {
@@ -43,9 +43,9 @@ t.test('members are the accounts of the namespace and operators', (t) => {
   t.ok(mustBeMember(call(SHOP), 'acme', ID))
   t.ok(mustBeMember(call({ issuer: 'mx', scopes: ['admin'] }), 'acme', ID))
   for (const account of [{}, { scopes: ['admin'] }, { scopes: ['service'] }])
-    t.throws(() => mustBeMember(call(account), 'other', ID), FOREIGN)
+    t.throws(() => mustBeMember(call(account), 'other', ID), ACCESS_DENIED)
   for (const account of [{}, { type: 'service', scopes: ['service'] }])
-    t.throws(() => mustBeMember(call({ issuer: 'mx', ...account }), 'acme', ID), FOREIGN)
+    t.throws(() => mustBeMember(call({ issuer: 'mx', ...account }), 'acme', ID), ACCESS_DENIED)
   t.end()
 })
 
@@ -66,7 +66,7 @@ t.test('an administrator has the scope admin of the namespace or of mx', (t) => 
     t.throws(() => mustBeAdmin(call({ scopes }), 'acme', ID), toMissing('admin'))
   t.ok(mustBeAdmin(call({ scopes: ['x', 'admin'] }), 'acme', ID))
   t.ok(mustBeAdmin(call({ issuer: 'mx', scopes: ['admin'] }), 'acme', ID))
-  t.throws(() => mustBeAdmin(call({ scopes: ['admin'] }), 'mx', ID), FOREIGN)
+  t.throws(() => mustBeAdmin(call({ scopes: ['admin'] }), 'mx', ID), ACCESS_DENIED)
   t.end()
 })
 
@@ -84,7 +84,7 @@ t.test('a workload acts as the service in its scope only, in its namespace', (t)
     { code: 401 },
     'a scope of another namespace',
   )
-  t.throws(() => mustBeService(call(stray), 'acme', ID, 'shop'), FOREIGN)
+  t.throws(() => mustBeService(call(stray), 'acme', ID, 'shop'), ACCESS_DENIED)
   for (const scopes of [['service'], ['admin'], [...SHOP.scopes, 'service']])
     t.ok(mustBeService(call({ scopes }), 'acme', ID, 'pay'))
   t.throws(() => mustBeService(call({}), 'acme', ID, 'pay'), toMissing('service'))
@@ -97,7 +97,7 @@ t.test('an operator has the scope admin of mx', (t) => {
   t.ok(mustBeOperator(call({ issuer: 'mx', scopes: ['admin'] }), ID))
   const service = { issuer: 'mx', scopes: ['service'] }
   t.throws(() => mustBeOperator(call(service), ID), toMissing('admin', 'mx'))
-  t.throws(() => mustBeOperator(call({ scopes: ['admin'] }), ID), FOREIGN)
+  t.throws(() => mustBeOperator(call({ scopes: ['admin'] }), ID), ACCESS_DENIED)
   t.throws(() => mustBeOperator(call(), ID), NO_ACCOUNT)
   createAccountChecks(undefined).mustBeOperator(call(), ID)
   t.end()

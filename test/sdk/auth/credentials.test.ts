@@ -11,7 +11,7 @@ import { createService, openClient } from '../../fixtures/sdk-services.ts'
 import { makeNode, makeService } from '../../fixtures/services.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-const GIVEN = { id: 'orders', secret: 's' }
+const EXPLICIT = { id: 'orders', secret: 's' }
 const FOUND = { namespace: 'mx', isGuess: false }
 
 /** Sets a new home folder, these variables and this credentials file. */
@@ -35,7 +35,7 @@ function arrange(t: Test, { env = {}, file }: { env?: Record<string, string>; fi
 t.test('the auth option takes precedence over variables, and variables over the file', (t) => {
   const file = JSON.stringify({ id: 'local', secret: 'f' })
   arrange(t, { env: { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b' }, file })
-  t.same(findCredentials(GIVEN, '127.0.0.1:8081'), { ...GIVEN, ...FOUND })
+  t.same(findCredentials(EXPLICIT, '127.0.0.1:8081'), { ...EXPLICIT, ...FOUND })
   t.same(findCredentials(undefined, 'example.com:8081'), { id: 'a', secret: 'b', ...FOUND })
   t.end()
 })
@@ -43,7 +43,7 @@ t.test('the auth option takes precedence over variables, and variables over the 
 t.test('without a platform only the auth option is used', (t) => {
   arrange(t, { env: { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b' } })
   t.equal(findCredentials(undefined, undefined), undefined)
-  t.same(findCredentials(GIVEN, undefined), { ...GIVEN, ...FOUND })
+  t.same(findCredentials(EXPLICIT, undefined), { ...EXPLICIT, ...FOUND })
   t.end()
 })
 
@@ -51,12 +51,12 @@ t.test('the namespace is mx unless the option or MX_NAMESPACE sets another', (t)
   const env = { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b', MX_NAMESPACE: ' acme ' }
   arrange(t, { env, file: JSON.stringify({ id: 'local', secret: 'f' }) })
   const of = (input?: Credentials) => findCredentials(input, '127.0.0.1:8081')?.namespace
-  t.equal(of({ ...GIVEN, namespace: 'other' }), 'other')
-  t.equal(of(GIVEN), 'mx', 'MX_NAMESPACE applies to MX_AUTH_ID only')
+  t.equal(of({ ...EXPLICIT, namespace: 'other' }), 'other')
+  t.equal(of(EXPLICIT), 'mx', 'MX_NAMESPACE applies to MX_AUTH_ID only')
   t.equal(of(), 'acme')
   process.env['MX_NAMESPACE'] = 'a b'
   t.throws(() => of(), { name: 'TypeError', message: /^MX_NAMESPACE must be letters.*got "a b"$/ })
-  t.throws(() => of({ ...GIVEN, namespace: '' }), { message: /^auth\.namespace must be/ })
+  t.throws(() => of({ ...EXPLICIT, namespace: '' }), { message: /^auth\.namespace must be/ })
   t.end()
 })
 

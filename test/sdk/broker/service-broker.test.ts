@@ -92,19 +92,19 @@ t.test(
     })
     t.notMatch(refused.lines.join(), /s3cret/)
     await server.stop()
-    const away = open(t, { broker: `nats://right@127.0.0.1:${server.port}` })
-    away.service.subscribe('a', (message) => void away.got.push(message))
-    await away.service.start()
-    t.match(away.messages(), [
+    const rejected = open(t, { broker: `nats://right@127.0.0.1:${server.port}` })
+    rejected.service.subscribe('a', (message) => void rejected.got.push(message))
+    await rejected.service.start()
+    t.match(rejected.messages(), [
       /^NATS at .* is unreachable/,
       'subscribing failed, retrying',
       'service ready',
     ])
     await server.start()
-    await until(() => away.messages().includes('subscribed'))
+    await until(() => rejected.messages().includes('subscribed'))
     const { createBroker } = await import('../../../sdk/broker/broker.ts')
-    await createBroker(away.service).publish('a', 1)
-    await until(() => away.got.length === 1)
+    await createBroker(rejected.service).publish('a', 1)
+    await until(() => rejected.got.length === 1)
   },
 )
 

@@ -29,12 +29,12 @@ t.test('a failed lookup during a login causes no unhandled rejection', async (t)
   })
   const client = new Client({ registry, auth: AUTH })
   t.teardown(() => client.close())
-  const answer = t.rejects(client.call('greeter', 'A.B'))
+  const response = t.rejects(client.call('greeter', 'A.B'))
   // Unhandled rejections are emitted between two ticks.
   await tick()
   await tick()
   logIn([])
-  await answer
+  await response
   t.strictSame(unhandled, [])
 })
 

@@ -3,19 +3,19 @@ import { beginLater, beginNow } from '../../../sdk/client/deferred-start.ts'
 
 t.test('deferred work starts once, at the end of the tick or earlier on request', async (t) => {
   const client = {}
-  const begun: string[] = []
-  beginLater(client, () => begun.push('a'))
-  beginLater({}, () => begun.push('of another'))
-  t.same(begun, [])
+  const started: string[] = []
+  beginLater(client, () => started.push('a'))
+  beginLater({}, () => started.push('of another'))
+  t.same(started, [])
   await Promise.resolve()
-  t.same(begun, ['a', 'of another'])
-  beginLater(client, () => begun.push('b'))
-  beginLater(client, () => begun.push('c'))
-  beginLater({}, () => begun.push('d'))
+  t.same(started, ['a', 'of another'])
+  beginLater(client, () => started.push('b'))
+  beginLater(client, () => started.push('c'))
+  beginLater({}, () => started.push('d'))
   beginNow(client)
-  t.same(begun, ['a', 'of another', 'b', 'c'])
+  t.same(started, ['a', 'of another', 'b', 'c'])
   await Promise.resolve()
-  t.same(begun, ['a', 'of another', 'b', 'c', 'd'])
+  t.same(started, ['a', 'of another', 'b', 'c', 'd'])
   beginNow(client)
-  t.equal(begun.length, 5)
+  t.equal(started.length, 5)
 })

@@ -70,12 +70,12 @@ t.test('responses may arrive out of order', async (t) => {
 })
 
 t.test('a rejected call has the stack of the awaiting function', async (t) => {
-  const gone = await open(t, (call) => call.reply('', 'no JSON'))
+  const malformed = await open(t, (call) => call.reply('', 'no JSON'))
   const failing = await open(t, (call) => call.fail(new GatewayError('greeter', 404, 'nothing')))
   const local = openClient(t, { services: [createService(t)] })
   for (const [client, message] of [
     [failing, 'nothing'],
-    [gone, /malformed/],
+    [malformed, /malformed/],
     [local, 'endpoint not found: greeter.A.B'],
     [openClient(t, { address: '127.0.0.1:1' }), /refused/],
   ] as const) {

@@ -21,7 +21,7 @@ async function open(t: Test) {
   return {
     events: createEvents(client),
     lose: () => platform.close(),
-    async comeBack() {
+    async recover() {
       platform = await start()
     },
   }
@@ -30,18 +30,18 @@ async function open(t: Test) {
 t.test(
   'without a group, a channel continues after the last event when the service restarts',
   async (t) => {
-    const { events, lose, comeBack } = await open(t)
+    const { events, lose, recover } = await open(t)
     for (const n of [1, 2, 3]) await events.publish('a', n)
     const channel = events.consume('a', { offset: 1 })
     const take = async () => (await channel.next()).value!.unmarshal()
     t.equal(await take(), 1)
     await lose()
-    await comeBack()
+    await recover()
     t.equal(await take(), 2)
     t.equal(await take(), 3)
     const next = take()
     await lose()
-    await comeBack()
+    await recover()
     await events.publish('a', 4)
     t.equal(await next, 4)
     await channel.return!()
@@ -51,14 +51,14 @@ t.test(
 t.test(
   'events published during an outage are delivered even if none was consumed before',
   async (t) => {
-    const { events, lose, comeBack } = await open(t)
+    const { events, lose, recover } = await open(t)
     await events.publish('a', 1)
     const channel = events.consume('a')
     const next = channel.next()
     // The consumer is registered by then, because its request precedes this one.
     await events.topics()
     await lose()
-    await comeBack()
+    await recover()
     await events.publish('a', 2)
     t.equal((await next).value!.unmarshal(), 2)
     await channel.return!()
@@ -66,7 +66,7 @@ t.test(
 )
 
 t.test('with a group, unacknowledged events are redelivered after a restart', async (t) => {
-  const { events, lose, comeBack } = await open(t)
+  const { events, lose, recover } = await open(t)
   for (const n of [1, 2, 3]) await events.publish('a', n)
   const channel = events.consume('a', { group: 'g', offset: 1, autoAck: false })
   const take = async () => (await channel.next()).value!
@@ -76,7 +76,7 @@ t.test('with a group, unacknowledged events are redelivered after a restart', as
   // The acknowledgement has arrived once a later call returns.
   await events.topics()
   await lose()
-  await comeBack()
+  await recover()
   // Events in flight may arrive first.
   const again: string[] = []
   while (again.length < 2) {
@@ -132,12 +132,12 @@ t.test('exiting the loop or aborting ends a channel in any state', async (t) => 
   abort()
   await outcome
   await reason
-  const waiting = events.consume('a', { offset: 1 })
+  const pending = events.consume('a', { offset: 1 })
   await events.publish('a', 1)
-  await waiting.next()
-  const next = waiting.next()
+  await pending.next()
+  const next = pending.next()
   await lose()
-  await waiting.return!()
+  await pending.return!()
   t.same(await next, { done: true, value: undefined })
 })
 
@@ -179,8 +179,8 @@ t.test(
     source.revoke('one')
     await publish('2')
     t.equal(await next, 2)
-    const refused = take()
+    const rejected = take()
     source.revoke('two')
-    await t.rejects(refused, { code: 401 })
+    await t.rejects(rejected, { code: 401 })
   },
 )

@@ -17,10 +17,10 @@ t.test('events are delivered in order, whether queued or awaited', async (t) => 
   feed.push('a', 1)
   feed.push('b', 2)
   t.strictSame([await take(), await take()], [1, 2])
-  const waiting = take()
+  const pending = take()
   feed.push('a', 3)
   feed.push('a', 4)
-  t.strictSame([await waiting, await take()], [3, 4])
+  t.strictSame([await pending, await take()], [3, 4])
 })
 
 t.test('the last event of each key is queued', async (t) => {
@@ -47,18 +47,18 @@ t.test('too many queued keys end the feed with 503 and clear the queue', async (
 
 t.test('return ends the feed once, for pending and later reads', async (t) => {
   const { feed, closes } = open()
-  const waiting = feed.next()
+  const pending = feed.next()
   await feed.return?.()
   feed.end('late')
   feed.push('a', 1)
-  t.strictSame(await waiting, { done: true, value: undefined })
+  t.strictSame(await pending, { done: true, value: undefined })
   t.strictSame(await feed.next(), { done: true, value: undefined })
   t.equal(closes.count, 1)
 })
 
 t.test('end() rejects pending and later reads with 503', async (t) => {
   const { feed, closes } = open()
-  const waiting = feed.next()
+  const pending = feed.next()
   feed.end('the service is being stopped')
   await feed.return?.()
   const error = {
@@ -66,7 +66,7 @@ t.test('end() rejects pending and later reads with 503', async (t) => {
     code: 503,
     message: 'the service is being stopped',
   }
-  await t.rejects(waiting, error)
+  await t.rejects(pending, error)
   await t.rejects(feed.next(), error)
   t.equal(closes.count, 1)
 })
@@ -83,10 +83,10 @@ t.test('a feed can be iterated', async (t) => {
 
 t.test('fail() rejects pending and later reads, and drops later events', async (t) => {
   const { feed, take, closes } = open()
-  const waiting = take()
+  const pending = take()
   feed.fail(new Error('lost'))
   feed.push('a', 1)
-  await t.rejects(waiting, { message: 'lost' })
+  await t.rejects(pending, { message: 'lost' })
   await t.rejects(take(), { message: 'lost' })
   t.equal(closes.count, 1)
 })

@@ -19,10 +19,10 @@ async function open(t: Test, options: Parameters<typeof openPlatformEvents>[1] =
       count: number,
       options: EventsConsumeOptions,
     ): Promise<ConsumedEvent[]> {
-      const taken: ConsumedEvent[] = []
+      const consumed: ConsumedEvent[] = []
       for await (const event of events.consume(topic, options))
-        if (taken.push(event) === count) break
-      return taken
+        if (consumed.push(event) === count) break
+      return consumed
     },
   }
 }
@@ -94,8 +94,8 @@ t.test(
     const { events, take } = await open(t)
     for (const n of [1, 2, 3, 4]) await events.publish('a', n)
     const group = { group: 'g', offset: 1 }
-    const toPairs = (taken: readonly ConsumedEvent[]) =>
-      taken.map((event) => [event.unmarshal(), event.attempt])
+    const toPairs = (consumed: readonly ConsumedEvent[]) =>
+      consumed.map((event) => [event.unmarshal(), event.attempt])
     t.strictSame(toPairs(await take('a', 2, group)), [
       [1, 1],
       [2, 1],
@@ -115,9 +115,9 @@ t.test('exiting a loop acknowledges all events except the last one', async (t) =
   const { events, call, take } = await open(t)
   for (let i = 1; i <= 40; i++) await events.publish('a', i)
   for (const first of [1, 10, 19, 28]) {
-    const taken = await take('a', 10, { group: 'g', offset: 1 })
+    const consumed = await take('a', 10, { group: 'g', offset: 1 })
     t.strictSame(
-      taken.map(({ sequence }) => sequence),
+      consumed.map(({ sequence }) => sequence),
       Array.from({ length: 10 }, (_, i) => first + i),
     )
   }
@@ -148,9 +148,9 @@ t.test('ack and nack control redelivery, and an exhausted event is dead-lettered
 t.test('an event without acknowledgement is redelivered after ackWaitMs', async (t) => {
   const { events, take } = await open(t)
   await events.publish('a', 1)
-  const taken = await take('a', 2, { offset: 1, autoAck: false, ackWaitMs: 30 })
+  const consumed = await take('a', 2, { offset: 1, autoAck: false, ackWaitMs: 30 })
   t.strictSame(
-    taken.map(({ attempt }) => attempt),
+    consumed.map(({ attempt }) => attempt),
     [1, 2],
   )
 })
@@ -159,9 +159,9 @@ t.test('with maxInFlight 1, a redelivery precedes the next event', async (t) => 
   const { events, take } = await open(t)
   for (const n of [1, 2]) await events.publish('a', n)
   const options = { group: 'g', offset: 1, autoAck: false, ackWaitMs: 30, maxInFlight: 1 }
-  const taken = await take('a', 2, options)
+  const consumed = await take('a', 2, options)
   t.strictSame(
-    taken.map(({ sequence, attempt }) => `${sequence} ${attempt}`),
+    consumed.map(({ sequence, attempt }) => `${sequence} ${attempt}`),
     ['1 1', '1 2'],
   )
 })
@@ -175,8 +175,8 @@ t.test(
     for (const maxInFlight of [1, 64]) {
       const sequences: number[][] = []
       for (let i = 0; i < 20; i++) {
-        const taken = await take('a', 2, { group: `g${maxInFlight}`, offset: 1, maxInFlight })
-        sequences.push(taken.map(({ sequence }) => sequence))
+        const consumed = await take('a', 2, { group: `g${maxInFlight}`, offset: 1, maxInFlight })
+        sequences.push(consumed.map(({ sequence }) => sequence))
       }
       // The last event of a loop is not acknowledged.
       t.strictSame(

@@ -44,15 +44,15 @@ t.test('unmarshal throws for a payload that is not JSON', (t) => {
 })
 
 t.test('ack and nack send the id and the delay', async (t) => {
-  const answers: unknown[][] = []
+  const responses: unknown[][] = []
   const event = toConsumedEvent({ ...WIRE, attempt: 3 }, async (...answer) => {
-    answers.push(answer)
+    responses.push(answer)
   })
   t.equal(event.attempt, 3)
   await event.ack()
   await event.nack()
   await event.nack({ delayMs: 50 })
-  t.strictSame(answers, [
+  t.strictSame(responses, [
     ['id', true, 0],
     ['id', false, 0],
     ['id', false, 50],

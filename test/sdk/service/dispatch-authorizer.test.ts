@@ -225,7 +225,7 @@ t.test('a stream continues while the rules are unavailable', async (t) => {
   source.setRules('mx', createRule({ id: 'nobody', access: 'DENIED' }))
   await serve(dispatcher, 'A.Who')
   t.equal(call.over, false)
-  source.comeBack()
+  source.recover()
   await until(() => call.over)
 })
 

@@ -106,14 +106,14 @@ t.test('a rejected or late registration leaves nothing registered', async (t) =>
 t.test('an unavailable registry is retried faster, and logged once a minute', async (t) => {
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
-  let away = false
+  let isUnavailable = false
   let now = 0
   let attempts = 0
   const flaky: Registry = {
     ...registry,
     async register(service, options) {
       attempts++
-      if (away) throw new Error('gone fishing')
+      if (isUnavailable) throw new Error('gone fishing')
       await registry.register!(service, options)
     },
   }
@@ -125,7 +125,7 @@ t.test('an unavailable registry is retried faster, and logged once a minute', as
     retryMs: 1,
     nowMs: () => now,
   })
-  away = true
+  isUnavailable = true
   const some = (more: number) => {
     const from = attempts
     return until(() => attempts > from + more)
@@ -139,7 +139,7 @@ t.test('an unavailable registry is retried faster, and logged once a minute', as
   t.equal(lines.length, 2, 'one line per minute')
   await registry.deregister!(entry)
   now += 5000
-  away = false
+  isUnavailable = false
   await until(() => lines.length === 3)
   t.equal(await nodesOf(registry), 1)
   const events = lines.map((line) => JSON.parse(line) as Record<string, unknown>)

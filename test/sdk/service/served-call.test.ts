@@ -86,7 +86,7 @@ t.test('protobuf responses and streams have a content type in their metadata', a
 
 t.test('ctx.start() starts a stream without a message, once', async (t) => {
   let proceed: (() => void) | undefined
-  const waiting = endpoint({
+  const pending = endpoint({
     stream: 'server',
     async *handle(_, ctx) {
       ctx.start()
@@ -97,7 +97,7 @@ t.test('ctx.start() starts a stream without a message, once', async (t) => {
       ctx.start()
     },
   })
-  const { incoming, codes } = serve(waiting, { stream: true })
+  const { incoming, codes } = serve(pending, { stream: true })
   t.strictSame([incoming.starts, incoming.items], [1, []])
   proceed?.()
   await incoming.done

@@ -91,8 +91,8 @@ t.test('a plugin can accept a WebSocket, and a later rejection takes precedence'
       x.status = 404
     },
   }
-  const refused = await runPlugin([accept, other], { upgrade: true })
-  t.equal(refused.status, 404)
+  const rejected = await runPlugin([accept, other], { upgrade: true })
+  t.equal(rejected.status, 404)
   t.same(seen, [])
   const x = createTestExchange({ upgrade: true })
   x.reply(401)

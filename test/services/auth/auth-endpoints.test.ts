@@ -16,7 +16,7 @@ const USER: Caller = { id: 'joe' }
 const OTHER: Caller = { id: 'boss', issuer: 'acme', scopes: ['admin'] }
 const MEMBERS = { code: 401, message: 'An account is required' }
 const ADMINS = { code: 401, message: /^Permission denied: / }
-const ELSEWHERE = { code: 403, message: 'Access denied to namespace' }
+const ACCESS_DENIED = { code: 403, message: 'Access denied to namespace' }
 
 /** Creates an account and logs in. */
 async function logIn({ call }: PlatformAuth, id: string, more: object = {}) {
@@ -26,7 +26,7 @@ async function logIn({ call }: PlatformAuth, id: string, more: object = {}) {
 }
 
 /** Whether an access token is accepted. */
-const isTaken = ({ call }: PlatformAuth, token: string): Promise<boolean> =>
+const isAccepted = ({ call }: PlatformAuth, token: string): Promise<boolean> =>
   call('Auth.Inspect', { token }).then(
     () => true,
     () => false,
@@ -38,7 +38,7 @@ t.test('allows only administrators of the namespace to create accounts', async (
     call('Auth.Generate', { id: 'a', ...request }, caller)
   await t.rejects(make(), { ...MEMBERS, id: 'auth.Auth.Generate' })
   await t.rejects(make(USER), ADMINS)
-  await t.rejects(make(OTHER), ELSEWHERE)
+  await t.rejects(make(OTHER), ACCESS_DENIED)
   const inAcme = { options: { namespace: 'acme' } }
   t.match(await make(OTHER, inAcme), { account: { id: 'a', issuer: 'acme' } })
   t.match(await make(ADMIN, { ...inAcme, id: 'b' }), { account: { issuer: 'acme' } })
@@ -121,10 +121,10 @@ t.test('ends the login and audits the reuse of a refresh token', async (t) => {
   const refresh = async (refresh_token: string) =>
     (await auth.call<TokenReply>('Auth.Token', { refresh_token }, undefined, '192.0.2.1')).token
   const second = await refresh(first.refresh_token)
-  t.ok(await isTaken(auth, second.access_token))
+  t.ok(await isAccepted(auth, second.access_token))
   auth.clock.ms += 60_000
   await t.rejects(refresh(first.refresh_token), { code: 400 })
-  t.notOk(await isTaken(auth, second.access_token))
+  t.notOk(await isAccepted(auth, second.access_token))
   t.match(auth.records.at(-1), {
     ...{ action: 'token.reused', namespace: 'mx', target: 'jane', account: '' },
     address: '192.0.2.1',
@@ -139,10 +139,10 @@ t.test('rejects logins from an address after too many failures', async (t) => {
   for (let i = 0; i < 5; i++) await t.rejects(attempt('guess'), { code: 400 })
   await t.rejects(attempt('password'), { code: 429, headers: ['retry-after', '60'] })
   t.ok(await attempt('password', '192.0.2.2'))
-  const refused = () => auth.records.filter(({ action }) => action === 'login.refused')
-  t.match(refused(), [{ namespace: 'mx', target: 'jane', address: '192.0.2.1' }])
+  const rejected = () => auth.records.filter(({ action }) => action === 'login.refused')
+  t.match(rejected(), [{ namespace: 'mx', target: 'jane', address: '192.0.2.1' }])
   for (let i = 0; i < 10; i++) await t.rejects(attempt('guess'), { code: 429 })
-  t.equal(refused().length, 1, 'audited once')
+  t.equal(rejected().length, 1, 'audited once')
   auth.clock.ms += 60_000
   t.ok(await attempt('password'))
 })
@@ -194,7 +194,7 @@ t.test('lets the owner of a token revoke it', async (t) => {
   const auth = await openPlatformAuth(t)
   const { access_token, refresh_token } = await logIn(auth, 'jane')
   await auth.call('Auth.Revoke', { token: access_token })
-  t.notOk(await isTaken(auth, access_token))
+  t.notOk(await isAccepted(auth, access_token))
   await auth.call('Auth.Revoke', { refresh_token })
   await t.rejects(auth.call('Auth.Token', { refresh_token }), { code: 400 })
   t.same(
@@ -216,7 +216,7 @@ t.test('lets an account or an administrator revoke all its tokens', async (t) =>
   await t.rejects(auth.call('Auth.Revoke', { id: 'jane' }), MEMBERS)
   await t.rejects(auth.call('Auth.Revoke', { id: 'jane' }, USER), ADMINS)
   await auth.call('Auth.Revoke', { id: 'jane' }, jane)
-  t.notOk(await isTaken(auth, first.access_token))
+  t.notOk(await isAccepted(auth, first.access_token))
   await t.rejects(auth.call('Auth.Revoke', { id: 'nobody' }, ADMIN), {
     ...{ code: 400, message: 'Account not found with this ID' },
   })
@@ -241,14 +241,14 @@ t.test('allows only administrators of the platform to rotate keys', async (t) =>
     auth.call<{ kid: string }>('Auth.RotateKey', request, caller)
   await t.rejects(rotate(), MEMBERS)
   for (const caller of [USER, SERVICE]) await t.rejects(rotate(caller), ADMINS)
-  await t.rejects(rotate(OTHER), ELSEWHERE)
+  await t.rejects(rotate(OTHER), ACCESS_DENIED)
   const { kid } = await rotate(ADMIN)
   const { keys } = await auth.call<Pick<TokenState, 'keys'>>('Auth.Keys')
   t.equal(keys.length, 2)
   t.ok(keys.some((key) => key.kid === kid))
-  t.ok(await isTaken(auth, access_token))
+  t.ok(await isAccepted(auth, access_token))
   await rotate(ADMIN, { drop: true })
-  t.notOk(await isTaken(auth, access_token))
+  t.notOk(await isAccepted(auth, access_token))
 })
 
 t.test('streams the keys, and each revocation that concerns the watcher once', async (t) => {

@@ -8,9 +8,9 @@ const textOf = ({ body }: WireMessage): string => Buffer.from(body, 'base64').to
 
 t.test('a message reaches only the subscribers of its topic in its namespace', async (t) => {
   const { publish, subscribe, subscribers } = await openPlatformBroker(t)
-  const ofAcme = subscribe({ topic: 'orders' }, { namespace: 'acme' })
+  const acmeMessages = subscribe({ topic: 'orders' }, { namespace: 'acme' })
   const others = subscribe({ topic: 'orders' })
-  const [first, second] = [ofAcme.next(), others.next()]
+  const [first, second] = [acmeMessages.next(), others.next()]
   await until(() => subscribers() === 2)
   // Publishes until the first message arrives, because only that shows that the subscription has started.
   let isSeen = false
@@ -35,7 +35,7 @@ t.test('a message reaches only the subscribers of its topic in its namespace', a
   })
   await publish({ topic: 'orders', message: { body: base64('mine') } })
   t.equal(textOf((await second).value), 'mine')
-  await ofAcme.return!()
+  await acmeMessages.return!()
   await others.return!()
   await until(() => subscribers() === 0)
 })
@@ -132,9 +132,9 @@ t.test('mx-* headers set by a publisher are removed', async (t) => {
 })
 
 t.test('Publish and Subscribe return 503 while the broker is unreachable', async (t) => {
-  const away = () => Promise.reject(brokerUnavailable(new Error('NATS is unavailable')))
+  const fail = () => Promise.reject(brokerUnavailable(new Error('NATS is unavailable')))
   const { publish, subscribe } = await openPlatformBroker(t, {
-    adapter: { name: 'unavailable', publish: away, subscribe: away },
+    adapter: { name: 'unavailable', publish: fail, subscribe: fail },
   })
   const error = { code: 503, id: 'broker', message: 'the broker cannot be reached' }
   await t.rejects(publish({ topic: 'a', message: {} }), error)

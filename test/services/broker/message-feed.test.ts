@@ -42,21 +42,21 @@ t.test('the buffer is limited by the number of messages and bytes', async (t) =>
   ] as const) {
     const { feed, read } = open()
     const message = toMessage('x'.repeat(size))
-    let taken = 1
+    let received = 1
     let taking = feed.take(message)
     while (taking === undefined) {
       taking = feed.take(message)
-      taken++
+      received++
     }
-    t.equal(taken, most)
+    t.equal(received, most)
     let hasRoom = false
-    const waiting = Promise.resolve(taking).then(() => {
+    const pending = Promise.resolve(taking).then(() => {
       hasRoom = true
     })
     await new Promise(setImmediate)
     t.equal(hasRoom, false)
     await read()
-    await waiting
+    await pending
     t.equal(hasRoom, true)
   }
 })

@@ -72,13 +72,13 @@ t.test('a subscriber receives messages in order until it leaves', async (t) => {
 
 t.test('no subscription remains if a subscriber leaves before it starts', async (t) => {
   const { subscriptions, subscribed } = open(t)
-  let begun = 0
+  let started = 0
   const messages = subscriptions.open('mx', 'mx.a', {}, ID, () => {
-    begun++
+    started++
   })
   await messages.return!()
   await new Promise(setImmediate)
-  t.same([begun, subscribed(), subscriptions.count()], [0, 0, 0])
+  t.same([started, subscribed(), subscriptions.count()], [0, 0, 0])
 })
 
 t.test('an error of the broker ends the stream with that error', async (t) => {

@@ -7,7 +7,7 @@ import { createConfigService } from '../../../services/config/service.ts'
 import { openPlatformConfig } from '../../fixtures/platform-config.ts'
 import { createQuietLog, openRegistry } from '../../fixtures/sdk-services.ts'
 
-interface Told {
+interface WatchMessage {
   readonly value: { readonly data: string }
   readonly exists: boolean
   readonly version: number
@@ -36,8 +36,8 @@ t.test(
   async (t) => {
     const { set, watch, close } = await openPlatformConfig(t)
     await set('a.b', 1)
-    const plain = watch<Told>({ path: 'a' })
-    const open = watch<Told>({ path: 'a', options: { secret: true } })
+    const plain = watch<WatchMessage>({ path: 'a' })
+    const open = watch<WatchMessage>({ path: 'a', options: { secret: true } })
     const first = { value: { data: '{"b":1}', format: 'json' }, exists: true, version: 1 }
     t.strictSame((await plain.next()).value, first)
     t.strictSame((await open.next()).value, first)
@@ -45,7 +45,7 @@ t.test(
     await set('a.c', 'hunter2', true)
     t.match((await plain.next()).value, { value: { data: '{"b":1,"c":"[secret]"}' }, version: 3 })
     t.match((await open.next()).value, { value: { data: '{"b":1,"c":"hunter2"}' }, version: 3 })
-    const gone = watch<Told>({ path: 'x' })
+    const gone = watch<WatchMessage>({ path: 'x' })
     t.match((await gone.next()).value, { value: { data: 'null' }, exists: false })
     const last = plain.next()
     const failed = t.rejects(last, { code: 503, message: 'the service config is stopping' })

@@ -130,8 +130,12 @@ t.test('ends the stream with the cause if a read fails', async (t) => {
 
 t.test('reports a store that cannot be watched', async (t) => {
   const { store } = open(t)
-  const away: Store = { ...store, watch: () => Promise.reject(new Error('unavailable')) }
-  const watches = createWatches({ store: away, snapshots: createSnapshots(store), maxWatchers: 1 })
+  const unwatchable: Store = { ...store, watch: () => Promise.reject(new Error('unavailable')) }
+  const watches = createWatches({
+    store: unwatchable,
+    snapshots: createSnapshots(store),
+    maxWatchers: 1,
+  })
   await t.rejects(watches.open({ namespace: 'mx', path: '' }, ID, () => {}).next(), {
     message: 'unavailable',
   })
@@ -142,10 +146,10 @@ t.test('ends all streams on close and rejects new ones', async (t) => {
   const { watches, begin, stopped } = open(t)
   const [a, b] = [await begin(), await begin('x')]
   await take(a)
-  const waiting = a.next()
+  const pending = a.next()
   watches.close()
   const error = { id: ID, code: 503, message: 'the service config is stopping' }
-  await t.rejects(waiting, error)
+  await t.rejects(pending, error)
   await t.rejects(b.next(), error)
   t.equal(stopped(), 2)
   t.throws(() => watches.open({ namespace: 'mx', path: '' }, ID, () => {}), { code: 503 })

@@ -193,9 +193,9 @@ t.test('rejects an invalid first message with 400 and the name of the field', as
     const stream = await consume(request)
     await t.rejects(stream.next(), { code: 400, message }, JSON.stringify(request))
   }
-  const answer = await consume(MANUAL)
-  await answer.send({ success: true })
-  await t.rejects(answer.next(), { code: 400, message: 'request.id must not be empty' })
+  const response = await consume(MANUAL)
+  await response.send({ success: true })
+  await t.rejects(response.next(), { code: 400, message: 'request.id must not be empty' })
 })
 
 t.test('rejects a stream that ends without a first message with 400', async (t) => {

@@ -7,10 +7,10 @@ import {
 } from '../../../services/events/reserved.ts'
 import { openPlatformEvents } from '../../fixtures/platform-events.ts'
 
-const REFUSAL = { code: 403, message: /^the topic auth of mx is the audit/ }
+const REJECTION = { code: 403, message: /^the topic auth of mx is the audit/ }
 
 t.test('topic auth of namespace mx is reserved, including in upper case', async (t) => {
-  t.throws(() => rejectReserved(AUDIT_TOPIC, 'id'), { ...REFUSAL, id: 'id' })
+  t.throws(() => rejectReserved(AUDIT_TOPIC, 'id'), { ...REJECTION, id: 'id' })
   t.throws(() => rejectReserved({ namespace: 'mx', topic: 'Auth' }, 'id'), {
     code: 403,
     message: /^the topic Auth of mx is the audit/,
@@ -31,8 +31,8 @@ t.test('topic auth and its dead letters contain audit events', async (t) => {
 t.test('the audit topic can be read through the service but not written or deleted', async (t) => {
   const { call, events } = await openPlatformEvents(t)
   await events.publish(AUDIT_TOPIC, { payload: Buffer.from('record') })
-  await t.rejects(call('Stream.Publish', { topic: 'auth' }), REFUSAL)
-  await t.rejects(call('Stream.DeleteTopic', { topic: 'auth' }), REFUSAL)
+  await t.rejects(call('Stream.Publish', { topic: 'auth' }), REJECTION)
+  await t.rejects(call('Stream.DeleteTopic', { topic: 'auth' }), REJECTION)
   t.match(await call('Store.Read', { topic: 'auth' }), { events: [{ sequence: 1 }] })
   await call('Stream.Publish', { topic: 'auth' }, { namespace: 'foo' })
   await call('Stream.DeleteTopic', { topic: 'auth' }, { namespace: 'foo' })

@@ -23,8 +23,8 @@ for (const [name, create] of Object.entries(ADAPTERS))
     for (let i = 0; i < 5; i++) await call('Stream.Publish', { topic: 'orders' })
     await call('Stream.Publish', { topic: 'quiet' })
     const manual = { topic: 'orders', auto_ack: false, ack_wait: 60e9 }
-    const begun = { ...manual, group: 'begun', sequence: 1, max_in_flight: 3 }
-    const stream = await consume<DeliveryMessage>(begun)
+    const started = { ...manual, group: 'begun', sequence: 1, max_in_flight: 3 }
+    const stream = await consume<DeliveryMessage>(started)
     const { value: first } = await stream.next()
     await stream.send({ id: (first as DeliveryMessage).id, success: true })
     await stream.next()

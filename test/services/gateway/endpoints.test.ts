@@ -144,13 +144,13 @@ t.test(
     t.equal((await post('/auth/generate', { id, secret, scopes })).status, 200)
     const { body } = await post('/auth/token', { id, secret }, { authorization: '' })
     const reader = { authorization: `Bearer ${body.token.access_token}` }
-    const strange = { authorization: '' }
+    const anonymous = { authorization: '' }
     t.ok(url)
     t.equal((await get('/api/routes', reader)).status, 200)
-    t.match(await get('/api/routes', strange), {
+    t.match(await get('/api/routes', anonymous), {
       ...{ status: 401, body: { Id: 'api.Api.Routes', Detail: 'An account is required' } },
     })
-    t.match(await get('/api/stats', strange), { status: 401 })
+    t.match(await get('/api/stats', anonymous), { status: 401 })
     for (const path of ['/api/plugins', '/api/explain?path=/x'])
       t.match(
         await get(path, reader),

@@ -34,43 +34,43 @@ const open = (t: Test, { token = '', refuses = false } = {}) => {
   t.teardown(() => link.end())
   const hello = caller.createHello()
   const send = (message: object): void => said.push(message)
-  const hear = async (): Promise<Record<string, unknown>> =>
+  const nextMessage = async (): Promise<Record<string, unknown>> =>
     ((await link.stream.next()).value ?? { type: 'end' }) as Record<string, unknown>
   /** Completes the handshake and sends the first ping. */
   const shakeHands = async (): Promise<void> => {
     send({ type: 'hello', ...hello })
-    const { type: _, ...welcome } = await hear()
+    const { type: _, ...welcome } = await nextMessage()
     const pair = { caller: hello, callee: welcome as unknown as Introduction }
     send({ type: 'proof', proof: caller.prove('caller', pair) })
-    const { proof } = await hear()
+    const { proof } = await nextMessage()
     caller.authenticate('callee', proof as string, pair)
     send({ type: 'ping', n: 7 })
   }
-  return { said, link, events, hello, send, hear, shakeHands }
+  return { said, link, events, hello, send, nextMessage, shakeHands }
 }
 
 t.test(
   'a peer that completes the handshake receives pongs, and its disconnect closes the link',
   async (t) => {
-    const { said, events, send, hear, shakeHands } = open(t)
+    const { said, events, send, nextMessage, shakeHands } = open(t)
     await shakeHands()
-    t.strictSame(await hear(), { type: 'pong', n: 7 })
+    t.strictSame(await nextMessage(), { type: 'pong', n: 7 })
     t.strictSame(events, ['open a'])
     send({ type: 'ping', n: 8 })
-    t.strictSame(await hear(), { type: 'pong', n: 8 })
+    t.strictSame(await nextMessage(), { type: 'pong', n: 8 })
     said.end()
-    t.strictSame(await hear(), { type: 'end' })
+    t.strictSame(await nextMessage(), { type: 'end' })
     t.strictSame(events, ['open a', 'close'])
   },
 )
 
 t.test('a peer with a wrong token is rejected with 403 and receives no proof', async (t) => {
-  const { events, hello, send, hear } = open(t, { token: 'guess' })
+  const { events, hello, send, nextMessage } = open(t, { token: 'guess' })
   send({ type: 'hello', ...hello })
-  const welcome = await hear()
+  const welcome = await nextMessage()
   t.notOk('proof' in welcome, 'no proof is sent that guesses could be tested against')
   send({ type: 'proof', proof: '0'.repeat(64) })
-  await t.rejects(hear(), {
+  await t.rejects(nextMessage(), {
     code: 403,
     message: 'network_token of server a does not match the token of b',
   })
@@ -78,10 +78,10 @@ t.test('a peer with a wrong token is rejected with 403 and receives no proof', a
 })
 
 t.test("an error of the link's owner ends the stream with that error", async (t) => {
-  const { hear, shakeHands } = open(t, { refuses: true })
+  const { nextMessage, shakeHands } = open(t, { refuses: true })
   await shakeHands()
-  t.match(await hear(), { type: 'pong' })
-  await t.rejects(hear(), { code: 409, message: 'not now' })
+  t.match(await nextMessage(), { type: 'pong' })
+  await t.rejects(nextMessage(), { code: 409, message: 'not now' })
 })
 
 t.test('rejects a malformed or unexpected message with 400 and its name', async (t) => {
@@ -94,10 +94,10 @@ t.test('rejects a malformed or unexpected message with 400 and its name', async 
     [(hello) => [{ ...hello, version: 1 }], /^request is malformed: version must be 2, got 1$/],
   ]
   for (const [toMessages, detail] of wrong) {
-    const { events, hello, send, hear } = open(t)
+    const { events, hello, send, nextMessage } = open(t)
     for (const message of toMessages({ type: 'hello', ...hello })) send(message as object)
     const listen = async (): Promise<void> => {
-      for (;;) await hear()
+      for (;;) await nextMessage()
     }
     await t.rejects(listen(), { code: 400, id: 'network.Network.Link', message: detail })
     t.strictSame(events, ['close'])
@@ -110,20 +110,20 @@ t.test(
     mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
     t.teardown(() => mock.timers.reset())
     const never = open(t)
-    const waiting = never.hear()
+    const pending = never.nextMessage()
     mock.timers.tick(5000)
-    await t.rejects(waiting, { code: 408, message: 'no link within 5000 ms' })
-    const { events, send, hear, shakeHands } = open(t)
+    await t.rejects(pending, { code: 408, message: 'no link within 5000 ms' })
+    const { events, send, nextMessage, shakeHands } = open(t)
     await shakeHands()
-    t.match(await hear(), { type: 'pong' })
+    t.match(await nextMessage(), { type: 'pong' })
     await tick()
     mock.timers.tick(15_000)
     send({ type: 'ping', n: 8 })
-    t.match(await hear(), { n: 8 }, 'a ping within 20 s keeps the link open')
+    t.match(await nextMessage(), { n: 8 }, 'a ping within 20 s keeps the link open')
     await tick()
     mock.timers.tick(15_000)
     t.strictSame(events, ['open a'])
-    const over = hear()
+    const over = nextMessage()
     mock.timers.tick(5000)
     await t.rejects(over, { code: 408, message: 'no message received from a' })
     t.strictSame(events, ['open a', 'close'])
@@ -131,9 +131,9 @@ t.test(
 )
 
 t.test('a proof after the end does not open the link', async (t) => {
-  const { link, events, hello, send, hear } = open(t)
+  const { link, events, hello, send, nextMessage } = open(t)
   send({ type: 'hello', ...hello })
-  await hear()
+  await nextMessage()
   link.end()
   send({ type: 'proof', proof: '' })
   await tick()

@@ -31,8 +31,8 @@ function listen(t: Test, { address }: TestServer, id: string) {
       reject: () => undefined,
       onLinked: () => {},
       onCost: () => {},
-      onUpdate: (_link, _peer, news) =>
-        events.push(...news.filter(({ key }) => !key.startsWith('@')).map(toText)),
+      onUpdate: (_link, _peer, updates) =>
+        events.push(...updates.filter(({ key }) => !key.startsWith('@')).map(toText)),
       onSettled: (_link, { reason }) => reasons.push(`${reason.code} ${reason.message}`),
     },
   })

@@ -10,8 +10,8 @@ t.test('Connect opens a link to each address once and returns their states', asy
   const none = await openRawBackend(t)
   none.close()
   const nodes = [b.address, `127.0.0.1:${none.port}`, `mx://${b.address}`]
-  const answer = await a.sendRequest('Connect', { nodes: nodes.map((address) => ({ address })) })
-  t.match(answer, {
+  const response = await a.sendRequest('Connect', { nodes: nodes.map((address) => ({ address })) })
+  t.match(response, {
     links: [
       { address: `mx://${b.address}`, id: 'b', state: 'linked', error: '' },
       // Runs between two attempts or during the next one.
@@ -21,7 +21,7 @@ t.test('Connect opens a link to each address once and returns their states', asy
       },
     ],
   })
-  t.equal((answer['links'] as unknown[]).length, 2, 'a duplicate address is linked once')
+  t.equal((response['links'] as unknown[]).length, 2, 'a duplicate address is linked once')
 })
 
 t.test('rejects an invalid address with 400 and the address, and opens no link', async (t) => {

@@ -107,9 +107,9 @@ t.test('calls are balanced between servers at the same distance', async (t) => {
   await b!.serve('greeter')
   await c!.serve('greeter')
   await until(async () => (await ways(a!, 'greeter')).join() === 'b,c')
-  const answers = new Set<unknown>()
-  for (let i = 0; i < 20; i++) answers.add(await where(a!, 'greeter'))
-  t.strictSame(answers, new Set(['b', 'c']))
+  const responses = new Set<unknown>()
+  for (let i = 0; i < 20; i++) responses.add(await where(a!, 'greeter'))
+  t.strictSame(responses, new Set(['b', 'c']))
 })
 
 t.test('no call fails while one of two servers with the same service closes', async (t) => {
@@ -117,19 +117,19 @@ t.test('no call fails while one of two servers with the same service closes', as
   await b!.serve('greeter')
   await c!.serve('greeter')
   await until(async () => (await ways(a!, 'greeter')).join() === 'b,c')
-  const answers: unknown[] = []
+  const responses: unknown[] = []
   let isClosed = false
   const call = async (): Promise<void> => {
-    while (!isClosed) answers.push(await where(a!, 'greeter'))
-    for (let i = 0; i < 20; i++) answers.push(await where(a!, 'greeter'))
+    while (!isClosed) responses.push(await where(a!, 'greeter'))
+    for (let i = 0; i < 20; i++) responses.push(await where(a!, 'greeter'))
   }
   const callers = Array.from({ length: 8 }, call)
-  await until(() => answers.length > 100)
+  await until(() => responses.length > 100)
   await b!.close()
   isClosed = true
   await Promise.all(callers)
-  t.strictSame(new Set(answers), new Set(['b', 'c']), `${answers.length} calls`)
-  t.strictSame(new Set(answers.slice(-20)), new Set(['c']))
+  t.strictSame(new Set(responses), new Set(['b', 'c']), `${responses.length} calls`)
+  t.strictSame(new Set(responses.slice(-20)), new Set(['c']))
 })
 
 t.test('built-in services are not called across servers', async (t) => {

@@ -50,13 +50,13 @@ t.test(
     pending.push('a')
     outbox.wake()
     pending.push('b')
-    let isTold = false
+    let isResolved = false
     reading.then(
-      () => (isTold = true),
+      () => (isResolved = true),
       () => {},
     )
     await tick()
-    t.notOk(isTold)
+    t.notOk(isResolved)
     outbox.wake()
     t.equal(await reading, 'routes a b')
   },

@@ -44,13 +44,13 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 )
 
 /** State of a watcher by name and version. */
-type Picture = Map<string, ServiceEntry>
+type State = Map<string, ServiceEntry>
 
 const keyOf = ({ name, version }: ServiceEntry): string => `${name} ${version}`
 
-function apply(picture: Picture, { action, service }: WatchEvent): void {
-  if (action === 'delete') picture.delete(keyOf(service))
-  else picture.set(keyOf(service), service)
+function apply(state: State, { action, service }: WatchEvent): void {
+  if (action === 'delete') state.delete(keyOf(service))
+  else state.set(keyOf(service), service)
 }
 
 /** The complete list, read in pages of two. */
@@ -76,7 +76,7 @@ t.test(
         fc.boolean(),
         async (commands, slow) => {
           const last = `end-${runs++}`
-          const watchers: { picture: Picture; events: AsyncIterableIterator<WatchEvent> }[] = []
+          const watchers: { picture: State; events: AsyncIterableIterator<WatchEvent> }[] = []
           // Clients start to watch before they read.
           const begin = async (): Promise<void> => {
             const events = watch()
@@ -86,9 +86,12 @@ t.test(
               events,
             })
           }
-          const follow = async ({ picture, events }: (typeof watchers)[number]): Promise<void> => {
+          const follow = async ({
+            picture: state,
+            events,
+          }: (typeof watchers)[number]): Promise<void> => {
             for await (const event of events) {
-              apply(picture, event)
+              apply(state, event)
               if (event.service.name === last && event.action === 'create') return
             }
           }
@@ -112,8 +115,8 @@ t.test(
             [...expected.keys()].sort(),
             'the list is sorted and has no duplicates',
           )
-          for (const { picture } of watchers) {
-            t.strictSame(new Map([...picture].sort()), new Map([...expected].sort()))
+          for (const { picture: state } of watchers) {
+            t.strictSame(new Map([...state].sort()), new Map([...expected].sort()))
           }
           for (const name of new Set(listed.map((found) => found.name))) {
             const { services } = await call<Services>('GetService', { service: name })

@@ -40,11 +40,11 @@ t.test('Registry publishes its changes on topic registry.events.', async (t) => 
 
 t.test('a failing broker is logged once, and later changes are published', async (t) => {
   const { log, lines } = createQuietLog('registry')
-  let isAway = true
+  let isUnavailable = true
   const topics: string[] = []
   const broker = {
     publish(topic: string) {
-      if (isAway) throw brokerUnavailable(new Error('no'))
+      if (isUnavailable) throw brokerUnavailable(new Error('no'))
       topics.push(topic)
     },
   }
@@ -54,7 +54,7 @@ t.test('a failing broker is logged once, and later changes are published', async
   await until(() => warnings().length === 1)
   await call('Register', toRegistration('a', ['10.0.0.1:1']))
   await call('Register', toRegistration('b', ['10.0.0.1:1']))
-  isAway = false
+  isUnavailable = false
   await call('Register', toRegistration('c', ['10.0.0.1:1']))
   await until(() => topics.length > 0)
   t.equal(warnings().length, 1)

@@ -86,23 +86,23 @@ t.test(
     const { memory, registry, watched } = openBare(t)
     await memory.register!(makeService('a', ['a:1']))
     await memory.register!(makeService('b', ['b:1']))
-    let away = true
-    const whileThere = async <T>(sendRequest: () => T): Promise<Awaited<T>> => {
-      if (away) throw new Error('unavailable')
+    let isUnavailable = true
+    const whileAvailable = async <T>(sendRequest: () => T): Promise<Awaited<T>> => {
+      if (isUnavailable) throw new Error('unavailable')
       return await sendRequest()
     }
     const events: string[] = []
     const unwatch = createWatchAll(
       {
         ...registry,
-        getService: (name) => whileThere(() => memory.getService(name)),
-        listServices: () => whileThere(() => registry.listServices()),
+        getService: (name) => whileAvailable(() => memory.getService(name)),
+        listServices: () => whileAvailable(() => registry.listServices()),
       },
       5,
     )!((event) => void events.push(toText(event)))
     await memory.register!(makeService('c', ['c:1']))
     await memory.register!(makeService('a', ['a:2']))
-    away = false
+    isUnavailable = false
     await until(() => watched.size === 3 && events.length >= 3)
     t.same([...events].sort(), ['create c c:1', 'update a a:1 a:2', 'update b b:1'])
     await memory.register!(makeService('b', ['b:2']))

@@ -40,11 +40,11 @@ t.test('lets members read and only administrators of the namespace write', async
   await t.rejects(read(stranger), { code: 403, message: 'Access denied to namespace' })
   t.same(await read(member), { services: [] })
   t.same(await read(admin), { services: [] })
-  for (const answer of others(runtime.client)) await t.rejects(answer, { code: 401 })
-  for (const answer of others(stranger)) await t.rejects(answer, { code: 403 })
-  for (const answer of others(member))
-    await t.rejects(answer, { code: 401, message: /^Permission denied: / })
-  for (const answer of others(admin)) await t.rejects(answer, { code: /400|404/ })
+  for (const response of others(runtime.client)) await t.rejects(response, { code: 401 })
+  for (const response of others(stranger)) await t.rejects(response, { code: 403 })
+  for (const response of others(member))
+    await t.rejects(response, { code: 401, message: /^Permission denied: / })
+  for (const response of others(admin)) await t.rejects(response, { code: /400|404/ })
 })
 
 t.test('returns the requested number of log lines', async (t) => {

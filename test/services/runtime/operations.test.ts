@@ -168,10 +168,10 @@ t.test('leaves a service of another server to that server', async (t) => {
   )
   t.match(await two.settled('shop'), { status: 4 }, 'its state is reported')
   t.same(two.registrar.addresses.get('shop'), undefined, 'the second server does not run it')
-  const away = { code: 503, message: /server one/ }
-  await t.rejects(two.upload('shop', toPlain('two')), away)
-  await t.rejects(two.logs('shop'), away)
-  await t.rejects(two.output('shop'), away)
+  const unreachable = { code: 503, message: /server one/ }
+  await t.rejects(two.upload('shop', toPlain('two')), unreachable)
+  await t.rejects(two.logs('shop'), unreachable)
+  await t.rejects(two.output('shop'), unreachable)
   await two.update('shop', undefined, { env: ['one=1'] })
   t.match(await one.settled('shop'), { status: 4 }, 'the update reaches the server that runs it')
   await two.call('Delete', 'shop')
@@ -189,11 +189,14 @@ t.test(
     await one.close()
     const elsewhere = { ...left, folder: makeTempFolder(t, 'runtime') }
     const two = await openPlatformRuntime(t, { server: 'two', otherServerMs: 50 }, elsewhere)
-    const away = { code: 503, message: /server one, which runs the service, is unreachable; force/ }
-    await t.rejects(two.call('Delete', 'shop'), away)
+    const unreachable = {
+      code: 503,
+      message: /server one, which runs the service, is unreachable; force/,
+    }
+    await t.rejects(two.call('Delete', 'shop'), unreachable)
     await t.rejects(
       two.call('Delete', 'shop'),
-      away,
+      unreachable,
       'an unavailable server is not considered deleted',
     )
     const again = two.call('Create', 'shop', {

@@ -41,12 +41,12 @@ t.test('ends watches when the service stops and rejects new ones', async (t) => 
 
 t.test('reports when the server of an object becomes unavailable and returns', async (t) => {
   const record = makeRecord({ status: 'running' })
-  const away = new Map<string, number>()
+  const unreachable = new Map<string, number>()
   let notify = (_: ReadonlySet<string>): void => {}
   const watches = createWatches({
     reconciler: { records: new Map([['one', record]]), watch: () => () => {} },
     servers: {
-      unreachable: () => away,
+      unreachable: () => unreachable,
       watch(listener) {
         notify = listener
         return () => {}
@@ -58,11 +58,11 @@ t.test('reports when the server of an object becomes unavailable and returns', a
   const expected = { service: 'helloworld', version: '', type: '' }
   const watch = watches.open('mx', expected, 'runtime', { start() {} })[Symbol.asyncIterator]()
   t.match(await watch.next(), { value: { service: { status: 4 } } })
-  away.set('one', 10_000)
+  unreachable.set('one', 10_000)
   notify(new Set(['one', 'other']))
   const error = /^server one, which runs the service, sent no heartbeat for 2m/
   t.match(await watch.next(), { value: { service: { status: 0, metadata: { error } } } })
-  away.clear()
+  unreachable.clear()
   notify(new Set(['one']))
   t.match(await watch.next(), { value: { service: { status: 4 } } })
   await watch.return!()

@@ -30,13 +30,13 @@ t.test('rejects reading, writing and watching a reserved table with 403', async 
   for (const table of RESERVED) {
     await store.commit([{ table, key: 'a', value: Buffer.from('secret') }])
     const options = { table: table.table }
-    const refusal = { code: 403, id: /^store\.Store\./ }
-    await t.rejects(call('Read', { key: 'a', options }), refusal)
-    await t.rejects(call('Read', { options: { ...options, prefix: true } }), refusal)
-    await t.rejects(call('Write', { record: { key: 'a' }, options }), refusal)
-    await t.rejects(call('Delete', { key: 'a', options }), refusal)
-    await t.rejects(stream('List', { options }).next(), refusal)
-    await t.rejects(stream('Watch', { options }).next(), refusal)
+    const rejection = { code: 403, id: /^store\.Store\./ }
+    await t.rejects(call('Read', { key: 'a', options }), rejection)
+    await t.rejects(call('Read', { options: { ...options, prefix: true } }), rejection)
+    await t.rejects(call('Write', { record: { key: 'a' }, options }), rejection)
+    await t.rejects(call('Delete', { key: 'a', options }), rejection)
+    await t.rejects(stream('List', { options }).next(), rejection)
+    await t.rejects(stream('Watch', { options }).next(), rejection)
     t.equal((await store.read(table, 'a'))?.value.toString(), 'secret')
   }
 })

@@ -80,9 +80,9 @@ t.test('a watcher with too many pending keys is ended with 503', async (t) => {
 t.test('a watcher is ended with 503 when changes may have been missed', async (t) => {
   const { begin, listeners, watches, stopped } = open(t)
   const events = await begin()
-  const waiting = events.next()
+  const pending = events.next()
   listeners[0]!.onMissedEvents()
-  await t.rejects(waiting, { code: 503, message: /may have been missed/ })
+  await t.rejects(pending, { code: 503, message: /may have been missed/ })
   t.equal(watches.count(), 0)
   t.equal(stopped(), 1)
 })
@@ -90,9 +90,9 @@ t.test('a watcher is ended with 503 when changes may have been missed', async (t
 t.test('a watcher that leaves during a read receives no further messages', async (t) => {
   const { begin, watches, stopped } = open(t)
   const events = await begin()
-  const waiting = events.next()
+  const pending = events.next()
   await events.return!()
-  t.equal((await waiting).done, true)
+  t.equal((await pending).done, true)
   t.equal(watches.count(), 0)
   t.equal(stopped(), 1)
 })

@@ -5,9 +5,9 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
 t.test('decodes chunks that end within a character', async (t) => {
   const tail = createTailText(100)
-  const whole = bytes('grün\n')
-  tail.push(whole.subarray(0, 3))
-  tail.push(whole.subarray(3))
+  const complete = bytes('grün\n')
+  tail.push(complete.subarray(0, 3))
+  tail.push(complete.subarray(3))
   t.equal(tail.text(), 'grün\n')
   t.equal(tail.isTruncated(), false)
 })

@@ -4,32 +4,32 @@ import { createOutbox } from '../../../../adapters/broker/nats/outbox.ts'
 
 /** A connection whose server responds on demand. */
 function createConnection() {
-  const questions: { readonly answer: () => void; readonly fail: () => void }[] = []
+  const flushes: { readonly answer: () => void; readonly fail: () => void }[] = []
   const flush = (): Promise<void> =>
     new Promise((resolve, reject) => {
-      questions.push({ answer: resolve, fail: () => reject(new Error('lost')) })
+      flushes.push({ answer: resolve, fail: () => reject(new Error('lost')) })
     })
-  return { connection: { flush } as unknown as NatsConnection, questions }
+  return { connection: { flush } as unknown as NatsConnection, flushes }
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 t.test('counts messages until the server confirms them', async (t) => {
   const outbox = createOutbox()
-  const { connection, questions } = createConnection()
+  const { connection, flushes } = createConnection()
   outbox.add(connection, 10)
   outbox.add(connection, 20)
   outbox.add(connection, 30)
   t.equal(outbox.bytes, 60)
-  t.equal(questions.length, 1, 'one flush at a time')
-  questions[0]!.answer()
+  t.equal(flushes.length, 1, 'one flush at a time')
+  flushes[0]!.answer()
   await turn()
   t.equal(outbox.bytes, 50, 'sent after the first flush')
-  t.equal(questions.length, 2)
-  questions[1]!.answer()
+  t.equal(flushes.length, 2)
+  flushes[1]!.answer()
   await turn()
   t.equal(outbox.bytes, 0)
-  t.equal(questions.length, 2, 'no further flush without messages')
+  t.equal(flushes.length, 2, 'no further flush without messages')
   t.equal(outbox.clear(), 0)
 })
 
@@ -43,10 +43,10 @@ t.test(
     t.equal(outbox.bytes, 0)
     const second = createConnection()
     outbox.add(second.connection, 5)
-    first.questions[0]!.answer()
+    first.flushes[0]!.answer()
     await turn()
     t.equal(outbox.bytes, 5)
-    second.questions[0]!.fail()
+    second.flushes[0]!.fail()
     await turn()
     t.equal(outbox.clear(), 1)
   },

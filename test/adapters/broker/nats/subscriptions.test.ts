@@ -6,8 +6,8 @@ import type { NatsLink } from '../../../../adapters/nats/connection.ts'
 /** Commands received by a server double; nats-faults.test.ts uses a real one. */
 function open() {
   const events: string[] = []
-  const state = { isAway: false, isLost: false }
-  const away = new Error('NATS is unavailable')
+  const state = { isUnavailable: false, isLost: false }
+  const outageError = new Error('NATS is unavailable')
   const connect = (name: string): NatsConnection =>
     ({
       subscribe(subject: string, { queue = '' }) {
@@ -18,17 +18,17 @@ function open() {
   const first = connect('first')
   const link = {
     open: async () => {
-      if (state.isAway) throw away
+      if (state.isUnavailable) throw outageError
       return first
     },
     confirm: async () => {
-      if (state.isLost) throw away
+      if (state.isLost) throw outageError
     },
   } as unknown as NatsLink
   return {
     events,
     connect,
-    away,
+    outageError,
     state,
     subscriptions: createSubscriptions(() => link),
   }
@@ -48,11 +48,11 @@ t.test('renews only active subscriptions on a new connection', async (t) => {
 })
 
 t.test('removes a subscription that failed to start', async (t) => {
-  const { subscriptions, events, connect, state, away } = open()
-  state.isAway = true
-  const beginAway = subscriptions.subscribe('a', undefined, () => {})
-  await t.rejects(beginAway, away)
-  Object.assign(state, { isAway: false, isLost: true })
+  const { subscriptions, events, connect, state, outageError } = open()
+  state.isUnavailable = true
+  const failing = subscriptions.subscribe('a', undefined, () => {})
+  await t.rejects(failing, outageError)
+  Object.assign(state, { isUnavailable: false, isLost: true })
   const beginning = [1, 2].map(() => subscriptions.subscribe('a', undefined, () => {}))
   for (const { status } of await Promise.allSettled(beginning)) t.equal(status, 'rejected')
   t.same(events.splice(0), ['first a', 'first no a'])

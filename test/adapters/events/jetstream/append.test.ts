@@ -42,11 +42,11 @@ t.test('reports a failure for each event', async (t) => {
   const session = await sessions.open()
   await session.streams.add({ name: 'taken', subjects: ['mx.events.mx.taken'] })
   const append = createAppend({ ...OPTIONS, sessions })
-  const [refused, stored] = await append([
+  const [rejected, stored] = await append([
     { topic: other, event: makeEvent('a') },
     { topic: JET_TOPIC, event: makeEvent('b') },
   ])
-  t.match(refused, { code: 500, message: /subjects overlap/ })
+  t.match(rejected, { code: 500, message: /subjects overlap/ })
   t.equal(stored, 1)
 })
 

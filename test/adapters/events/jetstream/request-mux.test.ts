@@ -16,9 +16,9 @@ t.test('resolves each request with its response', async (t) => {
     callback: (_, message) => void message.respond(message.data),
   })
   const texts = Array.from({ length: 1000 }, (_, i) => String(i))
-  const answers = await Promise.all(texts.map((body) => request({ subject: 'echo', body })))
+  const responses = await Promise.all(texts.map((body) => request({ subject: 'echo', body })))
   t.same(
-    answers.map((answer) => answer.string()),
+    responses.map((answer) => answer.string()),
     texts,
   )
 })

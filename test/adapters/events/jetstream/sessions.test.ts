@@ -15,9 +15,9 @@ t.test('creates a session per connection', async (t) => {
   t.equal(sessions.current, undefined)
   await t.rejects(sessions.open(), { code: 503 })
   t.equal(await sessions.wait(1), undefined)
-  const waiting = sessions.wait(30_000)
+  const pending = sessions.wait(30_000)
   await server.start()
-  const second = await waiting
+  const second = await pending
   t.ok(second !== undefined && second !== first)
   t.equal(sessions.current, second)
 })
@@ -74,9 +74,9 @@ t.test('resolves waiters on close', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const sessions = server.openSessions()
-  const waiting = sessions.wait(30_000)
+  const pending = sessions.wait(30_000)
   await sessions.close()
-  t.equal(await waiting, undefined)
+  t.equal(await pending, undefined)
   t.equal(sessions.current, undefined)
   await t.rejects(sessions.open(), { code: 503 })
   t.equal(await sessions.wait(30_000), undefined)

@@ -151,10 +151,10 @@ t.test('sends the first query immediately', async (t) => {
 t.test(
   'backs off after failures, reports them once, and then queries without an index',
   async (t) => {
-    const gone = createConsulError('gone')
+    const failure = createConsulError('gone')
     const { requests, events, atMs } = play(
       t,
-      [['7', 'a'], gone, gone, gone, ['3', 'a'], ['4', 'bad'], ['5', 'b']],
+      [['7', 'a'], failure, failure, failure, ['3', 'a'], ['4', 'bad'], ['5', 'b']],
       {
         pace: { retryMs: 20, maxRetryMs: 80 },
       },
@@ -257,16 +257,16 @@ t.test('takes no slot if stopped at the first response', async (t) => {
 })
 
 t.test('sends and reports nothing after stop in any state', async (t) => {
-  const waiting = play(t, [['1', 'a']])
-  await until(() => waiting.requests.length === 2)
-  waiting.stop()
-  waiting.stop()
+  const pending = play(t, [['1', 'a']])
+  await until(() => pending.requests.length === 2)
+  pending.stop()
+  pending.stop()
   const failing = play(t, [new Error('unavailable')], { pace: { retryMs: 100_000 } })
   await failing.settled
   failing.stop()
   const fresh = play(t, [['1', 'a']])
   fresh.stop()
   await fresh.settled
-  t.equal(waiting.requests.length, 2)
-  t.same([...waiting.events, ...failing.events], ['a', 'unavailable'])
+  t.equal(pending.requests.length, 2)
+  t.same([...pending.events, ...failing.events], ['a', 'unavailable'])
 })

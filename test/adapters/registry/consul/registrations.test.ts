@@ -119,8 +119,8 @@ t.test('keeps the registration when an agent fails', async (t) => {
 })
 
 t.test('sends operations of a node in order', async (t) => {
-  const waiting: (() => void)[] = []
-  const double = await startConsulDouble(t, (_, response) => waiting.push(() => response.end()))
+  const pending: (() => void)[] = []
+  const double = await startConsulDouble(t, (_, response) => pending.push(() => response.end()))
   const { register, deregister } = open(t, double)
   const all = [register(SERVICE, { ttlSeconds: 90 }), deregister(SERVICE)]
   let done = false
@@ -128,7 +128,7 @@ t.test('sends operations of a node in order', async (t) => {
     done = true
   })
   await until(() => {
-    waiting.shift()?.()
+    pending.shift()?.()
     return done
   })
   await end

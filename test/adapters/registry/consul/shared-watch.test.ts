@@ -32,12 +32,12 @@ function open(t: Test): {
   let index = 1
   let idle = 0
   let reply: ((answer: ConsulResponse) => void) | undefined
-  let refuse: ((error: Error) => void) | undefined
+  let fail: ((error: Error) => void) | undefined
   const watch = createSharedWatch({
     request: () =>
       new Promise((resolve, reject) => {
         reply = resolve
-        refuse = reject
+        fail = reject
       }),
     read: ({ chunks }) =>
       (JSON.parse(joinChunks(chunks).toString()) as string[]).map((name) => makeService(name, [])),
@@ -51,7 +51,7 @@ function open(t: Test): {
     idle: () => idle,
     async answer(names) {
       await until(() => reply !== undefined)
-      const [resolve, reject] = [reply!, refuse!]
+      const [resolve, reject] = [reply!, fail!]
       reply = undefined
       if (names instanceof Error) reject(names)
       else

@@ -52,8 +52,8 @@ t.test('does not warn of other tags', (t) => {
 t.test('reports a warning of the catalog once', async (t) => {
   const warnings: string[] = []
   const { read } = createCatalogReader({ domain: 'mx', warn: (reason) => warnings.push(reason) })
-  const answer = { chunks: [Buffer.from('{"shop":["mx.paht=/x"]}')], index: '1', era: 0 }
-  await read(answer)
-  await read(answer)
+  const response = { chunks: [Buffer.from('{"shop":["mx.paht=/x"]}')], index: '1', era: 0 }
+  await read(response)
+  await read(response)
   t.same(warnings, ['service shop: the tag "mx.paht=/x" has no effect, did you mean mx.path=?'])
 })

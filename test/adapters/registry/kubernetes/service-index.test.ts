@@ -9,7 +9,7 @@ import type { ApiObject } from '../../../fixtures/kubernetes-object.ts'
 import { makeKubernetesService, makeSlice } from '../../../fixtures/kubernetes-objects.ts'
 
 interface Watched {
-  readonly picture: ServiceIndex
+  readonly index: ServiceIndex
   readonly problems: string[]
   /** Events since the last call: type, name, version and nodes. */
   readonly reported: () => string[]
@@ -18,7 +18,7 @@ interface Watched {
 function open(): Watched {
   const events: RegistryEvent[] = []
   const problems: string[] = []
-  const picture = createServiceIndex({
+  const index = createServiceIndex({
     onEvent: (event) => events.push(event),
     onProblem: (problem) => problems.push(problem),
   })
@@ -26,7 +26,7 @@ function open(): Watched {
     events.splice(0).map(({ type, service: { name, version, nodes } }) => {
       return [type, name, version, ...nodes.map(({ address }) => address)].join(' ')
     })
-  return { picture, problems, reported }
+  return { index, problems, reported }
 }
 
 function toMap<T>(objects: readonly ApiObject[], convert: (object: unknown) => T): Map<string, T> {
@@ -40,105 +40,105 @@ const SLICE = makeSlice('greeter-a', 'greeter', ['10.0.0.1'])
 
 t.test('is empty until Services and slices are loaded', async (t) => {
   const one = open()
-  one.picture.replaceServices(services(GREETER))
+  one.index.replaceServices(services(GREETER))
   t.same(one.reported(), [])
-  t.same(one.picture.listServices(), [])
-  one.picture.replaceSlices(slices(SLICE))
+  t.same(one.index.listServices(), [])
+  one.index.replaceSlices(slices(SLICE))
   t.same(one.reported(), ['create greeter latest 10.0.0.1:8080'])
   const other = open()
-  other.picture.replaceSlices(slices(SLICE))
+  other.index.replaceSlices(slices(SLICE))
   t.same(other.reported(), [])
-  other.picture.replaceServices(services(GREETER))
+  other.index.replaceServices(services(GREETER))
   t.same(other.reported(), ['create greeter latest 10.0.0.1:8080'])
 })
 
 t.test('emits changes of slices and Services as service changes', async (t) => {
-  const { picture, reported } = open()
-  picture.replaceServices(services(GREETER))
-  picture.replaceSlices(slices())
+  const { index, reported } = open()
+  index.replaceServices(services(GREETER))
+  index.replaceSlices(slices())
   t.same(reported(), [], 'a Service without slices emits no event')
-  picture.changeSlices([
+  index.changeSlices([
     { name: 'greeter-a', item: toSlice(SLICE) },
     { name: 'greeter-b', item: toSlice(makeSlice('greeter-b', 'greeter', ['10.0.0.2'])) },
   ])
   t.same(reported(), ['create greeter latest 10.0.0.1:8080 10.0.0.2:8080'])
-  picture.changeSlices([{ name: 'greeter-b', item: undefined }])
+  index.changeSlices([{ name: 'greeter-b', item: undefined }])
   t.same(reported(), ['update greeter latest 10.0.0.1:8080'])
-  picture.changeSlices([{ name: 'greeter-a', item: toSlice(structuredClone(SLICE)) }])
+  index.changeSlices([{ name: 'greeter-a', item: toSlice(structuredClone(SLICE)) }])
   t.same(reported(), [], 'an unchanged object')
   const renamed = makeKubernetesService('greeter', { 'mx/name': 'hello', 'mx/version': 'v2' })
-  picture.changeServices([{ name: 'greeter', item: toKubernetesService(renamed) }])
+  index.changeServices([{ name: 'greeter', item: toKubernetesService(renamed) }])
   t.same(reported(), ['delete greeter latest', 'create hello v2 10.0.0.1:8080'])
-  picture.changeServices([{ name: 'greeter', item: undefined }])
+  index.changeServices([{ name: 'greeter', item: undefined }])
   t.same(reported(), ['delete hello v2'])
-  t.same(picture.listServices(), [])
+  t.same(index.listServices(), [])
 })
 
 t.test('lists a Service without ready endpoints without nodes', async (t) => {
-  const { picture, reported } = open()
+  const { index, reported } = open()
   const notReady = makeSlice('greeter-a', 'greeter', [])
-  picture.replaceServices(services(makeKubernetesService('greeter', { 'mx/path': '/hello' })))
-  picture.replaceSlices(slices(SLICE))
+  index.replaceServices(services(makeKubernetesService('greeter', { 'mx/path': '/hello' })))
+  index.replaceSlices(slices(SLICE))
   reported()
-  picture.changeSlices([{ name: 'greeter-a', item: toSlice(notReady) }])
+  index.changeSlices([{ name: 'greeter-a', item: toSlice(notReady) }])
   t.same(reported(), ['update greeter latest'])
-  t.match(picture.listServices(), [{ endpoints: [{ metadata: { path: '/hello' } }], nodes: [] }])
-  picture.changeSlices([{ name: 'greeter-a', item: toSlice(SLICE) }])
+  t.match(index.listServices(), [{ endpoints: [{ metadata: { path: '/hello' } }], nodes: [] }])
+  index.changeSlices([{ name: 'greeter-a', item: toSlice(SLICE) }])
   t.same(reported(), ['update greeter latest 10.0.0.1:8080'])
-  picture.changeServices([{ name: 'greeter', item: undefined }])
+  index.changeServices([{ name: 'greeter', item: undefined }])
   t.same(reported(), ['delete greeter latest'])
 })
 
 t.test('moves a slice to another Service', async (t) => {
-  const { picture, reported } = open()
-  picture.replaceServices(services(GREETER, makeKubernetesService('users')))
-  picture.replaceSlices(slices(SLICE))
+  const { index, reported } = open()
+  index.replaceServices(services(GREETER, makeKubernetesService('users')))
+  index.replaceSlices(slices(SLICE))
   reported()
-  picture.changeSlices([
+  index.changeSlices([
     { name: 'greeter-a', item: toSlice(makeSlice('greeter-a', 'users', ['10.0.0.1'])) },
   ])
   t.same(reported(), ['delete greeter latest', 'create users latest 10.0.0.1:8080'])
 })
 
 t.test('emits the differences of a new list', async (t) => {
-  const { picture, reported } = open()
+  const { index, reported } = open()
   const users = makeKubernetesService('users')
-  picture.replaceServices(services(GREETER, users))
-  picture.replaceSlices(slices(SLICE, makeSlice('users-a', 'users', ['10.0.0.2'])))
+  index.replaceServices(services(GREETER, users))
+  index.replaceSlices(slices(SLICE, makeSlice('users-a', 'users', ['10.0.0.2'])))
   reported()
-  picture.replaceSlices(slices(SLICE, makeSlice('users-b', 'users', ['10.0.0.3'])))
+  index.replaceSlices(slices(SLICE, makeSlice('users-b', 'users', ['10.0.0.3'])))
   t.same(reported(), ['update users latest 10.0.0.3:8080'])
-  picture.replaceServices(services(users))
+  index.replaceServices(services(users))
   t.same(reported(), ['delete greeter latest'])
 })
 
 t.test('reads only changed objects of a new list', async (t) => {
-  const { picture, reported, problems } = open()
+  const { index, reported, problems } = open()
   const at = (object: ApiObject, resourceVersion: string): ApiObject => ({
     ...object,
     metadata: { ...object.metadata, resourceVersion },
   })
-  picture.replaceServices(services(at(GREETER, '1')))
-  picture.replaceSlices(slices(at(SLICE, '2')))
+  index.replaceServices(services(at(GREETER, '1')))
+  index.replaceSlices(slices(at(SLICE, '2')))
   reported()
   const other = makeKubernetesService('greeter', { 'mx/weight': '2' })
-  picture.replaceServices(services(at(other, '1')))
+  index.replaceServices(services(at(other, '1')))
   t.same(reported(), [], 'the same revision means the same state')
-  picture.replaceServices(services(at(other, '3')))
+  index.replaceServices(services(at(other, '3')))
   t.same(reported(), ['update greeter latest 10.0.0.1:8080'])
   t.same(problems, [])
 })
 
 t.test('merges the nodes of Services with one name and version', async (t) => {
-  const { picture, reported } = open()
+  const { index, reported } = open()
   const annotations = { 'mx/name': 'shop.orders', 'mx/metadata-owner': 'a' }
-  picture.replaceServices(
+  index.replaceServices(
     services(
       makeKubernetesService('orders-b', { 'mx/name': 'shop.orders', 'mx/metadata-owner': 'b' }),
       makeKubernetesService('orders-a', annotations),
     ),
   )
-  picture.replaceSlices(
+  index.replaceSlices(
     slices(
       makeSlice('b', 'orders-b', ['10.0.0.2', '10.0.0.1']),
       makeSlice('a', 'orders-a', ['10.0.0.1']),
@@ -146,38 +146,38 @@ t.test('merges the nodes of Services with one name and version', async (t) => {
   )
   t.same(reported(), ['create shop.orders latest 10.0.0.1:8080 10.0.0.2:8080'])
   t.equal(
-    picture.getService('shop.orders')[0]!.metadata['owner'],
+    index.getService('shop.orders')[0]!.metadata['owner'],
     'a',
     'with the metadata of the first Service',
   )
-  picture.changeSlices([{ name: 'a', item: undefined }])
+  index.changeSlices([{ name: 'a', item: undefined }])
   t.same(reported(), ['update shop.orders latest 10.0.0.1:8080 10.0.0.2:8080'])
 })
 
 t.test('reports a problem once, and again after it was resolved', async (t) => {
-  const { picture, reported, problems } = open()
+  const { index, reported, problems } = open()
   const bad = toKubernetesService(makeKubernetesService('greeter', { 'mx/weight': '0' }))
-  picture.replaceServices(services(GREETER))
-  picture.replaceSlices(slices(SLICE))
+  index.replaceServices(services(GREETER))
+  index.replaceSlices(slices(SLICE))
   reported()
-  picture.changeServices([{ name: 'greeter', item: bad }])
-  picture.changeServices([{ name: 'greeter', item: bad }])
+  index.changeServices([{ name: 'greeter', item: bad }])
+  index.changeServices([{ name: 'greeter', item: bad }])
   t.same(reported(), ['delete greeter latest'])
   t.equal(problems.length, 1)
   t.match(problems[0], /^Kubernetes service greeter is ignored: mx\/weight must be/)
-  picture.changeServices([{ name: 'greeter', item: toKubernetesService(GREETER) }])
+  index.changeServices([{ name: 'greeter', item: toKubernetesService(GREETER) }])
   t.same(reported(), ['create greeter latest 10.0.0.1:8080'])
-  picture.changeServices([{ name: 'greeter', item: bad }])
+  index.changeServices([{ name: 'greeter', item: bad }])
   t.equal(problems.length, 2)
 })
 
 t.test('completes a change before the first event', async (t) => {
   const seen: string[][] = []
-  const picture: ServiceIndex = createServiceIndex({
-    onEvent: () => seen.push(picture.listServices().map(({ name }) => name)),
+  const index: ServiceIndex = createServiceIndex({
+    onEvent: () => seen.push(index.listServices().map(({ name }) => name)),
     onProblem: (problem) => t.fail(problem),
   })
-  picture.replaceServices(services(GREETER, makeKubernetesService('users')))
-  picture.replaceSlices(slices(SLICE, makeSlice('users-a', 'users', ['10.0.0.2'])))
+  index.replaceServices(services(GREETER, makeKubernetesService('users')))
+  index.replaceSlices(slices(SLICE, makeSlice('users-a', 'users', ['10.0.0.2'])))
   t.same(seen, Array(2).fill(['greeter', 'users']))
 })

@@ -51,8 +51,8 @@ t.test('rejects a response that is not a JSON object', async (t) => {
 })
 
 t.test("rejects with the service's or the transport's error", async (t) => {
-  const refusing = await open(t, (call) => call.fail(new GatewayError('registry', 403, 'no')))
-  await t.rejects(callRegistry(refusing, 'Register', {}, 1000), { code: 403, message: 'no' })
+  const rejecting = await open(t, (call) => call.fail(new GatewayError('registry', 403, 'no')))
+  await t.rejects(callRegistry(rejecting, 'Register', {}, 1000), { code: 403, message: 'no' })
   const silent = await open(t, () => {})
   await t.rejects(callRegistry(silent, 'Register', {}, 30), { code: 408 })
 })
@@ -78,11 +78,11 @@ t.test('opens a watch once, with the stream or its first message', async (t) => 
 })
 
 t.test('ends a watch with a unary response', async (t) => {
-  const answers: [Dispatch, RegExp][] = [
+  const responses: [Dispatch, RegExp][] = [
     [(call) => call.reply('', '{}'), /^502 the response is not a stream$/],
     [(call) => call.fail(new GatewayError('registry', 429, 'too many')), /^429 too many$/],
   ]
-  for (const [dispatch, expected] of answers) {
+  for (const [dispatch, expected] of responses) {
     const events = watch(await open(t, dispatch))
     await until(() => events.length > 0)
     t.match(events, [expected])

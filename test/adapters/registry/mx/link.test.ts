@@ -129,7 +129,7 @@ t.test('increases the pauses between attempts', async (t) => {
 })
 
 /** A registry that accepts the last issued token only. */
-function closeDoor(remote: { answer: (call: IncomingCall) => void }) {
+function rejectLogins(remote: { answer: (call: IncomingCall) => void }) {
   const state = { issued: 0, shown: [] as (string | undefined)[], refusal: undefined as unknown }
   remote.answer = (call) => {
     const shown = findMetadata(call.metadata, 'authorization')
@@ -155,7 +155,7 @@ function closeDoor(remote: { answer: (call: IncomingCall) => void }) {
 
 t.test('waits for a token after a rejection and sends it', async (t) => {
   const remote = { answer: (_: IncomingCall): void => {} }
-  const { state, tokens } = closeDoor(remote)
+  const { state, tokens } = rejectLogins(remote)
   const opened = await open(t, 1000, tokens, false)
   opened.remote.answer = remote.answer
   const { link, events, calls } = opened
@@ -172,7 +172,7 @@ t.test('waits for a token after a rejection and sends it', async (t) => {
 
 t.test('reports a failed login as the reason of an outage', async (t) => {
   const remote = { answer: (_: IncomingCall): void => {} }
-  const { state, tokens } = closeDoor(remote)
+  const { state, tokens } = rejectLogins(remote)
   state.refusal = new GatewayError('auth', 400, 'Secret not correct')
   const opened = await open(t, 1000, tokens, false)
   opened.remote.answer = remote.answer
@@ -182,15 +182,15 @@ t.test('reports a failed login as the reason of an outage', async (t) => {
 })
 
 t.test('stops retrying when every token is rejected', async (t) => {
-  const { tokens } = closeDoor({ answer: () => {} })
+  const { tokens } = rejectLogins({ answer: () => {} })
   const { link, remote, requests } = await open(t, 1000, tokens, false)
   remote.answer = (call) => call.fail(invalidToken('registry'))
   link.setRequest(A)
-  const refused = await link.opened().then(
+  const rejected = await link.opened().then(
     () => undefined,
     (error: GatewayError) => error,
   )
-  t.ok(refused !== undefined && isInvalidToken(refused))
+  t.ok(rejected !== undefined && isInvalidToken(rejected))
   t.equal(requests(), 2)
 })
 

@@ -6,15 +6,15 @@ import { makeNode, makeService } from '../../../fixtures/services.ts'
 function open() {
   const clock = { ms: 0 }
   const sent: string[] = []
-  let underWay = 0
+  let inFlight = 0
   let most = 0
   let failing = false
   const registrations = createRegistrations({
     nowMs: () => clock.ms,
     async send({ name, nodes }, ttlSeconds) {
-      most = Math.max(most, ++underWay)
+      most = Math.max(most, ++inFlight)
       await tick()
-      underWay--
+      inFlight--
       if (failing) throw new Error('unavailable')
       const ids = nodes.map(({ id, address }) => (id === address ? id : `${id}=${address}`))
       sent.push(`${name} ${ids} ${ttlSeconds}`)

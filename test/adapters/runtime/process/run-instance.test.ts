@@ -9,10 +9,10 @@ import { readProcess, signal } from '../../../../lib/process/processes.ts'
 import { openSandbox } from '../../../../lib/process/sandbox/sandbox.ts'
 import { whenState } from '../../../contracts/runtime.ts'
 import {
-  ANSWERS,
   makeWorkload,
   openProcessRuntime,
   readTexts,
+  SERVE_CODE,
   startRunning,
 } from '../../../fixtures/process-runtime.ts'
 import { toNodeWords } from '../../../fixtures/programs.ts'
@@ -34,7 +34,7 @@ if perl -Mthreads -e 1; then setsid env -i perl -Mthreads -e '${THREAD}' 3>&- & 
 /** Runs a program that serves requests and executes the given code. */
 async function startProgram(t: Test, source: string, changes: Partial<Workload> = {}) {
   const opened = openProcessRuntime(t, { limits: { drainMs: 500, processes: 20 } })
-  const workload = makeWorkload(t, `${ANSWERS}\n${source}`, changes)
+  const workload = makeWorkload(t, `${SERVE_CODE}\n${source}`, changes)
   await startRunning(opened.runtime, workload)
   return { ...opened, workload }
 }
@@ -61,7 +61,7 @@ t.test('isolates the environment, home and temporary files of an instance', asyn
     delete process.env['DATABASE_PASSWORD']
   })
   const { runtime, folder } = openProcessRuntime(t)
-  const source = `${ANSWERS}; console.log(JSON.stringify({ env: process.env, cwd: process.cwd() }))`
+  const source = `${SERVE_CODE}; console.log(JSON.stringify({ env: process.env, cwd: process.cwd() }))`
   const workload = makeWorkload(t, source, {
     env: { MX_PROXY: 'a', TZ: 'UTC', MX_INSTANCE: 'b', PORT: '1' },
   })
@@ -84,7 +84,7 @@ t.test(
     const folder = makeTempFolder(t, 'runtime')
     const file = join(makeTempFolder(t, 'told'), 'told')
     const words = `{ ls -l /proc/$$/fd; ulimit -c; ps -o pgid= -p $$; echo $$; } >${file}; exec node main.cjs`
-    const { program, ...others } = makeWorkload(t, ANSWERS)
+    const { program, ...others } = makeWorkload(t, SERVE_CODE)
     const workload = { ...others, program: { ...program, command: ['sh', '-c', words] } }
     const source = new URL('../../../fixtures/runtime-process.ts', import.meta.url)
     const secret = openSync(import.meta.filename, 'r')
@@ -167,7 +167,7 @@ t.test(
     const source = `require('node:child_process').execFile('/bin/sh', ['-c', ${JSON.stringify(ORPHANS)}],
       (_, pids) => console.log(pids.trim()))`
     const [first, other] = [{ name: 'shop' }, { name: 'other' }].map((changes) =>
-      makeWorkload(t, `${ANSWERS}\n${source}`, changes),
+      makeWorkload(t, `${SERVE_CODE}\n${source}`, changes),
     ) as [Workload, Workload]
     const orphans: (readonly number[])[] = []
     for (const workload of [first, other]) {
@@ -188,7 +188,7 @@ t.test(
 
 t.test('sends one SIGTERM to a program behind a shell and waits', async (t) => {
   const { runtime } = openProcessRuntime(t)
-  const source = `${ANSWERS}; process.on('SIGTERM', () => {
+  const source = `${SERVE_CODE}; process.on('SIGTERM', () => {
     console.log('asked')
     setTimeout(() => process.exit(console.log('done')), 200)
   })`

@@ -22,9 +22,9 @@ t.test(
     await t.rejects(login('admin', '--password=guess'), {
       message: new RegExp(`with this ID\\. The initial password is in ${file}\\. 'mx auth reset' `),
     })
-    const refused = { status: 2, message: /^Secret not correct/ }
+    const rejected = { status: 2, message: /^Secret not correct/ }
     await t.rejects(login('nobody', '--password=x'), {
-      ...refused,
+      ...rejected,
       message: /An administrator can reset it: mx auth update secret nobody$/,
     })
     t.equal(readConfig().get('local.current-user'), 'admin', 'the current login is unchanged')

@@ -15,10 +15,10 @@ t.test(
       runAtTerminal(t, ['auth', 'delete', 'rule', 'default'], {
         ...{ cwd: home, env: { HOME: home, MX_ENV_LOCAL_ADDRESS: proxy }, answer },
       })
-    const refused = await remove('n')
-    if (refused === undefined) return t.comment('script is not installed')
-    t.match(refused, /no rule allows logins[^\n]*\. Continue\? \[y\/N\]/)
-    t.match(refused, 'mx: canceled: nothing was changed')
+    const rejected = await remove('n')
+    if (rejected === undefined) return t.comment('script is not installed')
+    t.match(rejected, /no rule allows logins[^\n]*\. Continue\? \[y\/N\]/)
+    t.match(rejected, 'mx: canceled: nothing was changed')
     t.match((await sendRequest('Rules.List', {})).rules, [{ id: 'default' }])
     t.match(await remove('y'), 'Rule deleted')
     t.same(await sendRequest('Rules.List', {}), { rules: [] }, 'an operator can still log in')

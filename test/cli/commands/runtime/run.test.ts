@@ -190,7 +190,7 @@ t.test('an object that is deleted during its start is reported as killed', async
 })
 
 mkdirSync(join(home, 'empty'))
-const refused: [words: string[], message: string | RegExp, status?: number][] = [
+const rejected: [words: string[], message: string | RegExp, status?: number][] = [
   [[], /^a source is missing: a folder.* See 'mx run --help'$/],
   [['a', 'b'], "expected one source, got a, b. See 'mx run --help'"],
   [['./nowhere'], 'no such folder: ./nowhere'],
@@ -198,7 +198,7 @@ const refused: [words: string[], message: string | RegExp, status?: number][] = 
   [['./helloworld', '--instances=0'], '--instances must be a whole number above 0, got 0'],
   [['./empty'], /^nothing to run in .*empty: it is empty, or \.gitignore/, 1],
 ]
-for (const [words, message, status = 2] of refused)
+for (const [words, message, status = 2] of rejected)
   t.test(`mx run ${words.join(' ')} is rejected without a request`, async (t) => {
     await t.rejects(run(...words), { message, status })
     t.same(runtime.calls, [])

@@ -43,8 +43,8 @@ t.test('without a server, mx doctor exits 1 with advice and the ports in use', a
     'FAIL  server local (127.0.0.1:1): unreachable: connection refused\n      start it with mx server\n',
   )
   t.match(stdout, `WARN  port ${port} (gateway): in use by another program\n`)
-  const away = await doctor('--env=dev')
-  t.equal(away.status, 1)
-  t.match(away.stdout, /\nFAIL {2}environment: Env "dev" has no address/)
-  t.notMatch(away.stdout, /port \d/, 'no server is started for another environment')
+  const withoutAddress = await doctor('--env=dev')
+  t.equal(withoutAddress.status, 1)
+  t.match(withoutAddress.stdout, /\nFAIL {2}environment: Env "dev" has no address/)
+  t.notMatch(withoutAddress.stdout, /port \d/, 'no server is started for another environment')
 })

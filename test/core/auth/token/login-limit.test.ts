@@ -208,17 +208,21 @@ t.test('in a flood of logins, an address that has logged in before has priority'
         () => 'in',
         ({ code }: { code: number }) => code,
       )
-  const strangers = Array.from({ length: 40 }, (_, i) => logIn(`198.51.100.${i}`))
+  const unknownAddresses = Array.from({ length: 40 }, (_, i) => logIn(`198.51.100.${i}`))
   // More attempts than one address may have in flight.
   const known = Array.from({ length: 40 }, () => logIn(JANE.address))
   await new Promise(setImmediate)
   clock.ms += 60_000
   mock.timers.tick(60_000)
-  t.same(await Promise.all(strangers.slice(2)), Array(38).fill(503))
+  t.same(await Promise.all(unknownAddresses.slice(2)), Array(38).fill(503))
   for (let i = 0; i < 42; i++) {
     running.shift()?.()
     await new Promise(setImmediate)
   }
   t.same(await Promise.all(known), Array(40).fill('in'))
-  t.same(await Promise.all(strangers.slice(0, 2)), ['in', 'in'], 'the two checks in flight succeed')
+  t.same(
+    await Promise.all(unknownAddresses.slice(0, 2)),
+    ['in', 'in'],
+    'the two checks in flight succeed',
+  )
 })

@@ -15,23 +15,23 @@ function open<T>(start: (signal: AbortSignal) => AsyncIterable<T>, waitMs = 5000
 }
 
 t.test('a watch that fails is restarted, and its last value stays available', async (t) => {
-  let begun = 0
+  let started = 0
   const { watch, changes, outages } = open(async function* (signal) {
-    begun++
-    if (begun === 2) throw new Error('broken')
-    yield begun
-    if (begun === 3)
+    started++
+    if (started === 2) throw new Error('broken')
+    yield started
+    if (started === 3)
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
   })
   t.equal(watch.value, undefined)
   t.equal(await watch.first(), 1)
-  await until(() => begun === 2)
+  await until(() => started === 2)
   t.equal(watch.value, 1)
   await until(() => watch.value === 3)
   t.same(changes, [[3, 1]])
   t.same(outages, ['the watch has ended', 'broken', undefined])
   watch.close()
-  t.equal(begun, 3)
+  t.equal(started, 3)
 })
 
 /** A watch that cannot start. */
@@ -47,13 +47,13 @@ t.test('first() rejects with the error of a watch that cannot start', async (t) 
 })
 
 t.test('close rejects pending first() calls and ends an outage', async (t) => {
-  const waiting = open(async function* (): AsyncGenerator<number, void, undefined> {
+  const pending = open(async function* (): AsyncGenerator<number, void, undefined> {
     await new Promise(() => {})
   })
-  const first = waiting.watch.first()
-  waiting.watch.close()
+  const first = pending.watch.first()
+  pending.watch.close()
   await t.rejects(first, { message: 'the watch was closed' })
-  t.same(waiting.outages, [])
+  t.same(pending.outages, [])
   const broken = open(breakDown)
   await t.rejects(broken.watch.first())
   broken.watch.close()

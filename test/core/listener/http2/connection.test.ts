@@ -76,10 +76,10 @@ t.test('streams beyond the limit of 128 are rejected, and the others are served'
   // Sent before the settings are acknowledged; later streams would be a connection error.
   const streams = Array.from({ length: 140 }, () => raw.open(toRequest('/')))
   await raw.until(({ type, stream }) => type === FRAME.RST_STREAM && stream === streams.at(-1))
-  const refused = raw.frames.filter(({ type }) => type === FRAME.RST_STREAM)
-  t.equal(refused.length, 140 - 128)
+  const rejected = raw.frames.filter(({ type }) => type === FRAME.RST_STREAM)
+  t.equal(rejected.length, 140 - 128)
   t.ok(
-    refused.every(({ payload }) => payload.readUInt32BE(0) === 7),
+    rejected.every(({ payload }) => payload.readUInt32BE(0) === 7),
     'REFUSED_STREAM',
   )
   await until(() => pending.length === 128)
@@ -149,11 +149,12 @@ t.test(
     t.ok(last >= before.at(-1)! && last <= crossing)
     await raw.client.ended()
     raw.destroy()
-    const answered = raw.frames
+    const servedStreams = raw.frames
       .filter(({ type }) => type === FRAME.HEADERS)
       .map(({ stream }) => stream)
-    for (let stream = 1; stream <= last; stream += 2) t.ok(answered.includes(stream), `${stream}`)
-    t.equal(served.length, answered.length, 'requests after it were not started')
+    for (let stream = 1; stream <= last; stream += 2)
+      t.ok(servedStreams.includes(stream), `${stream}`)
+    t.equal(served.length, servedStreams.length, 'requests after it were not started')
     await until(() => listener.connections === 0)
   },
 )

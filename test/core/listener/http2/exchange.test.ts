@@ -69,7 +69,7 @@ function serve(x: Exchange): void | Promise<void> {
         onAbort: () => {},
       })
       return
-    case '/told':
+    case '/recorded':
       x.pipeTo({
         onRequestBody: (chunk, last) => {
           events.push(last ? 'end' : `${chunk}`)
@@ -82,11 +82,11 @@ function serve(x: Exchange): void | Promise<void> {
     case '/early':
       return x.reply(401, 'who are you?')
     default:
-      return answer(x)
+      return response(x)
   }
 }
 
-async function answer(x: Exchange): Promise<void> {
+async function response(x: Exchange): Promise<void> {
   const { length } = await x.readBody()
   const { httpVersion, takesTrailers, method, host, target, bodyLength, headers } = x
   const { flat } = headers
@@ -236,7 +236,7 @@ t.test('a request body without END_STREAM is aborted, for HEAD and POST', async 
       events.length = 0
       const raw = new Http2Raw(port)
       const stream = raw.open(
-        [':method', method, ':scheme', 'http', ':authority', 'a.test', ':path', '/told'],
+        [':method', method, ':scheme', 'http', ':authority', 'a.test', ':path', '/recorded'],
         0,
       )
       raw.send(toFrame(FRAME.DATA, 0, stream, Buffer.from('abc')))

@@ -17,7 +17,7 @@ const pseudo = (changes: Record<string, string | undefined>, ...fields: string[]
 const PAD = 'p'.repeat(1000)
 
 /** Request heads that are rejected and not passed on. */
-const refused: [title: string, fields: string[]][] = [
+const rejected: [title: string, fields: string[]][] = [
   ['a path with a dot segment', pseudo({ ':path': '/a/../b' })],
   ['a path with an encoded slash', pseudo({ ':path': '/a%2Fb' })],
   ['a URL as path', pseudo({ ':path': 'http://b.test/' })],
@@ -104,7 +104,7 @@ t.test('request heads', async (t) => {
     }
   }
 
-  for (const [title, fields] of refused) {
+  for (const [title, fields] of rejected) {
     await t.test(`rejected: ${title}`, async (t) => {
       t.match(await sendRequest(fields), /^(400|refused|reset)$/)
       t.equal(served.length, 0)

@@ -32,7 +32,7 @@ t.test(
     client.on('ping', () => pings++)
     // The backend does not read, so the client is throttled after its last message.
     peer.pause()
-    const up = nextMessage(peer)
+    const pending = nextMessage(peer)
     client.send(Buffer.alloc(16 * MIB))
     await until(() => served[0]!.bytesIn === 16 * MIB)
     // More than the client receives in one read.
@@ -41,7 +41,7 @@ t.test(
     peer.send(Buffer.alloc(16 * MIB))
     await until(() => served[0]!.bytesOut === 16 * MIB)
     peer.resume()
-    t.equal((await up).length, 16 * MIB)
+    t.equal((await pending).length, 16 * MIB)
     client.resume()
     t.equal((await down).length, 16 * MIB)
     client.send('more')

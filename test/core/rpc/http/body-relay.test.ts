@@ -20,9 +20,9 @@ function open(takes = 0) {
   const relay = new BodyRelay({ consumed: (bytes) => void consumed.push(bytes) }, target)
   const push = (text: string): boolean => {
     const memory = Buffer.from(text)
-    const taken = relay.push(memory)
+    const isAccepted = relay.push(memory)
     memory.fill(0)
-    return taken
+    return isAccepted
   }
   return { relay, target, consumed, push }
 }

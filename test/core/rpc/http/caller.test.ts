@@ -71,7 +71,7 @@ async function openService(t: Test, listener: RequestListener) {
 }
 
 /** Makes a call that receives the response `bytes`; `close` closes the connection afterwards. */
-async function answered(
+async function callWithResponse(
   t: Test,
   bytes: string | Buffer,
   { close = false, ...fields }: Partial<OutgoingCall> & { close?: boolean } = {},
@@ -92,7 +92,7 @@ async function answered(
 
 const head = (status: string, ...fields: string[]) =>
   `HTTP/1.1 ${status}\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n`
-const whole = (status: string, body: string, ...fields: string[]) =>
+const complete = (status: string, body: string, ...fields: string[]) =>
   head(status, ...fields, `Content-Length: ${Buffer.byteLength(body)}`) + body
 const LINES = 'Content-Type: application/x-ndjson'
 const CHUNKED = 'Transfer-Encoding: chunked'
@@ -248,46 +248,56 @@ t.test('connections are reused by queued calls', async (t) => {
 })
 
 t.test('a 200 response is a reply with its end-to-end headers as metadata', async (t) => {
-  const reply = whole('200 Fine', 'body', 'X-A: 1', 'x-a:2', 'Content-Type: text/plain', 'Date: x')
-  t.strictSame((await answered(t, reply)).events, [
+  const reply = complete(
+    '200 Fine',
+    'body',
+    'X-A: 1',
+    'x-a:2',
+    'Content-Type: text/plain',
+    'Date: x',
+  )
+  t.strictSame((await callWithResponse(t, reply)).events, [
     'reply "x-a: 1\\r\\nx-a: 2\\r\\ncontent-type: text/plain\\r\\n" body',
   ])
-  const odd = whole('200 OK', 'b', 'Connection: x-hop', 'X-Hop: 1', 'X-C: gr\xfcn', 'Upgrade: a')
-  t.strictSame((await answered(t, Buffer.from(odd, 'latin1'))).events, [
+  const odd = complete('200 OK', 'b', 'Connection: x-hop', 'X-Hop: 1', 'X-C: gr\xfcn', 'Upgrade: a')
+  t.strictSame((await callWithResponse(t, Buffer.from(odd, 'latin1'))).events, [
     'reply "x-c: gr\xfcn\\r\\n" b',
   ])
-  t.strictSame((await answered(t, whole('200 OK', 'b'), { stream: true })).events, ['reply "" b'])
+  t.strictSame((await callWithResponse(t, complete('200 OK', 'b'), { stream: true })).events, [
+    'reply "" b',
+  ])
 })
 
 t.test('204 and 200 responses without a body are empty replies', async (t) => {
-  t.strictSame((await answered(t, head('204 No Content', 'X-A: 1'))).events, [
+  t.strictSame((await callWithResponse(t, head('204 No Content', 'X-A: 1'))).events, [
     'reply "x-a: 1\\r\\n" ',
   ])
-  t.strictSame((await answered(t, whole('200 OK', ''))).events, ['reply "" '])
-  t.strictSame((await answered(t, head('204 No Content', LINES), { stream: true })).events, [
-    'reply "content-type: application/x-ndjson\\r\\n" ',
-  ])
+  t.strictSame((await callWithResponse(t, complete('200 OK', ''))).events, ['reply "" '])
+  t.strictSame(
+    (await callWithResponse(t, head('204 No Content', LINES), { stream: true })).events,
+    ['reply "content-type: application/x-ndjson\\r\\n" '],
+  )
 })
 
 t.test('chunked bodies and bodies delimited by the end of the connection are read', async (t) => {
   const chunked = `${head('200 OK', CHUNKED)}${chunk('ab')}${chunk('cd')}0\r\n\r\n`
-  t.strictSame((await answered(t, chunked)).events, ['reply "" abcd'])
+  t.strictSame((await callWithResponse(t, chunked)).events, ['reply "" abcd'])
   const old = 'HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{"a":1}'
-  t.strictSame((await answered(t, old, { close: true })).events, [
+  t.strictSame((await callWithResponse(t, old, { close: true })).events, [
     'reply "content-type: application/json\\r\\n" {"a":1}',
   ])
 })
 
 t.test('a response that arrives byte by byte is parsed identically', async (t) => {
   const replies: [string, string[]][] = [
-    [whole('200 OK', '{"a":1}', 'X-A: 1'), ['reply "x-a: 1\\r\\n" {"a":1}']],
+    [complete('200 OK', '{"a":1}', 'X-A: 1'), ['reply "x-a: 1\\r\\n" {"a":1}']],
     [`${head('200 OK', CHUNKED)}${chunk('{"a"')}${chunk(':1}')}0\r\n\r\n`, ['reply "" {"a":1}']],
     [
       lines('{"a":1}\n{"b"', ':2}\r\n', '\n{"error":{"Code":409,"Id":"x","Detail":"gone"}}\n'),
       ['start ""', 'data {"a":1}', 'data {"b":2}', 'fail 409 x: gone'],
     ],
     [
-      whole('404 Not Found', '{"code":404,"ID":"a.b","detail":"no John"}'),
+      complete('404 Not Found', '{"code":404,"ID":"a.b","detail":"no John"}'),
       ['fail 404 a.b: no John'],
     ],
   ]
@@ -309,15 +319,16 @@ t.test(
   'a JSON error body takes precedence over the status, with names in any letter case',
   async (t) => {
     const cases: [string, string][] = [
-      [whole('400 Bad', '{"Id":"a","Code":400,"Detail":"b","Status":"c"}'), 'fail 400 a: b'],
-      [whole('599 x', '{"ID":"a","CODE":599,"DETAIL":"b"}'), 'fail 599 a: b'],
-      [whole('500 x', '{"id":"","code":418}'), 'fail 418 helloworld: '],
+      [complete('400 Bad', '{"Id":"a","Code":400,"Detail":"b","Status":"c"}'), 'fail 400 a: b'],
+      [complete('599 x', '{"ID":"a","CODE":599,"DETAIL":"b"}'), 'fail 599 a: b'],
+      [complete('500 x', '{"id":"","code":418}'), 'fail 418 helloworld: '],
       [
         `${head('503 x', CHUNKED)}${chunk('{"code":503,"detail":"')}${chunk('grün"}')}0\r\n\r\n`,
         'fail 503 helloworld: grün',
       ],
     ]
-    for (const [reply, event] of cases) t.strictSame((await answered(t, reply)).events, [event])
+    for (const [reply, event] of cases)
+      t.strictSame((await callWithResponse(t, reply)).events, [event])
   },
 )
 
@@ -325,43 +336,48 @@ t.test('the metadata of an error is in its JSON, otherwise in the response heade
   const json = '{"Code":503,"Metadata":"retry-after: 7\\r\\n"}'
   const fields = ['Retry-After: 9', 'X-Name: gr\u00fcn', 'Content-Type: text/html', 'Date: now']
   const cases: [string, string[] | undefined][] = [
-    [whole('503 x', json, ...fields), ['retry-after', '7']],
-    [whole('503 x', '{"Code":503}', ...fields), ['retry-after', '9', 'x-name', 'gr\u00fcn']],
-    [whole('503 x', 'busy', ...fields), ['retry-after', '9', 'x-name', 'gr\u00fcn']],
-    [whole('503 x', '{"Code":503,"Metadata":"Wrong"}'), undefined],
-    [whole('503 x', 'busy'), undefined],
+    [complete('503 x', json, ...fields), ['retry-after', '7']],
+    [complete('503 x', '{"Code":503}', ...fields), ['retry-after', '9', 'x-name', 'gr\u00fcn']],
+    [complete('503 x', 'busy', ...fields), ['retry-after', '9', 'x-name', 'gr\u00fcn']],
+    [complete('503 x', '{"Code":503,"Metadata":"Wrong"}'), undefined],
+    [complete('503 x', 'busy'), undefined],
   ]
   for (const [reply, headers] of cases) {
-    const { error } = await answered(t, Buffer.from(reply, 'latin1'))
+    const { error } = await callWithResponse(t, Buffer.from(reply, 'latin1'))
     t.equal(error?.code, 503)
     t.strictSame(error?.headers, headers)
     t.equal(error?.repeatable, true)
   }
-  const once = whole('500 x', '{"Code":500,"Repeat":false}', 'X-A: 1')
-  t.match((await answered(t, once)).error, { code: 500, repeatable: false, headers: ['x-a', '1'] })
+  const once = complete('500 x', '{"Code":500,"Repeat":false}', 'X-A: 1')
+  t.match((await callWithResponse(t, once)).error, {
+    code: 500,
+    repeatable: false,
+    headers: ['x-a', '1'],
+  })
 })
 
 t.test('an error without a JSON error body has the status as its code', async (t) => {
   const long = JSON.stringify({ Id: 'a', Code: 500, Detail: 'x'.repeat(65_536) })
   const cases: [string, string][] = [
-    [whole('404 Nothing Here', ''), 'fail 404 helloworld: Not Found'],
-    [whole('404 x', '<html>', 'Content-Type: text/html'), 'fail 404 helloworld: Not Found'],
-    [whole('500 x', '{"Id":"a","Detail":"b"}'), 'fail 500 helloworld: Internal Server Error'],
-    [whole('500 x', '{"Code":200}'), 'fail 500 helloworld: Internal Server Error'],
-    [whole('500 x', 'null'), 'fail 500 helloworld: Internal Server Error'],
-    [whole('502 x', long), 'fail 502 helloworld: Bad Gateway'],
-    [whole('599 x', ''), 'fail 599 helloworld: '],
-    [whole('404 x', '', LINES), 'fail 404 helloworld: Not Found'],
+    [complete('404 Nothing Here', ''), 'fail 404 helloworld: Not Found'],
+    [complete('404 x', '<html>', 'Content-Type: text/html'), 'fail 404 helloworld: Not Found'],
+    [complete('500 x', '{"Id":"a","Detail":"b"}'), 'fail 500 helloworld: Internal Server Error'],
+    [complete('500 x', '{"Code":200}'), 'fail 500 helloworld: Internal Server Error'],
+    [complete('500 x', 'null'), 'fail 500 helloworld: Internal Server Error'],
+    [complete('502 x', long), 'fail 502 helloworld: Bad Gateway'],
+    [complete('599 x', ''), 'fail 599 helloworld: '],
+    [complete('404 x', '', LINES), 'fail 404 helloworld: Not Found'],
   ]
-  for (const [reply, event] of cases) t.strictSame((await answered(t, reply)).events, [event])
+  for (const [reply, event] of cases)
+    t.strictSame((await callWithResponse(t, reply)).events, [event])
 })
 
 t.test('other statuses and malformed HTTP fail with 502', async (t) => {
   const malformed = 'fail 502 helloworld: bad gateway: malformed response from helloworld'
   const replies = [
-    whole('201 Created', 'a'),
-    whole('206 Partial', 'a'),
-    whole('302 Found', '', 'Location: /'),
+    complete('201 Created', 'a'),
+    complete('206 Partial', 'a'),
+    complete('302 Found', '', 'Location: /'),
     head('304 Not Modified'),
     head('101 Switching Protocols', 'Upgrade: websocket'),
     'nonsense',
@@ -371,10 +387,10 @@ t.test('other statuses and malformed HTTP fail with 502', async (t) => {
     'HTTP/1.1 600 Odd\r\n\r\n',
     head('200 OK', `Content-Length: ${MAX_BYTES + 1}`),
     lines('{"a":1}\n{"b":'),
-    whole('200 OK', '', ...Array.from({ length: 12_000 }, () => 'a:b')),
+    complete('200 OK', '', ...Array.from({ length: 12_000 }, () => 'a:b')),
   ]
   for (const reply of replies) {
-    const call = await answered(t, reply, { stream: true })
+    const call = await callWithResponse(t, reply, { stream: true })
     t.equal(call.events.at(-1), malformed, JSON.stringify(reply.slice(0, 80)))
     t.equal(typeof call.error?.cause, 'string')
   }
@@ -418,22 +434,22 @@ t.test('a stream is split into lines at any chunk size, and empty lines are skip
       [start, 'data 1', 'data 2', 'data 3333', 'end'],
     ],
     [lines(), [start, 'end']],
-    [whole('200 OK', '1\n2\n', LINES), [start, 'data 1', 'data 2', 'end']],
-    [whole('200 OK', '', LINES), [start, 'end']],
+    [complete('200 OK', '1\n2\n', LINES), [start, 'data 1', 'data 2', 'end']],
+    [complete('200 OK', '', LINES), [start, 'end']],
     [
-      whole('200 OK', '1\n', 'Content-Type: Application/X-NDJSON; charset=utf-8', 'X-A: 1'),
+      complete('200 OK', '1\n', 'Content-Type: Application/X-NDJSON; charset=utf-8', 'X-A: 1'),
       ['start "x-a: 1\\r\\n"', 'data 1', 'end'],
     ],
     [
-      whole('200 OK', '1\n', 'Content-Type: application/x-ndjson2'),
+      complete('200 OK', '1\n', 'Content-Type: application/x-ndjson2'),
       ['reply "content-type: application/x-ndjson2\\r\\n" 1\n'],
     ],
   ]
   for (const [reply, events] of cases) {
-    t.strictSame((await answered(t, reply, { stream: true })).events, events)
+    t.strictSame((await callWithResponse(t, reply, { stream: true })).events, events)
   }
   const old = `HTTP/1.0 200 OK\r\n${LINES}\r\n\r\n1\n2\n`
-  t.strictSame((await answered(t, old, { stream: true, close: true })).events, [
+  t.strictSame((await callWithResponse(t, old, { stream: true, close: true })).events, [
     start,
     'data 1',
     'data 2',
@@ -537,11 +553,11 @@ t.test('a stream fails with an error line only if it is the last line', async (t
     ['{"errors":{"Code":500}}\n', ['data {"errors":{"Code":500}}', 'end']],
   ]
   for (const [text, events] of cases) {
-    const call = await answered(t, lines(text), { stream: true })
+    const call = await callWithResponse(t, lines(text), { stream: true })
     t.strictSame(call.events.slice(1), events, text)
   }
   const cut = `${head('200 OK', LINES, CHUNKED)}${chunk(`1\n${error}\n`)}`
-  const call = await answered(t, cut, { stream: true, close: true })
+  const call = await callWithResponse(t, cut, { stream: true, close: true })
   t.strictSame(
     call.events.slice(1),
     ['data 1', 'fail 409 a: b'],
@@ -551,13 +567,13 @@ t.test('a stream fails with an error line only if it is the last line', async (t
 
 t.test('a stream whose connection closes early is reported as lost', async (t) => {
   const cut = `${head('200 OK', LINES, CHUNKED)}${chunk('1\n2')}`
-  const call = await answered(t, cut, { stream: true, close: true })
+  const call = await callWithResponse(t, cut, { stream: true, close: true })
   t.strictSame(call.events.slice(1), ['data 1', 'lost closed'])
 })
 
 t.test('a stream in response to a unary call fails with 400', async (t) => {
-  for (const reply of [lines('1\n'), whole('200 OK', '1\n', LINES)]) {
-    t.strictSame((await answered(t, reply)).events, [
+  for (const reply of [lines('1\n'), complete('200 OK', '1\n', LINES)]) {
+    t.strictSame((await callWithResponse(t, reply)).events, [
       'fail 400 helloworld: Helloworld.Call responds with a stream: request its path over HTTP, or use stream() of a client',
     ])
   }
@@ -636,7 +652,7 @@ t.test('a slow reader slows the service and buffers at most the window', async (
 })
 
 t.test('short lines count as 64 bytes, and the end of a stream needs no window', async (t) => {
-  const reply = whole('200 OK', '1\n'.repeat(4097), LINES)
+  const reply = complete('200 OK', '1\n'.repeat(4097), LINES)
   const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(reply) })
   const { caller } = openCaller(t, backend.port)
   const call = send(caller, { stream: true })
@@ -648,7 +664,7 @@ t.test('short lines count as 64 bytes, and the end of a stream needs no window',
 })
 
 t.test('a program can consume or cancel within a data event', async (t) => {
-  const replies = [lines('1\n2\n', '3\n'), whole('200 OK', '1\n2\n3\n', LINES)]
+  const replies = [lines('1\n2\n', '3\n'), complete('200 OK', '1\n2\n3\n', LINES)]
   for (const reply of replies) {
     const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(reply) })
     const { caller } = openCaller(t, backend.port)
@@ -677,7 +693,7 @@ t.test('a program can consume or cancel within a data event', async (t) => {
 })
 
 t.test('consuming more than was received does not enlarge the window', async (t) => {
-  const reply = whole('200 OK', '1\n'.repeat(4200), LINES)
+  const reply = complete('200 OK', '1\n'.repeat(4200), LINES)
   const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(reply) })
   const { caller } = openCaller(t, backend.port)
   const call = new RecordedCall({ stream: true })

@@ -426,14 +426,14 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
   t.test(`${name}: a client disconnect cancels the call`, async (t) => {
     const { dispatch, calls, events } = createTracker()
     const { connect } = await open(t, name, dispatch)
-    const [waiting, streaming, sending] = [connect(), connect(), connect()]
-    waiting.send(toRequest('{}', 'Mx-Timeout: 60000'))
+    const [pending, streaming, sending] = [connect(), connect(), connect()]
+    pending.send(toRequest('{}', 'Mx-Timeout: 60000'))
     await until(() => calls.length === 1)
     streaming.send(toRequest('{}'))
     await until(() => calls.length === 2)
     calls[1]!.sendData('1')
     sending.send(toRequest('{}').slice(0, -1))
-    for (const client of [waiting, streaming, sending]) client.destroy()
+    for (const client of [pending, streaming, sending]) client.destroy()
     await until(() => events.every((reported) => reported.length === 1))
     t.strictSame(events, [['cancel cancel'], ['cancel cancel']])
     t.equal(deadlines.size, 0)

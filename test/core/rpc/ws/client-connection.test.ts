@@ -157,12 +157,12 @@ t.test('a call ends with a reply, an error or a stream', async (t) => {
 t.test('a streaming call can fail midway or have a single reply', async (t) => {
   const { call, receive } = open()
   const failed = await call({ stream: true })
-  const whole = await call({ stream: true })
+  const complete = await call({ stream: true })
   receive(data(1, 1))
   receive(`0c0000000300000001000000${Buffer.from('{"Code":500}').toString('hex')}`)
   receive(reply(2, '7b7d'))
   t.strictSame(failed.events, ['data x', 'fail 500 helloworld: '])
-  t.strictSame(whole.events, ['reply "" {}'])
+  t.strictSame(complete.events, ['reply "" {}'])
 })
 
 t.test('a malformed error fails with 502 and the name of the service', async (t) => {
@@ -376,12 +376,12 @@ t.test('on GOAWAY unprocessed calls are returned as unsent, and the others conti
   const [served, notServed, other] = [await call(), await call(), await call()]
   const uploading = await call({ more: true, body: '' })
   uploading.sendData('1')
-  const stillWhole = await call({ more: true, body: '' })
-  stillWhole.endData()
+  const completeCall = await call({ more: true, body: '' })
+  completeCall.endData()
   receive(goAway(1))
   t.strictSame(reported, ['retired'])
   t.ok(connection.retired)
-  t.strictSame(unsent, [notServed, other, stillWhole])
+  t.strictSame(unsent, [notServed, other, completeCall])
   t.match(uploading.lost, { kind: 'unsent' }, 'its bodies are already sent')
   t.strictSame(
     [served, notServed, other].flatMap(({ events }) => events),

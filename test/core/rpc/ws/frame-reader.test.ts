@@ -34,7 +34,7 @@ t.test(
     )!
     const message = fromHex(several.hex)
     t.strictSame(read(message), { frames: 4 })
-    const whole = new Map([
+    const complete = new Map([
       [64, 1],
       [76, 2],
       [120, 3],
@@ -42,13 +42,13 @@ t.test(
     let counted = 0
     for (let length = 0; length < message.length; length++) {
       const { breach, frames } = read(message.subarray(0, length))
-      if (whole.has(length)) {
-        t.equal(frames, whole.get(length), `${length} bytes are complete frames`)
+      if (complete.has(length)) {
+        t.equal(frames, complete.get(length), `${length} bytes are complete frames`)
         t.equal(breach, undefined)
         counted++
       } else if (breach?.code !== 1002) t.fail(`${length} bytes must be rejected`)
     }
-    t.equal(counted, whole.size)
+    t.equal(counted, complete.size)
   },
 )
 

@@ -18,12 +18,12 @@ import {
 
 function open(limits?: ServerLimits, dispatch?: Dispatch) {
   const socket = new TestSocket()
-  const keeper = createTracker()
-  const connection = new ServerConnection(dispatch ?? keeper.dispatch, limits)
+  const tracker = createTracker()
+  const connection = new ServerConnection(dispatch ?? tracker.dispatch, limits)
   connection.open(socket)
   /** Receives frames of the caller, in hexadecimal as in `protocol.json`. */
   const receive = (hex: string) => connection.onMessage(fromHex(hex), true)
-  return { socket, connection, receive, ...keeper }
+  return { socket, connection, receive, ...tracker }
 }
 
 function u16(value: number): string {

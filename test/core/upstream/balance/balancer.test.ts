@@ -128,18 +128,18 @@ function ports(upstream: ReturnType<typeof makeUpstream>, count: number): number
 t.test('ewma prefers the faster node, and tries a node without responses once', async (t) => {
   const upstream = makeUpstream([1, 1], { balance: { kind: 'ewma' } })
   const [slow, fast] = upstream.nodes as [UpstreamNode, UpstreamNode]
-  const answer = (node: UpstreamNode, ms: number) =>
+  const response = (node: UpstreamNode, ms: number) =>
     upstream.responded(node, 200, ms, { routeName: '' })
-  answer(fast, 10)
+  response(fast, 10)
   slow.active = 1
   for (let i = 0; i < 20; i++) t.equal(upstream.pick(x), fast, 'its first response is pending')
   slow.active = 0
-  answer(slow, 50)
+  response(slow, 50)
   for (let i = 0; i < 20; i++) t.equal(upstream.pick(x), fast)
   fast.active = 9
   t.equal(upstream.pick(x), slow, 'the faster node is busy')
   fast.active = 0
-  answer(fast, 1000)
+  response(fast, 1000)
   t.equal(upstream.pick(x), slow, 'one slow response counts immediately')
 })
 

@@ -30,10 +30,12 @@ t.test('when a node is ejected, only its keys move', async () => {
       (weights, which) => {
         const upstream = makeUpstream(weights, { balance: byPath })
         const before = paths.map((x) => upstream.pick(x))
-        const gone = upstream.nodes[which % weights.length]!
-        upstream.failed(gone, 'connect')
+        const removed = upstream.nodes[which % weights.length]!
+        upstream.failed(removed, 'connect')
         const after = paths.map((x) => upstream.pick(x))
-        return before.every((node, i) => (node === gone ? after[i] !== gone : after[i] === node))
+        return before.every((node, i) =>
+          node === removed ? after[i] !== removed : after[i] === node,
+        )
       },
     ),
     { numRuns: toRuns(20) },
@@ -100,12 +102,12 @@ t.test('keys are distributed by weight for 2 to 600 nodes', async (t) => {
       const node = upstream.pick(x)!
       shares.set(node, (shares.get(node) ?? 0) + 1)
     }
-    const whole = weights.reduce((sum, weight) => sum + weight, 0)
+    const complete = weights.reduce((sum, weight) => sum + weight, 0)
     for (const node of upstream.nodes) {
-      const want = (keys.length * node.weight) / whole
-      const off = Math.abs((shares.get(node) ?? 0) - want)
+      const expected = (keys.length * node.weight) / complete
+      const off = Math.abs((shares.get(node) ?? 0) - expected)
       // Slots and keys are both random, so their deviations add up.
-      if (off > 5 * Math.sqrt(2 * want)) t.fail(`${count} nodes: ${off} off ${want}`)
+      if (off > 5 * Math.sqrt(2 * expected)) t.fail(`${count} nodes: ${off} off ${expected}`)
     }
     const first = keys.slice(0, 2000).map((x) => upstream.pick(x))
     t.ok(

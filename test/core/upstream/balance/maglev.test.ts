@@ -19,10 +19,12 @@ t.test('a key has the same node, and shares follow the weights', async (t) => {
 t.test('most keys of other nodes stay when a node leaves', async (t) => {
   const upstream = makeUpstream(Array<number>(10).fill(1), { balance: byPath })
   const before = paths.map((x) => upstream.pick(x)!)
-  const [gone] = upstream.nodes
-  upstream.failed(gone!, 'connect')
-  const others = before.filter((node) => node !== gone)
-  const same = paths.filter((x, i) => before[i] !== gone && upstream.pick(x) === before[i]).length
+  const [removed] = upstream.nodes
+  upstream.failed(removed!, 'connect')
+  const others = before.filter((node) => node !== removed)
+  const same = paths.filter(
+    (x, i) => before[i] !== removed && upstream.pick(x) === before[i],
+  ).length
   t.ok(same / others.length > 0.9, `${same / others.length}`)
 })
 

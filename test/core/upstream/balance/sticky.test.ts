@@ -42,8 +42,8 @@ t.test('a client whose node is ejected or was tried is moved to another node', a
 
 t.test('a client whose node was removed is moved to another node', async (t) => {
   const upstream = makeUpstream([1, 1], { balance: sticky })
-  const [gone, stays] = upstream.nodes as [UpstreamNode, UpstreamNode]
-  const x = answering(upstream.replyCookie?.(new TestExchange(), gone))
+  const [ejected, stays] = upstream.nodes as [UpstreamNode, UpstreamNode]
+  const x = answering(upstream.replyCookie?.(new TestExchange(), ejected))
   upstream.update([makeService('greeter', [makeNode('127.0.0.1:9002', { weight: '1' })])])
   t.equal(upstream.pick(x), stays)
 })

@@ -326,10 +326,10 @@ t.test('after random events at least half of the nodes are usable', async () => 
             listed = all.slice(which % count)
             health.update(listed)
           }
-          const away = listed.filter(({ ejectedUntilMs }) => ejectedUntilMs !== 0)
-          const partition = away.length + health.usable.length === listed.length
-          if (!partition || away.length > Math.floor(listed.length / 2)) return false
-          if ((health.nextTrialMs === Number.POSITIVE_INFINITY) !== (away.length === 0))
+          const ejected = listed.filter(({ ejectedUntilMs }) => ejectedUntilMs !== 0)
+          const partition = ejected.length + health.usable.length === listed.length
+          if (!partition || ejected.length > Math.floor(listed.length / 2)) return false
+          if ((health.nextTrialMs === Number.POSITIVE_INFINITY) !== (ejected.length === 0))
             return false
         }
         return true

@@ -557,7 +557,7 @@ t.test('a request body in progress keeps the call alive', async (t) => {
 t.test(
   'an idle connection closes after keepAliveMs, or a second before the backend closes it',
   async (t) => {
-    for (const [fields, keptSeconds] of [
+    for (const [fields, idleSeconds] of [
       [[], 30],
       [['Keep-Alive: timeout=5, max=10'], 4],
       [['Keep-Alive: timeout=600'], 30],
@@ -570,9 +570,9 @@ t.test(
       await server.request()
       server.reply('ok', '200 OK', ...fields)
       await call.done
-      pass((keptSeconds - 1) * SECOND, connection)
+      pass((idleSeconds - 1) * SECOND, connection)
       t.equal(connection.closed, false, `${fields}: open`)
-      pass((keptSeconds + 1) * SECOND, connection)
+      pass((idleSeconds + 1) * SECOND, connection)
       t.equal(connection.closed, true, `${fields}: closed`)
       t.equal(events.gone, 1)
       await server.ended()
@@ -665,10 +665,10 @@ t.test('TLS connections send the server name and verify the certificate', async 
     secure: true,
     tls: createUpstreamTls({ ca: createCertificate(['localhost']).cert }),
   })
-  const refused = new Collector()
-  stranger.connection.send(refused)
-  await refused.done
-  t.equal(refused.failure?.kind, 'connect')
+  const rejected = new Collector()
+  stranger.connection.send(rejected)
+  await rejected.done
+  t.equal(rejected.failure?.kind, 'connect')
 
   const other = createCertificate(['elsewhere.test'])
   const misnamed = await openRawBackend(t, { certificate: other })
@@ -691,11 +691,11 @@ t.test('a long response over TLS pauses and resumes with its reader', async (t) 
     secure: true,
     tls: createUpstreamTls({ ca: certificate.cert }),
   })
-  let taken = 0
+  let accepted = 0
   const call = new Collector({
     wants: () => {
       setImmediate(() => connection.resume())
-      return ++taken % 2 === 0
+      return ++accepted % 2 === 0
     },
   })
   connection.send(call)

@@ -54,11 +54,11 @@ t.test('a retired node closes connections that are requested later', async (t) =
   t.ok(node.pool)
   t.same(closedPorts(), [9001])
 
-  const gone = open('http')
-  gone.node.retire()
+  const retired = open('http')
+  retired.node.retire()
   let lost = ''
   const call = { onLost: (kind: string) => (lost = kind), release: () => {} }
-  gone.node.caller.call(call as never)
+  retired.node.caller.call(call as never)
   t.equal(lost, 'unsent')
 })
 

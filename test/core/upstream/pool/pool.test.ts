@@ -415,7 +415,7 @@ function advance(ms: number): void {
 }
 
 /** Opens a pool with `connections` idle connections. */
-async function openKept(
+async function openIdlePool(
   port: number,
   connections: number,
   options: Partial<PoolOptions> = {},
@@ -433,7 +433,7 @@ for (const [where, connections, options, size] of [
 ] as const)
   t.test(`a retry opens a new connection ${where}`, async (t) => {
     const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
-    const pool = await openKept(backend.port, connections, options)
+    const pool = await openIdlePool(backend.port, connections, options)
     const before = backend.connections.length
     const call = new Collector()
     call.isRepeat = true
@@ -512,7 +512,7 @@ t.test(
 
 t.test('the pool infers the idle timeout of a node from closed connections', async (t) => {
   const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
-  const pool = await openKept(backend.port, 2)
+  const pool = await openIdlePool(backend.port, 2)
   const close = async (idleMs: number, connections: number[]) => {
     advance(idleMs)
     const size = pool.size
@@ -539,7 +539,7 @@ t.test('the pool infers the idle timeout of a node from closed connections', asy
 
 t.test('the shutdown of a node does not change the idle timeout', async (t) => {
   const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
-  const pool = await openKept(backend.port, 2)
+  const pool = await openIdlePool(backend.port, 2)
   const retained = dispatch(pool)
   advance(3 * SECOND)
   const young = dispatch(pool)

@@ -58,8 +58,8 @@ t.test('removes a leaving member without affecting others', async (t) => {
 
 t.test('reports a failure to the pulling member', async (t) => {
   const { pulls, add, fail } = open()
-  const waiting = pulls.pull('a', 1, 1)
-  const rejected = t.rejects(waiting, { message: 'broken' })
+  const pending = pulls.pull('a', 1, 1)
+  const rejected = t.rejects(pending, { message: 'broken' })
   fail(new Error('broken'))
   add(1)
   await rejected

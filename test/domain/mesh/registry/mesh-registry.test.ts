@@ -34,7 +34,7 @@ async function open(isAsync: boolean) {
   return { memory, network }
 }
 
-const THEIRS = {
+const REMOTE = {
   path: ['b'],
   metric: 0,
   entry: formatVersions([makeService('s', [], 'v1'), makeService('s', [], 'v2')]),
@@ -46,7 +46,7 @@ for (const later of [false, true])
   t.test(`prefers a local registry that responds ${later ? 'later' : 'immediately'}`, async (t) => {
     const { memory, network } = await open(later)
     const { registry, table } = network
-    table.applyRoute('b', 's', THEIRS)
+    table.applyRoute('b', 's', REMOTE)
     const find = async () => (await registry.getService('s')).map(toText)
     const list = async () => (await registry.listServices()).map(toText)
     t.strictSame(
@@ -105,17 +105,17 @@ t.test('resolves a known service without local instances to remote ones', async 
     },
     { service: 's' },
   )
-  const isTold = async (...texts: string[]): Promise<void> => {
+  const expectChange = async (...texts: string[]): Promise<void> => {
     await tick()
     t.strictSame([await find(), [...events.values()].sort()], [texts, texts])
   }
   t.strictSame(await find(), ['v2@'], 'known, but without nodes')
-  network.table.applyRoute('b', 's', THEIRS)
-  await isTold('v1@b:1', 'v2@b:1')
+  network.table.applyRoute('b', 's', REMOTE)
+  await expectChange('v1@b:1', 'v2@b:1')
   const localService = makeService('s', ['own:1'], 'v2')
   await network.registry.register!(localService)
-  await isTold('v2@own:1')
+  await expectChange('v2@own:1')
   await network.registry.deregister!(localService)
-  await isTold('v1@b:1', 'v2@b:1')
+  await expectChange('v1@b:1', 'v2@b:1')
   stop()
 })

@@ -30,17 +30,24 @@ function open(t: Teardown) {
   registry.watch(({ type, service }) => events.push(`${type} ${toText(service)}`))
   table.setPeer('b', 1)
   table.setPeer('c', 1)
-  const learnServer = (path: string): void =>
+  const addServer = (path: string): void =>
     table.applyRoute(path[0]!, `@${path.at(-1)}`, { path: path.split(''), metric: 0, entry: '{}' })
   /** Announces a service and its server. */
   const learn = (path: string, versions: string, metric = 0): void => {
-    learnServer(path)
+    addServer(path)
     const services = versions.split(' ').map((version) => makeService('s', ['own:1'], version))
     const way = { path: path.split(''), metric, entry: formatVersions(services) }
     table.applyRoute(path[0]!, 's', way)
   }
   t.teardown(registry.close)
-  return { table, registry, learn, learnServer, pass, takeEvents: () => events.splice(0) }
+  return {
+    table,
+    registry,
+    learn,
+    learnServer: addServer,
+    pass,
+    takeEvents: () => events.splice(0),
+  }
 }
 
 const toText = ({ name, version, nodes }: Service): string =>
@@ -153,16 +160,16 @@ t.test(
 )
 
 t.test('removes a lost service 95 s after its server returns', (t) => {
-  const { registry, learn, learnServer, pass, table } = open(t)
+  const { registry, learn, learnServer: addServer, pass, table } = open(t)
   learn('bx', 'v1')
   table.removePeer('b')
   table.setPeer('b', 1)
   pass(1000)
-  learnServer('bx')
+  addServer('bx')
   pass(94_000)
   table.applyRoute('b', '@x', undefined)
   pass(5000)
-  learnServer('bx')
+  addServer('bx')
   pass(5000)
   pass(94_000)
   t.equal(registry.getService('s').length, 1, 'counted from the last return of the server')

@@ -153,15 +153,15 @@ t.test('recovers from an outage with an expired watch by listing again', async (
   const { api, events } = await follow(t, { retryMs: 1000 })
   await until(() => api.watchers.size === 1)
   const times: number[] = []
-  let isAway = true
+  let isUnavailable = true
   api.intercept = (_, __, response) => {
-    if (isAway) answerStatus(response, 503, 'starting')
+    if (isUnavailable) answerStatus(response, 503, 'starting')
     else times.push(performance.now())
-    return isAway
+    return isUnavailable
   }
   api.disconnect()
   await until(() => events.length === 3)
-  isAway = false
+  isUnavailable = false
   api.remove('services', 'a')
   api.compact()
   await until(() => events.at(-1) === 'in')

@@ -68,9 +68,9 @@ t.test('names the missing permission on an ACL denial', async (t) => {
 
   const { token: _, ...anonymous } = agent
   const stranger = openConsulRegistry(t, { ...anonymous, token: undefined })
-  const refused = /Permission denied.*the token needs service:write "go.mx.api.greeter"/
-  await t.rejects(async () => stranger.register?.(GREETER, { ttlSeconds: 90 }), refused)
-  await t.rejects(async () => stranger.deregister?.(GREETER), refused)
+  const rejected = /Permission denied.*the token needs service:write "go.mx.api.greeter"/
+  await t.rejects(async () => stranger.register?.(GREETER, { ttlSeconds: 90 }), rejected)
+  await t.rejects(async () => stranger.deregister?.(GREETER), rejected)
 
   const secret = 'c0ffee00-0000-4000-8000-000000000001'
   const unknown = openConsulRegistry(t, agent, { token: secret })

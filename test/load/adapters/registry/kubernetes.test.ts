@@ -54,14 +54,14 @@ testRegistry(t, async () => {
     registry,
     become: (services) => becomeServices(api, registry, services),
     async restart(services) {
-      const refused = new Set<string>()
+      const rejected = new Set<string>()
       api.intercept = (url, request) => {
-        refused.add(url.pathname)
+        rejected.add(url.pathname)
         request.socket.destroy()
         return true
       }
       api.disconnect()
-      await until(() => refused.size === 2)
+      await until(() => rejected.size === 2)
       const shown = becomeServices(api, registry, services)
       api.compact()
       api.intercept = () => false
@@ -246,9 +246,9 @@ t.test('ends watches and rejects pending queries on close', async (t) => {
 
   const second = await open(t)
   second.api.intercept = () => true
-  const waiting = t.rejects(Promise.resolve(second.registry.listServices()), /is closed/)
+  const pending = t.rejects(Promise.resolve(second.registry.listServices()), /is closed/)
   await second.registry.close?.()
-  await waiting
+  await pending
 })
 
 t.test('supports no registrations', async (t) => {

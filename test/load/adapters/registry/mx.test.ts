@@ -198,12 +198,12 @@ t.test('detects a silent registry within the timeout', async (t) => {
 })
 
 t.test('emits everything when the registry starts after its watcher', async (t) => {
-  const gone = await openRemote(t)
-  await gone.stop()
-  const registry = open(t, gone.port)
+  const stopped = await openRemote(t)
+  await stopped.stop()
+  const registry = open(t, stopped.port)
   const reported = watch(registry)
   await until(() => reported.includes('out'))
-  const remote = await openRemote(t, gone.port)
+  const remote = await openRemote(t, stopped.port)
   await fill(remote.registry, [GREETER])
   await until(() => reported.length === 3)
   t.same(reported, ['out', 'create greeter 1', 'back'])
@@ -240,7 +240,7 @@ t.test('misses no event between a watch and a read', async (t) => {
 })
 
 /** A misbehaving registry service with these endpoints. */
-function openOdd(t: Test, handlers: Record<string, unknown>): Promise<MxService> {
+function openMisbehaving(t: Test, handlers: Record<string, unknown>): Promise<MxService> {
   const quiet = endpoint({
     stream: 'server',
     async *handle(_request: unknown, ctx) {
@@ -256,7 +256,7 @@ function openOdd(t: Test, handlers: Record<string, unknown>): Promise<MxService>
   )
 }
 
-const answer = (reply: object) => endpoint({ handle: async () => reply })
+const response = (reply: object) => endpoint({ handle: async () => reply })
 const rejectWith = (code: number, detail: string) =>
   endpoint({
     handle: async () => {
@@ -265,7 +265,7 @@ const rejectWith = (code: number, detail: string) =>
   })
 
 t.test('distinguishes a denial from an outage', async (t) => {
-  const { port } = await openOdd(t, {
+  const { port } = await openMisbehaving(t, {
     getService: rejectWith(403, 'an account is required'),
     register: rejectWith(400, 'request.metadata must have at most 64 pairs'),
     listServices: rejectWith(500, 'internal error'),
@@ -295,8 +295,8 @@ t.test('does not treat a 404 of another service as an unknown service', async (t
 })
 
 t.test('ignores unreadable entries and parts', async (t) => {
-  const { port } = await openOdd(t, {
-    getService: answer({
+  const { port } = await openMisbehaving(t, {
+    getService: response({
       services: [
         null,
         { name: 'greeter' },
@@ -304,7 +304,7 @@ t.test('ignores unreadable entries and parts', async (t) => {
         { name: 'greeter', version: 'latest', metadata: { domain: 'mx', owner: 'x', count: 3 } },
       ],
     }),
-    listServices: answer({ services: {}, next: 5 }),
+    listServices: response({ services: {}, next: 5 }),
   })
   const registry = open(t, port)
   const empty = { name: 'greeter', metadata: {}, endpoints: [], nodes: [] }
@@ -316,7 +316,7 @@ t.test('ignores unreadable entries and parts', async (t) => {
 })
 
 t.test('rejects an endless list', async (t) => {
-  const { port } = await openOdd(t, { listServices: answer({ services: [], next: 'a' }) })
+  const { port } = await openMisbehaving(t, { listServices: response({ services: [], next: 'a' }) })
   await t.rejects(Promise.resolve(open(t, port).listServices()), { message: /exceeds 10000 pages/ })
 })
 
@@ -328,7 +328,10 @@ t.test('reports an outage when a watch does not open in time', async (t) => {
       yield {}
     },
   })
-  const { port } = await openOdd(t, { watch: stuck, listServices: answer({ services: [] }) })
+  const { port } = await openMisbehaving(t, {
+    watch: stuck,
+    listServices: response({ services: [] }),
+  })
   const registry = open(t, port, { timeoutMs: 50 })
   const reported = watch(registry)
   await t.rejects(Promise.resolve(registry.listServices()), {
@@ -348,8 +351,15 @@ t.test('shares one watch between all watchers', async (t) => {
       yield {}
     },
   })
-  const handlers = { watch: counted, listServices: answer({ services: [] }), register: answer({}) }
-  const { port, calls, connections } = await openOdd(t, { ...handlers, deregister: answer({}) })
+  const handlers = {
+    watch: counted,
+    listServices: response({ services: [] }),
+    register: response({}),
+  }
+  const { port, calls, connections } = await openMisbehaving(t, {
+    ...handlers,
+    deregister: response({}),
+  })
   const watches = () =>
     calls
       .filter(({ endpoint }) => endpoint === 'Registry.Watch')

@@ -111,19 +111,19 @@ t.test('random bytes of a caller close at most its own connection, with a code',
     fc.property(input(FROM_CALLER), (messages) => {
       runs++
       const socket = new TestSocket()
-      const keeper = createTracker()
+      const tracker = createTracker()
       const connection = new ServerConnection((call) => {
-        keeper.dispatch(call)
-        serve(call, keeper.calls.length)
+        tracker.dispatch(call)
+        serve(call, tracker.calls.length)
       })
       connection.open(socket)
       let bytes = 0
       for (const message of messages) {
-        const before = keeper.calls.length
+        const before = tracker.calls.length
         const wasClosed = connection.closed
         bytes += message.length
         connection.onMessage(message, true)
-        check(!wasClosed || keeper.calls.length === before, 'served after the close')
+        check(!wasClosed || tracker.calls.length === before, 'served after the close')
       }
       check(connection.closed === (socket.closed !== undefined), 'closed without a close code')
       if (connection.closed) {
@@ -132,10 +132,10 @@ t.test('random bytes of a caller close at most its own connection, with a code',
         check(connection.pending === 0, 'calls are left')
       }
       connection.close()
-      for (const [i, { over }] of keeper.calls.entries()) {
+      for (const [i, { over }] of tracker.calls.entries()) {
         check(over, 'a call has not ended')
         check(
-          keeper.events[i]!.filter((event) => FINAL.test(event)).length <= 2,
+          tracker.events[i]!.filter((event) => FINAL.test(event)).length <= 2,
           'more than two final events',
         )
       }
@@ -217,8 +217,8 @@ const GIVES_UP = {
 /** A proxy with one connection to a node, whose program leaves calls pending. */
 function openProxied(highBytes?: number) {
   const [near, far] = LinkSocket.pair(highBytes)
-  const keeper = createTracker()
-  const node = new ServerConnection(keeper.dispatch)
+  const tracker = createTracker()
+  const node = new ServerConnection(tracker.dispatch)
   const client = new ClientConnection(near, GIVES_UP)
   near.receiver = client
   far.receiver = node
@@ -235,7 +235,7 @@ function openProxied(highBytes?: number) {
   })
   upstream.update([makeService('helloworld', ['127.0.0.1:1'])])
   const dispatch = (call: IncomingCall): void => forwardCall(call, () => upstream)
-  return { dispatch, keeper, client, node, far, active: () => upstream.nodes[0]!.active }
+  return { dispatch, tracker, client, node, far, active: () => upstream.nodes[0]!.active }
 }
 
 t.test('random bytes to a proxy affect neither the node behind it nor other callers', async (t) => {
@@ -245,7 +245,7 @@ t.test('random bytes to a proxy affect neither the node behind it nor other call
   await fc.assert(
     fc.asyncProperty(input(FROM_CALLER), async (messages) => {
       runs++
-      const { dispatch, keeper, client, node, active } = openProxied()
+      const { dispatch, tracker, client, node, active } = openProxied()
       const bystander = { socket: new TestSocket(), connection: new ServerConnection(dispatch) }
       bystander.connection.open(bystander.socket)
       bystander.connection.onMessage(FROM_CALLER[0]!, true)
@@ -256,15 +256,15 @@ t.test('random bytes to a proxy affect neither the node behind it nor other call
       if (connection.closed) closed++
       for (let i = 0; i < 4; i++) await tick()
       check(!client.closed && !node.closed, 'the connection to the node was closed')
-      forwarded += keeper.calls.length - 1
+      forwarded += tracker.calls.length - 1
       connection.close()
       for (let i = 0; i < 4; i++) await tick()
       check(
-        keeper.calls.slice(1).every(({ over }) => over),
+        tracker.calls.slice(1).every(({ over }) => over),
         'a call has not ended',
       )
       check(active() === 1, `${active()} calls are counted`)
-      keeper.calls[0]!.reply('', 'well')
+      tracker.calls[0]!.reply('', 'well')
       for (let i = 0; i < 4; i++) await tick()
       check(bystander.connection.pending === 0, 'another caller was touched')
       check(bystander.socket.takeFrames()[0]?.type === 'REPLY', 'another caller got no response')
@@ -330,8 +330,8 @@ for (const between of ['', ' and a proxy between them'])
           async (steps, highBytes) => {
             const [near, far] = LinkSocket.pair(highBytes)
             const proxied = between === '' ? undefined : openProxied(highBytes)
-            const keeper = proxied?.keeper ?? createTracker()
-            const server = new ServerConnection(proxied?.dispatch ?? keeper.dispatch)
+            const tracker = proxied?.tracker ?? createTracker()
+            const server = new ServerConnection(proxied?.dispatch ?? tracker.dispatch)
             const client = new ClientConnection(near, OWNER)
             near.receiver = client
             far.receiver = server
@@ -342,7 +342,7 @@ for (const between of ['', ' and a proxy between them'])
             for (const [what, which, how] of steps) {
               const size = [0, 1, 60, 1000, 70_000, 140_000, 300_000][how % 7]!
               const call = calls[which]
-              const served = keeper.calls[which]
+              const served = tracker.calls[which]
               if (what <= 1) {
                 up.push(0)
                 down.push(0)
@@ -387,7 +387,7 @@ for (const between of ['', ' and a proxy between them'])
               delivered += numbers.length
               if (FINAL.test(call.events.at(-1) ?? '')) finished++
             }
-            for (const [i, events] of keeper.events.entries()) {
+            for (const [i, events] of tracker.events.entries()) {
               const numbers = events.filter((event) => event.startsWith('data ')).map(toNumber)
               check(
                 numbers.every((n, at) => n === at),
@@ -396,7 +396,7 @@ for (const between of ['', ' and a proxy between them'])
               if (events.includes('end')) check(numbers.length === up[i], 'bodies are lost')
               delivered += numbers.length
             }
-            const running = keeper.calls.filter(({ over }) => !over).length
+            const running = tracker.calls.filter(({ over }) => !over).length
             check(proxied === undefined || proxied.active() === running, 'nodes are counted wrong')
             client.close('')
             for (let i = 0; i < 4; i++) await tick()

@@ -266,7 +266,7 @@ for (const protocol of FORMS) {
 t.test(
   'http: error responses of a proxy in front of a node eject the node, errors of a service do not',
   async (t) => {
-    for (const [answer, status, isIll] of [
+    for (const [response, status, isMalformed] of [
       ['HTTP/1.1 503 \r\nRetry-After: 9\r\nContent-Length: 4\r\n\r\nbusy', 503, true],
       ['HTTP/1.1 502 \r\nContent-Length: 2\r\n\r\n{}', 502, true],
       ['HTTP/1.1 504 \r\nContent-Length: 0\r\n\r\n', 504, true],
@@ -276,21 +276,21 @@ t.test(
       ['HTTP/1.1 503 \r\nContent-Length: 12\r\n\r\n{"Code":503}', 503, false],
     ] as const) {
       const backend = await openRawBackend(t, {
-        onRequest: (connection) => connection.send(answer),
+        onRequest: (connection) => connection.send(response),
       })
       const service = await openMxService(t, createGreeter(), { protocol: 'http' })
       const address = `127.0.0.1:${backend.port}`
-      const ill: Service = {
+      const malformedService: Service = {
         ...service.entry,
         nodes: [{ id: address, address, metadata: { protocol: 'http' } }],
       }
-      const gateway = await openRpcGateway(t, [service.entry, ill])
+      const gateway = await openRpcGateway(t, [service.entry, malformedService])
       const replies: { status: number; headers: Headers }[] = []
       for (let i = 0; i < 20; i++) replies.push(await post(`${gateway.origin}/greeter/nothing`))
       const failed = replies.filter((reply) => reply.status === status)
-      t.equal(failed.length, isIll ? 3 : 10, answer)
-      t.same(gateway.ejected, isIll ? [address] : [])
-      const retryAfter = answer.includes('Retry-After') ? '9' : null
+      t.equal(failed.length, isMalformed ? 3 : 10, response)
+      t.same(gateway.ejected, isMalformed ? [address] : [])
+      const retryAfter = response.includes('Retry-After') ? '9' : null
       t.equal(failed[0]?.headers.get('retry-after'), retryAfter)
     }
   },
@@ -480,15 +480,17 @@ t.test(
 t.test('malformed responses result in 502, and the log contains the reason', async (t) => {
   const malformed = 'bad gateway: malformed response from go.mx.api.greeter'
   const created = 'HTTP/1.1 201 Created\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n'
-  const answers: [answer: string, reason: string][] = [
+  const responses: [response: string, reason: string][] = [
     [
       created,
       'status 201, content type text/html; calls expect 200, plain HTTP backends need --handler=proxy',
     ],
     ['nonsense\r\n\r\n', 'status line must be HTTP/1.1, a code of three digits and a reason'],
   ]
-  for (const [answer, reason] of answers) {
-    const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(answer) })
+  for (const [response, reason] of responses) {
+    const backend = await openRawBackend(t, {
+      onRequest: (connection) => connection.send(response),
+    })
     const service = await openMxService(t, createGreeter(), { protocol: 'http' })
     const address = `127.0.0.1:${backend.port}`
     const node = { id: address, address, metadata: { protocol: 'http' } }
@@ -503,8 +505,10 @@ t.test('malformed responses result in 502, and the log contains the reason', asy
 t.test(
   'mx: a node that does not support the protocol is ejected, and the only node returns 502',
   async (t) => {
-    const answer = 'HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n'
-    const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(answer) })
+    const response = 'HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n'
+    const backend = await openRawBackend(t, {
+      onRequest: (connection) => connection.send(response),
+    })
     const address = `127.0.0.1:${backend.port}`
     const foreign = { id: 'foreign', address, metadata: { protocol: 'mx' } }
     const service = await openMxService(t, createGreeter())

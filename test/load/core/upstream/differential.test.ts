@@ -114,19 +114,19 @@ function inTime(promise: Promise<Verdict>): Promise<Verdict | 'undecided'> {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 
-const refusal: Verdict = { refused: true, status: 0, headers: [], body: '' }
+const rejection: Verdict = { refused: true, status: 0, headers: [], body: '' }
 
-async function askNode(reply: ReplyCase): Promise<Verdict | 'undecided'> {
+async function sendWithNode(reply: ReplyCase): Promise<Verdict | 'undecided'> {
   script = { reply, split: asOne }
   const agent = new Agent({ keepAlive: true })
   const request = requestNode({ host: '127.0.0.1', port, method: reply.method, agent })
   const verdict = new Promise<Verdict>((resolve) => {
-    request.on('error', () => resolve(refusal))
-    request.on('close', () => setImmediate(() => resolve(refusal)))
+    request.on('error', () => resolve(rejection))
+    request.on('close', () => setImmediate(() => resolve(rejection)))
     request.on('response', (message: IncomingMessage) => {
       const chunks: Buffer[] = []
       message.on('data', (chunk: Buffer) => chunks.push(chunk))
-      message.on('error', () => resolve(refusal))
+      message.on('error', () => resolve(rejection))
       message.on('end', () =>
         resolve({
           refused: false,
@@ -157,7 +157,7 @@ function toEndToEnd({ rawHeaders, headers }: IncomingMessage): string[] {
   })
 }
 
-async function askUndici(reply: ReplyCase): Promise<Verdict | 'undecided'> {
+async function sendWithUndici(reply: ReplyCase): Promise<Verdict | 'undecided'> {
   script = { reply, split: asOne }
   const client = new Client(`http://127.0.0.1:${port}`)
   const verdict = client
@@ -168,7 +168,7 @@ async function askUndici(reply: ReplyCase): Promise<Verdict | 'undecided'> {
       headers: [],
       body: Buffer.from(await body.arrayBuffer()).toString('latin1'),
     }))
-    .catch(() => refusal)
+    .catch(() => rejection)
   const result = await inTime(verdict)
   await client.destroy()
   return result
@@ -210,8 +210,8 @@ t.test(
   'node:http and undici agree with the corpus, except for the recorded differences',
   async (t) => {
     for (const reply of REPLIES) {
-      const node = await askNode(reply)
-      const undici = await askUndici(reply)
+      const node = await sendWithNode(reply)
+      const undici = await sendWithUndici(reply)
       for (const [name, verdict] of [
         ['node', node],
         ['undici', undici],

@@ -547,8 +547,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         backend = await openRawBackend(t, {
           onRequest: (server) => server.send('HTTP/1.1 2').socket.end(),
         })
-        const begun = await openGateway(t, { app: [backend.port] }, { listener })
-        t.equal((await get(begun.origin)).status, 502)
+        const started = await openGateway(t, { app: [backend.port] }, { listener })
+        t.equal((await get(started.origin)).status, 502)
         t.equal(backend.connections.length, 1, 'no retry after the start of a response')
         backend = await openRawBackend(t, stale)
         const withBody = await openGateway(t, { app: [backend.port] }, { listener })

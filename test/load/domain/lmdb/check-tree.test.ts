@@ -36,7 +36,7 @@ t.test('a truncated file is either rejected or completely readable', async (t) =
   const file = join(folder, 'a/data.mdb')
   const pages = readFileSync(file).length / PAGE
   t.ok(checkFile(file))
-  let refused = 0
+  let rejected = 0
   for (let left = 2; left < pages; left += 7) {
     const copy = join(folder, String(left), 'data.mdb')
     await openEnvironment(join(folder, String(left)), OPTIONS).close()
@@ -46,14 +46,14 @@ t.test('a truncated file is either rejected or completely readable', async (t) =
       checkFile(copy)
     } catch (error) {
       t.match(error, { message: /data\.mdb is truncated: / })
-      refused++
+      rejected++
       continue
     }
     const again = openEnvironment(join(folder, String(left)), OPTIONS)
     t.equal([...again.openTable('records').getRange({})].length, 333)
     await again.close()
   }
-  t.ok(refused > pages / 7 / 2, `${refused} of ${Math.ceil(pages / 7)}`)
+  t.ok(rejected > pages / 7 / 2, `${rejected} of ${Math.ceil(pages / 7)}`)
 })
 
 t.test('a file whose free pages at the end were never written is intact', async (t) => {

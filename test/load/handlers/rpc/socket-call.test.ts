@@ -13,7 +13,7 @@ import { settled } from '../../../fixtures/streams.ts'
 import { rejectedWebSocket } from '../../../fixtures/web-gateway.ts'
 
 /** Maximum number of 1 KiB messages in socket buffers between a service and a client that does not read. */
-const HELD_MAX = 40_000
+const BUFFERED_MAX = 40_000
 
 /** A WebSocket that records its messages: text unchanged, bytes as `0:` and Base64. */
 interface Client {
@@ -160,7 +160,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       socket.pause()
       const pending = await settled(() => seen.yielded)
       t.ok(gateway.seen[0]!.upstreamReplyMs > 0, 'the response time of its node is recorded')
-      t.ok(pending < HELD_MAX, `${pending} messages were accepted`)
+      t.ok(pending < BUFFERED_MAX, `${pending} messages were accepted`)
       const other = await connect(t, gateway, 'hello?name=x')
       t.equal(await other.closed, '1000')
       await until(() => gateway.gateway.inFlight === 1)
@@ -191,11 +191,11 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     join.socket.send('')
     t.equal(await join.closed, '1000')
     t.same(join.messages, ['{"names":["a","b","c"]}'])
-    const begun = await connect(t, gateway, 'join?name=q')
-    begun.send({ name: 'a' })
-    begun.socket.send(Buffer.alloc(0))
-    t.equal(await begun.closed, '1000')
-    t.same(begun.messages, ['{"names":["q","a"]}'])
+    const started = await connect(t, gateway, 'join?name=q')
+    started.send({ name: 'a' })
+    started.socket.send(Buffer.alloc(0))
+    t.equal(await started.closed, '1000')
+    t.same(started.messages, ['{"names":["q","a"]}'])
     const none = await connect(t, gateway, 'join')
     none.socket.send('')
     t.equal(await none.closed, '1000')
@@ -253,8 +253,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     const frame = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x7b, 0x7d])
     ;(socket as unknown as { _socket: Socket })._socket.write(Buffer.alloc(8_000_000, frame))
     const [x] = gateway.seen
-    const taken = (await settled(() => x!.bytesIn)) / 2
-    t.ok(taken > 4000 && taken < 200_000, `${taken} requests were accepted`)
+    const accepted = (await settled(() => x!.bytesIn)) / 2
+    t.ok(accepted > 4000 && accepted < 200_000, `${accepted} requests were accepted`)
   })
 
   t.test(`${name}: selects the first offered subprotocol`, async (t) => {
@@ -302,9 +302,9 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       ['/greeter/count?to=1', { 'content-type': 'application/proto-rpc' }, 415, {}],
     ]
     for (const [path, headers, status, error] of rows) {
-      const refusal = await rejectedWebSocket(port, { path, headers })
-      t.equal(refusal.status, status, path)
-      t.match(JSON.parse(refusal.body), { Code: status, ...error })
+      const rejection = await rejectedWebSocket(port, { path, headers })
+      t.equal(rejection.status, status, path)
+      t.match(JSON.parse(rejection.body), { Code: status, ...error })
     }
     t.same(service.calls, [])
   })
@@ -382,8 +382,8 @@ t.test('http: a service with the HTTP transport accepts one request', async (t) 
   t.match(await late.closed, /^1011 Greeter\.Quiet accepts one request/)
   t.match(JSON.parse(late.messages[1]!), { Code: 400 })
   await until(() => seen.aborted.length === 1)
-  const gone = await connect(t, gateway, 'quiet')
-  gone.socket.terminate()
+  const disconnected = await connect(t, gateway, 'quiet')
+  disconnected.socket.terminate()
   await gateway.gateway.idle()
   t.equal(service.calls.length, 1)
 })

@@ -6,7 +6,7 @@ import { until } from '../../../fixtures/raw-backend.ts'
 import { openStream, settled } from '../../../fixtures/streams.ts'
 
 /** Maximum number of 1 KiB messages in socket buffers between a service and a client that does not read. */
-const HELD_MAX = 40_000
+const BUFFERED_MAX = 40_000
 
 for (const [name, listener] of Object.entries(LISTENERS)) {
   for (const protocol of FORMS) {
@@ -41,7 +41,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const { origin, seen, gateway } = await openGreeterGateway(t, { listener }, { protocol })
       const slow = await openStream(t, `${origin}/greeter/forever`)
       const pending = await settled(() => seen.yielded)
-      t.ok(pending < HELD_MAX, `${pending} messages were accepted`)
+      t.ok(pending < BUFFERED_MAX, `${pending} messages were accepted`)
       const quick = await openStream(t, `${origin}/greeter/count?to=3000`)
       t.equal((await quick.end()).split('\n').length, 3001)
       const other = await fetch(`${origin}/greeter/hello?name=x`)

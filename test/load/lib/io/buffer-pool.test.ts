@@ -27,19 +27,19 @@ t.test('a released buffer is reused once', async (t) => {
 })
 
 t.test('a page whose blocks are all released is reused for another size', async (t) => {
-  const taken = Array.from({ length: 64 * 32 }, () => acquireBuffer(32 * KIB))
+  const acquired = Array.from({ length: 64 * 32 }, () => acquireBuffer(32 * KIB))
   const { arrayBuffers } = process.memoryUsage()
-  for (const memory of taken) releaseBuffer(memory)
+  for (const memory of acquired) releaseBuffer(memory)
   const large = Array.from({ length: 64 }, () => acquireBuffer(KIB * KIB))
   t.ok(process.memoryUsage().arrayBuffers - arrayBuffers < 8 * KIB * KIB, 'no new slab')
   for (const memory of large) releaseBuffer(memory)
 })
 
 t.test('blocks of a page do not overlap', async (t) => {
-  const taken = Array.from({ length: 100 }, () => acquireBuffer(64 * KIB))
-  for (const [i, memory] of taken.entries()) memory.fill(i)
-  t.ok(taken.every((memory, i) => memory.every((byte) => byte === i)))
-  for (const memory of taken) releaseBuffer(memory)
+  const acquired = Array.from({ length: 100 }, () => acquireBuffer(64 * KIB))
+  for (const [i, memory] of acquired.entries()) memory.fill(i)
+  t.ok(acquired.every((memory, i) => memory.every((byte) => byte === i)))
+  for (const memory of acquired) releaseBuffer(memory)
 })
 
 t.test('releasing a buffer that is not from the pool has no effect', async (t) => {

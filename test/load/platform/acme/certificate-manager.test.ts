@@ -180,18 +180,18 @@ t.test('backs off after an error that does not come from the directory', async (
 /** A store that can lose writes or their acknowledgements. */
 function breakStore(store: Store): { store: Store; breaks: { writes: number; answers: number } } {
   const breaks = { writes: 0, answers: 0 }
-  const away = () => new GatewayError('store', 503, 'unavailable')
+  const unavailable = () => new GatewayError('store', 503, 'unavailable')
   const broken = {
     ...store,
     async commit(writes: readonly StoreWrite[]) {
       if (breaks.writes > 0) {
         breaks.writes--
-        throw away()
+        throw unavailable()
       }
       const versions = await store.commit(writes)
       if (breaks.answers > 0) {
         breaks.answers--
-        throw away()
+        throw unavailable()
       }
       return versions
     },

@@ -57,8 +57,8 @@ t.test('rejects hosts that are not allowed (DNS rebinding)', async (t) => {
   const socket = connect(port, '127.0.0.1')
   t.teardown(() => socket.destroy())
   socket.end('GET /livez HTTP/1.1\r\nHost: rebound.example.com\r\n\r\n')
-  const [answer] = await once(socket, 'data')
-  t.match(String(answer), /^HTTP\/1\.1 403 /)
+  const [response] = await once(socket, 'data')
+  t.match(String(response), /^HTTP\/1\.1 403 /)
 })
 
 t.test('closes each connection after the response, even if the client keeps sending', async (t) => {
@@ -73,18 +73,18 @@ t.test('closes each connection after the response, even if the client keeps send
 
 t.test('serves metrics in the format of the Accept header', async (t) => {
   const { url } = await open(t)
-  const answer = await fetch(`${url}/metrics`, { headers: { accept: 'a/b' } })
-  t.equal(answer.headers.get('content-type'), 'text/plain; of=a/b')
-  t.equal(await answer.text(), 'up 1\n')
+  const response = await fetch(`${url}/metrics`, { headers: { accept: 'a/b' } })
+  t.equal(response.headers.get('content-type'), 'text/plain; of=a/b')
+  t.equal(await response.text(), 'up 1\n')
 })
 
 t.test('returns 500 without details for an internal error and logs it', async (t) => {
   const { url } = await open(t, () => {
     throw new Error('secret')
   })
-  const answer = await fetch(`${url}/readyz`)
-  t.equal(answer.status, 500)
-  t.notMatch(await answer.text(), /secret/)
+  const response = await fetch(`${url}/readyz`)
+  t.equal(response.status, 500)
+  t.notMatch(await response.text(), /secret/)
   t.equal((await fetch(`${url}/livez`)).status, 200)
 })
 
@@ -93,6 +93,6 @@ t.test('closes the connection of a client that sends no request', async (t) => {
   const socket = connect(port, '127.0.0.1')
   t.teardown(() => socket.destroy())
   socket.write('GET /livez HT')
-  const [answer] = await once(socket, 'data')
-  t.match(String(answer), /^HTTP\/1\.1 408 /)
+  const [response] = await once(socket, 'data')
+  t.match(String(response), /^HTTP\/1\.1 408 /)
 })

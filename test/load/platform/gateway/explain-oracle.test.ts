@@ -34,7 +34,7 @@ const MAX_PRINTED = 5
 async function serve(
   configuration: OracleConfiguration,
   requests: readonly OracleRequest[],
-  { takeSeen }: Backends,
+  { drainReceived }: Backends,
   folder: string,
 ): Promise<readonly ServedRequest[]> {
   const { handler, listener, text } = configuration
@@ -51,9 +51,9 @@ async function serve(
   for (const request of requests) {
     const predicted = await explain(request)
     const { method, path, headers, body } = request
-    takeSeen()
+    drainReceived()
     const response = await gateway.send(method, path, headers, body, request.listener)
-    served.push({ request, predicted, response, seen: takeSeen() })
+    served.push({ request, predicted, response, seen: drainReceived() })
   }
   await closing.close()
   const lines = readFileSync(join(folder, 'access.log'), 'utf8').trim().split('\n')

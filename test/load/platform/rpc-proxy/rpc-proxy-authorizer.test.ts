@@ -44,7 +44,7 @@ for (const later of [false, true])
   )
 
 /** A service without an authorizer behind a proxy with one, and the calls that it receives. */
-async function openBehind(t: Test, { form = 'mx' as Form, domain = 'mx' } = {}) {
+async function openService(t: Test, { form = 'mx' as Form, domain = 'mx' } = {}) {
   const { source, authorizer } = openGate(t)
   const events: string[] = []
   let cancelled = 0
@@ -82,7 +82,7 @@ for (const form of FORMS)
   t.test(
     `a service with ${form} receives the caller of the token and no other identity`,
     async (t) => {
-      const { events, sendRequest, show } = await openBehind(t, { form })
+      const { events, sendRequest, show } = await openService(t, { form })
       const forged = `mx-account: ${formatAccount(ADMIN)}\r\nmx-address: 10.0.0.1\r\n`
       for (const metadata of [forged, `${forged}x-a: b\r\n${forged}`]) {
         await sendRequest(metadata)
@@ -103,7 +103,7 @@ for (const form of FORMS)
 t.test(
   'Debug endpoints are restricted to administrators, even without authentication in the service',
   async (t) => {
-    const { events, send, show } = await openBehind(t, { domain: 'acme' })
+    const { events, send, show } = await openService(t, { domain: 'acme' })
     const sendRequest = async (endpoint: string, metadata: string) => {
       const call = send(metadata, { endpoint })
       await until(() => call.events.length > 0)
@@ -125,7 +125,7 @@ t.test(
 )
 
 t.test('does not forward denied calls', async (t) => {
-  const { source, events, sendRequest, show } = await openBehind(t)
+  const { source, events, sendRequest, show } = await openService(t)
   source.setRules('mx', STAFF_ONLY)
   const denied = { id: 'greeter', code: 401, message: 'Unauthorized call made to greeter:A.B' }
   t.match(await sendRequest(''), denied)
@@ -140,7 +140,7 @@ t.test('does not forward denied calls', async (t) => {
 })
 
 t.test('applies the rules of the namespace of a service', async (t) => {
-  const { source, sendRequest } = await openBehind(t, { domain: 'acme' })
+  const { source, sendRequest } = await openService(t, { domain: 'acme' })
   source.setRules('mx', STAFF_ONLY)
   t.equal(await sendRequest('mx-namespace: acme\r\n'), undefined)
   source.setRules('acme', STAFF_ONLY)
@@ -148,7 +148,7 @@ t.test('applies the rules of the namespace of a service', async (t) => {
 })
 
 t.test('ends a stream within a second of a denying rule', async (t) => {
-  const { source, send, show, counts } = await openBehind(t)
+  const { source, send, show, counts } = await openService(t)
   const call = send(await show(), { endpoint: 'A.Watch', stream: true })
   await until(() => call.events.length === 1)
   source.setRules('mx', createRule({ id: 'nobody', access: 'DENIED' }))

@@ -153,7 +153,7 @@ t.test('routes calls to another node without losses when a hosted service stops'
   await leaving.start()
   await createService(t, { registry }).handle('A', { where: second.where }).start()
   const client = openClient(t, { address: proxy.address })
-  const answers: Promise<unknown>[] = []
+  const responses: Promise<unknown>[] = []
   const stopped = until(() => first.seen.calls >= 20).then(() => leaving.stop())
   let isStopped = false
   stopped.then(
@@ -161,11 +161,11 @@ t.test('routes calls to another node without losses when a hosted service stops'
     () => {},
   )
   while (!isStopped) {
-    answers.push(client.call('greeter', 'A.Where', {}, { retries: 0 }))
+    responses.push(client.call('greeter', 'A.Where', {}, { retries: 0 }))
     await new Promise(setImmediate)
   }
-  answers.push(client.call('greeter', 'A.Where', {}, { retries: 0 }))
-  const names = await Promise.all(answers)
+  responses.push(client.call('greeter', 'A.Where', {}, { retries: 0 }))
+  const names = await Promise.all(responses)
   t.equal(names.at(-1), 'second')
   t.strictSame(new Set(names), new Set(['first', 'second']))
 })

@@ -24,7 +24,7 @@ async function logIn(server: Awaited<ReturnType<typeof openServer>>, id: string,
   return status === 200 ? body.token.access_token : status
 }
 
-async function whoIs(server: Awaited<ReturnType<typeof openServer>>, token: string) {
+async function inspectToken(server: Awaited<ReturnType<typeof openServer>>, token: string) {
   const { body } = await server.post('/auth/inspect', { token })
   return body.account
 }
@@ -45,7 +45,7 @@ t.test(
     t.match(password, /^[\w-]{24}$/)
     t.same(server.server.adminPassword, { password, file })
     const token = await logIn(server, 'admin', password)
-    t.match(await whoIs(server, token), { id: 'admin', type: 'user', scopes: ['admin'] })
+    t.match(await inspectToken(server, token), { id: 'admin', type: 'user', scopes: ['admin'] })
     await server.server.close()
     const again = await openServer(t, keepIn(folder))
     t.equal(again.server.adminPassword, undefined)
@@ -100,7 +100,7 @@ t.test('stores the credentials of the local service account in a file', async (t
   const server = await openServer(t, keepIn(folder))
   const { id, secret } = JSON.parse(read(t, folder, 'service_credentials'))
   const token = await logIn(server, id, secret)
-  t.match(await whoIs(server, token), { id: 'local', type: 'service', scopes: ['service'] })
+  t.match(await inspectToken(server, token), { id: 'local', type: 'service', scopes: ['service'] })
 })
 
 t.test(

@@ -161,9 +161,9 @@ for (const listener of ['uws', 'node'] as const) {
         })
       // As after DNS rebinding of the page's host, which is the same origin for the browser.
       for (const origin of ['https://evil.example.com', 'null', '', url]) {
-        const refused = await post({ origin })
-        t.equal(refused.status, 403, origin)
-        t.strictSame(await refused.json(), {
+        const rejected = await post({ origin })
+        t.equal(rejected.status, 403, origin)
+        t.strictSame(await rejected.json(), {
           Id: 'greeter',
           Code: 403,
           Detail: 'calls from pages of this origin are not allowed',
@@ -178,7 +178,7 @@ for (const listener of ['uws', 'node'] as const) {
 
   t.test(`${listener}: a drain finishes calls in flight and rejects new ones`, async (t) => {
     const { port, send, url, release, channel } = await open(t, { listener })
-    const waiting = send('Wait')
+    const pending = send('Wait')
     await until(() => channel.connected)
     // Idle keep-alive connections do not delay the drain.
     await (await fetch(url)).text()
@@ -195,11 +195,11 @@ for (const listener of ['uws', 'node'] as const) {
     await until(() => late.events.length === 1)
     t.match(late.lost, { kind: /connect|unsent/ })
     t.notOk(drained)
-    t.strictSame(waiting.events, [])
+    t.strictSame(pending.events, [])
     release()
     await draining
-    await until(() => waiting.events.length === 1)
-    t.strictSame(waiting.events, ['reply "" {"late":true}'])
+    await until(() => pending.events.length === 1)
+    t.strictSame(pending.events, ['reply "" {"late":true}'])
   })
 
   t.test(

@@ -35,7 +35,7 @@ t.test('the constructor rejects an invalid name, version or address', async (t) 
 })
 
 /** Whether the address accepts connections. */
-function isTaken(address: string): Promise<boolean> {
+function isListening(address: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(Number(address.split(':')[1]), '127.0.0.1')
     socket.on('error', () => resolve(false))
@@ -217,14 +217,14 @@ t.test(
 
 t.test('closes its port if the registration fails', async (t) => {
   const port = await findClosedPort()
-  const refusing: Registry = {
+  const rejecting: Registry = {
     ...openRegistry(t),
     register() {
       throw new TypeError('not you')
     },
   }
   const address = `127.0.0.1:${port}`
-  await t.rejects(createService(t, { registry: refusing, address }).start(), {
+  await t.rejects(createService(t, { registry: rejecting, address }).start(), {
     message: 'cannot register greeter (memory): not you',
   })
   t.equal(await createService(t, { address }).start(), address)
@@ -342,17 +342,17 @@ t.test('logs its start and its stop', async (t) => {
 })
 
 t.test('logs its registry without credentials', async (t) => {
-  const tellRegistry = async (registry: Registry | string): Promise<unknown> => {
+  const getRegistry = async (registry: Registry | string): Promise<unknown> => {
     const { log, lines } = createQuietLog()
     await createService(t, { log, registry }).start()
     const line = lines.find((line) => line.includes('service ready'))!
     return JSON.parse(line)['registry']
   }
   const port = await findClosedPort()
-  t.equal(await tellRegistry(openRegistry(t)), 'memory')
-  t.equal(await tellRegistry(` mx://127.0.0.1:${port}`), `mx://127.0.0.1:${port}`)
+  t.equal(await getRegistry(openRegistry(t)), 'memory')
+  t.equal(await getRegistry(` mx://127.0.0.1:${port}`), `mx://127.0.0.1:${port}`)
   const consul = `127.0.0.1:${port}?dc=a`
-  t.equal(await tellRegistry(`consul://secret@${consul}`), `consul://${consul}`)
+  t.equal(await getRegistry(`consul://secret@${consul}`), `consul://${consul}`)
 })
 
 for (const listener of ['uws', 'node'] as const) {
@@ -424,7 +424,7 @@ for (const listener of ['uws', 'node'] as const) {
     })
     await until(() => begun === 1)
     const stopped = service.stop()
-    while (await isTaken(address));
+    while (await isListening(address));
     release()
     const { headers, status } = await reply
     t.strictSame([status, headers.get('connection')], [200, 'close'])

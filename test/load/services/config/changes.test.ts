@@ -206,16 +206,16 @@ t.test('a cancelled change is not applied', async (t) => {
 })
 
 t.test('an error of the store is returned unchanged, and the next change is applied', async (t) => {
-  let isAway = true
+  let isUnavailable = true
   const { set } = open(t, {
     wrap: (store) => ({
       ...store,
       commit: (writes) =>
-        isAway ? Promise.reject(new Error('unavailable')) : store.commit(writes),
+        isUnavailable ? Promise.reject(new Error('unavailable')) : store.commit(writes),
     }),
   })
   await t.rejects(set('a', 1), { message: 'unavailable' })
-  isAway = false
+  isUnavailable = false
   t.equal(await set('a', 1), 1)
 })
 

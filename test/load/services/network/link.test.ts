@@ -14,7 +14,8 @@ function open(t: Test, address: string, change: Partial<LinkOwner> = {}, token =
     reject: () => undefined,
     onLinked: (_link, { id }) => events.push(`linked ${id}`),
     onCost: () => {},
-    onUpdate: (_link, _peer, news) => events.push(`news ${news.map(({ key }) => key).join(' ')}`),
+    onUpdate: (_link, _peer, updates) =>
+      events.push(`news ${updates.map(({ key }) => key).join(' ')}`),
     onSettled(_link, end) {
       ends.push(end)
       events.push(end.wasLinked ? 'lost' : 'failed')
@@ -55,11 +56,14 @@ t.test('a link is established after the first response and measures its cost', a
 })
 
 t.test('a malformed or unexpected message ends the link, which reconnects', async (t) => {
-  const news = { key: 's', path: ['peer'], metric: 0, entry: [] }
+  const updates = { key: 's', path: ['peer'], metric: 0, entry: [] }
   const cases: [speak: (end: PeerEnd) => void, reason: RegExp][] = [
     [(end) => end.sendBytes('{'), /^malformed message: .*JSON/],
     [(end) => end.sendBytes('null'), /: message must be an object$/],
-    [(end) => end.send({ type: 'routes', routes: [news] }), /: routes\[0\]\.entry must be a list/],
+    [
+      (end) => end.send({ type: 'routes', routes: [updates] }),
+      /: routes\[0\]\.entry must be a list/,
+    ],
     [(end) => end.send({ type: 'pong', n: 99 }), /: unexpected message type pong$/],
     [(end) => end.send({ type: 'proof', proof: '' }), /: unexpected message type proof$/],
     [(end) => end.welcome(), /: unexpected message type welcome$/],
@@ -161,12 +165,12 @@ t.test('an address without a network server is reported with the reason', async 
 
 t.test('a redundant link stays inactive until it is woken', async (t) => {
   const peer = await openPeer(t, answer)
-  let refusal: string | undefined = 'there is one'
-  const { link, events, ends } = open(t, peer.address, { reject: () => refusal })
+  let rejection: string | undefined = 'there is one'
+  const { link, events, ends } = open(t, peer.address, { reject: () => rejection })
   await link.settled()
   t.match(link, { state: 'asleep', reason: { code: 409, message: 'there is one' } })
   t.match(ends, [{ wasLinked: false, peer: undefined }])
-  refusal = undefined
+  rejection = undefined
   link.wake()
   await link.settled()
   t.equal(link.state, 'linked')

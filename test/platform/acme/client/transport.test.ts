@@ -58,10 +58,10 @@ t.test('reports an unreachable directory with a one-line message', async (t) => 
   })
   const endless = await open(t, (_, res) => void res.end('x'.repeat(2_000_000)))
   await t.rejects(endless.send(), { kind: 'unavailable', message: /the response is too large$/ })
-  const strange = await open(t, (_, res) => void res.end(), {
+  const malformed = await open(t, (_, res) => void res.end(), {
     ca: createCertificate(['b.test'], { ownKey: true }).cert,
   })
-  await t.rejects(strange.send(), {
+  await t.rejects(malformed.send(), {
     message: /: set acme_ca_file to the CA of its certificate$/,
   })
   const plain = { ...slow.request, url: 'http://127.0.0.1:1/dir' }

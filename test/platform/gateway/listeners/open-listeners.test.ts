@@ -71,8 +71,8 @@ t.test('reports a second address in use and closes the first listener', async (t
   t.teardown(() => holder.close())
   await once(holder, 'listening')
   const { port } = holder.address() as AddressInfo
-  const taken = { ...SETTINGS, http2Address: { host: '127.0.0.1', port } }
-  await t.rejects(openListeners(taken, { handle: () => {} }, LOG), {
+  const conflicting = { ...SETTINGS, http2Address: { host: '127.0.0.1', port } }
+  await t.rejects(openListeners(conflicting, { handle: () => {} }, LOG), {
     message: `address 127.0.0.1:${port} is in use by another program; choose another with --http2_address or MX_HTTP2_ADDRESS`,
   })
 })

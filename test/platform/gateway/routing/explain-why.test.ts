@@ -18,7 +18,7 @@ const NONE: Omit<Explanation, 'why'> = {
   ...{ nodes: undefined, endpoints: [], sentTo: undefined, answer: undefined, known: [] },
 }
 
-const answer = (code: number, detail: string, id = 'a') => ({
+const response = (code: number, detail: string, id = 'a') => ({
   ...{ status: code, body: '', error: new GatewayError(id, code, detail) },
 })
 const DENIED = { namespace: 'mx', resource: 'service:a:A.B', granted: false }
@@ -29,50 +29,53 @@ t.test('explains responses of the gateway with a hint', (t) => {
     [
       {
         stages: [{ plugin: 'cors', hook: 'onRequest' }],
-        answer: { ...answer(204, ''), error: undefined },
+        answer: { ...response(204, ''), error: undefined },
       },
       /^plugin cors \(onRequest\) sent the response$/,
     ],
     [
-      { answer: answer(404, 'service not found: greter', 'greter'), known: ['greeter', 'store'] },
+      { answer: response(404, 'service not found: greter', 'greter'), known: ['greeter', 'store'] },
       /^did you mean greeter\? known services: greeter, store$/,
     ],
     [
-      { answer: answer(404, 'service not found: x', 'x'), known: ['greeter'] },
+      { answer: response(404, 'service not found: x', 'x'), known: ['greeter'] },
       /^known services: greeter$/,
     ],
-    [{ answer: answer(404, 'service not found: x') }, /^no service is registered: /],
+    [{ answer: response(404, 'service not found: x') }, /^no service is registered: /],
     [
-      { answer: answer(404, 'endpoint not found: a.B'), endpoints: ['A.C'] },
+      { answer: response(404, 'endpoint not found: a.B'), endpoints: ['A.C'] },
       /^the service declares A\.C$/,
     ],
     [
-      { answer: answer(404, 'the route to a has no endpoint to call') },
+      { answer: response(404, 'the route to a has no endpoint to call') },
       /^set handler: proxy, or endpoint, in the route$/,
     ],
     [
-      { answer: answer(401, 'no'), rulings: [{ ...DENIED, rule: RULE }] },
+      { answer: response(401, 'no'), rulings: [{ ...DENIED, rule: RULE }] },
       /^rule closed denies it to anonymous callers: authenticate with "Authorization: /,
     ],
     [
-      { answer: answer(401, 'no'), rulings: [{ ...DENIED, rule: undefined }], account: 'ann' },
+      { answer: response(401, 'no'), rulings: [{ ...DENIED, rule: undefined }], account: 'ann' },
       /^no rule grants it to ann$/,
     ],
     [
-      { answer: answer(503, 'cannot look up a: the registry is unavailable') },
+      { answer: response(503, 'cannot look up a: the registry is unavailable') },
       /^check that the registry runs /,
     ],
     [
-      { answer: answer(503, 'cannot look up a: the registry denies access') },
+      { answer: response(503, 'cannot look up a: the registry denies access') },
       /^the account of the gateway .* or lacks access to the registry$/,
     ],
     [
-      { stages: [], answer: answer(400, 'bad') },
+      { stages: [], answer: response(400, 'bad') },
       /^the listener rejected the request before any plugin ran$/,
     ],
-    [{ answer: answer(503, 'no node of a is available') }, /^the service is registered, but none/],
     [
-      { stages: [{ plugin: undefined, hook: 'route' }], answer: answer(400, 'bad') },
+      { answer: response(503, 'no node of a is available') },
+      /^the service is registered, but none/,
+    ],
+    [
+      { stages: [{ plugin: undefined, hook: 'route' }], answer: response(400, 'bad') },
       /^the route step rejected the request$/,
     ],
   ]

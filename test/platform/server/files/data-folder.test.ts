@@ -22,12 +22,12 @@ const SOURCE = toModule(
   new URL('../../../../platform/server/files/data-folder.ts', import.meta.url),
 ).href
 const IS_ROOT = process.getuid?.() === 0
-const NOBODY = 65_534
+const UNPRIVILEGED = 65_534
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
 
 /** Result of opening a folder in a process with another environment or user. */
-async function openElsewhere(
+async function openInProcess(
   text: string,
   env: Record<string, string>,
   uid?: number,
@@ -59,7 +59,7 @@ t.test('creates a folder and its parents with access for the owner only', async 
 
 t.test('expands ~ to the home folder', async (t) => {
   const HOME = makeTempFolder(t, 'data')
-  t.equal(await openElsewhere('~/.mx/server', { HOME }), join(HOME, '.mx/server'))
+  t.equal(await openInProcess('~/.mx/server', { HOME }), join(HOME, '.mx/server'))
   t.ok(existsSync(join(HOME, '.mx/server')))
 })
 
@@ -101,17 +101,17 @@ t.test('immediately reports a folder that cannot be created', async (t) => {
 
 t.test('rejects a folder of another user', { skip: !IS_ROOT && 'needs root' }, async (t) => {
   const folder = makeFolder(t, 0o700)
-  chownSync(folder, NOBODY, NOBODY)
+  chownSync(folder, UNPRIVILEGED, UNPRIVILEGED)
   await t.rejects(openDataFolder(folder), {
-    message: `the data folder ${folder} belongs to user ${NOBODY}, but the server runs as user 0: change its owner, or set another with --data_dir`,
+    message: `the data folder ${folder} belongs to user ${UNPRIVILEGED}, but the server runs as user 0: change its owner, or set another with --data_dir`,
   })
 })
 
 t.test('reports missing permissions', { skip: !IS_ROOT && 'needs root' }, async (t) => {
   const folder = makeFolder(t, 0o500)
-  chownSync(folder, NOBODY, NOBODY)
+  chownSync(folder, UNPRIVILEGED, UNPRIVILEGED)
   chmodSync(join(folder, '..'), 0o755)
   const reason = 'permission denied; set another with --data_dir'
-  t.match(await openElsewhere(folder, {}, NOBODY), reason)
-  t.match(await openElsewhere(join(folder, 'inside'), {}, NOBODY), reason)
+  t.match(await openInProcess(folder, {}, UNPRIVILEGED), reason)
+  t.match(await openInProcess(join(folder, 'inside'), {}, UNPRIVILEGED), reason)
 })

@@ -10,7 +10,7 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 t.setTimeout(120_000)
 
-const HOLDER = new URL('../../../fixtures/lock-folder.ts', import.meta.url)
+const LOCK_PROGRAM = new URL('../../../fixtures/lock-folder.ts', import.meta.url)
 const ROUNDS = 3
 const STARTERS = 4
 
@@ -23,7 +23,7 @@ interface Starter {
 }
 
 async function prepare(t: Test, folder: string): Promise<Starter> {
-  const child = spawn(process.execPath, toNodeWords(HOLDER, folder), {
+  const child = spawn(process.execPath, toNodeWords(LOCK_PROGRAM, folder), {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const closed = once(child, 'close')
@@ -106,9 +106,9 @@ t.test('exactly one of several processes takes over the lock of a dead process',
   const folder = makeTempFolder(t, 'lock')
   for (let round = 0; round < ROUNDS; round++) {
     const starters = await Promise.all(Array.from({ length: STARTERS }, () => prepare(t, folder)))
-    const said = await Promise.all(starters.map(({ begin }) => begin()))
-    t.equal(said.filter((line) => line === 'held').length, 1, `round ${round}`)
-    t.equal(said.filter((line) => /is in use by/.test(line)).length, STARTERS - 1)
+    const results = await Promise.all(starters.map(({ begin }) => begin()))
+    t.equal(results.filter((line) => line === 'held').length, 1, `round ${round}`)
+    t.equal(results.filter((line) => /is in use by/.test(line)).length, STARTERS - 1)
     await Promise.all(starters.map(({ kill }) => kill()))
   }
 })

@@ -26,11 +26,11 @@ t.test('nats: delivers messages to other processes', async (t) => {
   t.teardown(() => broker.close?.())
   const other = createNatsBroker({ address: parseNatsUrl(server.url) })
   t.teardown(() => other.close?.())
-  let hear: (message: Message) => void
+  let onMessage: (message: Message) => void
   const received = new Promise<Message>((resolve) => {
-    hear = resolve
+    onMessage = resolve
   })
-  await other.subscribe('a', (message) => hear(message))
+  await other.subscribe('a', (message) => onMessage(message))
   await broker.publish('a', { headers: {}, body: Buffer.from('x') })
   t.equal(Buffer.from((await received).body).toString(), 'x')
 })

@@ -8,16 +8,16 @@ t.test('prefixes a topic with the namespace of the message, or the default one',
   const broker = createBroker(createMemoryBroker())
   t.teardown(() => broker.close?.())
   const received: Message[] = []
-  let hear = (): void => {}
+  let onMessage = (): void => {}
   for (const topic of ['mx.orders', 'shop.orders'])
     await broker.subscribe(topic, (message) => {
       received.push(message)
-      hear()
+      onMessage()
     })
   const { publish, maxBodyBytes } = withNamespaces(broker)
   t.equal(maxBodyBytes, broker.maxBodyBytes)
   const both = new Promise<void>((resolve) => {
-    hear = () => received.length === 2 && resolve()
+    onMessage = () => received.length === 2 && resolve()
   })
   const body = Buffer.from('{}')
   await publish('orders', { headers: { a: 'b' }, body })

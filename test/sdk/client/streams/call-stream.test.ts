@@ -224,12 +224,12 @@ for (const way of ['over sockets', 'in process'] as const) {
 
   t.test(`${way}: invalid endpoints, requests and kinds of calls are rejected`, async (t) => {
     const { client } = await open(t, way)
-    const refused: [string, unknown, number][] = [
+    const rejected: [string, unknown, number][] = [
       ['Streams.Nope', {}, 404],
       ['Streams.Down', { to: 'x' }, 400],
       ['Streams.Up', [{ n: 'x' }], 400],
     ]
-    for (const [name, requests, code] of refused)
+    for (const [name, requests, code] of rejected)
       await t.rejects(client.stream('greeter', name, requests).reply(), { code }, name)
     await t.rejects(client.call('greeter', 'Streams.Down', { to: 1 }), {
       code: 400,

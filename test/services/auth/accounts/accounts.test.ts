@@ -55,14 +55,14 @@ t.test('finds an account by name within its namespace', async (t) => {
 
 t.test('rejects duplicate ids and names', async (t) => {
   const accounts = open(t)
-  const taken = { name: 'ServiceError', id: ID, code: 400 }
+  const conflict = { name: 'ServiceError', id: ID, code: 400 }
   await accounts.create('mx', { id: 'jane', name: 'Jane' }, ID)
   await t.rejects(accounts.create('mx', { id: 'jane' }, ID), {
-    ...taken,
+    ...conflict,
     message: 'Account with this ID already exists',
   })
   await t.rejects(accounts.create('mx', { id: 'other', name: 'Jane' }, ID), {
-    ...taken,
+    ...conflict,
     message: 'Account with this Name already exists',
   })
   const both = ['a', 'b', 'c'].map((id) => accounts.create('mx', { id, name: 'same' }, ID))
@@ -77,11 +77,11 @@ t.test('rejects duplicate ids and names', async (t) => {
 t.test('rejects wrong secrets and unknown accounts with the same error', async (t) => {
   const accounts = open(t)
   await accounts.create('mx', { id: 'jane', secret: 'the right one' }, ID)
-  const refused = { code: 400, message: 'Secret not correct, or no account with this ID' }
-  await t.rejects(accounts.logIn('mx', 'jane', 'wrong', ID), refused)
-  await t.rejects(accounts.logIn('mx', 'john', 'the right one', ID), refused)
-  await t.rejects(accounts.logIn('mx', 'no/such', 'the right one', ID), refused)
-  await t.rejects(accounts.logIn('acme', 'jane', 'the right one', ID), refused)
+  const rejected = { code: 400, message: 'Secret not correct, or no account with this ID' }
+  await t.rejects(accounts.logIn('mx', 'jane', 'wrong', ID), rejected)
+  await t.rejects(accounts.logIn('mx', 'john', 'the right one', ID), rejected)
+  await t.rejects(accounts.logIn('mx', 'no/such', 'the right one', ID), rejected)
+  await t.rejects(accounts.logIn('acme', 'jane', 'the right one', ID), rejected)
 })
 
 t.test('changes a secret with the current one and revokes tokens', async (t) => {

@@ -2,14 +2,14 @@ import t from 'tap'
 import { createQuota } from '../../../../core/limits/quota.ts'
 import { ADMIN, type Caller, openPlatformAuth } from '../../../fixtures/platform-auth.ts'
 
-const OF_ACME: Caller = { ...ADMIN, issuer: 'acme' }
+const ACME_ADMIN: Caller = { ...ADMIN, issuer: 'acme' }
 const options = { namespace: 'acme' }
 const toQuota = (name: string) => createQuota(name, { limit: 2, namespaces: {} })
 const quotas = { accounts: toQuota('quota_accounts'), rules: toQuota('quota_rules') }
 
 t.test('limits the accounts of a namespace to its quota, even concurrently', async (t) => {
   const { call } = await openPlatformAuth(t, { quotas })
-  const create = (id: string, caller = OF_ACME, namespace = 'acme') =>
+  const create = (id: string, caller = ACME_ADMIN, namespace = 'acme') =>
     call('Auth.Generate', { id, options: { namespace } }, caller)
   const ends = await Promise.allSettled(['a', 'b', 'c', 'd'].map((id) => create(id)))
   t.equal(ends.filter(({ status }) => status === 'fulfilled').length, 2)
@@ -33,7 +33,7 @@ t.test('limits the accounts of a namespace to its quota, even concurrently', asy
 
 t.test('limits the rules of a namespace to its quota, except for operators', async (t) => {
   const { call } = await openPlatformAuth(t, { quotas })
-  const create = (id: string, caller = OF_ACME, access = 'GRANTED') =>
+  const create = (id: string, caller = ACME_ADMIN, access = 'GRANTED') =>
     call(
       'Rules.Create',
       {
@@ -49,6 +49,6 @@ t.test('limits the rules of a namespace to its quota, except for operators', asy
       'quota_rules of namespace acme is reached: 2 of 2 rules in use; delete rules, or raise it (quota_rules=acme=...)',
   })
   await create('c', ADMIN, 'DENIED')
-  for (const id of ['a', 'c']) await call('Rules.Delete', { id, options }, OF_ACME)
+  for (const id of ['a', 'c']) await call('Rules.Delete', { id, options }, ACME_ADMIN)
   await create('d')
 })

@@ -86,15 +86,15 @@ t.test('reports the invalid field of a request', async (t) => {
 t.test('rejects changes that lock out accounts without force', async (t) => {
   const { call } = await openPlatformAuth(t)
   await t.rejects(call('Rules.Delete', { id: 'default' }, ADMIN), { code: 409, message: /force/ })
-  const ofAcme = { ...ADMIN, issuer: 'acme' }
+  const acmeAdmin = { ...ADMIN, issuer: 'acme' }
   const forced = { id: 'default', force: true, options: { namespace: 'acme' } }
   const toDenial = (id: string) => ({
     ...{ id, code: 401 },
     message: `Permission denied: ${id} requires the scope admin in namespace mx when force is set`,
   })
-  await t.rejects(call('Rules.Delete', forced, ofAcme), toDenial('auth.Rules.Delete'))
+  await t.rejects(call('Rules.Delete', forced, acmeAdmin), toDenial('auth.Rules.Delete'))
   const create = { ...forced, rule: LOGIN }
-  await t.rejects(call('Rules.Create', create, ofAcme), toDenial('auth.Rules.Create'))
+  await t.rejects(call('Rules.Create', create, acmeAdmin), toDenial('auth.Rules.Create'))
   const denial = { ...MEMBERS_ONLY, id: 'none', scope: '', access: 'DENIED' }
   await t.rejects(call('Rules.Create', { rule: denial }, ADMIN), { code: 409 })
   await call('Rules.Delete', { id: 'default', force: true }, ADMIN)

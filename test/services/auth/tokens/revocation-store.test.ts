@@ -47,7 +47,7 @@ t.test('stores the revocation of a token until no clock accepts the token', asyn
 t.test('reports each revocation once to listeners', async (t) => {
   const { store, clock, revoked } = await openAuthParts(t)
   const events: unknown[] = []
-  const stop = revoked.onRevoked((news) => void events.push(...news))
+  const stop = revoked.onRevoked((revocations) => void events.push(...revocations))
   await store.commit([revokeSession('a', clock.ms)])
   await store.commit([revokeSession('a', clock.ms)])
   await store.commit([revokeSession('b', clock.ms)])

@@ -24,8 +24,8 @@ async function check(registration: Registration): Promise<Readonly<Record<string
   const { address, account = { id: 'a', scopes: ['admin'] }, from = '127.0.0.1' } = registration
   const { domain = 'mx', isLocal = false, resolved } = registration
   const policy = { egress, isLocal, programNamespaces: ['mx'] }
-  const whole = { name: '', type: 'user' as const, issuer: 'tb', metadata: {}, ...account }
-  const metadata = { 'mx-account': formatAccount(whole), 'mx-address': from }
+  const complete = { name: '', type: 'user' as const, issuer: 'tb', metadata: {}, ...account }
+  const metadata = { 'mx-account': formatAccount(complete), 'mx-address': from }
   const service = makeService('shop', [])
   const node = { id: 'n', address, metadata: resolved === undefined ? {} : { resolved } }
   const checked = await createAddressCheck(policy)(
@@ -83,10 +83,10 @@ t.test('a host name is registered with the addresses that were checked', async (
     nodes: [{ id: 'n', address: 'shop.test:80', metadata: { resolved: '127.0.0.1' } }],
   }
   const ctx = createContext({ metadata: { 'mx-address': '192.0.2.7' } })
-  const checkAlone = createAddressCheck({
+  const checkWithoutAccounts = createAddressCheck({
     ...{ egress: alone, isLocal: false, programNamespaces: [] },
   })
-  const { nodes } = await checkAlone(service, 'mx', ctx, 'registry')
+  const { nodes } = await checkWithoutAccounts(service, 'mx', ctx, 'registry')
   t.same(nodes[0]!.metadata, { resolved: '192.0.2.7' }, 'the value sent by the caller is replaced')
 })
 

@@ -18,14 +18,14 @@ t.test('queries services listed without nodes, 16 at a time, and keeps their ord
   t.teardown(() => memory.close?.())
   const services = Array.from({ length: 40 }, (_, i) => makeService(`s${i}`, [`a:${i + 1}`]))
   for (const service of services) await memory.register!(service)
-  let asking = 0
+  let inFlight = 0
   let most = 0
   const registry: Registry = {
     ...memory,
     async getService(name) {
-      most = Math.max(most, ++asking)
+      most = Math.max(most, ++inFlight)
       await Promise.resolve()
-      asking--
+      inFlight--
       return memory.getService(name)
     },
   }

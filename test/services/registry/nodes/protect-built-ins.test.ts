@@ -18,16 +18,16 @@ t.test('rejects deregistering a built-in service of this server with 409', async
   registry.register(toService('store', 'store-1'), { ttlSeconds: 90 })
   registry.register(toService('store', 'store-2', '10.0.0.2:8081'), { ttlSeconds: 90 })
   registry.register(toService('greeter', 'greeter-1'), { ttlSeconds: 90 })
-  const refused = {
+  const rejected = {
     code: 409,
     message:
       'node store-1 of store belongs to this server and cannot be deregistered while it runs',
   }
-  await t.rejects(rejectBuiltInNodes(toService('store', 'store-1'), registry, OWN, 'id'), refused)
+  await t.rejects(rejectBuiltInNodes(toService('store', 'store-1'), registry, OWN, 'id'), rejected)
   const elsewhere = toService('store', 'store-1', '10.0.0.1:1')
   await t.rejects(
     rejectBuiltInNodes(elsewhere, registry, OWN, 'id'),
-    refused,
+    rejected,
     'nodes are compared by id',
   )
   await rejectBuiltInNodes(toService('store', 'store-2'), registry, OWN, 'id')

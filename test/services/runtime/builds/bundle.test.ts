@@ -71,11 +71,11 @@ t.test('keeps packages external and bundles names of the source', async (t) => {
 })
 
 t.test('sets import.meta.main per file', async (t) => {
-  const asks = `
+  const printUrl = `
 import { fileURLToPath } from 'node:url'
 console.log(process.argv[1] === fileURLToPath(import.meta.url), (import.meta as { main?: boolean }).main)
 `
-  const { run } = open(t, { 'main.ts': `import './lib.ts'${asks}`, 'lib.ts': asks })
+  const { run } = open(t, { 'main.ts': `import './lib.ts'${printUrl}`, 'lib.ts': printUrl })
   t.equal(await run('main.ts'), 'false false\ntrue true\n')
 })
 

@@ -40,9 +40,9 @@ t.test('creates an entry once for concurrent builds', async (t) => {
 t.test('deletes a failed entry and does not fail the waiting builds', async (t) => {
   const { use, made, cacheFolder } = open(t)
   const failing = use('a', undefined, new Error('went wrong'))
-  const waiting = use('a')
+  const pending = use('a')
   await t.rejects(failing, { message: 'went wrong' })
-  t.equal(await readFile(join(await waiting, 'thing'), 'utf8'), 'a')
+  t.equal(await readFile(join(await pending, 'thing'), 'utf8'), 'a')
   t.equal(made.length, 2)
   t.equal(readdirSync(join(cacheFolder, 'things')).length, 1)
 })
@@ -51,13 +51,13 @@ t.test('stops waiting for another build when cancelled', async (t) => {
   const { use, made } = open(t)
   const making = use('a')
   const abort = new AbortController()
-  const waiting = use('a', undefined, undefined, abort.signal)
+  const pending = use('a', undefined, undefined, abort.signal)
   abort.abort(new Error('given up'))
   let isMade = false
   const done = making.then(() => {
     isMade = true
   })
-  await t.rejects(waiting, { message: 'given up' })
+  await t.rejects(pending, { message: 'given up' })
   t.notOk(isMade)
   await done
   t.strictSame(made, ['a'])

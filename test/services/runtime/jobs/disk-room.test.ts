@@ -35,12 +35,12 @@ t.test('frees space first and rejects work if that is not enough', async (t) => 
     free += MIB
   }
   t.equal(await open(t, () => free, makeRoom).use(signal, async () => 'done'), 'done')
-  let isBegun = false
+  let isStarted = false
   const work = open(t, () => 99 * MIB + 1).use(signal, async () => {
-    isBegun = true
+    isStarted = true
   })
   await t.rejects(work, FULL)
-  t.notOk(isBegun)
+  t.notOk(isStarted)
 })
 
 t.test('ends work that uses the last free space', async (t) => {

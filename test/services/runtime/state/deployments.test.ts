@@ -16,7 +16,7 @@ import { createQuietLog } from '../../../fixtures/sdk-services.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 import { makeRecord, makeRevision } from '../parts.ts'
 
-const ASKED_NEXT: Requested = { id: 'two', kind: 'build', upload: '' }
+const NEXT_REQUEST: Requested = { id: 'two', kind: 'build', upload: '' }
 
 /** Serves the contents of its own file. Writes its number to `note`, and listens once `gate` exists. */
 function toPatient(answer: string, gate: string, note: string, build = ''): Files {
@@ -94,7 +94,7 @@ function open(
 t.test('a revision that started before a newer request continues to serve', async (t) => {
   const record = makeRecord({ current: makeRevision('zero') })
   const { objects, folders, deployments } = open(t, async () => {
-    await objects.change(record, (now) => ({ ...now, asked: ASKED_NEXT }))
+    await objects.change(record, (now) => ({ ...now, asked: NEXT_REQUEST }))
   })
   await objects.add(record)
   deployments.begin(record)
@@ -110,7 +110,7 @@ t.test('a revision that started before it was cancelled continues to serve', asy
   let giveUp = async () => {}
   let pending: Promise<void> | undefined
   const { objects, folders, deployments } = open(t, async () => {
-    await objects.change(record, (now) => ({ ...now, asked: ASKED_NEXT }))
+    await objects.change(record, (now) => ({ ...now, asked: NEXT_REQUEST }))
     pending = giveUp()
   })
   giveUp = () => deployments.giveUp('service:mx:helloworld:latest')

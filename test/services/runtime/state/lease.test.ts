@@ -4,7 +4,7 @@ import { createStore, type Store } from '../../../../domain/store/store.ts'
 import { createLease, type Lease } from '../../../../services/runtime/state/lease.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 
-interface Holder {
+interface TestLease {
   readonly lease: Lease
   /** Events received. */
   readonly changes: boolean[]
@@ -15,7 +15,7 @@ interface Holder {
 
 interface Shared {
   readonly clock: { ms: number }
-  readonly open: (holder: string) => Promise<Holder>
+  readonly open: (holder: string) => Promise<TestLease>
 }
 
 /** Leases of 50 ms with a stopped clock. */

@@ -72,8 +72,8 @@ t.test('reports restarts of instances while the service runs', async (t) => {
   t.match(known, { status: 'running', restarts: 3, lastFailure: 'exited with code 7' })
   t.equal(withLive(known, toLive({ state })), known)
   t.equal(withLive(known, toLive()), known, 'the same record is returned')
-  const anew = withLive(known, toLive({ state: toState() }))
-  t.notOk('restarts' in anew || 'lastFailure' in anew)
+  const updated = withLive(known, toLive({ state: toState() }))
+  t.notOk('restarts' in updated || 'lastFailure' in updated)
 })
 
 t.test('is stopping while being deleted', async (t) => {

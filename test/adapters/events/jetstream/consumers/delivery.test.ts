@@ -3,15 +3,15 @@ import { JetDelivery } from '../../../../../adapters/events/jetstream/consumers/
 import { makeEvent } from '../../../../fixtures/jetstream.ts'
 
 t.test('passes itself to ack and nack', async (t) => {
-  const said: unknown[] = []
+  const calls: unknown[] = []
   const delivery = new JetDelivery({ ...makeEvent('a'), sequence: 7 }, 2, 'reply', {
-    ack: (one) => void said.push(['ack', one]),
-    nack: (one, delayMs) => void said.push(['nack', one, delayMs]),
+    ack: (one) => void calls.push(['ack', one]),
+    nack: (one, delayMs) => void calls.push(['nack', one, delayMs]),
   })
   await delivery.ack()
   await delivery.nack(5)
   t.same(
-    said.map((parts) => (parts as unknown[]).filter((part) => part !== delivery)),
+    calls.map((parts) => (parts as unknown[]).filter((part) => part !== delivery)),
     [['ack'], ['nack', 5]],
   )
   t.match(delivery, { attempt: 2, reply: 'reply', event: { sequence: 7 } })

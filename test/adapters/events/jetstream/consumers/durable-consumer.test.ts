@@ -75,11 +75,11 @@ t.test('redelivers in order when a member leaves during a pull', async (t) => {
   await events.append(toAppends('a', 'b', 'c'))
   const member = await events.join(JET_TOPIC, GROUP)
   t.equal((await member.pull(3, 1e6)).length, 3)
-  const waiting = member.pull(1, 1e6)
+  const pending = member.pull(1, 1e6)
   const { consumers } = await server.openSessions().open()
   while ((await consumers.info('mx+events+mx+orders', 'group')).num_waiting === 0);
   await member.leave()
-  t.same(await waiting, [])
+  t.same(await pending, [])
   const other = await events.join(JET_TOPIC, GROUP)
   t.same(
     (await other.pull(3, 1e6)).map(({ event, attempt }) => [event.sequence, attempt]),

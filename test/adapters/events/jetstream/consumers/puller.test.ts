@@ -8,7 +8,7 @@ import {
 import { fromSequence } from '../../../../../adapters/events/jetstream/consumers/start.ts'
 import { startJetStream } from '../../../../fixtures/jetstream.ts'
 
-const MUCH = { limit: 100, maxBytes: 1e6, waitMs: 0 }
+const ALL_AVAILABLE = { limit: 100, maxBytes: 1e6, waitMs: 0 }
 const textsOf = ({ messages }: Pulled) => messages.map((message) => message.string())
 
 /** A stream of text messages with a consumer. */
@@ -31,13 +31,13 @@ t.test('pulls available messages up to the limit', async (t) => {
   const opened = await open(t, 'a', 'b', 'c', 'd')
   if (opened === undefined) return
   const { pull } = opened.puller
-  const some = await pull({ ...MUCH, limit: 2 })
+  const some = await pull({ ...ALL_AVAILABLE, limit: 2 })
   t.same([textsOf(some), some.end], [['a', 'b'], 'done'])
-  const one = await pull({ ...MUCH, maxBytes: 1 })
+  const one = await pull({ ...ALL_AVAILABLE, maxBytes: 1 })
   t.same([textsOf(one), one.end], [['c'], 'done'], 'one message of any length')
-  const rest = await pull(MUCH)
+  const rest = await pull(ALL_AVAILABLE)
   t.same([textsOf(rest), rest.end], [['d'], 'done'])
-  const none = await pull(MUCH)
+  const none = await pull(ALL_AVAILABLE)
   t.same([textsOf(none), none.end], [[], 'done'])
 })
 
@@ -45,10 +45,10 @@ t.test('waits for the first message only', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { puller, publish } = opened
-  const pulling = puller.pull({ ...MUCH, waitMs: 30_000 })
+  const pulling = puller.pull({ ...ALL_AVAILABLE, waitMs: 30_000 })
   await publish('a')
   t.same(textsOf(await pulling), ['a'])
-  const waited = await puller.pull({ ...MUCH, waitMs: 50 })
+  const waited = await puller.pull({ ...ALL_AVAILABLE, waitMs: 50 })
   t.same([textsOf(waited), waited.end], [[], 'done'])
 })
 
@@ -56,7 +56,7 @@ t.test('reports a deleted consumer', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { session, puller, name } = opened
-  const pulling = puller.pull({ ...MUCH, waitMs: 30_000 })
+  const pulling = puller.pull({ ...ALL_AVAILABLE, waitMs: 30_000 })
   await session.consumers.delete('stream', name)
   t.equal((await pulling).end, 'gone')
 })
@@ -66,14 +66,14 @@ t.test('reports an ended session or a closed puller', async (t) => {
   if (opened === undefined) return
   const { server, session, name, puller } = opened
   const closed = createPuller(session, 'stream', name)
-  const waiting = closed.pull({ ...MUCH, waitMs: 30_000 })
+  const pending = closed.pull({ ...ALL_AVAILABLE, waitMs: 30_000 })
   t.same(await closed.close(), [])
-  t.equal((await waiting).end, 'over')
-  t.equal((await closed.pull(MUCH)).end, 'over')
-  const pulling = puller.pull({ ...MUCH, waitMs: 30_000 })
+  t.equal((await pending).end, 'over')
+  t.equal((await closed.pull(ALL_AVAILABLE)).end, 'over')
+  const pulling = puller.pull({ ...ALL_AVAILABLE, waitMs: 30_000 })
   await server.kill()
   t.equal((await pulling).end, 'over')
-  t.equal((await puller.pull(MUCH)).end, 'over')
+  t.equal((await puller.pull(ALL_AVAILABLE)).end, 'over')
   t.same(await puller.close(), [])
 })
 
@@ -81,7 +81,7 @@ t.test('returns messages received during close', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { puller, session } = opened
-  const pulling = puller.pull({ ...MUCH, waitMs: 30_000 })
+  const pulling = puller.pull({ ...ALL_AVAILABLE, waitMs: 30_000 })
   // The server processes commands in order, so the messages precede the unsubscribe.
   for (const body of ['a', 'b']) session.publish({ subject: 'stream', body })
   const messages = [...(await puller.close()), ...(await pulling).messages]
@@ -95,7 +95,7 @@ t.test('accepts a completion status before the last messages', async (t) => {
   const { server, session, publish, name } = opened
   const inbox = session.createInbox().replace(/\d+$/, (number) => String(Number(number) + 1))
   const puller = createPuller(session, 'stream', name)
-  const pulling = puller.pull({ ...MUCH, limit: 1, waitMs: 30_000 })
+  const pulling = puller.pull({ ...ALL_AVAILABLE, limit: 1, waitMs: 30_000 })
   // Like nats-server 2.10 and newer in a cluster, where a message waits until other servers have recorded its delivery.
   const cluster = await server.connect()
   cluster.publish(`${inbox}.1`, '', { headers: headers(409, 'Batch Completed') })

@@ -117,14 +117,14 @@ t.test('does not expose the token in errors', async (t) => {
 })
 
 t.test('distinguishes denials from outages', async (t) => {
-  const answers: Readonly<Record<string, [number, string]>> = {
+  const responses: Readonly<Record<string, [number, string]>> = {
     a: [403, 'ACL not found'],
     b: [403, 'Permission denied'],
     c: [500, 'No cluster leader'],
     d: [429, 'Your IP is issuing too many concurrent connections'],
   }
   const double = await startConsulDouble(t, ({ query }, response) => {
-    const [status, text] = answers[query.get('dc') ?? '']!
+    const [status, text] = responses[query.get('dc') ?? '']!
     response.writeHead(status, { 'content-type': 'text/plain' }).end(text)
   })
   const sendRequest = (datacenter: string): Promise<unknown> =>

@@ -35,9 +35,9 @@ t.test('connections', async (t) => {
     const responses = await Promise.allSettled(
       Array.from({ length: 10_500 }, () => sendRequest(ONE, [])),
     )
-    const refused = responses.filter(({ status }) => status === 'rejected')
-    t.ok(refused.length > 0 && refused.length < 600, `${refused.length} were rejected`)
-    t.match(refused[0], { reason: { code: 503, cause: { message: /calls already wait/ } } })
+    const rejected = responses.filter(({ status }) => status === 'rejected')
+    t.ok(rejected.length > 0 && rejected.length < 600, `${rejected.length} were rejected`)
+    t.match(rejected[0], { reason: { code: 503, cause: { message: /calls already wait/ } } })
   })
 
   t.test('prepares before the first statement, and again after a failure', async (t) => {

@@ -6,13 +6,13 @@ import { listen } from '../../../../fixtures/listen.ts'
 
 const PASSWORD = 'correct-horse-battery'
 /** AuthenticationCleartextPassword (PostgreSQL documentation: message formats). */
-const ASK = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3])
+const PASSWORD_REQUEST = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3])
 
 t.test('sends no cleartext password without TLS', async (t) => {
   let received = ''
   const server = createServer((socket) => {
     socket.on('error', () => {})
-    socket.once('data', () => socket.write(ASK))
+    socket.once('data', () => socket.write(PASSWORD_REQUEST))
     socket.on('data', (bytes) => {
       received += bytes.toString('latin1')
     })
@@ -27,9 +27,9 @@ t.test('sends no cleartext password without TLS', async (t) => {
     prepare: async () => {},
   })
   t.teardown(() => connections.close())
-  const refusal = { cause: { message: /^PostgreSQL requested a cleartext password/ } }
-  await t.rejects(connections.runStatement({ name: 'one', text: 'SELECT 1' }, []), refusal)
-  await t.rejects(connections.connect(), refusal)
+  const rejection = { cause: { message: /^PostgreSQL requested a cleartext password/ } }
+  await t.rejects(connections.runStatement({ name: 'one', text: 'SELECT 1' }, []), rejection)
+  await t.rejects(connections.connect(), rejection)
   t.match(received, /user\0mx\0/)
   t.notMatch(received, PASSWORD)
 })

@@ -19,11 +19,11 @@ t.test('grants slots in FIFO order and reuses released ones', async (t) => {
 t.test('rejects beyond the queue limit', async (t) => {
   const { acquire, release } = createSlots(1, 2, 1000)
   await acquire()
-  const waiting = [acquire(), acquire()]
+  const pending = [acquire(), acquire()]
   await t.rejects(acquire(), { message: '2 calls already wait for a connection' })
   release()
   release()
-  await Promise.all(waiting)
+  await Promise.all(pending)
 })
 
 t.test('rejects on timeout and grants no slot afterwards', async (t) => {

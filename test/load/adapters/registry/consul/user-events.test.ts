@@ -77,10 +77,10 @@ t.test('warns once when Consul denies announcements', async (t) => {
 t.test('receives all events of another agent', async (t) => {
   const events = (...names: string[]): object[] =>
     names.map((name) => ({ ID: name, Payload: Buffer.from(name).toString('base64') }))
-  const answers = [events('old'), events('a b', '../x'), events('c')]
+  const responses = [events('old'), events('a b', '../x'), events('c')]
   const double = await startConsulDouble(t, (_, response) => {
-    const next = answers.shift()
-    if (next !== undefined) sendJson(response, next, { 'x-consul-index': 9 - answers.length })
+    const next = responses.shift()
+    if (next !== undefined) sendJson(response, next, { 'x-consul-index': 9 - responses.length })
   })
   const { received, listen } = open(t, double)
   listen()

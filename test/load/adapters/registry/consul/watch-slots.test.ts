@@ -89,18 +89,18 @@ t.test('limits all polls to two hundred per second', async (t) => {
 t.test('moves a slot from an unused to a used service', async (t) => {
   const slots = createSlots(1, 100_000, () => {})
   let idleMs = 0
-  const holder = join(slots, () => idleMs)
-  t.ok(holder.acquire())
+  const owner = join(slots, () => idleMs)
+  t.ok(owner.acquire())
   t.notOk(slots.isShort())
   const other = poll(t, join(slots))
   t.ok(slots.isShort())
   await until(() => other.turns() > 1)
-  t.ok(holder.acquire(), 'no slot moves while both services are in use')
+  t.ok(owner.acquire(), 'no slot moves while both services are in use')
   idleMs = 20_000
-  await until(() => !holder.acquire())
+  await until(() => !owner.acquire())
   t.notOk(other.has(), 'not before its query has settled')
   await until(() => other.has())
-  t.notOk(holder.acquire())
+  t.notOk(owner.acquire())
 })
 
 t.test('reduces the slots to at least eight when Consul rejects connections', async (t) => {

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import { whenState } from '../../../../contracts/runtime.ts'
 import {
-  ANSWERS,
   FAILS,
   makeWorkload,
   openProcessRuntime,
+  SERVE_CODE,
   startRunning,
 } from '../../../../fixtures/process-runtime.ts'
 import { makeTempFolder } from '../../../../fixtures/temp-folder.ts'
@@ -31,7 +31,7 @@ t.test('increases the restart pauses and gives up after five failures', async (t
 t.test(
   'the failure count continues after a short ready time and restarts after a long one',
   async (t) => {
-    const source = `${ANSWERS}; setTimeout(() => process.exit(1), 60)`
+    const source = `${SERVE_CODE}; setTimeout(() => process.exit(1), 60)`
     for (const steadyMs of [60_000, 1]) {
       const { runtime } = openProcessRuntime(t, { limits: { steadyMs } })
       let most = 0
@@ -61,7 +61,7 @@ t.test('reports restarts and the last failure of a running instance', async (t) 
     require('node:fs').writeFileSync(${JSON.stringify(flag)}, '')
     console.log('no table'); process.exit(7)
   }`
-  await runtime.apply(makeWorkload(t, `${once}; ${ANSWERS}`))
+  await runtime.apply(makeWorkload(t, `${once}; ${SERVE_CODE}`))
   const state = await whenState(runtime, ({ status }) => status === 'running')
   t.match(state, { restarts: 1, lastFailure: 'exited with code 7; last line: no table' })
   t.notOk('error' in state)
@@ -72,7 +72,7 @@ t.test('keeps restarting a revision that was ready before', async (t) => {
   const needs = `if (!require('node:fs').existsSync(${JSON.stringify(flag)})) process.exit(1)`
   const end = join(makeTempFolder(t, 'end'), 'now')
   const ends = `setInterval(() => require('node:fs').existsSync('${end}') && process.exit(1), 5)`
-  const source = `${needs}; ${ANSWERS}; ${ends}`
+  const source = `${needs}; ${SERVE_CODE}; ${ends}`
   const isFailed = ({ status, retries }: { status: string; retries: number }) =>
     status === 'error' && retries >= 7
   for (const wasReady of [true, false]) {
@@ -112,7 +112,7 @@ t.test(
     const isOver = `require('node:fs').existsSync('${end}')`
     const workload = makeWorkload(
       t,
-      `${ANSWERS}; setInterval(() => ${isOver} && process.exit(1), 5)`,
+      `${SERVE_CODE}; setInterval(() => ${isOver} && process.exit(1), 5)`,
     )
     const countFailed = () => registrar.failed.get(workload.name)?.length
     for (const isLast of [false, true]) {

@@ -2,16 +2,16 @@ import t from 'tap'
 import { findPort } from '../../../../../adapters/runtime/process/ports.ts'
 import { whenState } from '../../../../contracts/runtime.ts'
 import {
-  ANSWERS,
   makeWorkload,
   openProcessRuntime,
+  SERVE_CODE,
   startRunning,
 } from '../../../../fixtures/process-runtime.ts'
 import { until } from '../../../../fixtures/raw-backend.ts'
 
 t.test('serves all calls during 20 updates', async (t) => {
   const { runtime, registrar } = openProcessRuntime(t)
-  const workload = makeWorkload(t, ANSWERS, { instances: 2, env: { REPLY: '0' } })
+  const workload = makeWorkload(t, SERVE_CODE, { instances: 2, env: { REPLY: '0' } })
   await startRunning(runtime, workload)
   const failed: unknown[] = []
   const replies = new Set<string>()
@@ -40,7 +40,7 @@ t.test('serves all calls during 20 updates', async (t) => {
 t.test('stops the old instance first if the port is fixed', async (t) => {
   const { runtime, registrar } = openProcessRuntime(t)
   const port = await findPort(undefined)
-  const workload = makeWorkload(t, ANSWERS, { port, env: { REPLY: 'a' } })
+  const workload = makeWorkload(t, SERVE_CODE, { port, env: { REPLY: 'a' } })
   await startRunning(runtime, workload)
   t.strictSame(registrar.addresses.get('shop'), [`127.0.0.1:${port}`])
   await startRunning(runtime, { ...workload, revision: '2', env: { REPLY: 'b' } })
@@ -55,7 +55,7 @@ t.test('stops the old instance first if the port is fixed', async (t) => {
 
 t.test('serves the last applied revision when another arrives during a rollout', async (t) => {
   const { runtime, registrar } = openProcessRuntime(t)
-  const workload = makeWorkload(t, ANSWERS, { env: { REPLY: 'a' } })
+  const workload = makeWorkload(t, SERVE_CODE, { env: { REPLY: 'a' } })
   await startRunning(runtime, workload)
   const silent = makeWorkload(t, 'setInterval(() => {}, 1000)', { revision: '2' })
   await runtime.apply(silent)

@@ -113,20 +113,20 @@ t.test('pings a silent client and ends it without a pong, but not a paused one',
     const socket = x.accept(keep([], ends))!
     if (x.path === '/held') socket.pause()
   })
-  const [answers, silent, paused] = await Promise.all([
+  const [responses, silent, paused] = await Promise.all([
     connectWebSocket(t, port),
     connectWebSocket(t, port, [], { autoPong: false }),
     connectWebSocket(t, port, [], { autoPong: false, path: '/held' }),
   ])
   const end = closeOf(silent)
   const pings = { answers: 0, silent: 0, paused: 0 }
-  answers.on('ping', () => pings.answers++)
+  responses.on('ping', () => pings.answers++)
   silent.on('ping', () => pings.silent++)
   paused.on('ping', () => pings.paused++)
   // The handshake counts as activity.
   mock.timers.tick(30_000)
   for (let round = 1; round <= 3; round++) {
-    const pong = once(answers, 'ping')
+    const pong = once(responses, 'ping')
     mock.timers.tick(30_000)
     await pong
     // The pong is in transit, and no event shows when the server has read it.
@@ -136,9 +136,9 @@ t.test('pings a silent client and ends it without a pong, but not a paused one',
   t.equal(await end, '1006')
   t.strictSame(pings, { answers: 3, silent: 1, paused: 0 })
   t.strictSame(ends, ['1006 '])
-  t.equal(answers.readyState, answers.OPEN)
+  t.equal(responses.readyState, responses.OPEN)
   t.equal(paused.readyState, paused.OPEN)
-  answers.close()
+  responses.close()
   paused.terminate()
   await until(() => gateway.inFlight <= 1)
 })

@@ -73,7 +73,7 @@ async function sendRequest(
 }
 
 /** Received headers of a request over HTTP/2. */
-async function ask2(port: number, { cert, key }: Shown): Promise<string[] | undefined> {
+async function sendRequest2(port: number, { cert, key }: Shown): Promise<string[] | undefined> {
   const client = connectHttp2(`https://127.0.0.1:${port}`, {
     rejectUnauthorized: false,
     ...(cert && { cert, key: key! }),
@@ -137,11 +137,11 @@ const toBinary = (pem: string) => `:${new X509Certificate(pem).raw.toString('bas
 
 t.test('a required client certificate must be issued by the configured authority', async (t) => {
   const { port, served } = await open(t, false)
-  for (const asking of [sendRequest, ask2]) {
-    t.same(await asking(port, alice), ['client-cert', toBinary(alice.cert)], asking.name)
-    t.equal(await asking(port, {}), undefined)
-    t.equal(await asking(port, stranger), undefined)
-    t.equal(await asking(port, bob), undefined, 'the intermediate authority is unknown')
+  for (const sendWith of [sendRequest, sendRequest2]) {
+    t.same(await sendWith(port, alice), ['client-cert', toBinary(alice.cert)], sendWith.name)
+    t.equal(await sendWith(port, {}), undefined)
+    t.equal(await sendWith(port, stranger), undefined)
+    t.equal(await sendWith(port, bob), undefined, 'the intermediate authority is unknown')
   }
   t.equal(served.length, 2)
 })
@@ -151,7 +151,7 @@ t.test('client-cert-chain has the intermediate certificates without the root', a
   const shown = { cert: `${bob.cert}\n${middle.cert}`, key: bob.key }
   const expected = ['client-cert', toBinary(bob.cert), 'client-cert-chain', toBinary(middle.cert)]
   t.same(await sendRequest(port, shown), expected)
-  t.same(await ask2(port, shown), expected)
+  t.same(await sendRequest2(port, shown), expected)
 })
 
 t.test(
@@ -185,9 +185,9 @@ t.test('removes client-cert headers sent by clients, with and without certificat
 
 t.test('an optional client certificate is rejected if it is invalid', async (t) => {
   const { port, served } = await open(t, true)
-  for (const asking of [sendRequest, ask2]) {
-    t.same(await asking(port, {}), [], asking.name)
-    t.equal(await asking(port, stranger), undefined)
+  for (const sendWith of [sendRequest, sendRequest2]) {
+    t.same(await sendWith(port, {}), [], sendWith.name)
+    t.equal(await sendWith(port, stranger), undefined)
   }
   t.equal(served.length, 2)
 })

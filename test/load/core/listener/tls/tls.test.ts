@@ -211,18 +211,18 @@ t.test('a reload that a listener rejects has no effect, and the next one retries
   const source = loadTls([files], noWarning(t))
   const { pairs } = source
   let fails = true
-  const taken: (readonly Certificate[])[] = []
+  const accepted: (readonly Certificate[])[] = []
   source.onChange((changed) => {
     if (fails) throw new Error('not this one')
-    taken.push(changed)
+    accepted.push(changed)
   })
   folder.write('untaken', createCertificate(['two.test']))
   t.throws(() => source.reload(), { message: 'not this one' })
   t.equal(source.pairs, pairs)
   fails = false
   source.reload()
-  t.equal(taken.length, 1)
-  t.equal(source.pairs, taken[0])
+  t.equal(accepted.length, 1)
+  t.equal(source.pairs, accepted[0])
   t.same(source.pairs[0]!.names, ['two.test'])
   t.end()
 })
@@ -329,12 +329,12 @@ t.test('watched certificate files', async (t) => {
   })
 
   await t.test('in a deleted folder cause a warning, not an error', async (t) => {
-    const gone = createCertificateFolder(t)
+    const deleted = createCertificateFolder(t)
     const messages: string[] = []
-    const source = loadTls([gone.write('a', createCertificate(['a.test']))], {
+    const source = loadTls([deleted.write('a', createCertificate(['a.test']))], {
       warn: (message) => messages.push(message),
     })
-    rmSync(gone.path, { recursive: true })
+    rmSync(deleted.path, { recursive: true })
     source.watch()
     await source.close()
     t.match(messages, [/^TLS folder .* cannot be watched: /])

@@ -142,14 +142,14 @@ t.test('ends a client that sends pings without reading', async (t) => {
   const client = await connectWebSocket(t, port)
   const peer = await accepted
   client.pause()
-  const gone = once(peer, 'close')
+  const closed = once(peer, 'close')
   const flood = (): void => {
     if (peer.readyState !== peer.OPEN) return
     for (let i = 0; i < 1000 && client.bufferedAmount < MIB; i++) client.ping('x'.repeat(100))
     setImmediate(flood)
   }
   flood()
-  await gone
+  await closed
   client.terminate()
   await gateway.idle()
 })

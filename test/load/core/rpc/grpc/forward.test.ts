@@ -306,14 +306,14 @@ t.test(
     const relay = await openRelay(t, backend.port)
     const gateway = await open(t, [relay.port])
     const client = new GrpcClient(t, gateway.port)
-    const waiting = client.call('Wait', 'a')
+    const pending = client.call('Wait', 'a')
     const chat = client.stream('Chat')
     chat.write({ name: 'Ann' })
     const [reply] = await once(chat, 'data')
     await until(() => backend.calls.length === 2)
     const ended = statusOf(chat)
     relay.cut()
-    t.equal((await waiting).status.code, STATUS.UNAVAILABLE)
+    t.equal((await pending).status.code, STATUS.UNAVAILABLE)
     t.strictSame(reply, { message: 'Hello Ann' })
     const status = await ended
     t.equal(status.code, STATUS.UNAVAILABLE)
@@ -523,11 +523,11 @@ t.test('a retry on a TLS node has the scheme https', async (t) => {
         new Http2Pool({ ...address, tls: createUpstreamTls({ ca: cert }), timeouts, ...limits }),
     },
   })
-  let refused = 0
+  let rejected = 0
   const full = createServer()
   await listen(t, full)
   full.on('stream', (stream) => {
-    refused++
+    rejected++
     stream.on('error', () => {}).close(constants.NGHTTP2_REFUSED_STREAM)
   })
   const portOf = (server: { address: () => unknown }) => (server.address() as AddressInfo).port
@@ -538,7 +538,7 @@ t.test('a retry on a TLS node has the scheme https', async (t) => {
   await gateway.registry.register!(makeService(NAME, nodes))
   const client = new GrpcClient(t, gateway.port)
   for (let i = 0; i < 2; i++) await client.call('SayHello', 'Ann')
-  t.ok(refused > 0, 'at least one call was retried')
+  t.ok(rejected > 0, 'at least one call was retried')
   t.strictSame(schemes, ['https', 'https'])
 })
 

@@ -138,8 +138,8 @@ t.test('a failed connection fails the pending calls, and only a new call reconne
 t.test(
   'reports a handshake without a response as unreachable, and an invalid response as another protocol',
   async (t) => {
-    const mute = openChannel(t, await openTcp(t, () => {}), { connectTimeoutMs: 30 })
-    const one = send(mute)
+    const silent = openChannel(t, await openTcp(t, () => {}), { connectTimeoutMs: 30 })
+    const one = send(silent)
     await settle(one)
     t.match(one.lost, { kind: 'connect', detail: /no response within 30 ms$/ })
 
@@ -167,11 +167,11 @@ t.test('distinguishes a server of another protocol from an unavailable one', asy
     ['HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n', 'connect', /status 503/],
     ['220 smtp.test ready\r\n', 'foreign', /Parse Error/],
   ]
-  for (const [answer, kind, detail] of rows) {
-    const port = await openTcp(t, (socket) => socket.once('data', () => socket.write(answer)))
+  for (const [response, kind, detail] of rows) {
+    const port = await openTcp(t, (socket) => socket.once('data', () => socket.write(response)))
     const call = send(openChannel(t, port))
     await settle(call)
-    t.match(call.lost, { kind, detail }, answer)
+    t.match(call.lost, { kind, detail }, response)
   }
 })
 
@@ -189,8 +189,8 @@ t.test('a client stream that ends without a body is still a stream', async (t) =
   t.throws(() => second.sendData('late'), /endData was already called/)
   await until(() => events[1]?.length === 1)
   t.strictSame(events[1], ['end'])
-  const whole = send(channel, { ...stream, body: 'all' })
-  whole.endData()
+  const complete = send(channel, { ...stream, body: 'all' })
+  complete.endData()
   await until(() => calls.length === 3)
   t.strictSame([String(calls[2]!.more), events[2]], ['true', ['end']])
 })

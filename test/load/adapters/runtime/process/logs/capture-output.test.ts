@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import {
-  ANSWERS,
   makeWorkload,
   openProcessRuntime,
+  SERVE_CODE,
   startRunning,
 } from '../../../../../fixtures/process-runtime.ts'
 import { until } from '../../../../../fixtures/raw-backend.ts'
 
 t.test('logs 10 000 lines per second in order within 100 ms', async (t) => {
   const { runtime, warnings } = openProcessRuntime(t)
-  const source = `${ANSWERS}
+  const source = `${SERVE_CODE}
     let line = 0
     const timer = setInterval(() => {
       for (let i = 0; i < 100; i++) console.log(line++ + ' ' + Date.now() + ' ' + 'x'.repeat(100))
@@ -37,7 +37,7 @@ t.test('logs 10 000 lines per second in order within 100 ms', async (t) => {
 
 t.test('throttles an instance that floods its log', async (t) => {
   const { runtime, warnings } = openProcessRuntime(t)
-  const source = `${ANSWERS}
+  const source = `${SERVE_CODE}
     require('node:child_process').spawn('yes', { stdio: ['ignore', 'inherit', 'inherit'] })`
   const workload = makeWorkload(t, source)
   await startRunning(runtime, workload)
