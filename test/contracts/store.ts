@@ -66,7 +66,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     return subject
   }
 
-  t.test('nothing to delete', async (t) => {
+  t.test('contract: an empty store has no record, no table and nothing to delete', async (t) => {
     const { adapter } = await open(t)
     t.equal(await adapter.read(USERS, 'a'), undefined)
     t.same(await adapter.scan(USERS, ALL), { records: [], more: false })

@@ -47,7 +47,7 @@ t.test('every block of command lines is run by a test or has a listed reason', (
       t.ok(mark, named)
       if (mark === 'run by') {
         const test = readFileSync(join(ROOT, detail), 'utf8')
-        t.ok(test.includes(`'${guide}'`) && test.includes("'sh'"), `${detail} runs it`)
+        t.ok(test.includes(`'${guide}'`) && test.includes("'sh'"), `${named}: ${detail} runs it`)
       }
       if (mark !== 'not run') continue
       const [reason = '', test] = detail.split('; ')

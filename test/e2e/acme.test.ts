@@ -71,7 +71,7 @@ t.test('mx api and mx server serve certificates that they ordered', async (t) =>
       const words = [`--listener=${listener}`, '--workers=2', ...toWords(pebble, host)]
       const url = await startApi(t, words).url()
       const serial = await waitForCertificate(url, host, root)
-      // by either gateway
+      // Either of the two gateways ordered it.
       for (let i = 0; i < 20; i++) t.equal(await waitForCertificate(url, host, root), serial)
     })
 

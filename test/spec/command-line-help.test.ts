@@ -60,7 +60,7 @@ t.test('--help after a subcommand of mx api refers to its settings', async (t) =
   }
 })
 
-t.test('groups every setting by area', async (t) => {
+t.test('the help of mx api and mx server groups every setting by area', async (t) => {
   for (const name of ['api', 'server'] as const) {
     const { stdout } = await runMx([name, '--help'], options)
     t.match(stdout, /\n\nListener flags:\n {2}--address /)

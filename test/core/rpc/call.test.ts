@@ -31,7 +31,7 @@ t.test('a call forwards its methods to its carrier', async (t) => {
   ])
 })
 
-t.test('does nothing', async (t) => {
+t.test('the methods of a call without a carrier do nothing', async (t) => {
   const call = new RecordedCall({ timeoutMs: 1000 })
   t.equal(call.sendData('a'), true)
   call.endData()

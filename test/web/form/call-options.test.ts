@@ -16,7 +16,7 @@ t.test('parses metadata lines, with names in lower case', (t) => {
   t.end()
 })
 
-t.test('in whole milliseconds', (t) => {
+t.test('parses a timeout in whole milliseconds', (t) => {
   t.equal(parseTimeout(' '), undefined)
   t.equal(parseTimeout('500'), 500)
   for (const text of ['0', '-1', '1.5', 'x', '9999999999'])
