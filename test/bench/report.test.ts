@@ -184,9 +184,9 @@ t.test('guard fails for a scenario without a record', async (t) => {
 })
 
 t.test('marks figures of another machine', async (t) => {
-  const elsewhere = { ...recorded({ proxy: 1 }), machine: { ...MACHINE, cpu: 'y' } }
+  const otherMachine = { ...recorded({ proxy: 1 }), machine: { ...MACHINE, cpu: 'y' } }
   t.match(
-    compareRatios(recorded({ proxy: 1 }), elsewhere).lines[1],
+    compareRatios(recorded({ proxy: 1 }), otherMachine).lines[1],
     'baseline of x, this machine has y',
   )
 })

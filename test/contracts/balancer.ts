@@ -53,9 +53,9 @@ export function testBalancer(t: Test, name: string, balance: BalanceOptions): vo
         }
         return weights.every((weight, i) => {
           const expected = (weight / total) * rounds
-          const got = counts.get(9001 + i) ?? 0
+          const received = counts.get(9001 + i) ?? 0
           // Tolerance: five standard deviations of a random selection, and the rounding error of a slot table.
-          return Math.abs(got - expected) < 5 * Math.sqrt(expected) + 0.05 * expected
+          return Math.abs(received - expected) < 5 * Math.sqrt(expected) + 0.05 * expected
         })
       }),
       { numRuns: toRuns(15) },

@@ -18,8 +18,8 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
 
   t.test('contract: delivers from many publishers to many subscribers', async (t) => {
     const broker = await open(t)
-    const got: string[][] = [[], [], []]
-    for (const texts of got) {
+    const received: string[][] = [[], [], []]
+    for (const texts of received) {
       await broker.subscribe(TOPIC, (message) => {
         texts.push(textOf(message))
       })
@@ -27,49 +27,49 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
     await Promise.all(
       ['one', 'two', 'three'].map(async (text) => broker.publish(TOPIC, toMessage(text))),
     )
-    await until(() => got.every((texts) => texts.length >= 3))
-    for (const texts of got) t.same(texts.toSorted(), ['one', 'three', 'two'])
+    await until(() => received.every((texts) => texts.length >= 3))
+    for (const texts of received) t.same(texts.toSorted(), ['one', 'three', 'two'])
   })
 
   t.test('contract: delivers only messages of the subscribed topic', async (t) => {
     const broker = await open(t)
-    const got: string[] = []
+    const received: string[] = []
     await broker.subscribe(TOPIC, (message) => {
-      got.push(textOf(message))
+      received.push(textOf(message))
     })
     for (const topic of ['orders', 'go.mx.api', `${TOPIC}.eu`, 'GO.mx.api.orders', 'constructor']) {
       await broker.publish(topic, toMessage(topic))
     }
     await broker.publish(TOPIC, toMessage('mine'))
-    await until(() => got.length > 0)
-    t.same(got, ['mine'])
+    await until(() => received.length > 0)
+    t.same(received, ['mine'])
   })
 
   t.test('contract: does not deliver messages published before the subscription', async (t) => {
     const broker = await open(t)
     await broker.publish(TOPIC, toMessage('before'))
-    const got: string[] = []
+    const received: string[] = []
     await broker.subscribe(TOPIC, (message) => {
-      got.push(textOf(message))
+      received.push(textOf(message))
     })
     await broker.publish(TOPIC, toMessage('after'))
-    await until(() => got.length > 0)
-    t.same(got, ['after'])
+    await until(() => received.length > 0)
+    t.same(received, ['after'])
   })
 
   t.test('contract: delivers a message unchanged', async (t) => {
     const broker = await open(t)
-    const got: Message[] = []
+    const received: Message[] = []
     await broker.subscribe(TOPIC, (message) => {
-      got.push(message)
+      received.push(message)
     })
     const bytes = Uint8Array.from({ length: 256 }, (_, i) => i)
     const headers = { 'content-type': 'application/octet-stream', 'x-trace': 'caf\xe9, \t"1"' }
     await broker.publish(TOPIC, { headers, body: bytes })
     bytes.fill(0)
     await broker.publish(TOPIC, { headers: {}, body: new Uint8Array(0) })
-    await until(() => got.length >= 2)
-    const [full, empty] = got.toSorted((a, b) => b.body.length - a.body.length)
+    await until(() => received.length >= 2)
+    const [full, empty] = received.toSorted((a, b) => b.body.length - a.body.length)
     t.same(userHeaders(full!), headers)
     t.same(
       [...full!.body],
@@ -93,48 +93,49 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
         )
       }
     }
-    const alone: string[] = []
+    const single: string[] = []
     await broker.subscribe(TOPIC, (message) => {
-      alone.push(textOf(message))
+      single.push(textOf(message))
     })
     const texts = Array.from({ length: 200 }, (_, i) => `n${i}`)
     for (const text of texts) await broker.publish(TOPIC, toMessage(text))
     const { billing, mail } = members
     await until(() =>
-      [billing!.flat(), mail!.flat(), alone].every(({ length }) => length >= texts.length),
+      [billing!.flat(), mail!.flat(), single].every(({ length }) => length >= texts.length),
     )
-    for (const got of [billing!.flat(), mail!.flat(), alone]) {
-      t.same(got.toSorted(), texts.toSorted(), 'each message once')
+    for (const received of [billing!.flat(), mail!.flat(), single]) {
+      t.same(received.toSorted(), texts.toSorted(), 'each message once')
     }
-    for (const got of [...billing!, ...mail!]) t.ok(got.length > 0, 'every member has its share')
+    for (const received of [...billing!, ...mail!])
+      t.ok(received.length > 0, 'every member has its share')
   })
 
   t.test('contract: separates queues of the same name by topic', async (t) => {
     const broker = await open(t)
-    const got: string[] = []
+    const received: string[] = []
     for (const topic of [TOPIC, 'users']) {
       await broker.subscribe(
         topic,
         (message) => {
-          got.push(`${topic} ${textOf(message)}`)
+          received.push(`${topic} ${textOf(message)}`)
         },
         { queue: 'mail' },
       )
     }
     await broker.publish(TOPIC, toMessage('1'))
     await broker.publish('users', toMessage('2'))
-    await until(() => got.length >= 2)
-    t.same(got.toSorted(), [`${TOPIC} 1`, 'users 2'])
+    await until(() => received.length >= 2)
+    t.same(received.toSorted(), [`${TOPIC} 1`, 'users 2'])
   })
 
   t.test('contract: delivers to the remaining members after one left the queue', async (t) => {
     const broker = await open(t)
-    const got: string[] = []
+    const received: string[] = []
     const join = (name: string) =>
       broker.subscribe(
         TOPIC,
         (message) => {
-          got.push(`${name} ${textOf(message)}`)
+          received.push(`${name} ${textOf(message)}`)
         },
         { queue: 'mail' },
       )
@@ -142,33 +143,33 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
     const leaveSecond = await join('second')
     await leaveFirst()
     for (const text of ['1', '2', '3']) await broker.publish(TOPIC, toMessage(text))
-    await until(() => got.length >= 3)
-    t.same(got.toSorted(), ['second 1', 'second 2', 'second 3'])
+    await until(() => received.length >= 3)
+    t.same(received.toSorted(), ['second 1', 'second 2', 'second 3'])
     await leaveSecond()
     await join('third')
     await broker.publish(TOPIC, toMessage('4'))
-    await until(() => got.length >= 4)
-    t.equal(got.at(-1), 'third 4')
+    await until(() => received.length >= 4)
+    t.equal(received.at(-1), 'third 4')
   })
 
   t.test(
     'contract: delivers nothing after unsubscribing and leaves other subscriptions open',
     async (t) => {
       const broker = await open(t)
-      const got: string[] = []
+      const received: string[] = []
       const handler = (message: Message): void => {
-        got.push(textOf(message))
+        received.push(textOf(message))
       }
       const stop = await broker.subscribe(TOPIC, handler)
       await broker.subscribe(TOPIC, handler)
       await broker.publish(TOPIC, toMessage('both'))
-      await until(() => got.length >= 2)
+      await until(() => received.length >= 2)
       await stop()
       await stop()
       await broker.publish(TOPIC, toMessage('one'))
       await broker.publish(TOPIC, toMessage('last'))
-      await until(() => got.includes('last'))
-      t.same(got, ['both', 'both', 'one', 'last'])
+      await until(() => received.includes('last'))
+      t.same(received, ['both', 'both', 'one', 'last'])
     },
   )
 
@@ -178,18 +179,18 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
       const errors: [Subscription, unknown][] = []
       const broker = await open(t, { onError: (...error) => errors.push(error) })
       const fault = new Error('a faulty subscriber')
-      const got: string[] = []
+      const received: string[] = []
       await broker.subscribe(TOPIC, () => {
         throw fault
       })
       await broker.subscribe(TOPIC, () => Promise.reject(fault), { queue: 'mail' })
       await broker.subscribe(TOPIC, (message) => {
-        got.push(textOf(message))
+        received.push(textOf(message))
       })
       await broker.publish(TOPIC, toMessage('1'))
       await broker.publish(TOPIC, toMessage('2'))
-      await until(() => got.length >= 2 && errors.length >= 4)
-      t.same(got.toSorted(), ['1', '2'])
+      await until(() => received.length >= 2 && errors.length >= 4)
+      t.same(received.toSorted(), ['1', '2'])
       const events = errors.map(([{ topic, queue }, error]) => [topic, queue, error === fault])
       t.same(
         events.filter(([, queue]) => queue === undefined).length,
@@ -265,9 +266,9 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
 
   t.test('contract: a closed broker delivers nothing and rejects messages', async (t) => {
     const broker = await open(t)
-    const got: string[] = []
+    const received: string[] = []
     const stop = await broker.subscribe(TOPIC, (message) => {
-      got.push(textOf(message))
+      received.push(textOf(message))
     })
     await broker.publish(TOPIC, toMessage('1'))
     await broker.close?.()
@@ -281,7 +282,7 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
     await stop()
     await broker.close?.()
     await delay(0)
-    t.same(got, [])
+    t.same(received, [])
   })
 }
 

@@ -224,13 +224,13 @@ class Run {
   #expect({ topic, group, next, sinceMs }: KnownMember): number[] {
     const from = Math.max(topic.first, group?.from ?? next)
     const since = group?.sinceMs ?? sinceMs
-    const found: number[] = []
+    const result: number[] = []
     for (let sequence = from; sequence <= topic.times.length; sequence++) {
       if (topic.times[sequence - 1]! < since) continue
       if (group?.done.has(sequence) || group?.pending.has(sequence)) continue
-      found.push(sequence)
+      result.push(sequence)
     }
-    return found
+    return result
   }
 
   async #pull({ member: index, limit }: Extract<Step, { do: 'pull' }>): Promise<void> {
@@ -262,9 +262,9 @@ class Run {
   }
 
   async #settle(what: 'ack' | 'nack', index: number): Promise<void> {
-    const found = pick(this.#deliveries, index)
-    if (found === undefined) return
-    const { delivery, owner, attempt } = found
+    const result = pick(this.#deliveries, index)
+    if (result === undefined) return
+    const { delivery, owner, attempt } = result
     const group = owner.group!
     const { sequence } = delivery.event
     const isLeased =
@@ -356,13 +356,13 @@ class Run {
 
 /** First redelivered events, each once, then other events in the order of their sequences. */
 function checkAnyOrder(
-  found: readonly number[],
+  result: readonly number[],
   all: readonly number[],
   group: KnownGroup | undefined,
 ): void {
   const isRedelivered = (sequence: number): boolean => group?.attempts.has(sequence) === true
   const again = all.filter(isRedelivered)
-  const first = found.slice(0, again.length)
+  const first = result.slice(0, again.length)
   const expected = all.filter((sequence) => first.includes(sequence))
   if (!first.every(isRedelivered)) check('pulled first', first, again)
   check(
@@ -370,7 +370,7 @@ function checkAnyOrder(
     [...first].sort((a, b) => a - b),
     expected,
   )
-  check('pulled', found.slice(again.length), all.slice(again.length, found.length))
+  check('pulled', result.slice(again.length), all.slice(again.length, result.length))
 }
 
 /** One of the existing entries. */
@@ -378,7 +378,7 @@ function pick<T>(list: readonly T[], index: number): T | undefined {
   return list[index % list.length]
 }
 
-function check(what: string, found: unknown, expected: unknown): void {
-  if (JSON.stringify(found) !== JSON.stringify(expected))
-    throw new Error(`${what}: ${JSON.stringify(found)}, not ${JSON.stringify(expected)}`)
+function check(what: string, result: unknown, expected: unknown): void {
+  if (JSON.stringify(result) !== JSON.stringify(expected))
+    throw new Error(`${what}: ${JSON.stringify(result)}, not ${JSON.stringify(expected)}`)
 }

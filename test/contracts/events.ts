@@ -84,8 +84,8 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       make('late', { timestampMs: 8.64e15 }),
     ]
     await adapter.append(events.map((event) => ({ topic: ORDERS, event })))
-    const found = await readAll(adapter, ORDERS)
-    for (const [index, event] of found.entries()) {
+    const result = await readAll(adapter, ORDERS)
+    for (const [index, event] of result.entries()) {
       t.same(
         { ...event, metadata: { ...event.metadata }, payload: Buffer.from(event.payload) },
         {
@@ -95,8 +95,8 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
         },
       )
     }
-    t.equal(found.length, events.length)
-    t.equal(Buffer.from(found[0]!.payload).compare(events[0]!.payload), 0, 'unchanged')
+    t.equal(result.length, events.length)
+    t.equal(Buffer.from(result[0]!.payload).compare(events[0]!.payload), 0, 'unchanged')
   })
 
   t.test('contract: keeps the order of events in a batch', async (t) => {
@@ -243,8 +243,8 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const { adapter } = await open(t)
     const one = await join(t, adapter, { name: 'shared', ackWaitMs: LONG_MS })
     const two = await join(t, adapter, { name: 'shared', ackWaitMs: LONG_MS })
-    const alone = await join(t, adapter, { name: 'alone', ackWaitMs: LONG_MS })
-    const elsewhere = await join(t, adapter, { name: 'shared', ackWaitMs: LONG_MS }, OTHER)
+    const single = await join(t, adapter, { name: 'alone', ackWaitMs: LONG_MS })
+    const otherTopic = await join(t, adapter, { name: 'shared', ackWaitMs: LONG_MS }, OTHER)
     const texts = Array.from({ length: 100 }, (_, i) => String(i))
     await append(adapter, ORDERS, texts)
     await append(adapter, OTHER, ['x'])
@@ -267,8 +267,8 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
         part.toSorted((a, b) => Number(a) - Number(b)),
         'in order',
       )
-    t.same(await take(alone, 100), texts)
-    t.same(await take(elsewhere, 1), ['x'])
+    t.same(await take(single, 100), texts)
+    t.same(await take(otherTopic, 1), ['x'])
   })
 
   t.test('contract: redelivers only events that were not acknowledged', async (t) => {
@@ -423,9 +423,9 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.equal(after!.last, 40)
     t.ok(after!.bytes <= limit)
     t.equal(other!.first, 1)
-    const found = await readAll(adapter, ORDERS)
-    t.same(textsOf(found), texts.slice(after!.first - 1))
-    t.equal(found[0]!.sequence, after!.first)
+    const result = await readAll(adapter, ORDERS)
+    t.same(textsOf(result), texts.slice(after!.first - 1))
+    t.equal(result[0]!.sequence, after!.first)
     const member = await join(t, adapter, { start: FROM_START })
     t.same(
       await take(member, 1),
@@ -442,11 +442,11 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       if (adapter.retain === undefined) return void t.pass('does not')
       const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
       const member = await join(t, adapter, group)
-      const alone = await join(t, adapter, { ackWaitMs: LONG_MS, start: FROM_START })
+      const single = await join(t, adapter, { ackWaitMs: LONG_MS, start: FROM_START })
       const late = await join(t, adapter, { ...group, name: 'late', ackWaitMs: SHORT_MS })
       const texts = Array.from({ length: 40 }, (_, i) => String(i).padEnd(1000, '.'))
       await append(adapter, ORDERS, texts)
-      const [pending, own] = [await takeAll(member, 40), await takeAll(alone, 40)]
+      const [pending, own] = [await takeAll(member, 40), await takeAll(single, 40)]
       await takeAll(late, 40)
       for (const deliveries of [pending, own]) await deliveries[39]!.nack(0)
       const [{ bytes }] = (await adapter.listTopics()) as [TopicState]
@@ -454,7 +454,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       const [{ first }] = (await adapter.listTopics()) as [TopicState]
       t.ok(first > 1)
       for (const deliveries of [pending, own]) await deliveries[38]!.nack(0)
-      for (const consumer of [member, alone])
+      for (const consumer of [member, single])
         t.same(
           await takeSequences(consumer, 2),
           [39, 40],
@@ -511,7 +511,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     if (adapter.retain === undefined) return void t.pass('does not')
     const retention = { maxAgeMs: SHORT_MS, maxBytes: 0 }
     const group = await join(t, adapter, { name: 'group', ackWaitMs: LONG_MS })
-    const alone = await join(t, adapter, {}, OTHER)
+    const single = await join(t, adapter, {}, OTHER)
     for (const topic of [ORDERS, OTHER]) await append(adapter, topic, ['a'])
     /** Whether the topic exists with a clock advanced by `ms`. */
     const exists = async (topic: EventTopic, ms: number): Promise<boolean> => {
@@ -527,7 +527,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     await group.leave()
     t.ok(await exists(ORDERS, 10 * SHORT_MS), 'it has a group')
     await adapter.deleteGroup!(ORDERS, 'group')
-    await alone.leave()
+    await single.leave()
     // An adapter may wait until the last member has left.
     for (const topic of [ORDERS, OTHER])
       while (await exists(topic, 10 * SHORT_MS))
@@ -624,10 +624,10 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.match(await again.listTopics(), [{ ...ORDERS, first: 1, last: 50 }])
     t.same(await append(again, ORDERS, ['50']), [51])
     await appendAt(again, ORDERS, [1e15])
-    const left = [...texts.filter((_, i) => i >= 20 || !isAcked(i)), '50', String(1e15)]
-    const found = await takeAll(await join(t, again, group), left.length)
-    t.same(textsOf(found.map(({ event }) => event)), left)
-    for (const { event, attempt } of found)
+    const remaining = [...texts.filter((_, i) => i >= 20 || !isAcked(i)), '50', String(1e15)]
+    const result = await takeAll(await join(t, again, group), remaining.length)
+    t.same(textsOf(result.map(({ event }) => event)), remaining)
+    for (const { event, attempt } of result)
       t.ok(attempt <= (event.sequence <= 20 ? 2 : 1), `${textOf(event)}: ${attempt}`)
     t.same(await take(await join(t, again, { ...group, name: 'new' }), 2), ['50', String(1e15)])
     t.same(await take(await join(t, again, since), 1), [String(1e15)])

@@ -259,18 +259,18 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
   })
 
   t.test('ends the exchange when the client disconnects during the body', async (t) => {
-    const left = defer()
+    const remaining = defer()
     const peer: Peer = {
       onRequestBody: () => {},
       onDrain: () => {},
-      onAbort: () => left.resolve(true),
+      onAbort: () => remaining.resolve(true),
     }
     const { port, served, gateway } = await openListener(t, create, (x) => x.pipeTo(peer))
     const client = new RawClient(port)
     client.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\n\r\nabc')
     await untilStill(() => served[0]?.bytesIn ?? -1)
     client.destroy()
-    await left.promise
+    await remaining.promise
     t.equal(served[0]!.aborted, true)
     t.equal(gateway.inFlight, 0)
   })

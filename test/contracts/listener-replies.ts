@@ -119,7 +119,8 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
           const client = clients[i]!
           await client.until(({ text }) => text.includes('\r\n\r\n'))
           if (closer === 'the client') await client.ended()
-          else t.match(client.text, /\r\nconnection: close\r\n/i, `${title}: sends Connection: close`)
+          else
+            t.match(client.text, /\r\nconnection: close\r\n/i, `${title}: sends Connection: close`)
           t.match(client.text, /^HTTP.*?\r\n\r\n$/s, `${title}: no body`)
           const sent = /\r\ncontent-length: (.*)\r\n/i.exec(client.text)?.[1]
           if (length === undefined) t.equal(sent, undefined, title)
@@ -413,9 +414,9 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
           t.ok(LONG.equals(Buffer.concat(await slow.toArray())), 'the complete response arrives')
           await until(() => replyMemory.usedBytes === 0)
         }
-        const left = await sendRequest('/bytes')
+        const remaining = await sendRequest('/bytes')
         t.equal(replyMemory.usedBytes, LONG.length)
-        left.destroy()
+        remaining.destroy()
         await until(() => replyMemory.usedBytes === 0)
       },
     )

@@ -140,12 +140,14 @@ export function testServerSocket(subject: ServerSocketSubject): void {
   t.test(`${name}: transfers text as text and bytes as bytes in order, both ways`, async (t) => {
     const server = await openServer(t, create, { handle: echo })
     const client = await connectWebSocket(t, server.port)
-    const got: Message[] = []
-    client.on('message', (data, binary) => got.push(binary ? (data as Buffer) : data.toString()))
+    const received: Message[] = []
+    client.on('message', (data, binary) =>
+      received.push(binary ? (data as Buffer) : data.toString()),
+    )
     const sent = ['grüße ✓', Buffer.from([0, 255, 1]), '', Buffer.alloc(0), 'x'.repeat(70_000)]
     for (const message of sent) client.send(message)
-    await until(() => got.length === sent.length)
-    t.strictSame(got, sent)
+    await until(() => received.length === sent.length)
+    t.strictSame(received, sent)
     client.close(1000)
     await server.gateway.idle()
     const bytes = sent.reduce((sum, message) => sum + Buffer.byteLength(message), 0)
@@ -185,11 +187,11 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       socket.send(memory.subarray(i), true)
     }
     memory.fill(255)
-    const got: Buffer[] = []
-    client.on('message', (data: Buffer) => got.push(data))
+    const received: Buffer[] = []
+    client.on('message', (data: Buffer) => received.push(data))
     client.resume()
-    await until(() => got.length === count)
-    const complete = got.every((data, i) => data.equals(Buffer.alloc(memory.length - i, i)))
+    await until(() => received.length === count)
+    const complete = received.every((data, i) => data.equals(Buffer.alloc(memory.length - i, i)))
     t.ok(complete, 'every message arrives as it was sent')
   })
 
@@ -198,16 +200,16 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     async (t) => {
       const { connect, served, gateway } = await openServer(t, create)
       const { client, socket } = await connect()
-      const got: Buffer[] = []
-      client.on('message', (data: Buffer) => got.push(data))
+      const received: Buffer[] = []
+      client.on('message', (data: Buffer) => received.push(data))
       const sent = Array.from({ length: 300 }, (_, i) => Buffer.alloc(i * 100, i))
       t.equal(socket.sendAll([], true), true)
       socket.sendAll(sent, true)
       for (const message of sent) message.fill(255)
       socket.send('last', false)
-      await until(() => got.length === sent.length + 1)
-      t.ok(got.slice(0, -1).every((data, i) => data.equals(Buffer.alloc(i * 100, i))))
-      t.equal(String(got.at(-1)), 'last')
+      await until(() => received.length === sent.length + 1)
+      t.ok(received.slice(0, -1).every((data, i) => data.equals(Buffer.alloc(i * 100, i))))
+      t.equal(String(received.at(-1)), 'last')
       client.close(1000)
       await gateway.idle()
       t.equal(served[0]?.bytesOut, (300 * 299 * 100) / 2 + 4)
@@ -217,8 +219,8 @@ export function testServerSocket(subject: ServerSocketSubject): void {
   t.test(`${name}: delivers the messages before a message that exceeds the limit`, async (t) => {
     const { connect, gateway } = await openServer(t, create, { accept: { maxMessageBytes: KIB } })
     const { client, recorder, socket } = await connect()
-    const got: number[] = []
-    client.on('message', (data: Buffer) => got.push(data.length))
+    const received: number[] = []
+    client.on('message', (data: Buffer) => received.push(data.length))
     const end = closeOf(client)
     t.equal(
       socket.sendAll(
@@ -228,7 +230,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       false,
     )
     t.match(await end, /^1009/)
-    t.strictSame(got, [1, 2])
+    t.strictSame(received, [1, 2])
     t.strictSame(recorder.ends, ['1009 message too long'])
     t.equal(socket.sendAll([Buffer.alloc(1)], true), false)
     await gateway.idle()
@@ -347,16 +349,16 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     const { connect } = await openServer(t, create)
     const { client, socket } = await connect()
     client.pause()
-    let got = 0
+    let received = 0
     client.on('message', (data: Buffer) => {
-      got += data.length
+      received += data.length
     })
     for (let i = 0; i < 8; i++) socket.send(Buffer.alloc(MIB), true)
     socket.close(4000, 'all of it')
     const end = closeOf(client)
     client.resume()
     t.equal(await end, '4000 all of it')
-    t.equal(got, 8 * MIB)
+    t.equal(received, 8 * MIB)
   })
 
   t.test(`${name}: ignores calls after the end`, async (t) => {
@@ -527,15 +529,15 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       }
       t.strictSame(recorder.ends, ['1013 the client is too slow'])
       t.ok(maxBuffered <= 2 * MIB + 64 * KIB, `${maxBuffered} bytes were buffered`)
-      let got = 0
+      let received = 0
       client.on('message', (data: Buffer) => {
-        got += data.length
+        received += data.length
       })
       const end = closeOf(client)
       client.resume()
       t.equal(await end, '1013 the client is too slow')
       await gateway.idle()
-      t.equal(got, recorder.x.bytesOut, 'all accepted bytes arrive')
+      t.equal(received, recorder.x.bytesOut, 'all accepted bytes arrive')
     })
   }
 
@@ -561,10 +563,10 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.ok(recorder.bytes < SLACK_BYTES, `${recorder.bytes} bytes arrived`)
     // Meanwhile, the other direction stays open, even for more data than the client accepts in one read.
     const back = new Promise<number>((resolve) => {
-      let got = 0
+      let received = 0
       client.on('message', (data: Buffer) => {
-        got += data.length
-        if (got === 8 * MIB) resolve(got)
+        received += data.length
+        if (received === 8 * MIB) resolve(received)
       })
     })
     for (let i = 0; i < 8; i++) socket.send(Buffer.alloc(MIB), true)
@@ -936,13 +938,13 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     let sent = 0
     while (sent < 1000 && socket.send(Buffer.alloc(64 * KIB, sent), true)) sent++
     t.ok(sent < 1000, 'send returns false: back-pressure')
-    const got: number[] = []
-    client.on('message', (data: Buffer) => got.push(data[0]!))
+    const received: number[] = []
+    client.on('message', (data: Buffer) => received.push(data[0]!))
     client.resume()
     await until(() => recorder.drains === 1)
     socket.send(Buffer.of(255), true)
-    await until(() => got.at(-1) === 255)
-    t.equal(got.length, sent + 2)
+    await until(() => received.at(-1) === 255)
+    t.equal(received.length, sent + 2)
 
     if (subject.pausesClients) {
       socket.pause()

@@ -96,8 +96,8 @@ export function testStoreModel(
         const store = createStore(adapter, { nowMs: () => clock.ms, purgeMs: 2 ** 30 })
         const known: Map<string, Known>[] = [new Map(), new Map()]
         const find = (table: number, key: string): Known | undefined => {
-          const found = known[table]!.get(key)
-          return found !== undefined && isThere(found, clock.ms) ? found : undefined
+          const result = known[table]!.get(key)
+          return result !== undefined && isThere(result, clock.ms) ? result : undefined
         }
         try {
           for (const step of steps) {
@@ -170,11 +170,11 @@ function checkPage(
   { limit = 0 }: StoreQuery,
 ): void {
   const target = limit === 0 ? expected : expected.slice(0, limit)
-  const got = records.map(({ key, value, expiresMs, version }) => {
+  const received = records.map(({ key, value, expiresMs, version }) => {
     return { key, value: Buffer.from(value).toString(), expiresMs, version }
   })
-  if (JSON.stringify(got) !== JSON.stringify(target))
-    throw new Error(`listed ${JSON.stringify(got)}, not ${JSON.stringify(target)}`)
+  if (JSON.stringify(received) !== JSON.stringify(target))
+    throw new Error(`listed ${JSON.stringify(received)}, not ${JSON.stringify(target)}`)
   const isMore = target.length < expected.length
   if (isMore && next === undefined) throw new Error('the result has no cursor')
   if (next !== undefined && next !== records.at(-1)?.key) throw new Error(`next is ${next}`)

@@ -52,12 +52,14 @@ export function testTunnel(subject: TunnelSubject): void {
       socket.on('message', (data, binary) => socket.send(data, { binary }))
     }, t.threw)
     const client = await connectWebSocket(t, port)
-    const got: (string | Buffer)[] = []
-    client.on('message', (data, binary) => got.push(binary ? (data as Buffer) : data.toString()))
+    const received: (string | Buffer)[] = []
+    client.on('message', (data, binary) =>
+      received.push(binary ? (data as Buffer) : data.toString()),
+    )
     const sent = ['grüße ✓', Buffer.from([0, 255, 1]), '', Buffer.alloc(0), 'x'.repeat(70_000)]
     for (const message of sent) client.send(message)
-    await until(() => got.length === sent.length)
-    t.strictSame(got, sent)
+    await until(() => received.length === sent.length)
+    t.strictSame(received, sent)
   })
 
   t.test(
@@ -233,11 +235,11 @@ export function testTunnel(subject: TunnelSubject): void {
     const count = 200
     for (let i = 0; i < count; i++) client.send(Buffer.alloc(64 * KIB, i))
     await settled(() => client.bufferedAmount)
-    const got: number[] = []
-    peer.on('message', (data: Buffer) => got.push(data[0]!))
+    const received: number[] = []
+    peer.on('message', (data: Buffer) => received.push(data[0]!))
     peer.resume()
-    await until(() => got.length === count)
-    t.strictSame(got, [...Array(count).keys()])
+    await until(() => received.length === count)
+    t.strictSame(received, [...Array(count).keys()])
     const end = closeOf(client)
     peer.close(4001, 'bye')
     t.equal(await end, '4001 bye')
@@ -328,9 +330,9 @@ export function testTunnel(subject: TunnelSubject): void {
         peer.send(Buffer.from(message))
       }
       const total = count * message.length
-      const left = await settled(() => peer.bufferedAmount)
+      const remaining = await settled(() => peer.bufferedAmount)
       // The sent bytes are in the buffers of two connections and the gateway.
-      t.ok(total - left < 16 * MIB, `${total - left} of ${total} bytes were accepted`)
+      t.ok(total - remaining < 16 * MIB, `${total - remaining} of ${total} bytes were accepted`)
       let next = 0
       const last = new Promise<void>((resolve) => {
         client.on('message', (data: Buffer) => {
@@ -368,8 +370,8 @@ export function testTunnel(subject: TunnelSubject): void {
           client.send(Buffer.from(message))
         }
         const total = count * size
-        const left = await settled(() => client.bufferedAmount)
-        t.ok(total - left < 16 * MIB, `${total - left} of ${total} bytes were accepted`)
+        const remaining = await settled(() => client.bufferedAmount)
+        t.ok(total - remaining < 16 * MIB, `${total - remaining} of ${total} bytes were accepted`)
         let next = 0
         const last = new Promise<void>((resolve) => {
           peer.on('message', (data: Buffer) => {
@@ -414,13 +416,13 @@ export function testTunnel(subject: TunnelSubject): void {
         peer.send(Buffer.alloc(8 * MIB))
         await back
       }
-      const left = client.bufferedAmount
-      t.ok(total - left < 16 * MIB, `${total - left} of ${total} bytes were accepted`)
-      let got = 0
-      peer.on('message', () => got++)
+      const remaining = client.bufferedAmount
+      t.ok(total - remaining < 16 * MIB, `${total - remaining} of ${total} bytes were accepted`)
+      let received = 0
+      peer.on('message', () => received++)
       peer.resume()
-      await until(() => got === count)
-      t.equal(got, count)
+      await until(() => received === count)
+      t.equal(received, count)
     },
   )
 
@@ -616,11 +618,11 @@ export function testTunnel(subject: TunnelSubject): void {
       const both = await openWebGateway(t, create, [node, backend.port], options)
       for (let i = 0; i < 2; i++) await connectWebSocket(t, both.port)
       t.ok(sockets.length > 0, 'one node was skipped')
-      const alone = await openWebGateway(t, create, [node], options)
-      const { status, body } = await rejectedWebSocket(alone.port)
+      const single = await openWebGateway(t, create, [node], options)
+      const { status, body } = await rejectedWebSocket(single.port)
       t.equal(status, 504)
       t.match(JSON.parse(body), { Detail: 'connecting to the backend timed out' })
-      t.equal(alone.served[0]!.failureKind, 'connect-timeout')
+      t.equal(single.served[0]!.failureKind, 'connect-timeout')
     },
   )
 

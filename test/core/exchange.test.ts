@@ -378,9 +378,9 @@ t.test(
     x.sendBody('123', false)
     x.sendBody('45', false)
     await t.rejects(reading, { code: 413 })
-    const left = begin({ method: 'POST', body: '12345' })
-    const pending = left.readBody()
-    left.leave()
+    const remaining = begin({ method: 'POST', body: '12345' })
+    const pending = remaining.readBody()
+    remaining.leave()
     await t.rejects(pending, { code: 400 })
   },
 )

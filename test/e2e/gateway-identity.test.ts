@@ -75,7 +75,7 @@ plugins:
 t.test('allows only callers authenticated by key, password or token', async (t) => {
   const { issuer, seen, sendRequest, port, mx } = await open(t)
   const nowS = Math.floor(Date.now() / 1000)
-  const foreign = await createPair('ES256', 'one')
+  const unknownKey = await createPair('ES256', 'one')
   const rows: [what: string, headers: Fields, challenge: string | undefined][] = [
     ['a token', bearer(await issuer.issue()), undefined],
     ['a key', apiKey('a key'), undefined],
@@ -93,7 +93,11 @@ t.test('allows only callers authenticated by key, password or token', async (t) 
       bearer(await issuer.issue({ nbf: nowS + 60 })),
       'Bearer error="invalid_token"',
     ],
-    ['an unknown key', bearer(await issuer.issue({}, {}, foreign)), 'Bearer error="invalid_token"'],
+    [
+      'an unknown key',
+      bearer(await issuer.issue({}, {}, unknownKey)),
+      'Bearer error="invalid_token"',
+    ],
   ]
   for (const [what, headers, challenge] of rows) {
     const reply = await sendRequest(headers)

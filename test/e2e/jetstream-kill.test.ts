@@ -32,7 +32,7 @@ t.test('SIGKILL of NATS under load', async (t) => {
     t.teardown(() => adapter.close?.())
     return adapter
   }
-  const [left, right] = [open(), open()]
+  const [remaining, right] = [open(), open()]
   /** Ids of acknowledged events by sequence. */
   const stored = new Map<number, string>()
   /** Times at which acknowledgements of the group settled. */
@@ -80,9 +80,9 @@ t.test('SIGKILL of NATS under load', async (t) => {
     }
   }
 
-  const members = [await left.join(TOPIC, GROUP), await right.join(TOPIC, GROUP)]
+  const members = [await remaining.join(TOPIC, GROUP), await right.join(TOPIC, GROUP)]
   const consuming = Promise.all(members.map(consume))
-  const publishing = Promise.all([publish(left), publish(right)])
+  const publishing = Promise.all([publish(remaining), publish(right)])
   for (let kill = 0; kill < KILLS; kill++) {
     await new Promise((resolve) => setTimeout(resolve, Math.random() * MAX_LIFE_MS))
     await server.kill()
@@ -94,8 +94,8 @@ t.test('SIGKILL of NATS under load', async (t) => {
   isOver = true
   await publishing
   const isThrough = async (): Promise<boolean> => {
-    const [topic] = await left.listTopics()
-    const [group] = await left.listGroups!(TOPIC)
+    const [topic] = await remaining.listTopics()
+    const [group] = await remaining.listGroups!(TOPIC)
     return group!.acked === topic!.last && group!.pending === 0
   }
   // The server may still be unavailable.
@@ -108,7 +108,7 @@ t.test('SIGKILL of NATS under load', async (t) => {
   const ids = new Map<number, string>()
   let from: number | undefined = 1
   while (from !== undefined) {
-    const { events, next } = await left.read(TOPIC, { from, limit: 5000, maxBytes: 1e7 })
+    const { events, next } = await remaining.read(TOPIC, { from, limit: 5000, maxBytes: 1e7 })
     for (const { sequence, id } of events) ids.set(sequence, id)
     from = next
   }

@@ -163,9 +163,9 @@ t.test('a service in Python with the standard library only, behind the gateway',
     t.match(JSON.parse(lines.at(-1)!), { error: { Code: 408, Status: 'Request Timeout' } })
 
     await until(() => service.countConnections() <= 1)
-    const left = await service.stream('/helloworld/stream?name=John&count=1000000')
-    await left.lines.next()
-    left.reply.destroy()
+    const remaining = await service.stream('/helloworld/stream?name=John&count=1000000')
+    await remaining.lines.next()
+    remaining.reply.destroy()
     await until(() => service.countConnections() <= 1)
     t.equal((await service.fetch('/helloworld/call?name=John')).status, 200)
   })

@@ -196,13 +196,13 @@ t.test(
     const table = createStore(openClient(t, { proxy: next.proxy, auth: next.auth }), {
       table: 'load',
     })
-    const found = new Set(await table.list())
+    const result = new Set(await table.list())
     t.same(
-      [...acknowledged].filter((key) => !found.has(key)),
+      [...acknowledged].filter((key) => !result.has(key)),
       [],
     )
     t.same(
-      [...rejected.keys()].filter((key) => found.has(key)),
+      [...rejected.keys()].filter((key) => result.has(key)),
       [],
       'rejected writes were not applied',
     )

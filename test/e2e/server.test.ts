@@ -86,9 +86,9 @@ t.test('retains acknowledged writes after SIGKILL under load', async (t) => {
     const stream = createEvents(client)
     const config = createConfig(client)
     if (round > 0) {
-      const found = new Set(await store.list())
+      const actual = new Set(await store.list())
       t.same(
-        [...records].filter((key) => !found.has(key)),
+        [...records].filter((key) => !actual.has(key)),
         [],
         `${records.size} records`,
       )

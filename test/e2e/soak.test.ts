@@ -27,13 +27,13 @@ async function heapBytes(): Promise<number> {
 
 /** Sends `total` requests over {@link CONNECTIONS} connections, each after the previous response. */
 async function drive(port: number, total: number): Promise<void> {
-  let left = total
+  let remaining = total
   const run = async () => {
     const socket = connect(port, '127.0.0.1')
     const text = 'GET /app/soak HTTP/1.1\r\nHost: a.test\r\nAccept: */*\r\n\r\n'
     let seen = ''
     const next = () => {
-      if (left-- > 0) socket.write(text)
+      if (remaining-- > 0) socket.write(text)
       else socket.end()
     }
     socket.on('data', (chunk: Buffer) => {

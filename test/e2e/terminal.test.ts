@@ -82,9 +82,9 @@ const COMMANDS: readonly (readonly string[])[] = [
 
 t.test('no command passes terminal control sequences of a service', async (t) => {
   if (skipUnless(t, 'script') === undefined) return
-  const left = COMMANDS.values()
+  const remaining = COMMANDS.values()
   const runNext = async (): Promise<void> => {
-    for (const words of left) {
+    for (const words of remaining) {
       const output = await runAtTerminal(t, words, { cwd: home, env })
       t.match(output, '\\u202e', `${words.join(' ')}: prints the text`)
       t.notMatch(output, STEERS, `${words.join(' ')}: prints no control characters`)

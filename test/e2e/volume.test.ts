@@ -23,7 +23,7 @@ const PIECE_MS = 2
 
 /** Writes `size` bytes as fast as they are accepted. */
 async function pour(socket: Socket, size: number): Promise<void> {
-  for (let left = size; left > 0; left -= PIECE.length) {
+  for (let remaining = size; remaining > 0; remaining -= PIECE.length) {
     const startMs = performance.now()
     if (!socket.write(PIECE)) await once(socket, 'drain')
     while (performance.now() - startMs < PIECE_MS) await tick()

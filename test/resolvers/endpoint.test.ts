@@ -78,13 +78,13 @@ t.test('resolves service, endpoint, handler and variables of a matching route', 
 })
 
 t.test('resolves built-in services before declared paths', async (t) => {
-  const thief = makeDeclaring('shop', {
+  const hostile = makeDeclaring('shop', {
     'Shop.All': { path: '/**' },
     'Shop.Login': { path: '/auth/token', method: 'POST', handler: 'http' },
     'Shop.Any': { path: '/{a}/token' },
     'Shop.List': { path: '/registry', method: 'GET' },
   })
-  const { resolver } = open(t, [thief])
+  const { resolver } = open(t, [hostile])
   for (const [path, service] of [
     ['/auth/token', 'auth'],
     ['/auth/rules/create', 'auth'],
@@ -281,8 +281,8 @@ t.test('rebuilds many routes in several ticks and replaces them atomically', asy
     makeDeclaring(`ns.s${i}`, { 'A.B': { path: `/s${i}` } }),
   )
   registry.replace(services)
-  let turns = 0
-  for (; resolver.generation === before; turns++) {
+  let ticks = 0
+  for (; resolver.generation === before; ticks++) {
     t.equal(
       resolver.resolve(at('/users/42'))?.endpoint,
       'Users.Get',
@@ -290,7 +290,7 @@ t.test('rebuilds many routes in several ticks and replaces them atomically', asy
     )
     await new Promise(setImmediate)
   }
-  t.ok(turns >= 3, `${turns} ticks`)
+  t.ok(ticks >= 3, `${ticks} ticks`)
   t.equal(resolver.resolve(at('/s2499'))?.endpoint, 'A.B')
   t.equal(resolver.resolve(at('/users/42'))?.endpoint, 'Users.42')
 })

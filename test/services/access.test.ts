@@ -85,7 +85,7 @@ t.test(
       return openClient(t, { proxy, token: token.access_token, retries: 0 })
     }
     const member = await as('jane')
-    const foreign = await as('joe', 'acme')
+    const crossNamespace = await as('joe', 'acme')
     const stranger = openClient(t, { proxy, retries: 0 })
     for (const [who, name, request = {}] of ENDPOINTS) {
       const isOpen = who === 'anybody'
@@ -96,7 +96,7 @@ t.test(
       )
       const denied = isOpen ? 'served' : '403 Access denied to namespace'
       t.equal(
-        await sendRequest(foreign, name, request),
+        await sendRequest(crossNamespace, name, request),
         denied,
         `${name}, an account of another namespace`,
       )

@@ -24,10 +24,10 @@ function toRule(id: string, scope: string, resource: object, more: object = {}) 
 async function waitFor(code: number, call: () => ReturnType<AuthEndpoint>): Promise<number> {
   const startedMs = performance.now()
   for (;;) {
-    const got = (await call()).code
+    const received = (await call()).code
     const tookMs = performance.now() - startedMs
-    if (got === code) return tookMs
-    if (tookMs > PATIENCE_MS) throw new Error(`still ${got}, wanted ${code}`)
+    if (received === code) return tookMs
+    if (tookMs > PATIENCE_MS) throw new Error(`still ${received}, wanted ${code}`)
   }
 }
 

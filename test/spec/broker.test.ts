@@ -33,16 +33,16 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
     const adapter = await create(t)
     if (adapter === undefined) return
     const platform = await open(t, adapter)
-    const got: Record<string, unknown[]> = { billing: [], mail: [] }
+    const received: Record<string, unknown[]> = { billing: [], mail: [] }
     for (const service of ['billing', 'mail'])
       await platform
         .create(service)
-        .subscribe('orders', (order) => void got[service]!.push(order))
+        .subscribe('orders', (order) => void received[service]!.push(order))
         .start()
     for (const shop of ['north', 'south'])
       await createBroker(platform.create(shop)).publish('orders', shop)
-    await until(() => Object.values(got).every(({ length }) => length === 2))
-    for (const orders of Object.values(got)) t.same(orders.sort(), ['north', 'south'])
+    await until(() => Object.values(received).every(({ length }) => length === 2))
+    for (const orders of Object.values(received)) t.same(orders.sort(), ['north', 'south'])
   })
 
   t.test(`${name}: fire-and-forget; no persistence`, async (t) => {
@@ -52,11 +52,11 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
     const broker = createBroker(platform.client)
     t.teardown(broker.close)
     await broker.publish('orders', 'nobody is there')
-    const got: unknown[] = []
-    await broker.subscribe('orders', (order) => void got.push(order))
+    const received: unknown[] = []
+    await broker.subscribe('orders', (order) => void received.push(order))
     await broker.publish('orders', 'somebody is')
-    await until(() => got.length > 0)
-    t.same(got, ['somebody is'])
+    await until(() => received.length > 0)
+    t.same(received, ['somebody is'])
   })
 
   t.test(
@@ -151,8 +151,10 @@ t.test(
       onWarning: (message) => warnings.push(message),
     })
     const platform = await open(t, adapter)
-    const got = new Set<unknown>()
-    const service = platform.create('billing').subscribe('orders', (order) => void got.add(order))
+    const received = new Set<unknown>()
+    const service = platform
+      .create('billing')
+      .subscribe('orders', (order) => void received.add(order))
     await service.start()
     const publisher = createBroker(platform.client)
     let accepted = 0
@@ -169,20 +171,20 @@ t.test(
       }
     })()
     for (let round = 1; round <= 3; round++) {
-      const before = got.size
-      await until(() => got.size > before + 50)
+      const before = received.size
+      await until(() => received.size > before + 50)
       await server.kill()
       const rejected = rejections.length
       await until(() => rejections.length > rejected)
       await server.start()
     }
-    const before = got.size
-    await until(() => got.size > before + 50)
+    const before = received.size
+    await until(() => received.size > before + 50)
     done = true
     await load
     for (const error of rejections)
       t.match(error, { code: 503, id: 'broker', message: 'the broker cannot be reached' })
-    t.ok(got.size <= accepted)
+    t.ok(received.size <= accepted)
     t.equal(platform.subscribers(), 1, 'the stream was never interrupted')
     t.equal(warnings.filter((text) => text.includes('reachable again')).length, 3)
   },

@@ -104,16 +104,16 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
       const { events } = await open(t, create(t))
       await events.publish('orders', 0)
       const channel = events.consume('orders', { offset: 1 })
-      const got: unknown[] = []
+      const received: unknown[] = []
       const reading = (async () => {
         for await (const event of channel) {
-          got.push(event.unmarshal())
-          if (got.length === 3) await channel.return!()
-          else await events.publish('orders', got.length)
+          received.push(event.unmarshal())
+          if (received.length === 3) await channel.return!()
+          else await events.publish('orders', received.length)
         }
       })()
       await reading
-      t.strictSame(got, [0, 1, 2])
+      t.strictSame(received, [0, 1, 2])
     },
   )
 
@@ -145,7 +145,7 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
       const take = async (
         group: string,
         member: string,
-        got: [string, unknown][],
+        received: [string, unknown][],
         count: number,
       ) => {
         const channel = events.consume('orders', {
@@ -156,20 +156,20 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
         })
         t.teardown(() => channel.return!())
         for await (const event of channel as AsyncIterable<ConsumedEvent>) {
-          got.push([member, event.unmarshal()])
+          received.push([member, event.unmarshal()])
           await event.ack()
-          if (got.length === count) return
+          if (received.length === count) return
         }
       }
       const shared: [string, unknown][] = []
-      const alone: [string, unknown][] = []
+      const single: [string, unknown][] = []
       await Promise.race([take('shared', 'one', shared, 40), take('shared', 'two', shared, 40)])
-      await take('alone', 'one', alone, 40)
+      await take('alone', 'one', single, 40)
       const numbers = Array.from({ length: 40 }, (_, n) => n)
-      const toNumbers = (got: [string, unknown][]) =>
-        got.map(([, n]) => Number(n)).sort((a, b) => a - b)
+      const toNumbers = (received: [string, unknown][]) =>
+        received.map(([, n]) => Number(n)).sort((a, b) => a - b)
       t.strictSame(toNumbers(shared), numbers)
-      t.strictSame(toNumbers(alone), numbers)
+      t.strictSame(toNumbers(single), numbers)
       t.equal(new Set(shared.map(([member]) => member)).size, 2)
     },
   )

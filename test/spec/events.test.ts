@@ -20,13 +20,13 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         listener,
         flags: ['--handler=event'],
       })
-      const got: Got[] = []
+      const received: Got[] = []
       const service = createService(t, { name: 'billing', broker }).subscribe(
         'go.mx.api.orders',
         (event, ctx) => {
           const topic = metadata.get(ctx, 'Mx-Topic')
           const source = metadata.get(ctx, 'X-Source')
-          got.push({ event: event as Got['event'], topic, source })
+          received.push({ event: event as Got['event'], topic, source })
         },
       )
       await service.start()
@@ -41,15 +41,15 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       ]
       await send('/other/created', { method: 'POST', body: 'another topic' })
       const last = await send('/orders', { method: 'PUT', body: '' })
-      await until(() => got.length >= 3)
+      await until(() => received.length >= 3)
       const topic = ['go.mx.api.orders', true]
       const source = ['shop', true]
-      t.match(got, [
+      t.match(received, [
         { event: { id: ids[0], name: 'created', data: '{"order":5}' }, topic, source },
         { event: { id: ids[1], name: 'item.added', data: '{"order":["5"]}' }, topic, source },
         { event: { id: last, name: 'event', data: '' }, topic, source },
       ])
-      t.equal(got.length, 3)
+      t.equal(received.length, 3)
     },
   )
 }

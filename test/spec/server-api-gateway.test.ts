@@ -22,8 +22,8 @@ async function startAgent(t: Test, { proxy }: OpenServer, name = 'agent'): Promi
   service.handle('Agent', {
     whoAsks: endpoint({
       handle(_request, ctx) {
-        const [agent, found] = metadata.get(ctx, 'X-Agent')
-        if (!found) throw badRequest(name, 'X-Agent is missing')
+        const [agent, result] = metadata.get(ctx, 'X-Agent')
+        if (!result) throw badRequest(name, 'X-Agent is missing')
         const [authorization] = metadata.get(ctx, 'Authorization')
         return { agent, authorization, namespace: ctx.namespace }
       },

@@ -6,12 +6,12 @@ testBroker(t, createMemoryBroker)
 
 t.test('distributes messages of a queue round-robin, even after a member leaves', (t) => {
   const broker = createMemoryBroker()
-  const got: string[] = []
+  const received: string[] = []
   const leave = ['a', 'b', 'c'].map((name) =>
     broker.subscribe(
       'orders',
       () => {
-        got.push(name)
+        received.push(name)
       },
       { queue: 'mail' },
     ),
@@ -20,7 +20,7 @@ t.test('distributes messages of a queue round-robin, even after a member leaves'
     for (let i = 0; i < times; i++) {
       void broker.publish('orders', { headers: {}, body: new Uint8Array(0) })
     }
-    return got.splice(0).join('')
+    return received.splice(0).join('')
   }
   t.equal(publish(7), 'abcabca')
   void (leave[0] as () => void)()

@@ -38,12 +38,12 @@ t.test('loses at most the reported number of messages when NATS restarts under l
   if (server === undefined) return
   const { broker, warnings } = open(t, server.url)
   const { broker: receiver } = open(t, server.url)
-  const got = new Set<number>()
+  const received = new Set<number>()
   let twice = 0
   await receiver.subscribe('load', (message) => {
     const n = Number(textOf(message))
-    if (n >= 0 && got.has(n)) twice++
-    got.add(n)
+    if (n >= 0 && received.has(n)) twice++
+    received.add(n)
   })
   // The subscriber misses messages independently of the publisher: the publisher subscribes, too.
   const echoed = new Set<number>()
@@ -83,7 +83,7 @@ t.test('loses at most the reported number of messages when NATS restarts under l
   done = true
   await load
   // The receiver may reconnect later, because its reconnect delays are independent.
-  while (!echoed.has(-1) || !got.has(-1)) {
+  while (!echoed.has(-1) || !received.has(-1)) {
     await broker.publish('load', toMessage('-1'))
     await tick()
   }
@@ -109,8 +109,8 @@ t.test('rejects publishing during an outage and resumes subscriptions after it',
   const server = await startNats(t)
   if (server === undefined) return
   const { broker, warnings } = open(t, server.url)
-  const got: string[] = []
-  const leave = await broker.subscribe('a', (message) => void got.push(textOf(message)))
+  const received: string[] = []
+  const leave = await broker.subscribe('a', (message) => void received.push(textOf(message)))
   const leaveOther = await broker.subscribe('a', () => {}, { queue: 'q' })
   await server.stop()
   await until(() => warnings.length > 0)
@@ -124,8 +124,8 @@ t.test('rejects publishing during an outage and resumes subscriptions after it',
   await server.start()
   await until(() => warnings.length > 1)
   await broker.publish('a', toMessage('2'))
-  await until(() => got.length > 0)
-  t.same(got, ['2'])
+  await until(() => received.length > 0)
+  t.same(received, ['2'])
   t.same(await countSubscriptions(server), [1], 'removed subscriptions are not renewed')
   await leave()
   t.same(await countSubscriptions(server), [0])
@@ -149,8 +149,8 @@ t.test('limits the bytes buffered for a frozen server without blocking publisher
   if (server === undefined) return
   const maxUnconfirmedBytes = 8 * 1024 * 1024
   const { broker } = open(t, server.url, { maxUnconfirmedBytes, pingMs: 60_000 })
-  const got: number[] = []
-  await broker.subscribe('a', ({ body }) => void got.push(body.length))
+  const received: number[] = []
+  await broker.subscribe('a', ({ body }) => void received.push(body.length))
   server.freeze()
   const body = new Uint8Array(100_000)
   let accepted = 0
@@ -167,24 +167,24 @@ t.test('limits the bytes buffered for a frozen server without blocking publisher
   t.ok(accepted <= maxUnconfirmedBytes / body.length, `${accepted} messages were accepted`)
   t.ok(accepted >= maxUnconfirmedBytes / body.length - 2)
   server.thaw()
-  await until(() => got.length === accepted)
+  await until(() => received.length === accepted)
   publish()
-  await until(() => got.length === accepted)
+  await until(() => received.length === accepted)
 })
 
 t.test('receives each message once for all local subscribers of a topic', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   const { broker, warnings } = open(t, server.url)
-  const got: string[] = []
+  const received: string[] = []
   const join = (name: string) =>
-    broker.subscribe('a', (message) => void got.push(`${name} ${textOf(message)}`))
+    broker.subscribe('a', (message) => void received.push(`${name} ${textOf(message)}`))
   const leaves = await Promise.all(['one', 'two', 'three'].map(join))
   await broker.subscribe('a', () => {}, { queue: 'q' })
   await broker.subscribe('a', () => {}, { queue: 'q' })
   t.same(await countSubscriptions(server), [3])
   await broker.publish('a', toMessage('1'))
-  await until(() => got.length === 3)
+  await until(() => received.length === 3)
   await leaves[0]!()
   await server.kill()
   await until(() => warnings.length > 0)
@@ -192,35 +192,37 @@ t.test('receives each message once for all local subscribers of a topic', async 
   await until(() => warnings.length > 1)
   const leave = await join('four')
   await broker.publish('a', toMessage('2'))
-  await until(() => got.length === 6)
-  t.same(got.sort(), ['four 2', 'one 1', 'three 1', 'three 2', 'two 1', 'two 2'])
+  await until(() => received.length === 6)
+  t.same(received.sort(), ['four 2', 'one 1', 'three 1', 'three 2', 'two 1', 'two 2'])
   for (const each of [...leaves, leave]) await each()
   t.same(await countSubscriptions(server), [2], 'one subscription per queue member')
   await join('five')
   await broker.publish('a', toMessage('3'))
-  await until(() => got.includes('five 3'))
+  await until(() => received.includes('five 3'))
 })
 
 t.test('delivers a message to one member of a queue across gateways', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   const brokers = Array.from({ length: 3 }, () => open(t, server.url).broker)
-  const got: string[][] = [[], [], []]
+  const received: string[][] = [[], [], []]
   for (const [i, broker] of brokers.entries())
-    await broker.subscribe('a', (message) => void got[i]!.push(textOf(message)), { queue: 'q' })
+    await broker.subscribe('a', (message) => void received[i]!.push(textOf(message)), {
+      queue: 'q',
+    })
   const texts = Array.from({ length: 300 }, (_, i) => String(i))
   for (const [i, text] of texts.entries()) await brokers[i % 3]!.publish('a', toMessage(text))
-  await until(() => got.flat().length === texts.length)
-  t.same(got.flat().sort(), texts.sort())
-  for (const texts of got) t.ok(texts.length > 0)
+  await until(() => received.flat().length === texts.length)
+  t.same(received.flat().sort(), texts.sort())
+  for (const texts of received) t.ok(texts.length > 0)
 })
 
 t.test("applies the server's size limit including headers", async (t) => {
   const server = await startNats(t, { settings: ['max_payload: 1000'] })
   if (server === undefined) return
   const { broker } = open(t, server.url)
-  const got: number[] = []
-  await broker.subscribe('a', ({ body }) => void got.push(body.length))
+  const received: number[] = []
+  await broker.subscribe('a', ({ body }) => void received.push(body.length))
   t.equal(broker.maxBodyBytes, 1000)
   await broker.publish('a', { headers: {}, body: new Uint8Array(1000) })
   await t.rejects(async () => broker.publish('a', { headers: {}, body: new Uint8Array(1001) }), {
@@ -234,8 +236,8 @@ t.test("applies the server's size limit including headers", async (t) => {
       message: 'body and headers must be at most 1000 bytes, got 1018',
     },
   )
-  await until(() => got.length > 0)
-  t.same(got, [1000])
+  await until(() => received.length > 0)
+  t.same(received, [1000])
 })
 
 t.test('distinguishes a rejection from an outage without secrets', async (t) => {
@@ -262,12 +264,12 @@ t.test('rejects a topic that the server denies', async (t) => {
   })
   await t.rejects(async () => broker.subscribe('yours', () => {}), { code: 403, message: /denies/ })
   t.same(await countSubscriptions(server), [0])
-  const got: string[] = []
-  await broker.subscribe('mine', (message) => void got.push(textOf(message)))
+  const received: string[] = []
+  await broker.subscribe('mine', (message) => void received.push(textOf(message)))
   await broker.publish('yours', toMessage('1'))
   await broker.publish('mine', toMessage('2'))
-  await until(() => got.length > 0 && warnings.length > 1)
-  t.same(got, ['2'])
+  await until(() => received.length > 0 && warnings.length > 1)
+  t.same(received, ['2'])
   t.match(warnings, [
     /Permissions Violation for Subscription to "mx\.broker\.yours"/i,
     /Permissions Violation for Publish to "mx\.broker\.yours"/i,
@@ -280,24 +282,24 @@ t.test('interoperates with plain NATS clients', async (t) => {
   const { broker } = open(t, `${server.url}?prefix=acme`)
   const other = await connect({ servers: `127.0.0.1:${server.port}` })
   t.teardown(() => other.close())
-  const got: Message[] = []
-  await broker.subscribe('go.orders', (message) => void got.push(message))
+  const received: Message[] = []
+  await broker.subscribe('go.orders', (message) => void received.push(message))
   const headers = createHeaders()
   headers.append('Content-Type', 'application/json')
   headers.append('X-Name', 'Zoë')
   other.publish('acme.broker.go.orders', '{"id":1}', { headers })
   other.publish('acme.broker.go.orders', 'plain')
   other.publish('acme.broker.go', 'not for it')
-  await until(() => got.length >= 2)
+  await until(() => received.length >= 2)
   t.same(
-    { ...got[0]!.headers },
+    { ...received[0]!.headers },
     {
       'content-type': 'application/json',
       'x-name': Buffer.from('Zoë').toString('latin1'),
     },
   )
-  t.equal(textOf(got[0]!), '{"id":1}')
-  t.same(got[1]!.headers, {})
+  t.equal(textOf(received[0]!), '{"id":1}')
+  t.same(received[1]!.headers, {})
   const messages: string[] = []
   other.subscribe('acme.broker.>', {
     callback: (_, message) =>

@@ -238,8 +238,8 @@ t.test('leaves nothing open after close', async (t) => {
   if (server === undefined) return
   const events = server.openEvents()
   await events.append(toAppends('a', 'b'))
-  const alone = { name: undefined, start: {}, ackWaitMs: undefined }
-  await Promise.all([events.join(JET_TOPIC, alone), events.join(JET_TOPIC, GROUP)])
+  const single = { name: undefined, start: {}, ackWaitMs: undefined }
+  await Promise.all([events.join(JET_TOPIC, single), events.join(JET_TOPIC, GROUP)])
   const member = await events.join(JET_TOPIC, { ...GROUP, name: 'other' })
   const pulled = await member.pull(1, 1e6)
   await Promise.all([events.close!(), events.close!()])

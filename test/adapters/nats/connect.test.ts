@@ -59,10 +59,10 @@ t.test('requires TLS for tls:// without fallback', async (t) => {
   for (const [url, message] of rejections)
     await t.rejects(connect(t, url), { denied: true, message }, url)
   const named = createCertificate(['elsewhere'])
-  const elsewhere = await startNats(t, { certificate: named })
+  const otherName = await startNats(t, { certificate: named })
   const { certFile: namedFile } = folder.write('named', named)
   await t.rejects(
-    connect(t, `tls://localhost:${elsewhere!.port}?ca=${namedFile}`),
+    connect(t, `tls://localhost:${otherName!.port}?ca=${namedFile}`),
     { denied: true, message: /TLS: .*altnames/ },
     'a certificate for another name',
   )

@@ -166,8 +166,8 @@ t.test('sends the buffer and aborts attempts on close', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   const other = open(t, server.url)
-  const got: number[] = []
-  const options = { callback: () => got.push(1) as unknown as undefined }
+  const received: number[] = []
+  const options = { callback: () => received.push(1) as unknown as undefined }
   ;(await other.link.open()).subscribe('a', options)
   await other.link.confirm()
   const { link, warnings } = open(t, server.url)
@@ -175,7 +175,7 @@ t.test('sends the buffer and aborts attempts on close', async (t) => {
   for (let i = 0; i < 1000; i++) connection.publish('a', new Uint8Array(1000))
   await link.close()
   await link.close()
-  await until(() => got.length === 1000)
+  await until(() => received.length === 1000)
   t.equal(link.connection, undefined)
   await t.rejects(link.open(), { message: /^the connection to NATS at .* is closed$/ })
   await t.rejects(link.confirm(), { message: /is closed/ })

@@ -6,10 +6,10 @@ import { eventually } from '../../fixtures/eventually.ts'
 import { type KubernetesApi, openKubernetesApi } from '../../fixtures/kubernetes-api.ts'
 import { type Kubelet, type PodInstance, startKubelet } from '../../fixtures/kubernetes-kubelet.ts'
 import {
-  type Left,
-  makeLeft,
+  makeRuntimeState,
   openPlatformRuntime,
   type PlatformRuntime,
+  type RuntimeState,
 } from '../../fixtures/platform-runtime.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
@@ -21,7 +21,7 @@ interface Cluster {
   readonly kubelet: Kubelet
   /** Started instances. */
   readonly copies: PodInstance[]
-  readonly left: Left
+  readonly left: RuntimeState
 }
 
 /** A cluster with the images `shop:1` and `shop:2`, which serve, and `broken`. */
@@ -39,7 +39,7 @@ async function openCluster(t: Test): Promise<Cluster> {
     setImmediate(() => exit(2))
   }
   const kubelet = startKubelet(api, { images: { 'shop:1': serve, 'shop:2': serve, broken } })
-  return { api, kubelet, copies, left: makeLeft(t) }
+  return { api, kubelet, copies, left: makeRuntimeState(t) }
 }
 
 /** The service `runtime` of a server in the cluster. */

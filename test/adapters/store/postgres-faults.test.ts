@@ -42,12 +42,12 @@ t.test('loses no acknowledged write when the server restarts under load', async 
   for (const { stop } of loads) await stop()
   t.same([...new Set(loads.flatMap(({ codes }) => [...codes]))], [503])
 
-  const found = await readAll(open(t, server))
+  const result = await readAll(open(t, server))
   let lost = 0
   let torn = 0
   for (const { acked, pairs } of loads) {
-    for (const [key, value] of acked) if (found.get(key) !== value) lost++
-    for (const [one, other] of pairs) if (found.has(one) !== found.has(other)) torn++
+    for (const [key, value] of acked) if (result.get(key) !== value) lost++
+    for (const [one, other] of pairs) if (result.has(one) !== result.has(other)) torn++
   }
   t.comment(`${acknowledged()} acknowledged, ${ROUNDS} restarts`)
   t.equal(lost, 0)
@@ -171,11 +171,11 @@ interface Load {
 }
 
 async function readAll(adapter: StoreAdapter): Promise<Map<string, string>> {
-  const found = new Map<string, string>()
+  const result = new Map<string, string>()
   for (let from = ''; ; ) {
     const { records, more } = await adapter.scan(table, { from, limit: 1000, maxBytes: 1e7 })
-    for (const { key, value } of records) found.set(key, Buffer.from(value).toString())
-    if (!more) return found
+    for (const { key, value } of records) result.set(key, Buffer.from(value).toString())
+    if (!more) return result
     from = `${records.at(-1)!.key}\0`
   }
 }

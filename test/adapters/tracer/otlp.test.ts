@@ -82,17 +82,17 @@ t.test('exports durations and child spans within their parents', async (t) => {
   const tracer = tracing.createTracer({ name: 'test' })
   const tookMs: number[] = []
   for (let i = 0; i < 20; i++) {
-    const beganMs = performance.now()
+    const startedMs = performance.now()
     const parent = tracer.start('parent', {
       kind: 'server',
-      ...(i % 2 === 0 && { startMs: beganMs }),
+      ...(i % 2 === 0 && { startMs: startedMs }),
     })
     const child = tracer.start('child', { kind: 'client', parent })
     const untilMs = performance.now() + 0.5
     while (performance.now() < untilMs);
     child.end()
     parent.end()
-    tookMs.push(performance.now() - beganMs)
+    tookMs.push(performance.now() - startedMs)
   }
   await tracing.close()
   for (const [i, ms] of tookMs.entries()) {

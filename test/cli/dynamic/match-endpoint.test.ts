@@ -7,7 +7,7 @@ const endpoints: readonly Endpoint[] = [
   ...['Helloworld.Call', 'Helloworld.ListAll', 'Mirror.Show', 'Mirror.Call', 'A.Both', 'B.Both'],
 ].map((name) => ({ name, request: NOTHING, response: NOTHING, metadata: {} }))
 
-const found: [service: string, words: string[], name: string][] = [
+const result: [service: string, words: string[], name: string][] = [
   ['helloworld', [], 'Helloworld.Call'],
   ['helloworld', ['call'], 'Helloworld.Call'],
   ['helloworld', ['list-all'], 'Helloworld.ListAll'],
@@ -17,7 +17,7 @@ const found: [service: string, words: string[], name: string][] = [
   ['helloworld', ['show'], 'Mirror.Show'],
   ['go.mx.hello-world', ['call'], 'Helloworld.Call'],
 ]
-for (const [service, words, name] of found) {
+for (const [service, words, name] of result) {
   t.test(`mx ${service} ${words.join(' ')} calls ${name}`, async (t) => {
     t.equal(findEndpoint(service, endpoints, words).name, name)
   })

@@ -11,14 +11,14 @@ t.test('a curl command for a plain GET has no quotes', async (t) => {
 t.test('values from the server are quoted and cannot run commands', async (t) => {
   const url = "http://127.0.0.1:8080/a;touch$(id)'`x`"
   const values = [['name', "O'Brien; $HOME"]] as const
-  for (const [methods, found] of [
+  for (const [methods, result] of [
     [[], `${url}?name=O%27Brien%3B+%24HOME`],
     [['POST;id'], url],
   ] as const) {
     const command = formatCurl(url, { ...ROUTE, methods }, values)
     const script = `curl() { printf '%s\\n' "$@"; }; ${command}`
     const words = execFileSync('sh', ['-c', script], { encoding: 'utf8' }).trimEnd().split('\n')
-    t.equal(words.at(-1), found)
+    t.equal(words.at(-1), result)
     if (methods.length > 0)
       t.strictSame(words.slice(0, -1), [
         ...['-X', 'POST;id', '-H', 'Content-Type: application/json'],

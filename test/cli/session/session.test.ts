@@ -91,10 +91,10 @@ t.test('concurrent commands refresh the token once and share it', async (t) => {
   const { owner } = open()
   const credentials = readCredentials(owner)!
   await writeCredentials(owner, { ...credentials, expiry: 0 })
-  const got = await Promise.all(Array.from({ length: 5 }, () => open().token()))
-  t.equal(new Set(got).size, 1)
-  t.not(got[0], credentials.accessToken)
-  t.equal(got[0], readCredentials(owner)?.accessToken)
+  const received = await Promise.all(Array.from({ length: 5 }, () => open().token()))
+  t.equal(new Set(received).size, 1)
+  t.not(received[0], credentials.accessToken)
+  t.equal(received[0], readCredentials(owner)?.accessToken)
 })
 
 t.test('a rejected token is refreshed', async (t) => {

@@ -30,9 +30,9 @@ t.test('concurrent changes are all stored, and no temporary files remain', async
   const file = join(folder, 'tokens')
   const numbers = Array.from({ length: 20 }, (_, i) => i)
   await Promise.all(numbers.map((i) => changeStateFile(file, (text = '') => `${text}${i} `)))
-  const found = readFileSync(file, 'utf8').trim().split(' ').map(Number)
+  const result = readFileSync(file, 'utf8').trim().split(' ').map(Number)
   t.same(
-    found.sort((a, b) => a - b),
+    result.sort((a, b) => a - b),
     numbers,
   )
   t.same(readdirSync(folder), ['tokens'])

@@ -43,6 +43,6 @@ t.test('a line over the limit is rejected before it is buffered', async (t) => {
   const line = 'x'.repeat(17 * 1024 * 1024)
   const file = await openText(t, createSnapshotLines(new Date(0)).header() + line)
   await t.rejects(checkSnapshot(file), { message: /damaged: a line is too long/ })
-  const foreign = await openText(t, line)
-  await t.rejects(checkSnapshot(foreign), { message: /^not a snapshot of mx store/ })
+  const unrelated = await openText(t, line)
+  await t.rejects(checkSnapshot(unrelated), { message: /^not a snapshot of mx store/ })
 })

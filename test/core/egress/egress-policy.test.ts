@@ -5,7 +5,7 @@ import { openEgress } from '../../fixtures/egress.ts'
 
 const OWN = Object.values(networkInterfaces())
   .flat()
-  .map((found) => found!.address)
+  .map((result) => result!.address)
   .find((address) => !/^(?:127\.|::1$|fe80:)/.test(address))
 
 const NAMES: Readonly<Record<string, readonly string[]>> = {
@@ -24,8 +24,8 @@ const egress = openEgress({
     { host: '192.0.2.9', port: 8081 },
   ],
   async resolve(host) {
-    const found = NAMES[host]
-    if (found !== undefined) return found
+    const result = NAMES[host]
+    if (result !== undefined) return result
     if (host === 'slow.test') throw new Error(`getaddrinfo EAI_AGAIN ${host}`)
     if (host === 'empty.test') return []
     throw new Error(`getaddrinfo ENOTFOUND ${host}`)

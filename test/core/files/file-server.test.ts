@@ -200,11 +200,11 @@ t.test(
     await slow.served
     t.equal(slow.x.body, LONG)
 
-    const left = begin()
-    await untilChunks(left.x, 1)
-    left.x.leave()
-    await left.served
-    t.equal(left.x.chunks.length, 1)
+    const remaining = begin()
+    await untilChunks(remaining.x, 1)
+    remaining.x.leave()
+    await remaining.served
+    t.equal(remaining.x.chunks.length, 1)
 
     const cut = begin()
     await untilChunks(cut.x, 1)

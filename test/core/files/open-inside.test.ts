@@ -22,10 +22,10 @@ function build(t: Test): { root: string; outside: string } {
 }
 
 async function read(root: string, path: string): Promise<string> {
-  const found = await openInside(root, path.split('/'))
-  if (found === undefined || found === 'folder') return String(found)
-  const text = await found.handle.readFile('utf8')
-  await found.handle.close()
+  const result = await openInside(root, path.split('/'))
+  if (result === undefined || result === 'folder') return String(result)
+  const text = await result.handle.readFile('utf8')
+  await result.handle.close()
   return text
 }
 

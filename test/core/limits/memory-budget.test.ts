@@ -68,9 +68,11 @@ for (const path of ['/greeter/hello', '/rpc']) {
       'a request without a body is not limited',
     )
 
-    const left = new RawClient(port).send(`${head}content-length: 2000\r\n\r\n${' '.repeat(100)}`)
+    const remaining = new RawClient(port).send(
+      `${head}content-length: 2000\r\n\r\n${' '.repeat(100)}`,
+    )
     await until(() => bodyMemory.usedBytes === 100)
-    left.socket.destroy()
+    remaining.socket.destroy()
     await until(() => bodyMemory.usedBytes === 0)
     t.equal(gateway.inFlight, 0)
   })

@@ -80,11 +80,11 @@ t.test(
       },
       onDrain: () => socket.resume(),
     })
-    const got: number[] = []
-    client.on('message', (data: Buffer) => got.push(data[data.length - 1]!))
+    const received: number[] = []
+    client.on('message', (data: Buffer) => received.push(data[data.length - 1]!))
     for (let i = 0; i < 4; i++) client.send(Buffer.alloc(16 * MIB - 10, i))
-    await until(() => got.length === 4)
-    t.strictSame(got, [0, 1, 2, 3])
+    await until(() => received.length === 4)
+    t.strictSame(received, [0, 1, 2, 3])
   },
 )
 

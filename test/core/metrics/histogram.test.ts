@@ -33,8 +33,10 @@ t.test('a percentile is at most 0.2 % above the exact one and never below', asyn
         const histogram = new Histogram()
         for (const value of values) histogram.record(value)
         const exact = exactPercentile(values, percent)
-        const got = histogram.percentile(percent)
-        return got >= exact && got <= exact * 1.002 && histogram.max === Math.max(...values)
+        const received = histogram.percentile(percent)
+        return (
+          received >= exact && received <= exact * 1.002 && histogram.max === Math.max(...values)
+        )
       },
     ),
   )
@@ -73,8 +75,8 @@ t.test('a histogram with 5 bits is within 4 % of the exact percentile', async (t
   for (let value = 1; value <= 100_000; value++) histogram.record(value)
   for (const percent of [1, 50, 99]) {
     const exact = percent * 1000
-    const got = histogram.percentile(percent)
-    t.ok(got >= exact && got <= exact * 1.04, `${percent} %: ${got}`)
+    const received = histogram.percentile(percent)
+    t.ok(received >= exact && received <= exact * 1.04, `${percent} %: ${received}`)
   }
 })
 

@@ -22,12 +22,12 @@ t.test('failed and slow requests are listed, others are not', async (t) => {
   request(200, '/slow', 1500)
   request(404, '/missing')
   request(503, '/down')
-  const left = createTestExchange({ path: '/left' })
-  left.leave()
-  metrics.count(left)
-  const found = recent.list().map(({ path, status }) => [path, status])
+  const remaining = createTestExchange({ path: '/left' })
+  remaining.leave()
+  metrics.count(remaining)
+  const result = recent.list().map(({ path, status }) => [path, status])
   t.strictSame(
-    found.sort(),
+    result.sort(),
     [
       ['/slow', 200],
       ['/missing', 404],

@@ -22,9 +22,9 @@ t.test('during a registry outage, cached services stay available without limit',
     onOutage: (state, { reason, forMs }) => events.push(`${state} ${reason.message} ${forMs}`),
     onError: (service) => errors.push(service),
   })
-  const found = directory.find('greeter')
+  const result = directory.find('greeter')
   respond([makeService('greeter', ['127.0.0.1:9001'])])
-  const upstream = await found
+  const upstream = await result
   t.equal(directory.outage, undefined)
   outage(new Error('connection refused'))
   const hour = 3_600_000
@@ -58,9 +58,9 @@ t.test(
     })
     const one = makeService('greeter', ['127.0.0.1:9001'])
     const two = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
-    const found = directory.find('greeter')
+    const result = directory.find('greeter')
     respond([two])
-    const upstream = await found
+    const upstream = await result
     outage(new Error('connection refused'))
     now = 60_000
     connectAll(upstream)
@@ -87,9 +87,9 @@ t.test('nodes removed after an outage are dropped immediately', async (t) => {
   const { registry, respond, notify, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry, { nowMs: () => 0 })
   const all = Array.from({ length: 40 }, (_, i) => `127.0.0.1:${9001 + i}`)
-  const found = directory.find('greeter')
+  const result = directory.find('greeter')
   respond([makeService('greeter', all)])
-  const upstream = await found
+  const upstream = await result
   outage(new Error('connection refused'))
   notify({ type: 'update', service: makeService('greeter', all) })
   outage(undefined)
@@ -100,10 +100,10 @@ t.test('nodes removed after an outage are dropped immediately', async (t) => {
 t.test('repeated outages of other watches retain no node of a service', async (t) => {
   const { registry, respond, notify, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry, { nowMs: () => 0 })
-  const found = [directory.find('greeter'), directory.find('users')]
+  const result = [directory.find('greeter'), directory.find('users')]
   respond([makeService('greeter', ['127.0.0.1:9000'])])
   respond([makeService('users', ['127.0.0.1:8000'])])
-  const [greeter] = await Promise.all(found)
+  const [greeter] = await Promise.all(result)
   for (let port = 9001; port <= 9120; port++) {
     outage(new Error('connection refused'), ['users', undefined])
     notify({ type: 'update', service: makeService('greeter', [`127.0.0.1:${port}`]) })
@@ -117,9 +117,9 @@ t.test('a retained node that the registry lists again is no longer retained', as
   const { directory } = openDirectory(t, registry, { nowMs: () => 0 })
   const both = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
   const one = makeService('greeter', ['127.0.0.1:9001'])
-  const found = directory.find('greeter')
+  const result = directory.find('greeter')
   respond([both])
-  const upstream = await found
+  const upstream = await result
   outage(new Error('connection refused'))
   notify({ type: 'update', service: one })
   outage(undefined)
@@ -132,9 +132,9 @@ t.test('a retained node that the registry lists again is no longer retained', as
 t.test('a retained node that rejects connections is dropped, up to the last one', async (t) => {
   const { registry, respond, notify, outage } = createRemote(true)
   const { directory, closedPorts } = openDirectory(t, registry, { nowMs: () => 0 })
-  const found = directory.find('greeter')
+  const result = directory.find('greeter')
   respond([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002', '127.0.0.1:9003'])])
-  const upstream = await found
+  const upstream = await result
   connectAll(upstream)
   outage(new Error('connection refused'))
   upstream?.failed(upstream.nodes[0]!, 'connect')
@@ -154,9 +154,9 @@ t.test('a retained node that rejects connections is dropped, up to the last one'
 t.test('settle drops the retained nodes of the given services immediately', async (t) => {
   const { registry, respond, notify, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry)
-  const found = directory.find('greeter')
+  const result = directory.find('greeter')
   respond([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
-  const upstream = await found
+  const upstream = await result
   outage(new Error('connection refused'))
   notify({ type: 'update', service: makeService('greeter', ['127.0.0.1:9002']) })
   directory.settle(['users'])
@@ -171,9 +171,9 @@ t.test('settle drops the retained nodes of the given services immediately', asyn
 t.test('a retained node that was draining gets no new requests', async (t) => {
   const { registry, respond, notify, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry)
-  const found = directory.find('greeter')
+  const result = directory.find('greeter')
   respond([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
-  const upstream = await found
+  const upstream = await result
   outage(new Error('connection refused'))
   const draining = makeNode('127.0.0.1:9001', { state: 'draining' })
   const other = makeNode('127.0.0.1:9002')
@@ -226,10 +226,10 @@ t.test(
             .flatMap(({ nodes }) => nodes.map(({ id }) => id))
         // The service is in use from its creation, as under constant traffic.
         const look = async (name: string): Promise<Upstream | undefined> => {
-          const found = directory.find(name)
-          if (found instanceof Promise)
+          const result = directory.find(name)
+          if (result instanceof Promise)
             respond([...state.values()].filter((service) => service.name === name))
-          return found
+          return result
         }
         try {
           for (const name of NAMES) await look(name)

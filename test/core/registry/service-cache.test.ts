@@ -69,9 +69,9 @@ t.test('the generation increases when a service appears or disappears', async (t
 t.test('concurrent lookups of a service share one registry request', async (t) => {
   const { registry, requests, respond } = createRemote()
   const { directory } = openDirectory(t, registry)
-  const found = [directory.find('greeter'), directory.find('greeter')]
+  const result = [directory.find('greeter'), directory.find('greeter')]
   respond([makeService('greeter', ['127.0.0.1:9001'])])
-  const [one, two] = await Promise.all(found)
+  const [one, two] = await Promise.all(result)
   t.equal(one, two)
   t.same(ports(one), [9001])
   t.equal(directory.find('greeter'), one, 'the result is cached')
@@ -152,9 +152,9 @@ t.test('without a watch, services in use are fetched again on every sweep', asyn
   let now = 0
   const { registry, requests, respond, fail } = createRemote()
   const { directory, closedPorts } = openDirectory(t, registry, { nowMs: () => now, unusedMs: 1e6 })
-  const found = directory.find('greeter')
+  const result = directory.find('greeter')
   respond([makeService('greeter', ['127.0.0.1:9001'])])
-  const upstream = await found
+  const upstream = await result
   directory.sweep()
   directory.sweep()
   t.same(requests, ['greeter', 'greeter'], 'one request at a time')
@@ -185,12 +185,12 @@ t.test('without a watch, services in use are fetched again on every sweep', asyn
 t.test('rejects more than maxLookups concurrent lookups with 503', async (t) => {
   const { registry, requests, respond } = createRemote()
   const { directory } = openDirectory(t, registry, { maxLookups: 2 })
-  const found = [directory.find('a'), directory.find('b')]
+  const result = [directory.find('a'), directory.find('b')]
   t.throws(() => directory.find('c'), { code: 503, headers: ['retry-after', '1'] })
   t.ok(directory.find('a'), 'a lookup in flight can be shared')
   respond([])
   respond([])
-  t.same(await Promise.all(found), [undefined, undefined])
+  t.same(await Promise.all(result), [undefined, undefined])
   const third = directory.find('c')
   respond([])
   t.equal(await third, undefined, 'later lookups succeed')
@@ -235,9 +235,9 @@ t.test('unused services are dropped if the registry has no watch', async (t) => 
   let now = 0
   const { registry, respond } = createRemote()
   const { directory } = openDirectory(t, registry, { nowMs: () => now, unusedMs: 1000 })
-  const found = directory.find('greeter')
+  const result = directory.find('greeter')
   respond([makeService('greeter', ['127.0.0.1:9001'])])
-  await found
+  await result
   directory.sweep()
   respond([makeService('greeter', ['127.0.0.1:9001'])])
   await settle()
@@ -283,7 +283,7 @@ t.test('services in use are watched, and others are not', async (t) => {
     maxUnused: 0,
   })
   t.same(watched(), [undefined], 'one watch for new services')
-  const found = [directory.find('a'), directory.find('b'), Promise.resolve(directory.find('c'))]
+  const result = [directory.find('a'), directory.find('b'), Promise.resolve(directory.find('c'))]
   t.same(
     watched(),
     [undefined, 'a', 'b', 'c'],
@@ -292,7 +292,7 @@ t.test('services in use are watched, and others are not', async (t) => {
   respond([makeService('a', ['127.0.0.1:9001'])])
   respond([])
   fail(new Error('connection refused'))
-  await Promise.allSettled(found)
+  await Promise.allSettled(result)
   t.same(watched(), [undefined, 'a'])
   now = 500
   directory.sweep()

@@ -166,18 +166,18 @@ t.test(
   async (t) => {
     const overridden = open(t, ['a', 'b'], (call) => call.onFail(new ServiceError('x', 503, 'no')))
     const bad = toBadResponse('x', 'none')
-    const foreign = open(t, ['a', 'b'], (call) => call.onFail(bad, true))
+    const malformed = open(t, ['a', 'b'], (call) => call.onFail(bad, true))
     const half = open(t, ['a', 'b'], (call, node) => {
       if (node === 'a') call.onFail(bad, true)
       else call.onReply('', Buffer.alloc(0))
     })
     for (let i = 0; i < 20; i++) {
       t.strictSame(new TestCall(overridden.upstream).send().events, ['refused 503'])
-      t.strictSame(new TestCall(foreign.upstream).send().events, ['refused 502'])
+      t.strictSame(new TestCall(malformed.upstream).send().events, ['refused 502'])
       new TestCall(half.upstream).send()
     }
     t.strictSame(overridden.ejected, [])
-    t.strictSame(foreign.ejected, [], 'all nodes fail')
+    t.strictSame(malformed.ejected, [], 'all nodes fail')
     t.strictSame(half.ejected, ['a'])
   },
 )

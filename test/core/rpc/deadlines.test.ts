@@ -121,10 +121,10 @@ t.test('random additions and removals fire as if every entry had its own timer',
           wheel.add(entry, step.add)
           entries.push({ entry, removed: false })
         } else if ('remove' in step) {
-          const found = entries[step.remove]
-          if (found === undefined) continue
-          wheel.remove(found.entry)
-          if (found.entry.calls === 0) found.removed = true
+          const result = entries[step.remove]
+          if (result === undefined) continue
+          wheel.remove(result.entry)
+          if (result.entry.calls === 0) result.removed = true
         } else {
           nowMs += step.pass
           goTo(nowMs)

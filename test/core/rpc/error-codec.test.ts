@@ -6,12 +6,12 @@ import { readVectors } from '../../fixtures/rpc.ts'
 t.test('errors are JSON with four names, accepted in any letter case', async (t) => {
   for (const { json, error } of readVectors().errors) {
     const read = parseFail(json, 'helloworld')
-    const got = read && {
+    const received = read && {
       ...{ id: read.id, code: read.code, detail: read.message },
       ...(!read.repeatable && { repeat: false }),
       ...(read.headers !== undefined && { metadata: read.headers }),
     }
-    t.strictSame(got, error ?? undefined, json)
+    t.strictSame(received, error ?? undefined, json)
   }
 })
 

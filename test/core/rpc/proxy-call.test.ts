@@ -72,7 +72,7 @@ t.test(
 
 t.test('bodies that arrive during an asynchronous lookup are delivered afterwards', async (t) => {
   const { dispatch, calls, bodies, events } = createTracker()
-  let answer: (found: Upstream | undefined) => void = () => {}
+  let answer: (result: Upstream | undefined) => void = () => {}
   const find: FindUpstream = () =>
     new Promise((resolve) => {
       answer = resolve
@@ -98,7 +98,7 @@ t.test('bodies that arrive during an asynchronous lookup are delivered afterward
 t.test('a call cancelled during the lookup is not forwarded', async (t) => {
   const { dispatch, calls } = createTracker()
   const { upstream } = await open(t, [dispatch])
-  let answer: (found: Upstream) => void = () => {}
+  let answer: (result: Upstream) => void = () => {}
   const call = new TestCall('A.B', { service: 'helloworld' })
   forwardCall(call, () => new Promise((resolve) => (answer = resolve)))
   call.cancel()
@@ -126,10 +126,10 @@ t.test('the time spent on the lookup is deducted from the deadline', async (t) =
   /** Forwards a call whose service is found after `afterMs`. */
   const send = async (timeoutMs: number, afterMs: number): Promise<TestCall> => {
     const endMs = performance.now() + afterMs
-    const found = until(() => performance.now() >= endMs).then(() => upstream)
+    const result = until(() => performance.now() >= endMs).then(() => upstream)
     const call = new TestCall('A.B', { service: 'helloworld', timeoutMs })
-    forwardCall(call, () => found)
-    await found
+    forwardCall(call, () => result)
+    await result
     return call
   }
   await send(60_000, 50)

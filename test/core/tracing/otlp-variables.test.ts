@@ -70,9 +70,9 @@ t.test('invalid variables are reported with the expected values, without secrets
     ],
   ]
   for (const [env, isOn, problem] of cases) {
-    const found = readOtlpVariables(env)
-    t.equal(found.isOn, isOn, JSON.stringify(env))
-    t.match(found.problems, [problem])
+    const result = readOtlpVariables(env)
+    t.equal(result.isOn, isOn, JSON.stringify(env))
+    t.match(result.problems, [problem])
   }
   const secret = readOtlpVariables({ OTEL_EXPORTER_OTLP_ENDPOINT: 'ftp://me:secret@host' })
   t.notMatch(secret.problems.join(), 'secret')

@@ -76,9 +76,9 @@ t.test('a node added during the retries is tried', async (t) => {
 })
 
 t.test('a lost request is retried once on another node if it is repeatable', async (t) => {
-  const alone = open(t, 1)
-  alone.begin()
-  t.equal(alone.fail('reset', true), false, 'no other node')
+  const single = open(t, 1)
+  single.begin()
+  t.equal(single.fail('reset', true), false, 'no other node')
   const { begin, fail } = open(t, 3)
   const first = begin()
   t.equal(fail('reset', false), false, 'it may have been processed')
@@ -118,9 +118,9 @@ t.test(
     endAttempt(request, false)
     t.not(begin(), first)
     t.equal(mayRetryStatus(request, 503), false, 'the second attempt')
-    const alone = open(t, 1)
-    alone.begin()
-    t.equal(mayRetryStatus(alone.request, 503), false, 'no other node')
+    const single = open(t, 1)
+    single.begin()
+    t.equal(mayRetryStatus(single.request, 503), false, 'no other node')
   },
 )
 
@@ -132,9 +132,9 @@ t.test('without retries, an unsent request is not sent again either', async (t) 
 })
 
 t.test('a hedged request needs another node and room in the retry budget', async (t) => {
-  const alone = open(t, 1)
-  alone.begin()
-  t.equal(mayRace({ ...alone.request, tried: [...alone.upstream.nodes] }), false)
+  const single = open(t, 1)
+  single.begin()
+  t.equal(mayRace({ ...single.request, tried: [...single.upstream.nodes] }), false)
   const { begin, request } = open(t, 2)
   begin()
   const hedges = Array.from({ length: 4 }, () => ({ ...request, tried: [request.node!] }))

@@ -85,7 +85,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       async (t) => {
         const pool = pending === 0 ? {} : { maxConnections: 1 }
         // The first chunk arrives before, during and after the search for another connection.
-        for (let turns = 0; turns < 6; turns++) {
+        for (let ticks = 0; ticks < 6; ticks++) {
           const echoes = [await openEcho(t), await openEcho(t)]
           const recorder = createRecorder()
           const { port } = await openGateway(
@@ -108,7 +108,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           process.nextTick(() => {
             shut(echoes.find((echo) => upload.node.endsWith(`:${echo.port}`))!)
           })
-          for (let i = 0; i < turns; i++) await tick()
+          for (let i = 0; i < ticks; i++) await tick()
           client.send('5\r\nfirst\r\n')
           await until(() => upload.finished || echoes.some((echo) => echo.uploads > 0))
           if (!upload.finished) client.send('6\r\nsecond\r\n0\r\n\r\n')
@@ -119,7 +119,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
             t.match(
               client.text,
               /^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)+firstsecond$/,
-              `after ${turns} ticks`,
+              `after ${ticks} ticks`,
             )
           }
           for (const get of gets) await get.until(() => statusCodes(get.text).length > 0)

@@ -76,13 +76,13 @@ t.test('delivers header names in lower case', async (t) => {
   const message = next(broker, 'orders')
   const headers = JSON.parse('{"Content-Type":"a/b","X-Y":"1","__proto__":"odd"}')
   await broker.publish('orders', { headers, body: EMPTY })
-  const got = (await message).headers
-  t.same(Object.entries(got), [
+  const received = (await message).headers
+  t.same(Object.entries(received), [
     ['content-type', 'a/b'],
     ['x-y', '1'],
     ['__proto__', 'odd'],
   ])
-  t.equal(got['constructor'], undefined)
+  t.equal(received['constructor'], undefined)
 })
 
 t.test('rejects malformed headers with a reason', async (t) => {
@@ -124,14 +124,14 @@ t.test('waits for an asynchronous adapter and reports its failure', async (t) =>
   ]
   for (const attempt of attempts) await t.rejects(attempt(), fault)
   failing = false
-  const got: Message[] = []
+  const received: Message[] = []
   const stop = await broker.subscribe('orders', (message) => {
-    got.push(message)
+    received.push(message)
   })
   const message = next(broker, 'orders')
   await broker.publish('orders', { headers: {}, body: EMPTY })
   await message
-  t.equal(got.length, 1)
+  t.equal(received.length, 1)
   await stop()
 })
 
@@ -150,16 +150,16 @@ t.test('delivers nothing to a subscription that completes after close', async (t
       },
     },
   )
-  const got: Message[] = []
+  const received: Message[] = []
   const pending = broker.subscribe('orders', (message) => {
-    got.push(message)
+    received.push(message)
   })
   void broker.close?.()
   begin()
   await pending
   push({ headers: {}, body: EMPTY })
   await new Promise((resolve) => setImmediate(resolve))
-  t.same(got, [])
+  t.same(received, [])
 })
 
 t.test('counts dropped messages of subscribers that left', async (t) => {
@@ -198,12 +198,12 @@ t.test('applies the slow-consumer policy of each subscription', async (t) => {
     whenSlow: 'drop-old',
     onDrop: () => {},
   })
-  const got: Record<string, string[]> = {}
+  const received: Record<string, string[]> = {}
   const ends: GatewayError[] = []
   const leaves: Record<string, Unsubscribe> = {}
   for (const whenSlow of [undefined, ...WHEN_SLOW]) {
     const texts: string[] = []
-    got[String(whenSlow)] = texts
+    received[String(whenSlow)] = texts
     leaves[String(whenSlow)] = await broker.subscribe(
       'orders',
       ({ body }) => {
@@ -217,8 +217,8 @@ t.test('applies the slow-consumer policy of each subscription', async (t) => {
       void broker.publish('orders', { headers: {}, body: Buffer.from(text) })
   }
   publish(['1', '2', '3', '4'])
-  while (got['drop-new']!.length < 2) await turn()
-  t.same(got, {
+  while (received['drop-new']!.length < 2) await turn()
+  t.same(received, {
     undefined: ['3', '4'],
     'drop-new': ['1', '2'],
     'drop-old': ['3', '4'],
@@ -230,8 +230,8 @@ t.test('applies the slow-consumer policy of each subscription', async (t) => {
     { code: 503, message: 'the subscriber of orders is too slow: its subscription has ended' },
   ])
   publish(['5'])
-  while (got['drop-new']!.length < 3) await turn()
-  t.same(got['end'], [], 'the subscription has ended')
+  while (received['drop-new']!.length < 3) await turn()
+  t.same(received['end'], [], 'the subscription has ended')
   await leaves['end']!()
   t.equal(broker.dropped, 9)
 })

@@ -14,14 +14,14 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 t.test('never calls a subscriber on the stack of a publisher', async (t) => {
-  const got: string[] = []
+  const received: string[] = []
   const { push } = new Delivery(SUBSCRIPTION, ({ body }) => {
-    got.push(body.toString())
+    received.push(body.toString())
   })
   push(toMessage('1'))
-  t.same(got, [])
-  await until(() => got.length > 0)
-  t.same(got, ['1'])
+  t.same(received, [])
+  await until(() => received.length > 0)
+  t.same(received, ['1'])
 })
 
 t.test('delivers messages in order, one at a time', async (t) => {
@@ -41,24 +41,24 @@ t.test('delivers messages in order, one at a time', async (t) => {
 })
 
 t.test('bounds pending bytes including headers, and still passes a long message', async (t) => {
-  const got: number[] = []
+  const received: number[] = []
   const drops: number[] = []
   const delivery = new Delivery(
     SUBSCRIPTION,
     ({ body }) => {
-      got.push(body.length)
+      received.push(body.length)
     },
     { maxWaitingBytes: 100, onDrop: (_, count) => drops.push(count) },
   )
   delivery.push(toMessage('x'.repeat(500)))
   delivery.push(toMessage('x'))
-  await until(() => got.length === 1)
+  await until(() => received.length === 1)
   delivery.push({ headers: { a: 'x'.repeat(59) }, body: new Uint8Array(20) })
   delivery.push(toMessage('x'.repeat(21)))
   delivery.push(toMessage('x'.repeat(20)))
   delivery.push(toMessage('x'))
-  await until(() => got.length === 3)
-  t.same(got, [500, 20, 20])
+  await until(() => received.length === 3)
+  t.same(received, [500, 20, 20])
   t.equal(delivery.dropped, 3)
   await until(() => drops.length === 3)
   t.same(
@@ -94,23 +94,23 @@ t.test('yields to the event loop between resolved promises', async (t) => {
 })
 
 t.test('delivers nothing after close and reports earlier drops', async (t) => {
-  const got: string[] = []
+  const received: string[] = []
   const drops: number[] = []
   const delivery = new Delivery(
     SUBSCRIPTION,
     ({ body }) => {
-      got.push(body.toString())
+      received.push(body.toString())
       delivery.close()
     },
     { maxWaiting: 2, onDrop: (_, count) => drops.push(count) },
   )
   for (const text of ['1', '2', '3', '4', '5']) delivery.push(toMessage(text))
-  await until(() => got.length > 0)
+  await until(() => received.length > 0)
   delivery.push(toMessage('6'))
   delivery.close()
   await turn()
   await turn()
-  t.same(got, ['1'])
+  t.same(received, ['1'])
   t.same(drops, [1, 2])
   t.equal(delivery.dropped, 3, 'messages after close are not counted as dropped')
 })
@@ -138,14 +138,14 @@ t.test('emits process warnings for drops and errors without a callback', async (
 })
 
 t.test('with whenSlow: drop-old the oldest messages are dropped', async (t) => {
-  const got: string[] = []
+  const received: string[] = []
   const drops: number[] = []
   let release = (): void => {}
   const delivery = new Delivery(
     SUBSCRIPTION,
     async ({ body }) => {
-      got.push(body.toString())
-      if (got.length === 1)
+      received.push(body.toString())
+      if (received.length === 1)
         await new Promise<void>((resolve) => {
           release = resolve
         })
@@ -158,28 +158,28 @@ t.test('with whenSlow: drop-old the oldest messages are dropped', async (t) => {
     },
   )
   delivery.push(toMessage('0'))
-  await until(() => got.length === 1)
+  await until(() => received.length === 1)
   for (const text of ['1', '2', '3', '4', '5']) delivery.push(toMessage(text))
   delivery.push(toMessage('123456789'))
   t.equal(delivery.dropped, 4)
   t.same(drops, [1])
   release()
   await until(() => drops.length === 2)
-  t.same(got, ['0', '5', '123456789'])
+  t.same(received, ['0', '5', '123456789'])
   t.same(drops, [1, 3])
   delivery.push(toMessage('x'.repeat(50)))
-  await until(() => got.length === 4)
+  await until(() => received.length === 4)
   t.equal(delivery.dropped, 4, 'a single message is accepted at any length')
 })
 
 t.test('with whenSlow: end a slow subscriber is disconnected', async (t) => {
-  const got: string[] = []
+  const received: string[] = []
   const drops: number[] = []
   let ends = 0
   const delivery = new Delivery(
     SUBSCRIPTION,
     ({ body }) => {
-      got.push(body.toString())
+      received.push(body.toString())
     },
     { whenSlow: 'end', maxWaiting: 2, onDrop: (_, count) => drops.push(count) },
     () => {
@@ -187,11 +187,11 @@ t.test('with whenSlow: end a slow subscriber is disconnected', async (t) => {
     },
   )
   for (const text of ['1', '2']) delivery.push(toMessage(text))
-  await until(() => got.length === 2)
+  await until(() => received.length === 2)
   for (const text of ['3', '4', '5', '6']) delivery.push(toMessage(text))
   await turn()
   await turn()
-  t.same(got, ['1', '2'], 'queued messages are dropped')
+  t.same(received, ['1', '2'], 'queued messages are dropped')
   t.same(drops, [3])
   t.equal(delivery.dropped, 3)
   t.equal(ends, 1)

@@ -282,7 +282,7 @@ t.test('ends a consumer that joins during close', async (t) => {
   const joined = new Promise<void>((resolve) => {
     onJoin = resolve
   })
-  let left = 0
+  let remaining = 0
   const { events } = open(
     t,
     {},
@@ -294,7 +294,7 @@ t.test('ends a consumer that joins during close', async (t) => {
         return {
           pull: member.pull,
           leave() {
-            left++
+            remaining++
             return member.leave()
           },
         }
@@ -306,7 +306,7 @@ t.test('ends a consumer that joins during close', async (t) => {
   onJoin()
   await consuming
   await ending
-  t.equal(left, 1)
+  t.equal(remaining, 1)
 })
 
 t.test('lists no groups for an adapter without groups', async (t) => {

@@ -46,8 +46,8 @@ t.test('finds keys of any length in byte order', async (t) => {
   const sorted = keys.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
   // Range bounds use a buffer of lmdb-js that fills up regularly.
   for (const [index, key] of sorted.entries()) {
-    const [found] = records.getKeys({ start: key, end: '\u{10ffff}', limit: 1 })
-    t.equal(found, key)
+    const [result] = records.getKeys({ start: key, end: '\u{10ffff}', limit: 1 })
+    t.equal(result, key)
     const behind = [...records.getKeys({ start: '\u0001', end: key })]
     t.equal(behind.length, index)
   }

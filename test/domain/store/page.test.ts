@@ -83,9 +83,9 @@ t.test('counts metadata as JSON', async (t) => {
 
 t.test('skips records by key only and yields to the event loop', async (t) => {
   const { read, ranges } = open(10_000)
-  let turns = 0
+  let ticks = 0
   const count = (): void => {
-    turns++
+    ticks++
     counting = setImmediate(count)
   }
   let counting = setImmediate(count)
@@ -95,7 +95,7 @@ t.test('skips records by key only and yields to the event loop', async (t) => {
   clearImmediate(counting)
   t.strictSame(odd, ['k00999', 'k01999', 'k02999'])
   t.ok(ranges.every(({ keysOnly, limit }) => keysOnly === true && limit === 1000))
-  t.ok(turns >= 9)
+  t.ok(ticks >= 9)
 })
 
 t.test('omits a record that is deleted while the page is read', async (t) => {

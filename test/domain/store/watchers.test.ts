@@ -10,10 +10,10 @@ function toEvent(key: string, table = TABLE): StoreEvent {
 
 t.test('reports changes to watchers of the table and prefix', (t) => {
   const watchers = createStoreWatchers()
-  const got: string[] = []
+  const received: string[] = []
   const recordAs = (name: string) => ({
-    onEvent: ({ key }: StoreEvent) => void got.push(`${name} ${key}`),
-    onMissedEvents: () => void got.push(`${name} gap`),
+    onEvent: ({ key }: StoreEvent) => void received.push(`${name} ${key}`),
+    onMissedEvents: () => void received.push(`${name} gap`),
   })
   const stopAll = watchers.add(TABLE, '', recordAs('all'))
   const stopSome = watchers.add({ ...TABLE }, 'user/', recordAs('users'))
@@ -21,18 +21,18 @@ t.test('reports changes to watchers of the table and prefix', (t) => {
   watchers.onEvent(toEvent('user/1'))
   watchers.onEvent(toEvent('b'))
   watchers.onEvent(toEvent('user/2', { database: 'other', table: 'things' }))
-  t.strictSame(got.splice(0), ['all user/1', 'users user/1', 'all b'])
+  t.strictSame(received.splice(0), ['all user/1', 'users user/1', 'all b'])
   watchers.onMissedEvents()
-  t.strictSame(got.splice(0), ['all gap', 'users gap', 'other gap'])
+  t.strictSame(received.splice(0), ['all gap', 'users gap', 'other gap'])
   t.equal(watchers.size, 3)
   stopAll()
   stopAll()
   t.equal(watchers.size, 2)
   watchers.onEvent(toEvent('user/3'))
-  t.strictSame(got.splice(0), ['users user/3'])
+  t.strictSame(received.splice(0), ['users user/3'])
   stopSome()
   watchers.onEvent(toEvent('user/4'))
-  t.strictSame(got, [])
+  t.strictSame(received, [])
   t.end()
 })
 
@@ -56,14 +56,14 @@ t.test('allows a listener to unsubscribe during a notification', (t) => {
 
 t.test('notifies a watcher that subscribes after all others have unsubscribed', (t) => {
   const watchers = createStoreWatchers()
-  const got: string[] = []
+  const received: string[] = []
   const listener = {
-    onEvent: ({ key }: StoreEvent) => void got.push(key),
+    onEvent: ({ key }: StoreEvent) => void received.push(key),
     onMissedEvents: () => {},
   }
   watchers.add(TABLE, '', listener)()
   watchers.add(TABLE, '', listener)
   watchers.onEvent(toEvent('a'))
-  t.strictSame(got, ['a'])
+  t.strictSame(received, ['a'])
   t.end()
 })

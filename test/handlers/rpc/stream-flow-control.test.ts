@@ -2,7 +2,7 @@ import t from 'tap'
 import { type Carrier, OutgoingCall } from '../../../core/rpc/call.ts'
 import { Outflow } from '../../../handlers/rpc/stream-flow-control.ts'
 
-const turn = () => new Promise(setImmediate)
+const round = () => new Promise(setImmediate)
 
 class Call extends OutgoingCall {
   readonly consumedBodies: number[] = []
@@ -38,11 +38,11 @@ t.test('writes and credits the bodies of one tick together', async (t) => {
   add('three\n')
   t.strictSame(writes, [])
   t.strictSame(call.consumedBodies, [])
-  await turn()
+  await round()
   t.strictSame(writes, [['one\n', 'three\n']])
   t.strictSame(call.consumedBodies, [3, 5])
   add('next\n')
-  await turn()
+  await round()
   t.strictSame(writes.at(-1), ['next\n'])
 })
 
@@ -53,7 +53,7 @@ t.test('writes 64 KiB immediately', async (t) => {
   t.equal(writes.length, 0)
   add(body)
   t.equal(writes.length, 1)
-  await turn()
+  await round()
   t.equal(writes.length, 1, 'written once')
 })
 
@@ -64,7 +64,7 @@ t.test('flush writes pending pieces once', async (t) => {
   add('last\n')
   outflow.flush()
   t.strictSame(writes, [['last\n']])
-  await turn()
+  await round()
   t.equal(writes.length, 1)
 })
 
@@ -72,15 +72,15 @@ t.test('grants no credit during back-pressure', async (t) => {
   const { call, writes, state, add, outflow } = open()
   state.hasRoom = false
   add('one\n')
-  await turn()
+  await round()
   add('three\n')
-  await turn()
+  await round()
   t.equal(writes.length, 2)
   t.strictSame(call.consumedBodies, [])
   state.hasRoom = true
   add('x\n')
   outflow.drained()
   t.strictSame(call.consumedBodies, [], 'no credit for unwritten bodies')
-  await turn()
+  await round()
   t.strictSame(call.consumedBodies, [3, 5, 1])
 })

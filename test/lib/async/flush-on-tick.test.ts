@@ -1,16 +1,16 @@
 import t from 'tap'
 import { flushAtTickEnd } from '../../../lib/async/flush-on-tick.ts'
 
-const turn = () => new Promise(setImmediate)
+const round = () => new Promise(setImmediate)
 
 t.test('writers are flushed at the end of the tick, in the order of registration', async (t) => {
   const flushed: string[] = []
   for (const name of ['a', 'b', 'c']) flushAtTickEnd({ flush: () => void flushed.push(name) })
   await Promise.resolve()
   t.strictSame(flushed, [], 'not before the end of the tick')
-  await turn()
+  await round()
   t.strictSame(flushed, ['a', 'b', 'c'])
-  await turn()
+  await round()
   t.strictSame(flushed, ['a', 'b', 'c'], 'once')
 })
 
@@ -18,9 +18,9 @@ t.test('a writer registered during a flush is flushed in the next tick', async (
   const flushed: string[] = []
   const late = { flush: () => void flushed.push('late') }
   flushAtTickEnd({ flush: () => flushAtTickEnd(late) })
-  await turn()
+  await round()
   t.strictSame(flushed, [])
-  await turn()
+  await round()
   t.strictSame(flushed, ['late'])
 })
 
@@ -35,9 +35,9 @@ t.test('a writer that throws does not prevent other flushes', async (t) => {
   })
   flushAtTickEnd({ flush: () => void flushed.push('behind it') })
   t.match(await thrown, { message: 'broken' })
-  await turn()
+  await round()
   t.strictSame(flushed, ['asked late', 'behind it'])
   flushAtTickEnd({ flush: () => void flushed.push('later') })
-  await turn()
+  await round()
   t.equal(flushed.at(-1), 'later')
 })

@@ -18,14 +18,14 @@ t.test(
 t.test('a cache of 1024 entries never returns the value of another key', async (t) => {
   const memo = new DirectMappedCache<string>()
   const texts = Array.from({ length: 50_000 }, (_, i) => `/service${i % 5000}/${i}`)
-  let found = 0
+  let result = 0
   for (const text of texts) {
     const known = memo.find(text)
     if (known !== undefined) t.fail(`${text} is new, got ${known}`)
     memo.keep(text, text)
-    if (memo.find(text) === text) found++
+    if (memo.find(text) === text) result++
   }
-  t.equal(found, texts.length)
+  t.equal(result, texts.length)
   const retained = texts.filter((text) => memo.find(text) !== undefined)
   t.ok(retained.length > 100 && retained.length <= 1024, `${retained.length} are cached`)
   t.ok(retained.every((text) => memo.find(text) === text))

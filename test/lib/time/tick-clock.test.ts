@@ -1,7 +1,7 @@
 import t from 'tap'
 import { tickNow } from '../../../lib/time/tick-clock.ts'
 
-const turn = () => new Promise(setImmediate)
+const round = () => new Promise(setImmediate)
 
 t.test('the tick clock is constant within a tick and advances in the next one', async (t) => {
   const before = performance.now()
@@ -11,6 +11,6 @@ t.test('the tick clock is constant within a tick and advances in the next one', 
   t.equal(tickNow(), first)
   await Promise.resolve()
   t.equal(tickNow(), first, 'promises belong to the tick')
-  await turn()
+  await round()
   t.ok(tickNow() >= first + 2)
 })

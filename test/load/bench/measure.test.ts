@@ -25,8 +25,8 @@ t.test('the usage of a program includes its child processes', { skip: linux }, a
 
   const program = startProgram(['sh', '-c', 'sleep 60 & sleep 60 & wait'], [])
   t.teardown(() => program.stop())
-  const alone = readUsage(program.pid).files
-  t.ok(alone >= 3)
+  const single = readUsage(program.pid).files
+  t.ok(single >= 3)
   t.equal(program.exited(), false)
   await program.stop()
   t.equal(program.exited(), true)

@@ -76,10 +76,10 @@ for (const kind of ['static', 'memory'] as const) {
     t.teardown(() => registry.close?.())
     replace(listServices(configure(['--backend', 'a=h:2', '--backend', 'c=h:3'])))
     const services = await registry.listServices()
-    const found = services
+    const result = services
       .map(({ name, nodes }) => `${name} ${nodes.map(({ address }) => address)}`)
       .sort()
-    t.same(found, ['go.mx.api.a h:2', 'go.mx.api.c h:3'])
+    t.same(result, ['go.mx.api.a h:2', 'go.mx.api.c h:3'])
   })
 }
 

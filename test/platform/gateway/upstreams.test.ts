@@ -51,9 +51,10 @@ async function open(t: Test, balance: string, weight = '') {
     count: number,
     toHeaders: (i: number) => Record<string, string> = () => ({}),
   ) => {
-    const got: string[] = []
-    for (let i = 0; i < count; i++) got.push((await sendRequest(port, '/app/x', toHeaders(i))).text)
-    return got
+    const received: string[] = []
+    for (let i = 0; i < count; i++)
+      received.push((await sendRequest(port, '/app/x', toHeaders(i))).text)
+    return received
   }
   return { a, b, port, names }
 }
@@ -99,9 +100,9 @@ t.test('hash: the same key selects the same node', async (t) => {
   const byPath = await open(t, 'hash:path')
   const paths = Array.from({ length: REQUESTS }, (_, i) => `/app/${i}`)
   const requestAll = async () => {
-    const got: string[] = []
-    for (const path of paths) got.push((await sendRequest(byPath.port, path)).text)
-    return got
+    const received: string[] = []
+    for (const path of paths) received.push((await sendRequest(byPath.port, path)).text)
+    return received
   }
   const first = await requestAll()
   t.equal(new Set(first).size, 2)

@@ -4,11 +4,11 @@ import type { RegistryEvent } from '../../../core/contracts/registry.ts'
 import { withLocalServices } from '../../../platform/server/with-local-services.ts'
 import { makeService } from '../../fixtures/services.ts'
 
-const isOwn = (address: string): boolean => address === '10.0.0.1:8081'
+const isLocal = (address: string): boolean => address === '10.0.0.1:8081'
 
 t.test('finds services of this server and of the registry', async (t) => {
   const other = createStaticRegistry([makeService('web', ['a:1']), makeService('store', ['b:1'])])
-  const registry = withLocalServices(other, isOwn)
+  const registry = withLocalServices(other, isLocal)
   const events: RegistryEvent[] = []
   registry.watch!((event) => events.push(event))
   const store = makeService('store', ['10.0.0.1:8081'])
@@ -27,10 +27,10 @@ t.test('finds services of this server and of the registry', async (t) => {
 })
 
 t.test('rejects registrations of other services with 501', async (t) => {
-  const registry = withLocalServices(createStaticRegistry([]), isOwn)
-  const elsewhere = makeService('web', ['10.0.0.1:8081', '10.0.0.2:8081'])
+  const registry = withLocalServices(createStaticRegistry([]), isLocal)
+  const remote = makeService('web', ['10.0.0.1:8081', '10.0.0.2:8081'])
   for (const change of [registry.register!, registry.deregister!])
-    t.throws(() => change(elsewhere), {
+    t.throws(() => change(remote), {
       code: 501,
       message: 'the registry static is read-only: it discovers services itself',
     })

@@ -6,14 +6,14 @@ import { createIpcClient, serveIpc } from '../../../platform/workers/ipc-rpc.ts'
 /** A worker's end of the channel, which responds with `say`. */
 function createWorker(
   id: number,
-  say: (wireMessage: { ask: string; id: number }) => unknown,
+  respond: (wireMessage: { ask: string; id: number }) => unknown,
 ): Worker {
   const worker = Object.assign(new EventEmitter(), {
     id,
     isConnected: () => true,
     send: (wireMessage: { ask: string; id: number }, done: (error: Error | null) => void) => {
       done(null)
-      setImmediate(() => worker.emit('message', say(wireMessage)))
+      setImmediate(() => worker.emit('message', respond(wireMessage)))
     },
   })
   return worker as unknown as Worker

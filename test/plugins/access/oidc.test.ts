@@ -39,7 +39,7 @@ t.test('authenticates a caller by token and removes the token from the request',
 t.test('rejects an invalid token', async (t) => {
   const { issuer, run, messages } = await open(t)
   const nowS = Math.floor(Date.now() / 1000)
-  const foreign = await createPair('ES256', 'one')
+  const unknownKey = await createPair('ES256', 'one')
   const unlisted = await createPair('ES384', 'one')
   const good = await issuer.issue()
   const [head, body, signature] = good.split('.') as [string, string, string]
@@ -49,12 +49,16 @@ t.test('rejects an invalid token', async (t) => {
     'alg none': `${encodePart({ alg: 'none' })}.${body}.`,
     'alg HS256 with the public key as secret': `${text}.${hmac.digest('base64url')}`,
     'an algorithm that is not listed': await issuer.issue({}, {}, unlisted),
-    'another key with a known id': await issuer.issue({}, {}, foreign),
-    'another key embedded in the token': await issuer.issue({}, { jwk: foreign.jwk }, foreign),
+    'another key with a known id': await issuer.issue({}, {}, unknownKey),
+    'another key embedded in the token': await issuer.issue(
+      {},
+      { jwk: unknownKey.jwk },
+      unknownKey,
+    ),
     'another key to be fetched from a URL': await issuer.issue(
       {},
       { jku: 'http://127.0.0.1:1/k' },
-      foreign,
+      unknownKey,
     ),
     'an unknown key': await issuer.issue({}, { kid: 'other' }),
     'kid as a path': await issuer.issue({}, { kid: '../../one' }),

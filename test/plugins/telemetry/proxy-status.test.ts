@@ -48,7 +48,7 @@ t.test('reports the cause of an error response of the gateway', async (t) => {
       pool: { timeouts: { connectMs: 5000, replyMs: 300, idleMs: 300 } },
     },
   )
-  const cases: readonly [path: string, code: number, said: string | null][] = [
+  const cases: readonly [path: string, code: number, logged: string | null][] = [
     ['/refusing', 502, 'mx; error=connection_refused'],
     ['/nowhere', 502, 'mx; error=dns_error'],
     ['/cutting', 502, 'mx; error=connection_terminated'],
@@ -58,7 +58,7 @@ t.test('reports the cause of an error response of the gateway', async (t) => {
     ['/failing', 502, 'other; error=dns_error'],
     ['/well', 200, null],
   ]
-  for (const [path, code, said] of cases) t.same(await status(origin, path), [code, said], path)
+  for (const [path, code, logged] of cases) t.same(await status(origin, path), [code, logged], path)
 })
 
 t.test('includes the node only with nextHop', async (t) => {

@@ -95,9 +95,9 @@ function createSlow(watched = true): {
 /** Waits for `count` catalog intervals. */
 function tick(times: number): Promise<void> {
   return new Promise((resolve) => {
-    let left = times
+    let remaining = times
     const timer = setInterval(() => {
-      if (--left > 0) return
+      if (--remaining > 0) return
       clearInterval(timer)
       resolve()
     }, 1)

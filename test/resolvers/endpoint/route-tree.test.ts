@@ -33,8 +33,8 @@ function find(
   path: string,
   { method = 'GET', host = 'localhost', namespace = 'ns' } = {},
 ): string | undefined {
-  const found = matcher.find({ method, host, path, namespace }, parseRequestPath(path)!)
-  return typeof found === 'object' ? found.endpoint : found
+  const result = matcher.find({ method, host, path, namespace }, parseRequestPath(path)!)
+  return typeof result === 'object' ? result.endpoint : result
 }
 
 t.test('prefers a literal to a variable, and a variable to **', async (t) => {
@@ -247,7 +247,7 @@ const request = fc.record({
 })
 
 t.test('agrees with a naive matcher for random routes', async (t) => {
-  let found = 0
+  let result = 0
   let wrongMethod = 0
   fc.assert(
     fc.property(
@@ -260,7 +260,7 @@ t.test('agrees with a naive matcher for random routes', async (t) => {
           const path = `/${segments.join('/')}`
           const actual = matcher.find({ method, host, path, namespace }, parseRequestPath(path)!)
           if (typeof expected === 'string') wrongMethod++
-          else if (expected !== undefined) found++
+          else if (expected !== undefined) result++
           if (actual !== expected) return false
         }
         return true
@@ -268,7 +268,7 @@ t.test('agrees with a naive matcher for random routes', async (t) => {
     ),
     { numRuns: toRuns(1000) },
   )
-  t.ok(found > toRuns(500), `${found} routes found`)
+  t.ok(result > toRuns(500), `${result} routes found`)
   t.ok(wrongMethod > toRuns(100), `${wrongMethod} methods wrong`)
 })
 
@@ -331,8 +331,8 @@ t.test('leaves other routes unchanged after rejecting one', async (t) => {
     const segments = Array.from({ length: 11 }, (_, i) => ((bits >> i) & 1 ? 'a' : 'b'))
     const request = { method: 'GET', host: 'localhost', segments, namespace: 'ns' }
     const path = `/${segments.join('/')}`
-    const found = matcher.find({ ...request, path }, parseRequestPath(path)!)
-    if (found !== findNaively(accepted, request)) t.fail(segments.join('/'))
+    const result = matcher.find({ ...request, path }, parseRequestPath(path)!)
+    if (result !== findNaively(accepted, request)) t.fail(segments.join('/'))
   }
 })
 

@@ -62,14 +62,14 @@ t.test('the namespace is mx unless the option or MX_NAMESPACE sets another', (t)
 
 t.test('the credentials file is used only for platforms on this machine', (t) => {
   arrange(t, { file: JSON.stringify({ id: 'local', secret: 'f' }) })
-  const found = { id: 'local', secret: 'f', namespace: 'mx', isGuess: true }
+  const result = { id: 'local', secret: 'f', namespace: 'mx', isGuess: true }
   for (const platform of [
     '127.0.0.1:8081',
     'mx://localhost:1',
     'mxs://[::1]:2',
     'mx://127.9.9.9:3',
   ])
-    t.same(findCredentials(undefined, platform), found, platform)
+    t.same(findCredentials(undefined, platform), result, platform)
   for (const platform of [
     'example.com:8081',
     'mx://127.0.0.1.example.com:1',

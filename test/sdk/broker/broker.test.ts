@@ -51,14 +51,14 @@ t.test('topics are separate per namespace', async (t) => {
   const { client } = await open(t)
   const acme = createBroker(client, { namespace: 'acme' })
   t.teardown(acme.close)
-  const got: unknown[] = []
-  await acme.subscribe('a', (message, ctx) => void got.push([message, ctx.namespace]))
+  const received: unknown[] = []
+  await acme.subscribe('a', (message, ctx) => void received.push([message, ctx.namespace]))
   await createBroker(client).publish('a', 1)
   await createBroker(client).publish('a', 2, { namespace: 'acme' })
   const within = createContext({ metadata: { 'mx-namespace': 'acme' } })
   await createBroker(client).publish('a', 3, { context: within })
-  await until(() => got.length === 2)
-  t.same(got, [
+  await until(() => received.length === 2)
+  t.same(received, [
     [2, 'acme'],
     [3, 'acme'],
   ])
@@ -66,29 +66,29 @@ t.test('topics are separate per namespace', async (t) => {
 
 t.test('each message is delivered to one subscriber of a queue', async (t) => {
   const { client } = await open(t)
-  const got: unknown[] = []
+  const received: unknown[] = []
   for (const _ of [1, 2, 3]) {
     const broker = createBroker(client)
     t.teardown(broker.close)
-    await broker.subscribe('a', (message) => void got.push(message), { queue: 'workers' })
+    await broker.subscribe('a', (message) => void received.push(message), { queue: 'workers' })
   }
   for (let i = 0; i < 30; i++) await createBroker(client).publish('a', i)
-  await until(() => got.length === 30)
-  t.equal(new Set(got).size, 30)
+  await until(() => received.length === 30)
+  t.equal(new Set(received).size, 30)
 })
 
 t.test('a subscriber error is logged, and delivery continues', async (t) => {
   const { service, lines } = await open(t)
   const broker = createBroker(service)
   t.teardown(broker.close)
-  const got: unknown[] = []
+  const received: unknown[] = []
   await broker.subscribe('a', (message) => {
-    got.push(message)
+    received.push(message)
     throw new Error('no')
   })
   await broker.publish('a', 1)
   await broker.publish('a', 2)
-  await until(() => got.length === 2 && lines.length === 2)
+  await until(() => received.length === 2 && lines.length === 2)
   t.match(JSON.parse(lines[0]!), { topic: 'a', msg: 'subscriber failed', err: { message: 'no' } })
 })
 
@@ -117,12 +117,12 @@ t.test('a broker adapter of the service is used, without namespaces', async (t) 
   const adapter = createMemoryBroker()
   const service = createService(t, { broker: adapter })
   const broker = createBroker(service)
-  const got: unknown[] = []
-  const leave = await broker.subscribe('a', (message) => void got.push(message))
+  const received: unknown[] = []
+  const leave = await broker.subscribe('a', (message) => void received.push(message))
   await broker.publish('a', { n: 1 })
   void adapter.publish('a', { headers: {}, body: Buffer.from('{"n":2}') })
-  await until(() => got.length === 2)
-  t.same(got, [{ n: 1 }, { n: 2 }])
+  await until(() => received.length === 2)
+  t.same(received, [{ n: 1 }, { n: 2 }])
   t.equal(broker.dropped, 0)
   await leave()
   await broker.publish('a', { n: 3 })
@@ -136,7 +136,7 @@ t.test('a broker adapter of the service is used, without namespaces', async (t) 
     mine,
   )
   await broker.close()
-  t.equal(got.length, 2)
+  t.equal(received.length, 2)
 })
 
 t.test('subscriptions of a service end with the service', async (t) => {

@@ -37,21 +37,21 @@ t.test(
   'memory uses one broker per process, and closing one user does not affect other subscriptions',
   async (t) => {
     const [one, two] = [open(t, 'memory').broker, open(t, ' memory ').broker]
-    const got: string[] = []
-    await one.subscribe('open-broker.a', (message) => void got.push(`one ${textOf(message)}`))
+    const received: string[] = []
+    await one.subscribe('open-broker.a', (message) => void received.push(`one ${textOf(message)}`))
     const leave = await two.subscribe(
       'open-broker.a',
-      (message) => void got.push(`two ${textOf(message)}`),
+      (message) => void received.push(`two ${textOf(message)}`),
     )
     await one.publish('open-broker.a', toMessage('1'))
-    t.same(got.splice(0).sort(), ['one 1', 'two 1'])
+    t.same(received.splice(0).sort(), ['one 1', 'two 1'])
     await one.close()
     await two.publish('open-broker.a', toMessage('2'))
-    t.same(got.splice(0), ['two 2'])
+    t.same(received.splice(0), ['two 2'])
     await leave()
     await leave()
     await two.publish('open-broker.a', toMessage('3'))
-    t.same(got, [])
+    t.same(received, [])
   },
 )
 
@@ -60,12 +60,12 @@ t.test('nats:// connects to a NATS server, and a rejected login fails', async (t
   if (server === undefined) return
   const { broker, loaded } = open(t, `nats://s3cret@127.0.0.1:${server.port}`)
   t.equal(broker.name, 'nats')
-  const got: string[] = []
-  await broker.subscribe('a', (message) => void got.push(textOf(message)))
+  const received: string[] = []
+  await broker.subscribe('a', (message) => void received.push(textOf(message)))
   await loaded
   t.equal(broker.maxBodyBytes, 1024 * 1024)
   await broker.publish('a', toMessage('1'))
-  await until(() => got.length > 0)
+  await until(() => received.length > 0)
   await broker.close()
   // The server counts the closed connection with a delay.
   while ((await server.monitor('/varz'))['connections'] !== 0);
@@ -92,12 +92,12 @@ t.test(
       const { broker, loaded } = open(t, text, { client: () => client })
       await loaded
       t.equal(broker.name, 'mx')
-      const got: string[] = []
-      await broker.subscribe('a', (message) => void got.push(textOf(message)))
+      const received: string[] = []
+      await broker.subscribe('a', (message) => void received.push(textOf(message)))
       t.equal(subscribers(), 1)
       await platform.publish('mx.a', toMessage(text))
-      await until(() => got.length > 0)
-      t.same(got, [text])
+      await until(() => received.length > 0)
+      t.same(received, [text])
       await broker.close()
       await until(() => subscribers() === 0)
     }

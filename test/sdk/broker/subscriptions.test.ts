@@ -158,14 +158,14 @@ t.test('an unavailable broker is retried until it accepts', async (t) => {
     new GatewayError('broker', 429, 'limit of 10000 subscribers reached'),
   ]
   const { subscriptions, begin, publish, lines } = open(t, rejecting(...temporary))
-  let got = 0
-  subscriptions.add('a', () => void got++, {})
+  let received = 0
+  subscriptions.add('a', () => void received++, {})
   await begin()
   t.match(JSON.parse(lines[0]!), { topic: 'a', msg: 'subscribing failed, retrying' })
   await until(() => lines.length > 1)
   t.match(JSON.parse(lines[1]!), { topic: 'a', msg: 'subscribed' })
   publish('a', {})
-  await until(() => got === 1)
+  await until(() => received === 1)
 })
 
 t.test('a permanent rejection fails the start', async (t) => {

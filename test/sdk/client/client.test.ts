@@ -204,10 +204,10 @@ t.test('a token is sent to the platform and its services, not to other addresses
   }
   const known = service.address
   const unknown = stranger.service.address
-  const found = openClient(t, { registry, token: 'own' })
-  t.equal(await shown(found), 'Bearer own')
-  t.equal(await shown(found, known), 'Bearer own', 'a node of the registry')
-  t.equal(await shown(found, unknown), undefined)
+  const result = openClient(t, { registry, token: 'own' })
+  t.equal(await shown(result), 'Bearer own')
+  t.equal(await shown(result, known), 'Bearer own', 'a node of the registry')
+  t.equal(await shown(result, unknown), undefined)
   const tokenClient = openClient(t, { address: known, token: 'own' })
   t.equal(await shown(tokenClient), 'Bearer own', 'the address configured with the token')
   t.equal(await shown(tokenClient, unknown), undefined)

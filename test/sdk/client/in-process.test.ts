@@ -394,11 +394,11 @@ t.test('a stream within a process yields to the event loop', async (t) => {
     }),
   })
   const client = openClient(t, { services: [service] })
-  let turns = 0
-  const timer = setInterval(() => turns++, 1)
+  let ticks = 0
+  const timer = setInterval(() => ticks++, 1)
   t.teardown(() => clearInterval(timer))
-  for await (const _ of client.stream('greeter', 'A.Forever', {})) if (turns === 5) break
-  t.equal(turns, 5)
+  for await (const _ of client.stream('greeter', 'A.Forever', {})) if (ticks === 5) break
+  t.equal(ticks, 5)
 })
 
 t.test('a value becomes a JSON copy or written JSON', async (t) => {

@@ -119,9 +119,9 @@ t.test('without an events service, consuming fails with 404', async (t) => {
 
 t.test('exiting the loop or aborting ends a channel in any state', async (t) => {
   const { events, lose } = await open(t)
-  const left = events.consume('a')
-  const nothing = left.next()
-  await left.return!()
+  const remaining = events.consume('a')
+  const nothing = remaining.next()
+  await remaining.return!()
   t.same(await nothing, { done: true, value: undefined })
   const { signal, abort } = new (class extends AbortController {
     override abort = super.abort.bind(this)

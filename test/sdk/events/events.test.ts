@@ -55,8 +55,8 @@ t.test('read has a start and a limit across pages', async (t) => {
     ),
   )
   const read = async (options: object) => {
-    const found = await events.read('a', options)
-    return [found.length, found[0]?.sequence, found.at(-1)?.sequence]
+    const result = await events.read('a', options)
+    return [result.length, result[0]?.sequence, result.at(-1)?.sequence]
   }
   t.strictSame(await read({}), [250, 1, 250])
   t.strictSame(await read({ limit: 0 }), [2300, 1, 2300])

@@ -66,9 +66,12 @@ t.test(
     t.teardown(() => client.close())
     for (const caller of [client, other.client])
       t.same(await caller.call('greeter', 'Greeter.Call'), { message: `from ${process.pid}` })
-    const elsewhere = createMxRegistry({ host: '127.0.0.1', port: Number(address.split(':')[1]) })
-    t.teardown(() => elsewhere.close!())
-    const remote = openClient(t, { registry: elsewhere })
+    const remoteRegistry = createMxRegistry({
+      host: '127.0.0.1',
+      port: Number(address.split(':')[1]),
+    })
+    t.teardown(() => remoteRegistry.close!())
+    const remote = openClient(t, { registry: remoteRegistry })
     await t.rejects(remote.call('greeter', 'Greeter.Call'), { code: 404 })
   },
 )

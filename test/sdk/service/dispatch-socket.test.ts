@@ -115,7 +115,7 @@ t.test('a stream waits for its reader and arrives completely', async (t) => {
   const { send, seen } = await open(t)
   const call = send({ endpoint: 'Helloworld.Count', stream: true, body: '' })
   await until(() => call.events.length > 0)
-  for (let turns = 0; turns < 20; turns++) await tick()
+  for (let ticks = 0; ticks < 20; ticks++) await tick()
   const unread = call.events.length
   t.ok(unread < MESSAGES / 2, `${unread} messages fill the window`)
   t.equal(seen.yielded, unread, 'the handler waits')

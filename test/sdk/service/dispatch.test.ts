@@ -479,7 +479,7 @@ t.test('a cancelled stream closes its handler', async (t) => {
     const incoming = begin(dispatcher, 'Helloworld.Flood', { stream: true })
     await setImmediate()
     incoming.cancel()
-    for (let turn = 0; turn < 10 && !closed; turn++) await setImmediate()
+    for (let round = 0; round < 10 && !closed; round++) await setImmediate()
     t.ok(closed, kind)
     t.equal(dispatcher.active, 0)
   }

@@ -159,13 +159,13 @@ t.test('an unavailable registry is retried faster, and logged once a minute', as
 t.test('after 3 failed attempts the service starts and registers later', async (t) => {
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
-  let left = 2
+  let remaining = 2
   let attempts = 0
   const failing: Registry = {
     ...registry,
     async register(service, options) {
       attempts++
-      if (left-- > 0) throw new Error('not now')
+      if (remaining-- > 0) throw new Error('not now')
       await registry.register!(service, options)
     },
   }
@@ -175,7 +175,7 @@ t.test('after 3 failed attempts the service starts and registers later', async (
   await first.end()
 
   attempts = 0
-  left = 5
+  remaining = 5
   const second = await register({ registry: failing, entry, log, retryMs: 1 })
   t.equal(attempts, 3)
   t.equal(await nodesOf(registry), 0)

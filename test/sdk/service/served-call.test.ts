@@ -33,30 +33,30 @@ function serve(definition: EndpointDefinition, parts: CallParts = {}) {
 }
 
 t.test('onSettled is called once with the status', async (t) => {
-  const turn = () => new Promise(setImmediate)
+  const round = () => new Promise(setImmediate)
   t.strictSame(serve(endpoint({ handle: () => 1 })).codes, [200])
   t.strictSame(serve(endpoint({ request: Type.String(), handle: () => 1 })).codes, [400])
   const hanging = endpoint({ handle: (_, ctx) => new Promise((r) => (ctx.signal.onabort = r)) })
-  const left = serve(hanging)
-  t.strictSame(left.codes, [])
-  left.incoming.cancel()
-  left.incoming.receiver.onCancel('closed')
-  await turn()
-  t.strictSame(left.codes, [CLIENT_CLOSED_REQUEST], 'not again when the handler returns')
+  const remaining = serve(hanging)
+  t.strictSame(remaining.codes, [])
+  remaining.incoming.cancel()
+  remaining.incoming.receiver.onCancel('closed')
+  await round()
+  t.strictSame(remaining.codes, [CLIENT_CLOSED_REQUEST], 'not again when the handler returns')
   const late = serve(hanging)
   late.incoming.cancel('timeout')
   t.strictSame(late.codes, [408])
   const failing = serve(
     endpoint({
       async handle() {
-        await turn()
+        await round()
         throw new Error('nobody asked')
       },
     }),
   )
   failing.incoming.cancel()
-  await turn()
-  await turn()
+  await round()
+  await round()
   t.strictSame(failing.codes, [CLIENT_CLOSED_REQUEST])
   t.strictSame(failing.lines, [], 'errors after the end of a call are not logged')
 })

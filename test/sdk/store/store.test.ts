@@ -92,9 +92,9 @@ t.test('operations of one tick take effect in order', async (t) => {
     things.delete('d'),
     things.write('d', '1'),
   ])
-  const found = await things.read('', { from: 'a' })
+  const result = await things.read('', { from: 'a' })
   t.same(
-    found.map((record) => [record.key, record.text(), record.expirySeconds]),
+    result.map((record) => [record.key, record.text(), record.expirySeconds]),
     [
       ['b', '2', 60],
       ['c', '2', 0],

@@ -57,8 +57,8 @@ t.test('invalid variables are logged once with their names, and the others apply
 })
 
 t.test('a diagnostic logger of the program is retained and receives the warnings', async (t) => {
-  const said: string[] = []
-  const onWarn = (message: string): void => void said.push(message)
+  const logged: string[] = []
+  const onWarn = (message: string): void => void logged.push(message)
   diag.setLogger(
     { error: onWarn, warn: onWarn, info: nothing, debug: nothing, verbose: nothing },
     DiagLogLevel.WARN,
@@ -74,7 +74,7 @@ t.test('a diagnostic logger of the program is retained and receives the warnings
   )
   await opened!.close()
   diag.warn('still there')
-  t.same(said, ['Failed to read root certificate file', 'still there'])
+  t.same(logged, ['Failed to read root certificate file', 'still there'])
   t.same(lines, [])
 })
 

@@ -67,10 +67,10 @@ t.test(
   'one member of a queue receives a message, and namespaces do not share queues',
   async (t) => {
     const { publish, subscribe, subscribers, broker } = await openPlatformBroker(t)
-    const got: string[] = []
+    const received: string[] = []
     const read = async (name: string, namespace: string): Promise<void> => {
       for await (const message of subscribe({ topic: 'a', queue: 'q' }, { namespace }))
-        got.push(`${name} ${textOf(message)}`)
+        received.push(`${name} ${textOf(message)}`)
     }
     const reading = [read('one', 'acme'), read('two', 'acme'), read('other', 'mx')]
     await until(() => subscribers() === 3)
@@ -85,9 +85,9 @@ t.test(
     )
     for (let i = 0; i < 9; i++)
       await publish({ topic: 'a', message: { body: base64(String(i)) } }, { namespace: 'acme' })
-    await until(() => got.length + inProcess === 9)
-    t.equal(new Set(got.map((text) => text.split(' ')[1])).size, got.length)
-    t.notOk(got.some((text) => text.startsWith('other')))
+    await until(() => received.length + inProcess === 9)
+    t.equal(new Set(received.map((text) => text.split(' ')[1])).size, received.length)
+    t.notOk(received.some((text) => text.startsWith('other')))
     t.ok(inProcess > 0)
     void Promise.allSettled(reading)
   },

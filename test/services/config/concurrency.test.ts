@@ -41,13 +41,13 @@ for (const [name, openStores] of Object.entries(STORES)) {
       }
     }
     await Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)))
-    const left = Object.fromEntries(
+    const remaining = Object.fromEntries(
       Array.from({ length: EACH }, (_, i) => [`k${i}`, i] as const).filter(([, i]) => i % 5 !== 3),
     )
     for (const { get, call } of servers) {
       const all = (await get('all', { secret: true })) as Record<string, unknown>
       t.equal(Object.keys(all).length, WRITERS)
-      for (const [writer, values] of Object.entries(all)) t.strictSame(values, left, writer)
+      for (const [writer, values] of Object.entries(all)) t.strictSame(values, remaining, writer)
       const { version } = await call<{ version: number }>('Get')
       t.equal(version, WRITERS * (EACH + EACH / 5), 'each change is one version')
       const { versions } = await call<{ versions: { version: number }[] }>('History')

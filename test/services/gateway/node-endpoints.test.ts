@@ -20,7 +20,7 @@ t.test('members list the nodes of their namespace, and operators change them', a
     )
     return openClient(t, { proxy, token: token.access_token, retries: 0 })
   }
-  const [member, foreign] = [await as('jane', 'mx'), await as('joe', 'acme')]
+  const [member, crossNamespace] = [await as('jane', 'mx'), await as('joe', 'acme')]
   const register = { name: 'cart', nodes: [{ id: 'c', address: '127.0.0.1:3' }] }
   await admin.call('registry', 'Registry.Register', { ...register, options: { domain: 'acme' } })
   await get('/cart/', { 'mx-namespace': 'acme' })
@@ -29,17 +29,19 @@ t.test('members list the nodes of their namespace, and operators change them', a
 
   const site = { namespace: 'mx', service: 'site', state: 'usable' }
   t.match(await list(member, { service: 'site' }), [site, site])
-  const carts = await list(foreign, { namespace: 'acme' })
+  const carts = await list(crossNamespace, { namespace: 'acme' })
   t.match(carts, [{ namespace: 'acme', service: 'cart', id: 'c' }])
   t.equal(carts.length, 1)
-  await t.rejects(list(foreign, {}), { code: 403 })
+  await t.rejects(list(crossNamespace, {}), { code: 403 })
   await t.rejects(list(member, { namespace: 'acme' }), { code: 403 })
   t.match(await list(admin, { namespace: 'acme' }), carts)
 
   const node = { service: 'site', node: '127.0.0.1:1' }
   for (const endpoint of ['Api.Drain', 'Api.Restore']) {
     await t.rejects(member.call('api', endpoint, node), { code: 401 })
-    await t.rejects(foreign.call('api', endpoint, { ...node, namespace: 'acme' }), { code: 403 })
+    await t.rejects(crossNamespace.call('api', endpoint, { ...node, namespace: 'acme' }), {
+      code: 403,
+    })
   }
   t.match(await admin.call('api', 'Api.Drain', node), { node: { state: 'drained' } })
   await t.rejects(admin.call('api', 'Api.Drain', { ...node, node: '127.0.0.1:2' }), {

@@ -245,8 +245,8 @@ t.test(
       message: /^the name Shop differs from the registered service shop only in letter case/,
     })
     const domain = 'acme'
-    const elsewhere = { ...toRegistration('Shop', ['127.0.0.1:9002']), options: { domain } }
-    t.same(await call('Register', elsewhere), {}, 'names are separate per domain')
+    const otherDomain = { ...toRegistration('Shop', ['127.0.0.1:9002']), options: { domain } }
+    t.same(await call('Register', otherDomain), {}, 'names are separate per domain')
     const misspelt = { ...toRegistration('shop', ['127.0.0.1:9003']), options: { domain: 'MX' } }
     await t.rejects(call('Register', misspelt), { code: 400, message: /mx in lower case only/ })
   },

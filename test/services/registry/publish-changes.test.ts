@@ -12,24 +12,24 @@ import { createQuietLog } from '../../fixtures/sdk-services.ts'
 t.test('Registry publishes its changes on topic registry.events.', async (t) => {
   const broker = createBroker(createMemoryBroker())
   t.teardown(() => broker.close?.())
-  const got: Message[] = []
-  await broker.subscribe('mx.registry.events', (message) => void got.push(message))
+  const received: Message[] = []
+  await broker.subscribe('mx.registry.events', (message) => void received.push(message))
   const elsewhere: Message[] = []
   await broker.subscribe('acme.registry.events', (message) => void elsewhere.push(message))
   const { call } = await openPlatformRegistry(t, { broker })
-  await until(() => got.length === 1)
+  await until(() => received.length === 1)
   await call('Register', toRegistration('greeter', ['10.0.0.1:1']))
   await call('Deregister', toRegistration('greeter', ['10.0.0.1:1']))
   await call('Register', toRegistration('other', ['10.0.0.1:1'], { options: { domain: 'acme' } }))
-  await until(() => got.length === 3 && elsewhere.length === 1)
-  const events = got.map(({ body }) => JSON.parse(Buffer.from(body).toString()) as WatchEvent)
+  await until(() => received.length === 3 && elsewhere.length === 1)
+  const events = received.map(({ body }) => JSON.parse(Buffer.from(body).toString()) as WatchEvent)
   t.match(events, [
     { action: 'create', service: { name: 'registry' } },
     { action: 'create', service: { name: 'greeter', nodes: [{ address: '10.0.0.1:1' }] } },
     { action: 'delete', service: { name: 'greeter', nodes: [] }, timestamp: 0 },
   ])
   t.same(
-    { ...got[0]!.headers },
+    { ...received[0]!.headers },
     {
       'content-type': 'application/json',
       'mx-topic': 'mx.registry.events',

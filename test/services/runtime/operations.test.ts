@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { toPlain } from '../../fixtures/deployer.ts'
-import { makeLeft, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
+import { makeRuntimeState, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
@@ -157,14 +157,14 @@ t.test('replaces an object that never started', async (t) => {
 })
 
 t.test('leaves a service of another server to that server', async (t) => {
-  const left = makeLeft(t)
-  const one = await openPlatformRuntime(t, { server: 'one' }, left)
+  const remaining = makeRuntimeState(t)
+  const one = await openPlatformRuntime(t, { server: 'one' }, remaining)
   await one.create('shop', toPlain('one'))
   await one.settled('shop')
   const two = await openPlatformRuntime(
     t,
     { server: 'two' },
-    { ...left, folder: makeTempFolder(t, 'runtime') },
+    { ...remaining, folder: makeTempFolder(t, 'runtime') },
   )
   t.match(await two.settled('shop'), { status: 4 }, 'its state is reported')
   t.same(two.registrar.addresses.get('shop'), undefined, 'the second server does not run it')
@@ -182,12 +182,12 @@ t.test('leaves a service of another server to that server', async (t) => {
 t.test(
   "deletes the record of an unreachable server's service with force, even repeatedly",
   async (t) => {
-    const left = makeLeft(t)
-    const one = await openPlatformRuntime(t, { server: 'one' }, left)
+    const remaining = makeRuntimeState(t)
+    const one = await openPlatformRuntime(t, { server: 'one' }, remaining)
     await one.create('shop', toPlain('one'))
     await one.settled('shop')
     await one.close()
-    const elsewhere = { ...left, folder: makeTempFolder(t, 'runtime') }
+    const elsewhere = { ...remaining, folder: makeTempFolder(t, 'runtime') }
     const two = await openPlatformRuntime(t, { server: 'two', otherServerMs: 50 }, elsewhere)
     const unreachable = {
       code: 503,

@@ -5,20 +5,20 @@ import type { Store } from '../../../domain/store/store.ts'
 import { createObjects } from '../../../services/runtime/state/objects.ts'
 import { toPlain } from '../../fixtures/deployer.ts'
 import { eventually } from '../../fixtures/eventually.ts'
-import { makeLeft, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
+import { makeRuntimeState, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
 import { openProcessRuntime } from '../../fixtures/process-runtime.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 
 const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }
 
 t.test('retains the error status across restarts until an update', async (t) => {
-  const left = makeLeft(t)
-  const one = await openPlatformRuntime(t, {}, left)
+  const remaining = makeRuntimeState(t)
+  const one = await openPlatformRuntime(t, {}, remaining)
   const failing = { 'main.cjs': "console.log('I give up'); process.exit(7)" }
   await one.create('shop', { ...toPlain('one'), ...failing })
   t.match(await one.settled('shop'), { status: 7, metadata: { error: /7[\s\S]*I give up/ } })
   await one.close()
-  const two = await openPlatformRuntime(t, {}, left)
+  const two = await openPlatformRuntime(t, {}, remaining)
   t.match(await two.settled('shop'), { status: 7, metadata: { error: /I give up/ } })
   t.equal(two.registrar.addresses.get('shop'), undefined)
   await two.update('shop', toPlain('two'))
@@ -36,12 +36,12 @@ t.test('stops a service whose record was deleted', async (t) => {
 })
 
 t.test('does not rebuild a settled request while store updates are delayed', async (t) => {
-  const left = makeLeft(t)
+  const remaining = makeRuntimeState(t)
   let late = 0
   const store: Store = {
-    ...left.store,
+    ...remaining.store,
     watch: (table, prefix, { onEvent, onMissedEvents }) =>
-      left.store.watch(table, prefix, {
+      remaining.store.watch(table, prefix, {
         onMissedEvents,
         onEvent(event) {
           late++
@@ -52,14 +52,14 @@ t.test('does not rebuild a settled request while store updates are delayed', asy
         },
       }),
   }
-  const one = await openPlatformRuntime(t, { everyMs: 60_000 }, { ...left, store })
+  const one = await openPlatformRuntime(t, { everyMs: 60_000 }, { ...remaining, store })
   await one.create('shop', toPlain('one'))
   await eventually(async () => (await one.read())[0]?.status === 4)
   await until(() => late === 0)
   t.match(await one.settled('shop'), { status: 4, metadata: { error: undefined } })
   t.notMatch(one.lines.join(''), /deployment failed/)
   await one.close()
-  const two = await openPlatformRuntime(t, {}, left)
+  const two = await openPlatformRuntime(t, {}, remaining)
   t.match(
     await two.settled('shop'),
     { status: 4, metadata: { error: undefined } },
@@ -69,11 +69,11 @@ t.test('does not rebuild a settled request while store updates are delayed', asy
 })
 
 t.test('skips a record of a newer version and logs it', async (t) => {
-  const left = makeLeft(t)
+  const remaining = makeRuntimeState(t)
   const table = { database: 'mx', table: 'runtime' }
   const value = Buffer.from('{"format":2}')
-  await left.store.commit([{ table, key: 'service:mx:other:latest', value }])
-  const runtime = await openPlatformRuntime(t, {}, left)
+  await remaining.store.commit([{ table, key: 'service:mx:other:latest', value }])
+  const runtime = await openPlatformRuntime(t, {}, remaining)
   await runtime.create('shop', toPlain('one'))
   t.match(await runtime.settled('shop'), { status: 4 })
   t.match(runtime.lines.join(''), /reading a service failed/)
@@ -89,8 +89,8 @@ t.test('skips a record of a newer version and logs it', async (t) => {
 })
 
 t.test('does not wait for a revision being applied when the server stops', async (t) => {
-  const left = makeLeft(t)
-  const { runtime } = openProcessRuntime(t, { folder: join(left.folder, 'processes') })
+  const remaining = makeRuntimeState(t)
+  const { runtime } = openProcessRuntime(t, { folder: join(remaining.folder, 'processes') })
   let isApplying = false
   let release = (): void => {}
   const apply: Runtime['apply'] = () => {
@@ -99,7 +99,7 @@ t.test('does not wait for a revision being applied when the server stops', async
       release = resolve
     })
   }
-  const server = await openPlatformRuntime(t, { runtime: { ...runtime, apply } }, left)
+  const server = await openPlatformRuntime(t, { runtime: { ...runtime, apply } }, remaining)
   await server.create('shop', toPlain('one'))
   await until(() => isApplying)
   const closed = server.close()

@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { toPlain } from '../../fixtures/deployer.ts'
-import { makeLeft, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
+import { makeRuntimeState, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { openRegistry } from '../../fixtures/sdk-services.ts'
 
@@ -26,15 +26,15 @@ t.test('registers the service runtime with its endpoints', async (t) => {
 })
 
 t.test('stops workloads with the service and starts them again', async (t) => {
-  const left = makeLeft(t)
-  const one = await openPlatformRuntime(t, {}, left)
+  const remaining = makeRuntimeState(t)
+  const one = await openPlatformRuntime(t, {}, remaining)
   await one.create('shop', toPlain('hello'), { env: ['A=1'], secrets: { B: '2' } })
   t.match(await one.settled('shop'), { status: 4 })
   t.equal(await one.registrar.call('shop'), 'hello')
   await one.close()
   t.same(one.registrar.addresses.get('shop'), [])
 
-  const two = await openPlatformRuntime(t, {}, left)
+  const two = await openPlatformRuntime(t, {}, remaining)
   t.match(await two.settled('shop'), { status: 4 })
   await until(() => two.registrar.addresses.get('shop')?.length === 1)
   t.equal(await two.registrar.call('shop'), 'hello')
@@ -44,8 +44,8 @@ t.test('stops workloads with the service and starts them again', async (t) => {
 t.test(
   "retains the secret of a service's account across restarts, and deletes both together",
   async (t) => {
-    const left = makeLeft(t)
-    const one = await openPlatformRuntime(t, {}, left)
+    const remaining = makeRuntimeState(t)
+    const one = await openPlatformRuntime(t, {}, remaining)
     await one.create('shop', toPlain('hello'))
     await one.settled('shop')
     const secretOf = async ({ registrar }: typeof one) => {
@@ -54,11 +54,14 @@ t.test(
     }
     const secret = await secretOf(one)
     t.match(await one.accounts.logIn('mx', 'shop@latest', secret, 'x'), { type: 'service' })
-    const page = await left.store.list({ database: 'mx', table: 'runtime' }, { prefix: 'service:' })
+    const page = await remaining.store.list(
+      { database: 'mx', table: 'runtime' },
+      { prefix: 'service:' },
+    )
     t.notMatch(Buffer.from(page.records[0]!.value).toString(), secret)
     await one.close()
 
-    const two = await openPlatformRuntime(t, {}, left)
+    const two = await openPlatformRuntime(t, {}, remaining)
     await until(() => two.registrar.addresses.get('shop')?.length === 1)
     t.equal(await secretOf(two), secret)
     await two.call('Delete', 'shop')
@@ -82,11 +85,11 @@ t.test('deletes all files of a deleted service', async (t) => {
 })
 
 t.test('restarts an interrupted build on the next start', async (t) => {
-  const left = makeLeft(t)
-  const one = await openPlatformRuntime(t, {}, left)
+  const remaining = makeRuntimeState(t)
+  const one = await openPlatformRuntime(t, {}, remaining)
   await one.create('shop', toPlain('one'))
   await one.settled('shop')
-  const gate = join(left.folder, 'gate')
+  const gate = join(remaining.folder, 'gate')
   const slow = { ...toPlain('two'), 'mx.yaml': toSlow(gate) }
   await one.update('shop', slow)
   for await (const { metadata } of one.follow('shop')) if (metadata['update'] === 'building') break
@@ -94,13 +97,13 @@ t.test('restarts an interrupted build on the next start', async (t) => {
   t.same(one.registrar.addresses.get('shop'), [])
 
   writeFileSync(gate, '')
-  const two = await openPlatformRuntime(t, {}, left)
+  const two = await openPlatformRuntime(t, {}, remaining)
   const { metadata } = await two.settled('shop')
   t.match({ error: metadata['error'], status: metadata['status'] }, { status: 'running' })
   await until(() => two.registrar.addresses.get('shop')?.length === 1)
   t.equal(await two.registrar.call('shop'), 'two')
   // The record is updated after the instances.
-  await until(() => readdirSync(join(left.folder, 'uploads')).length === 0)
+  await until(() => readdirSync(join(remaining.folder, 'uploads')).length === 0)
 })
 
 t.test('cancels an update that is superseded or whose service is deleted', async (t) => {
@@ -123,12 +126,12 @@ t.test('cancels an update that is superseded or whose service is deleted', async
 })
 
 t.test('reports secrets of another key as an error until an update replaces them', async (t) => {
-  const left = makeLeft(t)
-  const one = await openPlatformRuntime(t, {}, left)
+  const remaining = makeRuntimeState(t)
+  const one = await openPlatformRuntime(t, {}, remaining)
   await one.create('shop', toPlain('one'), { secrets: { TOKEN: 'a' } })
   await one.settled('shop')
   await one.close()
-  const two = await openPlatformRuntime(t, {}, { ...left, sealer: makeLeft(t).sealer })
+  const two = await openPlatformRuntime(t, {}, { ...remaining, sealer: makeRuntimeState(t).sealer })
   for await (const { metadata } of two.follow('shop'))
     if (metadata['error'] !== undefined) {
       t.match(metadata, { status: 'starting', error: /the secrets cannot be decrypted/ })
@@ -141,12 +144,12 @@ t.test('reports secrets of another key as an error until an update replaces them
 })
 
 t.test('adopts objects of another server id if no other server uses the store', async (t) => {
-  const left = makeLeft(t)
-  const one = await openPlatformRuntime(t, { server: 'one' }, left)
+  const remaining = makeRuntimeState(t)
+  const one = await openPlatformRuntime(t, { server: 'one' }, remaining)
   await one.create('shop', toPlain('one'))
   await one.settled('shop')
   await one.close()
-  const two = await openPlatformRuntime(t, { server: 'two', isAlone: true }, left)
+  const two = await openPlatformRuntime(t, { server: 'two', isAlone: true }, remaining)
   await until(() => two.registrar.addresses.get('shop')?.length === 1)
   t.equal(await two.registrar.call('shop'), 'one')
 })

@@ -41,8 +41,8 @@ t.test("the database of the call's namespace may be empty", async (t) => {
   t.strictSame(await call('Read', { options: { prefix: 'a', database: 'mx' } }), { records: [] })
   for (const options of [{}, { database: 'staging' }]) {
     const request = { options: { prefix: 'a', ...options } }
-    const found = client.call('store', 'Store.Read', request, { namespace: 'staging' })
-    t.strictSame(await found, { records: [] })
+    const result = client.call('store', 'Store.Read', request, { namespace: 'staging' })
+    t.strictSame(await result, { records: [] })
   }
 })
 

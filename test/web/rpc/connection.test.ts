@@ -118,7 +118,7 @@ function open() {
   return { connection, sent, codes }
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const round = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 const HELLO: CallOptions = {
   service: 'greeter',
@@ -167,7 +167,7 @@ async function prepare(end: ReturnType<typeof open>, { before }: Vector): Promis
     if (frame!.type === CALL) call = end.connection.call({ ...toCall(frame!), timeoutMs: 0 })
     else call!.cancel(readCallError('', 'helloworld'))
   }
-  await turn()
+  await round()
 }
 
 t.test('the page writes caller frames as in the protocol vectors', async (t) => {
@@ -197,7 +197,7 @@ t.test('frames for an ended call are ignored', async (t) => {
     await prepare(end, vector)
     const { length } = end.sent
     end.connection.receive(expand(vector.hex))
-    await turn()
+    await round()
     t.same(end.codes, [], vector.name)
     t.equal(end.sent.length, length)
   }
@@ -220,7 +220,7 @@ t.test('frames of one tick are sent in one message', async (t) => {
   connection.call(HELLO)
   connection.call(HELLO)
   t.equal(sent.length, 0)
-  await turn()
+  await round()
   t.same(
     sent.map((message) => toFrames(message).map(({ id }) => id)),
     [[1, 2]],
@@ -241,12 +241,12 @@ t.test('a stream sends credit for consumed bytes only', async (t) => {
   const call = connection.call(STREAM)
   const body = new Uint8Array(32_768)
   for (let i = 0; i < 8; i++) connection.receive(formatData(1, body))
-  await turn()
+  await round()
   sent.length = 0
-  await turn()
+  await round()
   t.same(sent, [], 'nothing was consumed yet')
   for (let i = 0; i < 8; i++) await call.next()
-  await turn()
+  await round()
   const credit = toFrames(...sent).reduce((sum, { payload }) => sum + readU32(payload, 0), 0)
   t.equal(credit, 8 * 32_768)
 })
@@ -259,13 +259,13 @@ t.test('a sender waits for credit, and end() sends END once', async (t) => {
   const second = call.send(toBody({ n: 2 })).then(() => {
     isSent = true
   })
-  await turn()
+  await round()
   t.notOk(isSent, 'the window is used up')
   connection.receive(formatCredit(1, 65_536))
   await second
   call.end()
   call.end()
-  await turn()
+  await round()
   t.same(
     toFrames(...sent).map(({ type }) => type),
     [CALL, DATA, DATA, END],
@@ -293,7 +293,7 @@ t.test('a message over a size limit fails with 413, and the connection stays ope
   })
   connection.call({ ...HELLO, body: new Uint8Array(room) })
   await both.send(toBody({}))
-  await turn()
+  await round()
   t.ok(sent.every(({ length }) => length <= WS_MESSAGE_MAX_BYTES))
   t.same(
     toFrames(...sent).map(({ type, id }) => [type, id]),
@@ -311,7 +311,7 @@ t.test('a call that exceeds its timeout fails with 408 and sends CANCEL', async 
   const { connection, sent } = open()
   const call = connection.call({ ...HELLO, timeoutMs: 1 })
   t.match(await failure(call), { code: 408, id: 'greeter' })
-  await turn()
+  await round()
   t.equal(toFrames(sent.at(-1)!).at(-1)!.type, CANCEL)
 })
 

@@ -54,11 +54,11 @@ t.test('groups versions into one row per service and namespace', async (t) => {
 
 t.test('searches every word in all texts of a service', async (t) => {
   const rows = toRows(toEntries(entry('alpha', '1', 1), entry('beta', '2', 1)))
-  const found = (text: string): string[] => searchRows(rows, text).map(({ name }) => name)
-  t.same(found(''), ['alpha', 'beta'])
-  t.same(found('ALPHA'), ['alpha'])
-  t.same(found('team=blue beta'), ['beta'])
-  t.same(found('10.0.0.0:80 greeter.hello'), ['alpha', 'beta'])
-  t.same(found('blue'), [], 'metadata is searched by key=value only')
-  t.same(found('gamma'), [])
+  const result = (text: string): string[] => searchRows(rows, text).map(({ name }) => name)
+  t.same(result(''), ['alpha', 'beta'])
+  t.same(result('ALPHA'), ['alpha'])
+  t.same(result('team=blue beta'), ['beta'])
+  t.same(result('10.0.0.0:80 greeter.hello'), ['alpha', 'beta'])
+  t.same(result('blue'), [], 'metadata is searched by key=value only')
+  t.same(result('gamma'), [])
 })

@@ -12,7 +12,7 @@ function createConnection() {
   return { connection: { flush } as unknown as NatsConnection, flushes }
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const round = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 t.test('counts messages until the server confirms them', async (t) => {
   const outbox = createOutbox()
@@ -23,11 +23,11 @@ t.test('counts messages until the server confirms them', async (t) => {
   t.equal(outbox.bytes, 60)
   t.equal(flushes.length, 1, 'one flush at a time')
   flushes[0]!.answer()
-  await turn()
+  await round()
   t.equal(outbox.bytes, 50, 'sent after the first flush')
   t.equal(flushes.length, 2)
   flushes[1]!.answer()
-  await turn()
+  await round()
   t.equal(outbox.bytes, 0)
   t.equal(flushes.length, 2, 'no further flush without messages')
   t.equal(outbox.clear(), 0)
@@ -44,10 +44,10 @@ t.test(
     const second = createConnection()
     outbox.add(second.connection, 5)
     first.flushes[0]!.answer()
-    await turn()
+    await round()
     t.equal(outbox.bytes, 5)
     second.flushes[0]!.fail()
-    await turn()
+    await round()
     t.equal(outbox.clear(), 1)
   },
 )

@@ -63,8 +63,8 @@ t.test('keeps the newest event of any size', async (t) => {
   await ensureTopic(session, NAMES, 1)
   for (let i = 0; i < 10; i++)
     await session.request({ subject: NAMES.subject, body: 'x'.repeat(i === 9 ? 100_000 : 10) })
-  const little = { maxAgeMs: 0, maxBytes: 10 }
-  while (await retain(session, NAMES, little, 0));
+  const tinyLimit = { maxAgeMs: 0, maxBytes: 10 }
+  while (await retain(session, NAMES, tinyLimit, 0));
   const { state } = (await findStream(session, NAMES.stream))!
   t.match(state, { messages: 1, first_seq: 10, last_seq: 10 })
 })
@@ -76,14 +76,14 @@ t.test('removes excess events in parts', async (t) => {
   await ensureTopic(session, NAMES, 1)
   for (let i = 1; i < 12_000; i++) session.publish({ subject: NAMES.subject, body: 'x' })
   await session.request({ subject: NAMES.subject, body: 'x' })
-  const little = { maxAgeMs: 0, maxBytes: 1 }
-  t.equal(await retain(session, NAMES, little, 0), true)
+  const tinyLimit = { maxAgeMs: 0, maxBytes: 1 }
+  t.equal(await retain(session, NAMES, tinyLimit, 0), true)
   t.match((await findStream(session, NAMES.stream))!, {
     config: { max_msgs: -1 },
     state: { first_seq: 10_001, last_seq: 12_000 },
   })
-  t.equal(await retain(session, NAMES, little, 0), true)
-  t.equal(await retain(session, NAMES, little, 0), false)
+  t.equal(await retain(session, NAMES, tinyLimit, 0), true)
+  t.equal(await retain(session, NAMES, tinyLimit, 0), false)
   t.match((await findStream(session, NAMES.stream))!.state, { first_seq: 12_000, messages: 1 })
 })
 

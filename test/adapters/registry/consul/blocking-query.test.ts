@@ -247,7 +247,7 @@ t.test('takes no slot if stopped at the first response', async (t) => {
   const slots = createSlots(1, 30, () => {})
   for (let i = 0; i < 50; i++) {
     const { settled, stop } = play(t, [['1', 'a']], { slots })
-    for (let turn = 0; turn < i; turn++) await null
+    for (let round = 0; round < i; round++) await null
     if (i % 2 === 0) await settled
     stop()
   }

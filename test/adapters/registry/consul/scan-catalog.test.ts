@@ -11,11 +11,11 @@ async function scan(
   text: string,
   chunkBytes = 1000,
 ): Promise<(Omit<ScannedService, 'readTags'> & { readonly tags: unknown })[]> {
-  const found: Awaited<ReturnType<typeof scan>> = []
+  const result: Awaited<ReturnType<typeof scan>> = []
   await scanCatalog(toChunks(Buffer.from(text), chunkBytes), ({ readTags, ...service }) =>
-    found.push({ ...service, tags: readTags() }),
+    result.push({ ...service, tags: readTags() }),
   )
-  return found
+  return result
 }
 
 function toChunks(bytes: Buffer, chunkBytes: number): Buffer[] {
@@ -33,8 +33,8 @@ t.test('scans any JSON object in any formatting and pieces', async (t) => {
       fc.nat(3),
       fc.integer({ min: 1, max: 60 }),
       async (catalog, indent, chunkBytes) => {
-        const found = await scan(JSON.stringify(catalog, null, indent), chunkBytes)
-        const read = found.map(({ name, tags }) => [name, tags])
+        const result = await scan(JSON.stringify(catalog, null, indent), chunkBytes)
+        const read = result.map(({ name, tags }) => [name, tags])
         t.strictSame(read, Object.entries(JSON.parse(JSON.stringify(catalog))))
       },
     ),
@@ -52,8 +52,8 @@ t.test('hashes tags independently of their order', async (t) => {
 
 t.test('hashes revisions separately from descriptive tags', async (t) => {
   const scanOne = async (...tags: string[]) => {
-    const [found] = await scan(JSON.stringify({ a: tags }))
-    return { hash: found!.hash, revision: found!.revision }
+    const [result] = await scan(JSON.stringify({ a: tags }))
+    return { hash: result!.hash, revision: result!.revision }
   }
   const some = await scanOne('mx', 'mx.revision=a', 'mx.revision=b')
   t.strictSame(await scanOne('mx.revision=b', 'mx', 'mx.revision=a'), some, 'in any order')
@@ -87,10 +87,10 @@ t.test('yields to the event loop during a long catalog', async (t) => {
   const tags = Array.from({ length: 8 }, (_, i) => `mx.endpoint={"name":"A.B${i}"}`.repeat(3))
   const catalog = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`s${i}`, tags]))
   const body = Buffer.from(JSON.stringify(catalog))
-  let turns = 0
+  let ticks = 0
   let done = false
   const count = (): void => {
-    turns++
+    ticks++
     if (!done) setImmediate(count)
   }
   setImmediate(count)
@@ -98,5 +98,5 @@ t.test('yields to the event loop during a long catalog', async (t) => {
   await scanCatalog(toChunks(body, 65_536), () => services++)
   done = true
   t.equal(services, 20_000)
-  t.ok(turns > 3, `${turns} ticks`)
+  t.ok(ticks > 3, `${ticks} ticks`)
 })

@@ -100,8 +100,8 @@ t.test('reports the start and end of an outage, including to new listeners', asy
   t.equal(watch.services(), undefined, 'the known state is outdated')
   const late: (string | undefined)[] = []
   watch.add(() => {}, { onOutage: (reason) => late.push(reason?.message) })
-  const left = watch.add(() => {}, { onOutage: () => t.fail('no event after stop') })
-  left()
+  const remaining = watch.add(() => {}, { onOutage: () => t.fail('no event after stop') })
+  remaining()
   t.same(late, [], 'not before its own watch is registered')
   await until(() => late.length === 1)
   await answer(['b'])

@@ -60,8 +60,8 @@ t.test('reads ready endpoints and marks serving terminating ones as draining', a
   for (const [input, expected] of conditions) {
     const slice = toSlice(makeSlice('a', 'a', [makeEndpoint('10.0.0.1', { conditions: input })]))
     const [endpoint] = slice.endpoints
-    const got = endpoint === undefined ? 'left out' : endpoint.draining ? 'draining' : 'usable'
-    t.equal(got, expected, JSON.stringify(input))
+    const received = endpoint === undefined ? 'left out' : endpoint.draining ? 'draining' : 'usable'
+    t.equal(received, expected, JSON.stringify(input))
   }
 })
 

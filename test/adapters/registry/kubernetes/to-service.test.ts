@@ -74,8 +74,8 @@ t.test('uses the handler proxy for a path unless mx/handler is set', async (t) =
   const annotations = { 'mx/path': '/ui/*', 'mx/handler': 'web' }
   const { endpoints } = convert(makeKubernetesService('ui', annotations), SLICE)
   t.same(endpoints[0]!.metadata, { handler: 'web', path: '/ui/*' })
-  const alone = convert(makeKubernetesService('ui', { 'mx/handler': 'web' }), SLICE)
-  t.same(alone.endpoints, [], 'no route without a path')
+  const single = convert(makeKubernetesService('ui', { 'mx/handler': 'web' }), SLICE)
+  t.same(single.endpoints, [], 'no route without a path')
 })
 
 t.test('selects the port by mx/port, well-known name, or as the only one', async (t) => {

@@ -25,13 +25,13 @@ const remove = (key: string, ifVersion?: number): StoreChange => ({
 
 /** @param known by key: version and expiry. */
 function decideOn(groups: readonly StoreGroup[], known: Record<string, [number, number?]> = {}) {
-  const found = Object.entries(known).map(
+  const result = Object.entries(known).map(
     ([key, [version, expiresMs = 0]]): [string, StoredVersion] => [
       nameOf(key),
       { version, expiresMs },
     ],
   )
-  return decide(groups, evaluateConditions(groups), new Map(found), NOW_MS)
+  return decide(groups, evaluateConditions(groups), new Map(result), NOW_MS)
 }
 
 t.test('reads only the keys of conditions and deletions', async (t) => {

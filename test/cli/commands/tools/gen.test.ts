@@ -87,9 +87,9 @@ const tree = await MailBox.tree({ name: 'a', children: [{ name: 'b', children: [
 tree.children[0]?.name.length
 `,
   )
-  const found = await checkTypes(makeProject(folder, OPTIONS))
+  const result = await checkTypes(makeProject(folder, OPTIONS))
   t.match(
-    found.filter((line) => !line.startsWith(' ')),
+    result.filter((line) => !line.startsWith(' ')),
     [/wrong\.ts\(4,.*number.*string/, /wrong\.ts\(5,.*massage/],
   )
 
@@ -125,8 +125,8 @@ t.test(
       t.ok(document.components.schemas[name!], String(name))
     const { status, body } = await server.post('/mail-box/call', { name: 'John' })
     t.same([status, body], [200, { message: 'Hello John 3' }])
-    const { status: found } = await server.get('/store/list')
-    t.equal(found, 200)
+    const { status: result } = await server.get('/store/list')
+    t.equal(result, 200)
     t.ok(document.paths['/store/list'].post)
   },
 )

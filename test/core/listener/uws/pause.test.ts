@@ -34,7 +34,7 @@ t.test('a paused upload resumes while a response is pending for its client', asy
   const x = exchange!
   x.pauseBody()
   // The response starts in a later tick than the arrival of the body.
-  for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate)
+  for (let round = 0; round < 2; round++) await new Promise(setImmediate)
   x.start(200, new HeaderList([]), -1)
   while (x.write(Buffer.alloc(MIB))) await new Promise(setImmediate)
   x.resumeBody()

@@ -55,8 +55,8 @@ t.test(
       ['١', undefined],
     ]
     for (const [text, expected] of cases) {
-      const got = parseInteger(text, MIN, MAX)
-      t.ok(Object.is(got, expected), `${text.slice(0, 40)}: ${got}`)
+      const received = parseInteger(text, MIN, MAX)
+      t.ok(Object.is(received, expected), `${text.slice(0, 40)}: ${received}`)
     }
   },
 )

@@ -86,14 +86,14 @@ t.test('clear drops the buffered bodies', async (t) => {
 })
 
 t.test('a target that clears the relay within sendData gets no further body', async (t) => {
-  const got: string[] = []
+  const received: string[] = []
   let isOpen = false
   const relay: BodyRelay = new BodyRelay(
     { consumed: () => t.fail('nothing is consumed') },
     {
       sendData(body) {
         if (!isOpen) return false
-        got.push(Buffer.from(body).toString())
+        received.push(Buffer.from(body).toString())
         relay.clear()
         return true
       },
@@ -104,7 +104,7 @@ t.test('a target that clears the relay within sendData gets no further body', as
   relay.end()
   isOpen = true
   relay.flush()
-  t.strictSame(got, ['a'])
+  t.strictSame(received, ['a'])
   t.ok(relay.isEmpty)
   t.equal(relayMemory.usedBytes, 0)
 })

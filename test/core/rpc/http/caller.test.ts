@@ -748,8 +748,8 @@ t.test('the sent timeout is the time left after queueing', async (t) => {
   await until(() => performance.now() - startMs > 100)
   connection.reply('ok')
   await connection.request(2)
-  const left = Number(/mx-timeout: (\d+)\r\n/.exec(connection.text)![1])
-  t.ok(left > 0 && left <= 4900, `${left} ms`)
+  const remaining = Number(/mx-timeout: (\d+)\r\n/.exec(connection.text)![1])
+  t.ok(remaining > 0 && remaining <= 4900, `${remaining} ms`)
 })
 
 t.test('connection failures, a full pool and timeouts are distinguished by kind', async (t) => {

@@ -32,10 +32,10 @@ t.test('round-robin picks the nodes in order', async (t) => {
 
 t.test('round-robin spreads the picks of a heavy node', async (t) => {
   const upstream = makeUpstream([4, 2, 1])
-  const turns = ports(upstream, 7)
-  t.equal(turns.filter((port) => port === 9001).length, 4)
-  t.equal(turns.filter((port) => port === 9002).length, 2)
-  t.notMatch(turns.join(), '9001,9001,9001', 'never three times in a row')
+  const ticks = ports(upstream, 7)
+  t.equal(ticks.filter((port) => port === 9001).length, 4)
+  t.equal(ticks.filter((port) => port === 9002).length, 2)
+  t.notMatch(ticks.join(), '9001,9001,9001', 'never three times in a row')
 })
 
 t.test(

@@ -16,8 +16,8 @@ t.test('a key maps to the same node in every gateway', async () => {
       const first = makeUpstream(weights, { balance: byPath })
       const node = first.pick(x)!
       const again = first.pick(x)!
-      const elsewhere = makeUpstream(weights, { balance: byPath }).pick(x)!
-      return node === again && node.port === elsewhere.port
+      const otherGateway = makeUpstream(weights, { balance: byPath }).pick(x)!
+      return node === again && node.port === otherGateway.port
     }),
   )
 })

@@ -30,11 +30,11 @@ t.test(
       fc.property(weights, (weights) => {
         const total = weights.reduce((sum, weight) => sum + weight)
         const counts = weights.map(() => 0)
-        let turns = 0
+        let picks = 0
         for (const index of buildSequence(makeUpstream(weights).nodes)) {
           counts[index]!++
-          turns++
-          const target = (weights[index]! / total) * turns
+          picks++
+          const target = (weights[index]! / total) * picks
           if (Math.abs(counts[index]! - target) > 1 + weights.length / 2) return false
         }
         return true

@@ -93,13 +93,13 @@ t.test('http: expected statuses, a body and another port', async (t) => {
 
 t.test('http: a node that is silent, closed or not HTTP is unhealthy', async (t) => {
   const silent = await openHttp(t, () => {})
-  const foreign = await listen(
+  const otherProtocol = await listen(
     t,
     createTcpServer((socket) => void socket.on('error', () => {}).end('hello\r\n\r\n')),
   )
   const rows = [
     [silent, 'no response within 50 ms'],
-    [foreign, 'status line must be'],
+    [otherProtocol, 'status line must be'],
     [1, 'ECONNREFUSED'],
   ] as const
   for (const [port, reason] of rows) {

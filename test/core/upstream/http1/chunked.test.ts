@@ -55,8 +55,8 @@ t.test('the error names the malformed part of a chunked body', async (t) => {
   ]
   for (const [text, fault] of cases) {
     t.equal(decode(text).result, fault, JSON.stringify(text.slice(0, 20)))
-    const found = decode(...text).result
-    t.equal(typeof found, 'string', `${JSON.stringify(text.slice(0, 20))} byte by byte`)
+    const actual = decode(...text).result
+    t.equal(typeof actual, 'string', `${JSON.stringify(text.slice(0, 20))} byte by byte`)
   }
 })
 

@@ -85,9 +85,9 @@ t.test('a local node uses the shared caller of this process and does not close i
   t.equal(late.caller, shared)
   t.same(events, [])
   t.same(requests, ['greeter a', 'greeter a'], 'one lookup per node')
-  const elsewhere = find(undefined)
-  t.not(elsewhere.caller, shared)
-  elsewhere.retire()
+  const socketCaller = find(undefined)
+  t.not(socketCaller.caller, shared)
+  socketCaller.retire()
 })
 
 t.test('a node with a host name is connected at its resolved addresses', async (t) => {

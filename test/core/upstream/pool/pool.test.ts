@@ -95,9 +95,9 @@ t.test('a call cancelled in the queue is never sent', async (t) => {
   const backend = await openRawBackend(t)
   const pool = openPool(backend.port, { maxConnections: 1 })
   const first = dispatch(pool, '/first')
-  const left = dispatch(pool, '/left')
+  const remaining = dispatch(pool, '/left')
   const last = dispatch(pool, '/last')
-  pool.cancel(left)
+  pool.cancel(remaining)
   const server = await backend.connection()
   await server.request()
   server.reply()
@@ -106,7 +106,7 @@ t.test('a call cancelled in the queue is never sent', async (t) => {
   server.reply()
   await last.done
   t.notMatch(server.text, /left/)
-  t.strictSame(left.events, [])
+  t.strictSame(remaining.events, [])
 })
 
 t.test('a lost connection is replaced for a queued call', async (t) => {

@@ -16,8 +16,8 @@ t.test('decodes an encoded state', (t) => {
         const acked = Math.min(from, Number.MAX_SAFE_INTEGER - 20_000)
         const ahead = done.map((at) => acked + at)
         const attempts = new Map(counts.map(([at, count]) => [acked + at, count]))
-        const found = parseGroupState(formatGroupState({ acked, ahead, sinceMs, attempts }))
-        t.strictSame(found, {
+        const result = parseGroupState(formatGroupState({ acked, ahead, sinceMs, attempts }))
+        t.strictSame(result, {
           acked,
           ahead: ahead.toSorted((a, b) => a - b),
           sinceMs,

@@ -60,11 +60,11 @@ function testContract(agent: ConsulAgent): void {
       pending = services
       await until(async () => {
         const names = new Set(['go.mx.api.greeter', 'go.mx.api.users'])
-        const found = []
-        for (const name of names) found.push(...(await witness.getService(name)))
+        const result = []
+        for (const name of names) result.push(...(await witness.getService(name)))
         const counts = (list: readonly Service[]): string[] =>
           list.map(({ name, version, nodes }) => `${name} ${version} ${nodes.length}`).sort()
-        return isDeepStrictEqual(counts(found), counts(services))
+        return isDeepStrictEqual(counts(result), counts(services))
       })
     }
     return { registry, become, listsNodes: false }

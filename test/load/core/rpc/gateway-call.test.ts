@@ -46,9 +46,9 @@ const post = (url: string) => send(url, { method: 'POST' })
 
 /** Fails the first calls of an endpoint with a code, and passes the others. */
 function failing(code: number, times = Number.POSITIVE_INFINITY) {
-  let left = times
+  let remaining = times
   return (call: IncomingCall): boolean => {
-    if (left-- <= 0) return false
+    if (remaining-- <= 0) return false
     call.fail(new ServiceError('greeter', code, 'fails'))
     return true
   }
@@ -510,16 +510,16 @@ t.test(
       onRequest: (connection) => connection.send(response),
     })
     const address = `127.0.0.1:${backend.port}`
-    const foreign = { id: 'foreign', address, metadata: { protocol: 'mx' } }
+    const otherProtocol = { id: 'foreign', address, metadata: { protocol: 'mx' } }
     const service = await openMxService(t, createGreeter())
     const { nodes } = service.entry
-    const alone = await openRpcGateway(t, [{ ...service.entry, nodes: [foreign] }])
-    const { status, json } = await post(`${alone.origin}/greeter/nothing`)
+    const single = await openRpcGateway(t, [{ ...service.entry, nodes: [otherProtocol] }])
+    const { status, json } = await post(`${single.origin}/greeter/nothing`)
     t.equal(status, 502)
     t.match(json, {
       Detail: /does not speak the call protocol/,
     })
-    const beside = await openRpcGateway(t, [{ ...service.entry, nodes: [foreign, ...nodes] }])
+    const beside = await openRpcGateway(t, [{ ...service.entry, nodes: [otherProtocol, ...nodes] }])
     for (let i = 0; i < 4; i++)
       t.equal((await post(`${beside.origin}/greeter/nothing`)).status, 200)
     t.same(beside.ejected, ['foreign'])

@@ -29,7 +29,7 @@ const byteByByte: Split = (raw) =>
 /** Timeout for the result of a client. */
 const UNDECIDED_MS = 400
 
-const turn = () => new Promise((resolve) => setImmediate(resolve))
+const round = () => new Promise((resolve) => setImmediate(resolve))
 
 let script: { readonly reply: ReplyCase; readonly split: Split }
 const sockets = new Set<Socket>()
@@ -52,8 +52,8 @@ const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => 
     for (const part of split(reply.raw)) {
       if (socket.destroyed) return
       socket.write(part, 'latin1')
-      await turn()
-      await turn()
+      await round()
+      await round()
     }
     if (reply.close) socket.end()
   })
@@ -93,8 +93,8 @@ async function exchange(
     pool.dispatch(call)
     await call.done
     // Bytes after a response in their own segment need a tick to be received.
-    for (let i = 0; i < 10 && (i < 3 || split !== asOne); i++) await turn()
-    if (!reply.retained) for (let i = 0; i < 1000 && pool.size > 0; i++) await turn()
+    for (let i = 0; i < 10 && (i < 3 || split !== asOne); i++) await round()
+    if (!reply.retained) for (let i = 0; i < 1000 && pool.size > 0; i++) await round()
     const isReused = pool.size > 0
     const again = new Collector({ path: '/again' })
     pool.dispatch(again)

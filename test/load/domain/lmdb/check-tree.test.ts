@@ -37,11 +37,11 @@ t.test('a truncated file is either rejected or completely readable', async (t) =
   const pages = readFileSync(file).length / PAGE
   t.ok(checkFile(file))
   let rejected = 0
-  for (let left = 2; left < pages; left += 7) {
-    const copy = join(folder, String(left), 'data.mdb')
-    await openEnvironment(join(folder, String(left)), OPTIONS).close()
+  for (let remaining = 2; remaining < pages; remaining += 7) {
+    const copy = join(folder, String(remaining), 'data.mdb')
+    await openEnvironment(join(folder, String(remaining)), OPTIONS).close()
     copyFileSync(file, copy)
-    truncateSync(copy, left * PAGE - 1000 * (left % 2))
+    truncateSync(copy, remaining * PAGE - 1000 * (remaining % 2))
     try {
       checkFile(copy)
     } catch (error) {
@@ -49,7 +49,7 @@ t.test('a truncated file is either rejected or completely readable', async (t) =
       rejected++
       continue
     }
-    const again = openEnvironment(join(folder, String(left)), OPTIONS)
+    const again = openEnvironment(join(folder, String(remaining)), OPTIONS)
     t.equal([...again.openTable('records').getRange({})].length, 333)
     await again.close()
   }

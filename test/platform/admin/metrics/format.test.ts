@@ -32,15 +32,15 @@ t.test('yields to the event loop while it formats many metrics', async (t) => {
   const samples = createSamples()
   for (let i = 0; i < 5000; i++) samples.add('retries', i, { service: `s${i}` })
   const outcome = format(samples.metrics(), false)
-  let turns = 0
+  let ticks = 0
   let isOver = false
   const count = (): void => {
-    turns++
+    ticks++
     if (!isOver) setImmediate(count)
   }
   setImmediate(count)
   const { text } = await outcome
   isOver = true
-  t.ok(turns >= 4, `${turns} ticks`)
+  t.ok(ticks >= 4, `${ticks} ticks`)
   t.equal(parseScrape(text).length, 5000)
 })

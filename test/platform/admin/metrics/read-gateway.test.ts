@@ -144,13 +144,13 @@ t.test('unknown paths and services create no time series', async (t) => {
   const node = await startBackend(t)
   const api = await open(t, { MX_HANDLER: 'proxy', MX_BACKEND: `greeter=${node}` })
   const names = new Set(Object.values(METRICS).map(({ name }) => name))
-  const isOwn = ({ name }: Scraped) => names.has(name.replace(/_(bucket|sum|count)$/, ''))
+  const isLocal = ({ name }: Scraped) => names.has(name.replace(/_(bucket|sum|count)$/, ''))
   const url = `http://127.0.0.1:${api.port}`
   await (await fetch(`${url}/x`)).text()
   await scrape(api)
-  const before = (await scrape(api)).filter(isOwn).length
+  const before = (await scrape(api)).filter(isLocal).length
   for (let i = 0; i < 200; i++) await (await fetch(`${url}/x${i}?y=${i}`)).text()
-  t.equal((await scrape(api)).filter(isOwn).length, before)
+  t.equal((await scrape(api)).filter(isLocal).length, before)
 })
 
 t.test('counts messages dropped for slow subscribers by queue', async (t) => {

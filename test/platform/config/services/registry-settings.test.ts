@@ -58,20 +58,20 @@ t.test('ignores invalid and unknown settings, and reports the expected form', as
   ]
   for (const [key, text, expected] of rows) {
     const problems: [string, string][] = []
-    const found = readRegistrySettings(
+    const result = readRegistrySettings(
       { [key]: text, 'mx/timeout.idle': '3s' },
       'mx',
       (...problem) => problems.push(problem),
     )
     t.match(problems, [[key, expected]], key)
-    t.match(found, { timeouts: { idle: 3000 } }, 'the other settings apply')
-    t.equal(found.host, undefined)
+    t.match(result, { timeouts: { idle: 3000 } }, 'the other settings apply')
+    t.equal(result.host, undefined)
   }
 })
 
 t.test('services outside the default domain do not extend times of the gateway', async (t) => {
   const settings = mergeSettings(readFlags(['--reply_timeout=10s', '--keep_alive=4s']))
-  const found = readRegistrySettings(
+  const result = readRegistrySettings(
     {
       'mx/timeout.response': '1m',
       'mx/timeout.idle': '1s',
@@ -80,8 +80,8 @@ t.test('services outside the default domain do not extend times of the gateway',
     },
     'tenant',
   )
-  t.equal(limitSettings(found, settings, 'mx'), found)
-  t.match(limitSettings(found, settings, 'tenant'), {
+  t.equal(limitSettings(result, settings, 'mx'), result)
+  t.match(limitSettings(result, settings, 'tenant'), {
     balance: 'p2c',
     timeouts: { connect: undefined, response: 10_000, idle: 1000 },
     keepAliveMs: 4000,
@@ -91,7 +91,7 @@ t.test('services outside the default domain do not extend times of the gateway',
 t.test('services outside the default domain have no policies, which are not parsed', async (t) => {
   const problems: string[] = []
   const metadata = { 'mx/policies': '[[', 'mx/balance': 'p2c' }
-  const found = readRegistrySettings(metadata, 'tenant', (_, problem) => problems.push(problem))
-  t.match(found, { balance: 'p2c', policies: undefined })
+  const result = readRegistrySettings(metadata, 'tenant', (_, problem) => problems.push(problem))
+  t.match(result, { balance: 'p2c', policies: undefined })
   t.same(problems, ['is for services of namespace mx only'])
 })

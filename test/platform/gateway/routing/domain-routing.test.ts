@@ -116,8 +116,8 @@ t.test('an explicit call finds the service of its domain', async (t) => {
   add(main, 'a', '127.0.0.1:1')
   add(shop, 'a', '127.0.0.1:2')
   const find = async (headers: Record<string, string> = {}) => {
-    const found = await routing.find('a', new TestExchange({ path: '/rpc', headers }))
-    return found?.nodes.map(({ id }) => id)
+    const result = await routing.find('a', new TestExchange({ path: '/rpc', headers }))
+    return result?.nodes.map(({ id }) => id)
   }
   t.same(await find(), ['127.0.0.1:1'])
   t.same(await find({ 'mx-namespace': 'shop' }), ['127.0.0.1:2'])

@@ -25,9 +25,9 @@ function open(store: string, folder: string): Promise<StoreAdapter> {
 async function check(adapter: StoreAdapter): Promise<number> {
   const store = createStore(adapter)
   await store.commit([{ table: TABLE, key: 'k', value: Buffer.from('v') }])
-  const found = await store.read(TABLE, 'k')
+  const result = await store.read(TABLE, 'k')
   await store.close()
-  return found?.value.length ?? 0
+  return result?.value.length ?? 0
 }
 
 t.test('opens the store of the setting', async (t) => {

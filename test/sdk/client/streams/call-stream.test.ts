@@ -153,7 +153,7 @@ for (const way of ['over sockets', 'in process'] as const) {
     const { client, seen } = await open(t, way)
     const stream = client.stream('greeter', 'Streams.Down', { to: 10_000, size: 1000 })
     await until(() => seen.made > 10)
-    for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
+    for (let round = 0; round < 50; round++) await new Promise(setImmediate)
     const most = way === 'in process' ? 70 : 600
     t.ok(seen.made < most, `${seen.made} unread responses`)
     let read = 0
@@ -170,7 +170,7 @@ for (const way of ['over sockets', 'in process'] as const) {
       while (await deaf.send('x'.repeat(1000))) sent++
     })()
     await until(() => sent > 10)
-    for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
+    for (let round = 0; round < 50; round++) await new Promise(setImmediate)
     t.ok(sent < 600, `${sent} requests were sent`)
     deaf.cancel()
     await sending
@@ -209,17 +209,17 @@ for (const way of ['over sockets', 'in process'] as const) {
   t.test(`${way}: an error is thrown after the responses before it`, async (t) => {
     const { client } = await open(t, way)
     const stream = client.stream('greeter', 'Streams.Breaks', {})
-    const got: unknown[] = []
+    const received: unknown[] = []
     await t.rejects(
       (async () => {
         for await (const reply of stream) {
-          got.push(reply)
+          received.push(reply)
           await new Promise((resolve) => setTimeout(resolve, 5))
         }
       })(),
       { code: 409, message: 'enough' },
     )
-    t.strictSame(got, [{ n: 1 }, { n: 2 }, { n: 3 }])
+    t.strictSame(received, [{ n: 1 }, { n: 2 }, { n: 3 }])
   })
 
   t.test(`${way}: invalid endpoints, requests and kinds of calls are rejected`, async (t) => {
@@ -312,9 +312,9 @@ for (const way of ['over sockets', 'in process'] as const) {
     const wrong = client.stream('greeter', 'Streams.Down', { to: 'x' })
     await t.rejects(wrong.begun(), { code: 400, message: /request\.to/ })
     await t.rejects(wrong.begun(), { code: 400, message: /request\.to/ })
-    const left = client.stream('greeter', 'Streams.Slow')
-    const leaving = t.rejects(left.begun(), { name: 'AbortError' })
-    left.cancel()
+    const remaining = client.stream('greeter', 'Streams.Slow')
+    const leaving = t.rejects(remaining.begun(), { name: 'AbortError' })
+    remaining.cancel()
     await leaving
     await service.stop()
     await t.rejects(client.stream('greeter', 'Streams.Down', { to: 1 }).begun(), {

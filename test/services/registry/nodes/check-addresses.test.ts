@@ -77,14 +77,14 @@ t.test('a host name is registered with the addresses that were checked', async (
   await t.rejects(check({ address: 'shop.test:80', from: '192.0.2.7' }), {
     message: /shop\.test:80 \(192\.0\.2\.9\)/,
   })
-  const alone = openEgress({ resolve: async () => ['192.0.2.7'] })
+  const single = openEgress({ resolve: async () => ['192.0.2.7'] })
   const service = {
     ...makeService('shop', []),
     nodes: [{ id: 'n', address: 'shop.test:80', metadata: { resolved: '127.0.0.1' } }],
   }
   const ctx = createContext({ metadata: { 'mx-address': '192.0.2.7' } })
   const checkWithoutAccounts = createAddressCheck({
-    ...{ egress: alone, isLocal: false, programNamespaces: [] },
+    ...{ egress: single, isLocal: false, programNamespaces: [] },
   })
   const { nodes } = await checkWithoutAccounts(service, 'mx', ctx, 'registry')
   t.same(nodes[0]!.metadata, { resolved: '192.0.2.7' }, 'the value sent by the caller is replaced')

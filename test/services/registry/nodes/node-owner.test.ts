@@ -72,9 +72,9 @@ t.test(
     const registry: Registry = {
       ...memory,
       async getService(name) {
-        const found = await memory.getService(name)
+        const result = await memory.getService(name)
         await new Promise((resolve) => setImmediate(resolve))
-        return found
+        return result
       },
     }
     const changeAsOwner = createOwnerChanges()

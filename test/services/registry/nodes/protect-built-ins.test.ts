@@ -24,9 +24,9 @@ t.test('rejects deregistering a built-in service of this server with 409', async
       'node store-1 of store belongs to this server and cannot be deregistered while it runs',
   }
   await t.rejects(rejectBuiltInNodes(toService('store', 'store-1'), registry, OWN, 'id'), rejected)
-  const elsewhere = toService('store', 'store-1', '10.0.0.1:1')
+  const otherServer = toService('store', 'store-1', '10.0.0.1:1')
   await t.rejects(
-    rejectBuiltInNodes(elsewhere, registry, OWN, 'id'),
+    rejectBuiltInNodes(otherServer, registry, OWN, 'id'),
     rejected,
     'nodes are compared by id',
   )

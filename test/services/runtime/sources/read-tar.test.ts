@@ -4,12 +4,12 @@ import { readTar } from '../../../../services/runtime/sources/read-tar.ts'
 import { makeTar, toChunks } from '../../../fixtures/tar.ts'
 
 async function read(chunks: AsyncIterable<Uint8Array>, maxBytes = 100_000) {
-  const found: [string, string][] = []
+  const result: [string, string][] = []
   for await (const item of readTar(chunks, maxBytes)) {
-    if (item instanceof Uint8Array) found.at(-1)![1] += Buffer.from(item).toString()
-    else found.push([item.path, ''])
+    if (item instanceof Uint8Array) result.at(-1)![1] += Buffer.from(item).toString()
+    else result.push([item.path, ''])
   }
-  return found
+  return result
 }
 
 t.test('yields each entry followed by its content', async (t) => {

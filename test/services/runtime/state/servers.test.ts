@@ -3,7 +3,7 @@ import { createMemoryStore } from '../../../../adapters/store/memory.ts'
 import { createStore } from '../../../../domain/store/store.ts'
 import { createServers } from '../../../../services/runtime/state/servers.ts'
 import { toPlain } from '../../../fixtures/deployer.ts'
-import { makeLeft, openPlatformRuntime } from '../../../fixtures/platform-runtime.ts'
+import { makeRuntimeState, openPlatformRuntime } from '../../../fixtures/platform-runtime.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 const START_MS = 1e12
@@ -45,12 +45,12 @@ t.test('considers a server unavailable after a minute without heartbeat', async 
 t.test(
   "reports the state of an unavailable server's services as unknown with a remedy",
   async (t) => {
-    const left = makeLeft(t)
-    const one = await openPlatformRuntime(t, { server: 'one' }, left)
+    const remaining = makeRuntimeState(t)
+    const one = await openPlatformRuntime(t, { server: 'one' }, remaining)
     await one.create('shop', toPlain('one'))
     await one.settled('shop')
     await one.close()
-    const elsewhere = { ...left, folder: makeTempFolder(t, 'runtime') }
+    const elsewhere = { ...remaining, folder: makeTempFolder(t, 'runtime') }
     const later = { server: 'two', nowMs: () => Date.now() + 120_000 }
     const two = await openPlatformRuntime(t, later, elsewhere)
     const [service] = await two.read()

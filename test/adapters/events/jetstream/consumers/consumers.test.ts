@@ -24,9 +24,9 @@ t.test('creates a group on one of two servers', async (t) => {
   const made = results.filter((result) => result.status === 'fulfilled')
   const runs = new Set(made.map(({ value }) => parseRun(value)))
   t.equal(runs.size, 1)
-  const found = (await findConsumer(session!, 's', 'group'))!
-  t.ok(runs.has(parseRun(found)))
-  t.equal(parseSince(found), 1234)
+  const actual = (await findConsumer(session!, 's', 'group'))!
+  t.ok(runs.has(parseRun(actual)))
+  t.equal(parseSince(actual), 1234)
 })
 
 t.test('keeps the identity of a group across server restarts', async (t) => {
@@ -42,10 +42,10 @@ t.test('keeps the identity of a group across server restarts', async (t) => {
   await server.kill()
   await server.start()
   const next = (await sessions.wait(30_000))!
-  const found = (await findConsumer(next, 's', 'group'))!
-  t.equal(parseRun(found), parseRun(made))
-  t.equal(found.config.ack_wait, 7000 * 1e6)
-  t.match(found.config, { durable_name: 'group', ack_policy: 'explicit', max_deliver: -1 })
+  const actual = (await findConsumer(next, 's', 'group'))!
+  t.equal(parseRun(actual), parseRun(made))
+  t.equal(actual.config.ack_wait, 7000 * 1e6)
+  t.match(actual.config, { durable_name: 'group', ack_policy: 'explicit', max_deliver: -1 })
 })
 
 t.test('deletes an ephemeral consumer on removal or when idle', async (t) => {

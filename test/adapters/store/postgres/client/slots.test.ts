@@ -5,11 +5,11 @@ t.test('grants slots in FIFO order and reuses released ones', async (t) => {
   const { acquire, release } = createSlots(2, 10, 1000)
   const order: number[] = []
   for (let i = 0; i < 5; i++) void acquire().then(() => order.push(i))
-  await turn()
+  await round()
   t.same(order, [0, 1])
   release()
   release()
-  await turn()
+  await round()
   t.same(order, [0, 1, 2, 3])
   for (let i = 0; i < 3; i++) release()
   await Promise.all([acquire(), acquire()])
@@ -35,6 +35,6 @@ t.test('rejects on timeout and grants no slot afterwards', async (t) => {
   await t.rejects(acquire(), { message: /became free/ })
 })
 
-function turn(): Promise<void> {
+function round(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

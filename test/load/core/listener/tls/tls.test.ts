@@ -385,7 +385,7 @@ t.test('finds the pair of a server name by exact name, then by wildcard', (t) =>
     ['', undefined],
     ['*.x.test', second],
   ]
-  for (const [name, found] of expected) t.equal(findTlsPair(index, name), found, name)
+  for (const [name, actual] of expected) t.equal(findTlsPair(index, name), actual, name)
   t.end()
 })
 

@@ -21,7 +21,7 @@ testServerSocket({
   pausesClients: /^20\.51\./.test(version),
 })
 
-function keepEnds(ends: string[]): SocketReceiver {
+function recordEnds(ends: string[]): SocketReceiver {
   return {
     onMessage: () => {},
     onDrain: () => {},
@@ -36,7 +36,7 @@ t.test(
     const { port, gateway, served } = await openListener(
       t,
       createUwsListener,
-      (x) => void x.accept(keepEnds(ends)),
+      (x) => void x.accept(recordEnds(ends)),
       { maxMessageBytes: 64 * KIB },
     )
     const client = await connectWebSocket(t, port)
@@ -54,7 +54,7 @@ t.test('rejects a WebSocket beyond max_client_websockets with 503', async (t) =>
   const { port, gateway } = await openListener(
     t,
     createUwsListener,
-    (x) => void x.accept(keepEnds(ends)),
+    (x) => void x.accept(recordEnds(ends)),
     { maxClientSockets: 1 },
   )
   const client = await connectWebSocket(t, port)
@@ -69,7 +69,7 @@ t.test('ends a client that sends pings without reading', async (t) => {
   const { port, gateway } = await openListener(
     t,
     createUwsListener,
-    (x) => void x.accept(keepEnds(ends)),
+    (x) => void x.accept(recordEnds(ends)),
     { maxMessageBytes: MIB },
   )
   const client = await connectWebSocket(t, port)
@@ -77,7 +77,7 @@ t.test('ends a client that sends pings without reading', async (t) => {
   while (ends.length === 0) {
     for (let i = 0; i < 1000 && client.bufferedAmount < MIB; i++) client.ping('x'.repeat(100))
     // The library detects it between two bursts.
-    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
+    for (let round = 0; round < 10; round++) await new Promise(setImmediate)
   }
   client.terminate()
   await gateway.idle()

@@ -331,7 +331,7 @@ t.test(
     const chat = client.stream('Chat')
     chat.write({ name: 'Ann' })
     await once(chat, 'data')
-    const left = new Promise((resolve) => backend.server.tryShutdown(resolve))
+    const remaining = new Promise((resolve) => backend.server.tryShutdown(resolve))
     const successor = await openGrpcBackend(t)
     await gateway.registry.register!(
       makeService(NAME, [makeNode(`127.0.0.1:${successor.port}`, { protocol: 'grpc' })]),
@@ -343,7 +343,7 @@ t.test(
     t.strictSame((await once(chat, 'data'))[0], { message: 'Hello Cid' })
     chat.end()
     t.equal((await once(chat, 'status'))[0].code, STATUS.OK)
-    await left
+    await remaining
   },
 )
 

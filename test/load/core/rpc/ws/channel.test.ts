@@ -149,8 +149,8 @@ t.test(
     await settle(two)
     t.match(two.lost, { kind: 'foreign', detail: /no subprotocol/ })
 
-    const elsewhere = openChannel(t, service.port, { path: '/other' })
-    const three = send(elsewhere)
+    const otherPath = openChannel(t, service.port, { path: '/other' })
+    const three = send(otherPath)
     await settle(three)
     t.match(three.lost, {
       kind: 'foreign',

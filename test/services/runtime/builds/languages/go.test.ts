@@ -31,8 +31,8 @@ t.test('builds a Go program', { skip: hasGo() ? false : 'go is not installed' },
     'hello go\n',
   )
 
-  const alone = makeSource(t, { 'main.go': MAIN, 'name.go': NAME }, cacheFolder)
-  t.match(await alone.build(), { language: 'go' }, 'builds without a module file')
+  const single = makeSource(t, { 'main.go': MAIN, 'name.go': NAME }, cacheFolder)
+  t.match(await single.build(), { language: 'go' }, 'builds without a module file')
 
   const broken = makeSource(t, { 'go.mod': 'module x\n', 'main.go': MAIN }, cacheFolder)
   await t.rejects(broken.build(), {

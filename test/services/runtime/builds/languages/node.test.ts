@@ -67,18 +67,18 @@ t.test(
   'runs the example separately or within the repository',
   { skip: COMPILED ? false : 'mx is not compiled' },
   async (t) => {
-    const alone = makeSource(t, {})
-    cpSync(join(ROOT, 'examples/helloworld'), alone.folder, { recursive: true })
+    const single = makeSource(t, {})
+    cpSync(join(ROOT, 'examples/helloworld'), single.folder, { recursive: true })
     const inside = makeSource(t, {})
     for (const path of ['package.json', 'package-lock.json', 'examples/helloworld'])
       cpSync(join(ROOT, path), join(inside.folder, path), { recursive: true })
 
     const programs = [
-      await alone.build(),
+      await single.build(),
       await inside.build({ entrypoint: 'examples/helloworld' }),
       await inside.build({ entrypoint: 'examples/helloworld/main.ts' }),
     ]
-    t.equal(alone.output() + inside.output(), '', 'no package is installed')
+    t.equal(single.output() + inside.output(), '', 'no package is installed')
     for (const { command, folder, env } of programs) {
       const child = spawn(command[0]!, command.slice(1), {
         cwd: folder,

@@ -125,12 +125,12 @@ t.test('does not install the SDK from the development dependencies', async (t) =
   const { url, count } = await serve(t)
   const devDependencies = { 'mx-gateway': 'file:/nowhere/mx' }
   const main = "import { Service } from 'mx-gateway'\nconsole.log(typeof Service)\n"
-  const alone = makeSource(t, {
+  const single = makeSource(t, {
     'package.json': JSON.stringify({ devDependencies: { ...devDependencies, unknown: url } }),
     'main.ts': main,
   })
-  t.equal(runBuilt(await alone.build()), 'function\n')
-  t.equal(alone.output(), '', 'npm does not run for development dependencies')
+  t.equal(runBuilt(await single.build()), 'function\n')
+  t.equal(single.output(), '', 'npm does not run for development dependencies')
   t.equal(count(), 0)
 
   const files = toFiles(url, { devDependencies })
