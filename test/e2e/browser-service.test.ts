@@ -438,7 +438,7 @@ t.test(
         protocol: 'mx.rpc.1',
         extensions: '',
         hello: { message: 'Hello Jörg' },
-        fail: { id: 'greeter.own', code: 409, detail: 'as asked for' },
+        fail: { id: 'greeter.own', code: 409, detail: 'as requested' },
         invalid: 400,
         withoutStream: 400,
         counted: [{ n: 1 }, { n: 2 }, { n: 3 }],

@@ -20,7 +20,7 @@ function trace(t: Test, program: string): string[][] | undefined {
     { encoding: 'utf8', timeout: 100_000, killSignal: 'SIGKILL' },
   )
   if (error !== undefined || status === 77) {
-    t.pass('needs python3 that may trace', { skip: error?.message ?? 'ptrace is denied' })
+    t.pass('requires python3 with ptrace', { skip: error?.message ?? 'ptrace is denied' })
     return undefined
   }
   t.equal(status, 0)

@@ -60,7 +60,7 @@ else {
         const upload = async (size: number): Promise<number> => {
           const socket = connect(port, '127.0.0.1')
           const cut = once(socket, 'close').then(() =>
-            Promise.reject(new Error('the upload was cut')),
+            Promise.reject(new Error('the upload was interrupted')),
           )
           const before = backend.connections.length
           socket.write(`POST /app HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${size}\r\n\r\n`)

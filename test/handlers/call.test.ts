@@ -80,7 +80,7 @@ t.test('returns {} for an empty result, and the errors of the service', async (t
   )
   t.strictSame((await post(gateway, { ...HELLO, method: 'Greeter.Nothing' })).json, {})
   const failed = await post(gateway, { ...HELLO, method: 'Greeter.Fail', request: { code: 409 } })
-  t.match(failed, { status: 409, json: { Id: 'greeter.own', Code: 409, Detail: 'as asked for' } })
+  t.match(failed, { status: 409, json: { Id: 'greeter.own', Code: 409, Detail: 'as requested' } })
   const crashed = await post(gateway, { ...HELLO, method: 'Greeter.Crash' })
   t.match(crashed, { status: 500, json: { Id: NAME, Detail: 'internal error' } })
   const stream = await post(gateway, { ...HELLO, method: 'Greeter.Count', request: { to: 1 } })

@@ -46,7 +46,7 @@ const handlers: Record<string, Endpoints> = {
     typed: endpoint({
       idempotent: false,
       handle(request) {
-        throw new ServiceError('shop.own', (request as { code: number }).code, 'as asked for')
+        throw new ServiceError('shop.own', (request as { code: number }).code, 'as requested')
       },
     }),
     badRequest: fails(() => badRequest('shop.order', 'no such size')),
@@ -143,7 +143,7 @@ for (const listener of ['uws', 'node']) {
           t.strictSame(await reply.json(), {
             Id: 'shop.own',
             Code: code,
-            Detail: 'as asked for',
+            Detail: 'as requested',
             Status,
           })
         }

@@ -50,7 +50,7 @@ for (const MX_LISTENER of ['uws', 'node']) {
     t.strictSame(await failed.json(), {
       Id: 'greeter.own',
       Code: 409,
-      Detail: 'as asked for',
+      Detail: 'as requested',
       Status: 'Conflict',
     })
   })

@@ -75,7 +75,7 @@ const CASES: readonly Case[] = [
     result: 'malformed',
   },
   {
-    title: 'a bad chunk size',
+    title: 'an invalid chunk size',
     reply: 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n',
     result: 'malformed',
   },
@@ -85,7 +85,7 @@ const CASES: readonly Case[] = [
     result: 'malformed',
   },
   {
-    title: 'a switch of protocols',
+    title: 'a protocol switch',
     reply: 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n',
     result: 'malformed',
   },

@@ -117,11 +117,11 @@ t.test('a call lost with a removed node is retried on the next node', async (t) 
     if (node === 'b') return call.onReply('', Buffer.alloc(0))
     const [, b] = upstream.nodes.map(({ id, port }) => ({ ...makeNode(`127.0.0.1:${port}`), id }))
     upstream.update([makeService('greeter', [b!])])
-    call.onLost('unsent', 'it takes no more calls')
+    call.onLost('unsent', 'the node accepts no more calls')
   })
   const { nodes, events } = new TestCall(upstream).send()
   t.strictSame(nodes, ['a', 'b'])
-  t.strictSame(events, ['note it takes no more calls', 'reply'])
+  t.strictSame(events, ['note the node accepts no more calls', 'reply'])
 })
 
 t.test('a call that may have been processed, or has timed out, is not retried', async (t) => {

@@ -257,7 +257,7 @@ t.test(
     let stops = 0
     begin(async () => {
       stops++
-      throw new Error('nobody waits for this')
+      throw new Error('never awaited')
     })
     await (await subscribing)()
     t.equal(stops, 1)

@@ -185,7 +185,7 @@ function assertNoCircles({ tables }: Context): void {
     for (const key of SERVICES)
       for (const { path } of table.list(key)) {
         if (path.includes(nameOf(server))) throw new Error('a route leads through its own server')
-        if (new Set(path).size < path.length) throw new Error('a way goes in a circle')
+        if (new Set(path).size < path.length) throw new Error('a route contains a loop')
       }
 }
 

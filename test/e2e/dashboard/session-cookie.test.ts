@@ -250,7 +250,7 @@ t.test('a page of another port cannot log out or call anything', async (t) => {
     const send = (path, init) =>
       fetch(url + path, { credentials: 'include', ...init }).then(
         (reply) => reply.status,
-        () => 'no answer to read',
+        () => 'no readable response',
       )
     const socket = new WebSocket(url.replace('http', 'ws') + '/.mx/rpc', 'mx.rpc.1')
     const opened = new Promise((resolve) => {
@@ -264,7 +264,11 @@ t.test('a page of another port cannot log out or call anything', async (t) => {
       socket: await opened,
     }
   })()`)
-  t.match(result, { readable: 'no answer to read', session: 'no answer to read', socket: 1006 })
+  t.match(result, {
+    readable: 'no readable response',
+    session: 'no readable response',
+    socket: 1006,
+  })
   t.ok(await isLoggedIn(context, url), 'still logged in')
 })
 

@@ -11,7 +11,7 @@ t.test('streams one JSON document per line, an error as the last line', async (t
     ['count?to=0', ''],
     [
       'broken?code=409',
-      '{"n":1}\n{"error":{"Id":"greeter.own","Code":409,"Detail":"as asked for","Status":"Conflict"}}\n',
+      '{"n":1}\n{"error":{"Id":"greeter.own","Code":409,"Detail":"as requested","Status":"Conflict"}}\n',
     ],
     [
       'broken?code=0',

@@ -15,7 +15,7 @@ t.test('streams one event per message and an end event for text/event-stream', a
     ['count?to=0', 'event: end\ndata: {}\n\n'],
     [
       'broken?code=409',
-      'data: {"n":1}\n\nevent: error\ndata: {"Id":"greeter.own","Code":409,"Detail":"as asked for","Status":"Conflict"}\n\n',
+      'data: {"n":1}\n\nevent: error\ndata: {"Id":"greeter.own","Code":409,"Detail":"as requested","Status":"Conflict"}\n\n',
     ],
   ]
   for (const accept of ['text/event-stream', 'text/event-stream, application/json;q=0.5']) {

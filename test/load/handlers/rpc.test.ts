@@ -124,8 +124,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       async (t) => {
         const { origin } = await openGreeterGateway(t, { listener }, { protocol })
         const rows: [string, RequestInit, number, string, RegExp][] = [
-          ['/greeter/fail?code=409', {}, 409, 'greeter.own', /^as asked for$/],
-          ['/greeter/fail?code=599', {}, 599, 'greeter.own', /^as asked for$/],
+          ['/greeter/fail?code=409', {}, 409, 'greeter.own', /^as requested$/],
+          ['/greeter/fail?code=599', {}, 599, 'greeter.own', /^as requested$/],
           ['/greeter/crash', {}, 500, 'go.mx.api.greeter', /^internal error$/],
           ['/greeter/hello', {}, 400, 'go.mx.api.greeter', /name/],
           [
@@ -546,7 +546,7 @@ t.test('rejects deep, long and ambiguous JSON with 400', async (t) => {
     ['malformed', '{"name":', /JSON/],
     ['two documents', '{}{}', /JSON/],
     ['nested 100 000 deep', '['.repeat(100_000), /nest|JSON/],
-    ['an object nested 100 000 deep', '{"a":'.repeat(100_000), /nest|JSON/],
+    ['an object nested 100 000 levels deep', '{"a":'.repeat(100_000), /nest|JSON/],
     ['__proto__', '{"__proto__":{"admin":true}}', /__proto__/],
     ['__proto__ in escapes', '{"\\u005f_proto__":{"admin":true}}', /__proto__/],
     ['no UTF-8', Buffer.from([0x22, 0xff, 0x22]).toString('latin1'), /UTF-8|JSON/],
@@ -722,7 +722,7 @@ t.test('returns problem details to clients that accept them (RFC 9457)', async (
     type: 'about:blank',
     title: 'Conflict',
     status: 409,
-    detail: 'as asked for',
+    detail: 'as requested',
     instance: 'greeter.own',
   })
 })

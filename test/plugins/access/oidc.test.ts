@@ -180,14 +180,14 @@ t.test('rejects a discovery document of another issuer', async (t) => {
   const rows: [string, (issuer: OidcIssuer) => void][] = [
     ['of another issuer', (issuer) => (issuer.discovery = { ...issuer.discovery, issuer: 'x' })],
     ['without keys', (issuer) => (issuer.discovery = { issuer: issuer.issuer })],
-    ['keys by http', (issuer) => (issuer.discovery['jwks_uri'] = 'http://192.0.2.1/keys')],
+    ['keys over http', (issuer) => (issuer.discovery['jwks_uri'] = 'http://192.0.2.1/keys')],
     ['keys in a file', (issuer) => (issuer.discovery['jwks_uri'] = 'file:///etc/passwd')],
     [
       'keys that require a password',
       (issuer) => (issuer.discovery['jwks_uri'] = 'https://a:b@c.test'),
     ],
     ['sent elsewhere', (issuer) => (issuer.redirect = `${issuer.issuer}/keys`)],
-    ['no set of keys', (issuer) => ((issuer as { keys: unknown }).keys = 'all')],
+    ['no key set', (issuer) => ((issuer as { keys: unknown }).keys = 'all')],
   ]
   for (const [what, corrupt] of rows) {
     const { issuer, run } = await open(t)

@@ -28,7 +28,7 @@ function open(
         return async () => {
           subscribed--
           await stop()
-          throw new Error('nobody waits for this')
+          throw new Error('never awaited')
         }
       },
       ...adapter,

@@ -35,7 +35,7 @@ const rejected: [title: string, fields: string[]][] = [
   ['no authority and no Host', pseudo({ ':authority': undefined })],
   ['an empty authority', pseudo({ ':authority': '' })],
   ['an authority with a user', pseudo({ ':authority': 'a@b.test' })],
-  ['an authority beyond ASCII', pseudo({ ':authority': 'a\xe9.test' })],
+  ['a non-ASCII authority', pseudo({ ':authority': 'a\xe9.test' })],
   ['a Host that is not the authority', pseudo({}, 'host', 'b.test')],
   ['two Host headers', pseudo({ ':authority': undefined }, 'host', 'a.test', 'host', 'a.test')],
   ['a duplicate pseudo-header', [...pseudo({}), ':path', '/b']],

@@ -129,7 +129,7 @@ t.test('random bytes of a caller close at most its own connection, with a code',
       if (connection.closed) {
         closed++
         check([1002, 1009].includes(socket.closed!.code), `code ${socket.closed!.code}`)
-        check(connection.pending === 0, 'calls are left')
+        check(connection.pending === 0, 'calls remain')
       }
       connection.close()
       for (const [i, { over }] of tracker.calls.entries()) {
@@ -174,7 +174,7 @@ t.test(
         check(silent || [1002, 1009].includes(socket.closed!.code), `code ${socket.closed?.code}`)
         if (!silent) closed++
         connection.close('end of test')
-        check(connection.pending === 0, 'calls are left')
+        check(connection.pending === 0, 'calls remain')
         for (const call of calls) {
           const finals = call.events.filter((event) => FINAL.test(event)).length
           check(finals === (unsent.includes(call) ? 0 : 1), `${finals} ends: ${call.events}`)
@@ -266,7 +266,7 @@ t.test('random bytes to a proxy affect neither the node behind it nor other call
       check(active() === 1, `${active()} calls are counted`)
       tracker.calls[0]!.reply('', 'well')
       for (let i = 0; i < 4; i++) await tick()
-      check(bystander.connection.pending === 0, 'another caller was touched')
+      check(bystander.connection.pending === 0, 'another caller was affected')
       check(bystander.socket.takeFrames()[0]?.type === 'REPLY', 'another caller got no response')
       client.close('')
     }),
@@ -383,7 +383,8 @@ for (const between of ['', ' and a proxy between them'])
                 numbers.every((n, at) => n === at),
                 `out of order: ${numbers}`,
               )
-              if (call.events.at(-1) === 'end') check(numbers.length === down[i], 'bodies are lost')
+              if (call.events.at(-1) === 'end')
+                check(numbers.length === down[i], 'bodies were lost')
               delivered += numbers.length
               if (FINAL.test(call.events.at(-1) ?? '')) finished++
             }
@@ -393,7 +394,7 @@ for (const between of ['', ' and a proxy between them'])
                 numbers.every((n, at) => n === at),
                 `out of order: ${numbers}`,
               )
-              if (events.includes('end')) check(numbers.length === up[i], 'bodies are lost')
+              if (events.includes('end')) check(numbers.length === up[i], 'bodies were lost')
               delivered += numbers.length
             }
             const running = tracker.calls.filter(({ over }) => !over).length

@@ -118,11 +118,11 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         const rows: [string, string, object][] = [
           [
             'fail?code=409',
-            '1011 as asked for',
+            '1011 as requested',
             { Id: 'greeter.own', Code: 409, Status: 'Conflict' },
           ],
-          ['fail?code=401', '1008 as asked for', { Code: 401, Status: 'Unauthorized' }],
-          ['fail?code=403', '1008 as asked for', { Code: 403, Status: 'Forbidden' }],
+          ['fail?code=401', '1008 as requested', { Code: 401, Status: 'Unauthorized' }],
+          ['fail?code=403', '1008 as requested', { Code: 403, Status: 'Forbidden' }],
           ['crash', '1011 internal error', { Id: 'go.mx.api.greeter', Code: 500 }],
           ['count', '1011', { Code: 400 }],
         ]
@@ -134,7 +134,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           t.match(JSON.parse(messages[0]!), error)
         }
         const broken = await connect(t, gateway, 'broken?code=400')
-        t.equal(await broken.closed, '1011 as asked for')
+        t.equal(await broken.closed, '1011 as requested')
         t.match(
           broken.messages.map((text) => JSON.parse(text)),
           [{ n: 1 }, { Code: 400 }],

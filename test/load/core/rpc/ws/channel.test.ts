@@ -438,7 +438,7 @@ t.test('a protocol violation on one connection does not affect the others', asyn
     await until(() => calls.length > i)
   }
   const pending = service.connections.map((connection) => connection.pending)
-  service.sockets[0]!.send(Buffer.from('garbage, and no frame at all'))
+  service.sockets[0]!.send(Buffer.from('garbage instead of a frame'))
   await until(() => service.connections[0]!.closed)
   t.equal(service.connections[1]!.pending, pending[1])
   t.equal(channel.pending, pending[1])
