@@ -95,8 +95,8 @@ export function testStoreQuotas(
 }
 
 /**
- * A store with a limit of 160 kB. @param create opens a store with this limit in bytes; a persistent adapter retains
- * its records.
+ * A store with a limit of 160 kB.
+ * @param create opens a store with this limit in bytes. A persistent adapter retains its records.
  */
 export function testStoreReserve(
   t: Test,

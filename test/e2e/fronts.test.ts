@@ -16,8 +16,8 @@ import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const UPLOAD_BYTES = 24 * 1024 * 1024
 /**
- * Rate at which the backend reads an upload. The complete upload takes 3 s, and its part in socket buffers at most 1.2
- * s.
+ * Rate at which the backend reads an upload. The complete upload takes 3 s, and its part in socket buffers takes at
+ * most 1.2 s.
  */
 const READ_BYTES_PER_MS = 8 * 1024
 const RESPONSE_TIMEOUT_MS = 2000

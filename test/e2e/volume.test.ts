@@ -15,9 +15,9 @@ const GROWTH_MAX = 64 * 1024 ** 2
 const PIECE = Buffer.alloc(1024 ** 2, 'volume')
 
 /**
- * Minimum time per piece in milliseconds: a network of 4 Gbit/s, which the machine can handle. µWebSockets continues to
- * read while paused if a client fills its 512 KiB buffer faster than it is processed, as a local client can. Memory
- * then grows by the surplus, occasionally by about 100 MiB.
+ * Minimum time per piece in milliseconds, as in a network of 4 Gbit/s, which the machine can handle. µWebSockets
+ * continues to read while paused if a client fills its 512 KiB buffer faster than it is processed, as a local client
+ * can. Memory then grows by the surplus, occasionally by about 100 MiB.
  */
 const PIECE_MS = 2
 

@@ -22,7 +22,7 @@ function install(folder: string): void {
 }
 
 /**
- * Compiles projects with the options of the first one; a single program, because loading the types of `mx` takes
+ * Compiles projects as a single program with the options of the first one, because loading the types of `mx` takes
  * seconds.
  */
 async function compile(t: Test, folders: readonly string[]): Promise<void> {
