@@ -147,15 +147,15 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
       return call
     })
     await until(() => caller.pending === 0)
-    let wrong = 0
+    let invalid = 0
     for (const [i, { events, stream }] of calls.entries()) {
       const text = events.filter((event) => !event.startsWith('start ')).join(' ')
       const isValid = stream
         ? text === `data "${i}-0" data "${i}-1" data "${i}-2" end`
         : text.startsWith('reply ') && text.endsWith(` ${i}`)
-      if (!isValid) wrong++
+      if (!isValid) invalid++
     }
-    t.equal(wrong, 0)
+    t.equal(invalid, 0)
   })
 
   t.test('contract: cancels the call when the caller aborts', async (t) => {

@@ -228,7 +228,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
   t.test('contract: rejects a malformed registration with a reason', async (t) => {
     const { registry } = await open(t)
     if (registry.register === undefined) return t.comment('is read-only')
-    const wrong: [Service, RegExp][] = [
+    const invalid: [Service, RegExp][] = [
       [makeService('', ['a:1']), /service name must be .* got ""/],
       [makeService('a/b', ['a:1']), /got "a\/b"/],
       [makeService('__proto__', ['a:1']), /got "__proto__"/],
@@ -237,7 +237,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
       [makeService('greeter', ['nowhere']), /address of node nowhere must be host:port/],
       [makeService('greeter', []), /must be registered with at least one node/],
     ]
-    for (const [service, message] of wrong) {
+    for (const [service, message] of invalid) {
       const attempt = async (): Promise<void> => registry.register?.(service)
       await t.rejects(attempt(), { name: 'TypeError', message })
     }

@@ -779,7 +779,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.match(server.faults, [{ name: 'TypeError' }])
   })
 
-  for (const [what, onReply, status] of [
+  for (const [description, onReply, status] of [
     [
       'responds with 500 if a reply hook throws',
       () => {
@@ -802,7 +802,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       404,
     ],
   ] as const) {
-    t.test(`${name}: ${what}, and opens no WebSocket`, async (t) => {
+    t.test(`${name}: ${description}, and opens no WebSocket`, async (t) => {
       const returned: unknown[] = []
       const server = await openServer(t, create, {
         plugins: [{ name: 'test', onReply }],

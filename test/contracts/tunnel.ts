@@ -117,7 +117,7 @@ export function testTunnel(subject: TunnelSubject): void {
   )
 
   const accepted = 'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: '
-  for (const [what, response] of [
+  for (const [description, response] of [
     ['a 101 without headers', 'HTTP/1.1 101 As You Wish\r\n\r\n'],
     ['a 101 without Connection', 'HTTP/1.1 101 x\r\nUpgrade: websocket\r\n\r\n'],
     ['a 101 without Upgrade', 'HTTP/1.1 101 x\r\nConnection: Upgrade\r\n\r\n'],
@@ -138,7 +138,7 @@ export function testTunnel(subject: TunnelSubject): void {
     ['chunks in HTTP/1.0', 'HTTP/1.0 404 x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
   ] as const) {
     t.test(
-      `${name}: responds with 502 to a backend that responds to the handshake with ${what}`,
+      `${name}: responds with 502 to a backend that responds to the handshake with ${description}`,
       async (t) => {
         const backend = await openRawBackend(t, {
           onRequest: (connection) => {
@@ -642,7 +642,7 @@ export function testTunnel(subject: TunnelSubject): void {
   })
 
   t.test(`${name}: rejects a backend with a wrong accept key`, async (t) => {
-    const liar = createServer((socket) => {
+    const dishonest = createServer((socket) => {
       socket.on('error', () => {})
       socket.once('data', () =>
         socket.write(
@@ -650,7 +650,7 @@ export function testTunnel(subject: TunnelSubject): void {
         ),
       )
     })
-    const { port, gateway } = await openWebGateway(t, create, [await listen(t, liar)])
+    const { port, gateway } = await openWebGateway(t, create, [await listen(t, dishonest)])
     t.equal((await rejectedWebSocket(port)).status, 502)
     await gateway.idle()
   })
@@ -678,7 +678,7 @@ export function testTunnel(subject: TunnelSubject): void {
     const { port } = await openWebGateway(t, create, [backend.port])
     const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
     const version = 'Sec-WebSocket-Version: 13\r\n'
-    for (const [what, fields, expected] of [
+    for (const [description, fields, expected] of [
       ['no key', version, 400],
       ['a short key', `${version}Sec-WebSocket-Key: c2hvcnQ=\r\n`, 400],
       [
@@ -697,7 +697,7 @@ export function testTunnel(subject: TunnelSubject): void {
         `GET /app HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n${fields}\r\n`,
       )
       await client.until(({ text }) => text.includes('\r\n\r\n'))
-      t.match(client.text, new RegExp(`^HTTP/1.1 ${expected} `), what)
+      t.match(client.text, new RegExp(`^HTTP/1.1 ${expected} `), description)
       if (expected === 426) {
         t.match(client.text, /sec-websocket-version: 13\r\n/i)
         t.match(client.text, /upgrade: websocket\r\n/i)
@@ -711,7 +711,7 @@ export function testTunnel(subject: TunnelSubject): void {
     const backend = await openBackendServer(t)
     const { port, served } = await openWebGateway(t, create, [backend.port])
     const key = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
-    for (const [what, head] of [
+    for (const [description, head] of [
       ['no Upgrade', `GET /app HTTP/1.1\r\nHost: a\r\n${key}\r\n`],
       [
         'Connection without Upgrade',
@@ -730,7 +730,7 @@ export function testTunnel(subject: TunnelSubject): void {
       const client = new RawClient(port)
       client.send(head)
       await client.until(({ text }) => text.includes('plain'))
-      t.match(client.text, /^HTTP\/1.1 200 /, what)
+      t.match(client.text, /^HTTP\/1.1 200 /, description)
       t.equal(served.at(-1)!.upgrade, false)
       client.socket.destroy()
     }

@@ -113,14 +113,14 @@ t.test('disabled parts are not rendered', async (t) => {
 t.test('rejects invalid values and names them', async (t) => {
   const helm = skipUnless(t, 'helm')
   if (helm === undefined) return
-  const wrong: [values: object, problem: RegExp][] = [
+  const invalid: [values: object, problem: RegExp][] = [
     [{ program: 'sever' }, /\/program/],
     [{ storage: 'external' }, /\/existingSecret/],
     [{ config: { address: ':9000' } }, /\/config\/address/],
     [{ replicaCount: 3 }, /replicaCount/],
     [{ service: { type: 'ExternalName' } }, /\/service\/type/],
   ]
-  for (const [values, problem] of wrong) {
+  for (const [values, problem] of invalid) {
     const { status, stderr } = render(t, helm, values)
     t.not(status, 0)
     t.match(stderr, problem)

@@ -36,10 +36,10 @@ for (const [name, release] of Object.entries(servers))
 
 t.test('detects an unknown and a missing field of a manifest', async (t) => {
   const breakPod = (container: object): Manifest => {
-    const wrong = structuredClone(find(gateway.manifests, 'Deployment'))!
-    const { spec } = (wrong as unknown as V1Deployment).spec!.template
+    const invalid = structuredClone(find(gateway.manifests, 'Deployment'))!
+    const { spec } = (invalid as unknown as V1Deployment).spec!.template
     Object.assign(spec!.containers[0]!, container)
-    return wrong
+    return invalid
   }
   const unknown = breakPod({ imagee: 'x' })
   const incomplete = breakPod({ ports: [{ name: 'http' }] })
@@ -91,8 +91,8 @@ t.test(
     for (const [name, manifests] of Object.entries(files)) {
       const roles = manifests.filter(({ kind }) => kind === 'Role')
       for (const role of roles) {
-        const what = role.metadata.name!.endsWith('registry') ? 'registry' : 'runtime'
-        t.same(role['rules'], rules[what], `${name}: ${what}`)
+        const description = role.metadata.name!.endsWith('registry') ? 'registry' : 'runtime'
+        t.same(role['rules'], rules[description], `${name}: ${description}`)
         const binding = manifests.find(
           ({ kind, metadata }) => kind === 'RoleBinding' && metadata.name === role.metadata.name,
         ) as unknown as V1RoleBinding

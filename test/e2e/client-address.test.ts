@@ -18,7 +18,7 @@ function toProxyHeader(x: number): Buffer {
   return Buffer.concat([PROXY_V2, Buffer.from([203, 0, 113, x, 127, 0, 0, 1, 80, 80, 0, 80])])
 }
 
-for (const [what, words, headers, client] of [
+for (const [description, words, headers, client] of [
   ['without trusted proxies', [], '', '127.0.0.1'],
   ['of a trusted proxy', TRUSTED, '', '127.0.0.1'],
   [
@@ -28,7 +28,7 @@ for (const [what, words, headers, client] of [
     '198.51.100.7',
   ],
 ] as const)
-  t.test(`PROXY protocol ${what}: limits and logs ignore its address (uws)`, async (t) => {
+  t.test(`PROXY protocol ${description}: limits and logs ignore its address (uws)`, async (t) => {
     const log = join(makeTempFolder(t, 'log'), 'access.log')
     const { server, url } = await openServer(t, [...words, '--listener=uws', `--access_log=${log}`])
     const body = JSON.stringify({ id: 'admin', secret: 'wrong' })

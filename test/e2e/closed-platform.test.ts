@@ -49,8 +49,8 @@ t.test('a client authenticates to look up services in the registry', async (t) =
   await createGreeter(t, registry).start()
   const client = openClient(t, { registry, auth: ADMIN })
   t.equal(await client.call('go.mx.api.greeter', 'Greeter.Hello'), 'hello')
-  const wrong = openClient(t, { registry, auth: { ...ADMIN, secret: 'wrong' } })
-  await t.rejects(wrong.call('go.mx.api.greeter', 'Greeter.Hello'), { code: 400 })
+  const invalid = openClient(t, { registry, auth: { ...ADMIN, secret: 'wrong' } })
+  await t.rejects(invalid.call('go.mx.api.greeter', 'Greeter.Hello'), { code: 400 })
 })
 
 t.test('a gateway authenticates to its registry', async (t) => {

@@ -55,10 +55,10 @@ plugins:
   hides(explain.stdout + explain.stderr, 'explain')
   t.match(explain.stdout, /"own"/)
 
-  const wrong = await runMx(['api', 'check'], { cwd, env: { ...env, LIMIT: TOKEN } })
-  t.equal(wrong.code, 2)
-  t.match(wrong.stderr, /mx\.yaml:6:5: plugin "own": option "limit" must be integer, got "\$\{/)
-  hides(wrong.stdout + wrong.stderr, 'an invalid option')
+  const invalid = await runMx(['api', 'check'], { cwd, env: { ...env, LIMIT: TOKEN } })
+  t.equal(invalid.code, 2)
+  t.match(invalid.stderr, /mx\.yaml:6:5: plugin "own": option "limit" must be integer, got "\$\{/)
+  hides(invalid.stdout + invalid.stderr, 'an invalid option')
 
   const mx = startMx(['api', '--address=127.0.0.1:0'], { cwd, env })
   t.teardown(async () => {

@@ -83,7 +83,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         const agent = new Agent({ connections: CLIENTS })
         t.teardown(() => agent.destroy())
         const outcomes = { answered: 0, refused: 0, cut: 0, left: 0 }
-        const wrong: string[] = []
+        const invalid: string[] = []
         let next = 0
         const client = async () => {
           while (next < REQUESTS) {
@@ -102,10 +102,10 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
                 outcomes.answered++
                 const honest =
                   text === `<${id}>` || (text.startsWith(`<${id}>x`) && text.length >= 300_000)
-                if (!honest) wrong.push(`${id}: ${text.slice(0, 50)}`)
+                if (!honest) invalid.push(`${id}: ${text.slice(0, 50)}`)
               } else {
                 outcomes.refused++
-                if (statusCode < 502 || statusCode > 504) wrong.push(`${id}: ${statusCode}`)
+                if (statusCode < 502 || statusCode > 504) invalid.push(`${id}: ${statusCode}`)
               }
             } catch {
               if (leaving === undefined) outcomes.cut++
@@ -114,7 +114,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           }
         }
         await Promise.all(Array.from({ length: CLIENTS }, client))
-        t.strictSame(wrong, [])
+        t.strictSame(invalid, [])
         t.ok(outcomes.answered > REQUESTS * 0.7, JSON.stringify(outcomes))
         t.ok(
           outcomes.refused > 0 && outcomes.cut > 0 && outcomes.left > 0,

@@ -115,8 +115,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
             ...(token === undefined ? {} : authorize(token)),
           }
           const reply = await fetch(origin + path, { ...init, headers })
-          const what = `${handler} ${path} ${rules.map(({ id }) => id)} ${i}`
-          t.equal(reply.status, granted[i] ? 200 : 401, what)
+          const description = `${handler} ${path} ${rules.map(({ id }) => id)} ${i}`
+          t.equal(reply.status, granted[i] ? 200 : 401, description)
           const text = await reply.text()
           if (!granted[i]) {
             const [, service] = resource.split(':')
@@ -166,9 +166,9 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       return client.text
     }
     t.match(await sendRequest(good), /^HTTP\/1.1 200/)
-    for (const [what, token] of Object.entries(attacks)) {
+    for (const [description, token] of Object.entries(attacks)) {
       const text = await sendRequest(token)
-      t.match(text, /^HTTP\/1.1 4(?:01|00) /, what)
+      t.match(text, /^HTTP\/1.1 4(?:01|00) /, description)
       t.notMatch(text, /at .*[.]ts/)
     }
     t.equal(service.calls.length, 1)
@@ -242,12 +242,12 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     }
   })
 
-  for (const [what, end] of Object.entries({
+  for (const [description, end] of Object.entries({
     'a change of rules': (opened: Awaited<ReturnType<typeof open>>) =>
       opened.source.setRules('mx', createRule({ scope: 'admin' })),
     'a revocation': (opened: Awaited<ReturnType<typeof open>>) => opened.source.revoke('it'),
   })) {
-    t.test(`${name}: ${what} ends streams and WebSockets within a second`, async (t) => {
+    t.test(`${name}: ${description} ends streams and WebSockets within a second`, async (t) => {
       const opened = await open(t, listener, { handler: 'rpc', rules: [MEMBERS] })
       const web = await open(t, listener, { handler: 'web', rules: [MEMBERS] })
       const token = await opened.source.issue(JANE, { id: 'it' })

@@ -76,7 +76,7 @@ t.test('allows only callers authenticated by key, password or token', async (t) 
   const { issuer, seen, sendRequest, port, mx } = await open(t)
   const nowS = Math.floor(Date.now() / 1000)
   const unknownKey = await createPair('ES256', 'one')
-  const rows: [what: string, headers: Fields, challenge: string | undefined][] = [
+  const rows: [description: string, headers: Fields, challenge: string | undefined][] = [
     ['a token', bearer(await issuer.issue()), undefined],
     ['a key', apiKey('a key'), undefined],
     ['a password', basic('bank', 'a password'), undefined],
@@ -99,10 +99,10 @@ t.test('allows only callers authenticated by key, password or token', async (t) 
       'Bearer error="invalid_token"',
     ],
   ]
-  for (const [what, headers, challenge] of rows) {
+  for (const [description, headers, challenge] of rows) {
     const reply = await sendRequest(headers)
-    t.equal(reply.status, challenge === undefined ? 200 : 401, what)
-    t.equal(reply.headers.get('www-authenticate') ?? undefined, challenge, what)
+    t.equal(reply.status, challenge === undefined ? 200 : 401, description)
+    t.equal(reply.headers.get('www-authenticate') ?? undefined, challenge, description)
     const text = await reply.text()
     if (challenge !== undefined) t.match(JSON.parse(text), { Id: 'go.mx.api.app', Code: 401 })
   }

@@ -31,13 +31,13 @@ t.test('uploads, builds, runs, calls, updates under load and kills a service', a
   t.match(await sendRequest('greeter/call'), { status: 200, body: { answer: 'one' } })
 
   let isOver = false
-  const wrong: unknown[] = []
+  const invalid: unknown[] = []
   const seen = new Set<unknown>()
   const load = Array.from({ length: 2 }, async () => {
     while (!isOver) {
       const { status, body } = await sendRequest('greeter/call')
       if (status === 200) seen.add(body['answer'])
-      else wrong.push(body)
+      else invalid.push(body)
     }
   })
   for (const answer of ['two', 'three']) {
@@ -47,7 +47,7 @@ t.test('uploads, builds, runs, calls, updates under load and kills a service', a
   }
   isOver = true
   await Promise.all(load)
-  t.same(wrong, [], 'no call failed')
+  t.same(invalid, [], 'no call failed')
   t.same([...seen].sort(), ['one', 'three', 'two'])
 
   await deployer.call('Update', 'greeter', { rollback: true })

@@ -101,7 +101,7 @@ else {
         await upload(WARM)
         await download(WARM, false)
         const before = readRss(pid)
-        for (const [what, run] of [
+        for (const [description, run] of [
           ['up', () => upload(BYTES)],
           ['down', () => download(BYTES, listener === 'node')],
         ] as const) {
@@ -110,13 +110,13 @@ else {
           const bytes = await run()
           const seconds = (performance.now() - startMs) / 1000
           const growth = readPeakRss(pid) - before
-          t.ok(bytes >= BYTES && bytes < BYTES * 1.01, `${what}: ${bytes} bytes`)
+          t.ok(bytes >= BYTES && bytes < BYTES * 1.01, `${description}: ${bytes} bytes`)
           t.ok(
             growth < GROWTH_MAX,
-            `${what}: ${Math.round(growth / 1024 ** 2)} MiB more at the peak`,
+            `${description}: ${Math.round(growth / 1024 ** 2)} MiB more at the peak`,
           )
           t.comment(
-            `${what}: ${Math.round(bytes / 1024 ** 2 / seconds)} MiB/s, peak +${Math.round(growth / 1024 ** 2)} MiB`,
+            `${description}: ${Math.round(bytes / 1024 ** 2 / seconds)} MiB/s, peak +${Math.round(growth / 1024 ** 2)} MiB`,
           )
         }
       },

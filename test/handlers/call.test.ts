@@ -270,12 +270,12 @@ t.test('address may be inside the allowed ranges, registered or not', async (t) 
   t.same([service.calls.length, other.calls.length, stranger.calls.length], [0, 2, 2])
   // The connection is persistent, so no new one is opened per call.
   t.equal(other.connections.length, 2, 'one per notation of the host')
-  const wrong = await post(gateway, {
+  const invalid = await post(gateway, {
     ...HELLO,
     service: 'other.name',
     address: `127.0.0.1:${stranger.port}`,
   })
-  t.match(wrong, { status: 404, json: { Detail: 'service not found: other.name' } })
+  t.match(invalid, { status: 404, json: { Detail: 'service not found: other.name' } })
 })
 
 t.test('accepts the schemes mx:// and mxs:// only', async (t) => {

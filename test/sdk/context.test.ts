@@ -77,8 +77,8 @@ t.test('ctx.account is parsed from one valid mx-account header', async (t) => {
   )
   t.strictSame(account('{"id":"john","scopes":null,"metadata":null}')?.scopes, [])
   t.equal(account(Buffer.from('{"id":"Jürgen"}').toString('latin1'))?.id, 'Jürgen')
-  for (const wrong of ['', '{', 'null', '[]', '{}', '{"id":5}', '{"id":""}'])
-    t.equal(account(wrong), undefined, `no account: ${wrong}`)
+  for (const invalid of ['', '{', 'null', '[]', '{}', '{"id":5}', '{"id":""}'])
+    t.equal(account(invalid), undefined, `no account: ${invalid}`)
   const two = 'mx-account: {"id":"a"}\r\nmx-account: {"id":"b"}\r\n'
   t.equal(
     see(two, (ctx) => ctx.account),

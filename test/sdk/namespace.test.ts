@@ -11,8 +11,8 @@ t.test('the namespace comes from the context, or is mx by default', async (t) =>
 })
 
 t.test('rejects an invalid or too long namespace with 400', async (t) => {
-  for (const wrong of ['MX', 'a b', '.', 'a..b', '../x', '*', '>', 'x'.repeat(254)])
-    t.throws(() => toNamespace(within(wrong), 'id'), {
+  for (const invalid of ['MX', 'a b', '.', 'a..b', '../x', '*', '>', 'x'.repeat(254)])
+    t.throws(() => toNamespace(within(invalid), 'id'), {
       id: 'id',
       code: 400,
       message: /^Mx-Namespace must be letters, .*; at most 253 characters, got "/,

@@ -120,7 +120,7 @@ t.test('handlers of a Standard Schema receive its output and return its input ty
 
 t.test('a handler that does not match its schemas does not compile', async (t) => {
   // @ts-expect-error: the message must be a string
-  const wrong = endpoint({ response: Message, handle: () => ({ message: 5 }) })
+  const invalid = endpoint({ response: Message, handle: () => ({ message: 5 }) })
   // @ts-expect-error: the request has no size
   endpoint({ request: Named, handle: ({ size }) => size })
   // @ts-expect-error: a stream is not a single message
@@ -129,5 +129,5 @@ t.test('a handler that does not match its schemas does not compile', async (t) =
   endpoint({ response: Message, handle: () => [{ message: '' }] })
   const unsafe: TUnsafe<Date> = Type.Unsafe<Date>({})
   const dated = endpoint({ request: unsafe, handle: (date) => date.getTime() })
-  t.strictSame([wrong.kind, dated.kind], ['unary', 'unary'])
+  t.strictSame([invalid.kind, dated.kind], ['unary', 'unary'])
 })

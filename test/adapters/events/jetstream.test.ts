@@ -167,9 +167,9 @@ t.test('distinguishes missing permissions from an outage', async (t) => {
   await least.retain!(JET_TOPIC, { maxAgeMs: 1e9, maxBytes: 0 }, Date.now())
   t.equal((await least.read(JET_TOPIC, ALL)).events.length, 2)
   t.equal(await least.deleteGroup!(JET_TOPIC, 'group'), true)
-  const wrong = open('nobody')
-  await t.rejects(wrong.tried, { message: / rejected the connection: / })
-  await t.rejects(async () => wrong.listTopics(), { code: 503, cause: { denied: true } })
+  const invalid = open('nobody')
+  await t.rejects(invalid.tried, { message: / rejected the connection: / })
+  await t.rejects(async () => invalid.listTopics(), { code: 503, cause: { denied: true } })
 })
 
 t.test('keeps a dead letter when NATS is killed', async (t) => {

@@ -23,8 +23,8 @@ t.test('authenticates by user and password or by token', async (t) => {
   const at = `127.0.0.1:${server.port}`
   const connection = await connect(t, `nats://ann:p%40ss%3A%20word@${at}`)
   await connection.flush()
-  for (const wrong of ['', 'ann:wrong@', 'p%40ss%3A%20word@'])
-    await t.rejects(connect(t, `nats://${wrong}${at}`), {
+  for (const invalid of ['', 'ann:wrong@', 'p%40ss%3A%20word@'])
+    await t.rejects(connect(t, `nats://${invalid}${at}`), {
       denied: true,
       message: /authentication failed: .*Authorization Violation/i,
     })

@@ -9,6 +9,6 @@ t.test('mx api schema prints the schema in the package', async (t) => {
   const { code, stdout, stderr } = await runMx(['api', 'schema'], { cwd, env: { HOME: cwd } })
   t.same([code, stderr], [0, ''])
   t.equal(stdout, readFileSync(join(ROOT, 'mx.schema.json'), 'utf8'))
-  const wrong = await runMx(['api', 'schema', 'now'], { cwd, env: { HOME: cwd } })
-  t.match(wrong, { code: 2, stderr: /unexpected argument "now"/ })
+  const invalid = await runMx(['api', 'schema', 'now'], { cwd, env: { HOME: cwd } })
+  t.match(invalid, { code: 2, stderr: /unexpected argument "now"/ })
 })

@@ -62,13 +62,13 @@ t.test('--target is an alias of --env', async (t) => {
   t.same(read('--target=staging'), { env: 'staging' })
 })
 
-const wrong: [args: string[], message: string][] = [
+const invalid: [args: string[], message: string][] = [
   [['--pasword=x'], "unknown flag --pasword, did you mean --password? See 'mx login --help'"],
   [['--zzzzzzzz'], "unknown flag --zzzzzzzz. See 'mx login --help'"],
   [['--password'], "--password needs a value. See 'mx login --help'"],
   [['--force=yes'], "--force takes no value. See 'mx login --help'"],
 ]
-for (const [args, message] of wrong)
+for (const [args, message] of invalid)
   t.test(`${args.join(' ')} is rejected with a hint`, async (t) => {
     t.throws(() => read(...args), { message, status: 2 } satisfies Partial<CliError>)
   })

@@ -33,7 +33,7 @@ t.test('arguments in brackets are optional, and `...` accepts several', async (t
   t.equal(await run('connect', 'a', 'b', 'c'), 'connect(a b c) flags')
 })
 
-const wrong: [words: string[], message: string][] = [
+const invalid: [words: string[], message: string][] = [
   [
     ['namspace'],
     "Unrecognized subcommand for mx user: namspace, did you mean namespace? See 'mx user --help'",
@@ -62,7 +62,7 @@ const wrong: [words: string[], message: string][] = [
     "Too few arguments, expected at least one argument: ADDRESS.... See 'mx user --help'",
   ],
 ]
-for (const [words, message] of wrong)
+for (const [words, message] of invalid)
   t.test(`mx user ${words.join(' ')} is rejected with the expected form`, async (t) => {
     await t.rejects(run(...words), { message, status: 2 })
   })

@@ -43,7 +43,7 @@ for (const [type, texts, value] of right) {
   })
 }
 
-const wrong: [type: string, texts: string[], message: string | RegExp][] = [
+const invalid: [type: string, texts: string[], message: string | RegExp][] = [
   ['int64', ['many'], '--x must be an int64 such as 42 or 0x2a, got "many"'],
   ['int64', ['1.5'], /such as 42/],
   ['int64', ['9223372036854775808'], /from -9223372036854775808 to 9223372036854775807, got/],
@@ -57,7 +57,7 @@ const wrong: [type: string, texts: string[], message: string | RegExp][] = [
   ['[]int64', ['1,x'], /got "x"/],
   ['string', ['a', 'b'], '--x is a single string, got 2 values'],
 ]
-for (const [type, texts, message] of wrong) {
+for (const [type, texts, message] of invalid) {
   t.test(`rejects ${texts.join(' and ')} as ${type}`, async (t) => {
     await t.rejects(parseValue(type, texts, '--x'), { message, status: 2 })
   })

@@ -78,7 +78,7 @@ t.test('a form is parsed into post, and body is empty', (t) => {
 })
 
 t.test('a missing or malformed content type becomes text/plain', (t) => {
-  const wrong = [
+  const invalid = [
     undefined,
     '',
     'json',
@@ -89,7 +89,7 @@ t.test('a missing or malformed content type becomes text/plain', (t) => {
     ';charset=x',
     'a/b;c',
   ]
-  for (const type of wrong) {
+  for (const type of invalid) {
     const { header, body } = convert(
       { method: 'POST', headers: type === undefined ? {} : { 'content-type': type } },
       'a=1',

@@ -309,11 +309,11 @@ t.test(
 t.test('a query may contain visible ASCII except #, at any length', async (t) => {
   for (let code = 0; code < 256; code++) {
     const isVisible = code > 0x20 && code < 0x7f && code !== 0x23
-    const wrong = [0, 22, 23, 24, 100].filter((length) => {
+    const invalid = [0, 22, 23, 24, 100].filter((length) => {
       const target = `/a?${'x'.repeat(length)}${String.fromCharCode(code)}`
       return judge('GET', target).code !== (isVisible ? undefined : 400)
     })
-    t.strictSame(wrong, [], `character ${code}`)
+    t.strictSame(invalid, [], `character ${code}`)
   }
 })
 
@@ -364,10 +364,10 @@ t.test('rejects control characters at any position of a header value', async (t)
   for (let code = 0; code < 256; code++) {
     const isValid = code === 9 || (code >= 0x20 && code !== 0x7f)
     const char = String.fromCharCode(code)
-    const wrong = [`${char}a`, `a${char}b`, `a${char}`, `${'x'.repeat(30)}${char}`].filter(
+    const invalid = [`${char}a`, `a${char}b`, `a${char}`, `${'x'.repeat(30)}${char}`].filter(
       (value) => judge('GET', '/', [...HOST, 'x-a', value]).code !== (isValid ? undefined : 400),
     )
-    t.strictSame(wrong, [], `character ${code}`)
+    t.strictSame(invalid, [], `character ${code}`)
   }
   const { detail } = judge('GET', '/', [...HOST, 'te', 'a\x7f', 'x-a', '1'])
   t.equal(detail, 'header values must not contain control characters', 'including removed headers')

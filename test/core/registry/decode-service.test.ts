@@ -15,7 +15,7 @@ t.test('readMap keeps string values only and drops __proto__', async (t) => {
 })
 
 t.test('malformed parts of an endpoint are reported by path and are read as empty', async (t) => {
-  const wrong: string[] = []
+  const invalid: string[] = []
   const endpoint = readEndpoint(
     {
       name: 7,
@@ -24,7 +24,7 @@ t.test('malformed parts of an endpoint are reported by path and are read as empt
       metadata: { a: 1, b: 'x' },
     },
     'e',
-    (path, must) => wrong.push(`${path} ${must}`),
+    (path, must) => invalid.push(`${path} ${must}`),
   )
   t.strictSame(endpoint, {
     name: '',
@@ -32,7 +32,7 @@ t.test('malformed parts of an endpoint are reported by path and are read as empt
     response: NONE,
     metadata: { b: 'x' },
   })
-  t.strictSame(wrong, [
+  t.strictSame(invalid, [
     'e.name must be a string',
     'e.request.type must be a string',
     'e.request.values[0] must be an object',

@@ -34,13 +34,13 @@ t.test('headers and repeat of an error are written if they apply', async (t) => 
   const others = ['content-type', 'text/html', 'Content-Length', '5', 'allow', 'POST']
   const typed = formatFail(new GatewayError('a', 415, 'd', { headers: others }))
   t.strictSame(parseFail(typed, 'x')?.headers, ['allow', 'POST'])
-  for (const wrong of [
+  for (const invalid of [
     ['a b', 'c'],
     ['a', 'b\r\nc: d'],
     ['a', '\u20ac'],
     ['a', 'b'.repeat(70_000)],
   ]) {
-    const json = formatFail(new GatewayError('a', 400, 'd', { headers: wrong }))
+    const json = formatFail(new GatewayError('a', 400, 'd', { headers: invalid }))
     t.equal(json, formatFail(new GatewayError('a', 400, 'd')), 'invalid headers are omitted')
   }
 })

@@ -140,14 +140,14 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
       return call
     })
     await until(() => plain.pending === 0)
-    let wrong = 0
+    let invalid = 0
     for (const [i, { events, stream }] of calls.entries()) {
       const expected = stream
         ? `data "${i}-0" data "${i}-1" data "${i}-2" end`
         : `reply "content-type: application/json\\r\\n" ${i}`
-      if (events.filter((event) => !/^start /.test(event)).join(' ') !== expected) wrong++
+      if (events.filter((event) => !/^start /.test(event)).join(' ') !== expected) invalid++
     }
-    t.equal(wrong, 0)
+    t.equal(invalid, 0)
     t.ok(pool.size <= 16)
   })
 

@@ -38,7 +38,7 @@ t.test('formatted random metadata is parsed back unchanged', async () => {
 })
 
 t.test('a name or value with line breaks or characters beyond one byte is rejected', async (t) => {
-  const wrong: [string, string][] = [
+  const invalid: [string, string][] = [
     ['a', 'b\r\nmx-account: {}'],
     ['a', 'b\n'],
     ['a', 'b\0'],
@@ -50,7 +50,7 @@ t.test('a name or value with line breaks or characters beyond one byte is reject
     ['ä', 'b'],
     ['a\u0161', 'b'],
   ]
-  for (const fields of wrong) {
+  for (const fields of invalid) {
     t.throws(() => formatMetadata(fields), TypeError, JSON.stringify(fields))
   }
 })

@@ -31,8 +31,21 @@ t.test('Timeout is in seconds, grpc-timeout has its unit', async (t) => {
 })
 
 t.test('rejects a malformed timeout with 400 and examples of valid values', async (t) => {
-  const wrong = ['', 'x', '-1', '+1', '1s', '1,5', '1e3', '.5', '5.', '1.2345', '1234567890', ' 1']
-  for (const text of wrong) {
+  const invalid = [
+    '',
+    'x',
+    '-1',
+    '+1',
+    '1s',
+    '1,5',
+    '1e3',
+    '.5',
+    '5.',
+    '1.2345',
+    '1234567890',
+    ' 1',
+  ]
+  for (const text of invalid) {
     const detail = `Timeout must be seconds up to 999999999 such as 2 or 0.5, got ${JSON.stringify(text)}`
     t.throws(() => read('timeout', text), new GatewayError('greeter', 400, detail), text)
   }

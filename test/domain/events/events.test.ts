@@ -133,8 +133,8 @@ t.test('counts a consumed topic but not a deleted one', async (t) => {
   const consumer = await events.consume(one!, { group: 'g' })
   await publish(events, {}, two)
   const tooMany = [events.consume(three!, { group: 'g' }), publish(events, {}, three)]
-  for (const wrong of tooMany)
-    await t.rejects(wrong as Promise<unknown>, {
+  for (const invalid of tooMany)
+    await t.rejects(invalid as Promise<unknown>, {
       code: 429,
       message: 'limit of 2 topics of namespace mx reached',
     })

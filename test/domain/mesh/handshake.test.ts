@@ -31,8 +31,8 @@ t.test('accepts a proof only with the token, for this peer and this link', (t) =
       const other = { ...pair, [role]: { ...pair[role], [field]: 'x' } }
       t.notOk(isProof(proof, SECRET, 'caller', other), `${role} ${field}`)
     }
-  for (const wrong of ['', proof.slice(1), `${proof}0`, undefined, 1])
-    t.notOk(isProof(wrong, SECRET, 'caller', pair))
+  for (const invalid of ['', proof.slice(1), `${proof}0`, undefined, 1])
+    t.notOk(isProof(invalid, SECRET, 'caller', pair))
   t.notMatch(proof, 'secret')
   t.end()
 })
@@ -51,7 +51,7 @@ t.test('reads an introduction and ignores unknown fields', (t) => {
 })
 
 t.test('rejects an invalid introduction with the name of the field', (t) => {
-  const wrong: [field: string, value: unknown, message: RegExp][] = [
+  const invalid: [field: string, value: unknown, message: RegExp][] = [
     ['version', 1, /^version must be 2, got 1$/],
     ['network', '', /^network must be 1 to 253 visible ASCII characters, got ""$/],
     ['network', 'a b', /^network must/],
@@ -62,7 +62,7 @@ t.test('rejects an invalid introduction with the name of the field', (t) => {
     ['nonce', ['0'.repeat(32)], /^nonce must be 32 hexadecimal digits/],
     ['id', 'x'.repeat(1000), /^.{1,250}$/],
   ]
-  for (const [field, value, message] of wrong)
+  for (const [field, value, message] of invalid)
     t.throws(
       () => readIntroduction({ ...pair.caller, [field]: value }),
       { name: 'TypeError', message },

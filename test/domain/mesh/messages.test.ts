@@ -57,7 +57,7 @@ t.test('rejects an invalid message with the path of the field', (t) => {
   const route = formatUpdate({ key: 'greeter', advertised: advertisement })
   const ofRoute = (change: object) => ({ type: 'routes', routes: [route, { ...route, ...change }] })
   const long = [{ version: 'v', metadata: { a: 'x'.repeat(MAX_ENTRY_BYTES) }, endpoints: [] }]
-  const wrong: [message: unknown, text: RegExp][] = [
+  const invalid: [message: unknown, text: RegExp][] = [
     [[], /^message must be an object$/],
     [{}, /^type must be hello, welcome, proof, ping, pong or routes, got undefined$/],
     [{ type: 'goodbye' }, /^type must be .*, got "goodbye"$/],
@@ -82,7 +82,7 @@ t.test('rejects an invalid message with the path of the field', (t) => {
     [ofRoute({ key: '@b' }), /^routes\[1\]\.path must end at the server b$/],
     [ofRoute({ key: '@c' }), /^routes\[1\]\.entry must be an object$/],
   ]
-  for (const [message, text] of wrong)
+  for (const [message, text] of invalid)
     t.throws(() => readMessage(message), { name: 'TypeError', message: text }, String(text))
   t.end()
 })

@@ -18,8 +18,8 @@ t.test('accepts keys of 1 to 1024 bytes of UTF-8 without NUL', (t) => {
     'a'.repeat(MAX_KEY_BYTES),
   ])
     t.ok(isStoreKey(key), key.slice(0, 20))
-  const wrong = ['', 'a\0', '\ud83d', '\ude00a', 'é'.repeat(513), 'a'.repeat(MAX_KEY_BYTES + 1)]
-  for (const key of [...wrong, 1, null, undefined, {}])
+  const invalid = ['', 'a\0', '\ud83d', '\ude00a', 'é'.repeat(513), 'a'.repeat(MAX_KEY_BYTES + 1)]
+  for (const key of [...invalid, 1, null, undefined, {}])
     t.notOk(isStoreKey(key), JSON.stringify(key))
   t.ok(isKeyPart(''))
   t.notOk(isKeyPart('\0'))

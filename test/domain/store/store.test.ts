@@ -154,28 +154,28 @@ t.test(
       [{ ...good, ifVersion: 0.5 }, /^ifVersion must be/],
       [{ ...good, ifVersion: -1 }, /^ifVersion must be/],
     ]
-    for (const [wrong, message] of rows) {
-      const writes = [{ ...good, key: 'fine' }, wrong as typeof good]
+    for (const [invalid, message] of rows) {
+      const writes = [{ ...good, key: 'fine' }, invalid as typeof good]
       await t.rejects(store.commit(writes), { code: 400, id: 'store', message }, String(message))
     }
     await t.rejects(store.commit([good, { ...good }]), {
       code: 400,
       message: /^key must not occur twice/,
     })
-    for (const wrong of [
+    for (const invalid of [
       { prefix: '\0' },
       { suffix: '\ud800' },
       { from: 'x'.repeat(1025) },
       { to: '\0' },
     ])
-      await t.rejects(store.list(TABLE, wrong), {
+      await t.rejects(store.list(TABLE, invalid), {
         code: 400,
-        message: new RegExp(`^${Object.keys(wrong)[0]} must be at most 1024 bytes`),
+        message: new RegExp(`^${Object.keys(invalid)[0]} must be at most 1024 bytes`),
       })
-    for (const wrong of [{ after: 'a\0' }, { limit: -1 }, { offset: 0.5 }, { limit: Number.NaN }])
-      await t.rejects(store.list(TABLE, wrong), {
+    for (const invalid of [{ after: 'a\0' }, { limit: -1 }, { offset: 0.5 }, { limit: Number.NaN }])
+      await t.rejects(store.list(TABLE, invalid), {
         code: 400,
-        message: new RegExp(`^${Object.keys(wrong)[0]} must be`),
+        message: new RegExp(`^${Object.keys(invalid)[0]} must be`),
       })
     t.throws(() => store.read(TABLE, ''), { code: 400 })
     t.throws(() => store.read({ database: '', table: 'a' }, 'a'), { code: 400 })

@@ -100,7 +100,7 @@ t.test('the service page', async (t) => {
     await typeInto(page, 'request.other', '{')
     await press(page, 'Call')
     await page.getByText('5 errors:').waitFor()
-    const wrong = [
+    const invalid = [
       ['request.name', 'is required'],
       ['request.count', 'must be an integer such as 42 or 0x2a, got "many"'],
       ['request.small', 'must be an int32, from -2147483648 to 2147483647, got "2147483648"'],
@@ -110,7 +110,7 @@ t.test('the service page', async (t) => {
         'must be JSON: expected a name in double quotes at position 1, got the end',
       ],
     ] as const
-    for (const [path, message] of wrong)
+    for (const [path, message] of invalid)
       t.equal(await field(page, path).locator('.field-error').textContent(), message, path)
     t.equal(await answer(page).getByText('200 OK').count(), 0)
     // The first field has the focus.

@@ -25,7 +25,7 @@ function findSkip(): string | false {
   return !hasKill && 'requires cgroup.kill (Linux 5.14)'
 }
 
-for (const [what, line] of [
+for (const [description, line] of [
   ['a background process without environment', 'setsid env -i /bin/sleep 1000 & echo; wait'],
   [
     'a process that moved to a child group',
@@ -33,7 +33,7 @@ for (const [what, line] of [
   ],
 ] as const)
   for (const how of ['by its server', 'by the next server'])
-    t.test(`${what} is killed when its group is removed ${how}`, { skip }, async (t) => {
+    t.test(`${description} is killed when its group is removed ${how}`, { skip }, async (t) => {
       const group = tryCreateCgroup(parent, id)!
       const folder = toCgroupFolder(parent!, id)
       const [first, ...rest] = [...toEnter(group), '/bin/sh', '-c', line]

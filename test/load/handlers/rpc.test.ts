@@ -552,10 +552,10 @@ t.test('rejects deep, long and ambiguous JSON with 400', async (t) => {
     ['no UTF-8', Buffer.from([0x22, 0xff, 0x22]).toString('latin1'), /UTF-8|JSON/],
   ]
   for (const query of ['', '?q=1']) {
-    for (const [what, body, detail] of rows) {
+    for (const [description, body, detail] of rows) {
       const bytes = Buffer.from(body, 'latin1')
       const { status, json } = await post(`${origin}/greeter/echo${query}`, bytes)
-      t.equal(status, 400, `${what} ${query}`)
+      t.equal(status, 400, `${description} ${query}`)
       t.match(json['Detail'], detail)
     }
     const twice = await post(`${origin}/greeter/echo${query}`, '{"name":1,"name":2}')

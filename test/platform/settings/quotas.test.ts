@@ -41,14 +41,14 @@ t.test('by default a namespace may use half of a limited store and of in-memory 
 })
 
 t.test('rejects a malformed quota with an error that shows the expected form', (t) => {
-  const wrong: [readonly string[], RegExp][] = [
+  const invalid: [readonly string[], RegExp][] = [
     [['x'], /size/],
     [['1mb', '2mb'], /one limit without a namespace/],
     [['a/b=1mb'], /namespace=limit/],
     [['a=1mb', 'a=2mb'], /lists the namespace a twice/],
     [['a='], /size/],
   ]
-  for (const [texts, message] of wrong) t.throws(() => quotaStore.parse(texts), { message })
+  for (const [texts, message] of invalid) t.throws(() => quotaStore.parse(texts), { message })
   t.throws(() => quotaPrograms.parse(['a=1.5']), { message: /whole number/ })
   t.end()
 })

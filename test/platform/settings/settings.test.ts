@@ -284,7 +284,7 @@ t.test('registry is a name or a URL, and an error about it redacts userinfo', as
     'consuls://token@consul.internal',
   ])
     t.equal(read(` ${text} `), text)
-  const wrong = {
+  const invalid = {
     'mx://localhost':
       /--registry must be static, memory, mx:\/\/host:port, .*, got "mx:\/\/localhost"$/,
     kubernets: /got "kubernets", did you mean kubernetes\?$/,
@@ -292,7 +292,7 @@ t.test('registry is a name or a URL, and an error about it redacts userinfo', as
     'consul://a:1?token=b': /^--registry cannot be used: unknown parameter "token"/,
     'consul://a:0': /^--registry cannot be used: the port of consul:\/\/host:port must be from 1/,
   }
-  for (const [text, message] of Object.entries(wrong))
+  for (const [text, message] of Object.entries(invalid))
     t.match(
       problemsOf(() => read(text)),
       [message],

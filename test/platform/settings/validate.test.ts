@@ -19,7 +19,7 @@ t.test(
   },
 )
 
-const wrong: [flags: string[], problem: RegExp][] = [
+const invalid: [flags: string[], problem: RegExp][] = [
   [['--http2=on'], /^--http2 must be one of tls, cleartext, off, got "on"$/],
   [['--http2=cleartext'], /^--http2: http2=cleartext requires --listener=node or --http2_address,/],
   [['--http2_address=:1', '--http2=off'], /^--http2_address: .* which http2=off forbids$/],
@@ -38,7 +38,7 @@ const wrong: [flags: string[], problem: RegExp][] = [
     /^--tls_client_auth must be one of required, optional, got "maybe"$/,
   ],
 ]
-for (const [flags, problem] of wrong) {
+for (const [flags, problem] of invalid) {
   t.test(`rejects ${flags.join(' ')}`, async (t) => {
     t.throws(() => merge(...flags), { message: problem })
   })

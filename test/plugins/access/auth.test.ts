@@ -112,10 +112,10 @@ t.test('rejects an invalid token even where anonymous calls are allowed', async 
   const { run, source } = await open(t, [])
   const { good, attacks } = listTokenAttacks(source.key, Math.floor(Date.now() / 1000))
   t.equal((await run(bearer(good))).status, 200)
-  for (const [what, token] of Object.entries(attacks)) {
+  for (const [description, token] of Object.entries(attacks)) {
     if (token.includes('\0')) continue
     const { status, body, headers, thrown, forwarded } = await run(bearer(token))
-    t.equal(status, 401, what)
+    t.equal(status, 401, description)
     t.notOk(forwarded)
     t.match(JSON.parse(body), {
       Id: 'greeter',
@@ -149,10 +149,10 @@ t.test('responds with 400 to ambiguous headers', async (t) => {
     [{ headers: { 'mx-namespace': '../mx' } }, /Mx-Namespace/],
     [{ headers: { 'mx-namespace': '__proto__' } }, /Mx-Namespace/],
   ]
-  for (const [request, wrong] of rows) {
+  for (const [request, invalid] of rows) {
     const { status, body, forwarded } = await run(request)
     t.equal(status, 400)
-    t.match(JSON.parse(body).Detail, wrong)
+    t.match(JSON.parse(body).Detail, invalid)
     t.notOk(forwarded)
   }
 })

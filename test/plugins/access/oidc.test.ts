@@ -79,9 +79,9 @@ t.test('rejects an invalid token', async (t) => {
     oversized: await issuer.issue({ pad: 'x'.repeat(20_000) }),
   }
   t.equal((await run(good)).status, 200)
-  for (const [what, token] of Object.entries(attacks)) {
+  for (const [description, token] of Object.entries(attacks)) {
     const { status, headers, body, forwarded } = await run(token)
-    t.equal(status, 401, what)
+    t.equal(status, 401, description)
     t.equal(headers.get('www-authenticate'), 'Bearer error="invalid_token"')
     t.match(JSON.parse(body), {
       Id: 'test',
@@ -189,10 +189,10 @@ t.test('rejects a discovery document of another issuer', async (t) => {
     ['sent elsewhere', (issuer) => (issuer.redirect = `${issuer.issuer}/keys`)],
     ['no key set', (issuer) => ((issuer as { keys: unknown }).keys = 'all')],
   ]
-  for (const [what, corrupt] of rows) {
+  for (const [description, corrupt] of rows) {
     const { issuer, run } = await open(t)
     corrupt(issuer)
-    t.equal((await run(await issuer.issue())).status, 503, what)
+    t.equal((await run(await issuer.issue())).status, 503, description)
   }
 })
 

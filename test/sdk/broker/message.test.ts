@@ -113,8 +113,8 @@ t.test('a handler receives the decoded body and a context with the headers', asy
 })
 
 t.test('an invalid schema is rejected immediately', async (t) => {
-  const wrong = { type: 'string' } as never
-  t.throws(() => createMessageHandler('a', () => {}, wrong, { service: 'a' }), {
+  const invalid = { type: 'string' } as never
+  t.throws(() => createMessageHandler('a', () => {}, invalid, { service: 'a' }), {
     name: 'TypeError',
     message: /^message must be a TypeBox type/,
   })

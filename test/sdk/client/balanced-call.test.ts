@@ -251,8 +251,8 @@ t.test('an unknown service returns 404, and a service without a usable node 503'
     code: 404,
     message: 'service not found: nobody',
   })
-  const wrong = { id: 'a', address: '127.0.0.1:1', metadata: { protocol: 'carrier-pigeon' } }
-  void registry.register!(makeService('empty', [wrong]))
+  const invalid = { id: 'a', address: '127.0.0.1:1', metadata: { protocol: 'carrier-pigeon' } }
+  void registry.register!(makeService('empty', [invalid]))
   await t.rejects(client.call('empty', 'A.B'), {
     code: 503,
     message: 'no node of empty is available',

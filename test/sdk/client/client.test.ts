@@ -73,8 +73,8 @@ for (const listener of LISTENERS) {
       Helloworld.call({ name: String(i) } as never),
     )
     const replies = (await Promise.all(calls)) as { message: string }[]
-    const wrong = replies.findIndex(({ message }, i) => message !== `Hello ${i}`)
-    t.equal(wrong, -1)
+    const invalid = replies.findIndex(({ message }, i) => message !== `Hello ${i}`)
+    t.equal(invalid, -1)
   })
 
   t.test(`${listener}: a timeout returns 408 and aborts the signal of the handler`, async (t) => {

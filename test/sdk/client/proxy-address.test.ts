@@ -19,7 +19,7 @@ t.test('parses an address with or without a scheme', async (t) => {
 })
 
 t.test('an invalid address is rejected with the name of the option or variable', async (t) => {
-  const wrong = [
+  const invalid = [
     '',
     'localhost',
     ':8081',
@@ -30,7 +30,7 @@ t.test('an invalid address is rejected with the name of the option or variable',
     'mx://a:1/b',
     'mx:a:1',
   ]
-  for (const text of wrong) {
+  for (const text of invalid) {
     const message = `must be host:port, mx://host:port or mxs://host:port (TLS), with a port from 1 to 65535, got ${JSON.stringify(text)}`
     t.throws(() => readProxyAddress(text, false), new TypeError(`proxy ${message}`))
     if (text === '') continue

@@ -36,7 +36,7 @@ t.test('responses may omit zero values, but callers receive them', async (t) => 
 
 t.test('a value that the message cannot represent is rejected', async (t) => {
   const { decode } = compiled('kinds.Kinds')
-  for (const wrong of [
+  for (const invalid of [
     { small: 2 ** 31 },
     { count: -1 },
     { colour: 'GREEN' },
@@ -47,7 +47,7 @@ t.test('a value that the message cannot represent is rejected', async (t) => {
     { by_id: { x: 'no integer' } },
     { by_flag: { maybe: 'no boolean' } },
   ])
-    t.throws(() => decode(wrong), /^request\./, JSON.stringify(wrong))
+    t.throws(() => decode(invalid), /^request\./, JSON.stringify(invalid))
 })
 
 t.test('recursive messages are supported', async (t) => {

@@ -22,7 +22,7 @@ t.test('a bigint becomes a number, or a string beyond 2^53', async (t) => {
 t.test('a value that JSON would change or drop is rejected', async (t) => {
   const circle: Record<string, unknown> = {}
   circle['self'] = circle
-  for (const [value, what] of [
+  for (const [value, description] of [
     [undefined, 'undefined'],
     [() => 1, 'function'],
     [Symbol('x'), 'symbol'],
@@ -34,7 +34,7 @@ t.test('a value that JSON would change or drop is rejected', async (t) => {
   ] as const)
     t.throws(() => formatConfigValue(value), {
       name: 'TypeError',
-      message: `a configuration value must be a JSON value, got ${what}`,
+      message: `a configuration value must be a JSON value, got ${description}`,
     })
   t.throws(() => formatConfigValue(circle), TypeError)
 })

@@ -131,7 +131,7 @@ t.test('an empty MX_REGISTRY, or `static`, means no registry', async (t) => {
 })
 
 t.test('an unknown registry value is rejected with the accepted forms', async (t) => {
-  const wrong = [
+  const invalid = [
     '',
     'static',
     'redis://a:1',
@@ -142,7 +142,7 @@ t.test('an unknown registry value is rejected with the accepted forms', async (t
     'memory:',
     'MX://a:1',
   ]
-  for (const text of wrong) {
+  for (const text of invalid) {
     const expected = {
       name: 'TypeError',
       message: new RegExp(
@@ -162,7 +162,7 @@ t.test('an unknown registry value is rejected with the accepted forms', async (t
 t.test(
   'an invalid registry address is rejected with the option or variable and the reason',
   async (t) => {
-    const wrong: [string, RegExp][] = [
+    const invalid: [string, RegExp][] = [
       ['consul://secret@a?tocken=x', /: unknown parameter "tocken" of consul:\/\//],
       ['consul://secret@a/x', /: a Consul URL has no path: .*"consul:\/\/\[hidden\]@a\/x"$/],
       ['consul://a?ca=x.pem', /: certificates require consuls:\/\//],
@@ -171,7 +171,7 @@ t.test(
       ['mx://a:65536', /: the port of mx:\/\/host:port must be from 1 to 65535, got 65536$/],
       ['mxs://[::1]:0', /: the port of mxs:\/\/host:port must be from 1 to 65535, got 0$/],
     ]
-    for (const [text, message] of wrong) {
+    for (const [text, message] of invalid) {
       const expect = (what: string) => ({
         name: 'TypeError',
         message: new RegExp(`^${what}${message.source}`),

@@ -115,8 +115,8 @@ t.test('errors do not contain secrets', async (t) => {
     'request.keys[0] must be an integer, got string',
   )
   const nested = Type.Object({ value: Type.Object({ data: Type.String({ writeOnly: true }) }) })
-  for (const wrong of [{ value: 'hunter2' }, 'hunter2'])
-    t.match(messageOf(nested, wrong), /^request(\.value)? must be an object, got string$/)
+  for (const invalid of [{ value: 'hunter2' }, 'hunter2'])
+    t.match(messageOf(nested, invalid), /^request(\.value)? must be an object, got string$/)
 })
 
 t.test('an error message is short for any request', async (t) => {

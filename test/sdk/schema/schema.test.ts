@@ -185,8 +185,8 @@ t.test('a protobuf codec can be combined with a schema', async (t) => {
 })
 
 t.test('an invalid schema is rejected immediately', async (t) => {
-  for (const wrong of ['string', 5, null, String, {}, { name: Type.String() }])
-    t.throws(() => compileSchema(wrong as never, 'request'), {
+  for (const invalid of ['string', 5, null, String, {}, { name: Type.String() }])
+    t.throws(() => compileSchema(invalid as never, 'request'), {
       message: /request must be a TypeBox type, .*, or a Standard Schema, got/,
     })
 })

@@ -89,11 +89,11 @@ t.test(
   async (t) => {
     const { send } = await open(t)
     const fine = send({})
-    const wrong = send({ body: '{"name":5}' })
+    const invalid = send({ body: '{"name":5}' })
     const none = send({ endpoint: 'Helloworld.Nope' })
     await until(() => none.events.length > 0)
     t.strictSame(fine.events, ['reply "" {"message":"Hello John"}'])
-    t.strictSame(wrong.events, ['fail 400 helloworld: request.name must be a string, got 5'])
+    t.strictSame(invalid.events, ['fail 400 helloworld: request.name must be a string, got 5'])
     t.strictSame(none.events, [
       'fail 404 helloworld: endpoint not found: helloworld.Helloworld.Nope',
     ])
@@ -103,11 +103,11 @@ t.test(
 t.test('rejects a malformed metadata block with 400, and the connection stays open', async (t) => {
   const { send, channel } = await open(t)
   const metadata = 'garbage\r\nmx-account: {"id":"x"}\r\n'
-  const wrong = [send({ metadata }), send({ metadata, stream: true, more: true })]
+  const invalid = [send({ metadata }), send({ metadata, stream: true, more: true })]
   const fine = send({ metadata: 'x-a: b\r\n' })
   await until(() => fine.events.length > 0)
   t.strictSame(fine.events, ['reply "" {"message":"Hello John"}'])
-  for (const { events } of wrong) t.match(events, [/^fail 400 helloworld: metadata must be/])
+  for (const { events } of invalid) t.match(events, [/^fail 400 helloworld: metadata must be/])
   t.equal(channel.pending, 0)
 })
 

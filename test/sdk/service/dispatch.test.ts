@@ -516,9 +516,9 @@ t.test('a client stream has one response', async (t) => {
 
 t.test('rejects an invalid request within a stream with 400', async (t) => {
   const { dispatcher } = create({ sum })
-  for (const wrong of ['{"n":"x"}', '{']) {
+  for (const invalid of ['{"n":"x"}', '{']) {
     const incoming = begin(dispatcher, 'Helloworld.Sum', { body: { n: 1 }, more: true })
-    incoming.send(wrong)
+    incoming.send(invalid)
     await incoming.done
     t.equal(incoming.error?.code, 400)
     t.match(incoming.error?.message, /request(\.n| body) must/)
@@ -610,8 +610,8 @@ t.test('asynchronous Standard Schemas are supported', async (t) => {
   })
   const fine = await serve(dispatcher, 'Helloworld.Call', { body: { name: 'a' } })
   t.strictSame(fine.answer, { name: 'a' })
-  const wrong = await serve(dispatcher, 'Helloworld.Call', { body: {} })
-  t.match(wrong.error?.toBody(), { Code: 400, Detail: 'request.name: must have a name' })
+  const invalid = await serve(dispatcher, 'Helloworld.Call', { body: {} })
+  t.match(invalid.error?.toBody(), { Code: 400, Detail: 'request.name: must have a name' })
   const parts = { body: { name: 'a' }, stream: true }
   t.strictSame((await serve(dispatcher, 'Helloworld.Count', parts)).items, [{ name: 'a' }])
 })

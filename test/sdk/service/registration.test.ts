@@ -265,9 +265,9 @@ t.test('a registry may turn out to need no registration after an outage', async 
 t.test('a malformed entry is not retried', async (t) => {
   const { registry } = open(t)
   const { log } = createQuietLog()
-  const wrong = makeService('greeter', ['nowhere'])
+  const invalid = makeService('greeter', ['nowhere'])
   await t.rejects(
-    register({ registry, entry: wrong, log }),
+    register({ registry, entry: invalid, log }),
     /cannot register greeter \(memory\): address of node/,
   )
 })

@@ -57,7 +57,7 @@ t.test('reads select by prefix, suffix and range across pages', async (t) => {
 
 t.test('only malformed writes of a tick are rejected', async (t) => {
   const { things } = await open(t)
-  const [one, wrong, long, two, again] = await Promise.allSettled([
+  const [one, invalid, long, two, again] = await Promise.allSettled([
     things.write('a', '1'),
     things.write('', 'x'),
     things.write('c', Buffer.alloc(1024 * 1024 + 1)),
@@ -68,7 +68,7 @@ t.test('only malformed writes of a tick are rejected', async (t) => {
     status: 'rejected',
     reason: { code: 400, message: /request\.record\.value must/ },
   })
-  t.match(wrong, {
+  t.match(invalid, {
     status: 'rejected',
     reason: { code: 400, message: /request\.record\.key must/ },
   })
@@ -209,14 +209,14 @@ t.test('call options of the store and of the method apply', async (t) => {
 
 t.test('unknown options are rejected', async (t) => {
   const { client, things } = await open(t)
-  const wrong = (method: string) => ({
+  const invalid = (method: string) => ({
     name: 'TypeError',
     message: new RegExp(`^${method}: unknown option`),
   })
-  t.throws(() => createStore(client, { tabel: 'a' } as object), wrong('createStore'))
-  await t.rejects(things.read('a', { prefx: 'a' } as object), wrong('store.read'))
-  await t.rejects(things.write('a', '', { ttl: 1 } as object), wrong('store.write'))
-  await t.rejects(things.delete('a', { prefix: 'a' } as object), wrong('store.delete'))
-  await t.rejects(things.list({ version: 1 } as object), wrong('store.list'))
-  t.throws(() => things.watch({ from: 'a' } as object), wrong('store.watch'))
+  t.throws(() => createStore(client, { tabel: 'a' } as object), invalid('createStore'))
+  await t.rejects(things.read('a', { prefx: 'a' } as object), invalid('store.read'))
+  await t.rejects(things.write('a', '', { ttl: 1 } as object), invalid('store.write'))
+  await t.rejects(things.delete('a', { prefix: 'a' } as object), invalid('store.delete'))
+  await t.rejects(things.list({ version: 1 } as object), invalid('store.list'))
+  t.throws(() => things.watch({ from: 'a' } as object), invalid('store.watch'))
 })

@@ -71,15 +71,15 @@ t.test('requires workload scopes of services in the namespace of the account', a
 t.test('reports the invalid field of a new account', async (t) => {
   const { call } = await openPlatformAuth(t)
   const make = (request: object) => call('Auth.Generate', request, ADMIN)
-  const wrong = (request: object, message: string | RegExp) =>
+  const invalid = (request: object, message: string | RegExp) =>
     t.rejects(make(request), { id: 'auth.Auth.Generate', code: 400, message })
-  await wrong({}, 'ID required')
+  await invalid({}, 'ID required')
   await make({ id: 'a', name: 'A' })
-  await wrong({ id: 'a' }, 'Account with this ID already exists')
-  await wrong({ id: 'b', name: 'A' }, 'Account with this Name already exists')
-  await wrong({ id: 'c', type: 'robot' }, 'request.type must be user or service, got "robot"')
-  await wrong({ id: 'c', scopes: ['a', 'b c'] }, /^request\.scopes\[1\] must be/)
-  await wrong({ id: 'c', metadata: { text: 'x'.repeat(2000) } }, /at most 2000 bytes/)
+  await invalid({ id: 'a' }, 'Account with this ID already exists')
+  await invalid({ id: 'b', name: 'A' }, 'Account with this Name already exists')
+  await invalid({ id: 'c', type: 'robot' }, 'request.type must be user or service, got "robot"')
+  await invalid({ id: 'c', scopes: ['a', 'b c'] }, /^request\.scopes\[1\] must be/)
+  await invalid({ id: 'c', metadata: { text: 'x'.repeat(2000) } }, /at most 2000 bytes/)
   await t.rejects(make({ id: 'c', options: { namespace: 'a b' } }), {
     ...{ id: 'auth', code: 400, message: /^request\.options\.namespace must be/ },
   })
@@ -89,15 +89,15 @@ t.test('rejects a login with a wrong secret without revealing which accounts exi
   const auth = await openPlatformAuth(t)
   await logIn(auth, 'jane')
   const { call } = auth
-  const wrong = (request: object, message: string) =>
+  const invalid = (request: object, message: string) =>
     t.rejects(call('Auth.Token', request), { id: 'auth.Auth.Token', code: 400, message })
-  await wrong({}, 'Credentials or a refresh token required')
-  await wrong({ id: 'jane' }, 'Credentials or a refresh token required')
+  await invalid({}, 'Credentials or a refresh token required')
+  await invalid({ id: 'jane' }, 'Credentials or a refresh token required')
   const same = 'Secret not correct, or no account with this ID'
-  await wrong({ id: 'jane', secret: 'another one' }, same)
-  await wrong({ id: 'nobody', secret: 'another one' }, same)
-  await wrong({ id: 'jane', secret: 'password', options: { namespace: 'acme' } }, same)
-  await wrong({ refresh_token: 'x' }, 'refresh token not correct or used before: log in again')
+  await invalid({ id: 'jane', secret: 'another one' }, same)
+  await invalid({ id: 'nobody', secret: 'another one' }, same)
+  await invalid({ id: 'jane', secret: 'password', options: { namespace: 'acme' } }, same)
+  await invalid({ refresh_token: 'x' }, 'refresh token not correct or used before: log in again')
 })
 
 t.test('issues tokens with the requested lifetime, from a second to an hour', async (t) => {
@@ -111,8 +111,8 @@ t.test('issues tokens with the requested lifetime, from a second to an hour', as
   t.equal(await sendRequest(0), 900)
   t.equal(await sendRequest(1), 1)
   t.equal(await sendRequest('3600'), 3600)
-  for (const wrong of [3601, -1, 1.5])
-    await t.rejects(sendRequest(wrong), { code: 400, message: /request\.token_expiry/ })
+  for (const invalid of [3601, -1, 1.5])
+    await t.rejects(sendRequest(invalid), { code: 400, message: /request\.token_expiry/ })
 })
 
 t.test('ends the login and audits the reuse of a refresh token', async (t) => {
@@ -185,9 +185,9 @@ t.test('audits every change and failed login without secrets', async (t) => {
 
 t.test('rejects the inspection of an invalid token', async (t) => {
   const auth = await openPlatformAuth(t)
-  const wrong = { id: 'auth.Auth.Inspect', code: 400, message: 'invalid token provided' }
-  await t.rejects(auth.call('Auth.Inspect', {}), wrong)
-  await t.rejects(auth.call('Auth.Inspect', { token: 'a.b.c' }), wrong)
+  const invalid = { id: 'auth.Auth.Inspect', code: 400, message: 'invalid token provided' }
+  await t.rejects(auth.call('Auth.Inspect', {}), invalid)
+  await t.rejects(auth.call('Auth.Inspect', { token: 'a.b.c' }), invalid)
 })
 
 t.test('lets the owner of a token revoke it', async (t) => {

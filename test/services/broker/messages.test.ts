@@ -10,12 +10,12 @@ t.test('header and body of a message are optional', async (t) => {
     header: { a: 'b' },
     body: Buffer.from('x'),
   })
-  for (const [wrong, message] of [
+  for (const [invalid, message] of [
     [{ body: '%' }, /message\.body must be base64/],
     [{ header: { a: 1 } }, /message\.header/],
     [{ header: 'a' }, /message\.header/],
   ] as const)
-    await t.rejects(async () => decode(wrong), { message })
+    await t.rejects(async () => decode(invalid), { message })
 })
 
 t.test('when_slow accepts only the listed values', async (t) => {

@@ -7,8 +7,8 @@ const within = (namespace: string) => createContext({ metadata: { 'mx-namespace'
 t.test('the namespace defaults to mx, and an invalid one is rejected with 400', async (t) => {
   t.equal(toBrokerNamespace(createContext(), 'id'), 'mx')
   t.equal(toBrokerNamespace(within('go.mx.api'), 'id'), 'go.mx.api')
-  for (const wrong of ['a b', '.', 'a..b', '*', '>', 'x'.repeat(101)])
-    t.throws(() => toBrokerNamespace(within(wrong), 'id'), {
+  for (const invalid of ['a b', '.', 'a..b', '*', '>', 'x'.repeat(101)])
+    t.throws(() => toBrokerNamespace(within(invalid), 'id'), {
       code: 400,
       id: 'id',
       message: /^Mx-Namespace must be/,
@@ -20,8 +20,8 @@ t.test(
   async (t) => {
     t.equal(toEffective('acme', 'orders.eu', 'request.topic', 'id'), 'acme.orders.eu')
     t.equal(toEffective('acme.eu', 'orders', 'request.topic', 'id'), 'acme=eu.orders')
-    for (const wrong of ['', 'a b', '*', 'a.>', '$SYS', '_INBOX.a', '../b', 'x'.repeat(153)])
-      t.throws(() => toEffective('acme', wrong, 'request.topic', 'id'), {
+    for (const invalid of ['', 'a b', '*', 'a.>', '$SYS', '_INBOX.a', '../b', 'x'.repeat(153)])
+      t.throws(() => toEffective('acme', invalid, 'request.topic', 'id'), {
         code: 400,
         id: 'id',
         message: /^request\.topic must be at most 152 letters/,

@@ -85,7 +85,7 @@ t.test("an error of the link's owner ends the stream with that error", async (t)
 })
 
 t.test('rejects a malformed or unexpected message with 400 and its name', async (t) => {
-  const wrong: [messages: (hello: object) => unknown[], detail: string | RegExp][] = [
+  const invalid: [messages: (hello: object) => unknown[], detail: string | RegExp][] = [
     [() => [1], 'request is malformed: message must be an object'],
     [() => [{ type: 'x'.repeat(9999) }], /^request is malformed: type must be .{0,500}$/],
     [() => [{ type: 'ping', n: 1 }], 'unexpected request.type ping, expected hello'],
@@ -93,7 +93,7 @@ t.test('rejects a malformed or unexpected message with 400 and its name', async 
     [(hello) => [{ ...hello, id: '@' }], /^request is malformed: id must be /],
     [(hello) => [{ ...hello, version: 1 }], /^request is malformed: version must be 2, got 1$/],
   ]
-  for (const [toMessages, detail] of wrong) {
+  for (const [toMessages, detail] of invalid) {
     const { events, hello, send, nextMessage } = open(t)
     for (const message of toMessages({ type: 'hello', ...hello })) send(message as object)
     const listen = async (): Promise<void> => {

@@ -22,7 +22,7 @@ t.test('omitted fields have defaults, and the error names invalid ones', async (
     after: '',
     query: { ...query, router: 'b' },
   })
-  for (const [wrong, message] of [
+  for (const [invalid, message] of [
     [{ depth: -1 }, /^request\.depth must/],
     [{ depth: 'x' }, /^request\.depth must/],
     [{ limit: 0 }, /^request\.limit must/],
@@ -30,7 +30,7 @@ t.test('omitted fields have defaults, and the error names invalid ones', async (
     [{ after: 1 }, /^request\.after must/],
     [{ query: { service: 1 } }, /^request\.query\.service must/],
   ] as const)
-    await t.rejects(async () => decode(wrong), { message }, String(message))
+    await t.rejects(async () => decode(invalid), { message }, String(message))
 })
 
 t.test('peers, links and routes match the schemas of responses', async (t) => {

@@ -91,12 +91,12 @@ t.test(
   async (t) => {
     const pairs = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'v']))
-    const wrong =
+    const invalid =
       /^request\.metadata must have at most 64 pairs, with keys of 1 to 128 characters, got/
     await expectBadRequest(t, 'Register', [
-      [{ ...ENTRY, metadata: pairs(65) }, wrong],
-      [{ ...ENTRY, metadata: { ['k'.repeat(129)]: 'v' } }, wrong],
-      [{ ...ENTRY, metadata: { '': 'v' } }, wrong],
+      [{ ...ENTRY, metadata: pairs(65) }, invalid],
+      [{ ...ENTRY, metadata: { ['k'.repeat(129)]: 'v' } }, invalid],
+      [{ ...ENTRY, metadata: { '': 'v' } }, invalid],
       [
         { ...ENTRY, metadata: { key: 'v'.repeat(513) } },
         /^request\.metadata\.key must not have more than 512 characters, got/,

@@ -12,7 +12,7 @@ t.test('reports the invalid field of a request', async (t) => {
   const { client, call, read } = await openPlatformRuntime(t)
   const create = (service: object, options: object = {}) =>
     client.call('runtime', 'Runtime.Create', { resource: { service }, options })
-  const wrong: [object, object, RegExp][] = [
+  const invalid: [object, object, RegExp][] = [
     [{}, {}, /service\.name is missing/],
     [{ name: '../x' }, {}, /name.*must be letters/],
     [{ name: 'shop', version: '-x' }, {}, /version.*must be a branch/],
@@ -45,7 +45,7 @@ t.test('reports the invalid field of a request', async (t) => {
     [{ name: 'shop', source: SOURCE }, { instances: 1000 }, /instances/],
     [{ name: 'shop', source: SOURCE }, { namespace: '../x' }, /namespace/],
   ]
-  for (const [service, options, message] of wrong)
+  for (const [service, options, message] of invalid)
     await t.rejects(create(service, options), { code: 400, message }, String(message))
   await t.rejects(call('Update', 'shop'), { code: 404, message: 'service not found: shop@latest' })
   await t.rejects(call('Delete', 'shop'), { code: 404, message: 'service not found: shop@latest' })

@@ -10,12 +10,12 @@ t.test('rejects reading from an unknown database with 400 and its name', async (
   const { call, stream, client } = await openPlatformStore(t)
   const options = { database: 'shop' }
   await call('Write', { record: { key: 'a', value: 'AA==' }, options })
-  const wrong = { database: 'shpo' }
+  const invalid = { database: 'shpo' }
   const error = expectedError('request.options.database', 'shpo')
-  await t.rejects(call('Read', { key: 'a', options: wrong }), error)
-  await t.rejects(call('Read', { options: { ...wrong, prefix: 'a' } }), error)
-  await t.rejects(stream('List', { options: wrong }).next(), error)
-  await t.rejects(call('Tables', wrong), expectedError('request.database', 'shpo'))
+  await t.rejects(call('Read', { key: 'a', options: invalid }), error)
+  await t.rejects(call('Read', { options: { ...invalid, prefix: 'a' } }), error)
+  await t.rejects(stream('List', { options: invalid }).next(), error)
+  await t.rejects(call('Tables', invalid), expectedError('request.database', 'shpo'))
   const inNamespace = expectedError('request.options.namespace', 'shpo')
   const blobs = { namespace: 'shpo' }
   await t.rejects(client.call('store', 'BlobStore.List', { options: blobs }), inNamespace)

@@ -46,7 +46,7 @@ for (const [schema, text, value] of right)
     t.end()
   })
 
-const wrong: [schema: JsonSchema, text: string, message: string][] = [
+const invalid: [schema: JsonSchema, text: string, message: string][] = [
   [{ type: 'integer' }, 'x', 'must be an integer such as 42 or 0x2a, got "x"'],
   [
     { type: 'integer' },
@@ -66,7 +66,7 @@ const wrong: [schema: JsonSchema, text: string, message: string][] = [
   [{ type: 'string', contentEncoding: 'base64' }, '#', 'must be base64 or a file'],
   [{}, '{', 'must be JSON: expected a name in double quotes at position 1, got the end'],
 ]
-for (const [schema, text, message] of wrong)
+for (const [schema, text, message] of invalid)
   t.test(`${JSON.stringify(text)} is invalid for ${JSON.stringify(schema)}`, (t) => {
     t.same(ofField(schema, typed(text)), [`request.x ${message}`])
     t.end()

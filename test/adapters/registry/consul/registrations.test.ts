@@ -23,10 +23,10 @@ function open(t: Test, double: ConsulDouble, nowMs?: () => number): Registration
 
 function events({ requests }: ConsulDouble): string[] {
   return requests.splice(0).map(({ path, query }) => {
-    const [what = ''] = path.replace('/v1/agent/', '').split('/greeter')
+    const [description = ''] = path.replace('/v1/agent/', '').split('/greeter')
     return query.get('enable') === null
-      ? what.replace(/[/]service%3A.*/, '')
-      : `${what} ${query.get('enable')}`
+      ? description.replace(/[/]service%3A.*/, '')
+      : `${description} ${query.get('enable')}`
   })
 }
 

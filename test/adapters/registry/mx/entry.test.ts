@@ -31,8 +31,8 @@ t.test('removes the requested domain from the metadata, but no other', async (t)
 })
 
 t.test('ignores malformed entries', async (t) => {
-  const wrong = [null, 1, 'a', [], {}, { name: 'a' }, { name: 1, version: 'a' }]
-  t.same(readEntries({ services: wrong }, 'mx'), [])
+  const invalid = [null, 1, 'a', [], {}, { name: 'a' }, { name: 1, version: 'a' }]
+  t.same(readEntries({ services: invalid }, 'mx'), [])
   t.same(readEntries({ services: 'none' }, 'mx'), [])
   t.same(readEntries({}, 'mx'), [])
 })

@@ -142,14 +142,14 @@ t.test('an unreachable gateway is a one-line error with exit status 1', async (t
 })
 
 t.test('invalid flags, values and URLs exit 2 and are named', async (t) => {
-  const wrong: [string[], RegExp][] = [
+  const invalid: [string[], RegExp][] = [
     [['/x', '--rate', 'fast'], /--rate must be a number from .*"fast".*mx bench --help/],
     [['greeter'], /path such as \/greeter\/hello or an http or https URL/],
     [['/x', '--speed', '9'], /speed/],
     [[], /request|path or URL/],
   ]
   await Promise.all(
-    wrong.map(async ([args, message]) => {
+    invalid.map(async ([args, message]) => {
       const { status, stderr } = await runBench(...args)
       t.equal(status, 2, args.join(' '))
       t.match(stderr, message)

@@ -74,9 +74,9 @@ t.test('mx gen client writes a module that compiles and calls the service', asyn
   const text = readFileSync(file, 'utf8')
   t.match(text, '/** Who is greeted. */\n  readonly name: string\n  readonly count?: number\n')
   t.match(text, 'readonly "odd-name"?: "red" | "blue"')
-  const wrong = join(folder, 'wrong.ts')
+  const invalid = join(folder, 'wrong.ts')
   writeFileSync(
-    wrong,
+    invalid,
     `import { Client } from 'mx-gateway'
 import { createMailBoxClient } from './client.ts'
 const { MailBox } = createMailBoxClient(new Client())

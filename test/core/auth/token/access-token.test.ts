@@ -71,9 +71,9 @@ const { good, attacks: ATTACKS } = listTokenAttacks(key, NOW_S)
 
 t.test('every forged or malformed token is rejected', async (t) => {
   t.equal((await verify(good)).account.id, 'jane', 'the token they are derived from is valid')
-  for (const [what, token] of Object.entries(ATTACKS)) {
-    await t.rejects(verify(token), { name: 'TokenError' }, what)
-    t.throws(() => verifyTokenSync(token, keys, NOW_S * 1000), { name: 'TokenError' }, what)
+  for (const [description, token] of Object.entries(ATTACKS)) {
+    await t.rejects(verify(token), { name: 'TokenError' }, description)
+    t.throws(() => verifyTokenSync(token, keys, NOW_S * 1000), { name: 'TokenError' }, description)
   }
 })
 
@@ -101,13 +101,13 @@ t.test('a token signed with a key of another type is rejected', async (t) => {
 })
 
 t.test('the error of an invalid token does not quote the token', async (t) => {
-  for (const [what, token] of Object.entries(ATTACKS)) {
+  for (const [description, token] of Object.entries(ATTACKS)) {
     const error = await verify(token).catch((error: Error) => error)
     const parts = token.split('.').filter((part) => part.length > 8)
     t.notOk(
       parts.some((part) => (error as Error).message.includes(part)),
-      what,
+      description,
     )
-    t.notMatch((error as Error).message, /[^\x20-\x7e]/, what)
+    t.notMatch((error as Error).message, /[^\x20-\x7e]/, description)
   }
 })

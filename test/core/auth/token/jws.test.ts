@@ -19,9 +19,9 @@ t.test('the error of a malformed token names the malformed part without quoting 
   const object = encodePart({})
   const bytes = (text: string) => Buffer.from(text, 'latin1').toString('base64url')
   const read = (header: string, claims: string) => () => readJws(`${header}.${claims}.${SIGNATURE}`)
-  for (const wrong of [bytes('{'), bytes('{"secret"}'), bytes('{"a":"\xe9"}'), encodePart([])]) {
-    t.throws(read(wrong, object), { name: 'TokenError', message: 'malformed header' })
-    t.throws(read(HEADER, wrong), { name: 'TokenError', message: 'malformed claims' })
+  for (const invalid of [bytes('{'), bytes('{"secret"}'), bytes('{"a":"\xe9"}'), encodePart([])]) {
+    t.throws(read(invalid, object), { name: 'TokenError', message: 'malformed header' })
+    t.throws(read(HEADER, invalid), { name: 'TokenError', message: 'malformed claims' })
   }
   const form = { name: 'TokenError', message: /^not a header, claims and a signature/ }
   for (const signature of ['', SIGNATURE.slice(1), `${SIGNATURE}A`, `${SIGNATURE.slice(0, -1)}x`])

@@ -35,17 +35,20 @@ t.test('closes a connection whose preface arrives too slowly', async (t) => {
   t.same(served, [])
 })
 
-for (const [what, first, version] of [
+for (const [description, first, version] of [
   ['the preface', PREFACE, '2'],
   ['a request', 'PRI / HTTP/1.1\r\n', '1'],
 ] as const) {
-  t.test(`detects HTTP/${version} from ${what} that arrives byte by byte in time`, async (t) => {
-    const { client, served } = await open(t)
-    for (const byte of first) {
-      client.send(byte)
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    await client.ended()
-    t.same(served, [version])
-  })
+  t.test(
+    `detects HTTP/${version} from ${description} that arrives byte by byte in time`,
+    async (t) => {
+      const { client, served } = await open(t)
+      for (const byte of first) {
+        client.send(byte)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      await client.ended()
+      t.same(served, [version])
+    },
+  )
 }

@@ -10,29 +10,32 @@ import { RawClient } from '../../../fixtures/raw-client.ts'
 const LONG = Array.from({ length: 2_000_000 }, (_, i) => `line ${i}\n`).join('')
 
 for (const isStream of [false, true]) {
-  const what = isStream ? 'a stream without a length' : 'a long response'
-  t.test(`${what} that closes its connection ends once the client has received it`, async (t) => {
-    const { port, served, gateway, listener } = await openListener(t, createUwsListener, (x) => {
-      if (x.method === 'GET') return x.reply(200, 'ok')
-      if (!isStream) return x.reply(200, LONG)
-      x.start(200, x.replyHeaders, -1)
-      x.write(Buffer.from(LONG))
-      x.end()
-    })
-    const client = new RawClient(port)
-    await client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(1)
-    client.socket.pause()
-    // From now on, every response closes its connection.
-    listener.drain()
-    client.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n')
-    await until(() => served.length === 2)
-    const idle = gateway.idle()
-    client.socket.resume()
-    await idle
-    await listener.close()
-    await client.ended()
-    t.ok(toBody(client.text.slice(client.text.lastIndexOf('HTTP/1.1 200'))) === LONG)
-  })
+  const description = isStream ? 'a stream without a length' : 'a long response'
+  t.test(
+    `${description} that closes its connection ends once the client has received it`,
+    async (t) => {
+      const { port, served, gateway, listener } = await openListener(t, createUwsListener, (x) => {
+        if (x.method === 'GET') return x.reply(200, 'ok')
+        if (!isStream) return x.reply(200, LONG)
+        x.start(200, x.replyHeaders, -1)
+        x.write(Buffer.from(LONG))
+        x.end()
+      })
+      const client = new RawClient(port)
+      await client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(1)
+      client.socket.pause()
+      // From now on, every response closes its connection.
+      listener.drain()
+      client.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n')
+      await until(() => served.length === 2)
+      const idle = gateway.idle()
+      client.socket.resume()
+      await idle
+      await listener.close()
+      await client.ended()
+      t.ok(toBody(client.text.slice(client.text.lastIndexOf('HTTP/1.1 200'))) === LONG)
+    },
+  )
 }
 
 t.test('a slow client receives the last chunk after the response has ended', async (t) => {
@@ -96,9 +99,9 @@ function toBody(reply: string): string {
 }
 
 for (const isAnnounced of [false, true]) {
-  const what = isAnnounced ? 'a response of known length' : 'a stream'
+  const description = isAnnounced ? 'a response of known length' : 'a stream'
   t.test(
-    `${what} whose last chunk fills the socket ends once the client has received it`,
+    `${description} whose last chunk fills the socket ends once the client has received it`,
     async (t) => {
       const piece = Buffer.alloc(5000, 'x')
       /** Sends up to `most` chunks until the socket is full; returns their number. */

@@ -39,33 +39,36 @@ class Unstoppable extends AcceptedSocket {
   protected resumeRead(): void {}
 }
 
-for (const [what, size] of [
+for (const [description, size] of [
   ['long', MIB],
   ['empty', 0],
 ] as const) {
-  t.test(`a client that sends ${what} messages while it is paused is closed with 1013`, (t) => {
-    const { maxBytes } = bodyMemory
-    bodyMemory.maxBytes = 8 * MIB
-    t.teardown(() => {
-      bodyMemory.maxBytes = maxBytes
-    })
-    const ends: string[] = []
-    const socket = new Unstoppable(ends)
-    const message = new Uint8Array(size)
-    for (let i = 0; i < 1_000_000; i++) socket.read(message)
-    t.strictSame(ends, [], 'not while the client is read')
-    socket.pause()
-    let count = 0
-    while (ends.length === 0) {
-      socket.read(message)
-      count++
-    }
-    t.strictSame(ends, ['1013 the client sends faster than its messages are read'])
-    t.ok(count >= 8, `${count} buffered`)
-    t.ok(count * size <= 9 * MIB, 'memory use stays bounded')
-    t.equal(bodyMemory.usedBytes, 0)
-    t.end()
-  })
+  t.test(
+    `a client that sends ${description} messages while it is paused is closed with 1013`,
+    (t) => {
+      const { maxBytes } = bodyMemory
+      bodyMemory.maxBytes = 8 * MIB
+      t.teardown(() => {
+        bodyMemory.maxBytes = maxBytes
+      })
+      const ends: string[] = []
+      const socket = new Unstoppable(ends)
+      const message = new Uint8Array(size)
+      for (let i = 0; i < 1_000_000; i++) socket.read(message)
+      t.strictSame(ends, [], 'not while the client is read')
+      socket.pause()
+      let count = 0
+      while (ends.length === 0) {
+        socket.read(message)
+        count++
+      }
+      t.strictSame(ends, ['1013 the client sends faster than its messages are read'])
+      t.ok(count >= 8, `${count} buffered`)
+      t.ok(count * size <= 9 * MIB, 'memory use stays bounded')
+      t.equal(bodyMemory.usedBytes, 0)
+      t.end()
+    },
+  )
 }
 
 t.test(

@@ -677,10 +677,10 @@ t.test('TLS connections send the server name and verify the certificate', async 
     secure: true,
     tls: createUpstreamTls({ ca: other.cert }),
   })
-  const wrong = new Collector()
-  connection.send(wrong)
-  await wrong.done
-  t.match(wrong.failure, { kind: 'connect', detail: /elsewhere\.test/ })
+  const invalid = new Collector()
+  connection.send(invalid)
+  await invalid.done
+  t.match(invalid.failure, { kind: 'connect', detail: /elsewhere\.test/ })
 })
 
 t.test('a long response over TLS pauses and resumes with its reader', async (t) => {

@@ -10,7 +10,7 @@ t.test('an address is a host or an IP address, and a port', async (t) => {
 })
 
 t.test('other addresses are rejected', async (t) => {
-  const wrong = [
+  const invalid = [
     '',
     ':',
     ':80',
@@ -48,7 +48,7 @@ t.test('other addresses are rejected', async (t) => {
     'a\r\n:80',
     'ü:80',
   ]
-  for (const address of [...wrong, ...hosts, ...odd, `${'a'.repeat(254)}:80`]) {
+  for (const address of [...invalid, ...hosts, ...odd, `${'a'.repeat(254)}:80`]) {
     t.equal(parseHostPort(address), undefined, JSON.stringify(address))
   }
 })

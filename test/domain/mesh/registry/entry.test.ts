@@ -48,7 +48,7 @@ t.test('decodes an encoded entry', (t) => {
 
 t.test('rejects an invalid entry with the path of the field', (t) => {
   const version = { version: 'v', metadata: {}, endpoints: [] }
-  const wrong: [value: unknown, message: string][] = [
+  const invalid: [value: unknown, message: string][] = [
     [undefined, 'e must be a list of versions'],
     [[], 'e must be a list of versions'],
     [[1], 'e[0] must be an object'],
@@ -63,7 +63,7 @@ t.test('rejects an invalid entry with the path of the field', (t) => {
     [[{ ...version, metadata: { a: 1 } }], 'e[0].metadata.a must be a string'],
     [[{ ...version, metadata: [] }], 'e[0].metadata must be an object'],
   ]
-  for (const [value, message] of wrong)
+  for (const [value, message] of invalid)
     t.throws(() => readVersions(value, 'e'), { name: 'TypeError', message }, message)
   t.end()
 })
@@ -91,7 +91,7 @@ t.test('reads the entry of a server', (t) => {
     readServer({ address: '', peers: [], more: 1 }, 'e'),
     formatServer({ address: '', peers: [] }),
   )
-  const wrong: [value: unknown, message: string][] = [
+  const invalid: [value: unknown, message: string][] = [
     [[], 'e must be an object'],
     [{ peers: [] }, 'e.address must be empty, mx://host:port or mxs://host:port'],
     [{ address: 'a:1', peers: [] }, 'e.address must be empty, mx://host:port or mxs://host:port'],
@@ -99,7 +99,7 @@ t.test('reads the entry of a server', (t) => {
     [{ address: '', peers: ['@'] }, 'e.peers must be at most 64 ids of servers'],
     [{ address: '', peers: Array(65).fill('a') }, 'e.peers must be at most 64 ids of servers'],
   ]
-  for (const [value, message] of wrong)
+  for (const [value, message] of invalid)
     t.throws(() => readServer(value, 'e'), { name: 'TypeError', message }, message)
   t.end()
 })

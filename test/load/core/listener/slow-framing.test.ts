@@ -48,7 +48,7 @@ const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n'
 const CHUNK = `${CHUNKED}5\r\nhello\r\n`
 
 // Timeouts of the library `uws` (framing before the first chunk) are tested in slow-heads.test.ts.
-for (const [what, start, piece, listeners = ['node']] of [
+for (const [description, start, piece, listeners = ['node']] of [
   ['a chunk size', CHUNKED, '0'],
   ['a chunk extension', `${CHUNKED}5;`, 'a'],
   ['a trailer', `${CHUNKED}0\r\nX: `, 'a'],
@@ -61,19 +61,22 @@ for (const [what, start, piece, listeners = ['node']] of [
   ['no bytes of a body of known length', 'Content-Length: 9999\r\n\r\n', '', ['uws', 'node']],
 ] as const) {
   for (const name of listeners)
-    t.test(`${name}: ends an upload that drips ${what}, including at the backend`, async (t) => {
-      const listener = name === 'uws' ? createUwsListener : createHttp2Listener
-      const { backend, port, gateway } = await open(t, listener)
-      const client = new RawClient(port)
-      client.send(`POST /app HTTP/1.1\r\nHost: a\r\n${start}`)
-      const connection = await backend.connection()
-      await connection.request()
-      await drip(() => client.send(piece))
-      const { text } = await client.settle(QUIET_MS)
-      t.match(text, /^HTTP\/1.1 408 .*the request body arrives too slowly/s)
-      await connection.ended()
-      await gateway.idle()
-    })
+    t.test(
+      `${name}: ends an upload that drips ${description}, including at the backend`,
+      async (t) => {
+        const listener = name === 'uws' ? createUwsListener : createHttp2Listener
+        const { backend, port, gateway } = await open(t, listener)
+        const client = new RawClient(port)
+        client.send(`POST /app HTTP/1.1\r\nHost: a\r\n${start}`)
+        const connection = await backend.connection()
+        await connection.request()
+        await drip(() => client.send(piece))
+        const { text } = await client.settle(QUIET_MS)
+        t.match(text, /^HTTP\/1.1 408 .*the request body arrives too slowly/s)
+        await connection.ended()
+        await gateway.idle()
+      },
+    )
 }
 
 t.test(
@@ -91,11 +94,11 @@ t.test(
   },
 )
 
-for (const [what, flags, payload] of [
+for (const [description, flags, payload] of [
   ['empty DATA frames', 0, ''],
   ['padding', 8, '\x04\0\0\0\0'],
 ] as const) {
-  t.test(`HTTP/2: ends an upload that drips ${what}`, async (t) => {
+  t.test(`HTTP/2: ends an upload that drips ${description}`, async (t) => {
     const { backend, port, gateway } = await open(t)
     const raw = new Http2Raw(port)
     const stream = raw.open(toRequest('/app').with(1, 'POST'), 0)

@@ -10,7 +10,7 @@ const HEAD = 'GET / HTTP/1.1\r\nHost: a.test\r\n'
 const CHUNKED = 'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n'
 
 /** First bytes of a client, and the bytes that it sends twice a second afterwards. */
-const DRIPS: readonly [what: string, start: string, piece: string, only?: 'uws'][] = [
+const DRIPS: readonly [description: string, start: string, piece: string, only?: 'uws'][] = [
   ['a request line', 'GET /', 'a'],
   ['a header name', HEAD, 'a'],
   ['a header value', `${HEAD}X-A: `, 'a'],
@@ -30,9 +30,9 @@ for (const [name, create] of [
   ['uws', createUwsListener],
   ['node', createNodeListener],
 ] as const) {
-  for (const [what, start, piece, only] of DRIPS) {
+  for (const [description, start, piece, only] of DRIPS) {
     if (only !== undefined && only !== name) continue
-    t.test(`${name}: closes a client that drips ${what} within ${CUT_MS} ms`, async (t) => {
+    t.test(`${name}: closes a client that drips ${description} within ${CUT_MS} ms`, async (t) => {
       const { port, served } = await openListener(t, create, () => {})
       const client = new RawClient(port).send(start)
       const drip = setInterval(() => client.closed || client.send(piece), 500)

@@ -25,8 +25,8 @@ import { createPools, makeService } from '../../../fixtures/services.ts'
 const OWNER = { onRetired: () => {}, onUnsent: () => {}, onIdle: () => {}, onClosed: () => {} }
 const FINAL = /^(reply|fail|lost|end|cancel)/
 
-function check(holds: boolean, what: string): void {
-  if (!holds) throw new Error(what)
+function check(holds: boolean, description: string): void {
+  if (!holds) throw new Error(description)
 }
 
 const { messages } = readVectors()
@@ -339,11 +339,11 @@ for (const between of ['', ' and a proxy between them'])
             const calls: RecordedCall[] = []
             const up: number[] = []
             const down: number[] = []
-            for (const [what, which, how] of steps) {
+            for (const [description, which, how] of steps) {
               const size = [0, 1, 60, 1000, 70_000, 140_000, 300_000][how % 7]!
               const call = calls[which]
               const served = tracker.calls[which]
-              if (what <= 1) {
+              if (description <= 1) {
                 up.push(0)
                 down.push(0)
                 calls.push(
@@ -356,23 +356,23 @@ for (const between of ['', ' and a proxy between them'])
                 )
                 client.call(calls.at(-1)!)
               } else if (
-                what === 2 &&
+                description === 2 &&
                 call?.more &&
                 !call.halfClosed &&
                 call.carrier !== undefined
               ) {
                 if (call.sendData(`${up[which]} ${'.'.repeat(size)}`)) up[which]!++
-              } else if (what === 3 && served?.stream && !served.over) {
+              } else if (description === 3 && served?.stream && !served.over) {
                 if (served.sendData(`${down[which]} ${'.'.repeat(size)}`)) down[which]!++
-              } else if (what === 4) call?.consumed(size)
-              else if (what === 5) served?.consumed(size)
-              else if (what === 6 && how < 3) call?.cancel()
-              else if (what === 6) call?.endData()
-              else if (what === 7 && served !== undefined && !served.over) {
+              } else if (description === 4) call?.consumed(size)
+              else if (description === 5) served?.consumed(size)
+              else if (description === 6 && how < 3) call?.cancel()
+              else if (description === 6) call?.endData()
+              else if (description === 7 && served !== undefined && !served.over) {
                 if (how < 3) served.fail(new GatewayError('s', 500, 'x'))
                 else if (down[which] === 0) served.reply('', '.'.repeat(size))
                 else served.endData()
-              } else if (what >= 8) await tick()
+              } else if (description >= 8) await tick()
             }
             for (let i = 0; i < 100; i++) await tick()
             const isClosed = client.closed || server.closed || proxied?.client.closed

@@ -350,11 +350,11 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         code: new GatewayError('a', 42, 'b'),
       }
       const at = (hook: string) => (x: { query: string }) => {
-        const [where, what] = x.query.split('=')
-        if (where === hook) throw thrown[what!]
+        const [where, description] = x.query.split('=')
+        if (where === hook) throw thrown[description!]
         if (where === `async-${hook}`)
           return Promise.resolve().then(() => {
-            throw thrown[what!]
+            throw thrown[description!]
           })
         return undefined
       }
@@ -372,18 +372,22 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         { listener, plugins: [plugin as never] },
       )
       for (const hook of ['onRequest', 'onRoute', 'onReply', 'async-onRequest', 'async-onRoute']) {
-        for (const what of Object.keys(thrown)) {
-          const { status, body } = await get(origin, `/app?${hook}=${what}`)
+        for (const description of Object.keys(thrown)) {
+          const { status, body } = await get(origin, `/app?${hook}=${description}`)
           t.equal(
             status,
-            hook === 'onReply' && (what === 'fields' || what === 'split') ? 400 : 500,
-            `${hook} ${what}`,
+            hook === 'onReply' && (description === 'fields' || description === 'split') ? 400 : 500,
+            `${hook} ${description}`,
           )
           t.notMatch(body, /secret/)
         }
       }
-      for (const what of Object.keys(thrown)) {
-        t.equal((await get(origin, `/app?onDone=${what}`)).status, 200, `onDone ${what}`)
+      for (const description of Object.keys(thrown)) {
+        t.equal(
+          (await get(origin, `/app?onDone=${description}`)).status,
+          200,
+          `onDone ${description}`,
+        )
       }
       t.equal((await get(origin)).status, 200)
       await until(() => gateway.inFlight === 0)
@@ -785,13 +789,13 @@ t.test('responses pending for a slow client are not overwritten by other respons
   socket.resume()
   await once(socket, 'close')
   let at = 0
-  const wrong: number[] = []
+  const invalid: number[] = []
   for (let i = 0; i < count; i++) {
     at = text.indexOf('\r\n\r\n', at) + 4
-    if (!text.subarray(at, at + size).equals(Buffer.alloc(size, i))) wrong.push(i)
+    if (!text.subarray(at, at + size).equals(Buffer.alloc(size, i))) invalid.push(i)
     at += size
   }
-  t.strictSame(wrong, [])
+  t.strictSame(invalid, [])
 })
 
 function framingOf(head: string): string {

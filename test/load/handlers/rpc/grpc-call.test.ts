@@ -211,14 +211,14 @@ t.test('gRPC: rejects malformed messages', async (t) => {
     ['too long', Buffer.from([0, 255, 0, 0, 0]), STATUS.RESOURCE_EXHAUSTED],
     ['no protobuf', Buffer.from([0, 0, 0, 0, 1, 255]), STATUS.INVALID_ARGUMENT],
   ]
-  for (const [what, body, code] of rows) {
+  for (const [description, body, code] of rows) {
     const reply = await fetch(`${gateway.origin}/${NAME}/Proto`, {
       method: 'POST',
       headers: { 'content-type': 'application/grpc-web+proto' },
       body: new Uint8Array(body),
     })
     t.equal(reply.status, 200)
-    t.match(await reply.text(), new RegExp(`^[^]{5}grpc-status: ${code}\r\n`), what)
+    t.match(await reply.text(), new RegExp(`^[^]{5}grpc-status: ${code}\r\n`), description)
   }
 })
 
@@ -249,30 +249,31 @@ for (const [name, listener] of Object.entries(listeners)) {
         'proto',
       ],
     ]
-    for (const [what, transport, method] of transports) {
+    for (const [description, transport, method] of transports) {
       const client = createClient(describeService(NAME, METHODS), transport) as Greeter
-      t.match(await client[method]!({ name: 'Ann' }), { message: 'Hello Ann' }, what)
+      t.match(await client[method]!({ name: 'Ann' }), { message: 'Hello Ann' }, description)
       const isBinary = method === 'proto'
-      if (isBinary) t.match(await client[method]!({ name: '' }), { message: '' }, `${what}: empty`)
+      if (isBinary)
+        t.match(await client[method]!({ name: '' }), { message: '' }, `${description}: empty`)
       const error = await client['none']!({ name: 'a' }).then(
         () => undefined,
         (error: unknown) => ConnectError.from(error),
       )
-      t.equal(error?.code, Code.NotFound, what)
-      t.match(error?.rawMessage, /^endpoint not found: /, what)
+      t.equal(error?.code, Code.NotFound, description)
+      t.match(error?.rawMessage, /^endpoint not found: /, description)
       const late = await (client as unknown as WithOptions)['wait']!({}, { timeoutMs: 100 }).catch(
         (error: unknown) => ConnectError.from(error).code,
       )
-      t.equal(late, Code.DeadlineExceeded, what)
+      t.equal(late, Code.DeadlineExceeded, description)
       if (!isBinary) continue
       const messages = []
       const streaming = client as unknown as Streaming
       for await (const { message } of streaming['list']!({ name: 'a' })) messages.push(message)
-      t.strictSame(messages, ['a 1', 'a 2', 'a 3'], what)
+      t.strictSame(messages, ['a 1', 'a 2', 'a 3'], description)
       const broken = (async () => {
         for await (const _ of streaming['list']!({ name: 'bad' }));
       })()
-      await t.rejects(broken, { code: Code.AlreadyExists, rawMessage: 'no more' }, what)
+      await t.rejects(broken, { code: Code.AlreadyExists, rawMessage: 'no more' }, description)
     }
   })
 
@@ -298,7 +299,7 @@ type WithOptions = Record<string, (request: unknown, options: object) => Promise
 t.test('Connect over HTTP/2 supports bidirectional streams', async (t) => {
   const { gateway } = await open(t)
   const options = { baseUrl: gateway.origin, httpVersion: '2' as const }
-  for (const [what, transport] of [
+  for (const [description, transport] of [
     ['Connect', node.createConnectTransport(options)],
     ['gRPC', node.createGrpcTransport(options)],
   ] as const) {
@@ -309,6 +310,6 @@ t.test('Connect over HTTP/2 supports bidirectional streams', async (t) => {
     })()
     const messages = []
     for await (const { message } of client['talk']!(names)) messages.push(message)
-    t.strictSame(messages, ['Hello Ann', 'Hello Bob'], what)
+    t.strictSame(messages, ['Hello Ann', 'Hello Bob'], description)
   }
 })

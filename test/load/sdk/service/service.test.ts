@@ -287,8 +287,8 @@ t.test('subscribes to topics while it runs, and requires a broker', async (t) =>
   publish(2)
   await new Promise(setImmediate)
   t.strictSame(seen, [[1, 'greeter']])
-  const wrong = createService(t, { broker }).subscribe('a b', () => {})
-  await t.rejects(wrong.start(), { code: 400 })
+  const invalid = createService(t, { broker }).subscribe('a b', () => {})
+  await t.rejects(invalid.start(), { code: 400 })
 })
 
 t.test('Debug.Trace includes the outbound calls of the service', async (t) => {
@@ -482,10 +482,10 @@ for (const listener of ['uws', 'node'] as const) {
       const stream = client.stream<unknown, { n: number }>('greeter', 'A.Down', {})
       let read = 0
       let ahead = 0
-      let wrong = 0
+      let invalid = 0
       let most = 0
       for await (const { n } of stream) {
-        if (n !== read++) wrong++
+        if (n !== read++) invalid++
         if (read % 1000 === 0) {
           await new Promise(setImmediate)
           ahead = Math.max(ahead, made - read)
@@ -493,7 +493,7 @@ for (const listener of ['uws', 'node'] as const) {
         }
       }
       t.equal(read, 200_000)
-      t.equal(wrong, 0)
+      t.equal(invalid, 0)
       t.ok(ahead < 10_000, `the service was at most ${ahead} messages ahead`)
       t.ok(most < 64 * 1024 * 1024, `${most} bytes of buffers at most`)
     },

@@ -254,13 +254,13 @@ t.test(
     t.equal(await store.read(KEY_NOTE.table, KEY_NOTE.key), undefined)
     await set('b', 1, true, { namespace: 'foo' })
     t.ok(await store.read(KEY_NOTE.table, KEY_NOTE.key))
-    const wrong = { id: ID, code: 503, message: /now encrypted with another key/ }
+    const invalid = { id: ID, code: 503, message: /now encrypted with another key/ }
     const other = open(t, { shared: store, key: OTHER_KEY })
-    await t.rejects(other.set('b', 2, false, { namespace: 'foo' }), wrong)
-    await t.rejects(other.set('c', 1, true, { namespace: 'foo' }), wrong)
+    await t.rejects(other.set('b', 2, false, { namespace: 'foo' }), invalid)
+    await t.rejects(other.set('c', 1, true, { namespace: 'foo' }), invalid)
     await t.rejects(
       other.set('c', 1, true, { namespace: 'bar' }),
-      wrong,
+      invalid,
       'a namespace without secrets',
     )
     t.equal(await other.set('c', 1, false, { namespace: 'foo' }), 2, 'a plain value needs no key')

@@ -118,7 +118,7 @@ t.test(
     const liars = await Promise.all(
       places.map((advertise, i) => openServer(t, `liar-${i}`, { advertise })),
     )
-    for (const liar of liars) await connect(liar, a.address)
+    for (const dishonest of liars) await connect(dishonest, a.address)
     await until(has(a, ' waiting', 'a asleep', 'b asleep'))
     t.match((await a.status()).links.map(({ error }) => error).sort(), [
       /ECONNREFUSED/,
@@ -129,7 +129,7 @@ t.test(
     t.strictSame((await b.status()).listeners, [])
     await openServer(t, 'liar-2', { port: none.port })
     await until(has(a, 'a asleep', 'b asleep', 'liar-2 linked'), 10_000)
-    await Promise.all(liars.slice(0, 2).map((liar) => liar.close()))
+    await Promise.all(liars.slice(0, 2).map((dishonest) => dishonest.close()))
     await until(has(a, 'liar-2 linked'))
   },
 )

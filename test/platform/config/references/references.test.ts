@@ -80,8 +80,12 @@ plugins:
 
 t.test('reports malformed references and unquoted ones in lists', (t) => {
   t.match(problemsOf(`address: \${PORT\n`), [/^mx\.yaml:1:10: address: reference without "}"/])
-  for (const wrong of [`\${}`, `\${1A}`, `\${a b}`, `\${file:}`, `\${env:A}`, `\${A:+b}`])
-    t.match(problemsOf(`address: "${wrong}"\n`), [/must be \$\{NAME\}, \$\{NAME:-default\}/], wrong)
+  for (const invalid of [`\${}`, `\${1A}`, `\${a b}`, `\${file:}`, `\${env:A}`, `\${A:+b}`])
+    t.match(
+      problemsOf(`address: "${invalid}"\n`),
+      [/must be \$\{NAME\}, \$\{NAME:-default\}/],
+      invalid,
+    )
   t.match(problemsOf(`plugins: [\${PORT}]\n`), [/needs quotes/])
   t.end()
 })

@@ -47,8 +47,8 @@ t.test('limits the size of a page and of a service', async (t) => {
 })
 
 t.test('limits the number of problems', async (t) => {
-  const wrong = Array.from({ length: 150 }, () => ({ path: 'wrong' }))
-  const services = [makeService('a', wrong)]
+  const invalid = Array.from({ length: 150 }, () => ({ path: 'wrong' }))
+  const services = [makeService('a', invalid)]
   const { left_out } = toRoutesPage(services, SETTINGS, { service: '', limit: 1, after: '' })
   t.equal(left_out.length, 101)
   t.equal(left_out.at(-1), '50 more problems')

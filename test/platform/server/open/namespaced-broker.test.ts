@@ -30,8 +30,8 @@ t.test('prefixes a topic with the namespace of the message, or the default one',
       { 'mx-namespace': 'shop', 'mx-topic': 'shop.orders' },
     ],
   )
-  for (const wrong of ['a b', 'acme=eu'])
-    t.throws(() => publish('orders', { headers: { 'mx-namespace': wrong }, body }), {
+  for (const invalid of ['a b', 'acme=eu'])
+    t.throws(() => publish('orders', { headers: { 'mx-namespace': invalid }, body }), {
       code: 400,
       message: /^Mx-Namespace must be/,
     })

@@ -8,10 +8,10 @@ const parseBytes = (text: string) => SIZE_OR_ZERO.parse([text])
 t.test('parses a retention time and size, with none as 0', async (t) => {
   t.strictSame(['7d', '1s', 'none'].map(parseAge), [604_800_000, 1000, 0])
   t.strictSame(['1gb', '1', 'none'].map(parseBytes), [1024 ** 3, 1, 0])
-  for (const wrong of ['', '999ms', '0', '-1d', '36501d', 'week'])
-    t.throws(() => parseAge(wrong), { name: 'RangeError', message: /^must be a duration/ })
-  for (const wrong of ['', '0', 'big'])
-    t.throws(() => parseBytes(wrong), { name: 'RangeError', message: /^must be a size/ })
+  for (const invalid of ['', '999ms', '0', '-1d', '36501d', 'week'])
+    t.throws(() => parseAge(invalid), { name: 'RangeError', message: /^must be a duration/ })
+  for (const invalid of ['', '0', 'big'])
+    t.throws(() => parseBytes(invalid), { name: 'RangeError', message: /^must be a size/ })
 })
 
 t.test('parses the retention of single topics', async (t) => {

@@ -23,13 +23,13 @@ import { makeSecretKey } from '../../../../services/config/secrets/secret-key.ts
 t.test('a store is memory, lmdb or the URL of a PostgreSQL server', async (t) => {
   for (const text of ['memory', 'lmdb', 'postgres://mx:secret@127.0.0.1:5432/mx?schema=a'])
     t.equal(STORE_URL.parse([` ${text} `]), text)
-  const wrong: Record<string, RegExp> = {
+  const invalid: Record<string, RegExp> = {
     memroy: /must be memory, lmdb .*, got "memroy", did you mean memory\?$/,
     'redis://a:pass@b:1': /got "redis:\/\/\[hidden\]@b:1"$/,
     'postgres://a:pass@h:1/': /^cannot be used: invalid PostgreSQL URL, .*: expected one database$/,
     '': /got ""$/,
   }
-  for (const [text, message] of Object.entries(wrong))
+  for (const [text, message] of Object.entries(invalid))
     t.throws(() => STORE_URL.parse([text]), { name: 'RangeError', message }, text)
 })
 
@@ -58,11 +58,11 @@ t.test('a network token has at least 16 characters', async (t) => {
 t.test('a broker is memory or the URL of a NATS server', async (t) => {
   for (const text of ['memory', 'nats://127.0.0.1:4222', 'tls://u:p@a:1,b:2?prefix=x'])
     t.equal(BROKER_URL.parse([` ${text} `]), text)
-  const wrong: Record<string, RegExp> = {
+  const invalid: Record<string, RegExp> = {
     memroy: /^must be memory .* or nats:\/\/.*, got "memroy", did you mean memory\?$/,
     'nats://a:pass@h:0': /^cannot be used: (?!.*pass@)/,
   }
-  for (const [text, message] of Object.entries(wrong))
+  for (const [text, message] of Object.entries(invalid))
     t.throws(() => BROKER_URL.parse([text]), { name: 'RangeError', message }, text)
 })
 
@@ -113,11 +113,11 @@ t.test('a signing key is Ed25519 in PEM, plain or in base64, and errors do not c
   t.equal(PRIVATE_KEY.parse([pem.replaceAll('\n', '\\n')]), pem, 'with escaped line breaks')
   t.equal(PRIVATE_KEY.parse([Buffer.from(pem).toString('base64')]), pem)
   const other = toPem(generateKeyPairSync('x25519'))
-  const wrong = {
+  const invalid = {
     name: 'RangeError',
     message: /^must be an Ed25519 key in PEM, .* got a key of type x25519$/,
   }
-  t.throws(() => PRIVATE_KEY.parse([other]), wrong)
+  t.throws(() => PRIVATE_KEY.parse([other]), invalid)
   for (const text of ['c2VjcmV0', '-----BEGIN hush-----'])
     t.throws(() => PRIVATE_KEY.parse([text]), {
       message:

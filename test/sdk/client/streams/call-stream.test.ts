@@ -309,9 +309,9 @@ for (const way of ['over sockets', 'in process'] as const) {
     }
     await client.stream('greeter', 'Streams.Down', { to: 0 }).begun()
 
-    const wrong = client.stream('greeter', 'Streams.Down', { to: 'x' })
-    await t.rejects(wrong.begun(), { code: 400, message: /request\.to/ })
-    await t.rejects(wrong.begun(), { code: 400, message: /request\.to/ })
+    const invalid = client.stream('greeter', 'Streams.Down', { to: 'x' })
+    await t.rejects(invalid.begun(), { code: 400, message: /request\.to/ })
+    await t.rejects(invalid.begun(), { code: 400, message: /request\.to/ })
     const remaining = client.stream('greeter', 'Streams.Slow')
     const leaving = t.rejects(remaining.begun(), { name: 'AbortError' })
     remaining.cancel()

@@ -93,12 +93,12 @@ t.test('changes a secret with the current one', async (t) => {
       caller,
     )
   await t.rejects(change({}), MEMBERS)
-  const wrong = (request: object, message: string) =>
+  const invalid = (request: object, message: string) =>
     t.rejects(change(request, JANE), { id: 'auth.Accounts.ChangeSecret', code: 400, message })
-  await wrong({ id: '' }, 'ID missing')
-  await wrong({ new_secret: '' }, 'New secret should not be blank')
-  await wrong({ old_secret: 'guess' }, 'Secret not correct, or no account with this ID')
-  await wrong({ old_secret: '' }, 'request.old_secret is required to change your own secret')
+  await invalid({ id: '' }, 'ID missing')
+  await invalid({ new_secret: '' }, 'New secret should not be blank')
+  await invalid({ old_secret: 'guess' }, 'Secret not correct, or no account with this ID')
+  await invalid({ old_secret: '' }, 'request.old_secret is required to change your own secret')
   await t.rejects(change({ id: 'joe', old_secret: '' }, JANE), ADMINS)
   await t.rejects(change({ id: 'joe', old_secret: '' }, SERVICE), ADMINS)
   await change({}, JANE)

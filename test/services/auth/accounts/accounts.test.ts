@@ -112,16 +112,16 @@ t.test('deletes an account and frees its name', async (t) => {
 
 t.test('reports the invalid part of an account', async (t) => {
   const accounts = open(t)
-  const wrong = (input: Parameters<typeof accounts.create>[1], message: string | RegExp) =>
+  const invalid = (input: Parameters<typeof accounts.create>[1], message: string | RegExp) =>
     t.rejects(accounts.create('mx', input, ID), { id: ID, code: 400, message })
-  await wrong({ id: '' }, 'ID required')
-  await wrong({ id: 'a b' }, /^request.id must be/)
-  await wrong({ id: 'a/b' }, /^request.id must be/)
-  await wrong({ id: 'a\0' }, /^request.id must be/)
-  await wrong({ id: 'a'.repeat(129) }, /^request.id must be/)
-  await wrong({ id: 'a', name: '' }, 'name required')
-  await wrong({ id: 'a', secret: '' }, /^request.secret must be/)
-  await wrong({ id: 'a', secret: 's'.repeat(1025) }, /^request.secret must be/)
+  await invalid({ id: '' }, 'ID required')
+  await invalid({ id: 'a b' }, /^request.id must be/)
+  await invalid({ id: 'a/b' }, /^request.id must be/)
+  await invalid({ id: 'a\0' }, /^request.id must be/)
+  await invalid({ id: 'a'.repeat(129) }, /^request.id must be/)
+  await invalid({ id: 'a', name: '' }, 'name required')
+  await invalid({ id: 'a', secret: '' }, /^request.secret must be/)
+  await invalid({ id: 'a', secret: 's'.repeat(1025) }, /^request.secret must be/)
   for (const id of [
     '*',
     '+',
@@ -134,9 +134,9 @@ t.test('reports the invalid part of an account', async (t) => {
     'a"b',
     "a'b",
   ])
-    await wrong({ id }, /^request\.id must be at most 128 characters: a letter or digit, then/)
+    await invalid({ id }, /^request\.id must be at most 128 characters: a letter or digit, then/)
   for (const id of ['Admin', 'ADMIN'])
-    await wrong(
+    await invalid(
       { id },
       `request.id: ${id} differs from admin only in letter case; choose another id`,
     )

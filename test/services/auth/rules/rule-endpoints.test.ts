@@ -67,17 +67,17 @@ t.test('accepts a resource as a string of three parts', async (t) => {
 t.test('reports the invalid field of a request', async (t) => {
   const { call } = await openPlatformAuth(t)
   const create = (rule?: object) => call('Rules.Create', { rule }, ADMIN)
-  const wrong = (rule: object | undefined, message: string | RegExp) =>
+  const invalid = (rule: object | undefined, message: string | RegExp) =>
     t.rejects(create(rule), { id: 'auth.Rules.Create', code: 400, message })
-  await wrong(undefined, 'Rule missing')
-  await wrong({ ...LOGIN, id: '' }, 'ID missing')
-  await wrong({ ...LOGIN, resource: undefined }, 'Resource missing')
-  await wrong({ ...LOGIN, access: 'UNKNOWN' }, 'Access missing')
+  await invalid(undefined, 'Rule missing')
+  await invalid({ ...LOGIN, id: '' }, 'ID missing')
+  await invalid({ ...LOGIN, resource: undefined }, 'Resource missing')
+  await invalid({ ...LOGIN, access: 'UNKNOWN' }, 'Access missing')
   await t.rejects(create({ ...LOGIN, priority: 2 ** 31 }), {
     ...{ code: 400, message: /^request\.rule\.priority must be/ },
   })
   await create(LOGIN)
-  await wrong(LOGIN, 'A rule with this ID already exists')
+  await invalid(LOGIN, 'A rule with this ID already exists')
   const remove = (id: string) => call('Rules.Delete', { id }, ADMIN)
   await t.rejects(remove(''), { code: 400, message: 'ID missing' })
   await t.rejects(remove('other'), { code: 400, message: 'Rule not found' })
@@ -148,12 +148,12 @@ t.test('warns about an endpoint that the registered service does not have', asyn
     const request = { resource, options, ...more }
     return (await call<{ warning?: string }>('Rules.Test', request, ADMIN)).warning
   }
-  const wrong = 'matches no endpoint of nums, which has Nums.Int'
+  const invalid = 'matches no endpoint of nums, which has Nums.Int'
   t.equal(
     await sendRequest('/nums/*'),
-    `/nums/* ${wrong}; rules apply to the endpoint that the path resolves to`,
+    `/nums/* ${invalid}; rules apply to the endpoint that the path resolves to`,
   )
-  t.equal(await sendRequest('Nums.Other'), `Nums.Other ${wrong}`)
+  t.equal(await sendRequest('Nums.Other'), `Nums.Other ${invalid}`)
   for (const endpoint of ['nums.int', 'Nums.*', '*'])
     t.equal(await sendRequest(endpoint), undefined)
   t.equal(await sendRequest('/nums/*', { domain: 'mx' }), undefined, 'another service')

@@ -152,8 +152,8 @@ t.test('does not delete records of a rotation in progress', async (t) => {
 t.test('does nothing with a wrong key', async (t) => {
   const { store } = await open(t)
   const before = await dumpStore(store)
-  const wrong = parseSecretKey(Buffer.alloc(32, 3).toString('base64'), 'key')
-  await t.rejects(changeSecretKey({ store, from: wrong, to }), {
+  const invalid = parseSecretKey(Buffer.alloc(32, 3).toString('base64'), 'key')
+  await t.rejects(changeSecretKey({ store, from: invalid, to }), {
     message: 'the secrets of the configuration are not encrypted with the previous key',
   })
   t.equal(await dumpStore(store), before)

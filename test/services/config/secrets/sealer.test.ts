@@ -36,7 +36,7 @@ t.test('returns 501 without a key and 503 with another key', async (t) => {
   const none = { id, code: 501, message: 'secrets cannot be stored: config_secret_key is not set' }
   t.throws(() => create({ secretKey: undefined }).seal(['a'], '1'), none)
   t.throws(() => create({ secretKey: undefined }).open(['a'], sealed), none)
-  const wrong = { id, code: 503, message: /now encrypted with another key/ }
-  t.throws(() => create({ secretKey: other }).seal(['a'], '1'), wrong)
-  t.throws(() => create({ secretKey: other }).open(['a'], sealed), wrong)
+  const invalid = { id, code: 503, message: /now encrypted with another key/ }
+  t.throws(() => create({ secretKey: other }).seal(['a'], '1'), invalid)
+  t.throws(() => create({ secretKey: other }).open(['a'], sealed), invalid)
 })

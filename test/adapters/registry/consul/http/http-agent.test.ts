@@ -32,9 +32,9 @@ t.test('reads TLS files at creation and names an invalid one', async (t) => {
     [String(ca), String(cert), String(key)],
     [certificate.cert, certificate.cert, certificate.key],
   )
-  for (const what of ['ca', 'cert', 'key'])
-    t.throws(() => createAgent({ secure: true, [`${what}File`]: '/none' }, 1), {
-      message: `cannot read the ${what} file for Consul: ENOENT: no such file or directory, open '/none'`,
+  for (const description of ['ca', 'cert', 'key'])
+    t.throws(() => createAgent({ secure: true, [`${description}File`]: '/none' }, 1), {
+      message: `cannot read the ${description} file for Consul: ENOENT: no such file or directory, open '/none'`,
     })
   t.doesNotThrow(() => createAgent({ caFile: '/none' }, 1), 'not read without TLS')
 })

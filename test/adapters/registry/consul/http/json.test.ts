@@ -57,13 +57,13 @@ t.test('reuses a valid value and reads any other part by part', async (t) => {
   const read = (request: unknown): string =>
     JSON.stringify(readEndpoint({ name: 'A', request }).request)
   const { name, type, values } = right
-  for (const wrong of [
+  for (const invalid of [
     { values, type, name },
     { ...right, extra: 1 },
     { ...right, values: [{ ...inner, extra: 1 }] },
     JSON.parse('{"name":"R","type":"R","values":[{"name":"id","type":"string"}],"__proto__":1}'),
   ])
-    t.equal(read(wrong), JSON.stringify(right))
+    t.equal(read(invalid), JSON.stringify(right))
   t.equal(read({ name, type: 7, values }), JSON.stringify({ name, type: '', values }))
   t.equal(read({ name, type, values: 'x' }), JSON.stringify({ name, type, values: [] }))
 })

@@ -69,7 +69,7 @@ t.test("divides Consul's connection limit among workers", async (t) => {
 })
 
 t.test('names the invalid part and redacts tokens', async (t) => {
-  const wrong: [string, RegExp][] = [
+  const invalid: [string, RegExp][] = [
     ['http://h', /the Consul address must be consul:\/\//],
     ['consul://h:99999', /the Consul port must be 1 to 65535, got 99999/],
     ['consul://h:0', /the Consul port must be 1 to 65535, got 0/],
@@ -94,7 +94,7 @@ t.test('names the invalid part and redacts tokens', async (t) => {
     ['consul://secret%0d@h', /must be visible ASCII/],
     ['consul://%zz@h', /percent-encoded|the Consul address must be/],
   ]
-  for (const [text, message] of wrong) {
+  for (const [text, message] of invalid) {
     t.throws(() => parseConsulUrl(text, {}), { name: 'RangeError', message }, text)
     try {
       parseConsulUrl(text, {})

@@ -106,9 +106,9 @@ t.test('connections', async (t) => {
   })
 
   t.test('fails with 503 on a denied login without exposing the password', async (t) => {
-    const wrong = server.url().replace(/:[^:@]*@/, ':wr0ng-secret@')
+    const invalid = server.url().replace(/:[^:@]*@/, ':wr0ng-secret@')
     for (const [url, code] of [
-      [wrong, '28P01'],
+      [invalid, '28P01'],
       [server.url('sslmode=disable', 'missing'), '3D000'],
     ] as const) {
       const { runStatement: sendRequest, connect } = open(t, url, {})

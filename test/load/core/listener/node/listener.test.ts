@@ -20,12 +20,12 @@ t.test('OPTIONS * is served, and * with any other method is rejected with 400', 
   client.send('GET * HTTP/1.1\r\nHost: a.test\r\n\r\n')
   await client.until(({ text }) => text.includes('HTTP/1.1 400 '))
   client.destroy()
-  for (const wrong of [
+  for (const invalid of [
     'OPTIONS * HTTP/1.1\r\n\r\n',
     'OPTIONS *a HTTP/1.1\r\nHost: a.test\r\n\r\n',
   ]) {
     const other = new RawClient(port)
-    other.send(wrong)
+    other.send(invalid)
     await other.until(({ text }) => text.includes('\r\n\r\n'))
     t.match(other.text, /^HTTP\/1.1 400 /)
     other.destroy()

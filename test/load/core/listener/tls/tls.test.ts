@@ -56,9 +56,9 @@ t.test('accepts a chain after the certificate, whose key must match the first on
     message: `TLS certificate ${reversed.certFile} is not the first of its file: put it before its chain`,
   })
   const { key } = createCertificate(['other.test'], { ownKey: true })
-  const wrong = folder.write('wrong', { cert: chain, key })
-  t.throws(() => loadTls([wrong]), {
-    message: `TLS key ${wrong.keyFile} does not belong to certificate ${wrong.certFile}`,
+  const invalid = folder.write('wrong', { cert: chain, key })
+  t.throws(() => loadTls([invalid]), {
+    message: `TLS key ${invalid.keyFile} does not belong to certificate ${invalid.certFile}`,
   })
   t.end()
 })
@@ -123,10 +123,10 @@ t.test('the error for an unusable certificate or key is one line that names the 
   ]
   for (const [title, texts, file, reason] of cases) {
     const files = folder.write('bad', texts)
-    const what = file === 'certFile' ? 'certificate' : 'key'
+    const description = file === 'certFile' ? 'certificate' : 'key'
     t.throws(
       () => loadTls([files]),
-      { message: `TLS ${what} file ${files[file]} ${reason}` },
+      { message: `TLS ${description} file ${files[file]} ${reason}` },
       title,
     )
   }
