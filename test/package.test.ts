@@ -28,8 +28,8 @@ t.test(
         web: { 'match.js': '' },
       },
     })
-    const words = ['pack', '--dry-run', '--json', '--ignore-scripts']
-    const output = execFileSync('npm', words, {
+    const args = ['pack', '--dry-run', '--json', '--ignore-scripts']
+    const output = execFileSync('npm', args, {
       cwd,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],

@@ -54,13 +54,13 @@ t.teardown(() => helloworld.stop())
 /** Checks exit status, standard output and standard error of a command. */
 async function expect(
   t: Test,
-  words: readonly string[],
+  args: readonly string[],
   [status, stdout, stderr]: readonly [number, string | RegExp, (string | RegExp)?],
   input?: string,
 ): Promise<void> {
-  const ran = await server.mx(words, input)
+  const ran = await server.mx(args, input)
   const expected = { code: status, stdout, stderr: stderr ?? '' }
-  t.match(ran, expected, words.join(' '))
+  t.match(ran, expected, args.join(' '))
 }
 
 const HELLO = '{\n\t"message": "Hello John"\n}\n'
@@ -72,8 +72,8 @@ t.test('a service is called like a command, with flags for its fields', async (t
 })
 
 t.test('platform services are called the same way, including services with commands', async (t) => {
-  const words = ['registry', 'getService', '--service=helloworld', '--options_domain=mx']
-  await expect(t, words, [0, /"name": "helloworld"/])
+  const args = ['registry', 'getService', '--service=helloworld', '--options_domain=mx']
+  await expect(t, args, [0, /"name": "helloworld"/])
   await expect(t, ['auth', 'accounts', 'list'], [0, /"id": "admin"/])
 })
 

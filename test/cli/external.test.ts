@@ -15,8 +15,8 @@ function install(name: string, script: string, mode = 0o755): void {
 
 t.test('a program mx-<word> on PATH runs as a command with its arguments', async (t) => {
   install('mx-greet', 'echo "$MX_ENV $MX_NAMESPACE:$*"; exit 3')
-  const words = ['--env=dev', '--namespace', 'shop', 'greet', '--name=a b', '-x', '--help']
-  const { output, ended } = startMx(words, { cwd, env: { PATH } })
+  const args = ['--env=dev', '--namespace', 'shop', 'greet', '--name=a b', '-x', '--help']
+  const { output, ended } = startMx(args, { cwd, env: { PATH } })
   t.equal(await ended, 3)
   t.equal(output.stdout, 'dev shop:--name=a b -x --help\n')
 })

@@ -11,7 +11,7 @@ const cwd = t.testdir({
   'plugin.yaml': 'plugins:\n  - request-id\n  - cros\n',
 })
 
-const rejected: [words: string[], message: string | RegExp, env?: Record<string, string>][] = [
+const rejected: [args: string[], message: string | RegExp, env?: Record<string, string>][] = [
   [['bench'], "mx: a path or URL is missing, such as /greeter/hello. See 'mx bench --help'\n"],
   [['--hlep'], "mx: unrecognized flag: --hlep, did you mean --help? See 'mx --help'\n"],
   [
@@ -40,9 +40,9 @@ const rejected: [words: string[], message: string | RegExp, env?: Record<string,
   [['logout', 'x'], /^mx: Too many arguments, expected no arguments, got x\. See 'mx logout/],
   [['auth', 'list', 'ruls'], /^mx: Unrecognized .*: list ruls, did you mean list rules\?/],
 ]
-for (const [words, message, env = {}] of rejected) {
-  t.test(`mx ${words.join(' ')} is rejected with a message and exit status 2`, async (t) => {
-    const { code, stdout, stderr } = await runMx(words, { cwd, env })
+for (const [args, message, env = {}] of rejected) {
+  t.test(`mx ${args.join(' ')} is rejected with a message and exit status 2`, async (t) => {
+    const { code, stdout, stderr } = await runMx(args, { cwd, env })
     t.match(stderr, message)
     t.equal(code, 2)
     t.equal(stdout, '')
@@ -50,21 +50,21 @@ for (const [words, message, env = {}] of rejected) {
 }
 
 t.test('a missing certificate file is a one-line error with exit status 1', async (t) => {
-  const words = [
+  const args = [
     'api',
     '--address=127.0.0.1:0',
     '--enable_tls',
     '--tls_cert_file=no.pem',
     '--tls_key_file=no.key',
   ]
-  const { code, stderr } = await runMx(words, { cwd })
+  const { code, stderr } = await runMx(args, { cwd })
   t.match(stderr, /^mx: TLS certificate file \S*no\.pem cannot be read: .*\n$/)
   t.equal(code, 1)
 })
 
-for (const words of [[], ['--help'], ['help']]) {
-  t.test(`mx ${words.join(' ')} shows the commands`, async (t) => {
-    const { code, stdout, stderr } = await runMx(words, { cwd })
+for (const args of [[], ['--help'], ['help']]) {
+  t.test(`mx ${args.join(' ')} shows the commands`, async (t) => {
+    const { code, stdout, stderr } = await runMx(args, { cwd })
     t.match(stdout, /Usage:\n {2}\$ mx <command>/)
     t.match(
       stdout,
@@ -97,16 +97,16 @@ for (const command of ['api', 'server'] as const) {
 }
 
 t.test('an error is one line, with a stack if MX_DEBUG=1', async (t) => {
-  const words = ['user', 'token', '--env=no']
-  t.match(await runMx(words, { cwd }), { stderr: /^mx: Env "no" not found.*\n$/ })
+  const args = ['user', 'token', '--env=no']
+  t.match(await runMx(args, { cwd }), { stderr: /^mx: Env "no" not found.*\n$/ })
   const env = { MX_DEBUG: '1' }
-  t.match(await runMx(words, { cwd, env }), { stderr: /^mx: Env "no" not found.*\nmx: .*\n +at / })
+  t.match(await runMx(args, { cwd, env }), { stderr: /^mx: Env "no" not found.*\nmx: .*\n +at / })
 })
 
 t.test('a value may begin with a dash; a missing value is reported with its flag', async (t) => {
   const env = { HOME: cwd, MX_ENV_LOCAL_ADDRESS: '127.0.0.1:1' }
-  const words = ['auth', 'create', 'rule', 'a', '--resource=a:b:c', '--priority']
-  t.match(await runMx([...words, '-5'], { cwd, env }), { code: 4 })
+  const args = ['auth', 'create', 'rule', 'a', '--resource=a:b:c', '--priority']
+  t.match(await runMx([...args, '-5'], { cwd, env }), { code: 4 })
   t.match(await runMx(['services', '--env'], { cwd, env }), {
     code: 2,
     stderr: "mx: --env needs a value. See 'mx services --help'\n",
@@ -114,12 +114,12 @@ t.test('a value may begin with a dash; a missing value is reported with its flag
 })
 
 t.test('flags may precede the command; flags after it take precedence', async (t) => {
-  for (const [words, stdout] of [
+  for (const [args, stdout] of [
     [['--output=json', 'version'], /^\{\n\t"version"/],
     [['-o', 'yaml', 'version'], /^version: /],
     [['-o', 'yaml', 'version', '-o', 'json'], /^\{/],
   ] as const)
-    t.match(await runMx(words, { cwd }), { stdout, code: 0 })
+    t.match(await runMx(args, { cwd }), { stdout, code: 0 })
   t.match(await runMx(['--env'], { cwd }), { stderr: "mx: --env needs a value. See 'mx --help'\n" })
   t.match(await runMx(['--env=no', 'user', 'token'], { cwd }), {
     stderr: /^mx: Env "no" not found/,
@@ -127,10 +127,10 @@ t.test('flags may precede the command; flags after it take precedence', async (t
 })
 
 t.test('a reader that closes the pipe, such as head, is not an error', async (t) => {
-  for (const words of [['--help'], ['api', '--help'], ['completion', 'bash']]) {
-    const { child, ended, output } = startMx(words, { cwd })
+  for (const args of [['--help'], ['api', '--help'], ['completion', 'bash']]) {
+    const { child, ended, output } = startMx(args, { cwd })
     child.stdout!.destroy()
-    t.same([await ended, output.stderr], [0, ''], words.join(' '))
+    t.same([await ended, output.stderr], [0, ''], args.join(' '))
   }
 })
 

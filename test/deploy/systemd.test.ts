@@ -41,7 +41,7 @@ for (const name of UNITS) {
   )
 }
 
-function analyze(...words: string[]): { status: number | null; output: string } {
-  const { status, stdout, stderr } = spawnSync('systemd-analyze', words, { encoding: 'utf8' })
+function analyze(...args: string[]): { status: number | null; output: string } {
+  const { status, stdout, stderr } = spawnSync('systemd-analyze', args, { encoding: 'utf8' })
   return { status, output: stdout + stderr }
 }

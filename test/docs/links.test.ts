@@ -66,8 +66,8 @@ t.test('a link to a missing file, anchor or outside path is reported', async (t)
 })
 
 t.test('every link of README and docs leads to a file of the npm package', async (t) => {
-  const words = ['pack', '--dry-run', '--json', '--ignore-scripts']
-  const output = execFileSync('npm', words, {
+  const args = ['pack', '--dry-run', '--json', '--ignore-scripts']
+  const output = execFileSync('npm', args, {
     cwd: ROOT,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],

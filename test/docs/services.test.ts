@@ -37,8 +37,8 @@ interface Block {
 
 const BLOCKS: readonly Block[] = [
   ...GUIDE.matchAll(/((?:[^\n]+\n)*)\n```(\w*)\n([\s\S]*?)```/g),
-].map(([, words = '', language = '', text = ''], i) => {
-  const named = /`([\w-]+\.(?:ts|py))`[^`]*:/.exec(words)?.[1]
+].map(([, args = '', language = '', text = ''], i) => {
+  const named = /`([\w-]+\.(?:ts|py))`[^`]*:/.exec(args)?.[1]
   return { language, text, file: named ?? `block-${i}.ts` }
 })
 const PROGRAMS = BLOCKS.filter(({ language }) => language === 'ts')
@@ -192,15 +192,15 @@ class Reader {
 
   async #startGateway(line: string): Promise<void> {
     await this.#end(this.#gateway)
-    const words = this.#withPorts(line).split(' ').slice(2)
-    const mx = startMx([...words, '--address', '127.0.0.1:0'], { cwd: this.#write() })
+    const args = this.#withPorts(line).split(' ').slice(2)
+    const mx = startMx([...args, '--address', '127.0.0.1:0'], { cwd: this.#write() })
     this.#t.teardown(() => this.#end(mx.child))
     this.#gateway = mx.child
     this.#ports.set('8080', new URL(await mx.url()).port)
   }
 
-  #spawn(program: string, words: string[], env: Record<string, string>): ChildProcess {
-    const child = spawn(program, words, { cwd: this.#write(), env: { ...process.env, ...env } })
+  #spawn(program: string, args: string[], env: Record<string, string>): ChildProcess {
+    const child = spawn(program, args, { cwd: this.#write(), env: { ...process.env, ...env } })
     this.#t.teardown(() => this.#end(child))
     return child
   }

@@ -43,7 +43,7 @@ t.test('the code blocks of docs/store.md return the documented values', async (t
   const events: unknown[] = []
   const watching = run(watch!, {
     store,
-    console: { log: (...words: unknown[]) => events.push(words) },
+    console: { log: (...args: unknown[]) => events.push(args) },
   })
   const ended = t.rejects(watching, { code: 503 })
   while (events.length === 0) await store.write('user/2', 'Bob'.length)

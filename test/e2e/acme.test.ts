@@ -22,9 +22,9 @@ function toWords(pebble: Pebble, hosts: string, at = '127.0.0.1'): readonly stri
   ]
 }
 
-function startApi(t: Test, words: readonly string[]): RunningMx {
+function startApi(t: Test, args: readonly string[]): RunningMx {
   const home = makeTempFolder(t, 'home')
-  const mx = startMx(['api', '--address=127.0.0.1:0', '--backend=greeter=127.0.0.1:9', ...words], {
+  const mx = startMx(['api', '--address=127.0.0.1:0', '--backend=greeter=127.0.0.1:9', ...args], {
     cwd: home,
     env: { HOME: home },
   })
@@ -68,8 +68,8 @@ t.test('mx api and mx server serve certificates that they ordered', async (t) =>
   for (const listener of ['uws', 'node'])
     await t.test(`mx api, listener ${listener}: all worker processes`, async (t) => {
       const host = `${listener}.test`
-      const words = [`--listener=${listener}`, '--workers=2', ...toWords(pebble, host)]
-      const url = await startApi(t, words).url()
+      const args = [`--listener=${listener}`, '--workers=2', ...toWords(pebble, host)]
+      const url = await startApi(t, args).url()
       const serial = await waitForCertificate(url, host, root)
       // Either of the two gateways ordered it.
       for (let i = 0; i < 20; i++) t.equal(await waitForCertificate(url, host, root), serial)

@@ -11,7 +11,7 @@ t.setTimeout(120_000)
 
 const home = makeTempFolder(t, 'home')
 const folder = join(home, '.mx/server')
-const mx = (...words: string[]) => runMx(words, { cwd: home, env: { HOME: home } })
+const mx = (...args: string[]) => runMx(args, { cwd: home, env: { HOME: home } })
 const open = ({ proxy, token }: { readonly proxy: string; readonly token: string }) =>
   openClient(t, { proxy, token, retries: 0, timeoutMs: 60_000 })
 

@@ -21,8 +21,8 @@ t.test('backends with a private authority, and with client certificates', async 
     unknown: await startBackend(t, createCertificate(names, { ownKey: true })),
     closed: await startBackend(t, { ...known, ca: known.cert, requestCert: true }),
   }
-  const words = Object.entries(backends).map(([name, url]) => `--backend=${name}=${url}`)
-  const mx = startMx(['api', '--handler=proxy', '--address=127.0.0.1:0', ...words], {
+  const args = Object.entries(backends).map(([name, url]) => `--backend=${name}=${url}`)
+  const mx = startMx(['api', '--handler=proxy', '--address=127.0.0.1:0', ...args], {
     cwd: folder.path,
     env: { NODE_EXTRA_CA_CERTS: certFile, MX_ADMIN_ADDRESS: 'none' },
   })
@@ -55,8 +55,8 @@ services:
   any: { nodes: [${node}], tls: { insecure_skip_verify: true } }
 `
     writeFileSync(join(folder.path, 'mx.yaml'), text)
-    const words = ['api', '--handler=proxy', '--address=127.0.0.1:0', `--workers=${workers}`]
-    const mx = startMx(words, { cwd: folder.path })
+    const args = ['api', '--handler=proxy', '--address=127.0.0.1:0', `--workers=${workers}`]
+    const mx = startMx(args, { cwd: folder.path })
     t.teardown(async () => {
       mx.child.kill('SIGKILL')
       await mx.ended

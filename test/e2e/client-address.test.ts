@@ -18,7 +18,7 @@ function toProxyHeader(x: number): Buffer {
   return Buffer.concat([PROXY_V2, Buffer.from([203, 0, 113, x, 127, 0, 0, 1, 80, 80, 0, 80])])
 }
 
-for (const [description, words, headers, client] of [
+for (const [description, args, headers, client] of [
   ['without trusted proxies', [], '', '127.0.0.1'],
   ['of a trusted proxy', TRUSTED, '', '127.0.0.1'],
   [
@@ -30,7 +30,7 @@ for (const [description, words, headers, client] of [
 ] as const)
   t.test(`PROXY protocol ${description}: limits and logs ignore its address (uws)`, async (t) => {
     const log = join(makeTempFolder(t, 'log'), 'access.log')
-    const { server, url } = await openServer(t, [...words, '--listener=uws', `--access_log=${log}`])
+    const { server, url } = await openServer(t, [...args, '--listener=uws', `--access_log=${log}`])
     const body = JSON.stringify({ id: 'admin', secret: 'wrong' })
     const request = `POST /auth/token HTTP/1.1\r\nHost: ${new URL(url).host}\r\n${headers}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
     for (const [x, status] of [400, 400, 400, 400, 400, 429].entries()) {

@@ -48,8 +48,8 @@ t.test('changes the password of the account with any namespace selected', async 
   await sendRequest('Rules.Delete', { id: 'default', options, force: true })
   t.match(await mx('login', '--username=jane', '--password=a secret'), { code: 0 })
   t.match(await mx('user', 'namespace', 'set', 'acme'), { code: 0 })
-  const words = ['--old_password=a secret', '--new_password=another one']
-  t.match(await mx('user', 'set', 'password', ...words), { code: 0, stderr: '' })
+  const args = ['--old_password=a secret', '--new_password=another one']
+  t.match(await mx('user', 'set', 'password', ...args), { code: 0, stderr: '' })
   t.match(await mx('login', '--namespace=mx', '--username=jane', '--password=another one'), {
     code: 0,
   })

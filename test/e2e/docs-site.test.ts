@@ -23,8 +23,8 @@ const TYPES: Readonly<Record<string, string>> = {
 t.test('the site of the documentation has no dead links, and its search finds pages', async (t) => {
   const folder = makeTempFolder(t, 'site')
   const typedoc = join(ROOT, 'node_modules/typedoc/bin/typedoc')
-  const words = [typedoc, '--options', 'typedoc.site.mjs', '--out', folder]
-  await promisify(execFile)(process.execPath, words, { cwd: ROOT })
+  const args = [typedoc, '--options', 'typedoc.site.mjs', '--out', folder]
+  await promisify(execFile)(process.execPath, args, { cwd: ROOT })
   const pages = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
     (path) => extname(path) === '.html',
   )

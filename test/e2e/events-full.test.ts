@@ -131,8 +131,8 @@ t.test('a full disk does not end the process, and is logged once', async (t) => 
     await events.close()
     console.log([...codes].join())
   `
-  const words = [...LOADER, '--input-type=module', '-e', program]
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const args = [...LOADER, '--input-type=module', '-e', program]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   t.teardown(() => child.kill('SIGKILL'))
   let stderr = ''
   for (const stream of [child.stdout, child.stderr])

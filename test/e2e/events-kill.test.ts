@@ -31,8 +31,8 @@ async function workAndKill(
 ): Promise<Note[]> {
   // Its output is not used for this, because an unread pipe blocks.
   const notes = join(folder, `notes-${round}`)
-  const words = [folder, sync, String(round), notes]
-  await runAndKill(words, { after: 'working', maxLifeMs: MAX_LIFE_MS })
+  const args = [folder, sync, String(round), notes]
+  await runAndKill(args, { after: 'working', maxLifeMs: MAX_LIFE_MS })
   const output = readFileSync(notes, 'utf8')
   // The last line may be truncated.
   const lines = output.slice(0, output.lastIndexOf('\n')).split('\n')

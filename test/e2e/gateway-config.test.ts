@@ -21,10 +21,10 @@ function respond(...names: readonly string[]): string {
 }
 
 /** Writes files into the working folder of the commands; runs `mx api`. */
-function commands(cwd: string, run: (words: readonly string[]) => ReturnType<typeof runMx>) {
+function commands(cwd: string, run: (args: readonly string[]) => ReturnType<typeof runMx>) {
   return {
     write: (name: string, text: string) => writeFileSync(join(cwd, name), text),
-    mxApi: (...words: readonly string[]) => run(['api', ...words]),
+    mxApi: (...args: readonly string[]) => run(['api', ...args]),
   }
 }
 
@@ -52,7 +52,7 @@ async function startGateway(t: Test) {
     mx,
     url,
     status,
-    ...commands(cwd, (words) => runMx(words, { cwd, env })),
+    ...commands(cwd, (args) => runMx(args, { cwd, env })),
   }
 }
 

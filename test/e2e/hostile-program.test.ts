@@ -82,10 +82,10 @@ const operator = openClient(t, { proxy: server.proxy, token: server.token, retri
 const sendRequest = <R = unknown>(service: string, name: string, request: object = {}) =>
   operator.call<R>(service, name, request)
 
-async function mx(...words: string[]) {
+async function mx(...args: string[]) {
   const env = { HOME: home, MX_ENV_LOCAL_ADDRESS: server.proxy }
-  const { code, stdout, stderr } = await runMx(words, { cwd: home, env })
-  if (code !== 0) throw new Error(`mx ${words.join(' ')}: ${stdout}${stderr}`)
+  const { code, stdout, stderr } = await runMx(args, { cwd: home, env })
+  if (code !== 0) throw new Error(`mx ${args.join(' ')}: ${stdout}${stderr}`)
 }
 
 async function run(name: string, program: string): Promise<void> {

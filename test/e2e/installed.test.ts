@@ -14,12 +14,12 @@ import { makeTempFolder } from '../fixtures/temp-folder.ts'
 const { folder, home, modules, main: MX, env } = installPackage(t)
 const ANY = ['--address=127.0.0.1:0', '--admin_address=none', '--access_log=off']
 
-const run = async (...words: string[]): Promise<string> =>
-  (await promisify(execFile)(process.execPath, [MX, ...words], { env, cwd: home })).stdout
+const run = async (...args: string[]): Promise<string> =>
+  (await promisify(execFile)(process.execPath, [MX, ...args], { env, cwd: home })).stdout
 
 /** Starts mx; returns the fields of its first line with this message, and earlier warnings and errors. */
-async function start(t: Test, words: readonly string[], message: string) {
-  const child = spawn(process.execPath, [MX, ...words], {
+async function start(t: Test, args: readonly string[], message: string) {
+  const child = spawn(process.execPath, [MX, ...args], {
     env,
     cwd: home,
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -34,7 +34,7 @@ async function start(t: Test, words: readonly string[], message: string) {
     if (entry['msg'] === message) return { entry, worse }
     if (Number(entry['level']) > 30) worse.push(entry)
   }
-  throw new Error(`mx ${words.join(' ')} ended before "${message}"`)
+  throw new Error(`mx ${args.join(' ')} ended before "${message}"`)
 }
 type Test = { teardown: (close: () => unknown) => void }
 
@@ -76,8 +76,8 @@ t.test('mx api serves on both listeners, with a plugin in TypeScript', async (t)
     'export default { onRequest(x: { reply(code: number): void }) { x.reply(418) } }\n',
   )
   for (const listener of ['uws', 'node']) {
-    const words = ['api', ...ANY, `--listener=${listener}`, '--plugin=./teapot.ts']
-    const { entry, worse } = await start(t, words, 'gateway ready')
+    const args = ['api', ...ANY, `--listener=${listener}`, '--plugin=./teapot.ts']
+    const { entry, worse } = await start(t, args, 'gateway ready')
     t.same(worse, [])
     t.equal((await fetch(String(entry['url']))).status, 418)
     t.equal(entry['listener'], listener)
@@ -110,8 +110,8 @@ export default { onRequest: () => reject() }
 t.test(
   'mx server serves its services and dashboard, and stores its state in the home folder',
   async (t) => {
-    const words = ['server', ...ANY, '--proxy_address=127.0.0.1:0', '--web_address=127.0.0.1:0']
-    const { entry } = await start(t, words, 'server ready')
+    const args = ['server', ...ANY, '--proxy_address=127.0.0.1:0', '--web_address=127.0.0.1:0']
+    const { entry } = await start(t, args, 'server ready')
     const reply = await fetch(`${entry['gateway']}/registry/listServices`)
     t.equal(reply.status, 200)
     const page = await fetch(String(entry['dashboard']))
@@ -126,8 +126,8 @@ t.test('commands in the banner of mx server work in order', async (t) => {
   const reader = makeTempFolder(t, 'home')
   const environment = { ...process.env, HOME: reader, TERM: 'xterm' }
   const ports = ['--proxy_address=127.0.0.1:0', '--web_address=127.0.0.1:0']
-  const words = [process.execPath, MX, 'server', ...ANY, ...ports].join(' ')
-  const terminal = spawn('script', ['-qfec', `stty cols 0; ${words}`, '/dev/null'], {
+  const args = [process.execPath, MX, 'server', ...ANY, ...ports].join(' ')
+  const terminal = spawn('script', ['-qfec', `stty cols 0; ${args}`, '/dev/null'], {
     cwd: reader,
     env: environment,
     stdio: ['pipe', 'pipe', 'ignore'],

@@ -59,10 +59,10 @@ interface Scene {
 
 async function open(
   t: Test,
-  words: readonly string[],
+  args: readonly string[],
   options: ServerProcessOptions = {},
 ): Promise<Scene> {
-  const server = await startServerProcess(t, words, options)
+  const server = await startServerProcess(t, args, options)
   const { proxy, token } = server
   const admin = openClient(t, { proxy, token })
   const auth = { id: 'tbadmin', secret: 'a long secret' }
@@ -109,11 +109,11 @@ function listFiles(folder: string): readonly string[] {
 }
 
 /** Whether a program with these arguments runs. */
-function isRunning(words: readonly string[]): boolean {
+function isRunning(args: readonly string[]): boolean {
   return readdirSync('/proc').some((pid) => {
     try {
       return (
-        readFileSync(`/proc/${pid}/cmdline`, 'utf8') === words.map((word) => `${word}\0`).join('')
+        readFileSync(`/proc/${pid}/cmdline`, 'utf8') === args.map((word) => `${word}\0`).join('')
       )
     } catch {
       return false
@@ -123,13 +123,13 @@ function isRunning(words: readonly string[]): boolean {
 
 async function escapeAndDelete(t: Test, deployer: Deployer): Promise<void> {
   const seconds = String(randomInt(1e6, 1e9))
-  const words = ['/bin/sleep', seconds]
+  const args = ['/bin/sleep', seconds]
   const files = { 'main.cjs': ESCAPE + SERVE, 'mx.yaml': HTTP }
   await deployer.create('escapee', files, { env: [`SLEEP=${seconds}`] })
   t.match(await deployer.settled('escapee'), { status: 4 })
-  while (!isRunning(words)) await new Promise((resolve) => setImmediate(resolve))
+  while (!isRunning(args)) await new Promise((resolve) => setImmediate(resolve))
   await deployer.call('Delete', 'escapee')
-  t.equal(isRunning(words), false, 'a process in its own session ends with the service')
+  t.equal(isRunning(args), false, 'a process in its own session ends with the service')
 }
 
 t.test(
@@ -203,8 +203,8 @@ t.test(
   'a privileged server that cannot isolate denies programs of other namespaces',
   { skip: !isRoot && 'requires root' },
   async (t) => {
-    const words = ['--runtime_uids=none', '--runtime_namespaces=tb']
-    const { server, operator, tenant } = await open(t, words)
+    const args = ['--runtime_uids=none', '--runtime_namespaces=tb']
+    const { server, operator, tenant } = await open(t, args)
     const ran = join(server.home, 'ran')
     const files = { 'main.cjs': SERVE, 'mx.yaml': `${HTTP}build: touch ${ran}\n` }
     await tenant.create('denied', files)

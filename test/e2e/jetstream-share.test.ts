@@ -15,8 +15,8 @@ const MEMBER = new URL('../fixtures/jetstream-member.ts', import.meta.url)
 const TOPIC: EventTopic = { namespace: 'mx', topic: 'orders' }
 const EVENTS = 2000
 
-async function startMember(t: Test, ...words: string[]) {
-  const child = spawn(process.execPath, toNodeWords(MEMBER, ...words), {
+async function startMember(t: Test, ...args: string[]) {
+  const child = spawn(process.execPath, toNodeWords(MEMBER, ...args), {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.teardown(() => child.kill('SIGKILL'))
@@ -47,8 +47,8 @@ t.test('two processes share a group', async (t) => {
   t.teardown(() => adapter.close?.())
 
   await t.test('each event is delivered to one of them', async (t) => {
-    const words = [server.url, 'both', '60000'] as const
-    const members = await Promise.all([startMember(t, ...words), startMember(t, ...words)])
+    const args = [server.url, 'both', '60000'] as const
+    const members = await Promise.all([startMember(t, ...args), startMember(t, ...args)])
     const pulled = () => members.flatMap((member) => member.pulled)
     for (let i = 0; i < EVENTS / 50; i++) await publish(adapter, 50)
     await until(() => pulled().length >= EVENTS)

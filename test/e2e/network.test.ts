@@ -41,7 +41,7 @@ async function startServer(
   id: string,
   { nodes = [], address = '127.0.0.1:0', folder }: Options = {},
 ): Promise<Server> {
-  const words = [
+  const args = [
     'server',
     `--server_id=${id}`,
     `--proxy_address=${address}`,
@@ -54,7 +54,7 @@ async function startServer(
     ...nodes.map((node) => `--network_nodes=${node.address}`),
   ]
   const env = { MX_PROFILE: 'test', MX_AUTH_PRIVATE_KEY: SIGNING_KEY }
-  const mx = startMx(words, { cwd: makeTempFolder(t, 'network'), env })
+  const mx = startMx(args, { cwd: makeTempFolder(t, 'network'), env })
   t.teardown(() => mx.child.kill('SIGKILL'))
   await mx.until(/"server ready"/)
   const ready = mx.log().find(({ msg }) => msg === 'server ready')!

@@ -22,10 +22,10 @@ interface Tenants {
 
 const METRICS = { path: '/metrics', handler: 'proxy' }
 
-async function open(t: Test, words: readonly string[]): Promise<Tenants> {
-  const server = await startServerProcess(t, ['--admin_address=127.0.0.1:0', ...words])
+async function open(t: Test, args: readonly string[]): Promise<Tenants> {
+  const server = await startServerProcess(t, ['--admin_address=127.0.0.1:0', ...args])
   const { gateway, home } = server
-  const isLocal = words.includes('--profile=local')
+  const isLocal = args.includes('--profile=local')
   const secret = isLocal ? readFileSync(join(home, '.mx', 'admin_password'), 'utf8').trim() : 'mx'
   const admin = await logIn(gateway, { id: 'admin', secret })
   const options = { namespace: 'tb' }

@@ -29,8 +29,8 @@ class PythonService {
   }
 
   static async open(t: Test, python: string): Promise<PythonService> {
-    const words = ['-W', 'error', join(ROOT, 'examples/python-service/main.py'), '0']
-    const child = spawn(python, words, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const args = ['-W', 'error', join(ROOT, 'examples/python-service/main.py'), '0']
+    const child = spawn(python, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     const service = new PythonService('', child)
     t.teardown(() => service.kill())
     const [line] = (await once(createInterface(child.stdout), 'line')) as [string]

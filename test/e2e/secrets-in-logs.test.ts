@@ -14,8 +14,8 @@ const CONFIG_SECRET = 'secret-of-config-4713'
 const RUN_SECRET = 'secret-of-program-4714'
 
 t.test('logs at level debug contain no passwords, tokens and secrets', async (t) => {
-  const words = ['--profile=local', '--log_level=debug', '--access_log=on']
-  const server = await startServerProcess(t, words)
+  const args = ['--profile=local', '--log_level=debug', '--access_log=on']
+  const server = await startServerProcess(t, args)
   const { gateway, home } = server
   const password = readFileSync(join(home, '.mx/admin_password'), 'utf8').trim()
   const post = async (path: string, body: object, token = '') => {
@@ -52,7 +52,7 @@ t.test('logs at level debug contain no passwords, tokens and secrets', async (t)
     "require('node:http').createServer().listen(process.env.PORT, '127.0.0.1')",
   )
   const env = { HOME: cwd, MX_ENV_LOCAL_ADDRESS: server.proxy }
-  const mx = (...words: string[]) => runMx(words, { cwd, env })
+  const mx = (...args: string[]) => runMx(args, { cwd, env })
   t.match(await mx('login', 'admin', `--password=${password}`), { code: 0 })
   t.match(await mx('run', './page', '--protocol=http', `--secrets=KEY=${RUN_SECRET}`), { code: 0 })
   t.match(await mx('kill', 'page'), { code: 0 })

@@ -13,10 +13,10 @@ const ACKS = 3
 
 /** Returns the system calls on `data.mdb` before each acknowledgement, or undefined if tracing is unavailable. */
 function trace(t: Test, program: string): string[][] | undefined {
-  const words = [...LOADER, '--input-type=module', '-e', program]
+  const args = [...LOADER, '--input-type=module', '-e', program]
   const { status, stdout, error } = spawnSync(
     'python3',
-    [TRACER, '/data.mdb', process.execPath, ...words],
+    [TRACER, '/data.mdb', process.execPath, ...args],
     { encoding: 'utf8', timeout: 100_000, killSignal: 'SIGKILL' },
   )
   if (error !== undefined || status === 77) {

@@ -24,8 +24,8 @@ async function writeAndKill(
 ): Promise<Map<string, number>> {
   // Its output is not used for this, because an unread pipe blocks.
   const notes = join(folder, `notes-${round}`)
-  const words = [folder, sync, String(round), notes]
-  await runAndKill(words, { after: 'writing', maxLifeMs: MAX_LIFE_MS })
+  const args = [folder, sync, String(round), notes]
+  await runAndKill(args, { after: 'writing', maxLifeMs: MAX_LIFE_MS })
   const output = readFileSync(notes, 'utf8')
   // The last line may be truncated.
   const lines = output

@@ -14,8 +14,8 @@ const ACME = { options: { namespace: 'acme' } }
 const AUTH: Credentials = { id: 'shop@latest', secret: 'a secret', namespace: 'acme' }
 
 /** A server with a namespace, a service account and a user account in that namespace. */
-async function open(t: Test, words: readonly string[] = []): Promise<AuthServer> {
-  const server = await openAuthServer(t, ['--register_allow=loopback', ...words])
+async function open(t: Test, args: readonly string[] = []): Promise<AuthServer> {
+  const server = await openAuthServer(t, ['--register_allow=loopback', ...args])
   const { sendRequest } = server
   const { id, secret } = AUTH
   await sendRequest('Auth.Generate', {

@@ -84,10 +84,10 @@ t.test('no command passes terminal control sequences of a service', async (t) =>
   if (skipUnless(t, 'script') === undefined) return
   const remaining = COMMANDS.values()
   const runNext = async (): Promise<void> => {
-    for (const words of remaining) {
-      const output = await runAtTerminal(t, words, { cwd: home, env })
-      t.match(output, '\\u202e', `${words.join(' ')}: prints the text`)
-      t.notMatch(output, STEERS, `${words.join(' ')}: prints no control characters`)
+    for (const args of remaining) {
+      const output = await runAtTerminal(t, args, { cwd: home, env })
+      t.match(output, '\\u202e', `${args.join(' ')}: prints the text`)
+      t.notMatch(output, STEERS, `${args.join(' ')}: prints no control characters`)
     }
   }
   await Promise.all([runNext(), runNext()])

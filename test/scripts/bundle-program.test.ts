@@ -22,13 +22,13 @@ t.before(async () => {
   await bundleProgram(dist)
 })
 
-function mx(...words: string[]): Promise<{ stdout: string; stderr: string; code?: number }> {
+function mx(...args: string[]): Promise<{ stdout: string; stderr: string; code?: number }> {
   const env = {
     PATH: process.env['PATH'],
     HOME: t.testdirName,
     MX_ENV_LOCAL_ADDRESS: '127.0.0.1:1',
   }
-  return promisify(execFile)(process.execPath, [join(dist, 'cli/bundle/mx.js'), ...words], {
+  return promisify(execFile)(process.execPath, [join(dist, 'cli/bundle/mx.js'), ...args], {
     env,
   }).catch((error) => error)
 }

@@ -36,10 +36,10 @@ async function makeRepository(
   await build({ entryPoints, outdir, ...options })
   // Settings of the current runner must not affect the runner under test.
   const env = Object.entries(process.env).filter(([name]) => !/^(TAP|NODE_OPTIONS$)/.test(name))
-  return (...words: string[]) => {
+  return (...args: string[]) => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
-      [join(outdir, 'test.js'), ...words],
+      [join(outdir, 'test.js'), ...args],
       {
         cwd: folder,
         env: Object.fromEntries(env),

@@ -13,9 +13,9 @@ const server = await startServerProcess(t, [], { env: { MX_ADMIN_PASSWORD: 'open
 const home = makeTempFolder(t, 'home')
 const options = { cwd: home, env: { HOME: home, MX_ENV_LOCAL_ADDRESS: server.proxy } }
 
-async function mx(t: Test, ...words: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runMx(words, options)
-  t.equal(code, 0, `mx ${words.join(' ')}: ${stderr}`)
+async function mx(t: Test, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runMx(args, options)
+  t.equal(code, 0, `mx ${args.join(' ')}: ${stderr}`)
   return stdout
 }
 

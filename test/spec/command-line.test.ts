@@ -15,15 +15,15 @@ const options = { cwd: home, env }
 cpSync(join(ROOT, 'examples/helloworld'), join(home, 'helloworld'), { recursive: true })
 
 /** Standard output of a command that succeeds without other output. */
-async function mx(t: Test, ...words: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runMx(words, options)
-  t.same([code, stderr], [0, ''], `mx ${words.join(' ')}`)
+async function mx(t: Test, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runMx(args, options)
+  t.same([code, stderr], [0, ''], `mx ${args.join(' ')}`)
   return stdout
 }
 
 /** Error output of a failing command. */
-async function fail(...words: string[]): Promise<readonly [number | null, string]> {
-  const { code, stdout, stderr } = await runMx(words, options)
+async function fail(...args: string[]): Promise<readonly [number | null, string]> {
+  const { code, stdout, stderr } = await runMx(args, options)
   return [code, stdout + stderr]
 }
 
@@ -140,8 +140,8 @@ t.test('auth: rules and accounts', async (t) => {
     /^ID\s+Scope\s+Access\s+Resource\s+Priority\ndefault\s+<public>\s+GRANTED\s+\*:\*:\*\s+0\n/,
   )
   t.match(await mx(t, 'auth', 'list', 'accounts'), /^ID\s+Name\s+Scopes\s+Metadata\nadmin\s/)
-  const words = ['--access=granted', '--scope=*', '--resource=*:*:*', 'onlyloggedin']
-  t.equal(await mx(t, 'auth', 'create', 'rule', ...words), 'Rule created\n')
+  const args = ['--access=granted', '--scope=*', '--resource=*:*:*', 'onlyloggedin']
+  t.equal(await mx(t, 'auth', 'create', 'rule', ...args), 'Rule created\n')
   const login = ['--access=granted', '--resource=service:auth:*', 'login']
   await mx(t, 'auth', 'create', 'rule', ...login)
   t.match(await mx(t, 'auth', 'list', 'rules'), /\nlogin\s+<public>\s+GRANTED\s+service:auth:\*\s/)

@@ -211,7 +211,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
 t.test('The handler is chosen by flag --handler=<name> or MX_API_HANDLER=<name>.', async (t) => {
   const [backend, service] = await Promise.all([openBackend(t), openMxService(t, createGreeter())])
   const cwd = t.testdir({})
-  const words = [
+  const args = [
     'api',
     '--address=127.0.0.1:0',
     '--access_log=off',
@@ -220,7 +220,7 @@ t.test('The handler is chosen by flag --handler=<name> or MX_API_HANDLER=<name>.
   ]
   /** Responses that distinguish the handlers. */
   const sendRequest = async (flags: string[], env: Record<string, string>): Promise<unknown[]> => {
-    const mx = startMx([...words, ...flags], { cwd, env })
+    const mx = startMx([...args, ...flags], { cwd, env })
     t.teardown(() => mx.child.kill('SIGKILL'))
     const url = await mx.url()
     const site = await fetch(`${url}/site/hello`)

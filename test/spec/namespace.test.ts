@@ -88,11 +88,11 @@ t.test('--namespace takes precedence over MX_NAMESPACE and may be a single blank
   const { port } = await openNameService(t)
   const cwd = t.testdir({})
   const sendRequest = async (flag: string): Promise<unknown> => {
-    const words = ['api', '--address=127.0.0.1:0', '--access_log=off', flag]
+    const args = ['api', '--address=127.0.0.1:0', '--access_log=off', flag]
     for (const name of ['flag.greeter', 'greeter', 'variable.greeter']) {
-      words.push(`--backend=${name}=mx://127.0.0.1:${port}`)
+      args.push(`--backend=${name}=mx://127.0.0.1:${port}`)
     }
-    const mx = startMx(words, { cwd, env: { MX_NAMESPACE: 'variable' } })
+    const mx = startMx(args, { cwd, env: { MX_NAMESPACE: 'variable' } })
     t.teardown(() => mx.child.kill('SIGKILL'))
     const response = await (await fetch(`${await mx.url()}/greeter/hello`)).json()
     mx.child.kill('SIGTERM')

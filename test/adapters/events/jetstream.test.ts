@@ -180,9 +180,9 @@ t.test('keeps a dead letter when NATS is killed', async (t) => {
   /** Calls by topic. Each call rewrites the stream settings. */
   const retained = new Map<string, Promise<unknown>>()
   const adapter: EventsAdapter = Object.assign(Object.create(opened), {
-    async retain(...words: Parameters<NonNullable<EventsAdapter['retain']>>) {
-      const done = Promise.resolve(opened.retain!(...words))
-      retained.set(words[0].topic, done)
+    async retain(...args: Parameters<NonNullable<EventsAdapter['retain']>>) {
+      const done = Promise.resolve(opened.retain!(...args))
+      retained.set(args[0].topic, done)
       return done
     },
   })

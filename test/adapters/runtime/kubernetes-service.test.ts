@@ -56,10 +56,10 @@ function openServer(
 /** A store that can be disconnected from its server, which then behaves like a killed server. */
 function makeCuttable(store: Store): { readonly store: Store; cut: () => void } {
   let isCut = false
-  const use = <A extends unknown[], R>(method: (...words: A) => R | Promise<R>) => {
-    return async (...words: A): Promise<R> => {
+  const use = <A extends unknown[], R>(method: (...args: A) => R | Promise<R>) => {
+    return async (...args: A): Promise<R> => {
       if (isCut) throw new Error('cut')
-      return method(...words)
+      return method(...args)
     }
   }
   const { read, commit } = store

@@ -4,10 +4,10 @@ import t, { type Test } from 'tap'
 import { runMx } from '../../fixtures/mx.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-async function check(t: Test, config: string, ...words: string[]) {
+async function check(t: Test, config: string, ...args: string[]) {
   const cwd = makeTempFolder(t, 'check')
   if (config !== '') writeFileSync(join(cwd, 'mx.yaml'), config)
-  return runMx(['api', 'check', ...words], { cwd, env: { HOME: cwd } })
+  return runMx(['api', 'check', ...args], { cwd, env: { HOME: cwd } })
 }
 
 t.test('mx api check prints the effective settings and services of a valid mx.yaml', async (t) => {

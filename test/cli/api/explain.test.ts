@@ -16,11 +16,11 @@ services:
 `
 
 /** Returns the JSON output of `mx api explain`. */
-async function explain(t: Test, words: readonly string[], env = {}, config = CONFIG) {
+async function explain(t: Test, args: readonly string[], env = {}, config = CONFIG) {
   const cwd = makeTempFolder(t, 'explain')
   if (config !== '') writeFileSync(join(cwd, 'mx.yaml'), config)
   const options = { cwd, env: { HOME: cwd, ...env } }
-  const { code, stdout, stderr } = await runMx(['api', 'explain', ...words, '-o', 'json'], options)
+  const { code, stdout, stderr } = await runMx(['api', 'explain', ...args, '-o', 'json'], options)
   t.same([code, stderr], [0, ''])
   return JSON.parse(stdout)
 }
@@ -111,8 +111,8 @@ t.test('--server explains with the settings, registry and rules of the server', 
     '--max_body=1kb',
     '--backend=greeter=127.0.0.1:9001',
   ])
-  const at = async (...words: string[]) =>
-    JSON.parse(await run({ run: () => runExplain([...words, '--server', '-o', 'json']) }))
+  const at = async (...args: string[]) =>
+    JSON.parse(await run({ run: () => runExplain([...args, '--server', '-o', 'json']) }))
   t.match(await at('GET', '/registry/listServices'), {
     route: { service: 'registry', endpoint: 'Registry.ListServices' },
     handler: String,
@@ -159,7 +159,7 @@ t.test('--server explains with the settings, registry and rules of the server', 
 t.test('prints text by default, and rejects malformed arguments with status 2', async (t) => {
   const cwd = makeTempFolder(t, 'explain')
   writeFileSync(join(cwd, 'mx.yaml'), CONFIG)
-  const run = (...words: string[]) => runMx(['api', 'explain', ...words], { cwd })
+  const run = (...args: string[]) => runMx(['api', 'explain', ...args], { cwd })
   const { stdout } = await run('GET', '/greeter/hello')
   t.match(stdout, /^GET \/greeter\/hello\n {2}plugins +request-id/)
   t.match(stdout, /\n {2}handler +proxy\n/)

@@ -4,8 +4,8 @@ import { extractFlags, separateFlags } from '../../../cli/api/extract-flags.ts'
 const NAMES = { '-H': 'header', '--header': 'header', '-o': 'output' } as const
 
 t.test('extracts the named flags and leaves all others unchanged', (t) => {
-  const words = ['GET', '/x', '-H', 'a: 1', '--handler=proxy', '--header=b: 2', '-o', 'json']
-  t.same(extractFlags(words, NAMES), {
+  const args = ['GET', '/x', '-H', 'a: 1', '--handler=proxy', '--header=b: 2', '-o', 'json']
+  t.same(extractFlags(args, NAMES), {
     values: { header: ['a: 1', 'b: 2'], output: ['json'] },
     rest: ['GET', '/x', '--handler=proxy'],
   })

@@ -7,7 +7,7 @@ const endpoints: readonly Endpoint[] = [
   ...['Helloworld.Call', 'Helloworld.ListAll', 'Mirror.Show', 'Mirror.Call', 'A.Both', 'B.Both'],
 ].map((name) => ({ name, request: NOTHING, response: NOTHING, metadata: {} }))
 
-const result: [service: string, words: string[], name: string][] = [
+const result: [service: string, args: string[], name: string][] = [
   ['helloworld', [], 'Helloworld.Call'],
   ['helloworld', ['call'], 'Helloworld.Call'],
   ['helloworld', ['list-all'], 'Helloworld.ListAll'],
@@ -17,14 +17,14 @@ const result: [service: string, words: string[], name: string][] = [
   ['helloworld', ['show'], 'Mirror.Show'],
   ['go.mx.hello-world', ['call'], 'Helloworld.Call'],
 ]
-for (const [service, words, name] of result) {
-  t.test(`mx ${service} ${words.join(' ')} calls ${name}`, async (t) => {
-    t.equal(findEndpoint(service, endpoints, words).name, name)
+for (const [service, args, name] of result) {
+  t.test(`mx ${service} ${args.join(' ')} calls ${name}`, async (t) => {
+    t.equal(findEndpoint(service, endpoints, args).name, name)
   })
 }
 
 t.test('an unknown or ambiguous endpoint is rejected with the candidates', async (t) => {
-  for (const [words, message, status] of [
+  for (const [args, message, status] of [
     [['cal'], 'Endpoint Helloworld.Cal not found for service helloworld, did you mean call?', 5],
     [['mirror', 'shw'], /^Endpoint Mirror\.Shw not found .* did you mean mirror show\?/, 5],
     [
@@ -36,7 +36,7 @@ t.test('an unknown or ambiguous endpoint is rejected with the candidates', async
     [['both'], 'helloworld has several endpoints both: choose a both or b both', 2],
     [['a', 'b', 'c'], /^Incorrect number of arguments/, 2],
   ] as const)
-    t.throws(() => findEndpoint('helloworld', endpoints, words), { message, status })
+    t.throws(() => findEndpoint('helloworld', endpoints, args), { message, status })
 })
 
 t.test('a misspelled subcommand of a built-in command is rejected with a suggestion', async (t) => {

@@ -17,8 +17,8 @@ t.test('mx run -o json prints the running object as JSON', async (t) => {
 
 t.test('an unknown output format is rejected before any request', async (t) => {
   runtime.calls.length = 0
-  const words = ['run', 'github.com/jane/other', '-o', 'jsno']
-  t.match(await runMx(words, options), { code: 2, stderr: /did you mean json\?/ })
+  const args = ['run', 'github.com/jane/other', '-o', 'jsno']
+  t.match(await runMx(args, options), { code: 2, stderr: /did you mean json\?/ })
   t.same(runtime.calls, [])
 })
 

@@ -17,10 +17,10 @@ t.test('values from the server are quoted and cannot run commands', async (t) =>
   ] as const) {
     const command = formatCurl(url, { ...ROUTE, methods }, values)
     const script = `curl() { printf '%s\\n' "$@"; }; ${command}`
-    const words = execFileSync('sh', ['-c', script], { encoding: 'utf8' }).trimEnd().split('\n')
-    t.equal(words.at(-1), result)
+    const args = execFileSync('sh', ['-c', script], { encoding: 'utf8' }).trimEnd().split('\n')
+    t.equal(args.at(-1), result)
     if (methods.length > 0)
-      t.strictSame(words.slice(0, -1), [
+      t.strictSame(args.slice(0, -1), [
         ...['-X', 'POST;id', '-H', 'Content-Type: application/json'],
         ...['-d', '{"name":"O\'Brien; $HOME"}'],
       ])

@@ -8,7 +8,7 @@ import { openCliServer } from '../../fixtures/cli-server.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const { home, run, mx, start } = await openCliServer(t)
-const store = (...words: string[]) => run(storeCommand, ...words)
+const store = (...args: string[]) => run(storeCommand, ...args)
 const toRecord = (key: string, expires = 0) => ({
   ...{ database: 'mx', table: 'shop', key, value: 'AP8=', expires },
   metadata: { from: { type: 'string', value: 'me' } },

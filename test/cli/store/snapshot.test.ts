@@ -6,7 +6,7 @@ import storeCommand from '../../../cli/commands/platform/store.ts'
 import { openCliServer } from '../../fixtures/cli-server.ts'
 
 const { home, run, mx, start } = await openCliServer(t)
-const store = (...words: string[]) => run(storeCommand, ...words)
+const store = (...args: string[]) => run(storeCommand, ...args)
 const toLines = (text: string) =>
   text
     .trimEnd()
@@ -46,8 +46,8 @@ t.test(
 t.test(
   'a snapshot of a table, database or all databases is written to standard output',
   async (t) => {
-    const snapshot = async (...words: string[]) => {
-      const lines = toLines(await store('snapshot', '-', ...words)).slice(1, -1)
+    const snapshot = async (...args: string[]) => {
+      const lines = toLines(await store('snapshot', '-', ...args)).slice(1, -1)
       return lines.map(({ database, table, key }) => `${database} ${table} ${key}`)
     }
     t.same(await snapshot('-t', 'mail'), ['mx mail x'])

@@ -5,8 +5,8 @@ import { toNodeWords } from '../../fixtures/programs.ts'
 
 const PROGRAM = new URL('../../fixtures/print-endlessly.ts', import.meta.url)
 
-function start(...words: string[]) {
-  const child = spawn(process.execPath, toNodeWords(PROGRAM, ...words), {
+function start(...args: string[]) {
+  const child = spawn(process.execPath, toNodeWords(PROGRAM, ...args), {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.teardown(() => child.kill('SIGKILL'))

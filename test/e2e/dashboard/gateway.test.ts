@@ -152,7 +152,7 @@ routes:
 t.test('lists configured routes, and explains a request of a row', async (t) => {
   const file = join(makeTempFolder(t, 'dashboard'), 'mx.yaml')
   writeFileSync(file, ROUTES)
-  const opened = await openDashboard(t, { path: '/gateway', words: [`--config=${file}`] })
+  const opened = await openDashboard(t, { path: '/gateway', flags: [`--config=${file}`] })
   if (opened === undefined) return
   const { page } = opened
   const table = page.getByRole('table', { name: 'Configured routes' })
@@ -176,7 +176,7 @@ t.test('lists configured routes, and explains a request of a row', async (t) => 
 })
 
 t.test('shows a server without links', async (t) => {
-  const opened = await openDashboard(t, { path: '/network', words: ['--server_id=alone'] })
+  const opened = await openDashboard(t, { path: '/network', flags: ['--server_id=alone'] })
   if (opened === undefined) return
   const { page } = opened
   await page.getByRole('img', { name: '1 server and 0 links, alone in the center' }).waitFor()
@@ -193,7 +193,7 @@ t.test('draws linked servers with their services', async (t) => {
   const one = await openServer(t, [...shared, '--server_id=one'])
   const opened = await openDashboard(t, {
     path: '/network',
-    words: [...shared, `--network_nodes=${one.proxy}`, '--server_id=two'],
+    flags: [...shared, `--network_nodes=${one.proxy}`, '--server_id=two'],
     mockClock: true,
   })
   if (opened === undefined) return

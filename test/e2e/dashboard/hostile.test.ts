@@ -23,8 +23,8 @@ t.test('renders names and addresses of servers as text', async (t) => {
   const shared = ['--network_token=s3cret-of-a-network']
   const [own, other] = [toName('a'), toName('b')]
   const one = await openServer(t, [...shared, `--server_id=${other}`])
-  const words = [...shared, `--server_id=${own}`, `--network_nodes=${one.proxy}`]
-  const opened = await openDashboard(t, { words })
+  const flags = [...shared, `--server_id=${own}`, `--network_nodes=${one.proxy}`]
+  const opened = await openDashboard(t, { flags })
   if (opened === undefined) return
   const page = await openReplaced(opened.context, '/network', toHostiles([other, own, one.proxy]))
   const links = page.getByRole('table', { name: 'Links' })

@@ -447,7 +447,7 @@ t.test('shows endpoint and account of a denied call', async (t) => {
 })
 
 t.test('preserves input across login and server restart', async (t) => {
-  const opened = await openDashboard(t, { words: [], account: undefined, mockClock: true })
+  const opened = await openDashboard(t, { flags: [], account: undefined, mockClock: true })
   if (opened === undefined) return
   const { page, server, context, url } = opened
   const mirror = await startMirror(t, server)

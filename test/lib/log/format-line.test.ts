@@ -12,11 +12,11 @@ const module = (path: string): string =>
 /** Output of a program to a terminal and to a pipe. */
 async function runBoth(t: Test, program: string): Promise<readonly [string, string] | undefined> {
   if (skipUnless(t, 'script') === undefined) return undefined
-  const words = [...LOADER, '--input-type=module', '-e', program]
-  const command = [process.execPath, ...words].map((word) => `'${word}'`).join(' ')
+  const args = [...LOADER, '--input-type=module', '-e', program]
+  const command = [process.execPath, ...args].map((word) => `'${word}'`).join(' ')
   const { NO_COLOR: _, ...env } = process.env
   const terminal = await run('script', ['-qec', command, '/dev/null'], { env })
-  const pipe = await run(process.execPath, words, { env })
+  const pipe = await run(process.execPath, args, { env })
   return [terminal.stdout.replaceAll('\r\n', '\n'), pipe.stdout + pipe.stderr]
 }
 

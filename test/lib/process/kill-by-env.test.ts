@@ -6,8 +6,8 @@ import { readProcess } from '../../../lib/process/processes.ts'
 
 /** Starts a process with a child in another session. */
 async function startPair(t: Test, mark: string): Promise<number> {
-  const words = 'setsid sh -c "echo; exec sleep 1000" & wait'
-  const child = spawn('sh', ['-c', words], { env: { ...process.env, MX_TEST_PAIR: mark } })
+  const script = 'setsid sh -c "echo; exec sleep 1000" & wait'
+  const child = spawn('sh', ['-c', script], { env: { ...process.env, MX_TEST_PAIR: mark } })
   t.teardown(() => child.kill('SIGKILL'))
   await once(child.stdout, 'data')
   return child.pid!

@@ -46,7 +46,7 @@ async function openGateway(
   t: Test,
   pebble: Pebble,
   store: Store,
-  words: readonly string[],
+  args: readonly string[],
   options: Partial<AcmeOptions> & { readonly at?: string } = {},
 ): Promise<OpenGateway> {
   const { at = '127.0.0.1', ...rest } = options
@@ -58,7 +58,7 @@ async function openGateway(
     `--acme_ca_file=${pebble.caFile}`,
     `--acme_address=${at}:${pebble.httpPort}`,
     '--address=:443',
-    ...words,
+    ...args,
   ])
   const acme = await openAcme({
     ...{ settings: mergeSettings(flags), store, secretKeys: [], log },
@@ -119,9 +119,9 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
   await t.test('are issued and renewed while both listeners serve', async (t) => {
     let aheadMs = 0
     const store = openMemory(t)
-    const words = ['--acme_hosts=a.test,b.test', '--acme_email=admin@a.test']
+    const args = ['--acme_hosts=a.test,b.test', '--acme_email=admin@a.test']
     const options = { nowMs: () => Date.now() + aheadMs }
-    const gateway = await openGateway(t, pebble, store, words, options)
+    const gateway = await openGateway(t, pebble, store, args, options)
     const { acme, lines, names } = gateway
     const listeners = await Promise.all(
       [createNodeListener, createUwsListener].map((create) =>
@@ -179,9 +179,9 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     'stay in use while the directory is unreachable, and are renewed once it is reachable again',
     async (t) => {
       let nowMs = Date.now()
-      const words = ['--acme_hosts=a.test']
+      const args = ['--acme_hosts=a.test']
       const options = { nowMs: () => nowMs }
-      const gateway = await openGateway(t, pebble, openMemory(t), words, options)
+      const gateway = await openGateway(t, pebble, openMemory(t), args, options)
       const { acme, lines } = gateway
       await until(() => acme.pairs.length === 1)
       const before = serialOf(gateway, 'a.test')
@@ -210,12 +210,12 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
   await t.test('are not reordered in a loop for rejected hosts', async (t) => {
     places.set('elsewhere.test', '127.0.0.9')
     const store = openMemory(t)
-    const words = ['--acme_hosts=elsewhere.test,good.test']
-    const { lines, names, acme } = await openGateway(t, pebble, store, words)
+    const args = ['--acme_hosts=elsewhere.test,good.test']
+    const { lines, names, acme } = await openGateway(t, pebble, store, args)
     await until(() => names().length === 1)
     t.same(names(), ['good.test'], 'another host is not delayed')
     const orders = countOrders(pebble)
-    const other = await openGateway(t, pebble, store, words, { at: '127.0.0.2' })
+    const other = await openGateway(t, pebble, store, args, { at: '127.0.0.2' })
     await Promise.all([acme.work(), other.acme.work()])
     t.equal(countOrders(pebble), orders, 'nor does another gateway order it')
     const rejected = lines.filter(({ host, level }) => host === 'elsewhere.test' && level === 40)
@@ -244,8 +244,8 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     const key = toOrderKey(toScope(pebble.directory), '', host)
     await store.commit([{ table: ACME_TABLE, key, value: encodeRecord(record) }])
     const orders = countOrders(pebble)
-    const words = [`--acme_hosts=${host}`]
-    const { acme, names } = await openGateway(t, pebble, store, words, { nowMs: () => nowMs })
+    const args = [`--acme_hosts=${host}`]
+    const { acme, names } = await openGateway(t, pebble, store, args, { nowMs: () => nowMs })
     await acme.work()
     t.equal(countOrders(pebble), orders)
     nowMs += 60_001
@@ -255,18 +255,18 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
   await t.test('are stored with encrypted private keys', async (t) => {
     const store = openMemory(t)
     const secretKeys = [parseSecretKey(makeSecretKey(), 'a')]
-    const words = ['--acme_hosts=a.test']
-    const first = await openGateway(t, pebble, store, words, { secretKeys })
+    const args = ['--acme_hosts=a.test']
+    const first = await openGateway(t, pebble, store, args, { secretKeys })
     await until(() => first.names().length === 1)
     await first.acme.close()
     const { records } = await store.list(ACME_TABLE)
     t.ok(records.length >= 2, 'certificate and account')
     for (const { key, value } of records) t.notMatch(String(value), /PRIVATE KEY/, key)
     const renewed = [parseSecretKey(makeSecretKey(), 'b'), ...secretKeys]
-    const second = await openGateway(t, pebble, store, words, { secretKeys: renewed })
+    const second = await openGateway(t, pebble, store, args, { secretKeys: renewed })
     t.same(second.names(), ['a.test'], 'records encrypted with the previous key can be decrypted')
     const before = serialOf(second, 'a.test')
-    const third = await openGateway(t, pebble, store, words, { at: '127.0.0.2' })
+    const third = await openGateway(t, pebble, store, args, { at: '127.0.0.2' })
     await until(() => third.names().length === 1)
     t.not(
       serialOf(third, 'a.test'),
@@ -275,7 +275,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     )
     t.match(third.lines[0]!.msg, /for a\.test is encrypted with another key: .* same MX_CONFIG/)
     await third.acme.close()
-    const fourth = await openGateway(t, pebble, store, words, { secretKeys: renewed })
+    const fourth = await openGateway(t, pebble, store, args, { secretKeys: renewed })
     t.same(fourth.names(), ['a.test'], 'the other certificate is retained')
   })
 
@@ -286,8 +286,8 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
       queries.push(host)
       res.writeHead(host.startsWith('yes') ? 200 : 403).end()
     })
-    const words = [`--acme_ask=http://127.0.0.1:${rulePort}/may?a=b`]
-    const gateway = await openGateway(t, pebble, openMemory(t), words)
+    const args = [`--acme_ask=http://127.0.0.1:${rulePort}/may?a=b`]
+    const gateway = await openGateway(t, pebble, openMemory(t), args)
     const { acme, names } = gateway
     const [node, uws] = await Promise.all(
       [createNodeListener, createUwsListener].map((create) =>
@@ -339,8 +339,8 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     const frontPort = await listen(t, front)
     const directory = `https://127.0.0.1:${frontPort}/dir`
     const both = { ...pebble, directory }
-    const words = ['--acme_hosts=a.test']
-    const gateway = await openGateway(t, both, openMemory(t), words, { nowMs: () => nowMs })
+    const args = ['--acme_hosts=a.test']
+    const gateway = await openGateway(t, both, openMemory(t), args, { nowMs: () => nowMs })
     await until(() => gateway.names().length === 1)
     await until(() => queries.length === 1)
     const before = serialOf(gateway, 'a.test')
@@ -378,12 +378,12 @@ t.test('registers with the external account binding', async (t) => {
     settings: { externalAccountBindingRequired: true, externalAccountMACKeys: { 'kid-1': key } },
   })
   if (pebble === undefined) return
-  const words = ['--acme_hosts=a.test']
-  const without = await openGateway(t, pebble, openMemory(t), words)
+  const args = ['--acme_hosts=a.test']
+  const without = await openGateway(t, pebble, openMemory(t), args)
   await until(() => without.lines.some(({ failures = 0 }) => failures > 0))
   t.match(without.lines[0]!.reason, /^externalAccountRequired: /)
   await without.acme.close()
-  const bound = [...words, '--acme_eab_kid=kid-1', `--acme_eab_key=${key}`]
+  const bound = [...args, '--acme_eab_kid=kid-1', `--acme_eab_key=${key}`]
   const { names } = await openGateway(t, pebble, openMemory(t), bound)
   await until(() => names().length === 1)
   t.same(names(), ['a.test'])
@@ -418,13 +418,13 @@ t.test('two gateways that share a PostgreSQL store', async (t) => {
   })
 
   await t.test('order a certificate once and both serve it without a restart', async (t) => {
-    const words = ['--acme_hosts=shared.test']
+    const args = ['--acme_hosts=shared.test']
     const orders = countOrders(pebble)
     let nowMs = Date.now()
     const options = { nowMs: () => nowMs }
     const gateways = await Promise.all([
-      openGateway(t, pebble, openShared(), words, options),
-      openGateway(t, pebble, openShared(), words, { ...options, at: '127.0.0.2' }),
+      openGateway(t, pebble, openShared(), args, options),
+      openGateway(t, pebble, openShared(), args, { ...options, at: '127.0.0.2' }),
     ])
     const [first, second] = gateways as [OpenGateway, OpenGateway]
     const root = await pebble.readRoot()

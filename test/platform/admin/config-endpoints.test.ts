@@ -7,14 +7,10 @@ const TOKEN = 'a long enough token'
 const ONE = 'routes: [{name: one, match: {path: /one}, respond: {status: 201}}]'
 
 /** A gateway with an admin server; requests to its `/config`. */
-async function start(
-  t: Test,
-  env: Readonly<Record<string, string>>,
-  words: readonly string[] = [],
-) {
+async function start(t: Test, env: Readonly<Record<string, string>>, args: readonly string[] = []) {
   const cwd = t.testdir()
   writeFileSync(join(cwd, 'mx.yaml'), 'max_body: 1kb\n')
-  const flags = ['--address=127.0.0.1:0', '--admin_address=127.0.0.1:0', ...words]
+  const flags = ['--address=127.0.0.1:0', '--admin_address=127.0.0.1:0', ...args]
   const mx = startMx(['api', ...flags], { cwd, env })
   t.teardown(async () => {
     mx.child.kill('SIGKILL')

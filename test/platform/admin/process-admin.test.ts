@@ -10,9 +10,9 @@ async function startBackend(t: Test): Promise<string> {
   return `127.0.0.1:${await listenHttp(t, (_request, response) => response.end('hello'))}`
 }
 
-function start(t: Test, words: readonly string[]): RunningMx {
+function start(t: Test, args: readonly string[]): RunningMx {
   const standard = ['--handler=proxy', '--address=127.0.0.1:0', '--admin_address=127.0.0.1:0']
-  const mx = startMx(['api', ...standard, ...words], { cwd: t.testdir() })
+  const mx = startMx(['api', ...standard, ...args], { cwd: t.testdir() })
   t.teardown(async () => {
     if (mx.child.exitCode === null && mx.child.signalCode === null) mx.child.kill('SIGKILL')
     await mx.ended
@@ -45,8 +45,8 @@ async function countRequests(admin: string, service: string | undefined): Promis
 for (const workers of [1, 2]) {
   t.test(`${workers} process(es): SIGTERM makes it unready first, then drains`, async (t) => {
     const node = await startBackend(t)
-    const words = ['--drain_delay=1s', `--workers=${workers}`, `--backend=greeter=${node}`]
-    const mx = start(t, words)
+    const args = ['--drain_delay=1s', `--workers=${workers}`, `--backend=greeter=${node}`]
+    const mx = start(t, args)
     const [gateway, admin] = [await mx.url(), await readBanner(mx, 'admin')]
     t.equal(await status(`${admin}/readyz`), 200)
     for (const path of ['/readyz', '/livez', '/metrics'])

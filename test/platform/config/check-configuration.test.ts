@@ -9,11 +9,11 @@ import { createLog } from '../../../platform/process/log.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-async function check(t: Test, config: string, ...words: readonly string[]) {
+async function check(t: Test, config: string, ...args: readonly string[]) {
   const file = join(makeTempFolder(t, 'check'), 'mx.yaml')
   writeFileSync(file, config)
   const configuration = await configurationFrom(
-    readFlags([`--config=${file}`, ...words], 'api'),
+    readFlags([`--config=${file}`, ...args], 'api'),
     {},
   )()
   const closing = createDisposer()

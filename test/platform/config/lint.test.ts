@@ -8,13 +8,13 @@ import { mergeInputs, mergeSettings } from '../../../platform/settings/sources.t
 import { setVariables } from '../../fixtures/otlp-collector.ts'
 
 /** Sets the handler unless `words` contain it. */
-function find(...words: string[]): readonly string[] {
-  const isSet = words.some((word) => word.startsWith('--handler='))
-  return findWarnings(isSet ? words : ['--handler=meta', ...words])
+function find(...args: string[]): readonly string[] {
+  const isSet = args.some((word) => word.startsWith('--handler='))
+  return findWarnings(isSet ? args : ['--handler=meta', ...args])
 }
 
-function findWarnings(words: readonly string[]): readonly string[] {
-  const inputs = readFlags(words)
+function findWarnings(args: readonly string[]): readonly string[] {
+  const inputs = readFlags(args)
   return lintConfiguration({
     settings: mergeSettings(inputs),
     config: NO_CONFIG,
@@ -40,8 +40,8 @@ t.test('warns if traces are exported and the listed plugins lack tracing', async
 t.test(
   'warns if services are inside the namespace and the listed plugins lack namespace',
   async (t) => {
-    const list = (words: readonly string[], ...specifiers: string[]): readonly string[] => {
-      const inputs = readFlags(['--handler=proxy', ...words])
+    const list = (args: readonly string[], ...specifiers: string[]): readonly string[] => {
+      const inputs = readFlags(['--handler=proxy', ...args])
       const plugins = specifiers.map((specifier) => ({ specifier, options: undefined, at: '' }))
       const config = { ...NO_CONFIG, plugins }
       return lintConfiguration({ settings: mergeSettings(inputs), config, inputs, file: undefined })
@@ -100,7 +100,7 @@ t.test('does not warn about consistent configurations', async (t) => {
 })
 
 t.test('warns about backends that may be plain HTTP servers if no handler is set', async (t) => {
-  const names: [words: string[], name: string][] = [
+  const names: [args: string[], name: string][] = [
     [['--backend', 'a=h:1'], 'go.mx.api.a'],
     [['--backend', 'a=http://h:1'], 'go.mx.api.a'],
     [['--backend', 'a=mx://h:1,https://h:2'], 'go.mx.api.a'],
@@ -109,8 +109,8 @@ t.test('warns about backends that may be plain HTTP servers if no handler is set
       'go.mx.api.a and 1 more',
     ],
   ]
-  for (const [words, name] of names)
-    t.same(findWarnings(words), [
+  for (const [args, name] of names)
+    t.same(findWarnings(args), [
       `requests to ${name} become calls with POST and JSON, because no handler is set: for plain HTTP backends set --handler=proxy (mx.yaml: "handler: proxy"), for services of mx --handler=meta`,
     ])
   t.same(findWarnings(['--backend', 'a=mx://h:1,grpc://h:2']), [])
@@ -129,8 +129,8 @@ t.test('warns about events without subscribers', async (t) => {
 })
 
 t.test('warns about network_nodes without network_token', async (t) => {
-  const findServer = (...words: string[]): readonly string[] => {
-    const inputs = readFlags(words, 'server')
+  const findServer = (...args: string[]): readonly string[] => {
+    const inputs = readFlags(args, 'server')
     const settings = mergeSettings(inputs)
     return lintConfiguration({ settings, config: NO_CONFIG, inputs, file: undefined }, 'server')
   }

@@ -32,7 +32,7 @@ t.test('reports other problems in addition to an invalid profile', async (t) => 
 })
 
 t.test('mx api rejects two settings with the same port', async (t) => {
-  const load = (...words: string[]) => configurationFrom(readFlags(words), {})()
+  const load = (...args: string[]) => configurationFrom(readFlags(args), {})()
   await t.rejects(load('--address=127.0.0.1:9', '--admin_address=127.0.0.1:9'), {
     message: '--admin_address must differ from address, got 127.0.0.1:9',
   })
@@ -47,8 +47,8 @@ t.test('mx api rejects two settings with the same port', async (t) => {
 t.test('a service needs nodes, or a registry that may provide it', async (t) => {
   const file = join(makeTempFolder(t, 'configuration'), 'mx.yaml')
   writeFileSync(file, 'services:\n  shop: { balance: p2c }\n')
-  const load = (...words: string[]) =>
-    configurationFrom(readFlags([`--config=${file}`, ...words]), {})()
+  const load = (...args: string[]) =>
+    configurationFrom(readFlags([`--config=${file}`, ...args]), {})()
   await t.rejects(load(), {
     message:
       /mx\.yaml:2:3: service "shop" needs a list of nodes such as .*, or a registry that knows it/,

@@ -220,12 +220,12 @@ t.test('logs out deleted accounts and accounts with revoked logins', async (t) =
 
 t.test('behind a trusted proxy, failed logins of one client do not block others', async (t) => {
   for (const listener of ['uws', 'node']) {
-    const words = [
+    const args = [
       '--trusted_proxies=loopback',
       '--trusted_proxies_optional',
       `--listener=${listener}`,
     ]
-    const client = visit(await openServer(t, words))
+    const client = visit(await openServer(t, args))
     const logInFrom = async (address: string, secret: string): Promise<number> => {
       const headers = address === '' ? {} : { 'x-forwarded-for': address }
       const reply = await client.sendRequest('POST', '/login', { id: 'admin', secret }, headers)

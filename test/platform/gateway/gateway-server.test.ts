@@ -39,9 +39,9 @@ function named(t: Test, name: string): Promise<string> {
   return startBackend(t, (_, response) => response.end(name))
 }
 
-function configure(words: readonly string[], config: ConfigFile = NO_CONFIG): Configuration {
-  const handler = words.some((word) => word.startsWith('--handler')) ? [] : ['--handler=proxy']
-  const flags = readFlags(['--address=127.0.0.1:0', '--access_log=off', ...handler, ...words])
+function configure(args: readonly string[], config: ConfigFile = NO_CONFIG): Configuration {
+  const handler = args.some((word) => word.startsWith('--handler')) ? [] : ['--handler=proxy']
+  const flags = readFlags(['--address=127.0.0.1:0', '--access_log=off', ...handler, ...args])
   const inputs = mergeInputs(flags, config.settings)
   return { settings: mergeSettings(inputs), config, inputs, file: undefined }
 }
@@ -62,8 +62,8 @@ async function text(url: string): Promise<string> {
 for (const listener of ['uws', 'node']) {
   t.test(`listener ${listener}: balances requests over the nodes of their service`, async (t) => {
     const nodes = await Promise.all([named(t, 'one'), named(t, 'two')])
-    const words = ['--listener', listener, '--backend', `greeter=${nodes.join(',')}`]
-    const { api, url } = await start(t, configure(words))
+    const args = ['--listener', listener, '--backend', `greeter=${nodes.join(',')}`]
+    const { api, url } = await start(t, configure(args))
     t.equal(api.listener, listener)
     t.same(api.services, ['go.mx.api.greeter'])
     t.same((await Promise.all([text(`${url}/greeter`), text(`${url}/greeter`)])).sort(), [
@@ -79,7 +79,7 @@ for (const listener of ['uws', 'node'])
     const registry = await startBackend(t, ({ method, url }, response) => {
       response.end(`${method} ${url}`)
     })
-    const words = [`--listener=${listener}`, '--backend', `npm=${registry}`]
+    const args = [`--listener=${listener}`, '--backend', `npm=${registry}`]
     const sendRequest = async (
       { port }: GatewayServer,
       path: string,
@@ -92,7 +92,7 @@ for (const listener of ['uws', 'node'])
       for await (const chunk of response) body += chunk
       return response.statusCode === 200 ? body : response.statusCode
     }
-    const listed = [...words, '--encoded_slash_services=npm', '--backend', `app=${registry}`]
+    const listed = [...args, '--encoded_slash_services=npm', '--backend', `app=${registry}`]
     const { api } = await start(t, configure(listed))
     t.equal(await sendRequest(api, '/npm/@scope%2fname?a=%2F'), 'GET /npm/@scope%2fname?a=%2F')
     const put = { method: 'PUT', body: 'body' }
@@ -103,12 +103,12 @@ for (const listener of ['uws', 'node'])
 
     const calls = ['--handler=rpc', '--resolver=proxy', '--encoded_slash_services=npm']
     t.equal(
-      await sendRequest((await start(t, configure([...words, ...calls]))).api, '/npm/a%2Fb'),
+      await sendRequest((await start(t, configure([...args, ...calls]))).api, '/npm/a%2Fb'),
       400,
     )
-    const { api: byHost } = await start(t, configure([...words, '--resolver=host']))
+    const { api: byHost } = await start(t, configure([...args, '--resolver=host']))
     t.equal(await sendRequest(byHost, '/a%2fb', { host: 'npm' }), 'GET /a%2fb')
-    const { api: plain } = await start(t, configure(words))
+    const { api: plain } = await start(t, configure(args))
     t.equal(await sendRequest(plain, '/npm/a%2Fb'), 400)
   })
 
@@ -137,8 +137,8 @@ t.test('rules match a path regardless of duplicate and encoded slashes', async (
     createRule({ id: 'closed', access: 'DENIED', priority: 1, resource: 'service:*:/app/admin/*' }),
   ]
   const { authorizer } = await openAuthorizer(t, ...rules)
-  const words = ['--backend', `app=${await named(t, 'one')}`, '--encoded_slash_services=app']
-  const api = await startGatewayServer({ configuration: configure(words), log: LOG, authorizer })
+  const args = ['--backend', `app=${await named(t, 'one')}`, '--encoded_slash_services=app']
+  const api = await startGatewayServer({ configuration: configure(args), log: LOG, authorizer })
   t.teardown(api.close)
   const sendRequest = async (path: string): Promise<number> =>
     (await fetch(`http://127.0.0.1:${api.port}${path}`)).status
@@ -156,8 +156,8 @@ t.test('rules match a path regardless of duplicate and encoded slashes', async (
 })
 
 t.test('the registry memory includes the configured backends, even after a reload', async (t) => {
-  const words = ['--registry=memory', '--backend', `greeter=${await named(t, 'one')}`]
-  const { api, url } = await start(t, configure(words))
+  const args = ['--registry=memory', '--backend', `greeter=${await named(t, 'one')}`]
+  const { api, url } = await start(t, configure(args))
   t.equal(await text(`${url}/greeter`), 'one')
   await api.reload(
     configure(['--registry=memory', '--backend', `greeter=${await named(t, 'two')}`]),
@@ -177,8 +177,8 @@ t.test('calls services of the process without sockets if allowed', async (t) => 
   )
   t.teardown(() => service.stop())
   await service.start()
-  const words = ['--registry=memory', '--namespace', ' ', '--handler=rpc']
-  const configuration = configure(words)
+  const args = ['--registry=memory', '--namespace', ' ', '--handler=rpc']
+  const configuration = configure(args)
   const start = async (findCaller?: typeof findLocalCaller): Promise<number> => {
     const api = await startGatewayServer({
       configuration,
@@ -198,13 +198,13 @@ t.test('builds the effective default plugins', async (t) => {
     'forwarded',
     'body-limit',
   ])
-  const words = [
+  const args = [
     '--cors_origins=https://a.test',
     '--max_body=none',
     '--server_timing=loopback',
     '--plugin=headers',
   ]
-  const { api } = await start(t, configure(words))
+  const { api } = await start(t, configure(args))
   t.same(api.plugins, ['request-id', 'server-timing', 'cors', 'namespace', 'forwarded', 'headers'])
 })
 
@@ -293,8 +293,8 @@ t.test('handler event: with --broker, other programs receive the event', async (
 
 t.test('a failed start leaves no resource open', async (t) => {
   const { api } = await start(t, configure([]))
-  const words = [`--address=127.0.0.1:${api.port}`]
-  const conflicting = { ...configure([]), settings: mergeSettings(readFlags(words)) }
+  const args = [`--address=127.0.0.1:${api.port}`]
+  const conflicting = { ...configure([]), settings: mergeSettings(readFlags(args)) }
   await t.rejects(startGatewayServer({ configuration: conflicting, log: LOG }), /in use/)
   await t.rejects(
     startGatewayServer({ configuration: configure(['--plugin=./none.ts']), log: LOG }),
@@ -309,10 +309,10 @@ t.test('a failed start leaves no resource open', async (t) => {
 t.test('enable_tls serves HTTPS with the configured files', async (t) => {
   const folder = createCertificateFolder(t)
   const { certFile, keyFile } = folder.write('localhost', createCertificate(['localhost']))
-  const words = ['--enable_tls', `--tls_cert_file=${certFile}`, `--tls_key_file=${keyFile}`]
+  const args = ['--enable_tls', `--tls_cert_file=${certFile}`, `--tls_key_file=${keyFile}`]
   const { api } = await start(
     t,
-    configure([...words, '--backend', `greeter=${await named(t, 'one')}`]),
+    configure([...args, '--backend', `greeter=${await named(t, 'one')}`]),
   )
   const call = requestTls({
     port: api.port,
@@ -330,8 +330,8 @@ t.test('a reload logs new certificates, and invalid ones with a one-line message
   const { certFile, keyFile } = folder.write('localhost', createCertificate(['localhost']))
   const lines: Record<string, unknown>[] = []
   const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) })
-  const words = ['--enable_tls', `--tls_cert_file=${certFile}`, `--tls_key_file=${keyFile}`]
-  const configuration = configure(words)
+  const args = ['--enable_tls', `--tls_cert_file=${certFile}`, `--tls_key_file=${keyFile}`]
+  const configuration = configure(args)
   const api = await startGatewayServer({ configuration, log })
   t.teardown(api.close)
   folder.write('localhost', createCertificate(['localhost']))
@@ -361,7 +361,7 @@ for (const listener of ['uws', 'node']) {
         backend.close()
       })
       const { port } = backend.address() as AddressInfo
-      const words = [
+      const args = [
         '--handler=web',
         '--listener',
         listener,
@@ -369,7 +369,7 @@ for (const listener of ['uws', 'node']) {
         '--backend',
         `chat=127.0.0.1:${port}`,
       ]
-      const { api } = await start(t, configure(words))
+      const { api } = await start(t, configure(args))
       const socket = new WebSocket(`ws://127.0.0.1:${api.port}/chat`)
       await once(socket, 'open')
       const closed = once(socket, 'close')
@@ -391,13 +391,13 @@ t.test(
       backend.close()
     })
     const { port } = backend.address() as AddressInfo
-    const words = [
+    const args = [
       '--handler=web',
       '--max_client_websockets=2',
       '--backend',
       `chat=127.0.0.1:${port}`,
     ]
-    const { api } = await start(t, configure(words))
+    const { api } = await start(t, configure(args))
     const connect = async (): Promise<number> => {
       const socket = new WebSocket(`ws://127.0.0.1:${api.port}/chat`)
       t.teardown(() => socket.terminate())

@@ -9,8 +9,8 @@ import { readFlags } from '../../../platform/settings/flags.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
 import { createPools, makeService } from '../../fixtures/services.ts'
 
-async function open(t: Test, ...words: readonly string[]) {
-  const configuration = await configurationFrom(readFlags([...words], 'api'), {})()
+async function open(t: Test, ...args: readonly string[]) {
+  const configuration = await configurationFrom(readFlags([...args], 'api'), {})()
   const closing = createDisposer()
   t.teardown(closing.close)
   const { createPool } = createPools()

@@ -17,8 +17,8 @@ async function startBackend(t: Test): Promise<{ node: string; answer: () => void
   return { node: `127.0.0.1:${port}`, answer }
 }
 
-function start(t: Test, words: readonly string[]): RunningMx {
-  const mx = startMx(['api', '--handler=proxy', '--address=127.0.0.1:0', ...words], {
+function start(t: Test, args: readonly string[]): RunningMx {
+  const mx = startMx(['api', '--handler=proxy', '--address=127.0.0.1:0', ...args], {
     cwd: t.testdir(),
   })
   t.teardown(async () => {
@@ -43,8 +43,8 @@ async function get(session: ClientHttp2Session, path: string): Promise<string> {
 
 t.test('all workers share the HTTP/2 address, and a restart loses no request', async (t) => {
   const { node, answer } = await startBackend(t)
-  const words = ['--workers=2', '--http2_address=127.0.0.1:0', '--backend', `greeter=${node}`]
-  const mx = start(t, words)
+  const args = ['--workers=2', '--http2_address=127.0.0.1:0', '--backend', `greeter=${node}`]
+  const mx = start(t, args)
   await mx.until(/gateway ready"/)
   const { http2 } = mx.log().find(({ msg }) => msg === 'gateway ready')!
   t.match(http2, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/, 'the assigned port')

@@ -35,10 +35,10 @@ async function startBackend(
 
 function start(
   t: Test,
-  words: readonly string[],
+  args: readonly string[],
   options: { cwd: string; env?: Record<string, string> },
 ): RunningMx {
-  const mx = startMx(['api', '--handler=proxy', '--address=127.0.0.1:0', ...words], options)
+  const mx = startMx(['api', '--handler=proxy', '--address=127.0.0.1:0', ...args], options)
   t.teardown(async () => {
     if (mx.child.exitCode === null && mx.child.signalCode === null) mx.child.kill('SIGKILL')
     await mx.ended
@@ -264,8 +264,8 @@ t.test('workers share the port, are restarted after a crash, and drain together'
   t.equal(await text(`${url}/greeter`), 'one')
 
   for (const workersFlag of ['--workers=2', '--workers=1']) {
-    const words = ['api', `--address=${new URL(url).host}`, workersFlag]
-    const second = startMx(words, { cwd: t.testdir() })
+    const args = ['api', `--address=${new URL(url).host}`, workersFlag]
+    const second = startMx(args, { cwd: t.testdir() })
     t.equal(await second.ended, 1, `a second gateway with ${workersFlag} cannot share the port`)
     t.match(
       second.output.stderr,
@@ -320,8 +320,8 @@ t.test('SIGUSR2 replaces the workers with new ones, which reload all files', asy
 
 t.test('a worker crash during a hot restart does not change the number of workers', async (t) => {
   const backend = await startBackend(t, 'one')
-  const words = ['--workers=2', '--backend', `greeter=${backend.node}`]
-  const mx = start(t, words, { cwd: t.testdir() })
+  const args = ['--workers=2', '--backend', `greeter=${backend.node}`]
+  const mx = start(t, args, { cwd: t.testdir() })
   const url = await mx.url()
   const before = workersOf(mx)
   mx.child.kill('SIGUSR2')
@@ -359,8 +359,8 @@ t.test('writes process warnings only to the log, even during startup', async (t)
 t.test('reports an invalid plugin before a port in use', async (t) => {
   const { server } = await startBackend(t, 'one')
   const { port } = server.address() as AddressInfo
-  const words = ['api', '--plugin', 'nope', '--address', `127.0.0.1:${port}`]
-  const mx = startMx(words, { cwd: t.testdir() })
+  const args = ['api', '--plugin', 'nope', '--address', `127.0.0.1:${port}`]
+  const mx = startMx(args, { cwd: t.testdir() })
   t.equal(await mx.ended, 2)
   t.match(
     mx.output.stderr,

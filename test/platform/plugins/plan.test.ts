@@ -15,12 +15,12 @@ import { mergeInputs, mergeSettings, SettingsError } from '../../../platform/set
 import { createTestEnv } from '../../../sdk/testing.ts'
 
 function configure(
-  words: readonly string[],
+  args: readonly string[],
   yaml = '',
   env: Record<string, string> = {},
 ): Configuration {
   const config = yaml === '' ? NO_CONFIG : parseConfig(yaml, '/etc/mx.yaml')
-  const inputs = mergeInputs(readFlags(words), readEnvironment(env), config.settings)
+  const inputs = mergeInputs(readFlags(args), readEnvironment(env), config.settings)
   return { settings: mergeSettings(inputs), config, inputs, file: '/etc/mx.yaml' }
 }
 
@@ -59,8 +59,8 @@ t.test('a flag configures its plugin at the position in the file', async (t) => 
 
 t.test('rejects a setting whose plugin is missing in the list', async (t) => {
   const yaml = 'trusted_proxies: [loopback]\nplugins: [request-id]'
-  const words = ['--max_body=1kb', '--access_log=a.log']
-  t.same(await problemsOf(() => planPlugins(configure(words, yaml, { MX_CORS_ORIGINS: '*' }))), [
+  const args = ['--max_body=1kb', '--access_log=a.log']
+  t.same(await problemsOf(() => planPlugins(configure(args, yaml, { MX_CORS_ORIGINS: '*' }))), [
     '--access_log has no effect: add the plugin access-log to the list in /etc/mx.yaml, or remove access_log',
     'MX_CORS_ORIGINS has no effect: add the plugin cors to the list in /etc/mx.yaml, or remove cors_origins',
     '/etc/mx.yaml:1:18: trusted_proxies has no effect: add the plugin forwarded to the list in /etc/mx.yaml, or remove trusted_proxies',
@@ -71,9 +71,9 @@ t.test('rejects a setting whose plugin is missing in the list', async (t) => {
 })
 
 t.test('guards run regardless of the list, unless their setting is any', async (t) => {
-  const words = ['--web_origins=https://a.test', '--cors_origins=https://b.test', '--hosts=c.test']
+  const args = ['--web_origins=https://a.test', '--cors_origins=https://b.test', '--hosts=c.test']
   const address = '--address=gateway.test:0'
-  const names = (yaml: string): string[] => namesOf(configure([...words, address], yaml))
+  const names = (yaml: string): string[] => namesOf(configure([...args, address], yaml))
   t.same(names('plugins: [request-id, namespace, access-log, cors]'), [
     'request-id',
     'hosts',
@@ -90,7 +90,7 @@ t.test('guards run regardless of the list, unless their setting is any', async (
     'origins',
   ])
   t.same(names('plugins: [cors]'), ['hosts', 'origins', 'cors'])
-  t.match(planPlugins(configure([...words, address], 'plugins: [cors]')), [
+  t.match(planPlugins(configure([...args, address], 'plugins: [cors]')), [
     { options: { allow: ['c.test', 'gateway.test'] } },
     { options: { allow: ['https://a.test', 'https://b.test'] } },
   ])

@@ -11,8 +11,8 @@ t.test('logs an error that cannot be serialized, such as a frozen one', async (t
     const log = createLog('info')
     log.error({ err: Object.freeze(new Error('boo')) }, 'a plugin failed')
     log.info({}, 'alive')`
-  const words = [...LOADER, '--input-type=module', '-e', program]
-  const { stderr } = await promisify(execFile)(process.execPath, words)
+  const args = [...LOADER, '--input-type=module', '-e', program]
+  const { stderr } = await promisify(execFile)(process.execPath, args)
   const lines = stderr.trimEnd().split('\n')
   t.match(
     lines.map((line) => JSON.parse(line)),

@@ -12,8 +12,8 @@ const LOG = createLog('silent')
 /** Maximum delay of a rule change. */
 const CHANGE_MS = 1000
 
-async function startGateway(t: Test, words: readonly string[], env = {}): Promise<GatewayServer> {
-  const flags = readFlags(['--address=127.0.0.1:0', '--access_log=off', ...words])
+async function startGateway(t: Test, args: readonly string[], env = {}): Promise<GatewayServer> {
+  const flags = readFlags(['--address=127.0.0.1:0', '--access_log=off', ...args])
   const api = await startGatewayServer({
     configuration: await configurationFrom(flags, env)(),
     log: LOG,
@@ -22,8 +22,8 @@ async function startGateway(t: Test, words: readonly string[], env = {}): Promis
   return api
 }
 
-async function openApi(t: Test, words: readonly string[], env = {}): Promise<string> {
-  return `http://127.0.0.1:${(await startGateway(t, words, env)).port}`
+async function openApi(t: Test, args: readonly string[], env = {}): Promise<string> {
+  return `http://127.0.0.1:${(await startGateway(t, args, env)).port}`
 }
 
 async function openBackend(t: Test): Promise<string> {
@@ -31,8 +31,8 @@ async function openBackend(t: Test): Promise<string> {
 }
 
 t.test('attributes logins through a trusted gateway to its clients', async (t) => {
-  const logIn = async (words: readonly string[]) => {
-    const { proxy } = await openServer(t, words)
+  const logIn = async (args: readonly string[]) => {
+    const { proxy } = await openServer(t, args)
     const url = await openApi(t, [
       `--registry=mx://${proxy}`,
       `--auth=mx://${proxy}`,
@@ -61,8 +61,8 @@ t.test('a standalone gateway enforces the rules of its server', async (t) => {
   const { server, proxy, post } = await openServer(t)
   const { body } = await post('/auth/token', { id: 'admin', secret: 'mx' })
   const headers = { authorization: `Bearer ${body.token.access_token}` }
-  const words = [`--auth=mx://${proxy}`, '--auth_id=admin', `--backend=${await openBackend(t)}`]
-  const url = await openApi(t, ['--handler=proxy', ...words], { MX_AUTH_SECRET: 'mx' })
+  const args = [`--auth=mx://${proxy}`, '--auth_id=admin', `--backend=${await openBackend(t)}`]
+  const url = await openApi(t, ['--handler=proxy', ...args], { MX_AUTH_SECRET: 'mx' })
   const sendRequest = async (init?: RequestInit): Promise<number> =>
     (await fetch(`${url}/app`, init)).status
   t.equal(await sendRequest(), 200, 'the default rule')

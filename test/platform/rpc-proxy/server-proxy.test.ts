@@ -13,8 +13,8 @@ import { QUIET_WORDS } from '../../fixtures/server.ts'
 
 t.setTimeout(120_000)
 
-async function open(t: Test, ...words: string[]): Promise<ServerProxy> {
-  const flags = readFlags([...QUIET_WORDS, ...words], 'server')
+async function open(t: Test, ...args: string[]): Promise<ServerProxy> {
+  const flags = readFlags([...QUIET_WORDS, ...args], 'server')
   const configuration = await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')()
   const registries = await openServerRegistries('memory', {
     isLocal: () => true,

@@ -181,8 +181,8 @@ const unusable: [text: string, reason: RegExp][] = [
 for (const [text, reason] of unusable) {
   t.test(`fails to start with a permanently invalid registry: ${text}`, async (t) => {
     const env = { KUBECONFIG: '/nonexistent/config', KUBERNETES_SERVICE_HOST: '' }
-    const words = ['api', '--address=127.0.0.1:0', `--registry=${text}`]
-    const mx = startMx(words, { cwd: t.testdir(), env })
+    const args = ['api', '--address=127.0.0.1:0', `--registry=${text}`]
+    const mx = startMx(args, { cwd: t.testdir(), env })
     t.teardown(() => mx.child.kill('SIGKILL'))
     t.equal(await mx.ended, 1)
     t.match(mx.output.stderr, reason)
@@ -192,8 +192,8 @@ for (const [text, reason] of unusable) {
 t.test('logs an outage at startup as one line with the reason', async (t) => {
   const stopped = await openPlatformRegistry(t)
   await stopped.close()
-  const words = ['api', '--address=127.0.0.1:0', `--registry=mx://${stopped.address}`]
-  const mx = startMx(words, { cwd: t.testdir() })
+  const args = ['api', '--address=127.0.0.1:0', `--registry=mx://${stopped.address}`]
+  const mx = startMx(args, { cwd: t.testdir() })
   t.teardown(async () => {
     mx.child.kill('SIGKILL')
     await mx.ended

@@ -7,7 +7,7 @@ import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 t.test('reports a folder without server data', async (t) => {
   const folder = makeTempFolder(t, 'data')
-  const reset = (...words: string[]) => resetAccessOffline(words, {})
+  const reset = (...args: string[]) => resetAccessOffline(args, {})
   await t.rejects(reset('--store=memory'), { message: /^the store is in memory/ })
   const nowhere = `--data_dir=${join(folder, 'nowhere')}`
   await t.rejects(reset(nowhere), { message: /nowhere contains no server data: set the folder/ })

@@ -45,13 +45,13 @@ t.test('the banner contains addresses, data folder and backends', async (t) => {
 })
 
 t.test('shows the advertised address and no secrets', async (t) => {
-  const words = [
+  const args = [
     '--profile=cluster',
     '--registry=consul://token@127.0.0.1:8500',
     '--store=postgres://mx:pass@db/mx',
     '--config_secret_key=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=',
   ]
-  const configuration = await configurationFrom(readFlags(words, 'server'), {}, 'server')()
+  const configuration = await configurationFrom(readFlags(args, 'server'), {}, 'server')()
   const server = { ...SERVER, advertised: '10.0.0.1:8081', folder: undefined }
   const banner = formatServerBanner(server, configuration)
   t.match(banner, /^ {2}advertised +10\.0\.0\.1:8081$/m)

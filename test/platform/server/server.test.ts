@@ -82,9 +82,9 @@ t.test(
     const folder = join(makeTempFolder(t, 'server'), 'state')
     const port = await listen(t, createServer())
     for (const setting of ['address', 'proxy_address', 'web_address']) {
-      const words = [...inFiles(folder), `--${setting}=127.0.0.1:${port}`]
+      const args = [...inFiles(folder), `--${setting}=127.0.0.1:${port}`]
       const others = QUIET_WORDS.filter((word) => !word.startsWith(`--${setting}=`))
-      const load = configurationFrom(readFlags([...others, ...words], 'server'), {}, 'server')
+      const load = configurationFrom(readFlags([...others, ...args], 'server'), {}, 'server')
       const { startServer } = await import('../../../platform/server/server.ts')
       const starting = startServer({ configuration: await load(), log: pino({ level: 'silent' }) })
       await t.rejects(starting, {
@@ -92,7 +92,7 @@ t.test(
       })
       t.notOk(existsSync(folder), `${setting}: the folder was not created`)
     }
-    const cases: [words: string[], message: RegExp][] = [
+    const cases: [args: string[], message: RegExp][] = [
       [
         ['--broker=nats://127.0.0.1:1'],
         /^the broker nats:\/\/127\.0\.0\.1:1 is not available: [^\n]*$/,
@@ -108,9 +108,9 @@ t.test(
       [['--events=nats://127.0.0.1:1'], /^the event storage nats:[^\n]* is not available: [^\n]*$/],
       [['--plugin=./none.ts'], /none\.ts/],
     ]
-    for (const [words, message] of cases) {
-      const base = inFiles(folder).filter((word) => !words[0]!.startsWith(word.split('=')[0]!))
-      await t.rejects(openServer(t, [...base, ...words]), { message }, words.join(' '))
+    for (const [args, message] of cases) {
+      const base = inFiles(folder).filter((word) => !args[0]!.startsWith(word.split('=')[0]!))
+      await t.rejects(openServer(t, [...base, ...args]), { message }, args.join(' '))
       t.notOk(
         readdirSync(folder).some((name) => name.startsWith('lock')),
         'the folder is unlocked',
@@ -215,8 +215,8 @@ t.test('linked servers call services of each other', async (t) => {
   // Both servers accept the same tokens.
   const shared = ['--network_token=s3cret-of-a-network', `--auth_private_key=${key}`]
   const one = await openServer(t, [...shared, '--server_id=one'])
-  const words = [...shared, `--network_nodes=${one.proxy}`, '--server_id=two']
-  const two = await openServer(t, words)
+  const args = [...shared, `--network_nodes=${one.proxy}`, '--server_id=two']
+  const two = await openServer(t, args)
   const greeter = createService(t, { name: 'greeter', proxy: one.proxy, auth: ADMIN })
   greeter.handle('Greeter', { hello: endpoint({ handle: () => ({ message: 'Hello' }) }) })
   await greeter.start()

@@ -89,8 +89,8 @@ t.test(
   'a flag takes precedence over the environment, file and profile, in this order',
   async (t) => {
     const cwd = t.testdir({ 'mx.yaml': 'store: memory\nmax_body: 1kb\ndata_dir: state\n' })
-    const load = (words: string[], env: Record<string, string>) =>
-      configurationFrom(readFlags(words, 'server'), env, 'server')()
+    const load = (args: string[], env: Record<string, string>) =>
+      configurationFrom(readFlags(args, 'server'), env, 'server')()
     const env = { MX_PROFILE: 'cluster', MX_CONFIG: `${cwd}/mx.yaml` }
     const { settings, inputs } = await load(['--registry=memory'], env)
     t.match(settings, {
@@ -116,8 +116,8 @@ t.test('rejects an unknown profile with an error that lists the profiles', async
 })
 
 t.test('rejects contradictory settings with an error that names their source', async (t) => {
-  const problemOf = (words: string[], env: Record<string, string> = {}) =>
-    configurationFrom(readFlags(words, 'server'), env, 'server')().then(
+  const problemOf = (args: string[], env: Record<string, string> = {}) =>
+    configurationFrom(readFlags(args, 'server'), env, 'server')().then(
       () => '',
       (error: Error) => error.message,
     )
@@ -144,12 +144,12 @@ t.test('rejects contradictory settings with an error that names their source', a
     '',
     'the default admin address may conflict',
   )
-  for (const words of [
+  for (const args of [
     ['--config_secret_key=memory', '--store=lmdb'],
     ['--profile=test', '--store=postgres://a@b/c'],
   ])
     t.match(
-      await problemOf(words),
+      await problemOf(args),
       /config_secret_key must not be memory with a persistent store \(--store\): .* use file for one server, or a key for several$/,
     )
   t.equal(await problemOf(['--config_secret_key=memory', '--store=memory']), '')

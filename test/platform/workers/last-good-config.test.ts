@@ -36,9 +36,9 @@ t.test(
     const services = `services:\n  greeter: [127.0.0.1:${port}]\n`
     const cwd = t.testdir({ 'mx.yaml': services })
     const file = join(cwd, 'mx.yaml')
-    const words = ['api', '--handler=proxy', '--address=127.0.0.1:0', '--hot_restart']
+    const args = ['api', '--handler=proxy', '--address=127.0.0.1:0', '--hot_restart']
     const tls = [`--enable_tls`, `--tls_cert_file=${certFile}`, `--tls_key_file=${keyFile}`]
-    const mx = startMx([...words, ...tls], { cwd })
+    const mx = startMx([...args, ...tls], { cwd })
     t.teardown(async () => {
       mx.child.kill('SIGTERM')
       await mx.ended

@@ -36,7 +36,7 @@ t.test('an error instead of details is logged as err', async (t) => {
 
 t.test('text instead of details is the message', async (t) => {
   const { log, lines } = open({ id: '7' })
-  const loose = log as unknown as Record<'info', (...words: unknown[]) => void>
+  const loose = log as unknown as Record<'info', (...args: unknown[]) => void>
   loose.info('just text')
   loose.info('just text %s', 1)
   loose.info(undefined, 'no details')

@@ -132,9 +132,9 @@ t.test('sends operations of a node in order', async (t) => {
     return done
   })
   await end
-  const words = events(double)
-  t.equal(words.length, 4)
-  t.equal(words.at(-1), 'service/deregister')
+  const received = events(double)
+  t.equal(received.length, 4)
+  t.equal(received.at(-1), 'service/deregister')
 })
 
 t.test('forgets a node without heartbeats after its TTL', async (t) => {

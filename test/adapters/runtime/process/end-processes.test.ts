@@ -7,10 +7,10 @@ import { readProcess, readProcesses } from '../../../../lib/process/processes.ts
 /** A group whose shell has printed a line, so that its commands run. */
 async function startGroup(
   t: Test,
-  words: string,
+  script: string,
   env = {},
 ): Promise<{ pid: number; exited: Promise<unknown> }> {
-  const child = spawn('sh', ['-c', words], { detached: true, env: { ...process.env, ...env } })
+  const child = spawn('sh', ['-c', script], { detached: true, env: { ...process.env, ...env } })
   t.teardown(() => child.kill('SIGKILL'))
   const exited = once(child, 'exit')
   await once(child.stdout, 'data')
@@ -24,9 +24,9 @@ t.test('ends a group by SIGTERM', async (t) => {
 })
 
 t.test('kills a group after the grace period', async (t) => {
-  const words = 'trap "" TERM; (while :; do sleep 1000; done) & echo; wait; wait'
+  const script = 'trap "" TERM; (while :; do sleep 1000; done) & echo; wait; wait'
   for (const graceMs of [100, 0]) {
-    const { pid, exited } = await startGroup(t, words)
+    const { pid, exited } = await startGroup(t, script)
     t.equal(await endGroup(pid, exited, graceMs), false)
     t.notOk((await readProcesses()).some(({ group }) => group === pid))
   }

@@ -83,9 +83,9 @@ t.test(
   async (t) => {
     const folder = makeTempFolder(t, 'runtime')
     const file = join(makeTempFolder(t, 'told'), 'told')
-    const words = `{ ls -l /proc/$$/fd; ulimit -c; ps -o pgid= -p $$; echo $$; } >${file}; exec node main.cjs`
+    const script = `{ ls -l /proc/$$/fd; ulimit -c; ps -o pgid= -p $$; echo $$; } >${file}; exec node main.cjs`
     const { program, ...others } = makeWorkload(t, SERVE_CODE)
-    const workload = { ...others, program: { ...program, command: ['sh', '-c', words] } }
+    const workload = { ...others, program: { ...program, command: ['sh', '-c', script] } }
     const source = new URL('../../../fixtures/runtime-process.ts', import.meta.url)
     const secret = openSync(import.meta.filename, 'r')
     t.teardown(() => closeSync(secret))

@@ -6,7 +6,7 @@ import { readConfig } from '../../../../cli/state/config.ts'
 import { openCliServer } from '../../../fixtures/cli-server.ts'
 
 const { run, mx, post, home } = await openCliServer(t)
-const login = (...words: string[]) => run(loginCommand, ...words)
+const login = (...args: string[]) => run(loginCommand, ...args)
 
 t.test(
   'a wrong password exits 2 with advice and the error id, and retains the current login',

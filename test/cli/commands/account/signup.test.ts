@@ -52,11 +52,11 @@ t.test('signup verifies the email, creates the account and logs in', async (t) =
   })
   await signup.start()
   t.teardown(() => signup.stop())
-  const words = [`--email=${EMAIL}`, '--password=secret'] as const
-  await t.rejects(run(signupCommand, ...words, '--token=1'), {
+  const args = [`--email=${EMAIL}`, '--password=secret'] as const
+  await t.rejects(run(signupCommand, ...args, '--token=1'), {
     message: 'that is not the code',
   })
-  t.match(await run(signupCommand, ...words, '--token=123456'), /^Signup complete/)
+  t.match(await run(signupCommand, ...args, '--token=123456'), /^Signup complete/)
   t.same(requests.at(-1), { email: EMAIL, token: '123456', secret: 'secret' })
   t.equal(readConfig().get('local.current-user'), EMAIL)
   t.equal(readConfig().get('namespaces.local.current'), 'johns')

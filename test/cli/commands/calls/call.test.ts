@@ -32,16 +32,13 @@ const address = await echo.start()
 t.teardown(() => echo.stop())
 
 t.test('call prints the response without rounding integers', async (t) => {
-  const words = ['echo', 'Echo.Call', '{"id":9007199254740993}'] as const
+  const args = ['echo', 'Echo.Call', '{"id":9007199254740993}'] as const
+  t.equal(await run(callCommand, ...args), '{\n\t"id": "9007199254740993",\n\t"colour": false\n}\n')
   t.equal(
-    await run(callCommand, ...words),
-    '{\n\t"id": "9007199254740993",\n\t"colour": false\n}\n',
-  )
-  t.equal(
-    await run(callCommand, ...words, '-o', 'raw', '--metadata', 'X-Colour=red'),
+    await run(callCommand, ...args, '-o', 'raw', '--metadata', 'X-Colour=red'),
     '{"id":"9007199254740993","colour":true}\n',
   )
-  t.match(await run(callCommand, ...words, `--address=${address}`), /"id"/)
+  t.match(await run(callCommand, ...args, `--address=${address}`), /"id"/)
   t.match(await mx(['call', 'echo', 'Echo.Call', '-'], '{"id":7}'), {
     code: 0,
     stdout: /"id": "7"/,
@@ -57,7 +54,7 @@ t.test('stream prints each response on one line', async (t) => {
 })
 
 t.test('errors have the documented messages and exit statuses', async (t) => {
-  for (const [words, message, status] of [
+  for (const [args, message, status] of [
     [['echo', 'Call'], 'Method name "Call" invalid format. Expecting service.endpoint', 3],
     [['ehco', 'Echo.Call'], 'Service "ehco" not found, did you mean echo?', 4],
     [['echo', 'Echo.Cal'], 'Service method "Echo.Cal" not found, did you mean Echo.Call?', 5],
@@ -71,5 +68,5 @@ t.test('errors have the documented messages and exit statuses', async (t) => {
     [['echo', 'Echo.Call', '--metadata=x'], /must be name=value/, 2],
     [['echo', 'Echo.Call', '-o', 'xml'], /json, yaml or raw/, 2],
   ] as const)
-    await t.rejects(run(callCommand, ...words), { message, status }, words.join(' '))
+    await t.rejects(run(callCommand, ...args), { message, status }, args.join(' '))
 })

@@ -26,7 +26,7 @@ t.test(
 )
 
 const { run, mx } = await openCliServer(t)
-const auth = (...words: string[]) => run(authCommand, ...words)
+const auth = (...args: string[]) => run(authCommand, ...args)
 
 t.test(
   'an account gets tokens with its current secret, and its secret can be changed',
@@ -52,8 +52,8 @@ t.test(
     await t.rejects(auth('create', 'token', 'jane', '--secret=first-secret'), {
       message: 'Secret not correct',
     })
-    const words = ['--username=jane', '--old_password=second-secret', '--new_password=third-secret']
-    t.equal(await run(userCommand, 'set', 'password', ...words), 'Password changed\n')
+    const args = ['--username=jane', '--old_password=second-secret', '--new_password=third-secret']
+    t.equal(await run(userCommand, 'set', 'password', ...args), 'Password changed\n')
     t.ok(await auth('create', 'token', 'jane', '--secret=third-secret'))
 
     await t.rejects(auth('create', 'token', 'jane', '--secret=third-secret', '--expiry=soon'), {
@@ -83,8 +83,8 @@ t.test('a missing or malformed --resource is rejected with the expected form', a
 })
 
 t.test('a rule may have a negative priority', async (t) => {
-  const words = ['auth', 'create', 'rule', 'low', '--resource=service:x:*', '--priority', '-5']
-  t.match(await mx(words), { code: 0, stderr: '' })
+  const args = ['auth', 'create', 'rule', 'low', '--resource=service:x:*', '--priority', '-5']
+  t.match(await mx(args), { code: 0, stderr: '' })
   t.match(await auth('list', 'rules'), /^low\t.*\t-5$/m)
 })
 

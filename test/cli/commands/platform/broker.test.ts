@@ -6,7 +6,7 @@ import brokerCommand from '../../../../cli/commands/platform/broker.ts'
 import { openCliServer } from '../../../fixtures/cli-server.ts'
 
 const { home, run, start } = await openCliServer(t)
-const broker = (...words: string[]) => run(brokerCommand, ...words)
+const broker = (...args: string[]) => run(brokerCommand, ...args)
 
 /** Publishes until the subscriber ends: its subscription starts at an unknown time. */
 async function publishUntil(
@@ -18,7 +18,7 @@ async function publishUntil(
     isOver = true
   })
   while (!isOver) {
-    for (const words of messages) await broker('publish', ...words)
+    for (const args of messages) await broker('publish', ...args)
     await wait(50)
   }
 }
@@ -33,9 +33,9 @@ t.test('subscribe prints published messages up to --limit', async (t) => {
 
 t.test('-o json prints headers and body of a message, a binary body in base64', async (t) => {
   writeFileSync(join(home, 'bytes'), Buffer.from([0xff, 0x00]))
-  const words = ['images', '@bytes', '--header', 'X-From=me']
+  const args = ['images', '@bytes', '--header', 'X-From=me']
   const { ended, output } = start('broker', 'subscribe', 'images', '-l', '1', '-o', 'json')
-  await publishUntil(ended, words)
+  await publishUntil(ended, args)
   const message = JSON.parse(output.stdout)
   t.match(message, { body_base64: '/wA=', header: { 'x-from': 'me', 'mx-topic': 'mx.images' } })
   t.equal(message.header['content-type'], 'application/octet-stream')

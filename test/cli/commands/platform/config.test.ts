@@ -6,8 +6,8 @@ import { openCliServer } from '../../../fixtures/cli-server.ts'
 import { runAtTerminal } from '../../../fixtures/terminal.ts'
 
 const { home, env, run, mx } = await openCliServer(t)
-const config = (...words: string[]) => run(configCommand, ...words)
-const get = (...words: string[]) => config('get', ...words)
+const config = (...args: string[]) => run(configCommand, ...args)
+const get = (...args: string[]) => config('get', ...args)
 
 t.test('get prints a string without quotes, other values as JSON', async (t) => {
   t.equal(await config('set', 'a.greeting', 'Hello'), '', 'no output without a terminal')
@@ -30,8 +30,8 @@ t.test('an object is merged with the stored object', async (t) => {
 })
 
 t.test('a secret is read from standard input, and shown only with --secret', async (t) => {
-  const words = ['config', 'set', '--secret', 's.password', '-']
-  t.same(await mx(words, 'hunter2\n'), { code: 0, stdout: '', stderr: '' })
+  const args = ['config', 'set', '--secret', 's.password', '-']
+  t.same(await mx(args, 'hunter2\n'), { code: 0, stdout: '', stderr: '' })
   t.equal(await get('s.password'), '[secret]\n')
   t.equal(await get('s', '--secret'), '{"password":"hunter2"}\n')
 })

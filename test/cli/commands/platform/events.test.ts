@@ -3,7 +3,7 @@ import eventsCommand from '../../../../cli/commands/platform/events.ts'
 import { openCliServer } from '../../../fixtures/cli-server.ts'
 
 const { run, mx, start } = await openCliServer(t)
-const events = (...words: string[]) => run(eventsCommand, ...words)
+const events = (...args: string[]) => run(eventsCommand, ...args)
 
 t.test('publish prints the event id, and read prints the events', async (t) => {
   const time = '2026-01-31T12:00:00Z'
@@ -28,8 +28,8 @@ t.test('read limits by count, offset and time, and prints metadata with -v', asy
   t.equal(await events('read', 'orders', '--since=1h'), '{"id":5}\n\xff\n')
   t.equal(await events('read', 'orders', '--limit=0', '--since=2027-01-01'), '')
   for (let i = 0; i < 300; i++) await events('publish', 'many', `${i}`)
-  const countLines = async (...words: string[]) =>
-    (await events('read', 'many', ...words)).split('\n').length - 1
+  const countLines = async (...args: string[]) =>
+    (await events('read', 'many', ...args)).split('\n').length - 1
   t.equal(await countLines(), 250)
   t.equal(await countLines('-l', '0'), 300)
   t.equal(await countLines('-l', '290'), 290)
@@ -57,22 +57,22 @@ t.test('consume starts at the requested sequence', async (t) => {
 })
 
 t.test('a group continues after the last printed event, even after Ctrl-C', async (t) => {
-  const words = ['consume', 'many', '--group', 'billing', '--offset', '1']
-  t.equal(await events(...words, '-l', '2'), '0\n1\n')
-  const { child, ended, output, until } = start('events', ...words)
+  const args = ['consume', 'many', '--group', 'billing', '--offset', '1']
+  t.equal(await events(...args, '-l', '2'), '0\n1\n')
+  const { child, ended, output, until } = start('events', ...args)
   await until(/^299$/m)
   child.kill('SIGINT')
   t.equal(await ended, 0)
   t.match(output.stdout, /^2\n3\n/)
   await events('publish', 'many', 'last')
-  t.equal(await events(...words, '-l', '1'), 'last\n')
+  t.equal(await events(...args, '-l', '1'), 'last\n')
 })
 
 t.test(
   'an existing group continues at its position; --offset and --since are ignored with a notice',
   async (t) => {
     await events('publish', 'known', 'first')
-    const consume = (...words: string[]) => mx(['events', 'consume', 'known', '-l', '1', ...words])
+    const consume = (...args: string[]) => mx(['events', 'consume', 'known', '-l', '1', ...args])
     const result = (flag: string) =>
       `mx: ${flag} ignored: the group g exists and continues at its position\n`
     t.same(await consume('--group=g', '--offset=1'), { code: 0, stdout: 'first\n', stderr: '' })

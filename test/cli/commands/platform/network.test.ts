@@ -5,7 +5,7 @@ import { openServer } from '../../../fixtures/server.ts'
 
 const { run, proxy } = await openCliServer(t)
 const other = await openServer(t)
-const network = (...words: string[]) => run(networkCommand, ...words)
+const network = (...args: string[]) => run(networkCommand, ...args)
 const toRows = (table: string) =>
   table
     .trimEnd()

@@ -5,7 +5,7 @@ import storeCommand from '../../../../cli/commands/platform/store.ts'
 import { openCliServer } from '../../../fixtures/cli-server.ts'
 
 const { home, run, mx } = await openCliServer(t)
-const store = (...words: string[]) => run(storeCommand, ...words)
+const store = (...args: string[]) => run(storeCommand, ...args)
 
 t.test('a record is written, read and deleted', async (t) => {
   t.equal(await store('write', 'user/1', '{"name":"Ann"}'), '')
@@ -25,8 +25,8 @@ t.test('a misspelt subcommand is rejected with a suggestion', async (t) => {
 t.test('bytes from a file or standard input are stored and printed unchanged', async (t) => {
   const bytes = Buffer.from([0xff, 0x00, 0x0a, 0x80])
   writeFileSync(join(home, 'bytes'), bytes)
-  const words = ['write', 'file', '@bytes', '-t', 'bytes', '-o', 'json']
-  t.same(JSON.parse(await store(...words)), { key: 'file' })
+  const args = ['write', 'file', '@bytes', '-t', 'bytes', '-o', 'json']
+  t.same(JSON.parse(await store(...args)), { key: 'file' })
   t.equal((await mx(['store', 'write', 'in', '-', '-t', 'bytes'], bytes)).code, 0)
   for (const key of ['file', 'in'])
     t.equal(await store('read', key, '-t', 'bytes', '-o', 'raw'), bytes.toString('latin1'))
@@ -39,7 +39,7 @@ t.test('bytes from a file or standard input are stored and printed unchanged', a
 t.test('read selects by prefix, suffix or range, and prints one value per line', async (t) => {
   for (const key of ['a/1', 'a/2', 'a/3', 'b/1'])
     await store('write', '--table=many', key, `value of ${key}`)
-  const read = (...words: string[]) => store('read', '-t', 'many', ...words)
+  const read = (...args: string[]) => store('read', '-t', 'many', ...args)
   const all = 'value of a/1\nvalue of a/2\nvalue of a/3\n'
   t.equal(await read('--prefix', 'a/'), all)
   t.equal(await read('a/', '--prefix'), all)
@@ -51,7 +51,7 @@ t.test('read selects by prefix, suffix or range, and prints one value per line',
 })
 
 t.test('list prints keys, all or selected ones', async (t) => {
-  const list = (...words: string[]) => store('list', '-t', 'many', ...words)
+  const list = (...args: string[]) => store('list', '-t', 'many', ...args)
   t.equal(await list(), 'a/1\na/2\na/3\nb/1\n')
   t.equal(await list('-p', 'a/', '-l', '1', '--offset', '1'), 'a/2\n')
   t.same(JSON.parse(await list('--suffix=/1', '-o', 'json')), ['a/1', 'b/1'])

@@ -5,7 +5,7 @@ import updateCommand from '../../../../cli/commands/runtime/update.ts'
 import { openCli } from '../../../fixtures/cli.ts'
 
 const { runtime, home } = await openCli(t)
-const update = (...words: string[]) => updateCommand.run(words)
+const update = (...args: string[]) => updateCommand.run(args)
 for (const name of ['uploaded', 'fetched']) {
   mkdirSync(join(home, name))
   writeFileSync(join(home, name, 'main.js'), '')
@@ -166,7 +166,7 @@ t.test('a name with one working version selects it over failed versions', async 
   t.match(last().request.resource.service, { name: 'branches', version: 'main' })
 })
 
-const rejected: [words: string[], message: string | RegExp, status?: number][] = [
+const rejected: [args: string[], message: string | RegExp, status?: number][] = [
   [[], "a name or source is missing. See 'mx update --help'", 2],
   [['a', 'b'], "expected one name or source, got a, b. See 'mx update --help'", 2],
   [['two', '--rollback', '--source=x'], /^--rollback and --source cannot be combined/, 2],
@@ -175,8 +175,8 @@ const rejected: [words: string[], message: string | RegExp, status?: number][] =
   [['two'], 'several versions of two exist: choose two@a, two@b'],
   [['two@c'], 'not found: two@c, available: two@a, two@b'],
 ]
-for (const [words, message, status = 1] of rejected)
-  t.test(`mx update ${words.join(' ')} is rejected with a hint`, async (t) => {
-    await t.rejects(update(...words), { message, status })
+for (const [args, message, status = 1] of rejected)
+  t.test(`mx update ${args.join(' ')} is rejected with a hint`, async (t) => {
+    await t.rejects(update(...args), { message, status })
     t.same(runtime.calls, [])
   })

@@ -51,8 +51,8 @@ t.test('an unreachable server is reported at the start, and logins fail with 502
 })
 
 t.test('malformed arguments are rejected with the expected form', async (t) => {
-  const reject = (words: readonly string[], message: RegExp) =>
-    t.rejects(run(dashboardCommand, ...words), { message, status: 2 })
+  const reject = (args: readonly string[], message: RegExp) =>
+    t.rejects(run(dashboardCommand, ...args), { message, status: 2 })
   await reject(['staging'], /^Too many arguments, expected no arguments; use --address/)
   await reject(['--address', '9082'], /^--address must be host:port or :port/)
   await reject(['--hosts', 'a b'], /^--hosts must be any, local, or names/)

@@ -38,8 +38,8 @@ const helloworld = new Service({
 await helloworld.start()
 t.teardown(() => helloworld.stop())
 
-async function complete(...words: string[]): Promise<string[]> {
-  const lines = await server.run({ run: () => printCandidates(words) })
+async function complete(...args: string[]): Promise<string[]> {
+  const lines = await server.run({ run: () => printCandidates(args) })
   return lines.split('\n').filter((line) => line !== '')
 }
 
@@ -51,8 +51,8 @@ async function runScript(shell: string): Promise<string> {
 function installMx(t: Test): string {
   const folder = makeTempFolder(t, 'bin')
   const file = join(folder, 'mx')
-  const words = toMxWords()
-  const line = [process.execPath, ...words].map((word) => `'${word}'`).join(' ')
+  const args = toMxWords()
+  const line = [process.execPath, ...args].map((word) => `'${word}'`).join(' ')
   writeFileSync(file, `#!/bin/sh\nexec ${line} "$@"\n`)
   chmodSync(file, 0o755)
   return folder
@@ -142,8 +142,8 @@ complete mx user ''
 complete mx status --env=lo
 complete mx helloworld call --nam`
   const env = { ...process.env, ...server.env, PATH: `${folder}:${process.env['PATH']}` }
-  const words = ['-f', '-c', `fpath=(${folder})\n${script}`]
-  const { stdout, stderr } = await exec('zsh', words, { env, cwd: server.home })
+  const args = ['-f', '-c', `fpath=(${folder})\n${script}`]
+  const { stdout, stderr } = await exec('zsh', args, { env, cwd: server.home })
   t.equal(stderr, '')
   t.same(stdout.trim().split('\n'), [
     'login',
@@ -161,8 +161,8 @@ t.test('fish completes with the script', async (t) => {
   const script = `mx completion fish | source
 for line in ${lines.map((line) => `'${line}'`).join(' ')}; echo (complete -C $line); end`
   const env = { ...process.env, ...server.env, PATH: `${folder}:${process.env['PATH']}` }
-  const words = ['--no-config', '-c', script]
-  const { stdout } = await exec('fish', words, { env, cwd: server.home })
+  const args = ['--no-config', '-c', script]
+  const { stdout } = await exec('fish', args, { env, cwd: server.home })
   t.same(stdout.trim().split('\n'), [
     ...['login', 'config namespace set token', '--env=local', 'folder/'],
   ])

@@ -5,8 +5,8 @@ import { openRawBackend } from '../../../fixtures/raw-backend.ts'
 
 const server = await openCliServer(t)
 
-async function doctor(...words: string[]): Promise<{ status: number; stdout: string }> {
-  const stdout = await server.run(doctorCommand, ...words)
+async function doctor(...args: string[]): Promise<{ status: number; stdout: string }> {
+  const stdout = await server.run(doctorCommand, ...args)
   const status = Number(process.exitCode ?? 0)
   process.exitCode = 0
   return { status, stdout: Buffer.from(stdout, 'latin1').toString() }

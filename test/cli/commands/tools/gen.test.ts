@@ -111,8 +111,8 @@ t.test(
   '--language=openapi writes a valid OpenAPI 3.1 document with the paths of the gateway',
   async (t) => {
     const names = ['mail-box', 'store', 'auth', 'runtime', 'registry', 'events']
-    const words = ['client', ...names, '--language=openapi']
-    const document = JSON.parse(await server.run(genCommand, ...words))
+    const args = ['client', ...names, '--language=openapi']
+    const document = JSON.parse(await server.run(genCommand, ...args))
     t.equal(document.openapi, '3.1.0')
     const validator = new Validator()
     const { valid, errors } = await validator.validate(structuredClone(document))
@@ -137,7 +137,7 @@ t.test(
     const file = join(t.testdir({}), 'api.yaml')
     await server.run(genCommand, 'client', 'mail-box', '--language=openapi', '--file', file)
     t.match(readFileSync(file, 'utf8'), /^openapi: 3\.1\.0\n/)
-    const fail = (...words: string[]) => server.run(genCommand, ...words)
+    const fail = (...args: string[]) => server.run(genCommand, ...args)
     await t.rejects(fail('client', 'mail-bx'), {
       message: 'Service not found: mail-bx, did you mean mail-box?',
       status: 4,

@@ -42,11 +42,11 @@ async function runTests(t: Test, folder: string): Promise<void> {
   t.match(stdout, /^# pass [1-9]/m, 'npm test ran tests')
 }
 
-async function create(t: Test, ...words: string[]): Promise<{ folder: string; stdout: string }> {
+async function create(t: Test, ...args: string[]): Promise<{ folder: string; stdout: string }> {
   const cwd = makeTempFolder(t, 'new')
-  const { code, stdout, stderr } = await runMx(['new', ...words], { cwd })
+  const { code, stdout, stderr } = await runMx(['new', ...args], { cwd })
   t.same([code, stderr], [0, ''])
-  return { folder: join(cwd, words.at(-1)!), stdout }
+  return { folder: join(cwd, args.at(-1)!), stdout }
 }
 
 t.test('projects created by mx new compile', async (t) => {
@@ -105,7 +105,7 @@ t.test(
     const cwd = makeTempFolder(t, 'new')
     mkdirSync(join(cwd, 'mine'))
     writeFileSync(join(cwd, 'mine/main.ts'), 'mine')
-    for (const [words, code, message] of [
+    for (const [args, code, message] of [
       [['mine'], 1, 'mx: mine already exists: choose another name, or an empty folder\n'],
       [
         ['plguin', 'a'],
@@ -120,7 +120,7 @@ t.test(
         /^mx: a name must consist of lower-case letters and digits .* got My_Service\n$/,
       ],
     ] as const) {
-      const ended = await runMx(['new', ...words], { cwd })
+      const ended = await runMx(['new', ...args], { cwd })
       t.match(ended, { code, stdout: '', stderr: message })
     }
     t.equal(readFileSync(join(cwd, 'mine/main.ts'), 'utf8'), 'mine')

@@ -470,7 +470,7 @@ t.test(
       },
     })
     const { caller } = openCaller(t, backend.port)
-    const words = [
+    const candidates = [
       '{"error":{"Code":500}}',
       '{"error":',
       '\n',
@@ -482,7 +482,7 @@ t.test(
       '\xff',
       '}',
     ]
-    const bodies = fc.array(fc.constantFrom(...words), { maxLength: 20 })
+    const bodies = fc.array(fc.constantFrom(...candidates), { maxLength: 20 })
     await fc.assert(
       fc.asyncProperty(
         bodies,

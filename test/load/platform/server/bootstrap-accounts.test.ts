@@ -156,8 +156,8 @@ t.test(
   'rejects the public password on an address that is reachable from other machines',
   async (t) => {
     const open = [...QUIET_WORDS.filter((word) => !word.includes('web')), '--web_address=0.0.0.0:0']
-    const expectRejected = async (folder: string, words: readonly string[]) => {
-      const flags = readFlags([...open, ...keepIn(folder), ...words], 'server')
+    const expectRejected = async (folder: string, args: readonly string[]) => {
+      const flags = readFlags([...open, ...keepIn(folder), ...args], 'server')
       const configuration = await configurationFrom(flags, {}, 'server')()
       await t.rejects(startServer({ configuration, log: createLog('silent') }), {
         name: 'SettingsError',
@@ -176,8 +176,8 @@ t.test(
 
 t.test('rejects a password of fewer than 8 characters', async (t) => {
   for (const password of ['mx', '1234567']) {
-    const words = [...QUIET_WORDS, ...keepIn(makeTempFolder(t, 'first'))]
-    const flags = readFlags([...words, `--admin_password=${password}`], 'server')
+    const args = [...QUIET_WORDS, ...keepIn(makeTempFolder(t, 'first'))]
+    const flags = readFlags([...args, `--admin_password=${password}`], 'server')
     const configuration = await configurationFrom(flags, {}, 'server')()
     await t.rejects(startServer({ configuration, log: createLog('silent') }), {
       name: 'SettingsError',
@@ -187,8 +187,8 @@ t.test('rejects a password of fewer than 8 characters', async (t) => {
 })
 
 t.test('creates no administrator without a file or terminal for its password', async (t) => {
-  const words = ['--profile=local', '--store=memory', '--events=memory', '--registry=memory']
-  const flags = readFlags([...QUIET_WORDS, ...words, '--config_secret_key=memory'], 'server')
+  const args = ['--profile=local', '--store=memory', '--events=memory', '--registry=memory']
+  const flags = readFlags([...QUIET_WORDS, ...args, '--config_secret_key=memory'], 'server')
   const lines: string[] = []
   const log = pino({}, { write: (line: string) => void lines.push(line) })
   const configuration = await configurationFrom(flags, {}, 'server')()

@@ -76,8 +76,8 @@ for (const engine of ['uws', 'node']) {
   t.test(`${engine}: each listener has its address, certificate and routes`, async (t) => {
     const securePort = await freePort()
     const { file, listen, socketPath } = await writeConfig(t, securePort)
-    const words = [`--config=${file}`, `--listener=${engine}`, '--access_log=off']
-    const load = configurationFrom(readFlags(words), {})
+    const args = [`--config=${file}`, `--listener=${engine}`, '--access_log=off']
+    const load = configurationFrom(readFlags(args), {})
     const configuration = await load()
     const lines: string[] = []
     const log = createLog('warn', (line) => {
@@ -122,8 +122,8 @@ for (const engine of ['uws', 'node']) {
   t.test(`${engine}: workers share all listeners`, async (t) => {
     const securePort = await freePort()
     const { folder, socketPath } = await writeConfig(t, securePort)
-    const words = ['api', '--workers=2', `--listener=${engine}`, '--access_log=off']
-    const mx = startMx(words, { cwd: folder, env: { HOME: folder } })
+    const args = ['api', '--workers=2', `--listener=${engine}`, '--access_log=off']
+    const mx = startMx(args, { cwd: folder, env: { HOME: folder } })
     t.teardown(async () => {
       if (mx.child.exitCode === null) mx.child.kill('SIGTERM')
       await mx.ended

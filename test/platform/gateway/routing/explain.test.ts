@@ -17,10 +17,10 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 async function explainWith(
   t: Test,
   request: Partial<ExplainedRequest>,
-  words: readonly string[],
+  args: readonly string[],
   authorizer?: Authorizer,
 ) {
-  const configuration = await configurationFrom(readFlags([...words], 'api'), {})()
+  const configuration = await configurationFrom(readFlags([...args], 'api'), {})()
   const closing = createDisposer()
   t.teardown(closing.close)
   return explain(
@@ -46,8 +46,8 @@ t.test('returns stages, route, handler, nodes and the selected node', async (t) 
 
 t.test('sends nothing to a node', async (t) => {
   const backend = await openRawBackend(t)
-  const words = ['--backend', `greeter=127.0.0.1:${backend.port}`, '--handler=proxy']
-  t.ok((await explainWith(t, { path: '/greeter/hello' }, words)).sentTo)
+  const args = ['--backend', `greeter=127.0.0.1:${backend.port}`, '--handler=proxy']
+  t.ok((await explainWith(t, { path: '/greeter/hello' }, args)).sentTo)
   const call = { method: 'POST', path: '/greeter.Greeter/Hello', body: '\0'.repeat(5) }
   const grpc = ['--backend', `greeter=grpc://127.0.0.1:${backend.port}`, '--handler=rpc']
   const headers = { 'content-type': 'application/grpc-web+proto' }
@@ -69,8 +69,8 @@ t.test('returns access decisions with the rule that applies', async (t) => {
     ...{ id: 'closed', scope: '', access: 'DENIED', priority: 1 },
     resource: { type: '*', name: '*', endpoint: '*' },
   })
-  const words = [...WORDS, '--handler=proxy', '--auth=mx://127.0.0.1:1']
-  const result = await explainWith(t, { path: '/greeter/hello' }, words, authorizer)
+  const args = [...WORDS, '--handler=proxy', '--auth=mx://127.0.0.1:1']
+  const result = await explainWith(t, { path: '/greeter/hello' }, args, authorizer)
   t.match(result, {
     rulings: [{ namespace: 'mx', granted: false, rule: { id: 'closed' } }],
     answer: { status: 401 },
@@ -79,21 +79,21 @@ t.test('returns access decisions with the rule that applies', async (t) => {
 })
 
 t.test('rejects malformed requests like a listener, and accepts WebSocket requests', async (t) => {
-  const words = [...WORDS, '--handler=proxy', '--max_body=3']
+  const args = [...WORDS, '--handler=proxy', '--max_body=3']
   for (const request of [
     { path: '/greeter/a%2fb' },
     { path: '/greeter/../b' },
     { path: '/greeter', headers: { host: ['a', 'b'] } },
     { path: '/greeter', headers: { 'content-length': 'x' } },
   ])
-    t.match(await explainWith(t, request, words), {
+    t.match(await explainWith(t, request, args), {
       ...{ stages: [], route: undefined, sentTo: undefined, answer: { status: 400 } },
       why: 'the listener rejected the request before any plugin ran',
     })
-  t.match(await explainWith(t, { method: 'TRACE', path: '/greeter' }, words), {
+  t.match(await explainWith(t, { method: 'TRACE', path: '/greeter' }, args), {
     answer: { status: 405 },
   })
-  const long = await explainWith(t, { method: 'POST', path: '/greeter', body: 'long' }, words)
+  const long = await explainWith(t, { method: 'POST', path: '/greeter', body: 'long' }, args)
   t.match(long.answer, { status: 413 })
   const socket = { path: '/greeter', headers: { Upgrade: 'websocket' } }
   t.ok((await explainWith(t, socket, [...WORDS, '--handler=web'])).sentTo)
@@ -101,19 +101,19 @@ t.test('rejects malformed requests like a listener, and accepts WebSocket reques
 
 t.test('handles %2F like the gateway', async (t) => {
   const request = { path: '/greeter/a%2fb' }
-  const words = [...WORDS, '--handler=proxy', '--encoded_slash_services=greeter']
-  t.ok((await explainWith(t, request, words)).sentTo)
+  const args = [...WORDS, '--handler=proxy', '--encoded_slash_services=greeter']
+  t.ok((await explainWith(t, request, args)).sentTo)
   const others = [...WORDS, '--handler=proxy', '--encoded_slash_services=other']
   t.match((await explainWith(t, request, others)).answer, { status: 400 })
 })
 
 t.test('returns the settings in force for the service', async (t) => {
-  const words = [...WORDS, '--handler=proxy', '--reply_timeout=7s', '--balance=p2c']
-  t.match((await explainWith(t, { path: '/greeter' }, words)).settings, {
+  const args = [...WORDS, '--handler=proxy', '--reply_timeout=7s', '--balance=p2c']
+  t.match((await explainWith(t, { path: '/greeter' }, args)).settings, {
     ...{ balance: 'p2c', keep_alive: '4s', max_connection_age: '5m' },
     ...{ 'timeout.request': 'none', 'timeout.response': '7s' },
   })
-  t.equal((await explainWith(t, { path: '/' }, words)).settings, undefined)
+  t.equal((await explainWith(t, { path: '/' }, args)).settings, undefined)
 })
 
 t.test('reports the registry as the source of a setting', async (t) => {
@@ -125,8 +125,8 @@ t.test('reports the registry as the source of a setting', async (t) => {
   await registry.register!({ ...makeService('go.mx.api.shop', ['127.0.0.1:9001']), metadata })
   const file = join(makeTempFolder(t, 'explain'), 'mx.yaml')
   writeFileSync(file, 'services: { shop: { balance: random } }')
-  const words = ['--registry=memory', `--config=${file}`]
-  const configuration = await configurationFrom(readFlags(words, 'api'), {})()
+  const args = ['--registry=memory', `--config=${file}`]
+  const configuration = await configurationFrom(readFlags(args, 'api'), {})()
   const closing = createDisposer()
   t.teardown(closing.close)
   const { settings } = await explain(
@@ -159,8 +159,8 @@ async function explainFile(t: Test, text: string, request: Partial<ExplainedRequ
     ...makeService('go.mx.api.shop', ['127.0.0.1:9001']),
     endpoints: [{ name: 'Shop.Find', metadata: policies, request: value, response: value }],
   })
-  const words = ['--registry=memory', `--config=${file}`]
-  const configuration = await configurationFrom(readFlags(words, 'api'), {})()
+  const args = ['--registry=memory', `--config=${file}`]
+  const configuration = await configurationFrom(readFlags(args, 'api'), {})()
   const closing = createDisposer()
   t.teardown(closing.close)
   return explain(

@@ -112,8 +112,8 @@ t.test('exits with this process, even if this process is killed', async (t) => {
       cwd: '/', env: { PATH: process.env.PATH }, signal: new AbortController().signal,
       onOutput: (text) => process.stdout.write(text),
     })`
-  const words = [...LOADER, '--input-type=module', '--eval', program]
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const args = [...LOADER, '--input-type=module', '--eval', program]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const [text] = (await once(child.stdout, 'data')) as [Buffer]
   const pid = Number(text)
   t.ok(isRunning(pid))

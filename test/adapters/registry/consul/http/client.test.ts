@@ -178,8 +178,8 @@ t.test(
     const client = new Client({ registry: 'consul://127.0.0.1:${port}' })
     await client.call('greeter', 'Greeter.Hello').catch(({ code, message }) => console.log(code, message))
     client.close()`
-    const words = [...LOADER, '--input-type=module', '-e', program]
-    const { stdout } = await promisify(execFile)(process.execPath, words)
+    const args = [...LOADER, '--input-type=module', '-e', program]
+    const { stdout } = await promisify(execFile)(process.execPath, args)
     t.match(stdout, /^503 .*the registry is unavailable\n$/)
   },
 )

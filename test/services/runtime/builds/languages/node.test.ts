@@ -14,10 +14,10 @@ t.test('runs the program that package.json declares, or a conventional file', as
     [{ 'package.json': '{"main": "lib/x.js"}', 'lib/x.js': '', 'main.js': '' }, ['lib/x.js']],
     [{ 'package.json': '{"main": "gone.js"}', 'main.js': '' }, ['main.js']],
   ]
-  for (const [files, words] of cases) {
+  for (const [files, args] of cases) {
     const built = await makeSource(t, files).build()
     t.match(built, { language: 'node', protocol: 'mx' })
-    t.strictSame(built.command.slice(1), words)
+    t.strictSame(built.command.slice(1), args)
     t.ok(['node', process.execPath].includes(built.command[0]!))
   }
 })
