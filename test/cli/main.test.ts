@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import t from 'tap'
 import { listSettings } from '../../platform/settings/command.ts'
 import { runMx, startMx } from '../fixtures/mx.ts'
-import { toMxWords } from '../fixtures/programs.ts'
+import { toMxArgs } from '../fixtures/programs.ts'
 
 t.jobs = 2
 
@@ -135,7 +135,7 @@ t.test('a reader that closes the pipe, such as head, is not an error', async (t)
 })
 
 t.test('a failed write to standard output is a one-line error with exit status 1', async (t) => {
-  const main = toMxWords('version')
+  const main = toMxArgs('version')
   const line = [process.execPath, ...main].map((word) => `'${word}'`).join(' ')
   const { code, stderr } = await new Promise<{ code: unknown; stderr: string }>((resolve) =>
     execFile('sh', ['-c', `${line} > /dev/full`], (error, _, stderr) =>

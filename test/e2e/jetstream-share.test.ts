@@ -9,14 +9,14 @@ import { createJetStreamEvents } from '../../adapters/events/jetstream.ts'
 import { parseNatsUrl } from '../../adapters/nats/url.ts'
 import type { EventsAdapter, EventTopic } from '../../core/contracts/events.ts'
 import { startNats } from '../fixtures/nats.ts'
-import { toNodeWords } from '../fixtures/programs.ts'
+import { toNodeArgs } from '../fixtures/programs.ts'
 
 const MEMBER = new URL('../fixtures/jetstream-member.ts', import.meta.url)
 const TOPIC: EventTopic = { namespace: 'mx', topic: 'orders' }
 const EVENTS = 2000
 
 async function startMember(t: Test, ...args: string[]) {
-  const child = spawn(process.execPath, toNodeWords(MEMBER, ...args), {
+  const child = spawn(process.execPath, toNodeArgs(MEMBER, ...args), {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.teardown(() => child.kill('SIGKILL'))

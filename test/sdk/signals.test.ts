@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
-import { toNodeWords } from '../fixtures/programs.ts'
+import { toNodeArgs } from '../fixtures/programs.ts'
 
 const PROGRAM = new URL('../fixtures/handles-signals.ts', import.meta.url)
 
 /** Starts a process whose components stop in the listed ways. */
 function start(t: Test, ...ways: string[]) {
-  const child = spawn(process.execPath, toNodeWords(PROGRAM, ...ways), {
+  const child = spawn(process.execPath, toNodeArgs(PROGRAM, ...ways), {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   t.teardown(() => child.kill('SIGKILL'))

@@ -14,7 +14,7 @@ import {
   SERVE_CODE,
   startRunning,
 } from '../../fixtures/process-runtime.ts'
-import { toNodeWords } from '../../fixtures/programs.ts'
+import { toNodeArgs } from '../../fixtures/programs.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
@@ -142,7 +142,7 @@ t.test(
     console.log(process.pid + ' ' + stray.pid)`
     const workload = makeWorkload(t, source, { env: { REPLY: 'a' } })
     const program = new URL('../../fixtures/runtime-process.ts', import.meta.url)
-    const server = spawn(process.execPath, toNodeWords(program, folder, JSON.stringify(workload)))
+    const server = spawn(process.execPath, toNodeArgs(program, folder, JSON.stringify(workload)))
     t.teardown(() => server.kill('SIGKILL'))
     await once(server.stdout, 'data')
     const logs = join(folder, 'logs')

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t from 'tap'
-import { toNodeWords } from '../../fixtures/programs.ts'
+import { toNodeArgs } from '../../fixtures/programs.ts'
 
 const PROGRAM = new URL('../../fixtures/print-endlessly.ts', import.meta.url)
 
 function start(...args: string[]) {
-  const child = spawn(process.execPath, toNodeWords(PROGRAM, ...args), {
+  const child = spawn(process.execPath, toNodeArgs(PROGRAM, ...args), {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.teardown(() => child.kill('SIGKILL'))

@@ -11,7 +11,7 @@ import { readFlags } from '../../../platform/settings/flags.ts'
 import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
 import { logInBrowser, openBrowser, openDashboard } from '../../fixtures/dashboard.ts'
 import { listen, listenHttp } from '../../fixtures/listen.ts'
-import { ADMIN, openServer, QUIET_WORDS } from '../../fixtures/server.ts'
+import { ADMIN, openServer, QUIET_FLAGS } from '../../fixtures/server.ts'
 
 t.setTimeout(120_000)
 
@@ -180,7 +180,7 @@ t.test(
     const folder = createCertificateFolder(t)
     const { certFile, keyFile } = folder.write('site', createCertificate(['localhost']))
     const tls = ['--enable_tls', `--tls_cert_file=${certFile}`, `--tls_key_file=${keyFile}`]
-    const flags = readFlags([...QUIET_WORDS, ...tls], 'server')
+    const flags = readFlags([...QUIET_FLAGS, ...tls], 'server')
     const configuration = await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')()
     const secure = await startServer({ configuration, log: createLog('silent') })
     t.teardown(secure.close)

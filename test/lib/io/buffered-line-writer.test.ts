@@ -4,7 +4,7 @@ import { closeSync, constants, openSync, readFileSync, readSync, statSync } from
 import { join } from 'node:path'
 import t from 'tap'
 import { createLineWriter } from '../../../lib/io/buffered-line-writer.ts'
-import { toNodeWords } from '../../fixtures/programs.ts'
+import { toNodeArgs } from '../../fixtures/programs.ts'
 
 const unexpected = (what: unknown) => {
   throw new Error(`trouble: ${String(what)}`)
@@ -99,7 +99,7 @@ t.test('while a pipe reader stalls, lines over maxChars are dropped and counted'
 
 t.test('a closed stdout reports EPIPE and does not end the process', async (t) => {
   const writerFile = new URL('../../fixtures/line-writer-stdout.ts', import.meta.url)
-  const child = spawn(process.execPath, toNodeWords(writerFile), {
+  const child = spawn(process.execPath, toNodeArgs(writerFile), {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   t.teardown(() => child.kill())

@@ -7,7 +7,7 @@ import type { SettingsInput } from '../../../platform/settings/settings.ts'
 import { mergeInputs, mergeSettings } from '../../../platform/settings/sources.ts'
 import { setVariables } from '../../fixtures/otlp-collector.ts'
 
-/** Sets the handler unless `words` contain it. */
+/** Sets the handler unless `args` contain it. */
 function find(...args: string[]): readonly string[] {
   const isSet = args.some((word) => word.startsWith('--handler='))
   return findWarnings(isSet ? args : ['--handler=meta', ...args])

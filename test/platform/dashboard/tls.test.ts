@@ -5,13 +5,13 @@ import { createLog } from '../../../platform/process/log.ts'
 import { startServer } from '../../../platform/server/server.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
-import { ADMIN, QUIET_WORDS } from '../../fixtures/server.ts'
+import { ADMIN, QUIET_FLAGS } from '../../fixtures/server.ts'
 
 t.test('with enable_tls the dashboard uses TLS and a secure cookie', async (t) => {
   const folder = createCertificateFolder(t)
   const { certFile, keyFile } = folder.write('site', createCertificate(['localhost']))
   const tls = ['--enable_tls', `--tls_cert_file=${certFile}`, `--tls_key_file=${keyFile}`]
-  const flags = readFlags([...QUIET_WORDS, ...tls], 'server')
+  const flags = readFlags([...QUIET_FLAGS, ...tls], 'server')
   const configuration = await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')()
   const server = await startServer({ configuration, log: createLog('silent') })
   t.teardown(server.close)

@@ -7,7 +7,7 @@ import { configurationFrom } from '../../../platform/config/load.ts'
 import { createGatewaySource } from '../../../platform/gateway/gateway-view.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 import { openAuthorizer } from '../../fixtures/authorizer.ts'
-import { openServer, QUIET_WORDS } from '../../fixtures/server.ts'
+import { openServer, QUIET_FLAGS } from '../../fixtures/server.ts'
 
 t.test('is empty before the gateway runs', async (t) => {
   const registry = createMemoryRegistry()
@@ -44,7 +44,7 @@ t.test('reflects the current plugins and options, even after a reload', async (t
     ...{ source: /mx\.yaml:2/, options: { pin: REDACTED, limit: 7 } },
   })
   writeFileSync(file, 'plugins:\n  - body-limit: { limit: 3 }\nservices:\n  plain: [127.0.0.1:1]\n')
-  const flags = readFlags([...QUIET_WORDS, `--config=${file}`], 'server')
+  const flags = readFlags([...QUIET_FLAGS, `--config=${file}`], 'server')
   await server.reload(await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')())
   const names = (await read()).map(({ name }: { name: string }) => name)
   t.ok(names.includes('body-limit') && !names.includes('own'), names.join())

@@ -9,12 +9,12 @@ import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { until } from '../../contracts/registry.ts'
 import { MemoryAuthSource } from '../../fixtures/auth-source.ts'
 import { createService, openClient } from '../../fixtures/sdk-services.ts'
-import { QUIET_WORDS } from '../../fixtures/server.ts'
+import { QUIET_FLAGS } from '../../fixtures/server.ts'
 
 t.setTimeout(120_000)
 
 async function open(t: Test, ...args: string[]): Promise<ServerProxy> {
-  const flags = readFlags([...QUIET_WORDS, ...args], 'server')
+  const flags = readFlags([...QUIET_FLAGS, ...args], 'server')
   const configuration = await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')()
   const registries = await openServerRegistries('memory', {
     isLocal: () => true,

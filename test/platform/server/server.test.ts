@@ -19,7 +19,7 @@ import { makeKubernetesService, makeSlice } from '../../fixtures/kubernetes-obje
 import { listen, listenHttp } from '../../fixtures/listen.ts'
 import { startNats } from '../../fixtures/nats.ts'
 import { createService, openClient } from '../../fixtures/sdk-services.ts'
-import { ADMIN, openServer, QUIET_WORDS } from '../../fixtures/server.ts'
+import { ADMIN, openServer, QUIET_FLAGS } from '../../fixtures/server.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 t.setTimeout(120_000)
@@ -83,7 +83,7 @@ t.test(
     const port = await listen(t, createServer())
     for (const setting of ['address', 'proxy_address', 'web_address']) {
       const args = [...inFiles(folder), `--${setting}=127.0.0.1:${port}`]
-      const others = QUIET_WORDS.filter((word) => !word.startsWith(`--${setting}=`))
+      const others = QUIET_FLAGS.filter((word) => !word.startsWith(`--${setting}=`))
       const load = configurationFrom(readFlags([...others, ...args], 'server'), {}, 'server')
       const { startServer } = await import('../../../platform/server/server.ts')
       const starting = startServer({ configuration: await load(), log: pino({ level: 'silent' }) })
@@ -253,7 +253,7 @@ t.test('a reload applies live settings and names settings that require a restart
   const { server, get } = await openServer(t, [`--config=${file}`], log)
   t.equal((await get('/plain/x')).status, 404)
   writeFileSync(file, 'events: lmdb\nmax_body: 10b\nservices:\n  plain: [127.0.0.1:1]\n')
-  const flags = readFlags([...QUIET_WORDS, `--config=${file}`], 'server')
+  const flags = readFlags([...QUIET_FLAGS, `--config=${file}`], 'server')
   await server.reload(await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')())
   t.equal((await get('/plain/x')).status, 502, 'the node is known but refuses connections')
   const serverLines = lines.filter(({ service }) => service === undefined)

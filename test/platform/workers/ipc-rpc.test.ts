@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import t, { type Test } from 'tap'
 import { createIpcClient, serveIpc } from '../../../platform/workers/ipc-rpc.ts'
 
-/** A worker's end of the channel, which responds with `say`. */
+/** A worker's end of the channel, which responds with `respond`. */
 function createWorker(
   id: number,
   respond: (wireMessage: { ask: string; id: number }) => unknown,

@@ -8,7 +8,7 @@ import { ServiceError } from '../../../sdk/errors.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import type { ServiceOptions } from '../../../sdk/service/service.ts'
 import { openPlatformRegistry } from '../../fixtures/platform-registry.ts'
-import { LOADER, toModule, toNodeWords } from '../../fixtures/programs.ts'
+import { LOADER, toModule, toNodeArgs } from '../../fixtures/programs.ts'
 import { openRawBackend, until } from '../../fixtures/raw-backend.ts'
 import { createTracker } from '../../fixtures/rpc.ts'
 import { openPort } from '../../fixtures/rpc-proxy.ts'
@@ -403,7 +403,7 @@ t.test('closing a client ends its streams with an error', async (t) => {
 t.test('killing one of two services under load fails only calls in flight', async (t) => {
   const registry = openRegistry(t)
   const fixture = new URL('../../fixtures/killable.ts', import.meta.url)
-  const child = spawn(process.execPath, toNodeWords(fixture), {
+  const child = spawn(process.execPath, toNodeArgs(fixture), {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.teardown(() => child.kill('SIGKILL'))

@@ -15,7 +15,7 @@ import {
   SERVE_CODE,
   startRunning,
 } from '../../../fixtures/process-runtime.ts'
-import { toNodeWords } from '../../../fixtures/programs.ts'
+import { toNodeArgs } from '../../../fixtures/programs.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 const EXIT_THREAD = process.arch === 'arm64' ? 93 : 60
@@ -89,7 +89,7 @@ t.test(
     const source = new URL('../../../fixtures/runtime-process.ts', import.meta.url)
     const secret = openSync(import.meta.filename, 'r')
     t.teardown(() => closeSync(secret))
-    const server = spawn(process.execPath, toNodeWords(source, folder, JSON.stringify(workload)), {
+    const server = spawn(process.execPath, toNodeArgs(source, folder, JSON.stringify(workload)), {
       stdio: [
         'ignore',
         'pipe',

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
 import { until } from '../../../contracts/registry.ts'
-import { toNodeWords } from '../../../fixtures/programs.ts'
+import { toNodeArgs } from '../../../fixtures/programs.ts'
 import { skipUnless } from '../../../fixtures/servers.ts'
 
 t.setTimeout(120_000)
@@ -23,7 +23,7 @@ for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
     const program = skipUnless(t, 'consul')
     if (program === undefined) return
     const script = new URL('../../../fixtures/agent-process.ts', import.meta.url)
-    const child = spawn(process.execPath, toNodeWords(script, program), {
+    const child = spawn(process.execPath, toNodeArgs(script, program), {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     t.teardown(() => child.kill('SIGKILL'))

@@ -5,12 +5,12 @@ import { createServer as createTlsServer } from 'node:https'
 import t, { type Test } from 'tap'
 import { createCertificate } from '../../../fixtures/certificates.ts'
 import { listen } from '../../../fixtures/listen.ts'
-import { toMxWords } from '../../../fixtures/programs.ts'
+import { toMxArgs } from '../../../fixtures/programs.ts'
 
 /** Runs `mx bench` with `args` until it exits. */
 function runBench(...args: string[]): Promise<{ status: number; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
-    const words = toMxWords('bench', ...args)
+    const words = toMxArgs('bench', ...args)
     const child = execFile(process.execPath, words, (_error, stdout, stderr) => {
       resolve({ status: child.exitCode ?? -1, stdout, stderr })
     })
@@ -114,7 +114,7 @@ t.test('mx bench connects to a gateway with a self-signed certificate', async (t
 t.test('Ctrl-C stops mx bench, which prints the results so far', async (t) => {
   const address = await serve(t, onRequest)
   const words = ['bench', '/x', '--address', address, '--duration', '1d', '--rate', '100']
-  const child = spawn(process.execPath, toMxWords(...words))
+  const child = spawn(process.execPath, toMxArgs(...words))
   t.teardown(() => child.kill('SIGKILL'))
   let served = 0
   function onRequest(_request: unknown, response: { end: () => unknown }): void {

@@ -10,7 +10,7 @@ import { Type } from '../../../../core/schema.ts'
 import { endpoint } from '../../../../sdk/service/endpoint.ts'
 import { Service } from '../../../../sdk/service/service.ts'
 import { openCliServer } from '../../../fixtures/cli-server.ts'
-import { toMxWords } from '../../../fixtures/programs.ts'
+import { toMxArgs } from '../../../fixtures/programs.ts'
 import { createQuietLog } from '../../../fixtures/sdk-services.ts'
 import { findProgram } from '../../../fixtures/servers.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
@@ -51,7 +51,7 @@ async function runScript(shell: string): Promise<string> {
 function installMx(t: Test): string {
   const folder = makeTempFolder(t, 'bin')
   const file = join(folder, 'mx')
-  const args = toMxWords()
+  const args = toMxArgs()
   const line = [process.execPath, ...args].map((word) => `'${word}'`).join(' ')
   writeFileSync(file, `#!/bin/sh\nexec ${line} "$@"\n`)
   chmodSync(file, 0o755)

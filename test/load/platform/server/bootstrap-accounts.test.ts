@@ -8,7 +8,7 @@ import { forgetPassword } from '../../../../platform/server/bootstrap-accounts.t
 import { startServer } from '../../../../platform/server/server.ts'
 import { readFlags } from '../../../../platform/settings/flags.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
-import { openServer, QUIET_WORDS } from '../../../fixtures/server.ts'
+import { openServer, QUIET_FLAGS } from '../../../fixtures/server.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 // Complete servers, whose secrets take 100 ms each.
@@ -155,7 +155,7 @@ t.test('disable_admin creates no administrator', async (t) => {
 t.test(
   'rejects the public password on an address that is reachable from other machines',
   async (t) => {
-    const open = [...QUIET_WORDS.filter((word) => !word.includes('web')), '--web_address=0.0.0.0:0']
+    const open = [...QUIET_FLAGS.filter((word) => !word.includes('web')), '--web_address=0.0.0.0:0']
     const expectRejected = async (folder: string, args: readonly string[]) => {
       const flags = readFlags([...open, ...keepIn(folder), ...args], 'server')
       const configuration = await configurationFrom(flags, {}, 'server')()
@@ -176,7 +176,7 @@ t.test(
 
 t.test('rejects a password of fewer than 8 characters', async (t) => {
   for (const password of ['mx', '1234567']) {
-    const args = [...QUIET_WORDS, ...keepIn(makeTempFolder(t, 'first'))]
+    const args = [...QUIET_FLAGS, ...keepIn(makeTempFolder(t, 'first'))]
     const flags = readFlags([...args, `--admin_password=${password}`], 'server')
     const configuration = await configurationFrom(flags, {}, 'server')()
     await t.rejects(startServer({ configuration, log: createLog('silent') }), {
@@ -188,7 +188,7 @@ t.test('rejects a password of fewer than 8 characters', async (t) => {
 
 t.test('creates no administrator without a file or terminal for its password', async (t) => {
   const args = ['--profile=local', '--store=memory', '--events=memory', '--registry=memory']
-  const flags = readFlags([...QUIET_WORDS, ...args, '--config_secret_key=memory'], 'server')
+  const flags = readFlags([...QUIET_FLAGS, ...args, '--config_secret_key=memory'], 'server')
   const lines: string[] = []
   const log = pino({}, { write: (line: string) => void lines.push(line) })
   const configuration = await configurationFrom(flags, {}, 'server')()

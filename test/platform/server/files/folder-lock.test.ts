@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { lockFolder } from '../../../../platform/server/files/folder-lock.ts'
-import { toNodeWords } from '../../../fixtures/programs.ts'
+import { toNodeArgs } from '../../../fixtures/programs.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 t.setTimeout(120_000)
@@ -23,7 +23,7 @@ interface Starter {
 }
 
 async function prepare(t: Test, folder: string): Promise<Starter> {
-  const child = spawn(process.execPath, toNodeWords(LOCK_PROGRAM, folder), {
+  const child = spawn(process.execPath, toNodeArgs(LOCK_PROGRAM, folder), {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const closed = once(child, 'close')
