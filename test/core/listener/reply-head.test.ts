@@ -14,13 +14,13 @@ function withBlock(...fields: string[]): HeaderList {
   return list
 }
 
-t.test('a head has the status line and the headers, without the last line end', async (t) => {
+t.test('encodes the status line and the headers without the final line break', async (t) => {
   t.equal(read(200, new HeaderList()), '200 OK')
   t.equal(read(404, new HeaderList(['a', '1'])), '404 Not Found\r\na: 1')
   t.equal(read(299, new HeaderList(['a', '1', 'b', '2'])), '299 Unknown\r\na: 1\r\nb: 2')
 })
 
-t.test('heads that start with the same header block have their own further headers', async (t) => {
+t.test('heads that share a header block contain their additional headers', async (t) => {
   const lists = [
     withBlock('x-request-id', 'abc'),
     withBlock('x-request-id', 'a longer one'),
@@ -36,13 +36,13 @@ t.test('heads that start with the same header block have their own further heade
   t.equal(read(201, lists[0]!), `201 Created\r\n${lists[0]!.format().slice(0, -2)}`)
 })
 
-t.test('a head with a byte above 0x7F is written as bytes', async (t) => {
+t.test('encodes a head with a byte above 0x7F as bytes', async (t) => {
   const list = withBlock('x-name', '\xfc')
   t.type(encodeReplyHead(200, list), Uint8Array)
   t.match(read(200, list), /x-name: \xfc$/)
 })
 
-t.test('a header block with a deleted header is written as single headers', async (t) => {
+t.test('encodes a header block with a deleted header as single headers', async (t) => {
   const list = withBlock('x-request-id', 'abc')
   list.delete('vary')
   t.equal(read(200, list), '200 OK\r\ncontent-type: application/json\r\nx-request-id: abc')
