@@ -115,9 +115,9 @@ t.test('a service in Python with the standard library only, behind the gateway',
 
   t.test('returns errors', async (t) => {
     const service = await PythonService.open(t, python)
-    const wrong = await service.post('/helloworld/call', '{"name":1}')
-    t.equal(wrong.status, 400)
-    t.strictSame(await wrong.json(), {
+    const malformed = await service.post('/helloworld/call', '{"name":1}')
+    t.equal(malformed.status, 400)
+    t.strictSame(await malformed.json(), {
       Id: 'helloworld',
       Code: 400,
       Detail: 'name must be a string',
@@ -245,7 +245,10 @@ t.test('a Python program encodes and decodes every test vector of the protocol',
     errors: errors.length,
   })
 
-  const wrong = join(t.testdir(), 'wrong.json')
-  await writeFile(wrong, text.replace('"timeoutMs": 10000', '"timeoutMs": 10001'))
-  t.match(await run(wrong), { code: 1, stderr: /^decoded: a call: expected .*\nencoded: a call: / })
+  const malformed = join(t.testdir(), 'wrong.json')
+  await writeFile(malformed, text.replace('"timeoutMs": 10000', '"timeoutMs": 10001'))
+  t.match(await run(malformed), {
+    code: 1,
+    stderr: /^decoded: a call: expected .*\nencoded: a call: /,
+  })
 })

@@ -394,7 +394,7 @@ t.test('rejects bytes above 0x7F in framing headers', async (t) => {
 })
 
 t.test(
-  'decides as a naive implementation of RFC 9110 and RFC 9112 for random headers',
+  'decides like a naive implementation of RFC 9110 and RFC 9112 for random headers',
   async (t) => {
     const ascii = 'abcdefghijklmnopqrstuvwxyz0123456789 ,;=./-\t'
     const isValidHost = (host: string) => ['a.test', 'A:1', 'b', 'c'].includes(host)
@@ -478,7 +478,7 @@ t.test(
   },
 )
 
-t.test('a reused validator decides as a new one', async (t) => {
+t.test('a reused validator decides like a new one', async (t) => {
   const fields = fc.array(
     fc.constantFrom(
       'content-length',

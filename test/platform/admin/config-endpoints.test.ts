@@ -88,8 +88,8 @@ t.test('PUT /config requires If-Match and applies a version once', async (t) => 
 t.test('rejects unknown paths, methods, versions and large bodies', async (t) => {
   const { send } = await start(t, { MX_ADMIN_TOKEN: TOKEN })
   t.match(await send('GET', '/config/x'), { status: 404, body: { Code: 404 } })
-  const wrong = await send('POST', '/config/history')
-  t.same([wrong.status, wrong.headers.get('allow')], [405, 'GET'])
+  const malformed = await send('POST', '/config/history')
+  t.same([malformed.status, malformed.headers.get('allow')], [405, 'GET'])
   t.equal((await send('POST', '/config/rollback?version=x', { 'if-match': '*' })).status, 400)
   const body = `# ${'x'.repeat(1024 * 1024)}`
   t.equal((await send('POST', '/config/diff', { body })).status, 413)

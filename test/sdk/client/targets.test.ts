@@ -107,8 +107,8 @@ t.test('an address takes precedence over registry and services', async (t) => {
   t.equal(targets.find('a', '127.0.0.1:9002'), targets.find('b', '127.0.0.1:9002'))
   const [node] = (open(t, { address: '127.0.0.1:9003' }).find('any') as Upstream).nodes
   t.equal(node!.port, 9003)
-  for (const wrong of ['', '127.0.0.1', '127.0.0.1:0', 'ftp://a:1', 'a b:80'])
-    t.throws(() => targets.find('greeter', wrong), /address must be host:port/, wrong)
+  for (const malformed of ['', '127.0.0.1', '127.0.0.1:0', 'ftp://a:1', 'a b:80'])
+    t.throws(() => targets.find('greeter', malformed), /address must be host:port/, malformed)
 })
 
 t.test('connections of the last 100 addresses are cached', async (t) => {

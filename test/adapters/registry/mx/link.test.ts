@@ -170,7 +170,7 @@ t.test('waits for a token after a rejection and sends it', async (t) => {
   t.equal(state.shown.at(-1), 'Bearer t10')
 })
 
-t.test('reports a failed login as the reason of an outage', async (t) => {
+t.test('reports a failed login as the reason for an outage', async (t) => {
   const remote = { answer: (_: IncomingCall): void => {} }
   const { state, tokens } = rejectLogins(remote)
   state.refusal = new GatewayError('auth', 400, 'Secret not correct')

@@ -56,7 +56,7 @@ t.test(
   },
 )
 
-t.test('includes the reason of an exit if it adds to the exit code', async (t) => {
+t.test('includes the reason for an exit if it adds to the exit code', async (t) => {
   const end = (ended: Partial<typeof ENDED>): string | undefined =>
     fail(crashed(4, { ended: { ...ENDED, message: '', ...ended } }))
   t.equal(end({ reason: 'OOMKilled', exitCode: 137 }), 'CrashLoopBackOff: OOMKilled, exit code 137')

@@ -22,25 +22,25 @@ function toAccount(scopes: readonly string[], issuer = 'mx'): Account {
   return { id: 'jane', name: 'jane', type: 'user', issuer, scopes, metadata: {} }
 }
 
-function judge(t: Test, book: Policy, account: Account | undefined, resource: Resource): string {
+function judge(t: Test, policy: Policy, account: Account | undefined, resource: Resource): string {
   const { type, name, endpoint } = resource
-  const ruling = book.caller(account).access(type, name, endpoint)
+  const ruling = policy.caller(account).access(type, name, endpoint)
   if (type === 'service')
     t.same(
-      book.caller(account).call(name, endpoint),
+      policy.caller(account).call(name, endpoint),
       ruling,
       'call() and access() agree on a service',
     )
   const access = ruling.rule?.access ?? 'DENIED'
   t.equal(ruling.granted, access === 'GRANTED')
-  return ruling.rule === undefined ? 'denied by none' : `${access} by ${ruling.rule.id}`
+  return ruling.rule === undefined ? 'denied: no rule' : `${access} by ${ruling.rule.id}`
 }
 
 const DEFAULT = 'default <public> GRANTED *:*:* 0'
 const LOGIN = 'login <public> GRANTED service:auth:* 0'
 const LOGGED_IN = 'onlyloggedin * GRANTED *:*:* 0'
 
-const BOOKS: readonly (readonly string[])[] = [
+const RULE_SETS: readonly (readonly string[])[] = [
   [],
   [DEFAULT],
   [LOGGED_IN, LOGIN],
@@ -79,18 +79,18 @@ const RESOURCES: readonly Resource[] = [
 ].map((text) => toRule(`x x GRANTED ${text} 0`).resource)
 
 t.test(
-  'a policy decides as a naive implementation for a table of rules, callers and resources',
+  'a policy decides like a naive implementation for a table of rules, callers and resources',
   async (t) => {
     let cases = 0
-    for (const lines of BOOKS) {
+    for (const lines of RULE_SETS) {
       const rules = lines.map(toRule)
-      const book = new Policy('mx', rules)
+      const policy = new Policy('mx', rules)
       for (const [who, account] of Object.entries(CALLERS))
         for (const resource of RESOURCES) {
           const { type, name, endpoint } = resource
           const expected = judgeNaively('mx', rules, account, resource)
           const title = `${lines.join(', ') || 'no rules'}: ${who}, ${type}:${name}:${endpoint}`
-          const ruling = judge(t, book, account, resource)
+          const ruling = judge(t, policy, account, resource)
           t.equal(ruling, expected, title)
           if (account !== undefined && !ruling.startsWith('GRANTED')) {
             const isGrantedWith = (scope: string) =>
@@ -100,11 +100,11 @@ t.test(
                 { ...account, scopes: [...account.scopes, scope] },
                 resource,
               ).startsWith('GRANTED')
-            const helpful = ['admin', 'staff'].filter(isGrantedWith)
-            const missing = book.findMissingScope(account, resource)
+            const sufficient = ['admin', 'staff'].filter(isGrantedWith)
+            const missing = policy.findMissingScope(account, resource)
             const isExpected =
-              missing === undefined ? helpful.length === 0 : helpful.includes(missing)
-            t.ok(isExpected, `${title}: missing scope ${missing} of ${helpful}`)
+              missing === undefined ? sufficient.length === 0 : sufficient.includes(missing)
+            t.ok(isExpected, `${title}: missing scope ${missing} of ${sufficient}`)
           }
           cases++
         }
@@ -127,15 +127,15 @@ t.test('the example rules of the specification grant and deny as documented', as
   )
 
   const replaced = rulesOf(LOGGED_IN)
-  t.equal(judge(t, replaced, undefined, store), 'denied by none', 'a token is required')
+  t.equal(judge(t, replaced, undefined, store), 'denied: no rule', 'a token is required')
   t.equal(judge(t, replaced, jane, store), 'GRANTED by onlyloggedin')
-  t.equal(judge(t, replaced, undefined, token), 'denied by none', 'a login is also denied')
+  t.equal(judge(t, replaced, undefined, token), 'denied: no rule', 'a login is also denied')
 
   const withLogin = rulesOf(LOGGED_IN, LOGIN)
   t.equal(judge(t, withLogin, undefined, token), 'GRANTED by login')
-  t.equal(judge(t, withLogin, undefined, store), 'denied by none')
+  t.equal(judge(t, withLogin, undefined, store), 'denied: no rule')
 
-  t.equal(judge(t, rulesOf(), jane, store), 'denied by none', 'no rule applies: denied')
+  t.equal(judge(t, rulesOf(), jane, store), 'denied: no rule', 'no rule applies: denied')
   t.equal(
     judge(t, rulesOf('b * GRANTED *:*:* 0', 'a * GRANTED *:*:* 0'), jane, store),
     'GRANTED by a',
@@ -174,17 +174,17 @@ const account = fc.option(
   { nil: undefined },
 )
 
-t.test('a policy decides as a naive implementation for random rules and calls', async () => {
+t.test('a policy decides like a naive implementation for random rules and calls', async () => {
   const called = resource.filter(({ name, endpoint }) => name !== '*' && !endpoint.endsWith('*'))
   fc.assert(
     fc.property(rules, fc.array(fc.tuple(account, called), { maxLength: 8 }), (rules, calls) => {
-      const book = new Policy('mx', rules as readonly Rule[])
+      const policy = new Policy('mx', rules as readonly Rule[])
       return calls.every(([account, resource]) => {
         const { type, name, endpoint } = resource
-        const ruling = book.caller(account as Account | undefined).access(type, name, endpoint)
+        const ruling = policy.caller(account as Account | undefined).access(type, name, endpoint)
         const access = ruling.granted ? 'GRANTED' : 'DENIED'
         const output =
-          ruling.rule === undefined ? 'denied by none' : `${access} by ${ruling.rule.id}`
+          ruling.rule === undefined ? 'denied: no rule' : `${access} by ${ruling.rule.id}`
         return output === judgeNaively('mx', rules as readonly Rule[], account as never, resource)
       })
     }),
@@ -207,12 +207,12 @@ t.test('the order in which rules are added does not change the decision', async 
 t.test(
   'decisions stay correct for 25,000 callers and services, more than are cached',
   async (t) => {
-    const book = new Policy('mx', [toRule('a s7 GRANTED service:store:* 0')])
+    const policy = new Policy('mx', [toRule('a s7 GRANTED service:store:* 0')])
     let granted = 0
     for (let i = 0; i < 25_000; i++)
-      if (book.caller(toAccount([`s${i}`])).call('store', 'Store.Read').granted) granted++
+      if (policy.caller(toAccount([`s${i}`])).call('store', 'Store.Read').granted) granted++
     t.equal(granted, 1)
-    const caller = book.caller(toAccount(['s7']))
+    const caller = policy.caller(toAccount(['s7']))
     for (let i = 0; i < 25_000; i++) if (caller.call(`service${i}`, 'X.Y').granted) granted++
     t.equal(granted, 1)
     t.ok(caller.call('store', 'Store.Read').granted)

@@ -20,7 +20,7 @@ import { makeNode, makeService } from '../../../fixtures/services.ts'
 
 const FAST = { intervalMs: 10, unhealthyIntervalMs: 5, timeoutMs: 200 }
 
-/** Checks of one node, and their events: `healthy`, or the reason of a failure. */
+/** Checks of one node, and their events: `healthy`, or the reason for a failure. */
 function watch(
   t: Test,
   port: number,

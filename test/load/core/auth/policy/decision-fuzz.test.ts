@@ -147,7 +147,7 @@ async function judgeByCode(authorizer: Authorizer, account: Account | undefined,
 Error.stackTraceLimit = 0
 t.setTimeout(120_000)
 
-t.test(`${CASES} calls with random rules are decided as by the model`, async (t) => {
+t.test(`${CASES} calls with random rules match the decisions of the model`, async (t) => {
   t.comment(`FUZZ_SEED=${SEED}`)
   const source = new FuzzSource()
   const authorizer = createAuthorizer(source)
