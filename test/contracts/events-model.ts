@@ -361,16 +361,16 @@ function checkAnyOrder(
   group: KnownGroup | undefined,
 ): void {
   const isRedelivered = (sequence: number): boolean => group?.attempts.has(sequence) === true
-  const again = all.filter(isRedelivered)
-  const first = result.slice(0, again.length)
+  const repeated = all.filter(isRedelivered)
+  const first = result.slice(0, repeated.length)
   const expected = all.filter((sequence) => first.includes(sequence))
-  if (!first.every(isRedelivered)) check('pulled first', first, again)
+  if (!first.every(isRedelivered)) check('pulled first', first, repeated)
   check(
     'pulled',
     [...first].sort((a, b) => a - b),
     expected,
   )
-  check('pulled', result.slice(again.length), all.slice(again.length, result.length))
+  check('pulled', result.slice(repeated.length), all.slice(repeated.length, result.length))
 }
 
 /** One of the existing entries. */

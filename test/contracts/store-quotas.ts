@@ -87,10 +87,10 @@ export function testStoreQuotas(
       const first = await open(QUOTAS)
       t.equal(await toCommit(first)(write('a', 90_000)), 'done')
       await first.close?.()
-      const again = await open(QUOTAS)
-      t.teardown(() => again.close?.())
-      t.match(await toCommit(again)(write('b', 20_000)), excess)
-      t.equal(await toCommit(again)(remove('a'), write('b', 20_000)), 'done')
+      const reopened = await open(QUOTAS)
+      t.teardown(() => reopened.close?.())
+      t.match(await toCommit(reopened)(write('b', 20_000)), excess)
+      t.equal(await toCommit(reopened)(remove('a'), write('b', 20_000)), 'done')
     })
 }
 

@@ -430,17 +430,17 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
       [remove('removed')],
     ])
     await adapter.close?.()
-    const again = await reopen()
-    t.teardown(() => again.close?.())
-    const record = await again.read(USERS, 'a')
+    const reopened = await reopen()
+    t.teardown(() => reopened.close?.())
+    const record = await reopened.read(USERS, 'a')
     t.equal(Buffer.from(record!.value).toString(), 'kept')
     t.same({ ...record!.metadata }, { b: 'c' })
     t.equal(record!.version, first![0])
-    t.same(await keysOf(again, {}), ['a', 'b'])
-    const [second] = await commit(again, [[write('removed')]])
+    t.same(await keysOf(reopened, {}), ['a', 'b'])
+    const [second] = await commit(reopened, [[write('removed')]])
     t.ok(second![0]! > first![0]! + 2, 'versions continue after reopening')
-    if (again.purge !== undefined)
-      t.same(await again.purge(NOW_MS, 10), [{ table: USERS, key: 'b' }])
+    if (reopened.purge !== undefined)
+      t.same(await reopened.purge(NOW_MS, 10), [{ table: USERS, key: 'b' }])
   })
 
   t.test('contract: close waits for the commit in flight', async (t) => {
@@ -449,9 +449,9 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     await adapter.close?.()
     t.equal((await committing).length, 1)
     if (reopen === undefined) return
-    const again = await reopen()
-    t.teardown(() => again.close?.())
-    t.ok(await again.read(USERS, 'a'))
+    const reopened = await reopen()
+    t.teardown(() => reopened.close?.())
+    t.ok(await reopened.read(USERS, 'a'))
   })
 }
 

@@ -130,9 +130,9 @@ t.test('routes and failures of an earlier resolver generation are not used', asy
   t.throws(() => route(request('/')), { code: 404 })
   service = 'greeter'
   generation++
-  const again = request('/')
-  await route(again)
-  t.equal(again.upstream?.name, 'greeter', 'the cached failure is not used')
+  const repeated = request('/')
+  await route(repeated)
+  t.equal(repeated.upstream?.name, 'greeter', 'the cached failure is not used')
 })
 
 t.test('a removed service returns 404 immediately', async (t) => {

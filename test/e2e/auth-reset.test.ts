@@ -43,9 +43,9 @@ t.test('mx auth reset restores the default rule and an admin password', async (t
   t.match(stdout, `Password of admin: ${readFileSync(file, 'utf8').trim()} (stored in ${file})\n`)
   t.equal(statSync(file).mode & 0o777, 0o600)
 
-  const again = await startServerProcess(t, [], { home })
-  t.not(again.auth.secret, server.auth.secret)
-  const repaired = open(again)
+  const restarted = await startServerProcess(t, [], { home })
+  t.not(restarted.auth.secret, server.auth.secret)
+  const repaired = open(restarted)
   const { rules } = await repaired.call<{ rules: { id: string }[] }>('auth', 'Rules.List')
   t.same(
     rules.map(({ id }) => id),
@@ -61,7 +61,7 @@ t.test('mx auth reset restores the default rule and an admin password', async (t
     audit.filter(({ action }) => action === 'access.reset'),
     [{ namespace: 'mx', target: 'admin', account: 'server' }],
   )
-  const { status } = await fetch(`${again.gateway}/registry/listServices`)
+  const { status } = await fetch(`${restarted.gateway}/registry/listServices`)
   t.equal(status, 200, 'anonymous calls are allowed')
-  await again.kill()
+  await restarted.kill()
 })

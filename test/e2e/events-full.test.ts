@@ -67,11 +67,11 @@ for (const sync of ['os', 'always'] as const) {
       while (await publish(events, last + 1)) last++
       await events.close()
       disk.resize(32)
-      const again = createEvents(createLmdbEvents({ folder, sync }))
-      t.teardown(again.close)
-      t.equal(await count(again), last)
-      t.ok(await publish(again, last + 1))
-      const [next] = await (await again.consume(TOPIC, GROUP)).next()
+      const reopened = createEvents(createLmdbEvents({ folder, sync }))
+      t.teardown(reopened.close)
+      t.equal(await count(reopened), last)
+      t.ok(await publish(reopened, last + 1))
+      const [next] = await (await reopened.consume(TOPIC, GROUP)).next()
       t.equal(next!.event.sequence, 2)
     },
   )

@@ -106,7 +106,7 @@ for (const sync of ['os', 'always'] as const) {
       const stored: StoredEvent[] = []
       let firstDead = 1
       let lastShort = 0
-      let again = 0
+      let redelivered = 0
       for (let round = 0; round < KILLS / 2; round++) {
         for (const { what, sequence, key } of await workAndKill(workers, folder, sync, round)) {
           if (what === 'p') published.set(sequence, key)
@@ -142,7 +142,7 @@ for (const sync of ['os', 'always'] as const) {
         t.equal(stored.at(-1)!.sequence, stored.length)
         t.ok((short.at(-1)?.sequence ?? 0) >= lastShort)
         t.ok(round < 3 || lastShort < 100 || short[0]!.sequence > 1, 'retention continues')
-        again += coming.size
+        redelivered += coming.size
         await adapter.close?.()
       }
       const adapter = createLmdbEvents({ folder })
@@ -158,8 +158,11 @@ for (const sync of ['os', 'always'] as const) {
         'earlier events are unchanged',
       )
       await adapter.close?.()
-      const counts = `${published.size} published, ${acked.size} acknowledged, ${again} redelivered, ${buried.size} dead letters`
-      t.ok(published.size > KILLS && acked.size > KILLS && again > 0 && buried.size > 0, counts)
+      const counts = `${published.size} published, ${acked.size} acknowledged, ${redelivered} redelivered, ${buried.size} dead letters`
+      t.ok(
+        published.size > KILLS && acked.size > KILLS && redelivered > 0 && buried.size > 0,
+        counts,
+      )
       t.comment(counts)
     },
   )

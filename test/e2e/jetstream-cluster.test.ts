@@ -77,7 +77,7 @@ t.test('SIGKILL of one of three servers', async (t) => {
   const acked = new Set<number>()
   /** They are not redelivered if the server processed their acknowledgement before the kill. */
   const doubtful = new Set<number>()
-  let again = 0
+  let redelivered = 0
   let isOver = false
 
   async function publishTo(count: number): Promise<void> {
@@ -95,7 +95,7 @@ t.test('SIGKILL of one of three servers', async (t) => {
     for (;;) {
       const deliveries = await member.pull(64, 1e6)
       if (isOver) return
-      for (const { event } of deliveries) if (acked.has(event.sequence)) again++
+      for (const { event } of deliveries) if (acked.has(event.sequence)) redelivered++
       await Promise.all(
         deliveries.map(async (delivery) => {
           await Promise.resolve(delivery.ack()).then(
@@ -130,7 +130,7 @@ t.test('SIGKILL of one of three servers', async (t) => {
   const lost = [...stored].filter(([sequence, id]) => ids.get(sequence) !== id)
   t.same(lost, [], 'every acknowledged event exists')
   t.equal(new Set(ids.values()).size, last, 'no event is stored twice')
-  t.equal(again, 0, 'no acknowledged event was redelivered')
+  t.equal(redelivered, 0, 'no acknowledged event was redelivered')
   const missing = [...ids.keys()].filter(
     (sequence) => !acked.has(sequence) && !doubtful.has(sequence),
   )

@@ -40,7 +40,7 @@ t.test('SIGKILL of NATS under load', async (t) => {
   const pulled = new Set<number>()
   const codes = new Set<number>()
   let unknown = 0
-  let again = 0
+  let redelivered = 0
   let twice = 0
   let isOver = false
   let isDone = false
@@ -71,7 +71,7 @@ t.test('SIGKILL of NATS under load', async (t) => {
         const { sequence } = delivery.event
         pulled.add(sequence)
         const settledMs = acked.get(sequence)
-        if (settledMs !== undefined && settledMs < nowMs - ON_ITS_WAY_MS) again++
+        if (settledMs !== undefined && settledMs < nowMs - ON_ITS_WAY_MS) redelivered++
         Promise.resolve(delivery.ack()).then(
           () => acked.set(sequence, performance.now()),
           (error: GatewayError) => codes.add(error.code),
@@ -121,7 +121,7 @@ t.test('SIGKILL of NATS under load', async (t) => {
     Array.from({ length: ids.size }, (_, i) => i + 1),
     'no sequence is missing',
   )
-  t.equal(again, 0, 'no acknowledged event was redelivered')
+  t.equal(redelivered, 0, 'no acknowledged event was redelivered')
   t.same(
     [...ids.keys()].filter((sequence) => !pulled.has(sequence)),
     [],

@@ -97,8 +97,8 @@ t.test('removes only unreachable nodes after a registry returned empty', async (
   const [dies, leaves, ...remaining] = nodes
   await dies!.close()
   t.same(await respondingNodes(100), toResponses([leaves!, late, ...remaining]))
-  const again = makeService('greeter', [leaves!.address])
-  await registry().register!(again)
-  await registry().deregister!(again)
+  const repeated = makeService('greeter', [leaves!.address])
+  await registry().register!(repeated)
+  await registry().deregister!(repeated)
   await waitForNodes(toResponses([late, ...remaining]))
 })

@@ -14,8 +14,8 @@ t.test('restores the services of a killed server, each once', async (t) => {
   t.match(await deployer.settled('broken'), { status: 7 })
   await server.kill()
   const next = await startServerProcess(t, [], { home: server.home })
-  const again = openDeployer(t, openClient(t, { proxy: next.proxy, token: next.token }))
-  t.match(await again.settled('greeter'), { status: 4 })
+  const reopened = openDeployer(t, openClient(t, { proxy: next.proxy, token: next.token }))
+  t.match(await reopened.settled('greeter'), { status: 4 })
   // The stored status is running until the runtime has checked.
   await waitForValue(t, async () => (await fetch(`${next.gateway}/greeter/call`)).status, 200)
   const sendRequest = async (path: string) =>
@@ -23,13 +23,13 @@ t.test('restores the services of a killed server, each once', async (t) => {
   t.same(await sendRequest('call'), { answer: 'one' })
   t.same(await sendRequest('env?name=A'), { value: '1' })
   t.match(
-    (await again.read()).map(({ name, status }) => [name, status]),
+    (await reopened.read()).map(({ name, status }) => [name, status]),
     [
       ['broken', 7],
       ['greeter', 4],
     ],
   )
-  const { services } = await again.client.call<{ services: { nodes: unknown[] }[] }>(
+  const { services } = await reopened.client.call<{ services: { nodes: unknown[] }[] }>(
     'registry',
     'Registry.GetService',
     { service: 'greeter' },

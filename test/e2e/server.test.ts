@@ -151,9 +151,9 @@ t.test('redelivers unacknowledged events to a group after SIGKILL', async (t) =>
   t.same(await take(first, 4), [1, 2, 3, 4])
   await first.kill()
   const second = await startServerProcess(t, [], { home })
-  const again = await take(second, 10)
-  t.ok(again[0]! <= 5, 'acknowledgements in flight may be lost, but events are not')
-  t.same(again, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].slice(again[0]! - 1))
+  const repeated = await take(second, 10)
+  t.ok(repeated[0]! <= 5, 'acknowledgements in flight may be lost, but events are not')
+  t.same(repeated, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].slice(repeated[0]! - 1))
 })
 
 t.test('rejects a second server in a folder, and the first one continues', async (t) => {

@@ -68,10 +68,10 @@ for (const sync of ['os', 'always'] as const) {
       while (await write(store, written)) written++
       await store.close()
       disk.resize(32)
-      const again = createStore(createLmdbStore({ folder, sync }))
-      t.teardown(again.close)
-      t.equal(await count(again), 2 * written)
-      t.ok(await write(again, written))
+      const reopened = createStore(createLmdbStore({ folder, sync }))
+      t.teardown(reopened.close)
+      t.equal(await count(reopened), 2 * written)
+      t.ok(await write(reopened, written))
     },
   )
 }

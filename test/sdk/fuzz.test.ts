@@ -78,8 +78,8 @@ t.test('a response that is sent as a request returns the same response', async (
     fc.property(request, (body) => {
       const first = begin(dispatcher, 'A.Json', { body: JSON.stringify(body) })
       if (first.error !== undefined) return true
-      const again = begin(dispatcher, 'A.Json', { body: String(first.replyBody) })
-      return again.replyBody === first.replyBody
+      const repeated = begin(dispatcher, 'A.Json', { body: String(first.replyBody) })
+      return repeated.replyBody === first.replyBody
     }),
     { numRuns: toRuns(2000) },
   )

@@ -80,9 +80,9 @@ t.test(
     })
     const { access_token, refresh_token, created, expiry } = body.token
     t.equal(expiry - created, 5)
-    const again = await transports.gateway('auth', 'Auth.Token', { refresh_token })
-    t.equal(again.code, 200)
-    t.not(again.body.token.access_token, access_token)
+    const repeated = await transports.gateway('auth', 'Auth.Token', { refresh_token })
+    t.equal(repeated.code, 200)
+    t.not(repeated.body.token.access_token, access_token)
     await mx('logout')
     t.match(await mx('user', 'token'), { code: 2 })
   },

@@ -75,10 +75,10 @@ t.test('a reference is a commit hash; an update of it restarts the service only'
   const { metadata } = await run(repository.path, commit)
   t.match(metadata, { commit, status: 'running' })
   t.equal(await answer(), 'one')
-  const again = await update({ options: { env: ['A=1'] } })
-  t.match(again, { status: 4, metadata: { commit, build: metadata['build'] } })
+  const repeated = await update({ options: { env: ['A=1'] } })
+  t.match(repeated, { status: 4, metadata: { commit, build: metadata['build'] } })
   t.equal(await answer(), 'one')
-  t.ok(again.metadata['started']! > metadata['started']!, 'the service was restarted')
+  t.ok(repeated.metadata['started']! > metadata['started']!, 'the service was restarted')
 })
 
 t.test(

@@ -245,8 +245,8 @@ t.test('leaves nothing open after close', async (t) => {
   await Promise.all([events.close!(), events.close!()])
   while ((await server.monitor('/connz'))['num_connections'] !== 0);
   const other = server.openEvents()
-  const again = await other.join(JET_TOPIC, { ...GROUP, name: 'other' })
-  t.match(await again.pull(1, 1e6), [{ event: { id: pulled[0]!.event.id }, attempt: 2 }])
+  const repeated = await other.join(JET_TOPIC, { ...GROUP, name: 'other' })
+  t.match(await repeated.pull(1, 1e6), [{ event: { id: pulled[0]!.event.id }, attempt: 2 }])
   await t.rejects(async () => events.join(JET_TOPIC, GROUP), { code: 503 })
   t.match((await events.append(toAppends('c')))[0], { code: 503 })
 })

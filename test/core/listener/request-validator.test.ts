@@ -505,16 +505,16 @@ t.test('a reused validator decides like a new one', async (t) => {
       (before, input, method) => {
         judge('POST', '/', before.slice(0, before.length & ~1), guard)
         const even = input.slice(0, input.length & ~1)
-        const again = judge(method, '/', even, guard)
+        const repeated = judge(method, '/', even, guard)
         const fresh = judge(method, '/', even)
         return (
-          again.code === fresh.code &&
-          again.detail === fresh.detail &&
-          again.guard.bodyLength === fresh.guard.bodyLength &&
-          again.guard.closing === fresh.guard.closing &&
-          again.guard.websocket === fresh.guard.websocket &&
-          again.guard.host === fresh.guard.host &&
-          String(again.guard.headers.flat) === String(fresh.guard.headers.flat)
+          repeated.code === fresh.code &&
+          repeated.detail === fresh.detail &&
+          repeated.guard.bodyLength === fresh.guard.bodyLength &&
+          repeated.guard.closing === fresh.guard.closing &&
+          repeated.guard.websocket === fresh.guard.websocket &&
+          repeated.guard.host === fresh.guard.host &&
+          String(repeated.guard.headers.flat) === String(fresh.guard.headers.flat)
         )
       },
     ),

@@ -108,9 +108,9 @@ t.test('a failed first lookup returns 503, and the next request retries it', asy
     message: 'cannot look up greeter: the registry is unavailable',
   })
   t.same(reported, ['greeter: connection refused'])
-  const again = directory.find('greeter')
+  const repeated = directory.find('greeter')
   respond([makeService('greeter', ['127.0.0.1:9001'])])
-  t.same(ports(await again), [9001])
+  t.same(ports(await repeated), [9001])
 })
 
 t.test('the error for a denied registry access does not contain the reason', async (t) => {
@@ -301,9 +301,9 @@ t.test('services in use are watched, and others are not', async (t) => {
   directory.sweep()
   t.same(watched(), [undefined], 'dropped services are not watched')
   t.equal(directory.size, 0)
-  const again = directory.find('a')
+  const repeated = directory.find('a')
   respond([makeService('a', ['127.0.0.1:9001'])])
-  await again
+  await repeated
   directory.close()
   t.same(watched(), [])
   t.equal(directory.find('a'), undefined)

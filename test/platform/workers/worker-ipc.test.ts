@@ -7,9 +7,9 @@ import { listen } from '../../fixtures/listen.ts'
 t.test('a leaving worker accepts pending connections and resets none', async (t) => {
   const server = createServer((_, response) => response.end('hello'))
   const port = await listen(t, server)
-  let left = false
+  let hasLeft = false
   const drain = (): void => {
-    left = true
+    hasLeft = true
     server.close()
   }
   handlePrimaryMessages({ listener: 'uws', port }, { reload: () => {}, drain })
@@ -22,5 +22,5 @@ t.test('a leaving worker accepts pending connections and resets none', async (t)
   const [reply] = (await once(request, 'response')) as [IncomingMessage]
   t.equal(reply.resume().statusCode, 200)
   await once(reply, 'end')
-  t.ok(left)
+  t.ok(hasLeft)
 })

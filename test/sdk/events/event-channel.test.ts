@@ -78,13 +78,13 @@ t.test('with a group, unacknowledged events are redelivered after a restart', as
   await lose()
   await recover()
   // Events in flight may arrive first.
-  const again: string[] = []
-  while (again.length < 2) {
+  const repeated: string[] = []
+  while (repeated.length < 2) {
     const event = await take()
-    if (event.attempt === 2) again.push(String(event.unmarshal()))
+    if (event.attempt === 2) repeated.push(String(event.unmarshal()))
     await event.ack()
   }
-  t.strictSame(again, ['2', '3'])
+  t.strictSame(repeated, ['2', '3'])
   await channel.return!()
 })
 

@@ -12,8 +12,8 @@ t.test('a lost stream resumes after its last line', async (t) => {
   position.toRequest()
   for (const ms of [1500, 2100, 2700, 2700]) t.ok(position.isNew(at(ms)))
   t.strictSame(position.toRequest(), { count: 0, since: 2 })
-  const again = [2100, 2700, 2700, 2700, 2900].map((ms) => position.isNew(at(ms)))
-  t.strictSame(again, [false, false, false, true, true])
+  const repeated = [2100, 2700, 2700, 2700, 2900].map((ms) => position.isNew(at(ms)))
+  t.strictSame(repeated, [false, false, false, true, true])
   t.strictSame(position.toRequest(), { count: 0, since: 2 })
 })
 
@@ -31,8 +31,8 @@ t.test('a late line does not repeat other lines after a resume', async (t) => {
   position.toRequest()
   for (const ms of [1900, 2700, 2800, 2750, 1950]) t.ok(position.isNew(at(ms)))
   t.strictSame(position.toRequest(), { count: 0, since: 2 }, 'the position does not move back')
-  const again = [2700, 2800, 2750, 2760, 2800].map((ms) => position.isNew(at(ms)))
-  t.strictSame(again, [false, false, false, true, true])
+  const repeated = [2700, 2800, 2750, 2760, 2800].map((ms) => position.isNew(at(ms)))
+  t.strictSame(repeated, [false, false, false, true, true])
 })
 
 t.test('older lines of the same second are skipped after a resume', async (t) => {
@@ -40,6 +40,6 @@ t.test('older lines of the same second are skipped after a resume', async (t) =>
   position.toRequest()
   for (const ms of [2700, 2800]) t.ok(position.isNew(at(ms)))
   position.toRequest()
-  const again = [2500, 2600, 2700, 2800, 2900].map((ms) => position.isNew(at(ms)))
-  t.strictSame(again, [false, false, false, false, true])
+  const repeated = [2500, 2600, 2700, 2800, 2900].map((ms) => position.isNew(at(ms)))
+  t.strictSame(repeated, [false, false, false, false, true])
 })

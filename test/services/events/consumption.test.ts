@@ -74,8 +74,8 @@ t.test('acknowledged events are not redelivered, but rejected events are', async
   await stream.send({ id: y.id, success: false, delay: 1e6 })
   t.equal((await take(stream))[0], 'y 3')
   await stream.return()
-  const again = await platform.consume<DeliveryMessage>(group)
-  const texts = await takeAll(again, 2)
+  const repeated = await platform.consume<DeliveryMessage>(group)
+  const texts = await takeAll(repeated, 2)
   t.strictSame(texts, ['y 4', 'z 2'])
 })
 

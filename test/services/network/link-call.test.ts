@@ -78,8 +78,8 @@ t.test('a peer that sends its routes repeatedly is read slowly', (t) => {
   t.equal(events.length, 2 * all)
   call.leave()
   consumed = 0
-  const again = connect()
-  for (let count = 0; count < all; count++) again.hear(message)
+  const repeated = connect()
+  for (let count = 0; count < all; count++) repeated.hear(message)
   t.equal(consumed, 0, 'nor does it receive a second full set by reconnecting')
   t.end()
 })

@@ -199,10 +199,10 @@ t.test(
       unreachable,
       'an unavailable server is not considered deleted',
     )
-    const again = two.call('Create', 'shop', {
+    const repeated = two.call('Create', 'shop', {
       resource: { service: { name: 'shop', source: SOURCE } },
     })
-    await t.rejects(again, { code: 409, message: 'shop@latest is being deleted' })
+    await t.rejects(repeated, { code: 409, message: 'shop@latest is being deleted' })
     await two.call('Delete', 'shop', { options: { force: true } })
     t.same(await two.read(), [])
     t.equal(await two.accounts.find('mx', 'shop@latest'), undefined, 'its account is also deleted')

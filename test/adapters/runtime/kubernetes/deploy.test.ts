@@ -82,9 +82,9 @@ t.test('waits for a workload being deleted before it creates it again', async (t
   const [uid] = api.list('deployments').map(({ metadata }) => metadata['uid'])
   await place.calls.remove({ name: 'deployments', group: 'apps' }, ID, 'Foreground')
   await until(() => place.space.findDeployment(ID)?.isEnding === true)
-  const again = deploy(place, WORKLOAD, PODS)
+  const repeated = deploy(place, WORKLOAD, PODS)
   copies[0]!.exit(0)
-  await again
+  await repeated
   t.match(api.list('deployments'), [{ metadata: { name: ID } }])
   t.not(api.list('deployments')[0]!.metadata['uid'], uid)
   await until(() => copies.length === 2)

@@ -61,8 +61,8 @@ t.test('reports the old revision until the new one is complete', async (t) => {
 
 t.test('reports restarts and the last failure of all instances', async (t) => {
   const ended = { reason: 'OOMKilled', exitCode: 137, message: '', ranMs: 1e6 }
-  const again = { ...ready('2'), restarts: 2, ended }
-  t.match(state(SETTLED, again, { ...ready('2'), restarts: 1 }), {
+  const repeated = { ...ready('2'), restarts: 2, ended }
+  t.match(state(SETTLED, repeated, { ...ready('2'), restarts: 1 }), {
     ...{ status: 'running', restarts: 3, lastFailure: 'OOMKilled, exit code 137' },
   })
   t.match(state({}, ready('1'), { ...pod('2'), restarts: 1, ended }), {

@@ -42,10 +42,10 @@ t.test('tokens of an account issued before a time are revoked', (t) => {
   t.notOk(isRevoked({ issuedMs: 6_000 }))
   t.notOk(isRevoked({ account: { ...SESSION.account, issuer: 'acme' } }))
   t.notOk(isRevoked({ account: { ...SESSION.account, id: 'john' } }))
-  const again = { ...TOKEN, id: '', namespace: 'mx', account: 'jane', before: 5_500 }
-  t.equal(revocations.add(again), false, 'an earlier time has no effect')
+  const repeated = { ...TOKEN, id: '', namespace: 'mx', account: 'jane', before: 5_500 }
+  t.equal(revocations.add(repeated), false, 'an earlier time has no effect')
   t.ok(isRevoked({ issuedMs: 5_900 }))
-  t.equal(revocations.add({ ...again, before: 7_000 }), true)
+  t.equal(revocations.add({ ...repeated, before: 7_000 }), true)
   t.ok(isRevoked({ issuedMs: 6_500 }))
   t.end()
 })

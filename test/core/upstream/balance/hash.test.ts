@@ -15,9 +15,9 @@ t.test('a key maps to the same node in every gateway', async () => {
       const x = new TestExchange({ path: `/${path}` })
       const first = makeUpstream(weights, { balance: byPath })
       const node = first.pick(x)!
-      const again = first.pick(x)!
+      const repeated = first.pick(x)!
       const otherGateway = makeUpstream(weights, { balance: byPath }).pick(x)!
-      return node === again && node.port === otherGateway.port
+      return node === repeated && node.port === otherGateway.port
     }),
   )
 })

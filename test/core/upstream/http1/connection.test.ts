@@ -656,10 +656,10 @@ t.test('TLS connections send the server name and verify the certificate', async 
   trusted.connection.send(call)
   await call.done
   t.equal(call.body, 'secret')
-  const again = new Collector()
-  trusted.connection.send(again)
-  await again.done
-  t.equal(again.body, 'secret')
+  const repeated = new Collector()
+  trusted.connection.send(repeated)
+  await repeated.done
+  t.equal(repeated.body, 'secret')
 
   const stranger = open(backend.port, {
     secure: true,

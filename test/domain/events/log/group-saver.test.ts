@@ -42,9 +42,9 @@ t.test('saves the latest state of a group once per tick, together with other gro
   const later = saver.save(TOPIC, 'a', group)
   done()
   await Promise.all([...saved, other])
-  const again = await next()
-  t.equal(again.saves.length, 1, 'a change during a commit is saved again')
-  again.done()
+  const repeated = await next()
+  t.equal(repeated.saves.length, 1, 'a change during a commit is saved again')
+  repeated.done()
   await later
   await saver.drained()
 })

@@ -49,9 +49,9 @@ t.test('a truncated file is either rejected or completely readable', async (t) =
       rejected++
       continue
     }
-    const again = openEnvironment(join(folder, String(remaining)), OPTIONS)
-    t.equal([...again.openTable('records').getRange({})].length, 333)
-    await again.close()
+    const reopened = openEnvironment(join(folder, String(remaining)), OPTIONS)
+    t.equal([...reopened.openTable('records').getRange({})].length, 333)
+    await reopened.close()
   }
   t.ok(rejected > pages / 7 / 2, `${rejected} of ${Math.ceil(pages / 7)}`)
 })

@@ -47,18 +47,18 @@ t.test(
     const token = await logIn(server, 'admin', password)
     t.match(await inspectToken(server, token), { id: 'admin', type: 'user', scopes: ['admin'] })
     await server.server.close()
-    const again = await openServer(t, keepIn(folder))
-    t.equal(again.server.adminPassword, undefined)
+    const reopened = await openServer(t, keepIn(folder))
+    t.equal(reopened.server.adminPassword, undefined)
     t.equal(read(t, folder, 'admin_password'), password)
-    t.type(await logIn(again, 'admin', password), 'string')
+    t.type(await logIn(reopened, 'admin', password), 'string')
     t.match(
-      await again.post('/auth/inspect', { token }),
+      await reopened.post('/auth/inspect', { token }),
       { status: 200 },
       'tokens are valid after a restart',
     )
     const change = { id: 'admin', old_secret: password, new_secret: 'another one' }
     const headers = { authorization: `Bearer ${token}` }
-    t.equal((await again.post('/auth/accounts/changeSecret', change, headers)).status, 200)
+    t.equal((await reopened.post('/auth/accounts/changeSecret', change, headers)).status, 200)
     await until(() => !existsSync(file))
   },
 )

@@ -26,11 +26,11 @@ t.test('a linked server links back until the peer leaves', async (t) => {
   t.strictSame((await b.status()).listeners, ['a'])
   await a.close()
   await until(has(b))
-  const again = await openServer(t, 'a', { port: portOf(a), nodes: [b.address] })
+  const reopened = await openServer(t, 'a', { port: portOf(a), nodes: [b.address] })
   await until(has(b, 'a linked'))
   await b.close()
-  await until(has(again, 'b waiting'), 10_000)
-  t.match((await again.status()).links, [{ error: /./ }])
+  await until(has(reopened, 'b waiting'), 10_000)
+  t.match((await reopened.status()).links, [{ error: /./ }])
 })
 
 t.test(

@@ -157,8 +157,8 @@ t.test('the last 50 versions are stored and continue after a restart', async (t)
   for (let i = 1; i <= 60; i++) await versions.apply(`log_level: warn # ${i}`, ANY)
   t.equal(statSync(`${file}.history`).mode & 0o777, 0o600)
   t.same([versions.list().length, versions.current().number], [50, 61])
-  const again = await start()
-  t.match(again.current(), { number: 62, author: 'file', summary: 'changed before this start' })
+  const restarted = await start()
+  t.match(restarted.current(), { number: 62, author: 'file', summary: 'changed before this start' })
 })
 
 t.test('the store has the text as written, encrypted with a key', async (t) => {

@@ -38,9 +38,9 @@ t.test('opens the store of the setting', async (t) => {
   await t.rejects(small.commit([long]), { code: 507 }, 'the limit of the settings')
   await small.close()
   t.equal(await check(await open('lmdb', join(folder, 'store'))), 1)
-  const again = await open('lmdb', join(folder, 'store'))
-  t.ok(await again.read(TABLE, 'k'), 'the record is stored in the folder')
-  await again.close?.()
+  const reopened = await open('lmdb', join(folder, 'store'))
+  t.ok(await reopened.read(TABLE, 'k'), 'the record is stored in the folder')
+  await reopened.close?.()
 })
 
 t.test('a namespace cannot fill the in-memory store by default', async (t) => {

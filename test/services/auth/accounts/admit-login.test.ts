@@ -56,8 +56,8 @@ t.test('lets only operators log in when a rule denies all calls', async (t) => {
 
   for (const id of ['jane', 'nobody', 'admin'])
     t.match(await logIn({ id, secret: 'wrong' }), DENIED, `${id}, with a wrong secret`)
-  const again = await logIn({ refresh_token: operator.refresh_token })
-  t.match(again, { code: 200, body: { token: { access_token: String } } })
+  const repeated = await logIn({ refresh_token: operator.refresh_token })
+  t.match(repeated, { code: 200, body: { token: { access_token: String } } })
   t.match(await logIn({ refresh_token: jane.refresh_token }), DENIED)
   t.match(
     await call('Rules.Delete', { id: 'ban' }, admin, 'acme'),

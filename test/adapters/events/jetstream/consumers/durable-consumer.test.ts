@@ -64,8 +64,8 @@ t.test('starts a recreated group without acknowledgements', async (t) => {
   await events.deleteGroup!(JET_TOPIC, 'group')
   // This acknowledgement is late and belongs to the deleted group.
   await deliveries[1]!.ack()
-  const again = await events.join(JET_TOPIC, GROUP)
-  t.same(await pullAll(again, 2), [1, 2])
+  const repeated = await events.join(JET_TOPIC, GROUP)
+  t.same(await pullAll(repeated, 2), [1, 2])
 })
 
 t.test('redelivers in order when a member leaves during a pull', async (t) => {

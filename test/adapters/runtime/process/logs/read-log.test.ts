@@ -66,10 +66,10 @@ t.test('appends to an existing log after a partial line', async (t) => {
   await append(log, 0, 30)
   await log.close()
   appendFileSync(log.toPath(log.list().at(-1)!), '17000')
-  const again = openLog(t, log.folder)
-  t.strictSame(await read(again, { lines: 31 }), range(0, 30))
-  await append(again, 30, 2)
-  t.strictSame(await read(again, { lines: 3 }), range(29, 32), 'the partial line is skipped')
+  const reopened = openLog(t, log.folder)
+  t.strictSame(await read(reopened, { lines: 31 }), range(0, 30))
+  await append(reopened, 30, 2)
+  t.strictSame(await read(reopened, { lines: 3 }), range(29, 32), 'the partial line is skipped')
 })
 
 t.test('follows every line in order across rotations', async (t) => {
