@@ -289,7 +289,7 @@ t.test(
         before = now
         now = await sent()
       }
-      t.equal(await service.seen('Flood', 'call.isOver'), false)
+      t.equal(await service.seen('Flood', 'call.hasEnded'), false)
       t.ok(
         ((await service.seen('Flood', 'call.sendWindow')) as number) <= 0,
         'the window is used up',
@@ -324,7 +324,7 @@ t.test(
       const service = await BrowserService.open(t)
       const leaving = new AbortController()
       const hanging = service.fetch('/browser/hang', { method: 'POST', signal: leaving.signal })
-      await service.until('Hang', 'call.isOver === false')
+      await service.until('Hang', 'call.hasEnded === false')
       leaving.abort()
       await t.rejects(hanging, { name: 'AbortError' })
       await service.until('Hang', "call.signal.reason === 'cancelled'")
