@@ -71,7 +71,7 @@ t.test('the latest rules and keys apply while their source is unavailable', asyn
   const token = await source.issue(JANE)
   t.same((await authorizer.identify(token)).account, JANE)
   t.equal(await isGranted(JANE), true)
-  source.leave(new Error('gone'))
+  source.disconnect(new Error('gone'))
   await until(() => outages.length > 0)
   t.equal((judge() as Ruling).granted, false)
   t.equal((judge(JANE) as Ruling).granted, true)
@@ -89,7 +89,7 @@ t.test('closing during an outage does not report the end of the outage', async (
     onOutage: (reason) => void outages.push(reason?.message),
   })
   t.equal(await isGranted(), true)
-  source.leave(new Error('gone'))
+  source.disconnect(new Error('gone'))
   await until(() => outages.length > 0)
   authorizer.close()
   t.same(outages, ['gone'])
@@ -97,7 +97,7 @@ t.test('closing during an outage does not report the end of the outage', async (
 
 t.test('rejects calls other than logins with 503 before the rules are loaded', async (t) => {
   const source = new MemoryAuthSource()
-  source.leave()
+  source.disconnect()
   const { authorizer, isGranted } = open(t, {}, source)
   const unknown = { code: 503, headers: ['retry-after', '1'] }
   await t.rejects(isGranted(), { ...unknown, id: 'helloworld' })
@@ -127,7 +127,7 @@ t.test(
       [new GatewayError('auth', 502, 'no connection'), 'available yet, try again'],
     ] as const) {
       const source = new MemoryAuthSource()
-      source.leave(reason)
+      source.disconnect(reason)
       const { authorizer, isGranted } = open(t, {}, source)
       await t.rejects(isGranted(), { code: 503, message: `access rules are not ${why}` })
       const token = await source.issue(JANE)
@@ -248,7 +248,7 @@ t.test(
   'rejects calls other than logins with 503 before the list of namespaces is loaded',
   async (t) => {
     const source = new MemoryAuthSource()
-    source.leave()
+    source.disconnect()
     const { isGranted } = open(t, {}, source)
     const acme = { namespace: 'acme' }
     await t.rejects(isGranted(undefined, acme), { code: 503 })

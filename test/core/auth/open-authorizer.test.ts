@@ -21,7 +21,7 @@ t.test('the log reports outages and rejected tokens, but no token', async (t) =>
   const { authorizer, lines, source } = await openWithSource(t)
   const stale = await source.issue(createAccount(), { nowMs: Date.now() - 3_600_000 })
   await t.rejects(async () => authorizer.identify(stale))
-  source.leave(new Error('gone'))
+  source.disconnect(new Error('gone'))
   await until(() => lines.some((line) => line.includes('rules and keys unavailable')))
   source.recover()
   await until(() => lines.some((line) => line.includes('rules and keys available again')))
@@ -32,7 +32,7 @@ t.test('the log reports outages and rejected tokens, but no token', async (t) =>
 
 t.test('an outage because auth is stopping is logged as info, not as a warning', async (t) => {
   const { lines, source } = await openWithSource(t)
-  source.leave(new GatewayError('auth', 503, 'the service auth is stopping'))
+  source.disconnect(new GatewayError('auth', 503, 'the service auth is stopping'))
   await until(() => lines.some((line) => line.includes('rules and keys unavailable')))
   t.match(lines, [/"level":30.*"reason":"the service auth is stopping"/])
 })

@@ -221,7 +221,7 @@ t.test('a stream continues while the rules are unavailable', async (t) => {
   const { dispatcher, source, show } = open(t)
   const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
   await until(() => call.items.length === 1)
-  source.leave()
+  source.disconnect()
   source.setRules('mx', createRule({ id: 'nobody', access: 'DENIED' }))
   await serve(dispatcher, 'A.Who')
   t.equal(call.over, false)

@@ -3,7 +3,12 @@ import { parseServerAddress } from '../../../../domain/mesh/address.ts'
 import { MAX_LINK_MESSAGE_BYTES } from '../../../../domain/mesh/limits.ts'
 import { createAdmission } from '../../../../services/network/admission.ts'
 import { createLink, type LinkEnd, type LinkOwner } from '../../../../services/network/link.ts'
-import { answer, openPeer, openRelay, type PeerEnd } from '../../../fixtures/network-peer.ts'
+import {
+  followProtocol,
+  openPeer,
+  openRelay,
+  type PeerEnd,
+} from '../../../fixtures/network-peer.ts'
 import { openRawBackend, until } from '../../../fixtures/raw-backend.ts'
 
 /** A link to an address, and the events of its owner. */
@@ -35,7 +40,7 @@ function open(t: Test, address: string, change: Partial<LinkOwner> = {}, token =
 }
 
 t.test('a link is established after the first response and measures its cost', async (t) => {
-  const peer = await openPeer(t, answer)
+  const peer = await openPeer(t, followProtocol)
   const { link, events } = open(t, peer.address)
   t.equal(link.state, 'connecting')
   await link.settled()
@@ -75,7 +80,7 @@ t.test('a malformed or unexpected message ends the link, which reconnects', asyn
     [(end) => end.call.endData(), /^the service ended the stream$/],
   ]
   for (const [speak, reason] of cases) {
-    const peer = await openPeer(t, answer)
+    const peer = await openPeer(t, followProtocol)
     const { link, events, ends } = open(t, peer.address)
     await link.settled()
     speak(peer.links[0]!)
@@ -89,7 +94,7 @@ t.test('a malformed or unexpected message ends the link, which reconnects', asyn
 })
 
 t.test('routes that the owner rejects end the link', async (t) => {
-  const peer = await openPeer(t, answer)
+  const peer = await openPeer(t, followProtocol)
   const { link, ends } = open(t, peer.address, {
     onUpdate() {
       throw new TypeError('too much')
@@ -114,7 +119,7 @@ t.test('routes before the handshake end the link', async (t) => {
 })
 
 t.test('a server without the token receives only hello and a proof', async (t) => {
-  const peer = await openPeer(t, answer)
+  const peer = await openPeer(t, followProtocol)
   const { link, ends } = open(t, peer.address, {}, 'secret')
   await until(() => ends.length > 1)
   t.match(ends, [
@@ -134,7 +139,7 @@ t.test('a server without the token receives only hello and a proof', async (t) =
 })
 
 t.test('servers with the same token link', async (t) => {
-  const peer = await openPeer(t, answer, { token: 'secret' })
+  const peer = await openPeer(t, followProtocol, { token: 'secret' })
   const { link } = open(t, peer.address, {}, 'secret')
   await link.settled()
   t.equal(link.state, 'linked')
@@ -164,7 +169,7 @@ t.test('an address without a network server is reported with the reason', async 
 })
 
 t.test('a redundant link stays inactive until it is woken', async (t) => {
-  const peer = await openPeer(t, answer)
+  const peer = await openPeer(t, followProtocol)
   let rejection: string | undefined = 'there is one'
   const { link, events, ends } = open(t, peer.address, { reject: () => rejection })
   await link.settled()
@@ -195,7 +200,7 @@ t.test('wake retries a waiting link immediately', async (t) => {
 })
 
 t.test('a link reported as lost ends and reconnects', async (t) => {
-  const peer = await openPeer(t, answer)
+  const peer = await openPeer(t, followProtocol)
   const { link, events, ends } = open(t, peer.address)
   link.lose('not there yet')
   t.equal(link.state, 'connecting')
@@ -212,7 +217,7 @@ t.test('a link reported as lost ends and reconnects', async (t) => {
 })
 
 t.test('a stalled connection ends the link within seconds', async (t) => {
-  const peer = await openPeer(t, answer)
+  const peer = await openPeer(t, followProtocol)
   const relay = await openRelay(t, peer.port)
   const { link, events, ends } = open(t, `127.0.0.1:${relay.port}`)
   await link.settled()
