@@ -12,7 +12,7 @@ import { makeNode, makeService } from '../../fixtures/services.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const EXPLICIT = { id: 'orders', secret: 's' }
-const FOUND = { namespace: 'mx', isGuess: false }
+const DEFAULTS = { namespace: 'mx', isGuess: false }
 
 /** Sets a new home folder, these variables and this credentials file. */
 function arrange(t: Test, { env = {}, file }: { env?: Record<string, string>; file?: string }) {
@@ -27,23 +27,23 @@ function arrange(t: Test, { env = {}, file }: { env?: Record<string, string>; fi
     })
   }
   mkdirSync(join(home, '.mx'))
-  const leave = (text: string) => writeFileSync(join(home, '.mx', 'service_credentials'), text)
-  if (file !== undefined) leave(file)
-  return leave
+  const writeCredentials = (text: string) => writeFileSync(join(home, '.mx', 'service_credentials'), text)
+  if (file !== undefined) writeCredentials(file)
+  return writeCredentials
 }
 
 t.test('the auth option takes precedence over variables, and variables over the file', (t) => {
   const file = JSON.stringify({ id: 'local', secret: 'f' })
   arrange(t, { env: { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b' }, file })
-  t.same(findCredentials(EXPLICIT, '127.0.0.1:8081'), { ...EXPLICIT, ...FOUND })
-  t.same(findCredentials(undefined, 'example.com:8081'), { id: 'a', secret: 'b', ...FOUND })
+  t.same(findCredentials(EXPLICIT, '127.0.0.1:8081'), { ...EXPLICIT, ...DEFAULTS })
+  t.same(findCredentials(undefined, 'example.com:8081'), { id: 'a', secret: 'b', ...DEFAULTS })
   t.end()
 })
 
 t.test('without a platform only the auth option is used', (t) => {
   arrange(t, { env: { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b' } })
   t.equal(findCredentials(undefined, undefined), undefined)
-  t.same(findCredentials(EXPLICIT, undefined), { ...EXPLICIT, ...FOUND })
+  t.same(findCredentials(EXPLICIT, undefined), { ...EXPLICIT, ...DEFAULTS })
   t.end()
 })
 
@@ -110,7 +110,7 @@ t.test('an mx:// registry address is the address of the platform', (t) => {
 t.test(
   'a credentials file that is created or replaced later is used by running programs',
   async (t) => {
-    const leave = arrange(t, {})
+    const writeCredentials = arrange(t, {})
     let valid = 'first'
     let requests = 0
     const auth = createService(t, { name: 'auth' }).handle('Auth', {
@@ -137,13 +137,13 @@ t.test(
     const look = () => client.call<{ seen: string }>('greeter', 'Greeter.Seen')
     t.same(await look(), { seen: 'nothing' })
     t.equal(requests, 0, 'there are no credentials')
-    leave(JSON.stringify({ id: 'local', secret: 'wrong' }))
+    writeCredentials(JSON.stringify({ id: 'local', secret: 'wrong' }))
     await eventually(async () => {
       t.same(await look(), { seen: 'nothing' })
       return requests === 1
     })
     valid = 'second'
-    leave(JSON.stringify({ id: 'local', secret: 'second' }))
+    writeCredentials(JSON.stringify({ id: 'local', secret: 'second' }))
     await eventually(async () => (await look()).seen === 'Bearer second')
     t.equal(requests, 2, 'rejected credentials are not sent again')
   },
