@@ -134,12 +134,12 @@ class Run {
   #members: KnownMember[] = []
   #deliveries: KnownDelivery[] = []
 
-  readonly #redelivery: EventsModelOptions['comesAgain']
+  readonly #redelivery: EventsModelOptions['redelivery']
 
   constructor(
     adapter: EventsAdapter,
     reopen: (() => Maybe<EventsAdapter>) | undefined,
-    redelivery: EventsModelOptions['comesAgain'],
+    redelivery: EventsModelOptions['redelivery'],
   ) {
     this.#adapter = adapter
     this.#reopen = reopen
