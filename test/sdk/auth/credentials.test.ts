@@ -27,7 +27,8 @@ function arrange(t: Test, { env = {}, file }: { env?: Record<string, string>; fi
     })
   }
   mkdirSync(join(home, '.mx'))
-  const writeCredentials = (text: string) => writeFileSync(join(home, '.mx', 'service_credentials'), text)
+  const writeCredentials = (text: string) =>
+    writeFileSync(join(home, '.mx', 'service_credentials'), text)
   if (file !== undefined) writeCredentials(file)
   return writeCredentials
 }
