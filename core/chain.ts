@@ -4,7 +4,7 @@ import { type ErrorPage, GatewayError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 
 /**
- * One stage of the chain. It stops the chain by responding.
+ * A stage of the chain. A response stops the chain.
  *
  * @throws {GatewayError} sent as an `{Id, Code, Detail, Status}` body; anything else thrown becomes a 500
  *   (specification: Errors 3 and 4).
@@ -17,41 +17,41 @@ export type Step = (x: Exchange) => Maybe<void>
  * Lifecycle: the factory checks the options and creates the plugin; the hooks run for every exchange, in the order of
  * the plugin list; `close` runs on shutdown, or after the last exchange when a reload replaced the plugin.
  *
- * A missing hook is not part of the compiled chain and costs nothing.
+ * A missing hook is not part of the compiled chain and has no cost.
  */
 export interface Plugin {
   /** Kebab-case and equal to the file name; used in configuration and logs. */
   readonly name: string
   /** Before routing: ids, limits, CORS. */
   readonly onRequest?: Step
-  /** `x.route` is known: authorization, rate limits. */
+  /** After routing, with `x.route` set: authorization, rate limits. */
   readonly onRoute?: Step
   /**
-   * Before an error of the gateway is sent, not one of a service: returns a body in place of the standard one, or undefined. The plugin
-   * listed last is called first. Not called for clients of gRPC and Connect.
+   * Called before an error of the gateway (not of a service) is sent. Returns a body that replaces the standard one, or
+   * undefined. Plugins are called in reverse order of the list. Not called for gRPC and Connect clients.
    */
   readonly onError?: (x: Exchange, error: GatewayError) => Maybe<ErrorPage | undefined>
   /**
-   * Before `onReply`, for responses with a body except errors of the gateway, partial content (206) and gRPC: returns how to change the
-   * body, or undefined. `x.status` and `x.replyHeaders` are of the response. A streamed body is buffered first. Also called for responses
-   * to HEAD and for 304, which then have no length.
+   * Called before `onReply` for responses with a body, except gateway errors, partial content (206) and gRPC. Returns
+   * how to change the body, or undefined. `x.status` and `x.replyHeaders` belong to the response. A streamed body is
+   * buffered first. Also called for responses to HEAD and for 304, which then have no length.
    */
   readonly onReplyBody?: (x: Exchange) => BodyChange | undefined
   /** Before the first byte of any response, errors included: may change `x.status` and `x.replyHeaders`. */
   readonly onReply?: (x: Exchange) => void
   /** After the last byte, or when the client disconnected (`x.aborted`). Adds no latency. */
   readonly onDone?: (x: Exchange) => void
-  /** Releases timers and files. Awaited once, in reverse order of the list. */
+  /** Releases timers and files. Awaited once, in reverse order of the plugin list. */
   readonly close?: () => Maybe<void>
 }
 
 /** How a plugin changes the body of a response, returned by its `onReplyBody` hook. May be shared by exchanges. */
 export interface BodyChange {
-  /** Longest body that is buffered, bytes. A longer one is not sent: the response becomes a 502. */
+  /** Maximum size of the buffered body, in bytes. If it is exceeded, the response becomes a 502. */
   readonly maxBytes: number
   /**
-   * Returns the new body, or undefined to leave it unchanged. May change `x.replyHeaders`. A {@link GatewayError} that it throws becomes
-   * the response.
+   * Returns the new body, or undefined to leave it unchanged. May change `x.replyHeaders`. A thrown
+   * {@link GatewayError} becomes the response.
    *
    * @param body valid during the call only; not empty.
    */
@@ -66,18 +66,18 @@ export interface Handler {
   readonly close?: () => Maybe<void>
 }
 
-/** Owner of a step or hook of a chain: read only when it throws. */
+/** Owner of a step or hook of a chain, only read after it threw. */
 export interface Stage {
-  /** Name of the plugin; undefined: the gateway itself. */
+  /** Name of the plugin; undefined for the gateway itself. */
   readonly plugin: string | undefined
   /** `scope`: continues with the plugins of a scope. */
   readonly hook: keyof Omit<Plugin, 'name'> | 'route' | 'scope' | 'handle'
 }
 
 /**
- * Called for every unexpected error of a plugin, a handler or the gateway.
+ * Called for unexpected errors of plugins, handlers and the gateway.
  *
- * `x` is undefined for an error outside an exchange, `stage` when its origin is unknown.
+ * `x` is undefined for an error outside an exchange, `stage` if its origin is unknown.
  */
 export type ReportFault = (
   error: unknown,
@@ -85,11 +85,11 @@ export type ReportFault = (
   stage: Stage | undefined,
 ) => void
 
-/** Plugins, resolver and handler as flat lists: compiled once per configuration. */
+/** Plugins, resolver and handler as flat lists, compiled once per configuration. */
 export interface Chain {
   readonly plugins: readonly Plugin[]
   readonly steps: readonly Step[]
-  /** In the order of the calls. */
+  /** In call order. */
   readonly onError: readonly NonNullable<Plugin['onError']>[]
   readonly onReplyBody: readonly NonNullable<Plugin['onReplyBody']>[]
   readonly onReply: readonly ((x: Exchange) => void)[]
@@ -102,21 +102,30 @@ export interface Chain {
     readonly onReply: readonly Stage[]
     readonly onDone: readonly Stage[]
   }
-  /** Chains of routes and services with their own plugins, by name. They begin with the same steps, up to routing. */
+  /** Chains of routes and services with their own plugins, by name. The steps up to routing are the same. */
   readonly scopes: ReadonlyMap<string, Chain>
-  /** The chain with the plugins that an endpoint declares; undefined if none. It begins with the same steps, up to routing. */
+  /**
+   * Returns the chain with the plugins that an endpoint declares, or undefined if none. The steps up to routing are the
+   * same.
+   */
   readonly ofEndpoint: (service: string, endpoint: Endpoint) => Chain | undefined
-  /** The chain with the plugins of a consumer; undefined if none. It begins with the same steps, up to authentication. */
+  /**
+   * Returns the chain with the plugins of a consumer, or undefined if none. The steps up to authentication are the
+   * same.
+   */
   readonly ofConsumer: (key: string) => Chain | undefined
-  /** Exchanges in flight, of its scopes, too: the chain may be closed at 0. */
+  /** Number of exchanges in flight, including its scopes. The chain may be closed at 0. */
   readonly use: { active: number }
-  /** Closes the plugins, of its scopes, too, in reverse order and reports failures. The handler is closed by its creator. */
+  /**
+   * Closes the plugins, including scope plugins, in reverse order and reports failures. The creator closes the
+   * handler.
+   */
   readonly close: (onFault: ReportFault) => Promise<void>
 }
 
 /**
- * Runs `steps` in order until one responds, from routing on the steps of the scope. Synchronous and free of allocations until a
- * step returns a promise. Sets `x.step` to the index of a step that throws or is pending.
+ * Runs `steps` in order until one responds; after routing, the steps of the scope. Synchronous and allocation-free
+ * until a step returns a promise. Sets `x.step` to the index of a step that throws or is pending.
  */
 export function runSteps(steps: readonly Step[], x: Exchange, from = 0): Maybe<void> {
   let { chain } = x
@@ -139,7 +148,7 @@ export function runSteps(steps: readonly Step[], x: Exchange, from = 0): Maybe<v
   }
 }
 
-/** Separate function: a closure in `runSteps` would allocate a context for every request. */
+/** Separate function because a closure in `runSteps` would allocate a context for every request. */
 function resumeSteps(
   pending: Promise<void>,
   steps: readonly Step[],
@@ -150,8 +159,8 @@ function resumeSteps(
 }
 
 /**
- * Passes the first body that an `onError` hook has for an error to `send`; undefined: the standard body. A hook that fails is reported
- * and ignored.
+ * Passes the first body returned by an `onError` hook to `send`, or undefined for the standard body. A failing hook is
+ * reported and ignored.
  */
 export function findErrorPage(
   { onError, stages }: Chain,
@@ -176,7 +185,7 @@ export function findErrorPage(
   send(undefined)
 }
 
-/** Runs the `onDone` hooks. A hook that throws is reported and does not stop the others. */
+/** Runs the `onDone` hooks. A throwing hook is reported and does not stop the others. */
 export function runDoneHooks(chain: Chain, x: Exchange, onFault: ReportFault | undefined): void {
   const hooks = chain.onDone
   for (let i = 0; i < hooks.length; i++) {
@@ -189,10 +198,10 @@ export function runDoneHooks(chain: Chain, x: Exchange, onFault: ReportFault | u
 }
 
 /**
- * Runs the `onReply` hooks for an error response that replaces another response. A hook that throws does not stop the
+ * Runs the `onReply` hooks for an error response that replaces another response. A throwing hook does not stop the
  * others; it is reported unless it throws a {@link GatewayError}.
  *
- * @param failedHook index of the hook that is skipped; -1 if none.
+ * @param failedHook index of the hook to skip; -1 if none.
  */
 export function runErrorHooks(
   chain: Chain,

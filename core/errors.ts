@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 
 /** Body of every error response (specification: Error response body). */
 export interface ErrorBody {
-  /** Service name, or the id the service chose. */
+  /** Service name, or an id chosen by the service. */
   readonly Id: string
   /** HTTP status code. */
   readonly Code: number
@@ -11,7 +11,7 @@ export interface ErrorBody {
   readonly Status: string
 }
 
-/** Body of an error in place of {@link ErrorBody}. */
+/** Body that replaces {@link ErrorBody}. */
 export interface ErrorPage {
   readonly contentType: string
   readonly body: string | Uint8Array
@@ -25,12 +25,12 @@ export interface GatewayErrorOptions {
   readonly cause?: unknown
   /** Headers of the response: name, value, name, value… */
   readonly headers?: readonly string[]
-  /** False: the call must not be retried, although it failed with 500 or 408. @default true */
+  /** False if the call must not be retried even though it failed with 500 or 408. @default true */
   readonly repeatable?: boolean
 }
 
 /**
- * An error that is sent to the client. Captures no stack trace, so that a flood of bad requests stays cheap.
+ * An error that is sent to the client. It captures no stack trace, which makes floods of bad requests cheap.
  */
 export class GatewayError extends Error {
   readonly id: string
@@ -44,14 +44,14 @@ export class GatewayError extends Error {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause })
     Error.stackTraceLimit = limit
     this.name = 'GatewayError'
-    // Callers without types may pass a value that JSON cannot represent: a cyclic object, a bigint.
+    // Untyped callers may pass a value that JSON cannot represent, such as a cyclic object or a bigint.
     this.id = typeof id === 'string' ? id : String(id ?? '')
     this.code = code
     this.headers = options.headers
     this.repeatable = options.repeatable ?? true
   }
 
-  /** Converts a thrown value: all except a {@link GatewayError} become a 500 without details. */
+  /** Converts a thrown value. Anything except a {@link GatewayError} becomes a 500 without details. */
   static from(thrown: unknown, id: string = GATEWAY_ID): GatewayError {
     if (thrown instanceof GatewayError) return thrown
     return new GatewayError(id, 500, 'internal error', { cause: thrown })
@@ -67,7 +67,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** The error as `application/json`, or as RFC 9457 problem details when the client prefers them. */
+/** Formats the error as `application/json`, or as RFC 9457 problem details if the client prefers them. */
 export function formatError(error: GatewayError, accept: string): { type: string; body: string } {
   if (accept.includes('application/problem+json')) {
     const { Id, Code, Detail, Status } = error.toBody()

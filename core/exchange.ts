@@ -36,75 +36,77 @@ const NO_CHAIN = compileChain(
   () => {},
 )
 const NO_HEADERS = new HeaderList()
-/** Close code of a WebSocket that lost access (RFC 6455 §7.4.2, private use). */
+/** Close code of a WebSocket whose access was revoked (RFC 6455 §7.4.2, private use). */
 const REVOKED = 4401
 const EMPTY = new Uint8Array(0)
 
 /**
- * A request and its response, shared by every stage. Read this first.
+ * A request and its response, shared by every stage. Start reading the code here.
  *
- * A listener builds a subclass and passes it to the gateway. Every field is set in the constructor, so that all exchanges of a
- * listener have the same shape; none is a `#` field, which would prevent inlining (docs/decisions/2026-11-22-fields-are-assigned.md).
+ * A listener builds a subclass and passes it to the gateway. The constructor sets every field, so that all exchanges of
+ * a listener have the same shape. `#` fields would prevent inlining (docs/decisions/2026-11-22-fields-are-assigned.md).
  */
 export abstract class Exchange extends IncomingRequest {
-  /** Why the request is malformed: set by the listener, sent by the gateway. */
+  /** Error for a malformed request: set by the listener, sent by the gateway. */
   malformed: GatewayError | undefined = undefined
   /** Request id (plugin `request-id`). */
   id = ''
-  /** The chain that serves it: the one in use when the request arrived. */
+  /** The chain that serves the request: the current one at its arrival. */
   chain: Chain = NO_CHAIN
   /** Index in `chain.steps` of the stage that threw or is pending; -1 if none yet. */
   step = -1
-  /** A proxy forwarded the request without a trusted client address: the client is unknown (plugin `forwarded`). */
+  /** A proxy forwarded the request without a trusted client address, so the client is unknown (plugin `forwarded`). */
   relayed = false
   /** Prefix of service names (plugin `namespace`); empty if none. */
   namespace = ''
-  /** Session of the caller, set by a plugin; undefined: anonymous. */
+  /** Session of the caller, set by a plugin; undefined if anonymous. */
   session: Session | undefined = undefined
-  /** The account is of another namespace than the request: services and backends see an anonymous caller. */
+  /**
+   * The account belongs to a different namespace than the request, so services and backends see an anonymous caller.
+   */
   isCrossNamespace = false
-  /** Why the credentials were rejected: the response, unless another plugin accepts them. */
+  /** Error for rejected credentials. It becomes the response unless another plugin accepts them. */
   refusal: GatewayError | undefined = undefined
   /** Authorized target (plugin `auth`), unchanged by later rewrites of the path. */
   authorizedTarget: CallTarget | undefined = undefined
-  /** Called before the request is proxied: removes headers that are for services only. */
+  /** Called before the request is proxied, to remove headers intended only for services. */
   beforeProxy: ((x: Exchange) => void) | undefined = undefined
   /** Set by the resolver. */
   route: Route | undefined = undefined
-  /** The request is proxied, not turned into a call: its target is the path. Known once it is routed. */
+  /** The request is proxied instead of becoming a call, so its target is the path. Known after routing. */
   proxied = false
-  /** Forwards the request. Known once it is routed. */
+  /** Handler that forwards the request. Known after routing. */
   handler: Handler | undefined = undefined
   /** Destination of an explicit call (`/rpc`). */
   explicitTarget: ExplicitTarget | undefined = undefined
-  /** The routed service's nodes. */
+  /** Nodes of the routed service. */
   upstream: Upstream | undefined = undefined
-  /** Id of the last node it was sent to; empty if none yet. */
+  /** Id of the last selected node; empty if none yet. */
   node = ''
   /** Number of attempts to send the request to a node. */
   attempts = 0
   /** Error of the last failed attempt; empty if none. */
   failure = ''
-  /** Kind of that failure; empty if none. */
+  /** Kind of the failure; empty if none. */
   failureKind: FailureKind | TransportFailure | 'no-node' | '' = ''
-  /** `performance.now()` when the request was sent upstream, and when the response head arrived; 0: not yet. */
+  /** `performance.now()` when the request was sent upstream, and when the response head arrived; 0 if not yet. */
   upstreamStartMs = 0
   upstreamReplyMs = 0
-  /** Spans of the request (plugin `tracing`); undefined: not traced. */
+  /** Spans of the request (plugin `tracing`); undefined if not traced. */
   trace: ExchangeTrace | undefined = undefined
   /** True once a response began or the client disconnected: the rest of the chain is skipped. */
   answered = false
   /** True once the last byte was sent or the client disconnected. */
   finished = false
-  /** True when the exchange ended before its response was complete. */
+  /** True if the exchange ended before its response was complete. */
   aborted = false
   /** The response is streamed, or is a WebSocket; set before `onReply`. */
   streaming = false
-  /** Status of the response; 0 before it. Plugins may change it in `onReply`. */
+  /** Response status; 0 before the response. Plugins may change it in `onReply`. */
   status = 0
-  /** gRPC status sent to a client of gRPC or Connect; -1 if none. */
+  /** gRPC status sent to a gRPC or Connect client; -1 if none. */
   rpcStatus = -1
-  /** Headers of the response. Plugins change them in `onReply`. */
+  /** Response headers. Plugins change them in `onReply`. */
   replyHeaders: HeaderList = NO_HEADERS
   /** Body bytes sent. */
   bytesOut = 0
@@ -112,11 +114,13 @@ export abstract class Exchange extends IncomingRequest {
   protected closing = false
   private onFinish: ((x: Exchange) => void) | undefined = undefined
   private onFault: ReportFault | undefined = undefined
-  /** Counted in `replyMemory`. */
+  /** Bytes counted in `replyMemory`. */
   private waitingBytes = 0
-  /** The error that is sent once its page is known. */
+  /** Error that is sent once its page is known. */
   private pendingError: ErrorReply | undefined = undefined
-  /** Changes of the response body by `onReplyBody` hooks; undefined if absent, or before they have run. */
+  /**
+   * Response body changes requested by `onReplyBody` hooks; undefined without changes, or before the hooks have run.
+   */
   private replyChange: ReplyChange | undefined = undefined
   /** The `onReplyBody` hooks have run. */
   private isBodyDecided = false
@@ -136,23 +140,23 @@ export abstract class Exchange extends IncomingRequest {
     super(method, path, query, host, headers, secure, bodyLength, upgrade)
   }
 
-  /** Account of the caller; undefined: anonymous. */
+  /** Account of the caller; undefined if anonymous. */
   get account(): Account | undefined {
     return this.session?.account
   }
 
-  /** Account that services and backends see; undefined: anonymous. */
+  /** Account that services and backends see; undefined if anonymous. */
   get forwardedAccount(): Account | undefined {
     return this.isCrossNamespace ? undefined : this.account
   }
 
-  /** State of plugins for this exchange, by a key of the plugin. */
+  /** Plugin state for this exchange, by plugin-specific key. */
   get state(): Map<unknown, unknown> {
     this.pluginState ??= new Map()
     return this.pluginState
   }
 
-  /** Ties the exchange to the chain that serves it. Called once, by the gateway. */
+  /** Assigns the chain that serves the exchange. Called once, by the gateway. */
   begin(chain: Chain, onFinish: (x: Exchange) => void, onFault: ReportFault): void {
     this.chain = chain
     this.onFinish = onFinish
@@ -194,13 +198,19 @@ export abstract class Exchange extends IncomingRequest {
     if (this.beginReply(error.status, error.headers)) this.transmit(page?.body ?? error.body)
   }
 
-  /** {@link fail}, and closes the connection: for a request that may smuggle another one. An HTTP/2 connection stays open. */
+  /**
+   * Calls {@link fail} and closes the connection, for requests that may smuggle another request. HTTP/2 connections
+   * stay open.
+   */
   failAndClose(error: GatewayError): void {
     this.closing = true
     this.fail(error)
   }
 
-  /** {@link reply} with a header list that the exchange then owns. A long body beyond the memory limit of slow clients becomes a 503. */
+  /**
+   * Like {@link reply}, with a header list whose ownership passes to the exchange. A long body beyond the memory limit
+   * of slow clients becomes a 503.
+   */
   send(status: number, headers: HeaderList, body: string | Uint8Array): void {
     if (this.answered) return
     if (this.chain.onReplyBody.length > 0 && !this.isBodyDecided)
@@ -212,8 +222,8 @@ export abstract class Exchange extends IncomingRequest {
   /**
    * Begins a streamed response; {@link write} and {@link end} follow.
    *
-   * @param status 200 to 599; any other, including one set by an `onReply` hook, becomes a 500.
-   * @param length exact number of body bytes, including for HEAD and 304, which send none; -1: unknown.
+   * @param status 200 to 599. Other values, including one set by an `onReply` hook, become a 500.
+   * @param length exact number of body bytes, even for HEAD and 304, which send no body; -1 if unknown.
    */
   start(status: number, headers: HeaderList, length: number): void {
     if (this.chain.onReplyBody.length > 0 && !this.isBodyDecided)
@@ -226,20 +236,26 @@ export abstract class Exchange extends IncomingRequest {
     this.stream(101, headers, -1, true)
   }
 
-  /** Sends a chunk of a started response; `chunk` may be reused after the call. False: wait for the peer's `onDrain`. */
+  /**
+   * Sends a chunk of a started response. `chunk` may be reused after the call. Returns false if the caller must wait
+   * for the peer's `onDrain`.
+   */
   write(chunk: Uint8Array): boolean {
     if (!this.streaming || this.finished) return this.collect(chunk)
     this.bytesOut += chunk.length
     return this.transmitChunk(chunk)
   }
 
-  /** Ends a started response. Trailers are sent over HTTP/2, and omitted over HTTP/1.1 (RFC 9110 §6.5.1). */
+  /** Ends a started response. Trailers are sent over HTTP/2 and omitted over HTTP/1.1 (RFC 9110 §6.5.1). */
   end(trailers?: HeaderList): void {
     if (!this.streaming || this.finished) return this.endCollecting()
     this.transmitEnd(trailers)
   }
 
-  /** Ends the exchange after a failure: with an error while no response has begun, else by closing the connection, which shows the client that the response is incomplete. */
+  /**
+   * Ends the exchange after a failure. Sends an error if no response has begun; otherwise closes the connection, so
+   * that the client detects the incomplete response.
+   */
   giveUp(error: GatewayError): void {
     if (this.finished) return
     this.stopCollecting()
@@ -257,8 +273,8 @@ export abstract class Exchange extends IncomingRequest {
   }
 
   /**
-   * Ends the exchange because its client lost access: as {@link giveUp}, but a stream of a service ends with the error, and a
-   * WebSocket with 4401.
+   * Ends the exchange because its client lost access, like {@link giveUp}. In addition, a service stream ends with the
+   * error, and a WebSocket closes with 4401.
    */
   revoke(error: GatewayError): void {
     if (this.finished) return
@@ -268,19 +284,24 @@ export abstract class Exchange extends IncomingRequest {
     else this.giveUp(error)
   }
 
-  /** Proxies the client's WebSocket to a backend. Rejects, with nothing sent to the client, while another node may be tried. */
+  /**
+   * Proxies the client's WebSocket to a backend. Rejects, before anything is sent to the client, while another node may
+   * be tried.
+   */
   abstract tunnel(target: TunnelTarget): Promise<void>
 
   /**
-   * Accepts the client's WebSocket in this process. The exchange ends with the WebSocket; both count bytes of messages.
-   * Undefined, with nothing called, after the first response, or when an `onReply` hook failed and its error was sent.
+   * Accepts the client's WebSocket in this process. The exchange ends with the WebSocket; both count message bytes.
+   * Returns undefined without calling anything after the first response, or if an `onReply` hook failed and its error
+   * was sent.
    *
-   * @throws {GatewayError} 426 when the client requests no WebSocket, 503 when the gateway shuts down; nothing was sent then.
-   * @throws {TypeError} when the subprotocol is not a token.
+   * @throws {GatewayError} 426 if the client requests no WebSocket, 503 if the gateway shuts down; nothing was sent
+   * then.
+   * @throws {TypeError} if the subprotocol is not a token.
    */
   abstract accept(receiver: SocketReceiver, options?: AcceptOptions): ServerSocket | undefined
 
-  /** For listeners: counts response bytes that wait for the client until the exchange ends. */
+  /** For listeners: counts response bytes waiting for the client until the exchange ends. */
   protected awaitClient(bytes: number): void {
     replyMemory.usedBytes += bytes
     this.waitingBytes += bytes
@@ -312,7 +333,7 @@ export abstract class Exchange extends IncomingRequest {
     this.finish()
   }
 
-  /** For listeners: the client accepts more. */
+  /** For listeners: the client can receive more. */
   protected drained(): void {
     this.peer?.onDrain()
   }
@@ -323,10 +344,10 @@ export abstract class Exchange extends IncomingRequest {
   /** `chunk` is valid during the call only. */
   protected abstract transmitChunk(chunk: Uint8Array): boolean
   protected abstract transmitEnd(trailers?: HeaderList): void
-  /** Closes the client's connection at once, a WebSocket with `code` (default 1011); calls {@link abort}. */
+  /** Immediately closes the client's connection, a WebSocket with `code` (default 1011). Calls {@link abort}. */
   protected abstract cut(code?: number, reason?: string): void
 
-  /** Whether a response has begun but nothing of it was sent: {@link giveUp} then sends its error. */
+  /** Whether a response has begun but none of it was sent, in which case {@link giveUp} sends its error. */
   protected get isHeadPending(): boolean {
     return false
   }
@@ -338,7 +359,7 @@ export abstract class Exchange extends IncomingRequest {
     else this.streaming = false
   }
 
-  /** {@link send} with the body as `onReplyBody` hooks change it. */
+  /** Like {@link send}, after `onReplyBody` hooks have changed the body. */
   private sendChanged(status: number, headers: HeaderList, body: string | Uint8Array): void {
     if (this.decideBody(status, headers)) this.sendDecided(body)
   }
@@ -353,12 +374,14 @@ export abstract class Exchange extends IncomingRequest {
     this.send(this.status, this.replyHeaders, changed)
   }
 
-  /** {@link start} for a chain with `onReplyBody` hooks: a body that they change is buffered, and sent as a whole. */
+  /**
+   * Like {@link start}, for a chain with `onReplyBody` hooks. A body that they change is buffered and sent as a whole.
+   */
   private startChanged(status: number, headers: HeaderList, length: number): void {
     if (this.answered || !this.decideBody(status, headers)) return
     const change = this.replyChange
     if (change === undefined) return this.start(status, headers, length)
-    // Without a body; the length of the changed one is unknown.
+    // The response has no body, and the length of the changed body is unknown.
     if (this.method === 'HEAD' || status === 204 || status === 205 || status === 304)
       return this.start(status, headers, -1)
     if (length > change.maxBytes) return this.rejectReply(change.tooLong(this.route?.service))
@@ -366,7 +389,7 @@ export abstract class Exchange extends IncomingRequest {
     this.answered = true
   }
 
-  /** Runs the `onReplyBody` hooks. False: one of them failed, and its error was sent. */
+  /** Runs the `onReplyBody` hooks. Returns false if one failed and its error was sent. */
   private decideBody(status: number, headers: HeaderList): boolean {
     this.isBodyDecided = true
     this.status = status
@@ -380,7 +403,7 @@ export abstract class Exchange extends IncomingRequest {
     }
   }
 
-  /** Sends an error in place of a response whose body cannot be changed. */
+  /** Sends an error instead of a response whose body cannot be changed. */
   private rejectReply(error: unknown): void {
     const failure = GatewayError.from(error)
     this.failure = failure.message
@@ -402,7 +425,7 @@ export abstract class Exchange extends IncomingRequest {
     if (!this.finished && this.stopCollecting()) this.sendDecided(this.replyChange!.received)
   }
 
-  /** Discards a buffered response body, of which nothing was sent. False if no body is buffered. */
+  /** Discards a buffered response body of which nothing was sent. Returns false if no body is buffered. */
   private stopCollecting(): boolean {
     const change = this.replyChange
     if (change === undefined || !change.isCollecting) return false
@@ -413,7 +436,7 @@ export abstract class Exchange extends IncomingRequest {
   }
 
   /**
-   * Runs `onReply` and checks the status, for every response of the gateway. False when a hook threw or the status is
+   * Runs `onReply` and checks the status, for every gateway response. Returns false if a hook threw or the status is
    * invalid, and a 500 was sent instead.
    */
   private beginReply(status: number, headers: HeaderList, isHandshake = false): boolean {
@@ -438,13 +461,13 @@ export abstract class Exchange extends IncomingRequest {
   }
 
   /**
-   * Sends an error instead of a response of which nothing was sent. The `onReply` hooks run for it, because errors need
-   * request id, CORS and security headers, too.
+   * Sends an error instead of a response of which nothing was sent. The `onReply` hooks run for it because errors also
+   * need the request id, CORS and security headers.
    *
-   * @param failedHook index of the hook that is skipped; -1 if none.
+   * @param failedHook index of the hook to skip; -1 if none.
    */
   private replaceReply(failure: GatewayError, failedHook: number = -1): void {
-    // Without the headers of the error: a malformed one would throw here, where nothing catches it.
+    // Without the headers of the error: a malformed header would throw here, where nothing catches it.
     const response = toErrorResponse(failure, this.headers, this.httpVersion === '2', [])
     const { status } = response
     this.rpcStatus = response.rpcStatus

@@ -7,29 +7,29 @@ export interface GatewayOptions {
   readonly chain: Chain
   /** Called for exceptions other than {@link GatewayError}, and for errors that cannot be sent. */
   readonly onFault: ReportFault
-  /** Milliseconds an exchange may wait for an asynchronous stage, then 504. @default 60000 */
+  /** Maximum time an exchange may wait for an asynchronous stage, in milliseconds; then 504. @default 60000 */
   readonly parkTimeoutMs?: () => number
   /** Counts every finished exchange. @default none */
   readonly metrics?: RequestMetrics | undefined
 }
 
-/** How often parked exchanges are checked. */
+/** Interval between checks of parked exchanges. */
 const SWEEP_MS = 500
-/** Stage of errors of the chain itself. Errors of plugins are reported under their names. */
+/** Stage of errors of the chain itself. Plugin errors are reported under the plugin name. */
 const CLOSE: Stage = { plugin: undefined, hook: 'close' }
 
 /**
- * Runs every exchange of its listeners through the chain, and sends exceptions of the chain as errors: an unexpected error
- * is a 500 for its own request and affects no other.
+ * Runs every exchange of its listeners through the chain and sends exceptions as errors. An unexpected error is a 500
+ * for its own request and does not affect other requests.
  */
 export class Gateway {
-  /** Exchanges not finished yet. */
+  /** Number of unfinished exchanges. */
   inFlight = 0
   #chain: Chain
   readonly #onFault: ReportFault
   readonly #parkTimeoutMs: () => number
   readonly #metrics: RequestMetrics | undefined
-  /** Exchanges that wait for a promise. */
+  /** Exchanges waiting for a promise. */
   readonly #parked = new Set<Exchange>()
   readonly #sweeper: NodeJS.Timeout
   /** Replaced chains with exchanges in flight. */
@@ -44,7 +44,7 @@ export class Gateway {
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref()
   }
 
-  /** The chain that serves new exchanges. */
+  /** Chain for new exchanges. */
   get chain(): Chain {
     return this.#chain
   }
@@ -64,7 +64,7 @@ export class Gateway {
     }
   }
 
-  /** Serves new exchanges with another chain; the plugins of the old one are closed after its last exchange. */
+  /** Switches new exchanges to another chain. The plugins of the old chain are closed after its last exchange. */
   use(chain: Chain): void {
     const old = this.#chain
     if (old === chain) return
@@ -83,7 +83,7 @@ export class Gateway {
   async close(): Promise<void> {
     clearInterval(this.#sweeper)
     const retired = [...this.#retired]
-    // Otherwise their last exchange would close them again.
+    // Otherwise the last exchange of each chain would close it again.
     this.#retired.clear()
     for (const chain of retired) await this.#closeChain(chain)
     await this.#closeChain(this.#chain)
@@ -122,7 +122,7 @@ export class Gateway {
     try {
       x.giveUp(GatewayError.from(thrown, x.route?.service))
     } catch (fault) {
-      // The error cannot be sent: it has a malformed header.
+      // The error cannot be sent because it has a malformed header.
       this.#onFault(fault, x, stage)
       x.giveUp(GatewayError.from(fault))
     }
@@ -135,7 +135,7 @@ export class Gateway {
     for (const x of this.#parked) {
       if (x.startMs > nowMs - timeoutMs) continue
       this.#parked.delete(x)
-      // Once a response has begun, the handler is responsible for timeouts.
+      // Once a response has begun, the handler handles timeouts.
       if (x.answered) continue
       const detail = `gateway timeout: no response within ${timeoutMs} ms`
       x.giveUp(new GatewayError(x.route?.service ?? GATEWAY_ID, 504, detail))

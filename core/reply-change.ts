@@ -8,15 +8,15 @@ import { rejectResponse, replyMemory } from './limits/memory-budget.ts'
 
 interface Change {
   readonly of: BodyChange
-  /** Index of its hook. */
+  /** Index of the hook. */
   readonly index: number
 }
 
-/** The changes of a response body, in the order of the plugins. */
+/** Changes of a response body, in plugin order. */
 export class ReplyChange {
-  /** The body is buffered. */
+  /** Whether the body is being buffered. */
   isCollecting = false
-  /** Lowest limit of the changes, bytes. */
+  /** Lowest limit of all changes, in bytes. */
   readonly maxBytes: number
   readonly #changes: readonly Change[]
   readonly #received = new ByteBuffer()
@@ -26,7 +26,7 @@ export class ReplyChange {
     this.maxBytes = Math.min(...changes.map(({ of }) => of.maxBytes))
   }
 
-  /** Buffers a chunk of the body. Undefined, or the error in place of the response. */
+  /** Buffers a chunk of the body. Returns the error that replaces the response, or undefined. */
   add(chunk: Uint8Array, service: string | undefined): GatewayError | undefined {
     if (this.#received.length + chunk.length > this.maxBytes) return this.tooLong(service)
     if (replyMemory.usedBytes + chunk.length > replyMemory.maxBytes)
@@ -35,7 +35,7 @@ export class ReplyChange {
     return undefined
   }
 
-  /** Buffered bytes; valid until the next change. */
+  /** Buffered bytes, valid until the next change. */
   get received(): Uint8Array {
     return this.#received.bytes
   }
@@ -45,7 +45,7 @@ export class ReplyChange {
     return new GatewayError(service ?? GATEWAY_ID, 502, detail)
   }
 
-  /** Returns the changed body. @throws {GatewayError} in place of the response. */
+  /** Returns the changed body. @throws {GatewayError} that replaces the response. */
   apply(
     x: Exchange,
     body: string | Uint8Array,
@@ -67,11 +67,11 @@ export class ReplyChange {
 }
 
 /**
- * Runs the `onReplyBody` hooks for a response with `x.status` and `x.replyHeaders`. If one of them changes the body, the entity tag
- * becomes weak, and digests and `Accept-Ranges` are removed.
+ * Runs the `onReplyBody` hooks for a response with `x.status` and `x.replyHeaders`. If a hook changes the body, the
+ * entity tag becomes weak, and digests and `Accept-Ranges` are removed.
  *
- * @returns undefined: the body stays as it is.
- * @throws {GatewayError} in place of the response, after an unexpected error was reported.
+ * @returns undefined if the body does not change.
+ * @throws {GatewayError} that replaces the response, after reporting an unexpected error.
  */
 export function findReplyChange(
   x: Exchange,
@@ -91,14 +91,14 @@ export function findReplyChange(
   }
   if (changes.length === 0) return undefined
   const tag = headers.get('etag')
-  // A strong tag means equal bytes (RFC 9110 §8.8.1).
+  // A strong tag would imply equal bytes (RFC 9110 §8.8.1).
   if (tag !== undefined && !tag.startsWith('W/')) headers.set('etag', `W/${tag}`)
   removeDigests(headers)
   headers.delete('accept-ranges')
   return new ReplyChange(changes)
 }
 
-/** Without a copy of bytes. */
+/** Converts without copying bytes. */
 function toBuffer(body: string | Uint8Array): Buffer {
   return typeof body === 'string'
     ? Buffer.from(body)

@@ -13,11 +13,11 @@ export interface RouteCacheOptions {
   readonly max?: number
   /** Maximum number of cached failures. @default 1000 */
   readonly maxFailures?: number
-  /** Lifetime of a cached failure, milliseconds. @default 5000 */
+  /** Lifetime of a cached failure in milliseconds. @default 5000 */
   readonly failureTtlMs?: number
-  /** Longest cached key, characters: longer ones are resolved each time. @default 256 */
+  /** Maximum length of a cached key in characters; longer ones are resolved each time. @default 256 */
   readonly maxKeyLength?: number
-  /** Counters, which several caches may share. @default separate ones */
+  /** Counters, which several caches may share. @default separate counters */
   readonly counts?: RouteCacheCounts
   /** Monotonic clock. @default performance.now */
   readonly nowMs?: () => number
@@ -25,7 +25,7 @@ export interface RouteCacheOptions {
 
 export interface CachedRoute {
   readonly route: Route
-  /** Undefined: the route names a topic. */
+  /** Undefined if the route names a topic. */
   readonly upstream: Upstream | undefined
   /** Generation of service cache and resolver. */
   readonly generation: number
@@ -37,8 +37,8 @@ interface CachedFailure {
 }
 
 /**
- * Routes by the part of the request line that they depend on. Bounded; failures are cached separately, so that a flood
- * of unknown names evicts no route. Entries of another generation than the requested one count as missing.
+ * Routes by the part of the request line that they depend on. Bounded. Failures are cached separately, so that a flood
+ * of unknown names evicts no routes. Entries from a generation other than the requested one count as missing.
  */
 export class RouteCache {
   readonly counts: RouteCacheCounts
@@ -66,7 +66,7 @@ export class RouteCache {
     this.#maxKeyLength = maxKeyLength
   }
 
-  /** Number of routes and failures. */
+  /** Number of cached routes and failures. */
   get size(): number {
     return this.#routes.size + this.#failures.size
   }
@@ -88,7 +88,7 @@ export class RouteCache {
   getFailure(key: string, generation: number): GatewayError | undefined {
     const cached = this.#failures.get(key)
     if (cached === undefined || cached.generation !== generation) return undefined
-    // `get` counted a miss before.
+    // `get` has counted a miss before.
     this.counts.misses--
     this.counts.hits++
     return cached.error

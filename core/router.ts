@@ -10,24 +10,26 @@ import type { Upstream } from './upstream/upstream.ts'
 export interface RouterOptions {
   readonly resolver: Resolver
   readonly directory: Pick<ServiceCache, 'find' | 'generation'>
-  /** Has the services of configured routes; `directory` has its generation, too. @default `directory` */
+  /** Finds the services of configured routes; `directory` includes its generation. @default `directory` */
   readonly configured?: Pick<ServiceCache, 'find'>
-  /** Namespace of most requests; others need a longer key. @default '' */
+  /** Namespace of most requests; others use longer keys. @default '' */
   readonly namespace?: string
-  /** Must not be shared with another resolver: it defines the keys. */
+  /** Must not be shared with another resolver, which would define other keys. */
   readonly cache?: RouteCache
-  /** Returned at `/` unless the resolver finds a service there (specification: Versioning); undefined: not returned. */
+  /**
+   * Version returned at `/` unless the resolver finds a service there (specification: Versioning); undefined for none.
+   */
   readonly version?: string
 }
 
 const VERSION_HEADERS = ['content-type', 'application/json', 'cache-control', 'no-store']
-/** Characters of a path or host quoted in an error. */
+/** Maximum characters of a path or host quoted in an error. */
 const MAX_QUOTED = 200
 
 /**
  * Creates the step that sets `x.route` and, for routes to services, `x.upstream`.
  *
- * @throws {GatewayError} 404 when the request line names no service, or an unregistered one; 503 when the registry is
+ * @throws {GatewayError} 404 if the request line names no service or an unregistered one, 503 if the registry is
  *   unavailable.
  */
 export function createRouter({
@@ -40,7 +42,7 @@ export function createRouter({
 }: RouterOptions): Step {
   const versionBody = version === undefined ? undefined : `{"version": ${JSON.stringify(version)}}`
 
-  /** Both only increase, so the sum changes with either. */
+  /** Both generations only increase, so the sum changes with either. */
   const currentGeneration = (): number => directory.generation + (resolver.generation ?? 0)
 
   function setRoute(
@@ -71,7 +73,7 @@ export function createRouter({
         x.reply(200, versionBody, VERSION_HEADERS)
         return undefined
       }
-      // The methods that the server supports in general (RFC 9110 §9.3.7).
+      // The methods supported by the server in general (RFC 9110 §9.3.7).
       if (x.path === '*') {
         x.reply(204, '', ['allow', ALLOWED_METHODS])
         return undefined
@@ -79,13 +81,13 @@ export function createRouter({
       throw new GatewayError(
         GATEWAY_ID,
         404,
-        `no service named by ${describe(x)}; expected ${resolver.expected}`,
+        `no service found for ${describe(x)}; expected ${resolver.expected}`,
       )
     }
     const generation = currentGeneration()
     const { rule } = route
     const isTopic = resolver.names === 'topics' || (rule !== undefined && route.handler === 'event')
-    // Nothing to look up: a topic, or a route with a fixed response.
+    // Topics and routes with a fixed response require no lookup.
     if (isTopic || rule?.handler !== undefined) {
       cache.set(key, { route, upstream: undefined, generation })
       x.route = route
@@ -96,13 +98,14 @@ export function createRouter({
       setRoute(x, key, route, found, generation)
       return undefined
     }
-    // If the service changes during the query, the result is cached under the old generation and queried again next time.
+    // If the service changes during the query, the result is cached under the old generation and queried again next
+    // time.
     return found.then((upstream) => setRoute(x, key, route, upstream, generation))
   }
 
   return (x) => {
-    // Concatenation costs more than the lookup, so keys omit the usual namespace. Neither a namespace nor a request line
-    // can contain the separator, a line break.
+    // Concatenation costs more than the lookup, so keys omit the usual namespace. Neither a namespace nor a request
+    // line can contain the separator, a line break.
     const key = x.namespace === namespace ? resolver.key(x) : `${x.namespace}\n${resolver.key(x)}`
     const generation = currentGeneration()
     const cached = cache.get(key, generation)

@@ -1,6 +1,6 @@
 /**
  * The used part of TypeBox; all other files import it from here. The build bundles this file with the library
- * (`scripts/bundle-schema.ts`), which loads ten times as fast as the library's hundreds of modules.
+ * (`scripts/bundle-schema.ts`), which loads ten times as fast as the hundreds of modules in the library.
  */
 export {
   type Static,

@@ -15,7 +15,7 @@ export interface ApiRequest {
   readonly method: string
   /** Path as received: percent-encoded, without the query. */
   readonly path: string
-  /** Headers by name as in `Content-Type`. A pair has one value per header line. */
+  /** Headers by name, spelled as in `Content-Type`. A pair has one value per header line. */
   readonly header: Pairs
   /** Query parameters. */
   readonly get: Pairs

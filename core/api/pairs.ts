@@ -13,7 +13,7 @@ export type Values = Record<string, string[]>
 const WORD_START = /(?:^|-)[a-z]/g
 
 /**
- * Groups name, value, name, value… of a query or form by name.
+ * Groups the flat list of a query or form (name, value, name, value…) by name.
  *
  * @throws {GatewayError} 400 for names such as `__proto__`.
  */
@@ -32,7 +32,7 @@ export function groupValues(flat: readonly string[], what: string, id: string): 
 /**
  * Query parameters.
  *
- * @throws {GatewayError} 400 for a malformed query, or one with more than 256 parts.
+ * @throws {GatewayError} 400 if the query is malformed or has more than 256 parts.
  */
 export function toQueryValues(x: Exchange): Values {
   const id = x.route?.service ?? GATEWAY_ID
@@ -46,7 +46,7 @@ export function toPairs(values: Values): Pairs {
 }
 
 /**
- * Headers of a request for services: with `Host`, names as in `Content-Type`, without internal headers.
+ * Request headers as services receive them: with `Host`, spelled as in `Content-Type`, without internal headers.
  *
  * @param omitted names of headers to omit. @default none
  */
@@ -66,7 +66,7 @@ export function toHeaderValues(x: Exchange, omitted?: ReadonlySet<string>): Valu
   return values
 }
 
-/** True for internal headers, which are not passed on from clients. */
+/** True for internal headers, which are removed from client requests. */
 export function isInternal(name: string): boolean {
   return name.startsWith('mx-') && name !== 'mx-namespace'
 }

@@ -7,16 +7,16 @@ import type { ApiRequest } from './messages.ts'
 import { groupValues, toHeaderValues, toPairs, toQueryValues, type Values } from './pairs.ts'
 import { encodeText } from './text.ts'
 
-/** Replaces a missing or malformed content type. */
+/** Content type that replaces a missing or malformed one. */
 const NO_TYPE = 'text/plain; charset=UTF-8'
 
 /**
- * The `api.Request` for an exchange.
+ * Builds the `api.Request` for an exchange.
  *
  * `X-Forwarded-For` is set by the plugin `forwarded`.
  *
  * @param body the complete request body.
- * @throws {GatewayError} 400 for a query or form that is malformed or has more than 256 parts.
+ * @throws {GatewayError} 400 if the query or form is malformed or has more than 256 parts.
  */
 export function toApiRequest(x: Exchange, body: Uint8Array): ApiRequest {
   const header = toHeaderValues(x)
@@ -41,7 +41,7 @@ export function toApiRequest(x: Exchange, body: Uint8Array): ApiRequest {
 
 const NO_TEXT = { text: '', encoding: undefined }
 
-/** Media type without parameters; replaces a missing or malformed one in `header`. */
+/** Returns the media type without parameters, and replaces a missing or malformed one in `header`. */
 function typeOf(header: Values): string {
   const media = parseMediaType(header['Content-Type']?.[0] ?? '')
   if (media === undefined) header['Content-Type'] = [NO_TYPE]

@@ -12,7 +12,7 @@ export interface ApiReply {
   readonly body: string | Uint8Array
 }
 
-/** Names and values of all headers, characters. */
+/** Maximum total length of the header names and values, in characters. */
 const MAX_HEADER_LENGTH = 64 * 1024
 const MAX_QUOTED = 64
 const MEMBERS: readonly string[] = [
@@ -27,8 +27,8 @@ const DIGITS = /^\d{1,3}$/
  * Validates the `api.Response` of a service.
  *
  * @param response the decoded document.
- * @param service id of errors.
- * @throws {GatewayError} 502 when it is not an `api.Response`, or has an invalid status or header.
+ * @param service id for errors.
+ * @throws {GatewayError} 502 if it is not an `api.Response`, or its status or a header is invalid.
  */
 export function toApiReply(response: unknown, service: string): ApiReply {
   const invalid: CreateError = (what, got) =>
@@ -58,7 +58,7 @@ export function toApiReply(response: unknown, service: string): ApiReply {
   return { status, headers, body: toBody(body, encoding ?? '', invalid) }
 }
 
-/** Creates the error from the expected form and the type found. Values are not quoted: they may be secrets. */
+/** Creates an error from the expected and the actual type. Values are not quoted because they may be secrets. */
 type CreateError = (what: string, got: string | undefined) => GatewayError
 
 function addFields(
@@ -110,7 +110,7 @@ function toBody(body: unknown, encoding: unknown, invalid: CreateError): string 
   return bytes
 }
 
-/** Status of the response; undefined: invalid. 32-bit integers may be strings (ProtoJSON). */
+/** Returns the response status, or undefined if it is invalid. 32-bit integers may be strings (ProtoJSON). */
 function toStatus(statusCode: unknown): number | undefined {
   if (statusCode === undefined || statusCode === null) return 200
   const code =

@@ -8,27 +8,27 @@ import { OpenStreams } from './revocable-streams.ts'
 
 export interface IdentityOptions {
   /**
-   * Authenticates a request by its credentials; undefined if it has no credentials of this kind.
+   * Authenticates a request by its credentials. Returns undefined if it has no credentials of this kind.
    *
-   * @throws {GatewayError} for invalid credentials; thrown or rejected.
+   * @throws {GatewayError} if the credentials are invalid, synchronously or by rejecting.
    */
   readonly identify: (x: Exchange) => Maybe<Session | undefined>
-  /** Reject anonymous requests. Other plugins may authenticate the caller. */
+  /** Rejects anonymous requests. Other plugins may authenticate the caller. */
   readonly required: boolean
   /** Error text for anonymous requests. */
   readonly detail: string
   /** Value of `WWW-Authenticate` (RFC 9110 §11.6.1). */
   readonly challenge: string
-  /** Removes the credentials from the request; undefined: they are forwarded to services and backends. */
+  /** Removes the credentials from the request. If undefined, they are forwarded to services and backends. */
   readonly hide: ((x: Exchange) => void) | undefined
-  /** True while the account of a session still exists. @default until the session ends */
+  /** Returns true while the account of a session exists. @default true until the session ends */
   readonly isKnown?: (session: Session) => boolean
   readonly nowMs: () => number
 }
 
 /** Hooks of an authentication plugin. */
 export interface Identity extends PluginHooks {
-  /** Ends the streams of accounts that no longer exist. */
+  /** Ends the streams of deleted accounts. */
   readonly review: () => void
 }
 
@@ -80,9 +80,9 @@ export function createIdentity(options: IdentityOptions): Identity {
 
     onRoute(x) {
       if (x.session !== undefined) return
-      const { refusal } = x
-      if (refusal !== undefined) {
-        const { code, message, headers = [] } = refusal
+      const { refusal: rejection } = x
+      if (rejection !== undefined) {
+        const { code, message, headers = [] } = rejection
         throw new GatewayError(x.route!.service, code, message, { headers })
       }
       if (required) throw toUnauthorized(x)
@@ -93,7 +93,7 @@ export function createIdentity(options: IdentityOptions): Identity {
       if (session === undefined || x.route === undefined) return
       const isAccepted = accepted.has(session)
       if (isAccepted) streams.onReply(x)
-      // The response depends on the caller, who had to be authenticated.
+      // The response depends on the caller if authentication was required.
       if ((required || (isAccepted && hide === undefined)) && x.status !== 101)
         keepPrivate(x.replyHeaders)
     },
@@ -104,7 +104,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   }
 }
 
-/** 401 with a challenge. */
+/** Creates a 401 error with a challenge. */
 export function denyAuthentication(
   service: string,
   detail: string,

@@ -17,11 +17,11 @@ export interface CallInput {
 }
 
 /**
- * Authenticates a call by its access token and authorizes it by the rules. Synchronous when token and rules are cached.
+ * Authenticates a call by its access token and authorizes it. Synchronous if token and rules are cached.
  *
- * @returns the session of the caller; undefined: anonymous.
+ * @returns the session of the caller, or undefined if anonymous.
  * @throws {GatewayError} 400 for repeated tokens or namespaces, which two parsers could read differently; 401 for an
- * invalid token and denied access; 503 as {@link Authorizer}; thrown or rejected.
+ * invalid token or denied access; 503, see {@link Authorizer}. Synchronously or by rejecting.
  */
 export function admitCall(authorizer: Authorizer, call: CallInput): Maybe<Session | undefined> {
   const authorization = findSingle(call, 'authorization')
@@ -40,7 +40,7 @@ export function admitCall(authorizer: Authorizer, call: CallInput): Maybe<Sessio
   )
 }
 
-/** @throws {GatewayError} 401, except for a login, which needs no token. */
+/** @throws {GatewayError} 401, except for logins, which require no token. */
 function rejectToken(
   authorizer: Authorizer,
   call: CallInput,
@@ -65,7 +65,7 @@ function admit(ruling: Ruling, resource: Resource, session: Session | undefined)
   return session
 }
 
-/** @throws {GatewayError} 400 for a repeated header. */
+/** @throws {GatewayError} 400 for repeated headers. */
 function findSingle({ metadata, resource }: CallInput, name: string): string | undefined {
   const value = findMetadata(metadata, name)
   if (value !== undefined && isRepeated(metadata, name))

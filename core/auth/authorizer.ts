@@ -19,28 +19,28 @@ import { Sessions } from './token/sessions.ts'
 import { TokenError } from './token/token-error.ts'
 
 export interface AuthorizerOptions {
-  /** Called when the source becomes unavailable, and with undefined when it is available again. @default no-op */
+  /** Called when the source becomes unavailable, and with undefined once it is available again. @default no-op */
   readonly onOutage?: (reason: Error | undefined) => void
-  /** Called with the reason why a token was rejected, once per recent token. @default no-op */
+  /** Called with the reason for each rejected token, once per recent token. @default no-op */
   readonly onDenied?: (reason: string) => void
-  /** Maximum milliseconds a call waits for the first rules or keys. @default 5000 */
+  /** Maximum time a call waits for the first rules or keys, in milliseconds. @default 5000 */
   readonly waitMs?: number
   /**
-   * Maximum namespaces whose rules are cached; the least recently used are evicted. Namespaces without rules do not
-   * count. @default 1000
+   * Maximum number of namespaces with cached rules; the least recently used are evicted. Namespaces without rules do
+   * not count. @default 1000
    */
   readonly maxNamespaces?: number
   readonly nowMs?: () => number
 }
 
-/** Rejected tokens that are cached, so that each is reported once. */
+/** Maximum number of cached rejected tokens. The cache ensures that each token is reported once. */
 const REJECTED_MAX = 1000
-/** Characters of the signature that identify a token. */
+/** Number of signature characters that identify a token. */
 const KEY_LENGTH = 86
-/** Changes within this time are reported together. */
+/** Changes within this interval are reported together. */
 const NOTIFY_MS = 50
 /**
- * Evicted rules are loaded again for the calls they allowed, which may evict others: a lower bound for the interval.
+ * Minimum interval between evictions: calls allowed by evicted rules reload them, which may evict other rules.
  */
 const EVICT_MS = 1000
 const NO_KEYS: ReadonlyMap<string, KeyObject> = new Map()
@@ -78,7 +78,7 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
     changed()
   }
   const noteOutage = (watch: object, reason: Error | undefined): void => {
-    // The end of a watch is not a recovery.
+    // Closing the watch is not a recovery.
     if (closed) return
     const before = failing.size
     if (reason === undefined) failing.delete(watch)
@@ -111,7 +111,7 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
     max: maxNamespaces,
     dispose(watch) {
       watch.close()
-      // Changes there are no longer reported: open calls are authorized again, which restarts the watch.
+      // Changes to evicted rules are not reported. Authorizing the open calls again restarts the watch.
       evicted()
     },
   })
@@ -171,7 +171,7 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
     judge,
 
     onChange(listener) {
-      // A new function: the same listener may be added twice.
+      // Wrapped in a new function because the same listener may be added twice.
       const entry = (): void => listener()
       listeners.add(entry)
       return () => void listeners.delete(entry)
@@ -206,7 +206,7 @@ function rule(policy: Policy, { account, resource }: Access): Ruling {
   return missingScope === undefined ? ruling : { ...ruling, missingScope }
 }
 
-/** Waits for the first value of a watch; undefined: unavailable, but not needed for a login. */
+/** Waits for the first value of a watch. Returns undefined if it is unavailable but the call is a login. */
 function waitFirst<T>(watch: ResilientWatch<T>, { resource }: Access): Promise<T | undefined> {
   return watch.first().catch((cause: unknown) => {
     if (isLoginEndpoint(resource)) return undefined
@@ -223,11 +223,13 @@ function hasLostKey(
   return false
 }
 
-/** The error for clients: whether a retry may help, and nothing else. */
+/** Creates the client error, which only reveals whether a retry may help. */
 function toUnavailable(service: string, what: string, cause: unknown): GatewayError {
   const headers = ['retry-after', '1']
-  const why = deniesCaller(cause) ? 'available: auth denied access' : 'available yet, try again'
-  return new GatewayError(service, 503, `${what} are not ${why}`, { cause, headers })
+  const why = deniesCaller(cause)
+    ? 'unavailable: auth denied access'
+    : 'not available yet; try again'
+  return new GatewayError(service, 503, `${what} ${why}`, { cause, headers })
 }
 
 /** True if a remote platform denies access to its rules or keys. */

@@ -1,8 +1,8 @@
 import type { HeaderList } from '../http/headers.ts'
 
 /**
- * `Cache-Control` directives that allow shared caches to store a response (RFC 9111 §3.5), and `private` for some
- * headers only.
+ * `Cache-Control` directives that allow shared caches to store a response (RFC 9111 §3.5), and the form of `private`
+ * that is limited to some headers.
  */
 const SHARED = /^(?:public|s-maxage|proxy-revalidate|private)(?:\s*=|$)/i
 /** Headers that override `Cache-Control` in some caches (RFC 9213). */
@@ -33,7 +33,7 @@ export function varyByCaller(headers: HeaderList): void {
     headers.append('vary', 'authorization')
 }
 
-/** Splits at commas outside of quotes. */
+/** Splits at commas outside quotes. */
 function splitDirectives(value: string): string[] {
   return (value.match(/(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g) ?? []).map((directive) => directive.trim())
 }

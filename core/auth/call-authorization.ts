@@ -14,15 +14,15 @@ export interface GuardedTarget {
   readonly name: string
   /** Domain of the service. */
   readonly domain: string
-  /** The call may be a stream: it is ended when access is revoked. */
-  readonly lasts: boolean
-  /** IP address of the caller, for the service; empty: not passed on. */
+  /** Whether the call may be a stream, which ends when access is revoked. */
+  readonly isStream: boolean
+  /** IP address of the caller for the service; empty if it is not forwarded. */
   readonly address: string
 }
 
 /** Outcome of the authorization. */
 export interface GuardedEnds {
-  /** Serves an authorized call. Its metadata identifies the caller, except for a cross-namespace account. */
+  /** Serves an authorized call. Its metadata identifies the caller unless the account is cross-namespace. */
   readonly serve: (call: IncomingCall, metadata: string, account: Account | undefined) => void
   /** Rejects a call. */
   readonly deny: (call: IncomingCall, error: GatewayError) => void
@@ -38,7 +38,7 @@ export class CallGuard {
     this.#open = new OpenCalls(authorizer)
   }
 
-  /** Authorizes and serves a call, synchronously if caller and rules are cached. Errors of `serve` are passed on. */
+  /** Authorizes and serves a call, synchronously if caller and rules are cached. Rethrows errors of `serve`. */
   pass(call: IncomingCall, target: GuardedTarget, ends: GuardedEnds): void {
     const { name, domain } = target
     const resource = { type: 'service', name, endpoint: call.endpoint }
@@ -49,7 +49,7 @@ export class CallGuard {
     } catch (error) {
       return ends.deny(call, GatewayError.from(error, name))
     }
-    if (!(authorized instanceof Promise) && !target.lasts) {
+    if (!(authorized instanceof Promise) && !target.isStream) {
       return ends.serve(
         call,
         identifyCaller(input, authorized, target.address),
@@ -64,7 +64,7 @@ export class CallGuard {
       .catch((error) => ends.deny(guarded, GatewayError.from(error, name)))
   }
 
-  /** Stops watching the open calls. */
+  /** Stops monitoring open calls. */
   close(): void {
     this.#open.close()
   }
@@ -79,14 +79,14 @@ export class CallGuard {
     { serve }: GuardedEnds,
   ): void {
     const { input, target, session } = authorized
-    if (target.lasts && !guarded.over)
+    if (target.isStream && !guarded.over)
       guarded.onSettled = this.#open.add(input, session, (reason) => guarded.end(reason))
     const metadata = identifyCaller(input, session, target.address)
     guarded.release((call) => serve(call, metadata, session?.account))
   }
 }
 
-/** Metadata of a call with the identity of its caller. */
+/** Returns the call metadata with the identity of its caller. */
 function identifyCaller(
   { metadata, domain, resource }: CallInput,
   session: Session | undefined,

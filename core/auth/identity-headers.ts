@@ -4,7 +4,10 @@ import { formatAccount } from './account-text.ts'
 /** Metadata headers with the identity of the caller; set by the authenticating server only. */
 const ACCOUNT = 'mx-account'
 export const CALLER_ADDRESS = 'mx-address'
-/** Built-in services that use it: `auth` limits failed logins per address, the others validate registered addresses. */
+/**
+ * Built-in services that need the address: `auth` limits failed logins per address, the others validate registered
+ * addresses.
+ */
 const ADDRESS_USERS: ReadonlySet<string> = new Set(['auth', 'network', 'registry'])
 
 export function usesCallerAddress(service: string): boolean {
@@ -18,14 +21,14 @@ export function usesCallerAddress(service: string): boolean {
  */
 export function withCaller(metadata: string, account?: Account, address = ''): string {
   let fields = metadata
-  // Usually absent.
+  // The headers are usually absent.
   if (metadata.includes(ACCOUNT) || metadata.includes(CALLER_ADDRESS))
     fields = withoutCaller(metadata)
   if (account !== undefined) fields = `${ACCOUNT}: ${formatAccount(account)}\r\n${fields}`
   return address === '' ? fields : `${CALLER_ADDRESS}: ${address}\r\n${fields}`
 }
 
-/** Works for malformed blocks too: lines end as in {@link isMetadata}. */
+/** Also works for malformed blocks: line breaks are as in {@link isMetadata}. */
 function withoutCaller(metadata: string): string {
   return metadata
     .split('\r\n')

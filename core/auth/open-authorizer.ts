@@ -7,7 +7,7 @@ import { createDeferredSource } from './token/deferred-source.ts'
 /** An authorizer whose source is connected later. */
 export interface DeferredAuthorizer {
   readonly authorizer: Authorizer
-  /** Connects the source. Until then calls wait for a short time and are denied. Call it once. */
+  /** Connects the source. Until then, calls wait briefly and are then denied. Must be called once. */
   readonly setSource: (source: AuthSource) => void
 }
 
@@ -21,7 +21,7 @@ export function createDeferredAuthorizer(log: PluginLog): DeferredAuthorizer {
       else
         log[isStopping(reason) ? 'info' : 'warn'](
           { reason: reason.message },
-          'rules and keys unavailable; the cached ones stay in force',
+          'rules and keys unavailable, using cached ones',
         )
     },
   })

@@ -8,7 +8,7 @@ interface OpenCall {
   timer: NodeJS.Timeout | undefined
 }
 
-/** Open streams: each is authorized again after changes and when its token expires, and ended when access is denied. */
+/** Open streams. Each is authorized again after changes and when its token expires, and ends if access is denied. */
 export class OpenCalls {
   readonly #authorizer: Authorizer
   readonly #open = new Set<OpenCall>()
@@ -23,7 +23,7 @@ export class OpenCalls {
 
   /**
    * @param end ends the call with an error.
-   * @returns call it when the call has ended.
+   * @returns function to call when the call has ended.
    */
   add(
     input: CallInput,
@@ -36,13 +36,13 @@ export class OpenCalls {
     return () => this.#remove(call)
   }
 
-  /** Stops authorizing. */
+  /** Stops monitoring. */
   close(): void {
     this.#stop()
     for (const call of [...this.#open]) this.#remove(call)
   }
 
-  /** Timers may fire early, and clocks may be set back: before its end the token would still be valid. */
+  /** Checks the time again after the timer: it may fire early, and the clock may be set back. */
   #awaitEnd(call: OpenCall, endsMs: number): void {
     const check = (): void => {
       if (Date.now() < endsMs) this.#awaitEnd(call, endsMs)

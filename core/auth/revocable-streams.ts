@@ -3,19 +3,19 @@ import type { GatewayError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 
 export interface OpenStreamsOptions {
-  /** Returns why an exchange must end; undefined if it may continue. */
+  /** Returns the error that ends an exchange, or undefined if it may continue. */
   readonly judge: (x: Exchange) => GatewayError | undefined | Promise<GatewayError | undefined>
-  /** The error for an exchange whose account no longer exists. */
+  /** Creates the error for an exchange whose account was deleted. */
   readonly toEnded: (x: Exchange) => GatewayError
   readonly nowMs: () => number
 }
 
-/** Interval of the expiry check of tokens. */
+/** Interval between checks for expired tokens. */
 const CHECK_MS = 1000
 
 /**
- * Open streams and WebSockets of authenticated callers: ended when access is revoked. `onReply`, `onDone` and `close`
- * are hooks of the owning plugin.
+ * Open streams and WebSockets of authenticated callers, which end when access is revoked. The owning plugin uses
+ * `onReply`, `onDone` and `close` as its hooks.
  */
 export class OpenStreams {
   readonly #options: OpenStreamsOptions
@@ -32,7 +32,7 @@ export class OpenStreams {
     if (!x.streaming || x.route === undefined) return
     this.#open.add(x)
     this.#timer ??= setInterval(() => this.#endOutlived(), CHECK_MS).unref()
-    // It was authorized before the review and had no response yet. Deferred: its response has not started.
+    // Authorized before the review but not listed yet. Deferred because the response has not started.
     if (x.startMs <= this.#reviewedMs) queueMicrotask(() => this.#judge(x))
   }
 
@@ -46,7 +46,7 @@ export class OpenStreams {
     this.#timer = undefined
   }
 
-  /** Authorizes all of them again. */
+  /** Authorizes all streams again. */
   readonly review = (): void => {
     this.#reviewedMs = performance.now()
     for (const x of [...this.#open]) this.#judge(x)

@@ -5,13 +5,13 @@ export interface Account {
   readonly id: string
   readonly name: string
   readonly type: 'user' | 'service'
-  /** Namespace it belongs to. */
+  /** Namespace of the account. */
   readonly issuer: string
   readonly scopes: readonly string[]
   readonly metadata: Readonly<Record<string, string>>
 }
 
-/** Target of a call, or pattern of a rule; case-insensitive. */
+/** Target of a call, or the pattern in a rule; case-insensitive. */
 export interface Resource {
   /** `service` for everything that is called by name. */
   readonly type: string
@@ -24,10 +24,13 @@ export interface Resource {
 export interface Rule {
   /** Unique in its namespace. */
   readonly id: string
-  /** Empty: everyone. `*`: every account of the namespace. `+`: every account. Otherwise a scope that an account of the namespace must have. */
+  /**
+   * Empty: everyone. `*`: every account of the namespace. `+`: every account. Otherwise the scope that an account of
+   * the namespace needs.
+   */
   readonly scope: string
   readonly access: 'GRANTED' | 'DENIED'
-  /** `*` in any part: all. An endpoint may end in `/*` or `.*`: all with that prefix. */
+  /** `*` in any part matches all. An endpoint may end in `/*` or `.*` to match a prefix. */
   readonly resource: Resource
   /** Higher priorities are evaluated first. */
   readonly priority: number
@@ -36,9 +39,9 @@ export interface Rule {
 /** Decision of the rules on a call. */
 export interface Ruling {
   readonly granted: boolean
-  /** The decisive rule; undefined if none applied, which denies. */
+  /** The decisive rule; undefined if no rule matched, which denies the call. */
   readonly rule: Rule | undefined
-  /** Scope with which the account would be granted a denied call; undefined: the caller is anonymous, or no scope helps. */
+  /** Scope that would grant the account a denied call; undefined if the caller is anonymous or no scope helps. */
   readonly missingScope?: string
 }
 
@@ -49,25 +52,28 @@ export interface Session {
   readonly id: string
   /** Unix time. */
   readonly issuedMs: number
-  /** Unix time from which it is rejected: expiry plus clock skew. */
+  /** Unix time from which it is rejected: its expiry plus the clock skew. */
   readonly endsMs: number
 }
 
-/** A version of the data that tokens are verified with. */
+/** A version of the data that verifies tokens. */
 export interface TokenKnowledge {
-  /** Public keys by id: current ones and recently replaced ones. */
+  /** Public keys by id: the current and the recently replaced ones. */
   readonly keys: ReadonlyMap<string, KeyObject>
-  /** Whether a valid token was revoked. */
+  /** Whether a valid token is revoked. */
   readonly isRevoked: (session: Session) => boolean
 }
 
 /** Source of rules and keys for authorizers: the service `auth`, local or remote. */
 export interface AuthSource {
-  /** All rules of a namespace, initially and after each change. Throws when the source is unavailable; ends by `signal` only. */
+  /**
+   * Yields all rules of a namespace, initially and after each change. Throws if the source is unavailable; ends only by
+   * `signal`.
+   */
   readonly watchRules: (namespace: string, signal: AbortSignal) => AsyncIterable<readonly Rule[]>
-  /** As {@link watchRules}: names of all namespaces with rules; the others are unrestricted. */
+  /** Like {@link watchRules}, yields the names of all namespaces with rules; other namespaces are unrestricted. */
   readonly watchNamespaces: (signal: AbortSignal) => AsyncIterable<ReadonlySet<string>>
-  /** As {@link watchRules}: data to verify tokens with. */
+  /** Like {@link watchRules}, yields the data that verifies tokens. */
   readonly watchTokens: (signal: AbortSignal) => AsyncIterable<TokenKnowledge>
 }
 
@@ -75,27 +81,34 @@ export interface AuthSource {
 export interface Access {
   /** Namespace whose rules apply. */
   readonly namespace: string
-  /** Undefined: anonymous. */
+  /** Undefined if anonymous. */
   readonly account: Account | undefined
   readonly resource: Resource
 }
 
-/** Authenticates tokens and authorizes calls of gateway, RPC proxy and services. Watches an {@link AuthSource}. */
+/**
+ * Authenticates tokens and authorizes calls for the gateway, the RPC proxy and services. Watches an {@link AuthSource}.
+ */
 export interface Authorizer {
   /**
    * Verifies a token; synchronous if it is cached.
    *
    * @throws {TokenError} for an invalid token, synchronously or by rejecting.
-   * @throws {GatewayError} 503 by rejecting: no keys have been loaded yet.
+   * @throws {GatewayError} 503 by rejecting, if no keys have been loaded yet.
    */
   readonly identify: (token: string) => Session | Promise<Session>
   /**
-   * Evaluates the rules; synchronous if the rules of the namespace are loaded. While the source is unavailable, the last ones stay in force.
+   * Evaluates the rules; synchronous if the rules of the namespace are loaded. While the source is unavailable, the
+   * last known rules apply.
    *
-   * @throws {GatewayError} 503 by rejecting: the rules of the namespace have not been loaded yet. Login is granted nonetheless.
+   * @throws {GatewayError} 503 by rejecting, if the rules of the namespace have not been loaded yet. Logins are granted
+   * nonetheless.
    */
   readonly judge: (access: Access) => Ruling | Promise<Ruling>
-  /** Calls `listener` after every change of rules, keys or revocations, which may end granted access. Returns a function that unsubscribes it. */
+  /**
+   * Calls `listener` after every change of rules, keys or revocations, which may revoke access. Returns a function that
+   * unsubscribes it.
+   */
   readonly onChange: (listener: () => void) => () => void
   readonly close: () => void
 }

@@ -7,14 +7,14 @@ export interface Node {
   /** `host:port`; IPv6 in brackets. */
   readonly address: string
   /**
-   * Known keys: `protocol` (`http`, `https`; `mx`, `mxs`: the call protocol, docs/protocol.md;
-   * `grpc`, `grpcs`: gRPC over HTTP/2), `weight` (1 to 1000, default 1),
-   * `pipeline` (pipelined requests per connection, default 1), `state` (`draining`: shutting down, receives no new requests).
+   * Known keys: `protocol` (`http`, `https`; `mx`, `mxs`: the call protocol, docs/protocol.md; `grpc`, `grpcs`: gRPC
+   * over HTTP/2), `weight` (1 to 1000, default 1), `pipeline` (pipelined requests per connection, default 1), `state`
+   * (`draining`: shutting down, receives no new requests).
    */
   readonly metadata: Readonly<Record<string, string>>
 }
 
-/** A described request or response field (specification: Value). */
+/** Schema of a request or response field (specification: Value). */
 export interface Value {
   readonly name: string
   readonly type: string
@@ -32,7 +32,7 @@ export interface Endpoint {
 
 /** A version of a service (specification: Service entry). */
 export interface Service {
-  /** Full name, namespace included. */
+  /** Full name including the namespace. */
   readonly name: string
   /** @default 'latest' */
   readonly version: string
@@ -42,10 +42,11 @@ export interface Service {
 }
 
 /**
- * A change of a version of a service; `service` is the state after it, without nodes when it was removed.
+ * A change of a service version. `service` is the state after the change, without nodes if the version was removed.
  *
- * Types (specification: Registry; reference 6 and 15.23): a new name or version is `create`; an added or removed node, or a changed
- * description is `update`; the end of the last node is `delete`, or `update` if the version stays known; a heartbeat is no event.
+ * Types (specification: Registry; reference 6 and 15.23): a new name or version emits `create`. An added or removed
+ * node, or a changed description, emits `update`. The end of the last node emits `delete`, or `update` if the version
+ * is retained. Heartbeats emit no event.
  */
 export interface RegistryEvent {
   readonly type: 'create' | 'update' | 'delete'
@@ -54,7 +55,7 @@ export interface RegistryEvent {
 
 /** Options of a registration. */
 export interface RegisterOptions {
-  /** Seconds until an entry expires unless it is registered again; 0: never. @default 0 */
+  /** Seconds until the entry expires unless it is registered again. 0 disables expiry. @default 0 */
   readonly ttlSeconds?: number
 }
 
@@ -63,13 +64,15 @@ export interface WatchOptions {
   /** Full name of the service to watch. @default all services */
   readonly service?: string
   /**
-   * Called with the reason when the registry becomes unavailable, and with undefined when it is available again; initially it is
-   * available. Events for services that it no longer lists precede undefined, because they are uncertain; later events are not. If the
-   * registry restarted although no query failed, the reason, the events and undefined follow each other at once.
+   * Called with the reason when the registry becomes unavailable, and with undefined once it is available again. It is
+   * initially available. Delete events for services missing after an outage precede the call with undefined, because
+   * they are uncertain; later events are certain. If the registry restarted without a failed query, the reason, these
+   * events and undefined follow each other immediately.
    */
   readonly onOutage?: (reason: Error | undefined) => void
   /**
-   * Milliseconds since the watcher used the service. If not all services can be watched at once, the last used ones come first.
+   * Returns the milliseconds since the watcher last used the service. If the registry cannot watch all services
+   * simultaneously, it prefers the most recently used ones.
    *
    * @default always in use
    */
@@ -77,36 +80,42 @@ export interface WatchOptions {
 }
 
 /**
- * Stores which services run where. Adapters store and notify; callers handle names, TTL rules and load balancing.
+ * Stores which services run where. Adapters store and notify. Callers handle names, TTL rules and load balancing.
  *
- * Optional methods are capabilities: a read-only registry has no `register`, and one without `watch` is polled by its caller.
+ * Optional methods are capabilities: a read-only registry has no `register`, and the caller polls a registry without
+ * `watch`.
  */
 export interface Registry {
   readonly name: string
   /**
-   * Returns all versions of a service, with their nodes; empty for an unknown service. A known version that does not run may have no
-   * nodes: requests to it are 503, not 404. @throws {Error} when the registry is unavailable.
+   * Returns all versions of a service with their nodes, or an empty list for an unknown service. A version without
+   * nodes is known but not running: requests to it fail with 503, not 404. @throws {Error} if the registry is
+   * unavailable.
    */
   readonly getService: (name: string) => Maybe<readonly Service[]>
   /**
-   * Returns all versions of all services, for display: `nodes` is empty if reading them would need a query per service.
-   * @throws {Error} when the registry is unavailable.
+   * Returns all versions of all services for display. `nodes` is empty if reading nodes would require a query per
+   * service.
+   * @throws {Error} if the registry is unavailable.
    */
   readonly listServices: () => Maybe<readonly Service[]>
   /**
-   * Returns the domains of services that {@link listServices} and watches have found; cheap. Absent: the registry has a single domain.
+   * Returns the domains of services found by {@link listServices} and watches, at low cost. Absent if the registry has
+   * a single domain.
    */
   readonly listDomains?: () => ReadonlySet<string>
   /**
-   * Adds a version or merges its nodes by id; registering a node again restarts its TTL. @throws {TypeError} for malformed input; an
-   * error with `denied` true when it is rejected; any other when the registry is unavailable.
+   * Adds a version or merges its nodes by id. Registering a node again restarts its TTL. @throws {TypeError} for
+   * malformed input, an error with `denied` set to true if access is denied, and other errors if the registry is
+   * unavailable.
    */
   readonly register?: (service: Service, options?: RegisterOptions) => Maybe<void>
-  /** Removes the given nodes; a version without nodes is removed. */
+  /** Removes the listed nodes. A version without nodes is removed. */
   readonly deregister?: (service: Service) => Maybe<void>
   /**
-   * Calls `listener` after every change, including expiry, until the returned function is called. Events of one service are ordered.
-   * Continues across outages of the registry. For all services, an event has nodes if {@link listServices} has; for one, always.
+   * Calls `listener` after every change, including expiry, until the returned function is called. Events of a service
+   * are ordered. The watch continues across outages. Events of a watch for one service always have nodes; events of a
+   * watch for all services have nodes if {@link listServices} returns nodes.
    */
   readonly watch?: (listener: (event: RegistryEvent) => void, options?: WatchOptions) => () => void
   /** Releases timers and connections. */

@@ -1,6 +1,6 @@
 import type { Maybe } from '../../lib/async/maybe.ts'
 
-/** States of a workload and their numbers on the wire (reference 7.2). */
+/** States of a workload and their numbers in the protocol (reference 7.2). */
 export const RUNTIME_STATUS = {
   unknown: 0,
   pending: 1,
@@ -19,7 +19,7 @@ export interface WorkloadKey {
   readonly namespace: string
   /** Name of the runtime object: argument of `kill`, `logs` and `update`. */
   readonly name: string
-  /** Reference that it was deployed with. */
+  /** Reference from which it was deployed. */
   readonly version: string
 }
 
@@ -27,13 +27,15 @@ export interface WorkloadKey {
 export type Program =
   | {
       readonly kind: 'process'
-      /** Absolute path of the build. Must not change while an instance runs. */
+      /** Absolute path of the build. It must not change while an instance is running. */
       readonly folder: string
       /** Complete build that contains `folder`. @default folder */
       readonly root?: string
       /** Further folders that the program reads, such as installed packages. */
       readonly shared?: readonly string[]
-      /** Program and arguments; a program with a slash is relative to the folder, others are searched in `PATH`. */
+      /**
+       * Program and arguments. A program path with a slash is relative to the folder; others are searched in `PATH`.
+       */
       readonly command: readonly string[]
     }
   | {
@@ -53,40 +55,55 @@ export interface Resources {
 
 /** Desired state of a workload. */
 export interface Workload extends WorkloadKey {
-  /** Changes with any part of the workload: instances of an older revision are replaced, each once a new one is ready. */
+  /**
+   * Changes with any part of the workload. Instances of an older revision are replaced one by one as new instances
+   * become ready.
+   */
   readonly revision: string
   readonly program: Program
   /** At least 1. */
   readonly instances: number
-  /** Environment variables, except variables of a single instance. */
+  /** Environment variables shared by all instances. */
   readonly env: Readonly<Record<string, string>>
   readonly resources: Resources
-  /** `mx`: it registers itself. `http`: the runtime registers it with the port that it passes in `PORT`. */
+  /** `mx`: the program registers itself. `http`: the runtime registers it with the port that it passes in `PORT`. */
   readonly protocol: 'mx' | 'http'
-  /** Port of an instance with protocol `http`, passed in `PORT`; undefined: the runtime assigns a port to each instance. */
+  /**
+   * Port of instances with protocol `http`, passed in `PORT`. If undefined, the runtime assigns a port to each
+   * instance.
+   */
   readonly port?: number
-  /** The revision was ready before, perhaps under an earlier server: it is restarted without limit. @default false, five consecutive failures end it */
+  /**
+   * The revision was ready before, perhaps under an earlier server process, so restarts are unlimited. @default false,
+   * at most five consecutive failures
+   */
   readonly wasReady?: boolean
 }
 
 /** Observed state of a workload. */
 export interface WorkloadState extends WorkloadKey {
-  /** Revision that serves, or starts while none does; empty if none yet. */
+  /** Serving revision, or the starting revision if none is serving; empty if none yet. */
   readonly revision: string
   readonly status: RuntimeStatus
-  /** Cause of status `error`, or of a failed start of the last revision, with exit status and last log line; undefined: no error. */
+  /**
+   * Cause of status `error`, or of the last revision's failed start, with exit status and last log line; undefined if
+   * none.
+   */
   readonly error?: string
-  /** Missing resource that instances wait for, such as capacity on a node, if the scheduler reports it; undefined if none. */
+  /**
+   * Missing resource that instances wait for, such as capacity on a node. Undefined if none, or not reported by the
+   * scheduler.
+   */
   readonly waiting?: string
   /** Number of ready instances. */
   readonly ready: number
-  /** Unix time in milliseconds when it was last ready; undefined: never. */
+  /** Unix time in milliseconds when it was last ready; undefined if never. */
   readonly startedMs?: number
   /** Consecutive failures. */
   readonly retries: number
-  /** Restarts of instances of the revision; undefined if none. */
+  /** Number of restarts of the revision's instances; undefined if none. */
   readonly restarts?: number
-  /** How an instance last failed, with the last line of its log; it may be healthy since. */
+  /** Last failure of an instance, with the last line of its log. The instance may have recovered since. */
   readonly lastFailure?: string
 }
 
@@ -100,39 +117,42 @@ export interface LogLine {
 }
 
 export interface LogQuery {
-  /** Number of last stored lines; undefined for all. */
+  /** Number of most recent stored lines; undefined for all. */
   readonly lines?: number
-  /** Only lines since then, Unix time in milliseconds. */
+  /** Only returns lines since this Unix time in milliseconds. */
   readonly sinceMs?: number
-  /** Whether to continue with new lines until the signal. */
+  /** Whether to stream new lines until the signal. */
   readonly follow: boolean
   readonly signal: AbortSignal
 }
 
 /**
- * Runs workloads: restarts them after failures with a back-off of 1 s to 60 s; after 5 consecutive failures a workload is in error
- * until it is applied again (reference 15.24). Instances of an old revision are stopped once the new instances are ready; if the new revision
- * fails to start, the old one stays.
+ * Runs workloads and restarts them after failures with a back-off of 1 s to 60 s. After 5 consecutive failures a
+ * workload has status `error` until it is applied again (reference 15.24). Instances of an old revision are stopped
+ * once the new instances are ready. If the new revision fails to start, the old revision keeps running.
  */
 export interface Runtime {
   readonly name: string
-  /** Kind of programs that it runs. */
+  /** Kind of programs that the runtime supports. */
   readonly runs: Program['kind']
-  /** `server`: workloads belong to this server; `cluster`: any server of the cluster may manage them. */
+  /** `server`: workloads belong to this server. `cluster`: any server of the cluster may manage them. */
   readonly scope: 'server' | 'cluster'
-  /** Creates or replaces a workload; `watch` and `read` return its progress. */
+  /** Creates or replaces a workload. `watch` and `read` report its progress. */
   readonly apply: (workload: Workload) => Maybe<void>
-  /** Stops all instances and resolves once none runs. Unknown keys are ignored. */
+  /** Stops all instances and resolves once all have stopped. Unknown keys are ignored. */
   readonly remove: (key: WorkloadKey) => Maybe<void>
   readonly read: () => Maybe<readonly WorkloadState[]>
-  /** Reports every change of a state, including removals with status `stopped`. */
+  /** Calls `listener` for every state change, including removals with status `stopped`. */
   readonly watch: (listener: (state: WorkloadState) => void) => () => void
   /**
-   * Calls `listener` when another client of the cluster deletes or changes parts of a workload; `apply` restores them. Absent if
-   * there are no other clients.
+   * Calls `listener` when another client of the cluster deletes or changes parts of a workload; `apply` restores them.
+   * Absent if the runtime has no other clients.
    */
   readonly watchDrift?: (listener: (key: WorkloadKey) => void) => () => void
-  /** Log lines of the instances, by time; they outlive instances, revisions and restarts of the server, within a size limit. */
+  /**
+   * Returns log lines of the instances ordered by time. Up to a size limit, they outlive instances, revisions and
+   * server restarts.
+   */
   readonly logs: (key: WorkloadKey, query: LogQuery) => AsyncIterable<LogLine>
   /** Stops workloads that depend on this process; others keep running. */
   readonly close: () => Promise<void>

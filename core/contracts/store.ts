@@ -14,39 +14,39 @@ export interface StoreRecord {
   /** Readers must not change it. */
   readonly value: Uint8Array
   readonly metadata: Readonly<Record<string, string>>
-  /** Expiry, milliseconds since 1970; 0: never. */
+  /** Expiry in milliseconds since 1970; 0 if it never expires. */
   readonly expiresMs: number
-  /** Increases with every write of the key, also across deletions; at least 1, a safe integer. */
+  /** Increases with every write of the key, even across deletions; at least 1, a safe integer. */
   readonly version: number
 }
 
-/** Range of records of a table, in the order of the UTF-8 bytes of their keys. */
+/** Range of records of a table, ordered by the UTF-8 bytes of their keys. */
 export interface StoreRange {
-  /** First key, inclusive; may end in NUL. @default the start of the table */
+  /** Inclusive start; may end in NUL. @default the start of the table */
   readonly from?: string
-  /** Last key, exclusive; may end in NUL. @default the end of the table */
+  /** Exclusive end; may end in NUL. @default the end of the table */
   readonly to?: string
   /** Reads in descending order. */
   readonly reverse?: boolean
   /** Maximum number of records, at least 1. */
   readonly limit: number
-  /** Bytes of values after which no further record is read; at least one is read. */
+  /** Maximum total bytes of values. Reading stops once the limit is reached, after at least one record. */
   readonly maxBytes: number
-  /** Leaves `value` and `metadata` empty, and does not read them. */
+  /** Leaves `value` and `metadata` empty and does not read them. */
   readonly keysOnly?: boolean
 }
 
-/** Page of a range. */
+/** A page of a range. */
 export interface StoreSlice {
   readonly records: readonly StoreRecord[]
-  /** Whether the range may have further records. */
+  /** Whether the range may contain further records. */
   readonly more: boolean
 }
 
-/** Range of tables, by database, then by name. */
+/** Range of tables, ordered by database, then by name. */
 export interface StoreTableRange {
   readonly database?: string
-  /** Start, exclusive; need not exist. */
+  /** Exclusive start; need not exist. */
   readonly after?: StoreTable
   /** Maximum number of tables, at least 1. */
   readonly limit: number
@@ -59,28 +59,28 @@ export interface StoreChange {
   /** The caller must not change it afterwards. */
   readonly value: Uint8Array | undefined
   readonly metadata: Readonly<Record<string, string>>
-  /** As in {@link StoreRecord}. */
+  /** See {@link StoreRecord}. */
   readonly expiresMs: number
-  /** Condition: current version of the record; 0: no record; undefined: unconditional. */
+  /** Condition: current version of the record; 0 if the record must not exist; undefined if unconditional. */
   readonly ifVersion: number | undefined
-  /** False: not even where its table may use the reserve of a full store. @default true */
+  /** Whether the change may use the reserve of a full store if its table may. @default true */
   readonly mayUseReserve?: boolean | undefined
 }
 
-/** Changes of any tables that are applied atomically. Contains a key at most once. */
+/** Atomic changes to any tables. Contains each key at most once. */
 export type StoreGroup = readonly StoreChange[]
 
 /** Why a group was not applied. */
 export interface StoreConflict {
   /** First change of the group whose condition failed. */
   readonly index: number
-  /** Current version; 0: no record. */
+  /** Current version; 0 if the record does not exist. */
   readonly version: number
 }
 
 /**
- * Result of a group: for each change the written version or, for a deletion, the removed version, expired or not (0: there was
- * none); or why it was not applied, as an error if the store is full (507).
+ * Result of a group: for each change the written version or, for a deletion, the removed version, expired or not (0 if
+ * the record did not exist). Otherwise the conflict or error that prevented it, such as a full store (507).
  */
 export type StoreOutcome = readonly number[] | StoreConflict | GatewayError
 
@@ -95,7 +95,7 @@ export interface StoreEvent {
 export interface StoreListener {
   /** Called after the change is visible to reads. Changes of one key are ordered. */
   readonly onEvent: (event: StoreEvent) => void
-  /** Changes may have been missed. */
+  /** Called when changes may have been missed. */
   readonly onMissedEvents: () => void
 }
 
@@ -103,31 +103,34 @@ export interface StoreListener {
 export type StorePlace = Pick<StoreEvent, 'table' | 'key'>
 
 /**
- * Stores records. Adapters store and notify in order; `domain/store/store.ts` handles limits, prefixes, pages, expiry and timeouts. It
- * is their only caller, and has validated the arguments.
+ * Stores records. Adapters store and notify in order. `domain/store/store.ts` handles limits, prefixes, pages, expiry
+ * and timeouts. It is their only caller and validates arguments.
  *
- * Adapters treat expired records as existing until they are purged, except where `nowMs` is given. Errors are defined in
- * `domain/store/errors.ts`: full (507) or unavailable (503).
+ * Adapters treat expired records as existing until they are purged, except in methods with `nowMs`. Errors are defined
+ * in `domain/store/errors.ts`: full (507) or unavailable (503).
  */
 export interface StoreAdapter {
   readonly name: string
   readonly read: (table: StoreTable, key: string) => Maybe<StoreRecord | undefined>
   readonly scan: (table: StoreTable, range: StoreRange) => Maybe<StoreSlice>
   /**
-   * Applies groups of changes in order, each atomically. Settles when they are visible and as durable as the adapter guarantees, and is
-   * not called again before. When it rejects, none counts as applied.
+   * Applies groups of changes in order, each atomically. Settles when they are visible and as durable as the adapter
+   * guarantees. Must not be called again before it settles. If it rejects, all groups count as not applied.
    *
-   * @param nowMs conditions treat a record with an `expiresMs` from 1 to this as missing.
+   * @param nowMs conditions treat records with an `expiresMs` from 1 to `nowMs` as missing.
    */
   readonly commit: (groups: readonly StoreGroup[], nowMs: number) => Maybe<readonly StoreOutcome[]>
   /** Lists tables with records, in a time independent of the number of records. */
   readonly listTables: (range: StoreTableRange) => Maybe<readonly StoreTable[]>
   /**
-   * Reports all changes, of any client and of {@link purge}, until the returned function is called. Absent if no other process writes to
-   * the adapter: the caller then knows all changes.
+   * Reports all changes by any client and by {@link purge} until the returned function is called. Absent if no other
+   * process writes to the adapter, since the caller then knows all changes.
    */
   readonly watch?: (listener: StoreListener) => Maybe<() => Maybe<void>>
-  /** Deletes up to `limit` records expired at `nowMs`, oldest first, and returns their keys. Absent: the adapter expires records itself. */
+  /**
+   * Deletes up to `limit` records expired at `nowMs`, oldest first, and returns their keys. Absent if the adapter
+   * expires records itself.
+   */
   readonly purge?: (nowMs: number, limit: number) => Maybe<readonly StorePlace[]>
   /** Waits for the commit in flight, then releases files and connections. */
   readonly close?: () => Maybe<void>

@@ -2,16 +2,16 @@
 export interface TokenSource {
   /** True if the credentials are implicit; explicit ones take precedence. @default false */
   readonly isGuess?: boolean
-  /** Current access token; undefined if none yet, or unavailable. */
+  /** Current access token; undefined if none has been obtained yet or it is unavailable. */
   readonly current: () => string | undefined
-  /** Milliseconds until another token is needed; 0: now. Infinity: not known. */
+  /** Milliseconds until another token is needed; 0 for immediately, Infinity if unknown. */
   readonly leftMs: () => number
   /**
-   * Settles once there is a token, or none is required; undefined: already settled.
+   * Settles once a token is available or none is required. Returns undefined if already settled.
    *
-   * @throws {GatewayError} by rejecting, error of the login.
+   * @throws {GatewayError} by rejecting, with the error of the login.
    */
   readonly ready: () => Promise<void> | undefined
-  /** Reports that a token was rejected: it is not used again. False: there is no other token. */
+  /** Reports that a token was rejected, so that it is not reused. Returns false if no other token is available. */
   readonly isRejected: (token: string) => boolean
 }

@@ -1,8 +1,8 @@
 /** Position in a trace: content of `traceparent` and `tracestate` (W3C Trace Context §3). */
 export interface SpanContext {
-  /** 32 digits, hexadecimal, lower case. */
+  /** 32 lower-case hexadecimal digits. */
   readonly traceId: string
-  /** 16 digits, hexadecimal, lower case. */
+  /** 16 lower-case hexadecimal digits. */
   readonly spanId: string
   /** Whether the trace is sampled. */
   readonly isSampled: boolean
@@ -30,15 +30,15 @@ export interface SpanOptions {
 
 /** An operation in a trace. None of its methods throws. */
 export interface Span extends SpanContext {
-  /** Whether it will be exported: attributes of other spans are ignored. */
+  /** Whether the span will be exported; attributes of other spans are ignored. */
   readonly isRecording: boolean
-  /** Header for requests that it causes (W3C Trace Context §3.2). */
+  /** Header for outgoing requests (W3C Trace Context §3.2). */
   readonly traceparent: string
   rename(name: string): void
   set(attributes: SpanAttributes): void
-  /** Marks it as failed. @param type low-cardinality: a status, a kind. */
+  /** Marks the span as failed. @param type low-cardinality value, such as a status or a kind. */
   fail(type: string, detail?: string): void
-  /** Called once. */
+  /** Ends the span. Called once. */
   end(): void
 }
 

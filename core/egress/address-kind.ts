@@ -3,8 +3,8 @@ import ipaddr from 'ipaddr.js'
 type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 
 /**
- * Kind of an IP address. `this server`: an address of a network interface of the machine. `cloud metadata`: an address outside of
- * the link-local range where clouds serve credentials.
+ * Kind of an IP address. `this server`: an address of a network interface of this machine. `cloud metadata`: an address
+ * outside the link-local range at which clouds serve credentials.
  */
 export type AddressKind =
   | 'public'
@@ -18,7 +18,7 @@ export type AddressKind =
   | 'reserved'
 
 const RANGES: readonly (readonly [AddressKind, readonly string[]])[] = [
-  // RFC 1122 §3.2.1.3: the whole block means this host.
+  // RFC 1122 §3.2.1.3: the whole block refers to this host.
   ['unspecified', ['0.0.0.0/8', '::/128']],
   ['loopback', ['127.0.0.0/8', '::1/128']],
   // RFC 3927, RFC 4291 §2.5.6; 169.254.169.254 serves the metadata of most clouds.
@@ -43,8 +43,9 @@ const KINDS = RANGES.flatMap(([kind, ranges]) =>
 )
 
 /**
- * Returns the kind of an address. An IPv6 address with an embedded IPv4 address has the kind of that one: mapped and compatible (RFC 4291
- * §2.5.5), SIIT (RFC 7915), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC 5214).
+ * Returns the kind of an address. An IPv6 address with an embedded IPv4 address has the kind of the IPv4 address:
+ * mapped and compatible (RFC 4291 §2.5.5), SIIT (RFC 7915), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056), Teredo
+ * (RFC 4380), ISATAP (RFC 5214).
  */
 export function findKind(address: IpAddress): AddressKind {
   const outer = findPlainKind(address)
@@ -67,9 +68,9 @@ function listEmbedded(bytes: readonly number[]): ipaddr.IPv4[] {
   const last = at(12, 13, 14, 15)
   const isInterface = bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe
   const embedded: ipaddr.IPv4[] = []
-  // ::/80 holds the mapped, compatible and SIIT forms.
+  // ::/80 contains the mapped, compatible and SIIT forms.
   if (startsWith(0, 0, 0, 0, 0, 0, 0, 0) || isInterface) embedded.push(last)
-  // With a prefix of 48 bits the address is around the octet 8, and zeros follow (RFC 6052 §2.2).
+  // With a 48-bit prefix, the address surrounds octet 8 and is followed by zeros (RFC 6052 §2.2).
   const isShort = bytes[5] === 1 && bytes.slice(11).every((byte) => byte === 0)
   if (startsWith(0, 0x64, 0xff, 0x9b)) embedded.push(isShort ? at(6, 7, 9, 10) : last)
   if (startsWith(0x20, 0x02)) embedded.push(at(2, 3, 4, 5))

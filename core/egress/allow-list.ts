@@ -6,7 +6,7 @@ import { type AddressKind, findKind } from './address-kind.ts'
 /** An IP address and its kind. */
 export interface ClassifiedAddress {
   readonly ip: ipaddr.IPv4 | ipaddr.IPv6
-  /** IPv6 compressed, IPv4 inside IPv6 as IPv4. */
+  /** Canonical text: compressed IPv6, and IPv4 for an IPv4-mapped IPv6 address. */
   readonly text: string
   readonly kind: AddressKind
 }
@@ -16,21 +16,23 @@ export interface AllowList {
   readonly has: (address: ClassifiedAddress) => boolean
 }
 
-/** Words for kinds of addresses. `loopback` includes the machine's other addresses: both reach the same programs. */
+/**
+ * Address kinds by keyword. `loopback` includes other addresses of this machine because they reach the same programs.
+ */
 const WORDS: ReadonlyMap<string, readonly AddressKind[]> = new Map([
   ['public', ['public']],
   ['private', ['private']],
   ['loopback', ['loopback', 'this server']],
   ['link-local', ['link-local']],
 ])
-/** Kinds that a wider range does not allow: `0.0.0.0/0` and `10.0.0.0/8` mean other machines. */
+/** Kinds that a wider range does not allow: `0.0.0.0/0` and `10.0.0.0/8` refer to other machines. */
 const SENSITIVE: ReadonlySet<AddressKind> = new Set([
   'loopback',
   'this server',
   'link-local',
   'cloud metadata',
 ])
-/** Kinds that are not valid for a connection to a server. */
+/** Kinds that are never valid server addresses. */
 const NEVER: ReadonlySet<AddressKind> = new Set(['unspecified', 'multicast', 'reserved'])
 
 /** Parses an IP address in the usual notation; undefined for anything else, including host names. */
@@ -43,19 +45,19 @@ export function classify(text: string): ClassifiedAddress | undefined {
   return { ip, text: canonical, kind: isLocal ? 'this server' : kind }
 }
 
-/** Whether no setting can allow addresses of this kind. */
+/** Whether addresses of this kind can never be allowed. */
 export function isNeverAllowed(kind: AddressKind): boolean {
   return NEVER.has(kind)
 }
 
 /**
- * Creates an allow list from address ranges and the words `public`, `private`, `loopback` and `link-local`.
+ * Creates an allow list from address ranges and the keywords `public`, `private`, `loopback` and `link-local`.
  *
- * Loopback, link-local, metadata and interface addresses are allowed by a word or by a range that begins with such an address:
+ * Loopback, link-local, metadata and interface addresses require a keyword or a range that starts with such an address:
  * `127.0.0.0/8` allows loopback, `0.0.0.0/0` does not.
  *
- * @param setting name, for errors.
- * @throws {RangeError} naming the first malformed range.
+ * @param setting name of the setting, for errors.
+ * @throws {RangeError} with the first malformed range.
  */
 export function createAllowList(ranges: readonly string[], setting: string): AllowList {
   const kinds = new Set(ranges.flatMap((range) => WORDS.get(range) ?? []))
@@ -69,7 +71,7 @@ export function createAllowList(ranges: readonly string[], setting: string): All
       return parsed.some(
         (range) =>
           isInside(ip, range) &&
-          // Classified at each check: the addresses of the machine change.
+          // Classified at each check because addresses of the machine change.
           (!SENSITIVE.has(kind) || kind === classify(range[0].toString())?.kind),
       )
     },
@@ -80,12 +82,15 @@ function isInside(ip: ipaddr.IPv4 | ipaddr.IPv6, [base, bits]: Range): boolean {
   return base.kind() === ip.kind() && ip.match(base, bits)
 }
 
-/** Reading the interfaces takes some 50 µs, and thousands of services may renew their registrations each second. */
+/**
+ * Cache time: reading the interfaces takes about 50 µs, and thousands of services may renew their registrations per
+ * second.
+ */
 const LOCAL_ADDRESSES_MS = 1000
 let localAddresses: ReadonlySet<string> = new Set()
 let localAddressesUntilMs = 0
 
-/** Addresses of the machine's network interfaces, at most a second old. */
+/** Returns the addresses of the machine's network interfaces, at most a second old. */
 function listLocalAddresses(): ReadonlySet<string> {
   const nowMs = performance.now()
   if (nowMs < localAddressesUntilMs) return localAddresses

@@ -11,68 +11,72 @@ import { isListener } from './listeners.ts'
 import { type ResolveHost, resolveAddresses, resolveBySystem } from './resolve.ts'
 import type { EgressTarget } from './target.ts'
 
-/** An address that other processes are to connect to, and its source. */
+/** An address to which other processes will connect, and its source. */
 export interface PeerTarget extends EgressTarget {
   /** Name for errors: `node address`, `server address`. */
   readonly what: string
-  /** IP address that the request comes from; empty: unknown. */
+  /** IP address of the request's sender; empty if unknown. */
   readonly from: string
-  /** Whether programs of this machine may supply loopback and other addresses of the machine. */
+  /** Whether programs on this machine may supply loopback and other addresses of this machine. */
   readonly mayBeLocal: boolean
-  /** Whether the peer may name any public or private address: a server that knows `network_token`. @default false */
+  /**
+   * Whether the peer may supply any public or private address, since it is a server that knows `network_token`.
+   * @default false
+   */
   readonly isTrusted?: boolean
 }
 
-/** Address of the keys of an issuer, from its discovery document. */
+/** Address of an issuer's keys, from its discovery document. */
 export interface KeysTarget extends EgressTarget {
-  /** Whether the issuer is on this machine: if so, its keys may be at a loopback address. */
+  /** Whether the issuer runs on this machine, so that its keys may have a loopback address. */
   readonly mayBeLoopback: boolean
 }
 
 /** Settings of the policy, as in `mx.yaml`. */
 export interface EgressSettings {
-  /** Addresses of registered nodes, in addition to the source address of the registration. */
+  /** Addresses allowed for registered nodes, in addition to the source address of the registration. */
   readonly registerAllow: readonly string[]
-  /** Addresses of repositories. */
+  /** Addresses allowed for repositories. */
   readonly egressAllow: readonly string[]
   /** Unregistered addresses that `/rpc` may call. */
   readonly rpcAddressAllow: readonly string[]
 }
 
 export interface EgressPolicyOptions extends EgressSettings {
-  /** Addresses that this process listens on. @default none */
+  /** Addresses on which this process listens. @default none */
   readonly listeners?: () => readonly EgressTarget[]
-  /** Resolves a host name, to at least one address. @default the resolver of the system */
+  /** Resolves a host name to at least one address. @default the system resolver */
   readonly resolve?: ResolveHost
 }
 
 /**
- * Outgoing address policy: decides where this process may connect if the address was not supplied by an operator
+ * Outgoing address policy: decides whether this process may connect to an address that an operator did not supply
  * (docs/registry-service.md, "Outgoing addresses").
  *
- * It does not apply to addresses of operators, of the configuration, and of external registries.
+ * It does not apply to addresses from operators, the configuration and external registries.
  */
 export interface EgressPolicy {
   /**
-   * Checks the address that a service or a server advertises.
+   * Checks the address advertised by a service or server.
    *
-   * @param id of the error.
-   * @returns addresses of a host name, each checked, sorted, at most 8; empty for an IP address.
-   * @throws {GatewayError} 403 for a denied address, 400 for a host name without address, 503 while it cannot be resolved.
+   * @param id error id.
+   * @returns the checked addresses of a host name, sorted, at most 8; empty for an IP address.
+   * @throws {GatewayError} 403 for a denied address, 400 for a host name without addresses, 503 if it cannot be
+   * resolved.
    */
   readonly resolvePeer: (target: PeerTarget, id: string) => Promise<readonly string[]>
   /**
    * Checks the address of a repository.
    *
    * @returns the addresses to fetch from.
-   * @throws {GatewayError} as {@link resolvePeer}.
+   * @throws {GatewayError} see {@link resolvePeer}.
    */
   readonly resolveRepository: (target: EgressTarget, id: string) => Promise<readonly string[]>
   /**
-   * Checks the address of the keys of an issuer: public and private ones are allowed.
+   * Checks the address of an issuer's keys. Public and private addresses are allowed.
    *
    * @returns the addresses to fetch from.
-   * @throws {GatewayError} as {@link resolvePeer}.
+   * @throws {GatewayError} see {@link resolvePeer}.
    */
   readonly resolveKeys: (target: KeysTarget, id: string) => Promise<readonly string[]>
   /** Whether `/rpc` may call an unregistered IP address. */
@@ -81,14 +85,14 @@ export interface EgressPolicy {
   readonly use: (settings: EgressSettings) => void
 }
 
-/** Limit, because the addresses of a host name are part of every list of nodes. */
+/** Limited because every list of nodes includes the addresses of host names. */
 const PEER_ADDRESSES_MAX = 8
 
 export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
   const { listeners = () => [], resolve = resolveBySystem } = options
   let lists = createLists(options)
 
-  /** Returns why a peer must not use an address; undefined if it is allowed. */
+  /** Returns why a peer must not use an address, or undefined if it is allowed. */
   function findPeerDenial(address: ClassifiedAddress, target: PeerTarget): Denial | undefined {
     const { kind, text } = address
     if (isListener(address, target.port, listeners())) return LISTENER
@@ -96,7 +100,7 @@ export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
     const from = classify(target.from)
     const isLocal = kind === 'loopback' || kind === 'this server'
     if (isLocal && target.mayBeLocal && isOfThisMachine(from)) return undefined
-    // Not for loopback: a common loopback address does not show that the peer listens there.
+    // Not for loopback: a shared loopback address does not prove that the peer listens there.
     const isPlain = kind === 'public' || kind === 'private' || kind === 'this server'
     if (isPlain && text === from?.text) return undefined
     if (kind !== 'public' && kind !== 'private') return toDenial(kind, 'register_allow')
@@ -158,7 +162,7 @@ function isOfThisMachine(address: ClassifiedAddress | undefined): boolean {
   return address?.kind === 'loopback' || address?.kind === 'this server'
 }
 
-/** Why an address is denied, and the remedy. */
+/** Reason and remedy for a denied address. */
 interface Denial {
   readonly reason: string
   readonly remedy: string
@@ -169,7 +173,7 @@ const LISTENER: Denial = {
   remedy: 'Only an operator may name it.',
 }
 
-/** Options of operators are not subject to the policy. */
+/** The policy does not apply to options set by operators. */
 const SET_JWKS_URI = 'Set the option jwksUri of the plugin oidc to use this address.'
 
 function toDenial(kind: AddressKind, setting: string): Denial {

@@ -1,8 +1,8 @@
 import { isIPv6, type LookupFunction } from 'node:net'
 
 /**
- * Creates a `lookup` for `net.connect` that returns previously checked addresses, which prevents DNS rebinding. TLS still verifies the
- * host name.
+ * Creates a `lookup` for `net.connect` that returns previously checked addresses, which prevents DNS rebinding. TLS
+ * still verifies the host name.
  *
  * @param addresses IP addresses, at least one.
  */

@@ -3,20 +3,20 @@ import { GatewayError } from '../errors.ts'
 import { findConnectFault } from '../upstream/connect-error.ts'
 import { type ClassifiedAddress, classify } from './allow-list.ts'
 
-/** Resolves a host name to its IP addresses. Rejects with an error of Node.js. */
+/** Resolves a host name to its IP addresses. Rejects with an error from Node.js. */
 export type ResolveHost = (host: string) => Promise<readonly string[]>
 
-/** Resolves with the hosts file and DNS of the system. */
+/** Resolves with the system's hosts file and DNS. */
 export async function resolveBySystem(host: string): Promise<readonly string[]> {
   const results = await lookup(host, { all: true })
   return results.map(({ address }) => address)
 }
 
 /**
- * Returns the addresses of a host name, or an IP address itself.
+ * Returns the addresses of a host name. An IP address is returned unchanged.
  *
- * @param id of the error.
- * @throws {GatewayError} 400 when the name has no address, 503 while it cannot be resolved.
+ * @param id error id.
+ * @throws {GatewayError} 400 if the name has no address, 503 if it cannot be resolved.
  */
 export async function resolveAddresses(
   host: string,

@@ -7,16 +7,16 @@ export interface ByteRange {
 const SINGLE = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/i
 
 /**
- * Parses `Range` for a representation (RFC 9110 §14.2). Undefined: the header is ignored, and the whole representation sent, because it
- * is malformed, names another unit or several ranges.
+ * Parses `Range` for a representation (RFC 9110 §14.2). Returns undefined if the header is ignored and the complete
+ * representation is sent: the header is malformed, or contains another unit or several ranges.
  *
- * @param size bytes of the representation.
+ * @param size size of the representation in bytes.
  */
 export function parseByteRange(
   header: string | undefined,
   size: number,
 ): ByteRange | 'unsatisfiable' | undefined {
-  // Some clients send `bytes=0-` with every request; an empty file has no range.
+  // Some clients send `bytes=0-` with every request, but an empty file has no range.
   const match = header === undefined || size === 0 ? null : SINGLE.exec(header.trim())
   if (match === null) return undefined
   const [, first, last, suffix] = match

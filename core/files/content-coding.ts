@@ -6,8 +6,8 @@ interface Weighted {
 const WEIGHT = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i
 
 /**
- * Content codings of `supported` that a client accepts, best first (RFC 9110 §12.5.3). Codings with the same weight
- * have the order of `supported`. Omits codings that the client ranks below the unencoded body.
+ * Returns the content codings of `supported` that a client accepts, best first (RFC 9110 §12.5.3). Codings with equal
+ * weight keep the order of `supported`. Omits codings that the client ranks below the unencoded body.
  *
  * @param accepted value of `Accept-Encoding`; undefined or empty if none.
  */

@@ -1,4 +1,4 @@
-/** Media type of a file, and whether compression makes it smaller. */
+/** Media type of a file, and whether compression reduces its size. */
 export interface ContentType {
   readonly type: string
   readonly isCompressible: boolean
@@ -71,7 +71,9 @@ const TYPES: ReadonlyMap<string, ContentType> = new Map<string, ContentType>([
 ])
 const UNKNOWN: ContentType = { type: 'application/octet-stream', isCompressible: true }
 
-/** Content type of a file name by its extension; `application/octet-stream` for an unknown one. */
+/**
+ * Returns the content type for a file name by its extension, or `application/octet-stream` for an unknown extension.
+ */
 export function toContentType(name: string): ContentType {
   const end = name.slice(name.lastIndexOf('.') + 1).toLowerCase()
   return TYPES.get(end) ?? UNKNOWN

@@ -16,11 +16,11 @@ export interface FileServerOptions {
   readonly root: string
   /** File that is served for a folder. @default index.html */
   readonly index?: string
-  /** File below `root` that is served for missing ones to clients that accept HTML; undefined: 404. */
+  /** File below `root` served instead of missing files to clients that accept HTML. If undefined, they receive 404. */
   readonly fallback?: string | undefined
-  /** Path of a request below `root`. @default path of the request */
+  /** Maps a request path to a path below `root`. @default the request path */
   readonly toPath?: (path: string) => string
-  /** `Cache-Control` of a file by its path below `root`. @default no-cache */
+  /** Returns `Cache-Control` for a file by its path below `root`. @default no-cache */
   readonly cacheControl?: (segments: readonly string[]) => string | undefined
   /** `Id` of errors. */
   readonly id: string
@@ -36,8 +36,8 @@ const HTML =
   /(?:^|,)\s*(?:text\/html|application\/xhtml\+xml)\s*(?:$|,|;(?!\s*q=0(?:\.0*)?\s*(?:$|,)))/i
 
 /**
- * Serves the files of a folder to GET and HEAD: with validators, a single range, and precompressed variants beside the files
- * (`app.js.br`, `.zst`, `.gz`). Hidden files, and links that lead outside, do not exist for clients.
+ * Serves the files of a folder for GET and HEAD, with validators, single ranges, and precompressed variants next to the
+ * files (`app.js.br`, `.zst`, `.gz`). Hidden files and links that lead outside the folder are treated as missing.
  *
  * @throws {GatewayError} 403, 404, 405, 412 or 416, as a response.
  */
@@ -71,7 +71,7 @@ export function createFileServer({
     return send(x, fallbackSegments, document, 'accept')
   }
 
-  /** Sends a file and closes it. @param varies request header on which the choice of the file depends. */
+  /** Sends a file and closes it. @param varies request headers that affect the choice of the file. */
   async function send(
     x: Exchange,
     segments: readonly string[],
@@ -97,7 +97,7 @@ export function createFileServer({
       const { size } = stats
       const range = toRange(x, validators, size)
       if (range === 'unsatisfiable')
-        throw new GatewayError(id, 416, `the range is outside of the ${size} bytes of the file`, {
+        throw new GatewayError(id, 416, `range outside the file (${size} bytes)`, {
           headers: ['content-range', `bytes */${size}`],
         })
       if (range === undefined)
@@ -143,7 +143,7 @@ export function createFileServer({
   }
 
   return (x) => {
-    // Thrown at once: a body that arrives later, and is too long, does not change the response.
+    // Thrown immediately: a body that arrives later and is too long does not change the response.
     if (x.method !== 'GET' && x.method !== 'HEAD')
       throw new GatewayError(
         id,
@@ -166,7 +166,9 @@ function isOpened(file: OpenedFile | 'folder' | undefined): file is OpenedFile {
   return file !== undefined && file !== 'folder'
 }
 
-/** Decoded segments of a path; undefined: it names no public file. A slash at the end has no segment. */
+/**
+ * Returns the decoded path segments, or undefined if the path is not a public file. A trailing slash adds no segment.
+ */
 function toSegments(path: string): readonly string[] | undefined {
   const inner = path.slice(1).replace(/\/$/, '')
   const segments = inner === '' ? [] : inner.split('/').map(decodeSegment)
@@ -180,7 +182,7 @@ function isPublic(segment: string | undefined, i: number): boolean {
   return !segment.startsWith('.') || (i === 0 && segment === WELL_KNOWN)
 }
 
-/** Relative, so that it is right behind proxies that change the path. */
+/** Redirects to a relative path, which works behind proxies that rewrite the path. */
 async function redirect(x: Exchange, { handle }: OpenedFile): Promise<void> {
   await handle.close()
   const name = x.path.slice(x.path.lastIndexOf('/') + 1)
@@ -190,7 +192,7 @@ async function redirect(x: Exchange, { handle }: OpenedFile): Promise<void> {
   ])
 }
 
-/** None for a constant time, which reproducible builds set: it does not change with the content. */
+/** Returns no validators for a constant time, which reproducible builds set: it does not change with the content. */
 function toValidators({ mtimeMs, size }: Stats, coding: Coding | undefined): Validators {
   const modifiedS = Math.floor(Math.min(mtimeMs, Date.now()) / 1000)
   if (modifiedS <= 1) return { etag: undefined, modifiedS: undefined }
@@ -204,7 +206,7 @@ function appendValidators(headers: HeaderList, { etag, modifiedS }: Validators):
     headers.append('last-modified', new Date(modifiedS * 1000).toUTCString())
 }
 
-/** `Range` is defined for GET only (RFC 9110 §14.2). */
+/** `Range` is only defined for GET (RFC 9110 §14.2). */
 function toRange(
   x: Exchange,
   validators: Validators,

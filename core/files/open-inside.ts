@@ -2,25 +2,26 @@ import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, open, realpath } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 
-/** A regular file, to be closed by the caller. */
+/** A regular file that the caller must close. */
 export interface OpenedFile {
   readonly handle: FileHandle
   readonly stats: Stats
 }
 
-/** Without waiting for the writer of a named pipe. */
+/** Non-blocking: do not wait for the writer of a named pipe. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK
-/** Attempts at a file that is replaced while it is opened. */
+/** Maximum attempts if a file is replaced while it is opened. */
 const ATTEMPTS = 3
 const MISSING = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'ENXIO', 'EINVAL'])
 
 /**
- * Opens a file below a folder. Symbolic links are followed as long as they lead to files below the folder: the file that was opened is
- * compared with the one at the resolved path, so that a link that is replaced concurrently cannot lead outside.
+ * Opens a file below a folder. Symbolic links are followed if their target is below the folder. The opened file is
+ * compared with the file at the resolved path, so that a concurrently replaced link cannot lead outside.
  *
  * @param segments path below the folder, without `.` and `..`.
- * @returns `folder` for a folder; undefined if there is no such file, it is not a regular file, or outside.
- * @throws {Error} of the file system, such as EACCES.
+ * @returns `folder` for a folder; undefined if the file does not exist, is not a regular file, or is outside the
+ * folder.
+ * @throws {Error} from the file system, such as EACCES.
  */
 export async function openInside(
   folder: string,

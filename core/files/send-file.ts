@@ -11,8 +11,8 @@ import type { ByteRange } from './byte-range.ts'
 const CHUNK_BYTES = 64 * 1024
 
 /**
- * Sends a part of a file at the pace of the client. A file that becomes shorter in the meantime ends the connection, so that the client
- * notices. Does not close the file.
+ * Sends a part of a file at the client's pace. If the file is truncated in the meantime, the connection is closed so
+ * that the client detects it. Does not close the file.
  */
 export async function sendFile(
   x: Exchange,
@@ -28,7 +28,7 @@ export async function sendFile(
   const read = async (memory: Uint8Array, at: number, bytes: number): Promise<Uint8Array> => {
     const { bytesRead } = await handle.read(memory, 0, bytes, at)
     if (bytesRead > 0 || bytes === 0) return memory.subarray(0, bytesRead)
-    throw new GatewayError(GATEWAY_ID, 500, 'the file became shorter while it was sent')
+    throw new GatewayError(GATEWAY_ID, 500, 'file truncated while it was being sent')
   }
   if (length <= CHUNK_BYTES) {
     const body = await readFully(read, start, length)
@@ -63,7 +63,7 @@ async function readFully(
   return body
 }
 
-/** Waits for a slow client. */
+/** A file response that waits for a slow client. */
 class FileStream implements Peer, WaitingReply {
   isReady = true
   readonly #x: Exchange

@@ -1,4 +1,7 @@
-/** Request headers with credentials, lower case. Neither stored nor sent to subscribers, who could impersonate the caller. */
+/**
+ * Request headers with credentials, in lower case. They are neither stored nor sent to subscribers, who could
+ * impersonate the caller.
+ */
 export const CREDENTIALS: ReadonlySet<string> = new Set([
   'authorization',
   'cookie',

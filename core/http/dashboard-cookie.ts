@@ -3,25 +3,28 @@ import type { HeaderList } from './headers.ts'
 
 /** Session cookie of the dashboard over plain HTTP. */
 export const COOKIE: string = 'mx-dashboard'
-/** Session cookie of the dashboard over TLS: browsers accept it only with `Secure`, `Path=/` and no `Domain` (RFC 6265bis §4.1.3.2). */
+/**
+ * Session cookie of the dashboard over TLS: browsers accept it only with `Secure`, `Path=/` and no `Domain`
+ * (RFC 6265bis §4.1.3.2).
+ */
 export const SECURE_COOKIE: string = `__Host-${COOKIE}`
-/** Cookie of earlier versions, an access token. */
+/** Cookie of earlier versions, which contained an access token. */
 const OLD_COOKIE = 'mx-token'
 
 /** Contained in all three names: a fast check that excludes most cookies. */
 const COMMON = 'mx-'
 /**
- * A pair of `Cookie` or `Set-Cookie` that the dashboard reads under one of its names. Browsers trim spaces, compare names
- * case-sensitively, and send a cookie without a name as its value alone: `=mx-dashboard=x` returns as `mx-dashboard=x`
- * (RFC 6265bis §5.6).
+ * A pair of `Cookie` or `Set-Cookie` that the dashboard would read under one of its names. Browsers trim spaces,
+ * compare names case-sensitively, and send a cookie without a name as its value only: `=mx-dashboard=x` is returned as
+ * `mx-dashboard=x` (RFC 6265bis §5.6).
  */
 const PAIR = new RegExp(
   `^[\\t ]*(?:=[\\t ]*)?(?:${COOKIE}|${SECURE_COOKIE}|${OLD_COOKIE})[\\t ]*(?:[=;]|$)`,
 )
 
 /**
- * Isolates the session cookie of the dashboard from the services behind the gateway: backends neither receive nor replace
- * it. Browsers share cookies across all ports of a host (RFC 6265 §8.5).
+ * Isolates the session cookie of the dashboard from the services behind the gateway: backends can neither read nor
+ * replace it. Browsers share cookies across all ports of a host (RFC 6265 §8.5).
  */
 export const dashboardCookie: Plugin = {
   name: 'dashboard-cookie',
@@ -29,7 +32,7 @@ export const dashboardCookie: Plugin = {
   onReply: ({ replyHeaders }) => removePairs(replyHeaders, 'set-cookie', withoutPair),
 }
 
-/** @param filter returns the remaining value; empty: remove the header. */
+/** @param filter returns the remaining value; empty to remove the header. */
 function removePairs(headers: HeaderList, name: string, filter: (value: string) => string): void {
   const { flat } = headers
   for (let i = 0; i < flat.length; i += 2)

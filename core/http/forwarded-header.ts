@@ -1,4 +1,4 @@
-/** One element of `Forwarded`: parameters by name in lower case, such as `for`, `host` and `proto`. */
+/** One element of `Forwarded`: parameters by lower-case name, such as `for`, `host` and `proto`. */
 export type ForwardedElement = ReadonlyMap<string, string>
 
 /** An optional parameter and the delimiter after it. */
@@ -6,10 +6,10 @@ const PARAMETER =
   /[ \t]*(?:([!#$%&'*+\-.^_`|~0-9a-z]+)=(?:([!#$%&'*+\-.^_`|~0-9a-z]+)|"((?:[^"\\]|\\.)*)"))?[ \t]*([;,]|$)/iy
 
 /**
- * Parses the value of `Forwarded` (RFC 7239 §4), several lines joined by `, `. Omits empty elements.
+ * Parses the value of `Forwarded` (RFC 7239 §4), with several lines joined by `, `. Omits empty elements.
  *
- * Undefined for a malformed value, which is not trustworthy at all: an unclosed quote could hide the element that a proxy
- * appended.
+ * Returns undefined for a malformed value, no part of which is trustworthy: an unclosed quote could hide the element
+ * appended by a proxy.
  */
 export function parseForwarded(value: string): ForwardedElement[] | undefined {
   const elements: ForwardedElement[] = []

@@ -11,19 +11,22 @@ const HOP_BY_HOP_AND_FRAMING = new Set([
 ])
 /** Header name: RFC 9110 §5.1 token, lower case. */
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
-/** Header value: RFC 9110 §5.5, visible characters, spaces, tabs and obs-text (one character per byte); no control characters. */
+/**
+ * Header value: RFC 9110 §5.5, visible characters, spaces, tabs and obs-text (one character per byte); no control
+ * characters.
+ */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const ASCII_VALUE = /^[\t\x20-\x7e]*$/
 
-/** Headers that many messages share: checked and joined once. */
+/** Headers shared by many messages, validated and joined only once. */
 export interface HeaderBlock {
   /** name, value, name, value… */
   readonly fields: readonly string[]
-  /** Format of {@link HeaderList.format}. */
+  /** Formatted as by {@link HeaderList.format}. */
   readonly text: string
-  /** Format of {@link HeaderList.formatBehind}. */
+  /** Formatted as by {@link HeaderList.formatBehind}. */
   readonly behind: string
-  /** Last results of {@link joinOnce}, by slot. */
+  /** Latest results of {@link joinOnce}, by slot. */
   readonly joined: (JoinedBlock | undefined)[]
 }
 
@@ -36,19 +39,19 @@ interface JoinedBlock {
 /**
  * Creates a block for {@link HeaderList.appendBlock}.
  *
- * @throws {TypeError} as {@link HeaderList.append}; for values beyond ASCII too.
+ * @throws {TypeError} see {@link HeaderList.append}; in addition, values must be ASCII.
  */
 export function createHeaderBlock(fields: readonly string[]): HeaderBlock {
   const list = new HeaderList(fields)
-  if (!list.ascii) throw new TypeError('the fields of a block must be ASCII')
+  if (!list.ascii) throw new TypeError('header block fields must be ASCII')
   return { fields: list.flat, text: list.format(), behind: list.formatBehind(''), joined: [] }
 }
 
 /**
- * Joins a block's text with more text that depends on host and method. Returns the same string as last time for the same
- * host and method.
+ * Joins a block's text with text that depends on host and method. Consecutive calls with the same host and method
+ * return the same string.
  *
- * @param slot one per kind of text.
+ * @param slot one slot per kind of text.
  */
 export function joinOnce(
   block: HeaderBlock,
@@ -59,24 +62,24 @@ export function joinOnce(
 ): string {
   const last = block.joined[slot]
   if (last !== undefined && last.host === host && last.method === method) return last.text
-  // Flat: a concatenated string is a tree, which is traversed at every write.
+  // Flattened: a concatenated string is a tree that every write would traverse.
   const text = Buffer.from(join(host, method, block.text), 'latin1').toString('latin1')
   block.joined[slot] = { host, method, text }
   return text
 }
 
 /**
- * Headers in the order sent, including repeats, names in lower case.
+ * Headers in sending order, including repeats, with lower-case names.
  *
- * Values are byte strings: characters up to U+00FF, one per byte, as in node:http. Names and values are checked when they
- * are added, so nothing that a plugin or a backend supplies can split a message (RFC 9110 §5.5).
+ * Values are byte strings with characters up to U+00FF, one per byte, as in node:http. Names and values are validated
+ * when they are added, so that no plugin or backend can split a message (RFC 9110 §5.5).
  */
 export class HeaderList {
-  /** name, value, name, value… For reading in loops; use the methods to change the list. */
+  /** name, value, name, value… Intended for reading in loops; use the methods to change the list. */
   readonly flat: readonly string[]
-  /** False once a value contained a byte above 0x7F: such a list is encoded on a slower path. */
+  /** False once a value contained a byte above 0x7F. Such a list is encoded on a slower path. */
   ascii = true
-  /** Headers that are available in joined form, and their start in `flat`. */
+  /** Headers available in joined form, with their start in `flat`. */
   #block: HeaderBlock | undefined = undefined
   #blockStart = 0
 
@@ -92,12 +95,12 @@ export class HeaderList {
     return list
   }
 
-  /** The block, at any position. */
+  /** The block, in any position. */
   get block(): HeaderBlock | undefined {
     return this.#block
   }
 
-  /** The block, if the list begins with it. */
+  /** The block, if the list starts with it. */
   get leading(): HeaderBlock | undefined {
     return this.#blockStart === 0 ? this.#block : undefined
   }
@@ -113,12 +116,12 @@ export class HeaderList {
     return undefined
   }
 
-  /** @param name lower case. */
+  /** @param name in lower case. */
   has(name: string): boolean {
     return this.get(name) !== undefined
   }
 
-  /** All values of `name` (lower case) in order. */
+  /** Returns all values of `name` (lower case) in order. */
   getAll(name: string): string[] {
     const { flat } = this
     const values: string[] = []
@@ -129,7 +132,7 @@ export class HeaderList {
   /**
    * Adds a header at the end.
    *
-   * @throws {TypeError} when the name is not a token or frames the message, or the value contains a control character.
+   * @throws {TypeError} if the name is not a token or frames the message, or the value contains a control character.
    */
   append(name: string, value: string): void {
     const lower = name.toLowerCase()
@@ -149,16 +152,16 @@ export class HeaderList {
   }
 
   /**
-   * Replaces all headers of that name.
+   * Replaces all headers with this name.
    *
-   * @throws {TypeError} as {@link append}.
+   * @throws {TypeError} see {@link append}.
    */
   set(name: string, value: string): void {
     this.delete(name.toLowerCase())
     this.append(name, value)
   }
 
-  /** Removes all headers of that name (lower case). */
+  /** Removes all headers with this name (lower case). */
   delete(name: string): void {
     const flat = this.flat as string[]
     let length = 0
@@ -175,15 +178,15 @@ export class HeaderList {
     this.#block = undefined
   }
 
-  /** Adds the headers of a block one by one. */
+  /** Adds the headers of a block individually. */
   appendAll({ fields }: HeaderBlock): void {
     const flat = this.flat as string[]
     for (let i = 0; i < fields.length; i += 2) flat.push(fields[i]!, fields[i + 1]!)
   }
 
   /**
-   * Adds all headers of a block. One block per list is written in joined form, which costs a tenth of joining five headers.
-   * Requests write it first, so it must not repeat a name that precedes it.
+   * Adds all headers of a block. One block per list is written in joined form, at a tenth of the cost of joining five
+   * headers. Requests write it first, so it must not repeat preceding names.
    */
   appendBlock(block: HeaderBlock): void {
     this.#block = block
@@ -191,7 +194,7 @@ export class HeaderList {
     this.appendAll(block)
   }
 
-  /** Formats the headers for a message: `name: value` and CRLF each. */
+  /** Formats the headers of a message as `name: value` lines, each followed by CRLF. */
   format(): string {
     const { flat } = this
     const block = this.#block
@@ -206,20 +209,20 @@ export class HeaderList {
     return text
   }
 
-  /** {@link format} without the block, after `start`. */
+  /** Like {@link format}, without the block and after `start`. */
   formatRest(start: string): string {
     const { flat } = this
     const blockEnd = this.#blockStart + (this.#block?.fields.length ?? 0)
     let text = start
     for (let i = 0; i < flat.length; i += 2) {
       if (i === this.#blockStart && i !== blockEnd) i = blockEnd
-      // Not `+=`: a flat concatenation is flattened faster than a nested one.
+      // A template instead of `+=`: a flat concatenation is flattened faster than a nested one.
       if (i < flat.length) text = `${text}${flat[i]}: ${flat[i + 1]}\r\n`
     }
     return text
   }
 
-  /** Formats a start line and the headers: CRLF and `name: value` each. */
+  /** Formats a start line and the headers as `name: value` lines, each preceded by CRLF. */
   formatBehind(startLine: string): string {
     const { flat } = this
     const block = this.leading
@@ -232,8 +235,8 @@ export class HeaderList {
 }
 
 /**
- * Adds a header without a check. For listeners, the upstream client and built-in plugins, with headers that a parser has
- * checked or that consist of checked parts. Not a method, so that third-party plugins cannot call it.
+ * Adds a header without validation. For listeners, the upstream client and built-in plugins, whose headers were
+ * validated by a parser or consist of validated parts. Not a method, so that third-party plugins cannot call it.
  */
 export function appendParsed(list: HeaderList, name: string, value: string): void {
   ;(list.flat as string[]).push(name, value)

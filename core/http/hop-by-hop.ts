@@ -1,6 +1,6 @@
 /**
- * Response headers that services cannot set, because the listener writes them: hop-by-hop headers (RFC 9110 §7.6.1), framing
- * headers and `Date`.
+ * Response headers that services cannot set because the listener writes them: hop-by-hop headers (RFC 9110 §7.6.1),
+ * framing headers and `Date`.
  */
 export const NOT_OF_SERVICES: ReadonlySet<string> = new Set([
   'connection',

@@ -5,8 +5,8 @@ const DOT = 46
 const PERCENT = 37
 
 /**
- * Splits a path into segments as received, without a trailing slash; none for `/`. Undefined for paths that must not match:
- * without a leading slash, with empty segments, or with dot segments (RFC 3986 §5.2.4).
+ * Splits a path into segments as received, without a trailing slash; `/` has no segments. Returns undefined for paths
+ * that must not match: without a leading slash, with empty segments, or with dot segments (RFC 3986 §5.2.4).
  */
 export function splitPath(path: string): string[] | undefined {
   if (path.charCodeAt(0) !== 47) return undefined
@@ -20,7 +20,7 @@ export function splitPath(path: string): string[] | undefined {
   return segments
 }
 
-/** Whether a segment is a version, `v1` (specification: Versioning). */
+/** Whether a segment is a version such as `v1` (specification: Versioning). */
 export function isVersionSegment(segment: string): boolean {
   return VERSION.test(segment)
 }

@@ -1,9 +1,9 @@
 import type { HeaderList } from './headers.ts'
 
-/** Headers with URLs of the service (RFC 9110 §10.2.2, §8.7). */
+/** Headers that contain URLs of the service (RFC 9110 §10.2.2, §8.7). */
 const LOCATIONS = ['location', 'content-location']
 
-/** Replaces URLs and cookies in the headers of a response. */
+/** Maps the URLs and cookies in response headers. */
 export function mapReplyUrls(
   headers: HeaderList,
   mapUrl: (url: string) => string,

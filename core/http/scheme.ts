@@ -1,6 +1,6 @@
 import type { HeaderList } from './headers.ts'
 
-/** Scheme that the client used: from the connection, or from a trusted proxy (plugin `forwarded`). */
+/** Scheme used by the client, from the connection or a trusted proxy (plugin `forwarded`). */
 export function schemeOf({
   secure,
   headers,

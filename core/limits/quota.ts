@@ -5,15 +5,18 @@ import { DEFAULT_DOMAIN } from '../registry/service.ts'
 export interface Quota {
   /** Name of the setting, for errors: `quota_store`. */
   readonly name: string
-  /** `Infinity`: no limit. */
+  /** `Infinity` if unlimited. */
   readonly limitOf: (namespace: string) => number
 }
 
 /** Configured limits of a quota. */
 export interface QuotaLimits {
-  /** Limit of namespaces without an entry, except the default namespace, which is unlimited then. `auto`: by the available space. */
+  /**
+   * Limit of namespaces without an entry; does not apply to the default namespace. `auto` derives it from the available
+   * space.
+   */
   readonly limit: number | 'auto'
-  /** By namespace. */
+  /** Limits by namespace. */
   readonly namespaces: Readonly<Record<string, number>>
 }
 
@@ -47,7 +50,7 @@ interface QuotaUse {
   readonly remedy: string
 }
 
-/** @param code 429 for counts, 507 for bytes. */
+/** Creates the error for a reached quota. @param code 429 for counts, 507 for bytes. */
 export function quotaReached(
   id: string,
   code: 429 | 507,
@@ -57,6 +60,6 @@ export function quotaReached(
   return new GatewayError(
     id,
     code,
-    `${name} of namespace ${namespace} is reached: ${used} of ${limit} in use; ${remedy}, or raise it (${name}=${namespace}=...)`,
+    `${name} reached in namespace ${namespace}: ${used} of ${limit} in use; ${remedy}, or raise the quota (${name}=${namespace}=...)`,
   )
 }

@@ -1,30 +1,30 @@
 import { bodyMemory } from './memory-budget.ts'
 
-/** A request or WebSocket with received bytes that are buffered: until they are complete, or for a slow backend or reader. */
+/** A request or WebSocket with buffered bytes: incomplete, or waiting for a slow backend or reader. */
 export interface RequestBuffer {
-  /** Bytes counted in `bodyMemory`. Changed by {@link countBuffered} only. */
+  /** Bytes counted in `bodyMemory`. Only changed by {@link countBuffered}. */
   bufferedBytes: number
-  /** Whether {@link cutBuffered} frees them. */
+  /** Whether {@link cutBuffered} frees the bytes. */
   readonly isCuttable: boolean
   /**
-   * Ends the request, because the requests of this process exceed the budget in total.
+   * Ends the request because the requests of this process exceed the total budget.
    *
    * @param isLarge whether it alone uses a large share of the budget.
    */
   cutBuffered(isLarge: boolean): void
 }
 
-/** Share of the budget beyond which a single request is too large. */
+/** Share of the budget above which a single request is considered large. */
 const LARGE_SHARE = 1 / 4
 
 const buffers = new Set<RequestBuffer>()
 
-/** Requests and WebSockets ended since the start because too much was buffered. */
+/** Number of requests and WebSockets ended since startup because too much was buffered. */
 export const cuts = { count: 0 }
 
 /**
- * Sets the number of bytes that a request buffers. Beyond the budget of the process the request that buffers most is ended, which
- * may be this one.
+ * Sets the number of bytes buffered by a request. If the process exceeds its budget, the request with the most buffered
+ * bytes ends, which may be this one.
  */
 export function countBuffered(buffer: RequestBuffer, bytes: number): void {
   if (bytes === buffer.bufferedBytes) return
@@ -38,7 +38,7 @@ export function countBuffered(buffer: RequestBuffer, bytes: number): void {
 }
 
 /**
- * Whether a request may buffer more bytes. Beyond the budget of the process, requests that buffer more are ended to make room.
+ * Whether a request may buffer more bytes. If the process exceeds its budget, requests with more buffered bytes end.
  */
 export function mayBuffer(buffer: RequestBuffer, bytes: number): boolean {
   if (bodyMemory.usedBytes + bytes > bodyMemory.maxBytes) cutLargest(bytes, buffer)
@@ -48,7 +48,7 @@ export function mayBuffer(buffer: RequestBuffer, bytes: number): boolean {
 /**
  * Ends requests, the largest first, until `bytes` fit into the budget.
  *
- * @param claimant the request that needs them: requests that buffer less than it would are spared.
+ * @param claimant request that needs the bytes. Requests that buffer less than its new total are spared.
  */
 function cutLargest(bytes: number, claimant?: RequestBuffer): void {
   const leastBytes = claimant === undefined ? 0 : claimant.bufferedBytes + bytes
@@ -61,7 +61,7 @@ function cutLargest(bytes: number, claimant?: RequestBuffer): void {
       largestBytes = buffer.bufferedBytes
     }
     if (largest === undefined || largest === claimant) return
-    // Before it ends: its memory is freed with it, which may take longer.
+    // Counted before it ends, because freeing its memory may take longer.
     countBuffered(largest, 0)
     cuts.count++
     largest.cutBuffered(largestBytes > bodyMemory.maxBytes * LARGE_SHARE)

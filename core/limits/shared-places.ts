@@ -2,8 +2,8 @@ import { GatewayError } from '../errors.ts'
 import { DEFAULT_DOMAIN } from '../registry/service.ts'
 
 /**
- * Limits the number of concurrent uses, such as watchers, across namespaces. A namespace may use only as many places as remain
- * free, so that none can exclude the others; the default namespace, of gateways and operators, may use all.
+ * Limits the number of concurrent uses, such as watchers, across namespaces. A namespace may use only as many slots as
+ * remain free, so that none can exclude the others. The default namespace of gateways and operators may use all slots.
  */
 export class SharedPlaces {
   readonly #max: number
@@ -18,12 +18,12 @@ export class SharedPlaces {
   }
 
   /**
-   * Acquires a place.
+   * Acquires a slot.
    *
    * @param namespace empty for anonymous callers, which count as one namespace.
-   * @param id of the error.
-   * @returns function that releases the place; further calls have no effect.
-   * @throws {GatewayError} 429
+   * @param id error id.
+   * @returns function that releases the slot; further calls have no effect.
+   * @throws {GatewayError} 429 if the limit is reached.
    */
   enter(namespace: string, id: string): () => void {
     const count = this.#counts.get(namespace) ?? 0
@@ -31,7 +31,7 @@ export class SharedPlaces {
     if (free <= 0) throw new GatewayError(id, 429, `limit of ${this.#max} ${this.#what} reached`)
     if (namespace !== DEFAULT_DOMAIN && count >= free) {
       const who = namespace === '' ? 'anonymous callers' : `namespace ${namespace}`
-      throw new GatewayError(id, 429, `too many ${this.#what} of ${who}: ${count}`)
+      throw new GatewayError(id, 429, `too many ${this.#what} for ${who}: ${count}`)
     }
     this.#used++
     this.#counts.set(namespace, count + 1)

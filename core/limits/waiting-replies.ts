@@ -1,23 +1,26 @@
 import { replyMemory } from './memory-budget.ts'
 
-/** A streamed response that waits for a slow client. */
+/** A streamed response waiting for a slow client. */
 export interface WaitingReply {
-  /** Ends the response, because waiting responses use too much memory in total. */
+  /** Ends the response because waiting responses use too much memory in total. */
   cutWaiting(): void
 }
 
-/** Share of `replyMemory`; the rest is for complete responses, which are rejected beyond it. */
+/**
+ * Share of `replyMemory` for streamed responses. The rest is for complete responses, which are rejected once it is used
+ * up.
+ */
 const SHARE = 1 / 2
 
-/** Reserved bytes, longest wait first. */
+/** Reserved bytes by response, longest wait first. */
 const reservations = new Map<WaitingReply, number>()
 let reservedBytes = 0
 
 /**
- * Reserves memory for a response that begins to wait, until {@link endWait}. Beyond half of `replyMemory`, the responses that have
- * waited longest are ended, which may include this one.
+ * Reserves memory for a response that starts waiting, until {@link endWait} is called. If reservations exceed half of
+ * `replyMemory`, the responses with the longest wait end, which may include this one.
  *
- * @param bytes maximum that may arrive while it waits.
+ * @param bytes maximum number of bytes that may arrive during the wait.
  */
 export function beginWait(reply: WaitingReply, bytes: number): void {
   if (reservations.has(reply)) return
@@ -31,7 +34,7 @@ export function beginWait(reply: WaitingReply, bytes: number): void {
   }
 }
 
-/** Releases the reservation of {@link beginWait}, if any. */
+/** Releases the reservation made by {@link beginWait}, if any. */
 export function endWait(reply: WaitingReply): void {
   const bytes = reservations.get(reply)
   if (bytes === undefined) return

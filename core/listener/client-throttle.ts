@@ -1,10 +1,10 @@
 import type { WebSocket as ClientSocket } from './uws/uws-types.d.ts'
 
-/** Interval of flushing buffered bytes to a paused client: while it reads, and when it does not. */
+/** Minimum and maximum interval for flushing bytes to a paused client; the interval grows while it does not read. */
 const FLUSH_MIN_MS = 2
 const FLUSH_MAX_MS = 25
 
-/** Pauses and resumes a socket of the library, reading and writing alike. */
+/** Pauses and resumes a library socket, for both reading and writing. */
 export interface SocketSwitch {
   readonly pause: () => void
   readonly resume: () => void
@@ -13,10 +13,10 @@ export interface SocketSwitch {
 const noop = () => {}
 
 /**
- * Pauses reading from a client; the library alone would stop writing to it, too. All methods are idempotent.
+ * Pauses reading from a client; the library alone would also stop writing to it. All methods are idempotent.
  *
- * A resumed client is closed after half a minute of silence: resuming starts the library's timeout for requests, the next
- * message the one for WebSockets.
+ * A resumed client is closed after 30 seconds of silence: resuming starts the library's request timeout, and the next
+ * message starts the WebSocket timeout.
  */
 export class ClientThrottle {
   readonly #client: ClientSocket
@@ -35,7 +35,7 @@ export class ClientThrottle {
     this.#timer = undefined
     const client = this.#client
     const before = client.getBufferedAmount()
-    // Uncorking writes the buffer of the library.
+    // Uncorking writes the library's buffer.
     client.cork(noop)
     const isReading = client.getBufferedAmount() < before
     this.#flushMs = isReading ? FLUSH_MIN_MS : Math.min(2 * this.#flushMs, FLUSH_MAX_MS)
@@ -43,7 +43,10 @@ export class ClientThrottle {
     this.#onFlushed()
   }
 
-  /** @param onFlushed called when the buffer may have shrunk: the library does not report writes to a paused client. */
+  /**
+   * @param onFlushed called when the buffer may have shrunk, since the library does not report writes to a paused
+   * client.
+   */
   constructor(client: ClientSocket, toggle: SocketSwitch, onFlushed: () => void) {
     this.#client = client
     this.#switch = toggle
@@ -53,11 +56,11 @@ export class ClientThrottle {
   pause(): void {
     this.#paused = true
     this.#switch.pause()
-    // After the client's messages the library writes its buffer, and resumes reading if not all of it is accepted.
+    // After the client's messages, the library writes its buffer, and resumes reading if the write is incomplete.
     this.#immediate ??= setImmediate(this.#settle)
   }
 
-  /** To be called after a write: an incomplete one makes the library resume reading. */
+  /** Must be called after a write, because an incomplete write makes the library resume reading. */
   pauseClient(): void {
     if (this.#paused) this.pause()
   }
@@ -71,7 +74,7 @@ export class ClientThrottle {
     this.#immediate ??= setImmediate(this.#settle)
   }
 
-  /** The client disconnected and must not be accessed any more. */
+  /** Call when the client has disconnected; it must not be accessed afterwards. */
   stop(): void {
     this.#paused = false
     clearImmediate(this.#immediate)

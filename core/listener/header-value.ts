@@ -1,11 +1,11 @@
 const UNPRINTABLE = /[^\x20-\x7e]/
 const SHORT = 24
-/** RFC 9110 §5.5: all control characters but the tab. */
+/** RFC 9110 §5.5: all control characters except tabs. */
 const CONTROL = /[\0-\x08\n-\x1f\x7f]/
 const NON_ASCII = /[\x80-\xff]/
 /**
- * Headers that frame the message or control its connection. Their values are ASCII by definition (RFC 9110 §5.5): some parsers
- * trim other bytes and some do not, so that two parsers could read two different messages.
+ * Headers that frame the message or control its connection. Their values are ASCII by definition (RFC 9110 §5.5).
+ * Parsers differ in trimming other bytes, so that two parsers could read two different messages.
  */
 const FRAMING: ReadonlySet<string> = new Set([
   'connection',
@@ -16,9 +16,12 @@ const FRAMING: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-/** Whether a header value consists of visible ASCII and spaces. Nearly all do; the others are checked by {@link checkValue}. */
+/**
+ * Whether a header value consists of visible ASCII characters and spaces. Nearly all do; {@link checkValue} checks the
+ * others.
+ */
 export function isPrintable(value: string): boolean {
-  // For short values a loop costs less than starting a regular expression.
+  // For short values, a loop is cheaper than starting a regular expression.
   if (value.length > SHORT) return !UNPRINTABLE.test(value)
   for (let i = 0; i < value.length; i++) {
     const code = value.charCodeAt(i)
@@ -33,9 +36,9 @@ export function hasNonAscii(value: string): boolean {
 }
 
 /**
- * Returns why a header value is invalid; undefined if it is valid.
+ * Returns why a header value is invalid, or undefined if it is valid.
  *
- * @param name lower case.
+ * @param name in lower case.
  * @param value one character per byte.
  */
 export function checkValue(name: string, value: string): string | undefined {

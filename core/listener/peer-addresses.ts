@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net'
 
 /**
- * The common address of all open connections of a listener, usually the proxy or load balancer in front. Querying the
- * address of a request is a system call, as expensive as all plugins together, and the library does not expose the
- * connection of a request.
+ * Common peer address of all open connections of a listener, usually the address of a proxy or load balancer.
+ * Querying the address of a request is a system call that costs as much as all plugins together, and the library does
+ * not expose the connection of a request.
  */
 export class PeerAddresses {
-  /** Undefined if connections have different addresses: the address of each request must be queried. */
+  /** Undefined if connections have different addresses, in which case each request must query its address. */
   sole: string | undefined = undefined
   #open = 0
 
@@ -21,11 +21,11 @@ export class PeerAddresses {
   }
 }
 
-/** Texts of recent IPv4 addresses: formatting costs more than a lookup. */
+/** Cached texts of recent IPv4 addresses; formatting costs more than a lookup. */
 const ipv4 = new Map<number, string>()
 const IPV4_MAX = 4096
 
-/** Formats an address: IPv6 compressed (RFC 5952), mapped IPv4 as IPv4. */
+/** Formats an address: compressed IPv6 (RFC 5952), and IPv4-mapped addresses as IPv4. */
 export function toAddress(bytes: ArrayBuffer): string {
   const view = new DataView(bytes)
   if (bytes.byteLength === 4) return toIPv4(view.getUint32(0))
@@ -47,7 +47,7 @@ function toIPv4(number: number): string {
   return text
 }
 
-/** Returns the peer address of a socket, mapped IPv4 as IPv4; empty for a Unix socket. */
+/** Returns the peer address of a socket, with IPv4-mapped addresses as IPv4; empty for a Unix socket. */
 export function readPeerAddress({ remoteAddress = '' }: Socket): string {
   return remoteAddress.replace(/^::ffff:(?=\d+\.)/, '')
 }

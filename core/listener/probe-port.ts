@@ -2,9 +2,10 @@ import { type AddressInfo, createServer } from 'node:net'
 import { toListenError } from './errors.ts'
 
 /**
- * Checks that no process listens on a port, including gateways with a shared port. Returns the port, or a free one for 0.
+ * Checks that no process listens on a port, including gateways with a shared port. Returns the port, or a free port if
+ * it is 0.
  *
- * @throws {Error} in one line; its cause has the system error code.
+ * @throws {Error} with a one-line message; its cause contains the system error code.
  */
 export function probePort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {

@@ -1,11 +1,11 @@
 import { STATUS_CODES } from 'node:http'
 import type { HeaderBlock, HeaderList } from '../http/headers.ts'
 
-/** `404 Not Found` and so on: built once, not per response. */
+/** Status lines such as `404 Not Found`, built once instead of per response. */
 const STATUS_LINES: Readonly<Record<number, string>> = Object.fromEntries(
   Object.entries(STATUS_CODES).map(([code, reason]) => [code, `${code} ${reason}`]),
 )
-/** Space after a block for the other headers of a response, bytes. */
+/** Space for other response headers after a block, in bytes. */
 const ROOM_BYTES = 256
 const CARRIAGE_RETURN = 13
 const LINE_FEED = 10
@@ -13,11 +13,12 @@ const COLON = 58
 const BLANK = 32
 
 /**
- * Formats status and headers of a response in one piece, without the last line end, for a writer that inserts it verbatim: each
- * call into native code costs more than joining all headers. Safe because every name and value was checked.
+ * Formats the status and headers of a response in one piece, without the last line break, for a writer that inserts it
+ * verbatim: a native call per header would cost more than joining all headers. Safe because all names and values were
+ * validated.
  *
- * Bytes are valid until the next call. Responses with status 200 that begin with the same block share its bytes, which costs a
- * fifth of flattening and encoding a text (bench/micro/http/reply-head-out.ts).
+ * The bytes are valid until the next call. Responses with status 200 that start with the same block share its bytes,
+ * which costs a fifth of flattening and encoding a text (bench/micro/http/reply-head-out.ts).
  */
 export function encodeReplyHead(status: number, headers: HeaderList): string | Uint8Array {
   const block = headers.leading
@@ -29,13 +30,13 @@ export function encodeReplyHead(status: number, headers: HeaderList): string | U
   return headers.ascii ? text : Buffer.from(text, 'latin1')
 }
 
-/** Head of a response 200 up to the end of its block, with space for more headers. */
+/** Head of a 200 response up to the end of its block, with space for more headers. */
 class BlockHead {
   readonly #memory: Uint8Array
   readonly #start: number
-  /** The name that currently follows the block. */
+  /** Header name that currently follows the block. */
   #name = ''
-  /** By the number of bytes after the block. */
+  /** Views by number of bytes after the block. */
   readonly #views: (Uint8Array | undefined)[] = []
 
   constructor(block: HeaderBlock) {
@@ -45,7 +46,7 @@ class BlockHead {
     write(this.#memory, 0, text)
   }
 
-  /** Adds the headers of `flat` from index `from` on; undefined when they do not fit. */
+  /** Adds the headers of `flat` starting at index `from`. Returns undefined if they do not fit. */
   format(flat: readonly string[], from: number): Uint8Array | undefined {
     const memory = this.#memory
     let at = this.#start
@@ -53,7 +54,7 @@ class BlockHead {
       const name = flat[i]!
       const value = flat[i + 1]!
       if (at + name.length + value.length + 4 > memory.length) return undefined
-      // Usually the same name as last time.
+      // Usually the same name as in the previous response.
       if (i !== from || name !== this.#name) {
         memory[at] = CARRIAGE_RETURN
         memory[at + 1] = LINE_FEED
@@ -81,7 +82,7 @@ function findHead(block: HeaderBlock): BlockHead {
   return head
 }
 
-/** Writes ASCII and returns the offset after it. */
+/** Writes ASCII text and returns the offset after it. */
 function write(memory: Uint8Array, at: number, text: string): number {
   for (let i = 0; i < text.length; i++) memory[at + i] = text.charCodeAt(i)
   return at + text.length

@@ -12,25 +12,29 @@ const SHORT_QUERY = 24
 const HASH = 0x23
 const LENGTH_MAX_DIGITS = 15
 const ENCODED_SLASH = /%2f/i
-/** Headers that `Connection` must not remove: headers of the gateway, and headers that identify the client or frame the message. */
+/**
+ * Headers that `Connection` must not remove: gateway headers, and headers that identify the client or frame the
+ * message.
+ */
 const UNNAMEABLE =
   /^(?:host|content-length|authorization|cookie|client-cert.*|forwarded|via|x-forwarded-.*|x-real-ip|x-request-id|mx-.*)$/
 
 /**
- * Validates request line, headers and framing against request smuggling (RFC 9112 §11.2), more strictly than the parser.
+ * Validates request line, headers and framing against request smuggling (RFC 9112 §11.2), more strictly than the
+ * parser.
  *
- * One instance serves a whole listener, because a request is captured in one synchronous pass: {@link reset}, {@link addBytes}
- * per header, {@link validate}.
+ * One instance serves a whole listener, because a request is read in one synchronous pass: {@link reset},
+ * {@link addBytes} per header, then {@link validate}.
  */
 export class RequestValidator {
   headers: HeaderList = new HeaderList()
   host = ''
   path = ''
-  /** 0 if none; -1: chunked. */
+  /** 0 without a body, -1 if chunked. */
   bodyLength = 0
-  /** The connection closes after the response: requested by the client, or required by the framing. */
+  /** Whether the connection closes after the response, as requested by the client or required by the framing. */
   closing = false
-  /** The client requested that by `Connection: close`, without other tokens. */
+  /** Whether the client requested it by `Connection: close` without other tokens. */
   clientCloses = false
   websocket = false
   #contentLengths = 0
@@ -38,20 +42,20 @@ export class RequestValidator {
   #hosts = 0
   #badLength = false
   #badEncoding = false
-  /** Why a value is malformed; empty: all are valid. */
+  /** Why a value is malformed; empty if all are valid. */
   #badValue = ''
   #connection = ''
   #upgrade = ''
   /** The last valid host. */
   #lastHost = 'localhost'
-  /** Valid paths. Returns the same string each time, whose hash is already known for lookups. */
+  /** Valid paths. Returns the same string each time, whose hash has already been computed for lookups. */
   readonly #paths = new DirectMappedCache<string>()
   readonly #internalHeaders: boolean
   readonly #encodedSlashes: () => boolean
 
   /**
-   * @param internalHeaders whether to pass `mx-*` headers on: all clients are part of the platform.
-   * @param encodedSlashes whether paths may contain `%2F`, called for each request: the service decides.
+   * @param internalHeaders whether to forward `mx-*` headers because all clients are part of the platform.
+   * @param encodedSlashes whether paths may contain `%2F`. Called for each request, since the service decides.
    */
   constructor(internalHeaders = false, encodedSlashes = (): boolean => false) {
     this.#internalHeaders = internalHeaders
@@ -75,7 +79,7 @@ export class RequestValidator {
     this.#upgrade = ''
   }
 
-  /** Adds a header whose value may contain any byte, one character each. */
+  /** Adds a header whose value may contain any byte, one per character. */
   addBytes(name: string, value: string): void {
     if (!isPrintable(value)) {
       if (hasNonAscii(value)) this.headers.ascii = false
@@ -85,12 +89,12 @@ export class RequestValidator {
   }
 
   /**
-   * Adds a header whose value is visible ASCII, or is validated later, as for `host`; `name` in lower case.
-   * Drops hop-by-hop and framing headers (RFC 9110 §7.6.1), names with an underscore, which backends confuse with dashes,
-   * and `mx-*` and `client-cert*` headers, which only the gateway may set; `mx-namespace` is the client's choice.
+   * Adds a header whose value is visible ASCII or is validated later, such as `host`; `name` is in lower case. Drops
+   * hop-by-hop and framing headers (RFC 9110 §7.6.1), names with an underscore, which backends confuse with dashes, and
+   * `mx-*` and `client-cert*` headers, which only the gateway may set. Clients may set `mx-namespace`.
    */
   add(name: string, value: string): void {
-    // By length first: one comparison of numbers suffices for most headers.
+    // By length first: a single number comparison suffices for most headers.
     switch (name.length) {
       case 2:
         if (name === 'te') return
@@ -98,7 +102,7 @@ export class RequestValidator {
       case 4:
         if (name === 'host') {
           this.#hosts++
-          // Usually the host of the last request. The same string, so that later comparisons need not read it.
+          // Usually the host of the last request. Reusing the string makes later comparisons cheap.
           this.host = value === this.#lastHost ? this.#lastHost : value
           return
         }
@@ -161,7 +165,10 @@ export class RequestValidator {
     appendParsed(this.headers, name, value)
   }
 
-  /** To be called after the last header. Returns the error to send before the connection is closed; undefined: the request is valid. */
+  /**
+   * Must be called after the last header. Returns the error to send before the connection is closed, or undefined if
+   * the request is valid.
+   */
   validate(method: string, path: string, query: string): GatewayError | undefined {
     this.path = path
     const lengths = this.#contentLengths
@@ -169,13 +176,11 @@ export class RequestValidator {
     if (encodings > 0) this.bodyLength = -1
     if (this.#badValue !== '') return reject(this.#badValue)
     if (lengths + encodings > 1)
-      return reject(
-        'expected one Content-Length or one Transfer-Encoding header, not both or several',
-      )
+      return reject('request must contain at most one Content-Length or Transfer-Encoding header')
     if (this.#badLength) return reject('Content-Length must be 1 to 15 digits')
     if (this.#badEncoding) return reject('Transfer-Encoding must be chunked')
     if (this.#hosts !== 1 || !this.#isHost(this.host))
-      return reject('expected one Host header with a name or an address')
+      return reject('request must contain one Host header with a name or an address')
     const cached = this.#paths.find(path)
     if (cached !== undefined) this.path = cached
     else {
@@ -192,7 +197,7 @@ export class RequestValidator {
       case 'HEAD':
       case 'OPTIONS':
       case 'DELETE':
-        // A body is legal here but unusual: the classic carrier of a smuggled request.
+        // A body is valid here but unusual, and the classic carrier of a smuggled request.
         if (this.bodyLength !== 0) this.closing = true
         return undefined
       case 'POST':
@@ -205,7 +210,7 @@ export class RequestValidator {
         return rejectMethod(method)
       default:
         this.closing = true
-        return TOKEN.test(method) ? undefined : reject('the method must be a token')
+        return TOKEN.test(method) ? undefined : reject('method must be a token')
     }
   }
 
@@ -233,7 +238,9 @@ export class RequestValidator {
   }
 }
 
-/** Parses `Content-Length` (RFC 9110 §8.6); -1: malformed. A loop costs less than a regular expression and `Number`. */
+/**
+ * Parses `Content-Length` (RFC 9110 §8.6); -1 if malformed. A loop is cheaper than a regular expression and `Number`.
+ */
 function parseLength(value: string): number {
   const { length } = value
   if (length === 0 || length > LENGTH_MAX_DIGITS) return -1
@@ -247,7 +254,7 @@ function parseLength(value: string): number {
 }
 
 function isQuery(query: string): boolean {
-  // For short queries a loop costs less than starting a regular expression.
+  // For short queries, a loop is cheaper than starting a regular expression.
   if (query.length > SHORT_QUERY) return QUERY.test(query)
   for (let i = 0; i < query.length; i++) {
     const code = query.charCodeAt(i)

@@ -1,15 +1,15 @@
 import { readdirSync } from 'node:fs'
 
-/** Values of Linux, on all architectures that µWebSockets supports. */
+/** Linux values, valid on all architectures supported by µWebSockets. */
 const SOL_SOCKET = 1
 const SO_ACCEPTCONN = 30
 const SO_ATTACH_REUSEPORT_CBPF = 51
 const BPF_RETURN_CONSTANT = 0x06
-/** Offset of the port in `struct sockaddr_in` and `sockaddr_in6`, in network order. */
+/** Offset of the port in `struct sockaddr_in` and `sockaddr_in6`, in network byte order. */
 const PORT_OFFSET = 2
 const ADDRESS_MAX_BYTES = 128
 
-/** Distributes connections to all sockets again: no socket has this index. */
+/** Restores the distribution across all sockets, since no socket has this index. */
 export const EVERY_SOCKET = 0xffff_ffff
 
 interface Libc {
@@ -26,28 +26,28 @@ interface Libc {
 }
 
 /**
- * Steers new connections to a port to one of the processes that listen on it (SO_REUSEPORT). The others can accept their pending
- * connections and close without losing any: Linux drops the pending connections of a closed socket, and would otherwise
- * assign it new ones until then (socket(7), SO_ATTACH_REUSEPORT_CBPF).
+ * Steers new connections on a port to one of the processes listening on it (SO_REUSEPORT). The other processes can then
+ * accept their pending connections and close without losing any: Linux drops the pending connections of a closed
+ * socket, and would otherwise assign it new ones until then (socket(7), SO_ATTACH_REUSEPORT_CBPF).
  *
- * @param index of the socket, in the order in which they began to listen; when one closes, the last takes its index. An unused
- *   one, such as {@link EVERY_SOCKET}, means all sockets, by the hash of the connection.
- * @throws {Error} in one line when steering is not possible.
+ * @param index of the socket, in the order in which they started listening. When a socket closes, the last one takes
+ *   its index. An unused index such as {@link EVERY_SOCKET} selects all sockets by connection hash.
+ * @throws {Error} with a one-line message if steering is not possible.
  */
 export async function steerConnections(port: number, index: number): Promise<void> {
   if (process.platform !== 'linux')
-    throw new Error(`connections cannot be steered on ${process.platform}`)
+    throw new Error(`connection steering is not supported on ${process.platform}`)
   const libc = await loadLibc()
   const fd = listFiles().find((file) => isListening(libc, file, port))
   if (fd === undefined) throw new Error(`this process does not listen on port ${port}`)
   if (libc.attach(fd, index) !== 0)
-    throw new Error(`the system rejected the steering of connections to port ${port}`)
+    throw new Error(`the system rejected connection steering on port ${port}`)
 }
 
-/** Loads the C library through koffi, which costs 2 MB: only for processes that take a port over. */
+/** Loads the C library through koffi, which costs 2 MB, so only processes that take over a port load it. */
 async function loadLibc(): Promise<Libc> {
   const koffi = await import('koffi').catch((cause: unknown) => {
-    throw new Error('the library koffi cannot be loaded', { cause })
+    throw new Error('cannot load the library koffi', { cause })
   })
   const { default: ffi } = koffi
   const lib = ffi.load(null)

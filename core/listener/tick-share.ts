@@ -1,6 +1,6 @@
 import { deferUntilNextTick } from './uws/deferred-replies.ts'
 
-/** A client that can be paused for the rest of a tick of the event loop. */
+/** A client that can be paused for the rest of an event loop tick. */
 export interface TickReader {
   pauseForTick(): void
   resumeAfterTick(): void
@@ -8,16 +8,16 @@ export interface TickReader {
 
 const MIB = 1024 * 1024
 /**
- * Bytes that all clients together may send in one tick: beyond them, only the client that is being read continues in this tick. A
- * megabyte of messages takes one to two milliseconds of CPU time, in which no other request of the process is served.
+ * Maximum bytes that all clients together may send in one tick. Beyond it, only the client being read continues in this
+ * tick. A megabyte of messages takes 1 to 2 ms of CPU time, during which the process serves no other request.
  */
 const TICK_BYTES = 2 * MIB
 /**
- * Bytes that one client may send in one tick, beyond as much as its backend has read from it before. uSockets reads a socket again while
- * it fills the whole buffer of 512 KiB, even when it is paused: only closing it stops that.
+ * Maximum bytes that one client may send in one tick, in addition to the bytes its backend has read. uSockets reads a
+ * socket again while it fills the whole buffer of 512 KiB, even if it is paused; only closing it stops that.
  */
 const CLIENT_TICK_BYTES = 12 * MIB
-/** Clients that have sent nothing for this long are not paused. */
+/** Clients that have sent nothing for this time are not paused. */
 const IDLE_MS = 10_000
 
 const shares = new Set<TickShare>()
@@ -25,7 +25,7 @@ let tick = -1
 let tickBytes = 0
 let arePaused = false
 
-/** Bytes that a client sends in a tick of the event loop faster than its backend reads them. */
+/** Counts the bytes that a client sends within an event loop tick faster than its backend reads them. */
 export class TickShare {
   readonly #reader: TickReader
   #tick = -1
@@ -38,7 +38,7 @@ export class TickShare {
   }
 
   /**
-   * Counts a message. Pauses the other clients until the end of the tick if the clients have sent too much in it together.
+   * Counts a message. Pauses the other clients until the end of the tick if all clients together have sent too much.
    *
    * @param readBytes bytes of the client's messages that its backend has read so far.
    * @returns true if the client floods and must be closed.
@@ -58,11 +58,11 @@ export class TickShare {
     tickBytes += bytes
     this.#bytes += bytes
     if (tickBytes > TICK_BYTES && !arePaused) pauseOthers(this)
-    // One tick may receive the end of one message and another one, each as long as the limit of the listener.
+    // One tick may receive the end of one message and another message, each up to the listener's limit.
     return this.#bytes > CLIENT_TICK_BYTES + readBytes + 2 * bytes
   }
 
-  /** The client is closed. */
+  /** Must be called when the client is closed. */
   end(): void {
     shares.delete(this)
   }

@@ -1,9 +1,12 @@
-/** A request body whose reader has paused it. The library buffers bytes that arrive during the pause, up to the window of the stream. */
+/**
+ * A request body paused by its reader. The library buffers bytes that arrive during the pause, up to the stream's
+ * window.
+ */
 export interface UnreadBody {
   countUnread(): void
 }
 
-/** A client may send as much as the network carries in this time before it is counted. */
+/** Interval before a paused body is counted; a client may send as much as the network carries in this time. */
 const COUNT_MS = 100
 
 const paused = new Set<UnreadBody>()

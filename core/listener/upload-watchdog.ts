@@ -1,21 +1,21 @@
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { STALL_TIMEOUT_MS, UPLOAD_MIN_BYTES } from './limits.ts'
 
-/** A request body that has not arrived completely. */
+/** An incomplete request body. */
 export interface WatchedUpload {
   /** Payload bytes received so far. */
   readonly bytesIn: number
   /** Whether nothing waits for the body any more. */
   readonly isDone: boolean
-  /** The client is expected to send more. */
+  /** Whether the client is expected to send more. */
   readonly isAwaited: boolean
-  /** Called with every check that the body passes, every few seconds. */
+  /** Called every few seconds, after each check that the body passes. */
   onCheck?(): void
-  /** Called once, and last, when the body arrives too slowly. */
+  /** Called once, as the last method, if the body arrives too slowly. */
   giveUp(error: GatewayError): void
 }
 
-/** Bytes received at the beginning of the current interval, and checks since then. */
+/** Bytes received at the start of the current interval, and checks since then. */
 interface Progress {
   bytes: number
   checks: number
@@ -23,7 +23,7 @@ interface Progress {
 
 /** Shorter than the idle timeout of µWebSockets, which is at least 8 s. */
 const CHECK_MS = 3000
-/** Checks are counted, not time: after a stall of this process, received bytes have not been read yet. */
+/** Counts checks instead of time, because received bytes are still unread after a stall of this process. */
 export const MAX_CHECKS: number = STALL_TIMEOUT_MS / CHECK_MS
 
 /** Enforces a minimum rate on request bodies. The total time is not limited. */

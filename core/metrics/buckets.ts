@@ -1,17 +1,20 @@
-/** Upper bounds of durations, milliseconds: the bounds of OpenTelemetry's `http.server.request.duration`, and two lower bounds for fast local responses. */
+/**
+ * Upper bounds of durations in milliseconds: the bounds of OpenTelemetry's `http.server.request.duration`, plus two
+ * lower bounds for fast local responses.
+ */
 export const DURATION_MS: readonly number[] = [
   0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000,
 ]
-/** Upper bounds of sizes, bytes. */
+/** Upper bounds of sizes in bytes. */
 export const SIZE_BYTES: readonly number[] = [100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8]
 
 /**
- * A Prometheus histogram with fixed bounds, and the sum of the values. Recording allocates nothing. Linear search, because most
- * values are in one of the first buckets.
+ * A Prometheus histogram with fixed bounds and the sum of the values. Recording allocates nothing. Uses linear search,
+ * because most values are in one of the first buckets.
  */
 export class Buckets {
   readonly bounds: readonly number[]
-  /** Counts by bound, not cumulative, then the count above all bounds, then the sum. */
+  /** Non-cumulative counts by bound, then the count above all bounds, then the sum. */
   readonly #cells: Float64Array
 
   constructor(bounds: readonly number[]) {
@@ -19,7 +22,7 @@ export class Buckets {
     this.#cells = new Float64Array(bounds.length + 2)
   }
 
-  /** Counts a value; below 0 counts as 0. */
+  /** Records a value; negative values count as 0. */
   record(value: number): void {
     const { bounds } = this
     const cells = this.#cells
@@ -30,7 +33,7 @@ export class Buckets {
     if (value > 0) cells[length + 1] = cells[length + 1]! + value
   }
 
-  /** Counts up to each bound, then the total. */
+  /** Cumulative counts by bound, followed by the total. */
   get cumulative(): number[] {
     const cells = this.#cells
     const counts: number[] = []

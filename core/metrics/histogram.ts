@@ -1,11 +1,11 @@
-/** Default precision: 2^9 steps per power of two, so an error of at most 0.2 %. */
+/** Default precision: 2^9 steps per power of two, for an error of at most 0.2 %. */
 const BITS = 9
-/** About 36 minutes in microseconds: the largest 31-bit integer, so that all arithmetic stays in small integers. */
+/** About 36 minutes in microseconds: the largest 31-bit integer, so that all arithmetic uses small integers. */
 const MAX_VALUE = 2 ** 31 - 1
 
 /**
- * Log-linear histogram of durations in microseconds, as HdrHistogram: every power of two is divided into equal steps, so the
- * relative error is the same at 50 µs and at 50 s. Recording allocates nothing.
+ * Log-linear histogram of durations in microseconds, like HdrHistogram: every power of two is divided into equal steps,
+ * so that the relative error is the same at 50 µs and at 50 s. Recording allocates nothing.
  */
 export class Histogram {
   count = 0
@@ -15,7 +15,7 @@ export class Histogram {
   readonly #steps: number
   readonly #counts: Float64Array
 
-  /** @param bits significant bits of a value, 1 to 16: the error is at most 2^-bits. */
+  /** @param bits significant bits of a value, 1 to 16; the error is at most 2^-bits. */
   constructor(bits: number = BITS) {
     this.#bits = bits
     this.#steps = 2 ** bits
@@ -23,15 +23,15 @@ export class Histogram {
     this.#counts = new Float64Array(2 * this.#steps + (30 - bits) * this.#steps)
   }
 
-  /** Mean in microseconds; 0 when nothing was recorded. */
+  /** Mean in microseconds; 0 if nothing was recorded. */
   get mean(): number {
     return this.count === 0 ? 0 : this.#sum / this.count
   }
 
   /**
-   * Counts one duration; below 0 counts as 0, above 36 minutes as 36 minutes.
+   * Records a duration; negative values count as 0, values above 36 minutes as 36 minutes.
    *
-   * @param weight number of durations that it represents. @default 1
+   * @param weight number of durations represented by the value. @default 1
    */
   record(microseconds: number, weight = 1): void {
     const value =
@@ -44,13 +44,13 @@ export class Histogram {
   }
 
   /**
-   * The duration that `percent` % of the recorded ones do not exceed, in microseconds; 0 when nothing was recorded.
+   * Returns the given percentile in microseconds; 0 if nothing was recorded.
    *
-   * @param since an earlier copy: only later durations count. @default all count
+   * @param since earlier copy; only later durations count. @default all durations count
    */
   percentile(percent: number, since?: Histogram): number {
     const count = this.count - (since?.count ?? 0)
-    // The small bias keeps 99.9 % of 1 000 at 999 although 99.9 / 100 * 1000 is a hair more in binary.
+    // The small bias keeps 99.9 % of 1 000 at 999, although 99.9 / 100 * 1000 is slightly more in binary.
     const rank = Math.max(1, Math.ceil((percent / 100) * count - 1e-6))
     let seen = 0
     for (let bucket = 0; bucket < this.#counts.length && count > 0; bucket++) {
@@ -83,7 +83,7 @@ export class Histogram {
     return shift * steps + (value >>> shift)
   }
 
-  /** The largest value counted in `bucket`. */
+  /** Returns the largest value counted in `bucket`. */
   #toUpperBound(bucket: number): number {
     const steps = this.#steps
     if (bucket < 2 * steps) return bucket

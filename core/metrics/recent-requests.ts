@@ -1,6 +1,6 @@
 import type { Exchange } from '../exchange.ts'
 
-/** A failed or slow request. Texts may be empty, and are truncated to 256 characters. */
+/** A failed or slow request. Texts may be empty and are truncated to 256 characters. */
 export interface RecentRequest {
   /** End of the request, Unix time in milliseconds. */
   readonly time: number
@@ -9,32 +9,32 @@ export interface RecentRequest {
   readonly method: string
   /** Without the query, which may contain tokens. */
   readonly path: string
-  /** 0: the client disconnected before a response. */
+  /** 0 if the client disconnected before a response. */
   readonly status: number
-  /** Status of gRPC or Connect; -1 if none. */
+  /** gRPC or Connect status; -1 if none. */
   readonly rpc_status: number
-  /** As in `RequestMetrics.durations`. */
+  /** See `RequestMetrics.durations`. */
   readonly duration_ms: number
-  /** Full name. */
+  /** Full service name. */
   readonly service: string
   readonly error: string
 }
 
-/** Requests in each of the two lists. */
+/** Maximum number of requests in each of the two lists. */
 export const MAX_RECENT = 200
 const SLOW_MS = 1000
 const MAX_TEXT = 256
 const CLIENT_ERROR = 4
 
 /**
- * The last requests that failed or took at least a second, in memory. Requests with 4xx are stored separately, so that a scanner does not
- * evict the failures of services. Successful requests cost a comparison.
+ * The last requests that failed or took at least a second, in memory. 4xx requests are stored separately, so that a
+ * scanner does not evict failures of services. Successful requests only cost a comparison.
  */
 export class RecentRequests {
   readonly #clientErrors: RecentRequest[] = []
   readonly #others: RecentRequest[] = []
 
-  /** The newest first. */
+  /** Returns the requests, newest first. */
   list(): RecentRequest[] {
     const all = [...this.#clientErrors.toReversed(), ...this.#others.toReversed()]
     return all.sort((a, b) => b.time - a.time)

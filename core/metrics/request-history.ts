@@ -15,30 +15,30 @@ export interface RequestHistoryOptions {
 export interface RequestPoint {
   /** End of the interval, milliseconds since 1970. */
   readonly timeMs: number
-  /** Length of the interval: 1, or more if the process was busy. */
+  /** Length of the interval in seconds: 1, or more if the process was busy. */
   readonly seconds: number
-  /** Requests by the first digit of their status; at index 0 requests without a response. */
+  /** Requests by the first digit of their status. Index 0 counts requests without a response. */
   readonly byClass: readonly number[]
   readonly aborted: number
   readonly bytesIn: number
   readonly bytesOut: number
-  /** At the end of the interval. */
+  /** Requests in flight at the end of the interval. */
   readonly inFlight: number
-  /** Over the last {@link WINDOW} points; undefined: no durations. */
+  /** Over the last {@link WINDOW} points; undefined without durations. */
   readonly p50Ms: number | undefined
   readonly p99Ms: number | undefined
 }
 
-/** Request statistics of the last minutes, by second. */
+/** Request statistics of the last minutes, per second. */
 export interface RequestHistory {
-  /** Oldest first. */
+  /** Returns the points, oldest first. */
   readonly points: () => readonly RequestPoint[]
-  /** Adds a point. Called by a timer once a second. */
+  /** Adds a point. Called by a timer every second. */
   readonly sample: () => void
   readonly close: () => void
 }
 
-/** Points that percentiles cover: one second may have too few requests. */
+/** Number of points covered by percentiles, since a single second may have too few requests. */
 export const WINDOW = 10
 const SECOND_MS = 1000
 
@@ -48,14 +48,14 @@ export function createRequestHistory(options: RequestHistoryOptions): RequestHis
   const points: RequestPoint[] = []
   let before = readTotals(metrics)
   let sampledMs = nowMs()
-  /** Durations at the last samples, oldest first. */
+  /** Copies of the durations at the last samples, oldest first. */
   const earlier = Array.from({ length: WINDOW }, () => metrics.durations.copy())
   const timer = setInterval(sample, SECOND_MS).unref()
 
   function sample(): void {
     const now = nowMs()
     const seconds = (now - sampledMs) / SECOND_MS
-    // Two samples at the same time.
+    // Two samples were taken at the same time.
     if (seconds <= 0) return
     sampledMs = now
     const totals = readTotals(metrics)

@@ -7,42 +7,47 @@ import { CLASSES, toClass } from './route-counters.ts'
 import { RouteLabels } from './route-table.ts'
 import { ServiceTable } from './service-counters.ts'
 
-/** Precision of durations: an error of at most 3 %. */
+/** Precision of durations, for an error of at most 3 %. */
 const BITS = 5
-/** Requests per second beyond which durations are sampled. */
+/** Requests per second above which durations are sampled. */
 const BUSY = 1000
 const MEASURED = 16
 const BYTES_IN = 0
 const BYTES_OUT = 1
 
 /**
- * Counters of finished requests of a gateway since its start. They only increase; rates are differences (`request-history.ts`).
+ * Counters of finished gateway requests since startup. They only increase; rates are differences
+ * (`request-history.ts`).
  *
- * Every request is counted; of durations one in `measureEvery` is measured, because reading the clock costs more than all counting
- * (bench/micro/http/request-metrics.ts). Routes count every duration, unmeasured ones by the time of the tick, whose responses are
- * sent at its end. Counting allocates nothing: numbers beyond 2^31 are in typed arrays, where they need no heap object.
+ * Every request is counted. Only one in `measureEvery` durations is measured, because reading the clock costs more than
+ * all counting (bench/micro/http/request-metrics.ts). Route counters include every duration: unmeasured durations use
+ * the time of the tick, whose responses are sent at its end. Counting allocates nothing: numbers above 2^31 are in
+ * typed arrays, where they need no heap object.
  */
 export class RequestMetrics {
-  /** Requests by the first digit of their status ({@link toClass}); at index 0 requests whose client disconnected before a response. */
+  /**
+   * Requests by the first digit of their status ({@link toClass}). Index 0 counts requests whose client disconnected
+   * before a response.
+   */
   readonly byClass: Float64Array = new Float64Array(CLASSES)
-  /** Requests without a complete response, because the client disconnected or the backend failed. */
+  /** Requests without a complete response because the client disconnected or the backend failed. */
   aborted = 0
   /**
-   * Time to the last byte of a response, or to the head of a streamed one, whose length depends on sender and reader. WebSockets are
-   * not measured.
+   * Time to the last byte of a response. For a streamed response, whose length depends on sender and reader, the time
+   * to its head. WebSockets are not measured.
    */
   readonly durations: Histogram = new Histogram(BITS)
-  /** Sampling interval: one in so many durations is measured, with that weight. */
+  /** Sampling interval: one in `measureEvery` durations is measured, with that weight. */
   measureEvery = 1
   /** Counters by route. */
   readonly routes: RouteLabels = new RouteLabels()
   /** Counters of upstream attempts by service. */
   readonly services: ServiceTable = new ServiceTable()
-  /** The last failed or slow requests; undefined: not recorded. */
+  /** The last failed or slow requests; undefined if not recorded. */
   readonly recent: RecentRequests | undefined
   readonly #bytes = new Float64Array(2)
   #unmeasured = 1
-  /** State at the last {@link adapt}. */
+  /** State at the last {@link adapt} call. */
   #before = { requests: 0, nowMs: 0 }
   /** Weight of the next measured duration. */
   #weight = 1
@@ -64,7 +69,7 @@ export class RequestMetrics {
     return this.#bytes[BYTES_OUT]!
   }
 
-  /** Adapts `measureEvery` to the request rate. To be called periodically. */
+  /** Adapts `measureEvery` to the request rate. Must be called periodically. */
   adapt(nowMs: number): void {
     const { requests } = this
     const seconds = (nowMs - this.#before.nowMs) / 1000
@@ -95,7 +100,7 @@ export class RequestMetrics {
   }
 }
 
-/** Time of the head of a streamed response: from the node, else when the request was sent upstream. */
+/** Time of the head of a streamed response: when the node sent it, or else when the request was sent upstream. */
 function toHeadMs({ startMs, upstreamStartMs, upstreamReplyMs }: Exchange): number {
   return upstreamReplyMs || upstreamStartMs || startMs
 }

@@ -2,31 +2,31 @@ import type { Exchange } from '../exchange.ts'
 import { toHttpClass } from '../rpc/grpc/status-codes.ts'
 import { Buckets, DURATION_MS, SIZE_BYTES } from './buckets.ts'
 
-/** Label for everything without its own label, as in OpenTelemetry's `http.request.method`. */
+/** Label for routes and methods without their own label, as in OpenTelemetry's `http.request.method`. */
 export const OTHER_ROUTES = '_OTHER'
 /** Methods with their own label. */
 export const LABELLED_METHODS: readonly string[] = [
   ...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
   OTHER_ROUTES,
 ]
-/** First digits of a status, and 0 for no response. */
+/** Number of status classes: the first digits of a status, and 0 for no response. */
 export const CLASSES = 10
 
-/** Counters of the requests of a route. */
+/** Request counters of a route. */
 export class RouteCounters {
-  /** Label of the service (`toServiceLabel`); empty: not found. */
+  /** Service label (`toServiceLabel`); empty if the service was not found. */
   readonly service: string
-  /** Name of the endpoint; empty: requests are proxied by path. */
+  /** Endpoint name; empty if requests are proxied by path. */
   readonly endpoint: string
   /** Path template of the endpoint; empty if none. */
   readonly path: string
-  /** Durations in milliseconds, by method, then first digit of the status; undefined if none yet. */
+  /** Durations in milliseconds, by method, then by first status digit; undefined if none yet. */
   readonly durations: (Buckets | undefined)[] = new Array(LABELLED_METHODS.length * CLASSES).fill(
     undefined,
   )
-  /** Time from sending a request upstream to the response head, milliseconds, including retries. */
+  /** Time from sending a request upstream to the response head, including retries, in milliseconds. */
   readonly upstream: Buckets = new Buckets(DURATION_MS)
-  /** Rest of the duration, milliseconds, of exactly measured requests. */
+  /** Rest of the duration of measured requests, in milliseconds. */
   readonly gateway: Buckets = new Buckets(DURATION_MS)
   readonly bytesIn: Buckets = new Buckets(SIZE_BYTES)
   readonly bytesOut: Buckets = new Buckets(SIZE_BYTES)
@@ -40,7 +40,7 @@ export class RouteCounters {
   /**
    * Counts a finished request.
    *
-   * @param exact whether the duration was measured: then the time without the upstream is the time in the gateway.
+   * @param exact whether the duration was measured, so that the time without the upstream is the time in the gateway.
    */
   count(x: Exchange, durationMs: number, exact: boolean): void {
     const at = toMethod(x.method) * CLASSES + toClass(x)
@@ -57,12 +57,15 @@ export class RouteCounters {
   }
 }
 
-/** First digit of the status; for a response 200 with a gRPC error, of the equivalent HTTP status. */
+/** First digit of the status. A 200 response with a gRPC error counts as the equivalent HTTP status. */
 export function toClass({ status, rpcStatus }: Pick<Exchange, 'status' | 'rpcStatus'>): number {
   return rpcStatus > 0 && status === 200 ? toHttpClass(rpcStatus) : (status / 100) | 0
 }
 
-/** Index in {@link LABELLED_METHODS}. Not a map: the method of each request is a new string, which would have to be hashed. */
+/**
+ * Index in {@link LABELLED_METHODS}. Not a map, because the method of each request is a new string that would have to
+ * be hashed.
+ */
 function toMethod(method: string): number {
   switch (method) {
     case 'GET':

@@ -6,17 +6,17 @@ import type { Upstream } from '../upstream/upstream.ts'
 import { OTHER_ROUTES, RouteCounters } from './route-counters.ts'
 
 export interface RouteLabelsOptions {
-  /** Maximum number of routes; later ones are counted together. @default 500 */
+  /** Maximum number of routes; further routes share one counter. @default 500 */
   readonly max?: number
   /** Maximum number of endpoints of a service that declares none. @default 50 */
   readonly maxUndeclared?: number
 }
 
 /**
- * Counters of all routes. Clients cannot inflate their number: paths are grouped by declared templates, and an undeclared endpoint is
- * counted separately only after a successful response.
+ * Counters of all routes. Clients cannot inflate their number: paths are grouped by declared templates, and undeclared
+ * endpoints are only counted separately after a successful response.
  *
- * A route references its counters, so that a request with a cached route needs no lookup.
+ * A route references its counters, so that requests with a cached route need no lookup.
  */
 export class RouteLabels {
   readonly #max: number
@@ -27,7 +27,7 @@ export class RouteLabels {
   readonly #paths = new WeakMap<PathTemplate, string>()
   /** Number of undeclared endpoints by service. */
   readonly #undeclared = new Map<string, number>()
-  /** Requests that ended before a service was found. */
+  /** Counters of requests that ended before a service was found. */
   readonly #none = new RouteCounters('', '', '')
   readonly #other = new RouteCounters(OTHER_ROUTES, '', '')
 
@@ -50,7 +50,7 @@ export class RouteLabels {
 
   #find(x: Exchange, route: Route): RouteCounters {
     const { upstream } = x
-    // Clients choose topics freely.
+    // Clients can choose any topic.
     if (upstream === undefined) return this.#other
     const { endpoint, template } = route
     const { label: service } = upstream
@@ -75,7 +75,7 @@ export class RouteLabels {
     return path
   }
 
-  /** Whether a route is counted separately. Called once for each that is. */
+  /** Whether a route is counted separately. Called once per separate route. */
   #isCounted(x: Exchange, { endpoint }: Route, { label, endpoints }: Upstream): boolean {
     if (endpoint === '' || endpoints.has(endpoint)) return true
     if (endpoints.size > 0 || x.status < 200 || x.status >= 400) return false

@@ -3,16 +3,16 @@ import { OTHER_ROUTES } from './route-counters.ts'
 /** Counters of upstream attempts of a service. */
 export interface ServiceCounters {
   retries: number
-  /** Nodes taken out of load balancing after failures. */
+  /** Nodes removed from load balancing after failures. */
   ejections: number
   /** Requests shed by a concurrency limit or by the event-loop delay. */
   overflows: number
 }
 
-/** Maximum number of services: callers may name unregistered ones. */
+/** Maximum number of services, since callers may name unregistered ones. */
 const MAX = 1000
 
-/** {@link ServiceCounters} by label of the service; services after the first 1000 are counted together. */
+/** {@link ServiceCounters} by service label. Services after the first 1000 share one counter. */
 export class ServiceTable {
   readonly #services = new Map<string, ServiceCounters>()
 

@@ -11,21 +11,21 @@ export interface ServiceRatesOptions {
 
 /** Requests of a service over the last {@link ServiceRate.seconds}. */
 export interface ServiceRate {
-  /** Full name, in other domains than the default one `<domain>/<name>`. */
+  /** Full name; `<domain>/<name>` in domains other than the default. */
   readonly service: string
-  /** Length of the window, seconds. */
+  /** Length of the window in seconds. */
   readonly seconds: number
   readonly requests: number
-  /** Responses with 5xx. */
+  /** 5xx responses. */
   readonly errors: number
-  /** Interpolated between the bounds of {@link DURATION_MS}; undefined: no requests in the window. */
+  /** Interpolated between the bounds of {@link DURATION_MS}; undefined without requests in the window. */
   readonly p50Ms: number | undefined
   readonly p99Ms: number | undefined
 }
 
-/** Request rates by service, over a sliding window of about a minute. */
+/** Request rates by service over a sliding window of about a minute. */
 export interface ServiceRates {
-  /** Services that have had requests since the start, by name. */
+  /** Returns the services with requests since startup, by name. */
   readonly read: () => ServiceRate[]
   /** Takes a snapshot of the counters. Called by a timer every 5 s. */
   readonly sample: () => void
@@ -33,10 +33,10 @@ export interface ServiceRates {
 }
 
 const SNAPSHOT_MS = 5000
-/** A minute of snapshots. */
+/** Number of snapshots per minute. */
 const SNAPSHOTS = 12
 const SERVER_ERROR = 5
-/** Requests by bucket of {@link DURATION_MS}, then requests above all bounds, then the errors. */
+/** Requests by bucket of {@link DURATION_MS}, then requests above all bounds, then errors. */
 const CELLS = DURATION_MS.length + 2
 
 type Totals = ReadonlyMap<string, Float64Array>
@@ -105,7 +105,7 @@ function toRate(
   }
 }
 
-/** As `histogram_quantile` of Prometheus: linear within a bucket; above the last bound, that bound. */
+/** Like `histogram_quantile` in Prometheus: linear within a bucket; values above the last bound become that bound. */
 function toQuantile(buckets: Float64Array, count: number, quantile: number): number | undefined {
   if (count === 0) return undefined
   const rank = quantile * count

@@ -3,8 +3,8 @@ const AMBIGUOUS = /[%;]|\/\//
 const ESCAPE = /%[0-9a-f]{2}/gi
 
 /**
- * Normalizes a path for authorization: decoded, without path parameters (`;v=1`), with single slashes. The forwarded path
- * is not changed.
+ * Normalizes a path for authorization: decoded, without path parameters (`;v=1`), with single slashes. The forwarded
+ * path does not change.
  */
 export function toCanonicalPath(path: string): string {
   if (!AMBIGUOUS.test(path)) return path
@@ -14,8 +14,8 @@ export function toCanonicalPath(path: string): string {
 }
 
 /**
- * The paths that servers may read in `path` in place of it: its canonical form, and the path of a server that decodes twice and then
- * removes dot segments. Empty without another spelling.
+ * Returns other paths that servers may derive from `path`: its canonical form, and the path read by a server that
+ * decodes twice and then removes dot segments. Empty if the path has a single interpretation.
  */
 export function listSpellings(path: string): string[] {
   const once = toCanonicalPath(path)
@@ -35,7 +35,7 @@ function removeDots(path: string): string {
   return `/${segments.join('/')}`
 }
 
-/** Decodes ASCII escapes only, if the path is not valid UTF-8. */
+/** Decodes only ASCII escapes if the path is not valid UTF-8. */
 function decode(path: string): string {
   if (!path.includes('%')) return path
   try {

@@ -1,6 +1,6 @@
 import type { PathTemplate } from './template.ts'
 
-/** Formats a template: `/users/{id}/**:verb`. */
+/** Formats a template such as `/users/{id}/**:verb`. */
 export function formatTemplate({ segments, verb, variables }: PathTemplate): string {
   const parts = segments.map((segment) =>
     segment === '*' || segment === '**' ? segment : encodeURIComponent(segment),

@@ -2,17 +2,17 @@ import { decodeSegment } from './decode.ts'
 
 /** A parsed path template (google.api.http: Path template syntax). */
 export interface PathTemplate {
-  /** `*`: any one segment; `**`: any number of them, at most once; otherwise literals, percent-decoded. */
+  /** `*` matches any one segment, `**` (at most once) any number of segments; others are percent-decoded literals. */
   readonly segments: readonly string[]
   /** Text after the last `:`; empty if none. */
   readonly verb: string
-  /** In the order of the path. */
+  /** Variables in path order. */
   readonly variables: readonly TemplateVariable[]
 }
 
-/** A variable and the segments that it covers, `start` inclusive, `end` exclusive. */
+/** A variable and its segments, from `start` (inclusive) to `end` (exclusive). */
 export interface TemplateVariable {
-  /** Names joined by dots: `user.id`. */
+  /** Dotted name, such as `user.id`. */
   readonly name: string
   readonly start: number
   readonly end: number
@@ -20,12 +20,12 @@ export interface TemplateVariable {
 
 const MAX_SEGMENTS = 32
 const MAX_LENGTH = 1024
-/** Characters of a segment quoted in an error. */
+/** Maximum characters of a segment quoted in an error. */
 const MAX_QUOTED = 100
 /** `{name}` or `{name=segments}`. */
 const VARIABLE = /\{([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)(?:=([^{}]*))?\}/y
 const PLAIN = /[^/{}:]+/y
-/** A literal that needs no decoding: most do not. */
+/** A literal that needs no decoding, as is usual. */
 const WORD = /^[A-Za-z0-9_-]+$/
 /** RFC 3986 §3.3 without `:`, which starts a verb, `*`, and `,`, which separates templates. */
 const LITERAL = /^(?:[A-Za-z0-9._~!$&'()+;=@-]|%[0-9A-Fa-f]{2})+$/
@@ -34,10 +34,10 @@ const VERB = /^[A-Za-z0-9_-]+$/
 const FORBIDDEN = /(?:^|\.)(?:__proto__|constructor|prototype)(?:\.|$)/
 
 /**
- * Parses a path template: segments `literal`, `*`, `**`, `{name}` and `{name=segments}`, and an optional `:verb`.
- * `**` may occur anywhere, once. A trailing slash is ignored.
+ * Parses a path template with segments `literal`, `*`, `**`, `{name}` and `{name=segments}`, and an optional `:verb`.
+ * `**` may occur anywhere, but only once. A trailing slash is ignored.
  *
- * @throws {RangeError}
+ * @throws {RangeError} if the template is invalid.
  */
 export function parseTemplate(text: string): PathTemplate {
   if (text.length > MAX_LENGTH) throw new RangeError(`it is longer than ${MAX_LENGTH} characters`)
@@ -45,17 +45,17 @@ export function parseTemplate(text: string): PathTemplate {
   const segments: string[] = []
   const variables: TemplateVariable[] = []
   let verb = ''
-  // `at`: start of a segment, after its slash.
+  // `at` is the start of a segment, after its slash.
   for (let at = 1; at < text.length; at++) {
     VARIABLE.lastIndex = at
     PLAIN.lastIndex = at
     const variable = VARIABLE.exec(text)
     if (variable !== null) {
-      const [whole, name, inner = '*'] = variable
+      const [matched, name, inner = '*'] = variable
       const start = segments.length
       for (const segment of inner.split('/')) segments.push(toSegment(segment))
       variables.push({ name: checkName(name!, variables), start, end: segments.length })
-      at += whole.length
+      at += matched.length
     } else {
       if (text[at] === '{') throw new RangeError('a variable must be {name} or {name=segments}')
       const plain = PLAIN.exec(text)?.[0] ?? ''
@@ -68,7 +68,7 @@ export function parseTemplate(text: string): PathTemplate {
       break
     }
     if (at < text.length && text[at] !== '/') {
-      throw new RangeError(`a segment must be a literal, *, ** or {name}, not partly one of them`)
+      throw new RangeError(`a segment must be a literal, *, ** or {name}, not a combination`)
     }
   }
   if (segments.length > MAX_SEGMENTS)

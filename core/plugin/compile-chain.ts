@@ -8,20 +8,22 @@ import type { HOOKS } from './define.ts'
 /** Plugins of routes, services, consumers and endpoints. */
 export interface ScopedPlugins {
   /**
-   * By `RouteRule.scope` of a route, or full name of a service. They run after routing, and replace plugins of the gateway with the
-   * same name.
+   * By `RouteRule.scope` of a route, or full name of a service. They run after routing and replace gateway plugins with
+   * the same name.
    */
   readonly routes: ReadonlyMap<string, readonly Plugin[]>
-  /** By {@link toConsumerKey}. They run after authentication, and replace all plugins with the same name. @default none */
+  /**
+   * By {@link toConsumerKey}. They run after authentication and replace all plugins with the same name. @default none
+   */
   readonly consumers?: ReadonlyMap<string, readonly Plugin[]>
   /**
-   * Plugins that an endpoint declares, in addition to all others: they run after the others for a request, and before them for a
-   * response. The same list each time while the endpoint is unchanged.
+   * Returns plugins declared by an endpoint, which are added to all others. They run after the others for a request,
+   * and before them for a response. Returns the same list while the endpoint is unchanged.
    *
    * @default none
    */
   readonly findPolicies?: (service: string, endpoint: Endpoint) => readonly Plugin[] | undefined
-  /** Runs next to the handler, for every request. @default none */
+  /** Runs next to the handler for every request. @default none */
   readonly last?: Plugin | undefined
 }
 
@@ -38,12 +40,12 @@ export function compileChain(
   plugins: readonly Plugin[],
   route: Step,
   handle: Step,
-  { routes, consumers = new Map(), findPolicies, last: own }: ScopedPlugins = NO_SCOPES,
+  { routes, consumers = new Map(), findPolicies, last: innermost }: ScopedPlugins = NO_SCOPES,
 ): Chain {
   const scoped = [...routes.values()].flat()
   const ofConsumers = [...consumers.values()].flat()
   const namesOf = (list: readonly Plugin[]) => new Set(list.map(({ name }) => name))
-  // A plugin that some scope replaces runs once it is known which one applies: after routing, or after authentication.
+  // A plugin that a scope may replace runs once the scope is known: after routing, or after authentication.
   const afterRoute = namesOf([...scoped, ...ofConsumers])
   const last = namesOf(ofConsumers)
   const isLast = ({ name }: Plugin): boolean => last.has(name)
@@ -57,7 +59,7 @@ export function compileChain(
     ...(routes.size > 0 ? [toHook('scope', enterRoute)] : []),
     ...(findPolicies === undefined ? [] : [toHook('scope', enterEndpoint)]),
   ]
-  const inner = own === undefined ? [] : [own]
+  const inner = innermost === undefined ? [] : [innermost]
   const use = { active: 0 }
   const all = [...plugins, ...new Set([...scoped, ...ofConsumers]), ...inner]
 
@@ -79,7 +81,7 @@ export function compileChain(
       ...(consumers.size > 0 ? [toHook('scope', enterConsumer)] : []),
       ...listHooks(late, 'onRequest'),
       ...listHooks(late, 'onRoute'),
-      // Last before the service, which declares them: they cannot change the input or the results of other plugins.
+      // Last before the service that declares them, so that they cannot change the input or results of other plugins.
       ...listHooks(policies, 'onRequest'),
       ...listHooks(policies, 'onRoute'),
       ...listHooks(inner, 'onRoute'),
@@ -89,15 +91,15 @@ export function compileChain(
     const onReplyBody = listHooks(applied, 'onReplyBody')
     const onReply = listHooks([...policies, ...replaced], 'onReply')
     const onDone = listHooks([...applied, ...inner], 'onDone')
-    /** By their list of plugins. */
+    /** Chains by their plugin list. */
     const chains = new WeakMap<readonly Plugin[], Chain>()
     const continueWith = (
-      own: readonly Plugin[] | undefined,
-      create: (own: readonly Plugin[]) => Chain,
+      scopePlugins: readonly Plugin[] | undefined,
+      create: (scopePlugins: readonly Plugin[]) => Chain,
     ): Chain | undefined => {
-      if (own === undefined) return undefined
-      const chain = chains.get(own) ?? create(own)
-      chains.set(own, chain)
+      if (scopePlugins === undefined) return undefined
+      const chain = chains.get(scopePlugins) ?? create(scopePlugins)
+      chains.set(scopePlugins, chain)
       return chain
     }
     return {
@@ -116,24 +118,29 @@ export function compileChain(
       },
       scopes,
       ofEndpoint: (service, endpoint) =>
-        continueWith(findPolicies?.(service, endpoint), (own) => compile(replaced, own, NO_CHAINS)),
+        continueWith(findPolicies?.(service, endpoint), (scopePlugins) =>
+          compile(replaced, scopePlugins, NO_CHAINS),
+        ),
       ofConsumer: (key) =>
-        continueWith(consumers.get(key), (own) =>
-          compile(replace(replaced, own), policies, NO_CHAINS),
+        continueWith(consumers.get(key), (scopePlugins) =>
+          compile(replace(replaced, scopePlugins), policies, NO_CHAINS),
         ),
       use,
       close: (onFault) => closePlugins(all, onFault),
     }
   }
-  const chains = [...routes].map(([name, own]): [string, Chain] => {
-    return [name, compile(replace(plugins, own), [], NO_CHAINS)]
+  const chains = [...routes].map(([name, overrides]): [string, Chain] => {
+    return [name, compile(replace(plugins, overrides), [], NO_CHAINS)]
   })
   return compile(plugins, [], new Map(chains))
 }
 
-/** `plugins` without the names in `own`, then `own`. */
-function replace(plugins: readonly Plugin[], own: readonly Plugin[]): readonly Plugin[] {
-  return [...plugins.filter(({ name }) => !own.some((other) => other.name === name)), ...own]
+/** Returns `plugins` without the names in `overrides`, followed by `overrides`. */
+function replace(plugins: readonly Plugin[], overrides: readonly Plugin[]): readonly Plugin[] {
+  return [
+    ...plugins.filter(({ name }) => !overrides.some((other) => other.name === name)),
+    ...overrides,
+  ]
 }
 
 interface Hook<T> {
@@ -155,7 +162,9 @@ function toHook(hook: 'route' | 'scope' | 'handle', run: Step): Hook<Step> {
   return { stage: { plugin: undefined, hook }, run }
 }
 
-/** Continues with the chain of the route or service. Services of other domains may have the name of a configured one. */
+/**
+ * Continues with the chain of the route or service. Services in other domains may have the name of a configured one.
+ */
 function enterRoute(x: Exchange): void {
   const { route, upstream } = x
   if (route === undefined) return

@@ -7,7 +7,7 @@ import type { EgressPolicy } from '../egress/egress-policy.ts'
 import { Default, type Static, type TObject, Type } from '../schema.ts'
 import { checkOptions } from './options.ts'
 
-/** Log of a plugin; same order of arguments as pino. */
+/** Log of a plugin, with the same argument order as pino. */
 export interface PluginLog {
   /** Not written by default. */
   readonly debug: (details: object, message: string) => void
@@ -19,21 +19,25 @@ export interface PluginLog {
 /** Dependencies that the gateway passes to a plugin. */
 export interface PluginEnv {
   readonly log: PluginLog
-  /** Wall clock, milliseconds since 1970. Tests replace it. */
+  /** Wall clock in milliseconds since 1970; replaceable in tests. */
   readonly nowMs: () => number
-  /** Base folder of relative files in options: folder of the configuration file. @default the working directory */
+  /**
+   * Base folder for relative file names in options, the folder of the configuration file. @default the working
+   * directory
+   */
   readonly configDir?: string
-  /** Authorizer of accounts and rules. @default none */
+  /** Authorizes accounts by rules. @default none */
   readonly authorizer?: Authorizer | undefined
   /** Starts spans. @default none */
   readonly tracer?: Tracer | undefined
-  /** Outgoing address policy of the process. @default policy of the default settings */
+  /** Outgoing address policy of the process. @default the policy with default settings */
   readonly egress?: Pick<EgressPolicy, 'resolveKeys'> | undefined
 }
 
 /**
- * Where plugins are listed: for all requests, requests to a service, of a route, or of an account. Services themselves list plugins with the
- * scope `endpoint` in the registry, so their options must only restrict requests, and they must not need `close`.
+ * Where a plugin is listed: for all requests, or for requests to a service, of a route, or from an account. With the
+ * scope `endpoint`, services list plugins in the registry, so their options must only restrict requests, and they must
+ * not need `close`.
  */
 export type PluginScope = 'gateway' | 'service' | 'route' | 'consumer' | 'endpoint'
 
@@ -48,9 +52,9 @@ export interface PluginSpec<Options extends TObject> {
   readonly description: string
   /** JSON Schema of the options; unknown names are errors. */
   readonly options: Options
-  /** Scopes that the plugin may be listed at; at another one the configuration is invalid. @default all but `endpoint` */
+  /** Scopes in which the plugin may be listed; elsewhere the configuration is invalid. @default all but `endpoint` */
   readonly scopes?: readonly PluginScope[]
-  /** Creates the plugin from validated options with defaults. Throws for invalid combinations of values. */
+  /** Creates the plugin from validated options with defaults. Throws for invalid combinations. */
   create(options: Static<Options>, env: PluginEnv): PluginHooks
 }
 
@@ -61,7 +65,7 @@ const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
 const DEFAULT_SCOPES: readonly PluginScope[] = ['gateway', 'service', 'route', 'consumer']
 const SCOPES: readonly PluginScope[] = [...DEFAULT_SCOPES, 'endpoint']
 const NO_OPTIONS: TObject = Type.Object({})
-/** Hook names in the order they run. */
+/** Hook names in execution order. */
 export const HOOKS = [
   'onRequest',
   'onRoute',
@@ -75,7 +79,7 @@ export const HOOKS = [
 /**
  * Declares a plugin.
  *
- * @throws {TypeError} when the name is not kebab-case, or a scope is unknown.
+ * @throws {TypeError} if the name is not kebab-case or a scope is unknown.
  */
 export function definePlugin<Options extends TObject = TObject>(
   spec: Omit<PluginSpec<Options>, 'options'> & { readonly options?: Options },
@@ -91,7 +95,7 @@ export function definePlugin<Options extends TObject = TObject>(
   return { ...spec, options } as unknown as PluginDefinition
 }
 
-/** Sets `additionalProperties: false` in every object of a schema without it. */
+/** Sets `additionalProperties: false` in every object schema without it. */
 function rejectUnknown(schema: {
   additionalProperties?: unknown
   properties?: Readonly<Record<string, object>>
@@ -102,11 +106,11 @@ function rejectUnknown(schema: {
 }
 
 /**
- * Creates a plugin from the options of a configuration.
+ * Creates a plugin from configured options.
  *
  * @param scope where the plugin is listed. @default not checked
- * @throws {OptionsError} with all invalid options; {@link TypeError} with the name of the plugin for errors of `create`, and for a scope
- *   that it does not allow.
+ * @throws {OptionsError} with all invalid options; {@link TypeError} with the plugin name for errors of `create` and
+ *   for a disallowed scope.
  */
 export function createPlugin(
   definition: PluginDefinition,
@@ -117,7 +121,7 @@ export function createPlugin(
   const { name, options: schema, scopes = DEFAULT_SCOPES } = definition
   if (scope !== undefined && !scopes.includes(scope))
     throw new TypeError(
-      `plugin "${name}" is not allowed in the plugins of ${scope === 'endpoint' ? 'an' : 'a'} ${scope}, only of: ${scopes.join(', ')}`,
+      `plugin "${name}" is not allowed in the plugins of ${scope === 'endpoint' ? 'an' : 'a'} ${scope}; allowed scopes: ${scopes.join(', ')}`,
     )
   const options = Default(schema, structuredClone(rawOptions ?? {}))
   checkOptions(name, schema, options)
@@ -134,9 +138,9 @@ export function createPlugin(
 }
 
 /**
- * Checks that an object is a plugin and sets its name if it has none.
+ * Checks that an object is a plugin, and sets its name if missing.
  *
- * @throws {TypeError} for a hook that is not a function, an unknown hook, or a value that is not an object.
+ * @throws {TypeError} if a hook is unknown or not a function, or the value is not an object.
  */
 export function toPlugin(name: string, hooks: unknown): Plugin {
   const fail = (what: string): never => {
@@ -144,7 +148,7 @@ export function toPlugin(name: string, hooks: unknown): Plugin {
   }
   if (typeof hooks !== 'object' || hooks === null)
     return fail(`must be an object with hooks, got ${inspectShort(hooks)}`)
-  if (hooks instanceof Promise) return fail('create must return the hooks, not a promise of them')
+  if (hooks instanceof Promise) return fail('create must return hooks, not a promise')
   const plugin = hooks as Record<string, unknown>
   for (const key of Object.keys(plugin)) {
     if (
@@ -155,7 +159,7 @@ export function toPlugin(name: string, hooks: unknown): Plugin {
       continue
     const suggestion = suggest(key, HOOKS)
     fail(
-      `unknown hook ${key}, ${suggestion === undefined ? `the hooks are ${HOOKS.join(', ')}` : `did you mean ${suggestion}?`}`,
+      `unknown hook ${key}${suggestion === undefined ? `; known: ${HOOKS.join(', ')}` : `, did you mean ${suggestion}?`}`,
     )
   }
   for (const hook of HOOKS) {

@@ -2,9 +2,9 @@ import { suggest } from '../../lib/text/did-you-mean.ts'
 import { inspectShort } from '../../lib/text/inspect.ts'
 import { Errors, type TObject } from '../schema.ts'
 
-/** Invalid options of a plugin. */
+/** Invalid plugin options. */
 export class OptionsError extends TypeError {
-  /** One line each: plugin, option, expected and actual value. */
+  /** One line per problem: plugin, option, expected and actual value. */
   readonly problems: readonly string[]
   /** Names of missing required options. */
   readonly missing: readonly string[]
@@ -17,7 +17,7 @@ export class OptionsError extends TypeError {
 }
 
 /**
- * Validates options with defaults against the schema of their plugin.
+ * Validates options with defaults against the plugin's schema.
  *
  * @throws {OptionsError} with all problems.
  */
@@ -54,10 +54,10 @@ export function checkOptions(plugin: string, schema: TObject, options: unknown):
 type SchemaError = ReturnType<typeof Errors>[number]
 const UNKNOWN = 'additionalProperties'
 
-/** Finds errors without duplicates: a value that matches no alternative is one problem, not one for each of its parts. */
+/** Finds errors without duplicates: a value that matches no alternative is one problem, not one per alternative. */
 function findErrors(schema: TObject, options: object): SchemaError[] {
   const all = Errors(schema, options)
-  // Alternatives and unknown names (`false` schemas) also have specific errors.
+  // Alternatives and unknown names (`false` schemas) also have more specific errors.
   const specific = all.filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'boolean')
   const unions = all.filter(
     ({ keyword, instancePath }) =>

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import type { PluginLog } from './define.ts'
 
 export interface WatchParsedFileOptions<T> {
-  /** Throws for malformed content. */
+  /** Throws if the content is malformed. */
   readonly parse: (text: string) => T
   /** Called after each change, but not initially. */
   readonly onChange: (value: T) => void
@@ -12,9 +12,10 @@ export interface WatchParsedFileOptions<T> {
 const CHECK_MS = 1000
 
 /**
- * Reads and parses a file, and again after every change. Later errors are logged, and the previous value stays in use.
+ * Reads and parses a file, and reloads it after every change. Reload errors are logged, and the previous value
+ * stays in use.
  *
- * @throws {Error} when it cannot be read or parsed initially.
+ * @throws {Error} if it cannot be read or parsed initially.
  */
 export function watchParsedFile<T>(
   file: string,
@@ -27,7 +28,7 @@ export function watchParsedFile<T>(
     try {
       const now = readVersion(file)
       const text = now === version ? undefined : readFileSync(file, 'utf8')
-      // A malformed file is not read again before the next change; an unreadable one is.
+      // A malformed file is only reloaded after the next change; an unreadable file is retried.
       version = now
       if (text !== undefined) {
         onChange(parse(text))
@@ -44,7 +45,7 @@ export function watchParsedFile<T>(
   return { value, close: () => clearInterval(timer) }
 }
 
-/** Changes with the file, even when an editor or a mount replaces it. */
+/** Returns a version that changes with the file, even if an editor or a mount replaces it. */
 function readVersion(file: string): string {
   const { ino, mtimeMs, size } = statSync(file)
   return `${ino} ${mtimeMs} ${size}`

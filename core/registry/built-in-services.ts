@@ -11,14 +11,14 @@ const NAMES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * True for the names of built-in services in any letter case, as rules are case-insensitive: nothing else may register
- * them.
+ * True for the names of built-in services in any letter case, since rules are case-insensitive. Other services must not
+ * register them.
  */
 export function isReservedName(name: string): boolean {
   return NAMES.has(name.toLowerCase())
 }
 
-/** True for built-in services, which every server provides itself. */
+/** True for built-in services, which every server provides. */
 export function isOfPlatform(name: string): boolean {
   return NAMES.has(name)
 }

@@ -7,9 +7,9 @@ import { StaleNodes } from './stale-nodes.ts'
 export interface CachedServiceOptions {
   readonly name: string
   readonly upstream: UpstreamOptions
-  /** Monotonic clock, milliseconds. */
+  /** Monotonic clock in milliseconds. */
   readonly nowMs: () => number
-  /** A retained node refused a connection and was dropped: update the upstream. */
+  /** Called when a retained node was dropped because it refused a connection; the upstream must be updated. */
   readonly onNodeDropped: () => void
 }
 
@@ -18,7 +18,7 @@ export class Entry {
   readonly upstream: Upstream
   /** Time of the last use. */
   usedMs: number
-  /** All versions, as last received. */
+  /** All versions as last received. */
   services: readonly Service[] = []
   /** Retained nodes, by id. */
   readonly #retained: StaleNodes<VersionNode>
@@ -40,7 +40,7 @@ export class Entry {
   /**
    * Applies the state from the registry.
    *
-   * @param isOutage the registry may be incomplete after an outage: nodes that vanished are retained.
+   * @param isOutage whether the registry may be incomplete after an outage; missing nodes are then retained.
    */
   take(services: readonly Service[], isOutage: boolean): void {
     for (const { nodes } of services) for (const { id } of nodes) this.#retained.release(id)
@@ -62,7 +62,7 @@ export class Entry {
     return isChanged
   }
 
-  /** Updates the upstream. @returns false when there is no version left. */
+  /** Updates the upstream. @returns false if no version is left. */
   use(): boolean {
     const all =
       this.#retained.size === 0 ? this.services : addNodes(this.services, this.#retained.items)

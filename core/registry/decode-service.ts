@@ -1,6 +1,6 @@
 import type { Endpoint, Value } from '../contracts/registry.ts'
 
-/** Called for an invalid part of an entry. If it does not throw, the part is treated as missing. */
+/** Called for an invalid part of an entry. If it returns, the part is treated as missing. */
 export type OnWrong = (path: string, must: string) => void
 
 type Fields = Readonly<Record<string, unknown>>
@@ -10,7 +10,7 @@ export const MAX_VALUE_DEPTH = 32
 const NO_VALUE: Value = { name: '', type: '', values: [] }
 const skip: OnWrong = () => {}
 
-/** True for JSON objects: not for arrays and null. */
+/** True for JSON objects, not for arrays and null. */
 export function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -25,7 +25,7 @@ export function readEndpoint(fields: Fields, path = '', onWrong: OnWrong = skip)
   }
 }
 
-/** The strings of a map, without `__proto__`, which copies of an object drop. */
+/** Returns the strings of a map without `__proto__`, which would be lost when objects are copied. */
 export function readMap(map: unknown, path = '', onWrong: OnWrong = skip): Record<string, string> {
   const read: Record<string, string> = {}
   if (map === undefined) return read
@@ -57,7 +57,7 @@ export function readValue(
   const isList = Array.isArray(values)
   if (!isList) onWrong(`${path}.values`, 'must be a list')
   else if (values.length > 0 && depth === 0)
-    onWrong(path, `must be nested at most ${MAX_VALUE_DEPTH} deep`)
+    onWrong(path, `must not nest deeper than ${MAX_VALUE_DEPTH}`)
   return {
     name: readText(value, 'name', path, onWrong),
     type: readText(value, 'type', path, onWrong),

@@ -1,7 +1,7 @@
 import type { RegistryEvent, Service } from '../contracts/registry.ts'
 import { isSameService } from './service.ts'
 
-/** Events that lead from one list of versions to another: created and updated ones first, then deleted ones. */
+/** Returns the events between two lists of versions: created and updated versions first, then deleted ones. */
 export function diffServices(
   before: readonly Service[],
   after: readonly Service[],

@@ -1,8 +1,8 @@
 import { GatewayError } from '../errors.ts'
 
 /**
- * True if a registry rejected a request permanently, so that retrying is useless: it was malformed (a `TypeError`) or
- * access is denied (`denied`). Anything else is an outage.
+ * True if a registry rejected a request permanently, so that a retry is useless: the request was malformed (a
+ * `TypeError`) or access is denied (`denied`). All other errors are outages.
  */
 export function isPermanent(error: unknown): boolean {
   if (error instanceof TypeError) return true
@@ -15,7 +15,7 @@ export function isAccessDenied(error: unknown): boolean {
   return error instanceof Error && error.cause instanceof GatewayError && error.cause.code === 429
 }
 
-/** Describes a failed lookup for clients. The cause is for logs. */
+/** Describes a failed lookup for clients. Causes are only logged. */
 export function toRegistryFault(error: unknown): string {
   return isAccessDenied(error) ? 'the registry denies access' : 'the registry is unavailable'
 }

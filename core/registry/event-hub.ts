@@ -7,13 +7,13 @@ export interface RegistryWatchers {
   /** See `Registry.watch`. */
   readonly watch: (listener: Listener, options?: WatchOptions) => () => void
   readonly size: number
-  /** Notifies the listeners of the service and the listeners of all services. */
+  /** Notifies the listeners of the service and of all services. */
   readonly emit: (event: RegistryEvent) => void
-  /** Calls `WatchOptions.onOutage` of all listeners, including listeners added during the outage. */
+  /** Calls `WatchOptions.onOutage` of all listeners, including those added during the outage. */
   readonly reportOutage: (reason: Error | undefined) => void
 }
 
-/** One object per `watch`, so that the same function can be added twice. */
+/** One object per `watch` call, so that the same function can be added twice. */
 interface Entry {
   readonly listener: Listener
   readonly onOutage: WatchOptions['onOutage']

@@ -2,15 +2,15 @@
 export interface Outage {
   /** The latest error. */
   readonly reason: Error
-  /** Duration so far, milliseconds. */
+  /** Duration so far, in milliseconds. */
   readonly forMs: number
 }
 
-/** Progress of an outage: it `began`, it `lasts` for another minute, it `ended`. */
+/** Progress of an outage: it `began`, `lasts` for another minute, or `ended`. */
 export type OutageState = 'began' | 'lasts' | 'ended'
 
 export interface OutagesOptions {
-  /** Monotonic clock, milliseconds. */
+  /** Monotonic clock in milliseconds. */
   readonly nowMs: () => number
   /** Called at the start of an outage, and by {@link Outages.sweep} for its duration and end. */
   readonly onOutage?: ((state: OutageState, outage: Outage) => void) | undefined
@@ -32,15 +32,15 @@ export class Outages {
     this.#options = options
   }
 
-  /** The current outage; undefined: the registry is available. */
+  /** The current outage; undefined while the registry is available. */
   get current(): Outage | undefined {
     return this.#failing.size === 0 ? undefined : this.#describe(this.#options.nowMs())
   }
 
   /**
-   * Records that a watch failed, or with undefined that it works.
+   * Records that a watch failed, or works again if `reason` is undefined.
    *
-   * @param forMs milliseconds since the failure: a timeout has waited for it.
+   * @param forMs milliseconds since the failure, if it was only detected after a timeout.
    */
   report(watch: string, reason: Error | undefined, forMs = 0): void {
     const now = this.#options.nowMs()
@@ -57,18 +57,18 @@ export class Outages {
     this.#report('began', now)
   }
 
-  /** True while a watch fails: nodes missing in its state may still exist. */
+  /** True while a watch is failing, so that nodes missing in its state may still exist. */
   isUnavailable(watch: string): boolean {
     return this.#failing.has(watch)
   }
 
-  /** Milliseconds since a watch failed; 0: it works. */
+  /** Milliseconds since a watch failed; 0 if it works. */
   downForMs(watch: string): number {
     const sinceMs = this.#failing.get(watch)
     return sinceMs === undefined ? 0 : this.#options.nowMs() - sinceMs
   }
 
-  /** Reports an outage that lasts or has ended. Call it periodically. */
+  /** Reports an outage that continues or has ended. Must be called periodically. */
   sweep(): void {
     if (this.#reportedMs === undefined) return
     const now = this.#options.nowMs()

@@ -9,28 +9,30 @@ import { applyEvent } from './merge-versions.ts'
 import { type Outage, Outages, type OutagesOptions } from './outage-tracker.ts'
 
 export interface ServiceCacheOptions {
-  /** Upstream options of a service. Called once per service, and again by {@link ServiceCache.reconfigure}. */
+  /**
+   * Returns the upstream options of a service. Called once per service, and again by {@link ServiceCache.reconfigure}.
+   */
   readonly upstream: (service: string) => UpstreamOptions
   /**
-   * Interval of the sweep for unused services, and of refreshing services that have no nodes or whose registry has no
-   * `watch`; milliseconds. @default 5000
+   * Interval for evicting unused services, and for refreshing services that have no nodes or whose registry has no
+   * `watch`, in milliseconds. @default 5000
    */
   readonly sweepMs?: number
-  /** Milliseconds without a request after which a service is unused. @default 60000 */
+  /** Time without requests after which a service is unused, in milliseconds. @default 60000 */
   readonly unusedMs?: number
-  /** Maximum unused services cached, if the registry has `watch`. @default 1000 */
+  /** Maximum number of unused services that stay cached if the registry has `watch`. @default 1000 */
   readonly maxUnused?: number
-  /** Timeout of a lookup, milliseconds. @default 5000 */
+  /** Timeout of a lookup in milliseconds. @default 5000 */
   readonly lookupTimeoutMs?: number
-  /** Maximum concurrent first lookups; more fail with 503. @default 256 */
+  /** Maximum number of concurrent first lookups; further ones fail with 503. @default 256 */
   readonly maxLookups?: number
-  /** Monotonic clock, milliseconds. @default performance.now */
+  /** Monotonic clock in milliseconds. @default performance.now */
   readonly nowMs?: () => number
-  /** Called when the first lookup of a service fails, outside of outages. */
+  /** Called if the first lookup of a service fails outside an outage. */
   readonly onError?: (service: string, error: unknown) => void
   /**
-   * Called when a registry outage begins, every minute while it lasts, and when it has ended. During the outage, the
-   * cached state is used.
+   * Called when a registry outage begins, every minute while it lasts, and when it has ended. The cached state is used
+   * during the outage.
    */
   readonly onOutage?: OutagesOptions['onOutage']
 }
@@ -38,7 +40,7 @@ export interface ServiceCacheOptions {
 /** A cached service. */
 export interface ServiceInUse {
   readonly upstream: Upstream
-  /** Milliseconds since updates of the service started to fail; 0: they succeed. */
+  /** Milliseconds since updates of the service started to fail; 0 if they succeed. */
   readonly downForMs: number
 }
 
@@ -48,18 +50,19 @@ interface Lookup {
   readonly events: RegistryEvent[]
 }
 
-/** Maximum names cached as not found. */
+/** Maximum number of names cached as not found. */
 const MAX_ABSENT = 10_000
 /** Key of the watch of all services. */
 const ALL = '*'
 
 /**
- * Cache of the services in use, updated by watches. During an outage of the registry the last state is used. A node
- * that vanishes while the watch of its service fails is retained for 95 s, unless it refuses a connection.
+ * Cache of the services in use, updated by watches. During a registry outage, the last known state is used. A node that
+ * disappears while the watch of its service is failing is retained for 95 s, unless it refuses a connection.
  */
 export class ServiceCache {
   /**
-   * Increases when a service disappears, and when one appears that was not found before: derived results may be stale.
+   * Increases when a service disappears, and when a service appears that was previously not found. Derived results may
+   * then be stale.
    */
   generation = 0
   readonly #registry: Registry
@@ -70,10 +73,10 @@ export class ServiceCache {
   /** Functions that end the watches, by service. */
   readonly #watches = new Map<string, () => void>()
   readonly #outages: Outages
-  /** Names reported as not found since the last generation. */
+  /** Names reported as not found in the current generation. */
   readonly #absent = new Set<string>()
   readonly #sweeper: NodeJS.Timeout
-  /** Pending lookups of new services, which clients can cause. */
+  /** Number of pending lookups of new services, which clients can cause. */
   #firstLookups = 0
   #closed = false
 
@@ -103,10 +106,10 @@ export class ServiceCache {
   }
 
   /**
-   * Finds the nodes of a service; undefined: not registered. Synchronous when it is cached, or the registry is
-   * synchronous.
+   * Finds the nodes of a service, or returns undefined if it is not registered. Synchronous if it is cached or the
+   * registry is synchronous.
    *
-   * @throws {GatewayError} 503 when it is not cached and the registry is unavailable or denies access.
+   * @throws {GatewayError} 503 if it is not cached and the registry is unavailable or denies access.
    */
   find(name: string): Upstream | undefined | Promise<Upstream | undefined> {
     const entry = this.#entries.get(name)
@@ -114,7 +117,7 @@ export class ServiceCache {
     const lookup = this.#lookups.get(name)
     if (lookup !== undefined) return lookup.promise
     if (this.#firstLookups >= (this.#options.maxLookups ?? 256)) {
-      throw new GatewayError(name, 503, 'too many services are being looked up', {
+      throw new GatewayError(name, 503, 'too many concurrent service lookups', {
         headers: ['retry-after', '1'],
       })
     }
@@ -127,7 +130,7 @@ export class ServiceCache {
       if (entry.upstream.configure(this.#options.upstream(name))) this.#use(entry)
   }
 
-  /** Drops retained nodes of these services: the caller knows that the services are deregistered. */
+  /** Drops retained nodes of these services, because the caller knows that the services are deregistered. */
   settle(names: Iterable<string>): void {
     for (const name of names) {
       const entry = this.#entries.get(name)
@@ -136,7 +139,7 @@ export class ServiceCache {
   }
 
   /**
-   * Evicts unused services and expired nodes, and refreshes services that have no nodes or no watch. Runs periodically.
+   * Evicts unused services and expired nodes, and refreshes services without nodes or watches. Called periodically.
    */
   sweep(): void {
     const { unusedMs = 60_000, maxUnused = 1000 } = this.#options
@@ -153,16 +156,16 @@ export class ServiceCache {
       }
       const idle = now - entry.usedMs >= unusedMs
       if (idle && !upstream.nodes.some((node) => node.active > 0)) unused.push(entry)
-      // There is no event for the end of a registered service without nodes.
+      // No event reports the end of a registered service without nodes.
       else if (!watched || upstream.nodes.length === 0) this.#refresh(upstream.name)
     }
-    // Without updates an address could belong to another service by now.
+    // Without updates, an address could belong to another service by now.
     const maxCached = watched ? maxUnused : 0
     unused.sort((a, b) => b.usedMs - a.usedMs)
     for (const { upstream } of unused.slice(maxCached)) this.#forget(upstream.name)
   }
 
-  /** Stops watching, and closes the connections to all nodes. Does not close the registry. */
+  /** Stops watching and closes the connections to all nodes. Does not close the registry. */
   close(): void {
     this.#closed = true
     clearInterval(this.#sweeper)
@@ -206,11 +209,11 @@ export class ServiceCache {
     return promise
   }
 
-  /** Looks up a cached service again. */
+  /** Repeats the lookup of a cached service. */
   #refresh(name: string): void {
     if (this.#lookups.has(name)) return
     const pending = this.#lookUp(name)
-    // The outage has been reported, and the cached nodes stay.
+    // The outage has already been reported, and the cached nodes stay.
     if (pending instanceof Promise) pending.catch(() => {})
   }
 
@@ -265,7 +268,7 @@ export class ServiceCache {
   #watch(name: string): void {
     if (this.#registry.watch === undefined || this.#watches.has(name)) return
     const onOutage = (reason: Error | undefined): void => {
-      // A pending first lookup has no state to lose.
+      // A pending first lookup has no state to retain.
       if (reason === undefined || name === ALL || this.#entries.has(name))
         this.#outages.report(name, reason)
     }
@@ -292,14 +295,14 @@ export class ServiceCache {
   }
 
   #onEvent(name: string, event: RegistryEvent): void {
-    // Events are ordered: the last one is at least as new as the pending result.
+    // Events are ordered, so the last one is at least as new as the pending result.
     this.#lookups.get(name)?.events.push(event)
     const entry = this.#entries.get(name)
     if (entry !== undefined) this.#apply(name, applyEvent(entry.services, event))
   }
 
   #onAnyEvent({ type, service: { name } }: RegistryEvent): void {
-    // It was reported as not found, or is about to be.
+    // The service was reported as not found, or is about to be.
     if (type !== 'delete' && (this.#absent.has(name) || this.#lookups.has(name)))
       this.#nextGeneration()
   }

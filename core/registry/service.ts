@@ -2,14 +2,16 @@ import type { Node, Service } from '../contracts/registry.ts'
 import { parseHostPort } from '../upstream/node/parse-node.ts'
 import { isServiceName } from './service-name.ts'
 
-/** Prefix of metadata of endpoints: options of a plugin as JSON, `policy.body-limit`. */
+/** Prefix of endpoint metadata with plugin options as JSON, such as `policy.body-limit`. */
 export const POLICY = 'policy.'
 /** The default domain. */
 export const DEFAULT_DOMAIN = 'mx'
 const MAX_TEXT = 253
 const PRINTABLE = /^[\x21-\x7e]+$/
 
-/** Label of a service in metrics: its name, with the domain unless it is the default one (`acme/shop`). */
+/**
+ * Returns the label of a service in metrics: its name, preceded by the domain unless it is the default (`acme/shop`).
+ */
 export function toServiceLabel(name: string, domain: string): string {
   return domain === DEFAULT_DOMAIN ? name : `${domain}/${name}`
 }
@@ -17,7 +19,7 @@ export function toServiceLabel(name: string, domain: string): string {
 /**
  * Validates a registration.
  *
- * @throws {TypeError} naming the first invalid part and its valid form.
+ * @throws {TypeError} with the first invalid part and its valid form.
  */
 export function checkService({ name, version, nodes }: Service): void {
   if (!isServiceName(name)) {
@@ -36,7 +38,7 @@ export function checkService({ name, version, nodes }: Service): void {
   }
 }
 
-/** True if two states of a version are equal; the order of nodes and endpoints counts. */
+/** True if two states of a version are equal. The order of nodes and endpoints matters. */
 export function isSameService(a: Service, b: Service): boolean {
   return (
     a.nodes.length === b.nodes.length &&
@@ -50,7 +52,7 @@ export function isSameNode(a: Node, b: Node): boolean {
   return a.id === b.id && a.address === b.address && isSameMap(a.metadata, b.metadata)
 }
 
-/** Compares two string maps, in any order. */
+/** True if two string maps are equal, in any order. */
 export function isSameMap(
   a: Readonly<Record<string, string>>,
   b: Readonly<Record<string, string>>,

@@ -1,9 +1,9 @@
 import type { Service } from '../contracts/registry.ts'
 
-/** Prefix of settings in the metadata of a service. */
+/** Prefix of settings in service metadata. */
 export const SETTING = 'mx/'
 
-/** Names of the settings that services set in the registry, without the prefix. */
+/** Names, without prefix, of the settings that services store in the registry. */
 export const SETTING_NAMES = [
   'balance',
   'timeout.connect',
@@ -15,7 +15,7 @@ export const SETTING_NAMES = [
   'policies',
 ] as const
 
-/** Metadata of a service, from the text that `get` returns for the name of a setting. */
+/** Builds service metadata. `get` returns the text of a setting by name. */
 export function toSettingMetadata(
   get: (name: string) => string | undefined,
 ): Record<string, string> {
@@ -27,7 +27,7 @@ export function toSettingMetadata(
   return metadata
 }
 
-/** Settings in the metadata of all versions by their keys; of the first version that has one. */
+/** Returns the settings in the metadata of all versions by key. The first version with a setting takes precedence. */
 export function collectSettings(services: readonly Service[]): Readonly<Record<string, string>> {
   let found: Record<string, string> = NONE
   for (const { metadata } of services)

@@ -1,7 +1,7 @@
-/** Services renew their registration with a heartbeat of 30 s and a TTL of 90 s; 5 s are added for propagation. */
+/** Services renew their registration every 30 s with a TTL of 90 s; 5 s are added for propagation. */
 const RETAINED_MS = 95_000
 
-/** Nodes that vanished during a registry outage, retained for 95 s: after a restart a registry is incomplete. */
+/** Nodes that disappeared during a registry outage, retained for 95 s because a restarted registry is incomplete. */
 export class StaleNodes<T> {
   readonly #nowMs: () => number
   readonly #items = new Map<string, { readonly item: T; readonly untilMs: number }>()
@@ -14,7 +14,7 @@ export class StaleNodes<T> {
     return this.#items.size
   }
 
-  /** In the order in which they vanished. */
+  /** Items in the order of their disappearance. */
   get items(): T[] {
     return Array.from(this.#items.values(), ({ item }) => item)
   }
@@ -23,12 +23,12 @@ export class StaleNodes<T> {
     return this.#items.get(key)?.item
   }
 
-  /** Retains an item; an item already retained keeps its expiry. */
+  /** Retains an item. An item that is already retained keeps its expiry. */
   add(key: string, item: T): void {
     if (!this.#items.has(key)) this.#items.set(key, { item, untilMs: this.#nowMs() + RETAINED_MS })
   }
 
-  /** Drops an item that is registered again, or known to be gone. @returns true if it was retained. */
+  /** Drops an item that is registered again or known to be deleted. @returns true if it was retained. */
   release(key: string): boolean {
     return this.#items.delete(key)
   }
@@ -37,7 +37,7 @@ export class StaleNodes<T> {
     this.#items.clear()
   }
 
-  /** Drops the items retained for 95 s, and returns them. */
+  /** Drops and returns the items that were retained for 95 s. */
   expire(): T[] {
     const now = this.#nowMs()
     const expired: T[] = []

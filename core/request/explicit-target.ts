@@ -1,11 +1,11 @@
 import type { UpstreamNode } from '../upstream/node/upstream-node.ts'
 
-/** Destination of an explicit call (`/rpc`), chosen by its route step. */
+/** Destination of an explicit call (`/rpc`), selected by its route step. */
 export interface ExplicitTarget {
-  /** JSON of the request; undefined: missing. */
+  /** JSON of the request; undefined if missing. */
   readonly request: string | undefined
-  /** The only node to call; undefined: any. */
+  /** The only node to call; undefined for any node. */
   readonly node: UpstreamNode | undefined
-  /** Whether the address is not in the registry: the caller chose it. */
+  /** Whether the caller supplied an address that is not in the registry. */
   readonly isUnlisted: boolean
 }

@@ -1,24 +1,24 @@
 import { createNullProto } from '../../lib/object/null-proto.ts'
 import { badRequest, quote } from './bad-request.ts'
 
-/** A value of a query, a form or a path: text, or the content of a file. */
+/** A value in a query, a form or a path: text, or the content of a file. */
 export type FieldValue = string | Uint8Array | FieldValue[] | Fields
 
-/** Nested values by name, in objects without prototype. `coerce` interprets them. */
+/** Nested values by name, in objects without a prototype. `coerce` interprets them. */
 export interface Fields {
   [name: string]: FieldValue
 }
 
-/** Maximum number of fields of a query or form, and of items of a list in it. */
+/** Maximum number of fields in a query or form, and of items in its lists. */
 export const MAX_FIELDS = 256
 
-/** Maximum nesting of names: `a.b[c]` has three. */
+/** Maximum nesting of names; `a.b[c]` has a depth of three. */
 const MAX_DEPTH = 32
 
 /** Names that could pollute prototypes. */
 export const FORBIDDEN: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** A segment of a field's name: a name, an index of a list, or the end of a list. */
+/** A segment of a field name: a name, a list index, or the end of a list. */
 type Segment = string | number
 const PUSH = -1
 
@@ -32,8 +32,8 @@ const CLOSE = 0x5d
  * | name | meaning |
  * |---|---|
  * | `a.b`, `a[b]` | field `b` of the object `a` |
- * | `a` several times, `a[]` | the next item of the list `a`; `[]` must be last |
- * | `a[0]` | an item of the list `a`, up to 255, in any order, without gaps; `a.0` is a field named `0` |
+ * | repeated `a`, `a[]` | the next item of the list `a`; `[]` must be last |
+ * | `a[0]` | an item of the list `a`, up to index 255, in any order, without gaps; `a.0` is a field named `0` |
  */
 export class FieldTree {
   readonly root: Fields = createNullProto()
@@ -44,7 +44,7 @@ export class FieldTree {
 
   /**
    * @param what kind of field, for errors: `query parameter`.
-   * @param id of errors.
+   * @param id error id.
    */
   constructor(what: string, id: string) {
     this.#what = what
@@ -54,8 +54,8 @@ export class FieldTree {
   /**
    * Adds a field.
    *
-   * @throws {GatewayError} 400 when its name is malformed or forbidden, nests deeper than 32, or conflicts with an earlier field:
-   *   value and object, list by index and by order.
+   * @throws {GatewayError} 400 if its name is malformed, forbidden or nested deeper than 32, or it conflicts with an
+   *   earlier field (a value and an object, or a list by index and by order).
    */
   add(name: string, value: string | Uint8Array): void {
     if (isPlain(name)) {
@@ -80,7 +80,7 @@ export class FieldTree {
   /**
    * Returns all added fields.
    *
-   * @throws {GatewayError} 400 when a list by index lacks an item.
+   * @throws {GatewayError} 400 if a list by index lacks an item.
    */
   finish(): Fields {
     if (this.#indexed === undefined) return this.root
@@ -173,7 +173,7 @@ export class FieldTree {
     return segments
   }
 
-  /** Converts the text between brackets to an index or a name. */
+  /** Converts the text in brackets to an index or a name. */
   #toSegment(text: string, name: string): Segment {
     for (let i = 0; i < text.length; i++) {
       const code = text.charCodeAt(i)
@@ -209,7 +209,7 @@ export function formatFieldPath(path: readonly (string | number)[]): string {
   return text
 }
 
-/** Whether a name is one segment. */
+/** Whether a name is a single segment. */
 function isPlain(name: string): boolean {
   for (let i = 0; i < name.length; i++) if (isMark(name.charCodeAt(i))) return false
   return name.length > 0

@@ -8,10 +8,10 @@ import { decodeUtf8 } from './utf8.ts'
 const WHAT = 'form field'
 
 /**
- * Parses a body of type `application/x-www-form-urlencoded` into name, value, name, value…, in the order sent, by the rules
- * of `parsePairs`.
+ * Parses a body of type `application/x-www-form-urlencoded` into name, value, name, value…, in the order sent,
+ * following the rules of `parsePairs`.
  *
- * @throws {GatewayError} 400, including for JSON: command-line tools send it under this type by default.
+ * @throws {GatewayError} 400, including for JSON, which command-line tools send with this type by default.
  */
 export function parseFormPairs(body: Uint8Array, id: string = GATEWAY_ID): string[] {
   const text = decodeUtf8(body, 'form', id)
@@ -20,7 +20,9 @@ export function parseFormPairs(body: Uint8Array, id: string = GATEWAY_ID): strin
   return parsePairs(text, WHAT, id)
 }
 
-/** Parses a body of type `application/x-www-form-urlencoded` into a nested object, by the rules of `parseQuery`. */
+/**
+ * Parses a body of type `application/x-www-form-urlencoded` into a nested object, following the rules of `parseQuery`.
+ */
 export function parseForm(body: Uint8Array, id: string = GATEWAY_ID): Fields {
   return nestPairs(parseFormPairs(body, id), WHAT, id)
 }

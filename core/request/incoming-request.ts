@@ -1,4 +1,4 @@
-// Imported, because the global of that name is a getter, which is slow.
+// Imported because the global of the same name is a slow getter.
 import { performance } from 'node:perf_hooks'
 import { copyToBuffer, releaseBuffer } from '../../lib/io/buffer-pool.ts'
 import { ByteBuffer } from '../../lib/io/byte-buffer.ts'
@@ -10,67 +10,70 @@ import { rejectBody } from '../limits/memory-budget.ts'
 import { countBuffered, mayBuffer, type RequestBuffer } from '../limits/request-buffers.ts'
 import type { RequestLine } from '../route.ts'
 
-/** The upstream side of an exchange: consumes the request body and produces a streamed response. */
+/** The upstream side of an exchange, which consumes the request body and produces a streamed response. */
 export interface Peer {
-  /** The next chunk of the request body; valid during the call only. `last`: nothing follows but the trailers. */
+  /** Called with the next chunk of the request body, only valid during the call. If `last`, only trailers follow. */
   readonly onRequestBody: (chunk: Uint8Array, last: boolean) => void
-  /** `Exchange.write` accepts more after it returned false. */
+  /** Called when `Exchange.write` may continue after it returned false. */
   readonly onDrain: () => void
-  /** The client disconnected, or the gateway ended the exchange: nothing more can be sent. */
+  /** Called when the client has disconnected or the gateway has ended the exchange; nothing more can be sent. */
   readonly onAbort: () => void
-  /** The client lost access to the rest of the response: end it with this error. Missing: the connection is closed. */
+  /**
+   * Called when the client has lost access to the rest of the response, which must end with this error. If missing, the
+   * connection is closed.
+   */
   readonly onRevoke?: (error: GatewayError) => void
 }
 
-/** Request body bytes buffered for a peer that is not attached yet, before reading pauses. */
+/** Maximum request body bytes buffered until a peer is attached; then reading pauses. */
 const QUEUE_MAX_BYTES = 64 * 1024
-/** Overhead of a buffered chunk: bodies may arrive byte by byte. */
+/** Overhead of a buffered chunk, since bodies may arrive byte by byte. */
 const PIECE_BYTES = 128
 
-/** A path that is valid in a request line: visible ASCII without `?`, `#` and `\` (RFC 9112 §3.2.1). */
+/** Characters that are valid in the query of a request line: visible ASCII without `#` (RFC 9112 §3.2.1). */
 const QUERY = /^[\x21\x22\x24-\x7e]*$/
 const PATH = /^\/[\x21\x22\x24-\x3e\x40-\x5b\x5d-\x7e]*$/
 
-/** The request half of an exchange: request line, headers and body, which is buffered until a peer is attached. */
+/** The request half of an exchange: request line, headers and body. The body is buffered until a peer is attached. */
 export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   readonly method: string
   readonly path: string
   /** As received, without the `?`; empty if absent. */
   readonly query: string
   readonly host: string
-  /** End-to-end headers of the request, without hop-by-hop and framing headers (RFC 9110 §7.6.1). They are sent upstream. */
+  /** End-to-end request headers, without hop-by-hop and framing headers (RFC 9110 §7.6.1). They are sent upstream. */
   readonly headers: HeaderList
   /** Whether the client uses TLS. */
   readonly secure: boolean
-  /** Announced body length in bytes; 0: no body; -1: chunked, length unknown. */
+  /** Announced body length in bytes; 0 without a body; -1 if chunked with unknown length. */
   readonly bodyLength: number
   /** Whether the client requests a WebSocket. */
   readonly upgrade: boolean
   /** `performance.now()` at arrival. */
   readonly startMs: number
-  /** Name of the listener that received it; empty: the only one. */
+  /** Name of the listener that received it; empty if there is only one. */
   listener = ''
-  /** Maximum number of body bytes, then 413 (plugin `body-limit`). */
+  /** Maximum number of body bytes; longer bodies are rejected with 413 (plugin `body-limit`). */
   bodyLimit: number = Number.POSITIVE_INFINITY
   /** Body bytes received. */
   bytesIn = 0
   bufferedBytes = 0
-  /** The request body is a stream of messages without an idle timeout. */
+  /** Whether the request body is a stream of messages without an idle timeout. */
   allowsIdleBody = false
-  /** The whole request body was received. */
+  /** Whether the complete request body was received. */
   protected bodyDone: boolean
   protected peer: Peer | undefined = undefined
-  /** The peer receives the request body. */
+  /** Whether the peer receives the request body. */
   private reading = false
   private queue: Uint8Array[] | undefined = undefined
   private queuedBytes = 0
-  /** The part of {@link bufferedBytes} that waits in a connection to a backend. */
+  /** The part of {@link bufferedBytes} waiting in a connection to a backend. */
   private sendingBytes = 0
   private bodyPaused = false
-  /** The queue was dropped by {@link cutBuffered}: later chunks would leave a gap. */
+  /** Whether {@link cutBuffered} dropped the queue; later chunks would leave a gap. */
   private isBodyCut = false
   private clientAddressOverride: string | undefined = undefined
-  /** Before the first rewrite; undefined: not rewritten. */
+  /** Target before the first rewrite; undefined if not rewritten. */
   private targetBefore: string | undefined = undefined
 
   constructor(
@@ -100,10 +103,10 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   abstract readonly finished: boolean
   abstract readonly aborted: boolean
 
-  /** Peer IP address of the connection; empty for a Unix socket. */
+  /** IP address of the connection's peer; empty for a Unix socket. */
   abstract get remoteAddress(): string
 
-  /** IP address of the client: the peer of the connection, unless a trusted proxy sent another (plugin `forwarded`). */
+  /** Client IP address: the peer of the connection, unless a trusted proxy sent another (plugin `forwarded`). */
   get clientAddress(): string {
     return this.clientAddressOverride ?? this.remoteAddress
   }
@@ -112,12 +115,12 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
     this.clientAddressOverride = address
   }
 
-  /** Path and query as received: the request target to forward. */
+  /** Path and query, the request target to forward. */
   get target(): string {
     return this.query === '' ? this.path : `${this.path}?${this.query}`
   }
 
-  /** {@link target} as received, before a rewrite. */
+  /** The original {@link target}, before any rewrite. */
   get originalTarget(): string {
     return this.targetBefore ?? this.target
   }
@@ -125,7 +128,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   /**
    * Changes the path: before routing, the path to route; after routing, the path to forward.
    *
-   * @throws {TypeError} when it is not a path, or contains a query.
+   * @throws {TypeError} if it is not a path or contains a query.
    */
   rewrite(path: string): void {
     if (!PATH.test(path)) {
@@ -140,7 +143,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   /**
    * Changes the query, without `?`.
    *
-   * @throws {TypeError} when it contains other characters than visible ASCII, or a `#`.
+   * @throws {TypeError} if it contains `#` or characters other than visible ASCII.
    */
   rewriteQuery(query: string): void {
     if (!QUERY.test(query))
@@ -161,23 +164,26 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
     return false
   }
 
-  /** Trailers of the request, complete with the last chunk of its body; undefined if none, or dropped by the listener. */
+  /** Request trailers, complete after the last chunk of the body; undefined if none, or if dropped by the listener. */
   get requestTrailers(): HeaderList | undefined {
     return undefined
   }
 
-  /** Milliseconds since the arrival. */
+  /** Milliseconds since arrival. */
   get elapsedMs(): number {
     return performance.now() - this.startMs
   }
 
-  /** Sets the peer, which is notified when the client disconnects; the request body is buffered until {@link pipeTo}. */
+  /**
+   * Sets the peer, which is notified if the client disconnects. The request body is buffered until {@link pipeTo} is
+   * called.
+   */
   setPeer(peer: Peer): void {
     this.peer = peer
     this.reading = false
   }
 
-  /** Sets the peer, and passes the request body to it from now on. */
+  /** Sets the peer and passes the request body to it. */
   pipeTo(peer: Peer): void {
     this.peer = peer
     if (this.isBodyCut) return this.dropPeer()
@@ -198,10 +204,11 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   }
 
   /**
-   * Collects the whole request body. A peer that is attached later receives it, too, even if it is longer than `limit`.
+   * Collects the complete request body. A peer that is attached later also receives it, even if it is longer than
+   * `limit`.
    *
-   * @throws {GatewayError} 413 when it is longer than `limit` bytes; 503 when the process buffers too many; 400 when the client
-   *   disconnects before its end.
+   * @throws {GatewayError} 413 if the body is longer than `limit` bytes, 503 if the process buffers too many bytes, 400
+   *   if the client disconnects before its end.
    */
   readBody(limit: number = 1024 * 1024): Promise<Buffer> {
     if (this.bodyLength > limit) return Promise.reject(tooLarge(limit))
@@ -232,10 +239,10 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   /**
    * Replaces the body after {@link readBody}, and removes its digests from the headers.
    *
-   * @throws {GatewayError} 503 when the process buffers too many bytes.
+   * @throws {GatewayError} 503 if the process buffers too many bytes.
    */
   replaceBody(body: string | Uint8Array): void {
-    if (!this.bodyDone) throw new TypeError('replaceBody requires a body that readBody has read')
+    if (!this.bodyDone) throw new TypeError('replaceBody requires a preceding readBody')
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
     const before = this.queue?.reduce((sum, chunk) => sum + chunk.length, 0) ?? 0
     if (!this.reserveMemory(bytes.length)) throw rejectBody(GATEWAY_ID)
@@ -247,8 +254,8 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   }
 
   /**
-   * Counts bytes of the request body that stay in memory until the exchange ends. False: all exchanges of the process
-   * together buffer too many; respond with `rejectBody`.
+   * Reserves memory for request body bytes until the exchange ends. Returns false if all exchanges of the process
+   * together buffer too many bytes; the caller should respond with `rejectBody`.
    */
   reserveMemory(bytes: number): boolean {
     if (!mayBuffer(this, bytes)) return false
@@ -256,7 +263,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
     return true
   }
 
-  /** Counts the bytes of the request body that wait in the connection to a backend. May end the exchange. */
+  /** Counts request body bytes waiting in the connection to a backend. May end the exchange. */
   countSending(bytes: number): void {
     const more = bytes - this.sendingBytes
     if (more === 0 || this.finished) return
@@ -264,7 +271,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
     countBuffered(this, this.bufferedBytes + more)
   }
 
-  /** A complete body that was collected belongs to a call in flight, which is not ended for its bytes. */
+  /** False for a collected, complete body: it belongs to a call in flight, which does not end to free memory. */
   get isCuttable(): boolean {
     return !this.bodyDone || this.sendingBytes > 0
   }
@@ -276,7 +283,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
     this.giveUp(isLarge ? tooMuchBuffered(this.bytesIn) : rejectBody(GATEWAY_ID))
   }
 
-  /** Pauses reading of the request body until {@link resumeBody}; bytes in flight still arrive. */
+  /** Pauses reading of the request body until {@link resumeBody} is called. Bytes in flight still arrive. */
   pauseBody(): void {
     if (this.bodyPaused || this.bodyDone || this.finished) return
     this.bodyPaused = true
@@ -290,12 +297,12 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
     if (!this.bodyDone && !this.finished) this.resumeRead()
   }
 
-  /** For listeners: the next chunk of the request body; valid during the call only. */
+  /** Called by listeners with the next chunk of the request body, only valid during the call. */
   protected receive(chunk: Uint8Array, last: boolean): void {
     if (this.bodyDone || this.aborted) return
     this.bytesIn += chunk.length
     if (last) this.bodyDone = true
-    // Answered without the body: the rest is discarded, and the connection closes with the response.
+    // The response does not need the body: the rest is discarded, and the connection closes after the response.
     if (this.finished || (this.answered && this.peer === undefined)) return
     if (this.bytesIn > this.bodyLimit) return this.giveUp(tooLarge(this.bodyLimit))
     if (this.reading && this.peer !== undefined) return this.peer.onRequestBody(chunk, last)
@@ -312,7 +319,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   protected abstract pauseRead(): void
   protected abstract resumeRead(): void
 
-  /** Buffers the body so far for the next peer. */
+  /** Buffers the body received so far for the next peer. */
   private requeue(chunks: Uint8Array[], bytes: number): void {
     this.peer = undefined
     this.reading = false
@@ -336,7 +343,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   }
 }
 
-/** Error of a request body that is longer than `limit` bytes. */
+/** Creates the error for a request body longer than `limit` bytes. */
 export function tooLarge(limit: number): GatewayError {
   return new GatewayError(GATEWAY_ID, 413, `request body exceeds the limit of ${limit} bytes`)
 }

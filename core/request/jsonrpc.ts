@@ -5,20 +5,20 @@ import { splitJsonList, splitObject } from './json/json-text.ts'
 import type { RequestType } from './media-type.ts'
 import { decodeUtf8 } from './utf8.ts'
 
-/** Size of a length prefix of proto-rpc, big-endian. */
+/** Size of the big-endian length prefix in proto-rpc. */
 const LENGTH_BYTES = 4
 
 /**
- * Extracts the request from the envelope of its content type; returns other bodies unchanged.
+ * Extracts the request from the envelope of its content type. Other bodies are returned unchanged.
  *
  * | content type | envelope |
  * |---|---|
  * | `application/json-rpc` | `{"id": 1, "method": "Greeter.Hello", "params": [{…}]}`: the request is the only item of `params`, or `params` if it is an object (JSON-RPC 2.0) |
- * | `application/proto-rpc` | two messages, each after its length in four bytes: call header and request |
- * | `application/octet-stream` | as `application/proto-rpc`, or none |
- * | `application/grpc*` | none: gRPC frames (a byte and a length) belong to HTTP/2, and are 415 |
+ * | `application/proto-rpc` | two messages, call header and request, each preceded by its length in four bytes |
+ * | `application/octet-stream` | same as `application/proto-rpc`, or none |
+ * | `application/grpc*` | none: gRPC frames (a byte and a length) belong to HTTP/2 and are rejected with 415 |
  *
- * Other parts of envelopes are ignored: the path of the request selects the endpoint.
+ * Other parts of the envelope are ignored, since the request path selects the endpoint.
  *
  * @param body not empty.
  * @throws {GatewayError} 400 for a missing or malformed envelope, 415 for gRPC frames.
@@ -36,12 +36,12 @@ export function unwrapEnvelope(
     case 'application/proto-rpc':
       return unwrapProtoRpc(body, id)
     case 'application/octet-stream':
-      // No message begins with a zero: field number 0 is invalid.
+      // No message starts with a zero, because field number 0 is invalid.
       return body[0] === 0 ? unwrapProtoRpc(body, id) : body
     case 'application/grpc':
     case 'application/grpc+proto':
     case 'application/grpc+json':
-      // Neither protobuf nor JSON begins with 0 or 1, the compression flag of a gRPC frame.
+      // Neither protobuf nor JSON starts with 0 or 1, the compression flag of a gRPC frame.
       if (body[0]! <= 1) throw rejectGrpc(id)
       return body
     default:
@@ -53,7 +53,7 @@ function unwrapJsonRpc(body: Uint8Array, id: string): Uint8Array {
   const text = decodeUtf8(body, 'request body', id)
   parseJson(text, 'request body', id)
   const params = splitObject(text)?.get('params')
-  // As received: numbers keep all digits.
+  // Taken from the text, so that numbers keep all digits.
   const items = params === undefined ? undefined : splitJsonList(params)
   const request = items === undefined ? params : items[0]
   if (

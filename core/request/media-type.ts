@@ -20,7 +20,7 @@ export interface RequestType extends MediaType {
   readonly kind: BodyKind
 }
 
-/** Type of forms of web pages, and default of command-line tools. */
+/** Content type of web page forms, and the default of command-line tools. */
 export const FORM = 'application/x-www-form-urlencoded'
 /** Supported media types. */
 const KINDS: ReadonlyMap<string, BodyKind> = new Map([
@@ -37,7 +37,7 @@ const KINDS: ReadonlyMap<string, BodyKind> = new Map([
   ['multipart/form-data', 'multipart'],
 ])
 
-/** Hint for JSON that was sent as a form. */
+/** Hint for JSON sent as a form. */
 export const ADD_JSON_TYPE = "add -H 'content-type: application/json'"
 
 const ACCEPTED =
@@ -46,7 +46,7 @@ const ACCEPTED =
 const JSON_TYPE: RequestType = { type: 'application/json', charset: '', boundary: '', kind: 'json' }
 
 /**
- * Selects the format of a body by its `Content-Type`; without one it is JSON.
+ * Selects the format of a body by its `Content-Type`; the default is JSON.
  *
  * | media type | read as |
  * |---|---|
@@ -55,10 +55,10 @@ const JSON_TYPE: RequestType = { type: 'application/json', charset: '', boundary
  * | `application/x-www-form-urlencoded` | form |
  * | `multipart/form-data` | form with files |
  *
- * Some of these types imply an envelope around the request: `unwrapEnvelope`.
+ * Some of these types imply an envelope around the request, see `unwrapEnvelope`.
  *
- * @throws {GatewayError} 415, with the supported types in `Accept` (RFC 9110 §15.5.16), for any other type, a malformed
- *   one, and text that is not UTF-8.
+ * @throws {GatewayError} 415, with the supported types in `Accept` (RFC 9110 §15.5.16), if the type is unsupported or
+ *   malformed, or the text is not UTF-8.
  */
 export function toRequestType(
   contentType: string | undefined,
@@ -77,7 +77,7 @@ export function toRequestType(
 }
 
 /**
- * Rejects a body with a content coding such as gzip, because the gateway decodes none (RFC 9110 §8.4).
+ * Rejects a body with a content coding such as gzip, because the gateway does not decode any (RFC 9110 §8.4).
  *
  * @throws {GatewayError} 415, with `Accept-Encoding` (RFC 9110 §12.5.3).
  */
@@ -91,12 +91,12 @@ export function rejectContentCoding(
   throw new GatewayError(id, 415, detail, { headers: ['accept-encoding', 'identity'] })
 }
 
-/** Whether text of this `charset` can be read as UTF-8. */
+/** Whether text with this `charset` can be read as UTF-8. */
 export function isUtf8Charset(charset: string): boolean {
   return charset === '' || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii'
 }
 
-/** Parses a `Content-Type` in linear time; undefined when it is malformed or repeats a parameter. */
+/** Parses a `Content-Type` in linear time. Returns undefined if it is malformed or repeats a parameter. */
 export function parseMediaType(text: string): MediaType | undefined {
   const slash = skipToken(text, 0)
   const end = skipToken(text, slash + 1)

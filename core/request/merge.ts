@@ -29,12 +29,12 @@ interface Insertion {
 }
 
 /**
- * Adds the members of `base` that a JSON body lacks: the body takes precedence, objects are merged recursively (RFC 7396 without
- * removal by null: a `null` in the body is a value).
+ * Adds members of `base` that a JSON body lacks. The body takes precedence. Objects are merged recursively (RFC 7396
+ * without removal by null: a `null` in the body is a value).
  *
- * The text of the body is preserved, so that numbers keep all digits.
+ * Preserves the text of the body, so that numbers keep all digits.
  *
- * @throws {GatewayError} 400 as `parseJson`, and for a body that is not an object when `base` has members.
+ * @throws {GatewayError} 400 as `parseJson`, or if the body is not an object and `base` has members.
  */
 export function mergeJson(
   base: JsonObject,
@@ -61,7 +61,7 @@ export function mergeJson(
   return merged + text.slice(done)
 }
 
-/** Collects the members of `base` that the object at `open` lacks; returns the end of the object. */
+/** Collects the members of `base` that the object at `open` lacks. Returns the end of the object. */
 function addMissing(text: string, open: number, base: JsonObject, insertions: Insertion[]): number {
   const present = new Set<string>()
   const end = visitMembers(text, open, (name, start) => {

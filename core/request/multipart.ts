@@ -5,12 +5,12 @@ import { isUtf8Charset, parseMediaType } from './media-type.ts'
 import { parseParameters, skipToken } from './parameters.ts'
 import { decodeUtf8 } from './utf8.ts'
 
-/** Maximum size of the header of a part. */
+/** Maximum header size of a part. */
 const MAX_HEADER_BYTES = 8192
 
-/** RFC 2046 §5.1.1: 1 to 70 characters, the last one not a space. */
+/** RFC 2046 §5.1.1: 1 to 70 characters, not ending with a space. */
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/
-/** Encodings that change nothing. */
+/** Encodings that do not change the content. */
 const IDENTITY = new Set(['7bit', '8bit', 'binary'])
 
 const CR = 0x0d
@@ -25,15 +25,16 @@ interface PartHeader {
 }
 
 /**
- * Parses a body of type `multipart/form-data` (RFC 7578) into a nested object; `FieldTree` defines how names nest. Fields are
- * text, files (parts with a file name) are views of the body, which `coerce` converts to Base64.
+ * Parses a body of type `multipart/form-data` (RFC 7578) into a nested object; `FieldTree` defines how names nest.
+ * Fields are text. Files (parts with a file name) are views of the body, which `coerce` converts to Base64.
  *
- * Does not use a library, because the body is complete: the evaluated libraries (busboy, its fork of fastify, remix's) read streams, and
- * skip parts that are malformed, have no name, or begin with a boundary-like line. This parser skips only the preamble and the
- * epilogue (RFC 2046 §5.1.1).
+ * Uses no library, because the body is complete. The evaluated libraries (busboy, its Fastify fork, Remix's parser)
+ * read streams and skip parts that are malformed, have no name, or start with a boundary-like line. This parser skips
+ * only the preamble and the epilogue (RFC 2046 §5.1.1).
  *
  * @param boundary parameter of the content type.
- * @throws {GatewayError} 400 for a malformed body, more than 256 parts, a part header above 8 KiB, and names as `FieldTree`.
+ * @throws {GatewayError} 400 for a malformed body, more than 256 parts, a part header above 8 KiB, or invalid names
+ * (see `FieldTree`).
  */
 export function parseMultipart(
   body: Uint8Array,
@@ -48,7 +49,7 @@ export function parseMultipart(
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length)
   const tree = new FieldTree('form field', id)
   const delimiter = Buffer.from(`\r\n--${boundary}`)
-  // At the start of the body the boundary needs no line end before it.
+  // At the start of the body, the boundary needs no preceding line break.
   const atBegin = bytes.subarray(0, delimiter.length - 2).equals(delimiter.subarray(2))
   const first = atBegin ? -2 : bytes.indexOf(delimiter)
   if (first === -1) throw malformed(id, `it contains no boundary ${quote(boundary)}`)
@@ -67,7 +68,7 @@ export function parseMultipart(
     }
     const { name, isFile } = parseHeader(bytes.subarray(start, headerEnd), count, id)
     const contentStart = headerEnd + PART_HEADER_END.length
-    // The line end before a boundary belongs to the boundary; in an empty part it also ends the header.
+    // The line break before a boundary belongs to the boundary; in an empty part it also ends the header.
     const contentEnd = bytes.indexOf(delimiter, contentStart - 2)
     if (contentEnd < 0) throw malformed(id, `the end of part ${count} is missing`)
     const content = bytes.subarray(contentStart, Math.max(contentStart, contentEnd))
@@ -76,7 +77,7 @@ export function parseMultipart(
   }
 }
 
-/** Skips spaces and the line end after a boundary, which is optional after the last one. */
+/** Skips spaces and the line break after a boundary, which is optional after the last boundary. */
 function checkLineEnd(bytes: Buffer, at: number, isLast: boolean, id: string): number {
   let i = at
   while (bytes[i] === 0x20 || bytes[i] === 0x09) i++
@@ -119,7 +120,7 @@ function parseHeader(bytes: Buffer, part: number, id: string): PartHeader {
   return header
 }
 
-/** RFC 7578 §4.2; undefined when it is not `form-data` with a name. */
+/** Parses RFC 7578 §4.2. Returns undefined if the value is not `form-data` with a name. */
 function parseDisposition(value: string): PartHeader | undefined {
   const typeEnd = skipToken(value, 0)
   if (value.slice(0, typeEnd).toLowerCase() !== 'form-data') return undefined
@@ -127,7 +128,7 @@ function parseDisposition(value: string): PartHeader | undefined {
   const name = parameters?.get('name')
   if (parameters === undefined || name === undefined) return undefined
   return {
-    // The three characters browsers escape in names (HTML, multipart/form-data encoding algorithm).
+    // The three characters that browsers escape in names (HTML, multipart/form-data encoding algorithm).
     name: name.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n'),
     isFile: parameters.has('filename') || parameters.has('filename*'),
   }

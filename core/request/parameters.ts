@@ -1,17 +1,17 @@
 /** RFC 9110 §5.6.2. */
 const TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+/y
 
-/** Returns the end of the token at `at`; `at` if there is no token. */
+/** Returns the end of the token at `at`, or `at` if there is no token. */
 export function skipToken(text: string, at: number): number {
   TOKEN.lastIndex = at
   return TOKEN.test(text) ? TOKEN.lastIndex : at
 }
 
 /**
- * Parses the parameters of a header value from `at` to its end: `; name=token; name="quoted"` (RFC 9110 §5.6.6), names in
- * lower case. Undefined when they are malformed or one is repeated.
+ * Parses the parameters of a header value from `at` to its end: `; name=token; name="quoted"` (RFC 9110 §5.6.6). Names
+ * are converted to lower case. Returns undefined if they are malformed or one is repeated.
  *
- * A backslash escapes quotes and itself; otherwise it is literal, as browsers send it in file names.
+ * A backslash escapes quotes and itself; otherwise it is literal, as in file names sent by browsers.
  */
 export function parseParameters(text: string, at: number): Map<string, string> | undefined {
   const parameters = new Map<string, string>()
@@ -34,7 +34,7 @@ export function parseParameters(text: string, at: number): Map<string, string> |
   return parameters
 }
 
-/** Returns the end of the quoted string at `at`; `at` when it is unterminated or contains a control character. */
+/** Returns the end of the quoted string at `at`, or `at` if it is unterminated or contains a control character. */
 function skipQuoted(text: string, at: number): number {
   for (let i = at + 1; i < text.length; i++) {
     const char = text[i]!

@@ -10,7 +10,7 @@ const UNDERSCORE = 95
 const C = 99
 const P = 112
 
-/** Where a character may occur: in names and values, in values only, or in neither. */
+/** Where a character may occur: in names and values, only in values, or in neither. */
 const BOTH = 2
 const VALUE = 1
 const KIND = new Uint8Array(128)
@@ -19,8 +19,9 @@ for (const c of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_
 for (const c of "!$'()*,./:;?@~") KIND[c.charCodeAt(0)] = VALUE
 
 /**
- * Fast path for queries of plain names and texts, such as `name=John&city=Oslo`: formats the same JSON as `parseQuery` and `coerce`
- * in a fifth of the time. Undefined for all other queries: with escapes, nesting, repeats, or values that may not be text.
+ * Fast path for queries with plain names and texts, such as `name=John&city=Oslo`: formats the same JSON as
+ * `parseQuery` and `coerce` in a fifth of the time. Returns undefined for all other queries: with escapes, nesting,
+ * repeats, or values that may not be text.
  */
 export function formatPlainQuery(query: string, shape: Shape | undefined): string | undefined {
   if (shape !== undefined && shape.kind !== 'object' && shape.kind !== 'any') return undefined
@@ -32,7 +33,7 @@ export function formatPlainQuery(query: string, shape: Shape | undefined): strin
     const code = i === query.length ? AMPERSAND : query.charCodeAt(i)
     if (code === AMPERSAND) {
       if (nameEnd <= nameStart) return undefined
-      // Objects enumerate numeric names first, independent of the order of insertion.
+      // Objects enumerate numeric names first, regardless of the insertion order.
       if (query.charCodeAt(nameStart) <= NINE) return undefined
       const name = query.slice(nameStart, nameEnd)
       if (seen === undefined) seen = []
@@ -66,7 +67,7 @@ function isText(
 ): boolean {
   const field = shape?.kind === 'object' ? (shape.fields.get(name) ?? shape.rest) : shape
   if (field !== undefined && field.kind !== 'any') return field.kind === 'string'
-  // Text where it cannot begin a number, true, false or null.
+  // Text, if it cannot start a number, true, false or null.
   if (start === end) return false
   const first = query.charCodeAt(start) | 0x20
   return first >= 97 && first <= 122 && first !== 116 && first !== 102 && first !== 110

@@ -3,14 +3,14 @@ import { badRequest, quote } from './bad-request.ts'
 import { type Fields, FieldTree, MAX_FIELDS } from './fields.ts'
 
 /**
- * Parses a query (without its `?`) into name, value, name, value…, in the order sent, both decoded.
+ * Parses a query (without its `?`) into decoded name, value, name, value…, in the order sent.
  *
- * Follows WHATWG URL, application/x-www-form-urlencoded: `&` separates pairs, `+` is a space, empty pairs are ignored. A pair
- * without `=` has an empty value.
+ * Follows WHATWG URL, application/x-www-form-urlencoded: `&` separates pairs, `+` is a space, and empty pairs are
+ * ignored. A pair without `=` has an empty value.
  *
  * @param what kind of pair, for errors.
- * @throws {GatewayError} 400 for more than 256 pairs, including empty ones; for percent-encoding that is not UTF-8; for an empty
- *   name. Stops at the first error.
+ * @throws {GatewayError} 400 for more than 256 pairs (including empty ones), percent-encoding that is not UTF-8, or an
+ *   empty name. Stops at the first error.
  */
 export function parsePairs(
   text: string,
@@ -44,7 +44,7 @@ export function parsePairs(
 /**
  * Parses a query into a nested object; `FieldTree` defines how names nest.
  *
- * @throws {GatewayError} 400, as {@link parsePairs} and `FieldTree`.
+ * @throws {GatewayError} 400, see {@link parsePairs} and `FieldTree`.
  */
 export function parseQuery(query: string, id: string = GATEWAY_ID): Fields {
   return nestPairs(parsePairs(query, 'query parameter', id), 'query parameter', id)

@@ -9,28 +9,28 @@ import { mergeFields, mergeJson } from './merge.ts'
 import { parseMultipart } from './multipart.ts'
 import { nestPairs, parseQuery } from './query.ts'
 
-/** Parts of an HTTP request that make up the request of an endpoint. */
+/** Parts of an HTTP request that form the request of an endpoint. */
 export interface RequestParts {
-  /** Variables of the path, decoded: name, value, name, value… */
+  /** Decoded path variables: name, value, name, value… */
   readonly variables: readonly string[]
   /** As received, without the `?`. */
   readonly query: string
   /** Content type of the body. */
   readonly type: RequestType
-  /** Empty if none. */
+  /** Empty without a body. */
   readonly body: Uint8Array
-  /** Shape of the endpoint's requests, if it is known. */
+  /** Shape of the endpoint's requests, if known. */
   readonly shape: Shape | undefined
 }
 
 /**
- * Merges path variables, query and body into the request of an endpoint. The query takes precedence over the path, the body over
- * both; forms become JSON, an empty request is `{}`.
+ * Merges path variables, query and body into the request of an endpoint. The query takes precedence over the path, and
+ * the body over both. Forms become JSON; an empty request becomes `{}`.
  *
- * Returns the unread bytes of the body if there is nothing to add; otherwise JSON text, for any content type.
+ * Returns the unparsed bytes of the body if there is nothing to add, otherwise JSON text, for any content type.
  *
- * @throws {GatewayError} 400 when a part is malformed or does not match the shape, and for a protobuf body with a query or
- *   variables, which cannot be merged.
+ * @throws {GatewayError} 400 if a part is malformed or does not match the shape, or a protobuf body comes with a query
+ *   or variables, which cannot be merged.
  */
 export function toRequestDocument(
   { variables, query, type, body, shape }: RequestParts,

@@ -3,9 +3,9 @@ import { badRequest } from './bad-request.ts'
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Decodes UTF-8 without a byte order mark at the start (RFC 8259 §8.1).
+ * Decodes UTF-8 and removes a leading byte order mark (RFC 8259 §8.1).
  *
- * @throws {GatewayError} 400 for invalid UTF-8; `what` names the text.
+ * @throws {GatewayError} 400 for invalid UTF-8; `what` describes the text.
  */
 export function decodeUtf8(bytes: Uint8Array, what: string, id: string): string {
   try {

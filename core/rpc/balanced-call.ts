@@ -20,11 +20,11 @@ import { toAttemptFailure, toTransportError } from './transport-error.ts'
 /**
  * A call that is load-balanced across the nodes of a service.
  *
- * A call that was certainly not served is retried on the next node, regardless of its method. A call whose connection was
- * lost may have been served: it fails with 502. Each outcome counts towards the health of the node.
+ * A call that was certainly not served is retried on the next node, regardless of its method. A call whose connection
+ * was lost may have been served and fails with 502. Each outcome counts towards the health of the node.
  */
 export abstract class BalancedCall extends OutgoingCall implements Attempts {
-  /** The response is complete, or no longer expected. */
+  /** Whether the response is complete or no longer expected. */
   protected over = false
   /** Set before the first {@link attempt}. */
   upstream: Upstream | undefined = undefined
@@ -36,7 +36,8 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
   isRetrying = false
   attemptStartMs = 0
   /**
-   * Milliseconds from {@link startedMs} to the response; 0: no limit. The deadline sent to the service is `timeoutMs`.
+   * Milliseconds from {@link startedMs} to the response; 0 for no limit. The deadline sent to the service is
+   * `timeoutMs`.
    */
   protected limitMs = 0
   /** `performance.now()` at the start of the call. */
@@ -58,12 +59,12 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
   /** Records why an attempt failed, for logs. */
   protected note(_detail: string): void {}
 
-  /** True if a call that failed with this error is sent again. */
+  /** Whether a call that failed with this error is sent again. */
   protected mayRepeat(_error: GatewayError): boolean {
     return false
   }
 
-  /** Selects the node for the next attempt; undefined if no node is left. */
+  /** Selects the node for the next attempt. Returns undefined if no node is left. */
   protected pick(): UpstreamNode | undefined {
     return pickNode(this, undefined)
   }
@@ -83,7 +84,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
   }
 
   /** Retries within the remaining time. */
-  protected again(): void {
+  protected retryCall(): void {
     if (this.limitMs > 0) {
       const remainingMs = this.limitMs - (performance.now() - this.startedMs)
       if (remainingMs <= 0) return this.failed(toTransportError(this.service, 'timeout', ''))
@@ -96,7 +97,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
   }
 
   /** Records that the node responds. */
-  protected isWell(): void {
+  protected recordHealthy(): void {
     recordSuccess(this)
   }
 
@@ -112,7 +113,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
     if (isUntyped && isGatewayError(error.code)) recordFailure(this, 'gateway')
     else recordSuccess(this)
     this.leave()
-    if (this.mayRepeat(error)) this.again()
+    if (this.mayRepeat(error)) this.retryCall()
     else this.onDenied(error)
   }
 
@@ -122,12 +123,12 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
     recordFailure(this, failure)
     this.leave()
     this.note(detail)
-    if (!this.started && mayRetry(this, failure, false)) return this.again()
+    if (!this.started && mayRetry(this, failure, false)) return this.retryCall()
     this.failed(toTransportError(this.service, kind, detail))
   }
 
   override onDeadline(): void {
-    // The error and the trace report the whole limit.
+    // The error and the trace report the full limit.
     this.timeoutMs = this.limitMs
     super.onDeadline()
   }

@@ -2,12 +2,12 @@ import type { GatewayError } from '../errors.ts'
 import { deadlines, type Timed } from './deadlines.ts'
 
 /**
- * Why a call has no response.
- * - `connect`: no connection could be made; not sent.
+ * Reason why a call has no response.
+ * - `connect`: no connection could be opened; not sent.
  * - `foreign`: the node does not speak the protocol; not sent.
  * - `full`: too many calls are waiting; not sent.
- * - `unsent`: certainly not served, so it is safe to retry: the node accepts no more calls, or the connection ended
- *   before the call was written.
+ * - `unsent`: certainly not served, so a retry is safe: the node accepts no more calls, or the connection ended before
+ *   the call was written.
  * - `closed`: the connection ended; the call may have been served.
  * - `stopped`: the node shut down without waiting for the call; the call may have been served.
  * - `timeout`: the deadline expired.
@@ -21,25 +21,25 @@ export type TransportFailure =
   | 'stopped'
   | 'timeout'
 
-/** Transport of a call; the methods are as in {@link OutgoingCall}. */
+/** Transport of a call. The methods correspond to the methods of {@link OutgoingCall}. */
 export interface Carrier {
   sendData(call: OutgoingCall, body: string | Uint8Array): boolean
   endData(call: OutgoingCall): void
   consumed(call: OutgoingCall, bytes: number): void
   cancel(call: OutgoingCall): void
-  /** The deadline of the call has expired. */
+  /** Called when the deadline of the call has expired. */
   expire(call: OutgoingCall): void
 }
 
 /**
  * An outgoing call and the receiver of its response (docs/protocol.md §1).
  *
- * Callers extend it, so that a call is one object, set its first fields and pass it to a channel. The call ends with
- * exactly one of `onReply`, `onEnd`, `onFail` and `onLost`, or with {@link cancel}; after that no callback runs and the
- * call may be passed to a channel again. Callbacks must not throw. Bodies passed to callbacks are valid during the
- * callback only.
+ * Callers extend it, so that a call is a single object, set its first fields and pass it to a channel. The call ends
+ * with exactly one of `onReply`, `onEnd`, `onFail` and `onLost`, or with {@link cancel}. Afterwards no callback runs,
+ * and the call may be passed to a channel again. Callbacks must not throw. Bodies passed to callbacks are only valid
+ * during the callback.
  *
- * Neither this class nor its extensible subclasses use `#` names
+ * Neither this class nor its extensible subclasses use `#` fields
  * (docs/decisions/2026-11-22-fields-are-assigned.md).
  */
 export abstract class OutgoingCall implements Timed {
@@ -49,71 +49,71 @@ export abstract class OutgoingCall implements Timed {
   endpoint = ''
   /** Metadata block as written by `formatMetadata`, one byte per character. */
   metadata = ''
-  /** Milliseconds for the whole call; 0: no deadline. */
+  /** Milliseconds for the whole call; 0 for no deadline. */
   timeoutMs = 0
   /**
-   * The request, or the first body of a stream. Its memory must not change before the call ends: the call may be sent
-   * twice.
+   * The request, or the first body of a stream. Its memory must not change before the call ends, because the call may
+   * be sent twice.
    */
   body: string | Uint8Array = ''
-  /** The body is ASCII text, one byte per character. */
+  /** Whether the body is ASCII text, one byte per character. */
   ascii = false
-  /** `performance.now()` at the time of sending, if the caller has it; 0: the clock is read. */
+  /** `performance.now()` at the time of sending, if known to the caller; 0 to read the clock. */
   sentMs = 0
-  /** The caller accepts a stream. */
+  /** Whether the caller accepts a stream. */
   stream = false
-  /** More bodies follow through {@link sendData} and {@link endData}. */
+  /** Whether more bodies follow through {@link sendData} and {@link endData}. */
   more = false
 
   // Managed by the transport.
   carrier: Carrier | undefined = undefined
-  /** Stream id; 0: not sent. */
+  /** Stream id; 0 if not sent. */
   id = 0
   /** Bytes that may be sent before the next CREDIT. */
   sendWindow = 0
-  /** Bytes that the callee may send before it gets the next CREDIT. */
+  /** Bytes that the callee may send before it receives the next CREDIT. */
   receiveWindow = 0
   /** Bytes consumed since the last CREDIT. */
   consumedBytes = 0
-  /** {@link sendData} returned false; waiting for `onCredit`. */
+  /** Whether {@link sendData} returned false and the call waits for `onCredit`. */
   held = false
-  /** Bodies were sent: the call cannot be retried. */
+  /** Whether bodies were sent, so that the call cannot be retried. */
   started = false
-  /** The last body has been sent, or there is none: every attempt sends END after the call. */
+  /** Whether the last body has been sent or there is none. Every attempt then sends END after the call. */
   halfClosed = false
-  /** A streamed response has started. */
+  /** Whether a streamed response has started. */
   answering = false
-  /** The call was returned by a connection that ended, and sent again. */
+  /** Whether the call was returned by a connection that ended, and was sent again. */
   resent = false
   deadlineMs = 0
   timedNext: Timed['timedNext'] = undefined
   timedPrev: Timed['timedPrev'] = undefined
 
-  /** The response of a unary endpoint. */
+  /** Called with the response of a unary endpoint. */
   abstract onReply(metadata: string, body: Uint8Array): void
   /**
-   * The service returned an error.
+   * Called when the service returned an error.
    *
-   * @param isUntyped the error is not a typed error of the protocol: the response was malformed, or came from an
-   * intermediary.
+   * @param isUntyped whether the error is not a typed error of the protocol: the response was malformed, or came from
+   * an intermediary.
    */
   abstract onFail(error: GatewayError, isUntyped?: boolean): void
   abstract onLost(kind: TransportFailure, detail: string): void
-  /** Start of a stream; called before `onData`, or not at all. */
+  /** Called at the start of a stream, before `onData`, or not at all. */
   onStart(_metadata: string): void {}
-  /** A body of the stream; call {@link consumed} to receive more. */
+  /** Called with a body of the stream. Call {@link consumed} to receive more. */
   onData(_body: Uint8Array): void {}
-  /** The stream is complete. */
+  /** Called when the stream is complete. */
   onEnd(): void {}
-  /** {@link sendData} accepts bodies again. */
+  /** Called when {@link sendData} accepts bodies again. */
   onCredit(): void {}
 
   /**
    * Sends another body. Its memory may be reused after the call. Bodies sent after the end of the call are discarded.
    *
-   * @returns false when the body was not sent because the service or the connection is slow or not ready; send it again
+   * @returns false if the body was not sent because the service or the connection is slow or not ready. Send it again
    * after `onCredit`.
-   * @throws {RangeError} when the body is longer than 16 MiB.
+   * @throws {RangeError} if the body exceeds 16 MiB.
    */
   sendData(body: string | Uint8Array): boolean {
     return this.carrier === undefined || this.carrier.sendData(this, body)
@@ -124,7 +124,7 @@ export abstract class OutgoingCall implements Timed {
     this.carrier?.endData(this)
   }
 
-  /** Returns flow-control credit for a received body of that many bytes. Call it once per body. */
+  /** Returns flow-control credit for a received body of this size. Must be called once per body. */
   consumed(bytes: number): void {
     this.carrier?.consumed(this, bytes)
   }
@@ -146,26 +146,27 @@ export abstract class OutgoingCall implements Timed {
 }
 
 /**
- * Why the callee must stop working on a call.
+ * Reason why the callee must stop working on a call.
  * - `cancel`: the caller cancelled it.
  * - `timeout`: its deadline expired.
  * - `closed`: the connection to the caller ended.
  */
 export type CancelReason = 'cancel' | 'timeout' | 'closed'
 
-/** Callbacks of the program that serves a call. None of them may throw. */
+/** Callbacks of the program that serves a call. They must not throw. */
 export interface CallReceiver {
-  /** Whether a call that fails with 500 or 408 may be retried; sent to the caller. @default true */
+  /** Whether a call that fails with 500 or 408 may be retried. Sent to the caller. @default true */
   readonly repeatable?: boolean
   /**
-   * Another body from the caller, valid during the callback only; call {@link IncomingCall.consumed} to receive more.
+   * Called with another body from the caller, only valid during the callback. Call {@link IncomingCall.consumed} to
+   * receive more.
    */
   readonly onData: (body: Uint8Array) => void
-  /** The caller has sent its last body. Only for calls with `more`. */
+  /** Called when the caller has sent its last body. Only for calls with `more`. */
   readonly onEnd: () => void
-  /** The call ended before its response. Called at most once, and never after a response. */
+  /** Called when the call ended before its response. At most once, and never after a response. */
   readonly onCancel: (reason: CancelReason) => void
-  /** {@link IncomingCall.sendData} accepts bodies again. */
+  /** Called when {@link IncomingCall.sendData} accepts bodies again. */
   readonly onCredit: () => void
 }
 
@@ -176,44 +177,47 @@ export const NOOP_RECEIVER: CallReceiver = {
   onCredit: () => {},
 }
 
-/** An incoming call (docs/protocol.md §1). After its end the methods do nothing. */
+/** An incoming call (docs/protocol.md §1). After it has ended, the methods do nothing. */
 export interface IncomingCall {
   readonly service: string
   readonly endpoint: string
-  /** Metadata block, not validated: see `isMetadata`. */
+  /** Unvalidated metadata block, see `isMetadata`. */
   readonly metadata: string
-  /** Milliseconds left on arrival; 0: no deadline. */
+  /** Milliseconds left on arrival; 0 for no deadline. */
   readonly timeoutMs: number
-  /** The request, or the first body of a stream (empty with `more`: none yet). Valid until the dispatcher returns. */
+  /**
+   * The request, or the first body of a stream (empty with `more` if none has been received). Valid until the
+   * dispatcher returns.
+   */
   readonly body: Uint8Array
-  /** The caller accepts a stream. */
+  /** Whether the caller accepts a stream. */
   readonly stream: boolean
-  /** More bodies follow. */
+  /** Whether more bodies follow. */
   readonly more: boolean
-  /** The response was sent, or is no longer expected. */
+  /** Whether the response was sent or is no longer expected. */
   readonly over: boolean
   /** Set by the dispatcher before it returns. */
   receiver: CallReceiver
-  /** Sends a unary response; a response beyond the frame limit becomes an error 500. */
+  /** Sends a unary response. A response beyond the frame limit becomes a 500 error. */
   reply(metadata: string, body: string | Uint8Array): void
-  /** Ends the call with an error, also within a stream. */
+  /** Ends the call with an error, even within a stream. */
   fail(error: GatewayError): void
-  /** Starts a stream with metadata. Optional; only before the first body. */
+  /** Starts a stream with metadata. Optional, and only allowed before the first body. */
   start(metadata: string): void
   /**
    * Sends a body of a stream. Its memory may be reused after the call. Bodies sent after the end of the call are
    * discarded.
    *
-   * @returns false when the body was not sent because the caller or the connection is slow; send it again after
+   * @returns false if the body was not sent because the caller or the connection is slow. Send it again after
    * `onCredit`.
-   * @throws {RangeError} when the body is longer than 16 MiB.
-   * @throws {Error} when the caller does not accept a stream.
+   * @throws {RangeError} if the body exceeds 16 MiB.
+   * @throws {Error} if the caller does not accept a stream.
    */
   sendData(body: string | Uint8Array): boolean
   endData(): void
-  /** Returns flow-control credit for a received body of that many bytes. Call it once per body. */
+  /** Returns flow-control credit for a received body of this size. Must be called once per body. */
   consumed(bytes: number): void
 }
 
-/** Serves a call, synchronously or later. A thrown error becomes the response: see `GatewayError.from`. */
+/** Serves a call, synchronously or later. A thrown error becomes the response, see `GatewayError.from`. */
 export type Dispatch = (call: IncomingCall) => void

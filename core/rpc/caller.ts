@@ -7,29 +7,29 @@ import type { OutgoingCall } from './call.ts'
 import { PlainCaller } from './http/caller.ts'
 import { Channel } from './ws/channel.ts'
 
-/** Client of one node, over as many connections as its calls need. */
+/** Client of a node that opens as many connections as its calls need. */
 export interface Caller {
-  /** Calls in flight and calls waiting for a connection. */
+  /** Number of calls in flight or waiting for a connection. */
   readonly pending: number
   /** Sends a call. A call that cannot be sent may fail before the method returns. */
   readonly call: (call: OutgoingCall) => void
-  /** Accepts no more calls, and closes the connections when the calls in flight have ended. */
+  /** Stops accepting calls, and closes the connections when the calls in flight have ended. */
   readonly drain: () => void
-  /** Closes the connections; calls in flight are lost. */
+  /** Closes the connections. Calls in flight are lost. */
   readonly close: () => void
 }
 
 export interface Callee extends Pick<NodeSettings, 'host' | 'port' | 'secure' | 'protocol'> {
   readonly pool: Pool
-  /** DNS lookup; undefined: the system resolver. */
+  /** DNS lookup; undefined for the system resolver. */
   readonly lookup?: LookupFunction | undefined
-  /** @default verified by the authorities of the system */
+  /** @default verified by the system's authorities */
   readonly tls?: UpstreamTls | undefined
-  /** `Host` of calls over HTTP; undefined: host and port. */
+  /** `Host` for calls over HTTP; host and port if undefined. */
   readonly hostHeader?: string | undefined
 }
 
-/** Caller of gRPC nodes: gRPC requests are forwarded to them, other calls fail with 501. */
+/** Caller for gRPC nodes: gRPC requests are forwarded to them, other calls fail with 501. */
 const NO_CALLER: Caller = {
   pending: 0,
   call(call) {
@@ -52,7 +52,7 @@ export function createCaller(callee: Callee): Caller {
     secure,
     lookup,
     tls,
-    // Read for each connection: a reload may change it.
+    // Read for each connection, because a reload may change it.
     get connectTimeoutMs() {
       return callee.pool.connectTimeoutMs
     },

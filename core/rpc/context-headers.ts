@@ -5,7 +5,7 @@ import { createHeaderBlock, type HeaderBlock, HeaderList, joinOnce } from '../ht
 import { NOT_OF_SERVICES } from '../http/hop-by-hop.ts'
 import { parseMetadata } from './metadata.ts'
 
-/** Default headers of JSON responses, which depend on the caller: no shared cache may store them. */
+/** Default headers of JSON responses. The responses depend on the caller, so shared caches must not store them. */
 export const JSON_REPLY: HeaderBlock = createHeaderBlock([
   'content-type',
   'application/json',
@@ -16,9 +16,9 @@ export const JSON_REPLY: HeaderBlock = createHeaderBlock([
 ])
 
 /**
- * Metadata of a request that becomes a call (specification: Server API gateway): its end-to-end headers, and `host`,
- * `method` and `url` as the gateway received them. The listener drops `mx-*` headers of clients; `mx-account`
- * identifies the caller.
+ * Builds the metadata for a request that becomes a call (specification: Server API gateway): its end-to-end headers,
+ * plus `host`, `method` and `url` as received by the gateway. The listener drops `mx-*` headers from clients;
+ * `mx-account` identifies the caller.
  */
 export function formatContext(x: Exchange): string {
   const { headers } = x
@@ -35,7 +35,7 @@ export function formatContext(x: Exchange): string {
 
 const RESERVED = ['host', 'method', 'url']
 
-/** One pass, length first: these headers are rare. */
+/** Scans once and checks the length first, because these headers are rare. */
 function hasReserved({ flat }: HeaderList): boolean {
   for (let i = 0; i < flat.length; i += 2) {
     const name = flat[i]!
@@ -52,8 +52,8 @@ function formatStart(host: string, method: string, text: string): string {
 }
 
 /**
- * Response headers from the metadata of a call, with the defaults of `standard`. Undefined when the metadata is
- * malformed.
+ * Builds response headers from the metadata of a call, with the defaults of `standard`. Returns undefined if the
+ * metadata is malformed.
  */
 export function toReplyHeaders(metadata: string, standard: HeaderBlock): HeaderList | undefined {
   if (metadata === '') return HeaderList.of(standard)
@@ -71,7 +71,7 @@ export function toReplyHeaders(metadata: string, standard: HeaderBlock): HeaderL
   return headers
 }
 
-/** An error of a service as clients see it, without the headers that the gateway manages. */
+/** Converts a service error for clients, removing headers managed by the gateway. */
 export function toClientError(error: GatewayError): GatewayError {
   const { id, code, message, headers, cause } = error
   if (headers === undefined) return error

@@ -1,19 +1,19 @@
 import { performance } from 'node:perf_hooks'
 
-/** Resolution of deadlines, milliseconds. */
+/** Resolution of deadlines in milliseconds. */
 const TICK_MS = 20
-/** One revolution is 20 s: longer than most deadlines. Power of two. */
+/** Power of two. One revolution takes 20 s, longer than most deadlines. */
 const SLOTS = 1024
 
-/** Node of a doubly linked list. Undefined links: not in a list. */
+/** Node of a doubly linked list. Links are undefined outside a list. */
 interface Link {
   timedNext: Link | undefined
   timedPrev: Link | undefined
 }
 
-/** An object with a deadline. The wheel manages every field except `onDeadline`. */
+/** An object with a deadline. The wheel manages all fields except `onDeadline`. */
 export interface Timed {
-  /** Deadline as `performance.now()`; 0: there never was one. */
+  /** Deadline as `performance.now()`; 0 if there never was one. */
   deadlineMs: number
   timedNext: Link | undefined
   timedPrev: Link | undefined
@@ -23,8 +23,8 @@ export interface Timed {
 
 /**
  * Deadlines in a timing wheel (Varghese and Lauck, "Hashed and hierarchical timing wheels", 1987, scheme 6): adding and
- * removing take constant time. Never early, late by about 20 ms. The timer runs only while there are entries, and does
- * not keep the process alive.
+ * removing take constant time. Deadlines never expire early, and at most about 20 ms late. The timer only runs while
+ * there are entries, and does not keep the process alive.
  */
 export class Deadlines {
   size = 0
@@ -42,10 +42,11 @@ export class Deadlines {
   /**
    * Adds an entry that is not in the wheel.
    *
-   * @param knownMs the current time, if the caller has it; 0: the clock is read.
+   * @param knownMs current time, if known to the caller; 0 to read the clock.
    */
   add(entry: Timed, leftMs: number, knownMs = 0): void {
-    // Not the time of the last tick: after a stall that is long ago, and the call would expire before it is sent.
+    // Not the time of the last tick: after a stall, that time is long past, and the call would expire before it is
+    // sent.
     const nowMs = knownMs === 0 ? this.#now() : knownMs
     if (this.#interval === undefined) this.#start(nowMs)
     const deadlineMs = nowMs + leftMs
@@ -54,28 +55,28 @@ export class Deadlines {
     append(this.#slots[(Math.floor(deadlineMs / TICK_MS) + 1) & (SLOTS - 1)]!, entry)
   }
 
-  /** Removes an entry; a no-op when it is not in the wheel. */
+  /** Removes an entry. No-op if it is not in the wheel. */
   remove(entry: Timed): void {
     if (entry.timedNext === undefined) return
     unlink(entry)
     this.size--
   }
 
-  /** Remaining milliseconds of an entry, at least 1. */
+  /** Returns the remaining milliseconds of an entry, at least 1. */
   left(entry: Timed): number {
     return Math.max(1, entry.deadlineMs - this.#now())
   }
 
-  /** Runs the callbacks of expired entries. Called by the timer of the wheel. */
+  /** Runs the callbacks of expired entries. Called by the wheel's timer. */
   tick(): void {
     const nowMs = this.#now()
     const tick = Math.floor(nowMs / TICK_MS)
-    // After a stall a whole revolution may have passed; each slot is visited once.
+    // After a stall, a whole revolution may have passed; each slot is visited once.
     for (let i = Math.max(this.#tick + 1, tick - SLOTS + 1); i <= tick; i++) {
       this.#collect(this.#slots[i & (SLOTS - 1)]!, nowMs)
     }
     this.#tick = tick
-    // One at a time: a callback may add and remove entries.
+    // One at a time, because a callback may add and remove entries.
     const expired = this.#expired
     for (let entry = expired.timedNext!; entry !== expired; entry = expired.timedNext!) {
       this.remove(entry as Timed)
@@ -86,7 +87,7 @@ export class Deadlines {
     this.#interval = undefined
   }
 
-  /** Moves expired entries; entries of later revolutions stay. */
+  /** Moves expired entries to the expired list. Entries of later revolutions stay. */
   #collect(slot: Link, nowMs: number): void {
     let entry = slot.timedNext!
     while (entry !== slot) {
@@ -105,7 +106,7 @@ export class Deadlines {
   }
 }
 
-/** Deadlines of all calls of the process. */
+/** Deadlines of all calls in the process. */
 export const deadlines: Deadlines = new Deadlines()
 
 function createList(): Link {

@@ -1,6 +1,6 @@
 /** Prefix of the endpoints that expose internals to operators. */
 const DEBUG_PREFIX = 'Debug.'
-/** Provided by every service, though none declares it. Public, unlike the other debug endpoints. */
+/** Provided by every service without declaration. Public, unlike other debug endpoints. */
 export const HEALTH: string = 'Debug.Health'
 
 /** True if an endpoint is reserved for operators. */
@@ -9,8 +9,8 @@ export function isDebugEndpoint(endpoint: string): boolean {
 }
 
 /**
- * True if clients of a gateway cannot call an endpoint with any account: debug endpoints, and links between servers. A
- * link needs no account: it is opened at the RPC proxy, and its caller proves knowledge of the network token.
+ * True if gateway clients cannot call an endpoint with any account: debug endpoints, and links between servers. Links
+ * need no account: they are opened at the RPC proxy, and their callers prove knowledge of the network token.
  */
 export function isHiddenFromClients(service: string, endpoint: string): boolean {
   return isDebugEndpoint(endpoint) || (endpoint === 'Network.Link' && service === 'network')

@@ -2,16 +2,16 @@ import { GatewayError } from '../errors.ts'
 import { formatMetadata, parseMetadata } from './metadata.ts'
 import { FAIL_MAX_BYTES } from './ws/frames.ts'
 
-/** Texts are truncated to this length when the JSON of an error is too long. */
+/** Maximum length of texts if the JSON of an error is too long. */
 const TEXT_MAX = 4096
 
-/** Headers that describe the body, which for an error is its JSON. */
-const OF_THE_BODY = /^content-/
+/** Headers that describe the body, which is JSON for an error. */
+const BODY_HEADER = /^content-/
 
 /**
- * JSON of an error (docs/protocol.md §1), at most as long as a FAIL frame allows.
+ * Formats the JSON of an error (docs/protocol.md §1), within the length limit of a FAIL frame.
  *
- * @param repeatable false: the call must not be retried, regardless of the error.
+ * @param repeatable false if the call must not be retried, regardless of the error.
  */
 export function formatFail(error: GatewayError, repeatable = true): string {
   const { id, message, headers } = error
@@ -25,7 +25,10 @@ export function formatFail(error: GatewayError, repeatable = true): string {
   return JSON.stringify({ ...short.toBody(), Repeat })
 }
 
-/** Headers of an error as a metadata block; undefined if absent or not encodable. */
+/**
+ * Formats the headers of an error as a metadata block. Returns undefined for an empty list, or if they cannot be
+ * encoded.
+ */
 export function formatFailFields(headers: readonly string[]): string | undefined {
   try {
     const block = formatMetadata(toFailFields(headers))
@@ -35,21 +38,21 @@ export function formatFailFields(headers: readonly string[]): string | undefined
   }
 }
 
-/** Headers that are sent with an error, names in lower case. */
+/** Returns the headers that are sent with an error, with lower-case names. */
 export function toFailFields(headers: readonly string[]): string[] {
   const fields: string[] = []
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const name = headers[i]!.toLowerCase()
-    if (!OF_THE_BODY.test(name)) fields.push(name, headers[i + 1]!)
+    if (!BODY_HEADER.test(name)) fields.push(name, headers[i + 1]!)
   }
   return fields
 }
 
 /**
- * Parses the JSON of an error; property names are case-insensitive.
+ * Parses the JSON of an error. Property names are case-insensitive.
  *
  * @param json at most 64 KiB.
- * @returns undefined when it is not the JSON of an error.
+ * @returns undefined if it is not the JSON of an error.
  */
 export function parseFail(json: string, service: string): GatewayError | undefined {
   try {
@@ -59,7 +62,7 @@ export function parseFail(json: string, service: string): GatewayError | undefin
   }
 }
 
-/** {@link parseFail} for parsed JSON. */
+/** Like {@link parseFail}, for parsed JSON. */
 export function readFail(body: unknown, service: string): GatewayError | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   let id: unknown
@@ -96,7 +99,7 @@ export function readFail(body: unknown, service: string): GatewayError | undefin
   )
 }
 
-/** The error for a malformed response on an intact connection. */
+/** Creates the error for a malformed response on an intact connection. */
 export function toBadResponse(service: string, cause: string): GatewayError {
   return new GatewayError(service, 502, `bad gateway: malformed response from ${service}`, {
     cause,

@@ -17,37 +17,40 @@ import { toBadResponse } from './error-codec.ts'
 import { checkNavigation } from './http/navigation.ts'
 import { readTimeout } from './timeout.ts'
 
-/** Longest request body: the frame limit without the room for names and metadata. */
+/** Maximum request body size: the frame limit minus the space for names and metadata. */
 export const BODY_MAX_BYTES: number = 16 * 1024 * 1024 - 128 * 1024
-/** Longest timeout that a client may request for a stream. */
+/** Maximum timeout that a client may request for a stream. */
 const STREAM_TIMEOUT_MAX_MS = 2 ** 31 - 1
 
 export interface CallLimits {
-  /** Milliseconds to the response, or to the first body of a stream; also the longest timeout a client may request. */
+  /**
+   * Milliseconds to the response, or to the first body of a stream. Also the maximum timeout that a client may request.
+   */
   readonly timeoutMs: number
 }
 
 /**
- * A request of a client as a call to a service.
+ * Converts a client request to a call to a service.
  *
  * GET and HEAD are retried once after 500 or 408, as clients do (specification: Errors 5), unless the service or the
  * registry declares the endpoint as not idempotent.
  *
- * A timeout requested by the client is passed on to the service and limits a stream as a whole. Without it a stream has
- * no time limit.
+ * A timeout requested by the client is forwarded to the service and limits a stream as a whole. Without it, a stream
+ * has no time limit.
  */
 export abstract class GatewayCall extends BalancedCall implements Peer {
   protected readonly x: Exchange
-  /** Declaration of the endpoint; undefined: the service declares no endpoints. */
+  /** Declaration of the endpoint; undefined if the service declares no endpoints. */
   protected readonly declared: Endpoint | undefined
-  /** The client streams: it may stay silent. */
+  /** Whether the client streams, so that it may stay silent. */
   protected readonly endless: boolean = false
   private readonly limits: CallLimits
   /** Part of the request body received so far. */
   private received: ByteBuffer | undefined = undefined
 
   /**
-   * @throws {GatewayError} 404 when the service declares endpoints but not this one, or the route names none; 403 as {@link checkNavigation}.
+   * @throws {GatewayError} 404 if the service declares endpoints but not this one, or the route names none; 403, see
+   * {@link checkNavigation}.
    */
   constructor(x: Exchange, limits: CallLimits) {
     super()
@@ -78,13 +81,13 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
   /** Sets body and metadata, and sends the call with {@link dispatch}. A thrown error becomes the response. */
   protected abstract begin(body: Uint8Array): void
 
-  /** @throws {GatewayError} 400 for a malformed timeout. */
+  /** @throws {GatewayError} 400 if the timeout is malformed. */
   protected dispatch(): void {
     this.readDeadline()
     this.transmit()
   }
 
-  /** Determines the deadline of the call. @throws {GatewayError} 400 for a malformed timeout. */
+  /** Determines the deadline of the call. @throws {GatewayError} 400 if the timeout is malformed. */
   protected readDeadline(): void {
     const { timeoutMs } = this.limits
     const isStream = this.endless || this.declared?.metadata['stream'] === 'true'
@@ -96,7 +99,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     if (requestedMs > 0) this.limitMs = this.timeoutMs = requestedMs
     else if (!isStream) {
       this.limitMs = timeoutMs
-      // A call that may turn into a stream sends no deadline: the stream would end with it.
+      // A call that may turn into a stream sends no deadline, since the stream would end with it.
       if (this.declared !== undefined || !this.stream) this.timeoutMs = timeoutMs
     }
   }
@@ -110,7 +113,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     this.attempt()
   }
 
-  // From the client
+  // Events from the client
 
   onRequestBody(chunk: Uint8Array, last: boolean): void {
     if (this.over) return
@@ -139,12 +142,12 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     this.cancel()
   }
 
-  // From the service
+  // Events from the service
 
   protected override onDenied(error: GatewayError): void {
     const { x } = this
     x.upstreamReplyMs = tickNow()
-    // The message of a client error may quote private data; only server errors are logged.
+    // The message of a client error may quote private data, so only server errors are logged.
     if (error.code >= 500) x.failure = formatFailure(error)
     this.failed(toClientError(error))
   }
@@ -160,13 +163,13 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
   /** Records the start of the response: the node is healthy, and a stream has no further deadline. */
   protected answered(): void {
     this.x.upstreamReplyMs = tickNow()
-    this.isWell()
+    this.recordHealthy()
     if (this.timeoutMs === 0) deadlines.remove(this)
   }
 
   /**
-   * Response headers as in `toReplyHeaders`, with the cookie for sticky sessions. Undefined: the metadata was malformed
-   * and the error has been sent.
+   * Builds response headers like `toReplyHeaders`, with the cookie for sticky sessions. Returns undefined if the
+   * metadata was malformed and the error has been sent.
    */
   protected toHeaders(metadata: string, standard: HeaderBlock): HeaderList | undefined {
     const headers = toReplyHeaders(metadata, standard)
@@ -187,7 +190,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     if (cookie !== undefined) headers.append('set-cookie', cookie)
   }
 
-  /** The response is complete. */
+  /** Called when the response is complete. */
   protected done(): void {
     this.leave()
   }
@@ -248,7 +251,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
 
 const EMPTY = new Uint8Array(0)
 
-/** For the log: the client does not see the cause of a malformed response. */
+/** Formats a failure for the log, since the client does not receive the cause of a malformed response. */
 function formatFailure({ message, cause }: GatewayError): string {
   return typeof cause === 'string' ? `${message}: ${cause}` : message
 }

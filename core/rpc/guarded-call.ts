@@ -2,7 +2,7 @@ import type { GatewayError } from '../errors.ts'
 import { type CallReceiver, type CancelReason, type IncomingCall, NOOP_RECEIVER } from './call.ts'
 
 /**
- * An incoming call that is paused until it is {@link release}d, for example while the caller is authorized.
+ * An incoming call that is paused until {@link release} is called, for example while the caller is authorized.
  *
  * Bodies that arrive earlier are buffered, bounded by the flow-control window of the call.
  */
@@ -20,12 +20,12 @@ export class GuardedCall implements IncomingCall, CallReceiver {
   constructor(call: IncomingCall) {
     this.#call = call
     this.timeoutMs = call.timeoutMs
-    // The original is valid during dispatch only.
+    // The original is only valid during dispatch.
     this.body = Buffer.from(call.body)
     call.receiver = this
   }
 
-  /** Serves the call, starting with the buffered bodies. Call it once; a no-op after the end of the call. */
+  /** Serves the call, starting with the buffered bodies. Must be called once. No-op after the end of the call. */
   release(serve: (call: IncomingCall) => void): void {
     const waiting = this.#waiting
     this.#waiting = undefined
@@ -37,7 +37,7 @@ export class GuardedCall implements IncomingCall, CallReceiver {
     if (this.#ended && !this.over) this.receiver.onEnd()
   }
 
-  /** Ends the call with an error, and cancels its handler. */
+  /** Ends the call with an error and cancels its handler. */
   end(reason: GatewayError): void {
     if (this.over) return
     this.fail(reason)
@@ -68,7 +68,7 @@ export class GuardedCall implements IncomingCall, CallReceiver {
     return this.#call.over
   }
 
-  // To the caller
+  // Towards the caller
 
   reply(metadata: string, body: string | Uint8Array): void {
     this.#call.reply(metadata, body)
@@ -97,7 +97,7 @@ export class GuardedCall implements IncomingCall, CallReceiver {
     this.#call.consumed(bytes)
   }
 
-  // From the caller
+  // Events from the caller
 
   get repeatable(): boolean {
     return this.receiver.repeatable !== false

@@ -1,8 +1,8 @@
 import { GatewayError } from '../errors.ts'
 
-/** Id of errors of the proxy itself. */
+/** Id of errors from the proxy itself. */
 export const PROXY_ID = 'go.mx.proxy'
-/** Metadata name of the number of proxies a call has passed (docs/protocol.md §4). */
+/** Metadata name for the number of proxies that a call has passed (docs/protocol.md §4). */
 export const HOPS = 'mx-hops'
 export const HOPS_MAX = 16
 
@@ -10,9 +10,9 @@ const START = `${HOPS}:`
 const COUNT = /^[\t ]*([0-9]{1,4})[\t ]*$/
 
 /**
- * Increments the hop count in a metadata block; the rest stays unchanged, well-formed or not.
+ * Increments the hop count in a metadata block. The rest stays unchanged, even if malformed.
  *
- * @throws {GatewayError} 508 when the call has passed too many proxies, 400 when the count is malformed.
+ * @throws {GatewayError} 508 if the call has passed too many proxies, 400 if the count is malformed.
  */
 export function addHop(metadata: string): string {
   let at = 0

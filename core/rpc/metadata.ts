@@ -15,14 +15,14 @@ export function isMetadata(text: string): boolean {
 }
 
 /**
- * Parses a metadata block (docs/protocol.md §1) into name, value, name, value… as in `HeaderList.flat`. Undefined when
- * it is malformed or longer than 64 KiB. Linear time.
+ * Parses a metadata block (docs/protocol.md §1) into name, value, name, value… as in `HeaderList.flat`. Returns
+ * undefined if it is malformed or longer than 64 KiB. Linear time.
  */
 export function parseMetadata(text: string): string[] | undefined {
   return isMetadata(text) ? splitMetadata(text) : undefined
 }
 
-/** {@link parseMetadata} for a block that has been validated. */
+/** Like {@link parseMetadata}, for a validated block. */
 export function splitMetadata(text: string): string[] {
   const fields: string[] = []
   let at = 0
@@ -38,8 +38,8 @@ export function splitMetadata(text: string): string[] {
 /**
  * Formats a metadata block from name, value, name, value…
  *
- * @throws {TypeError} when a name is not a lower-case token, a value contains a control character or one above U+00FF,
- * or the block is longer than 64 KiB.
+ * @throws {TypeError} if a name is not a lower-case token, a value contains a control character or a character above
+ * U+00FF, or the block is longer than 64 KiB.
  */
 export function formatMetadata(fields: readonly string[]): string {
   let text = ''
@@ -64,7 +64,7 @@ export function formatMetadata(fields: readonly string[]): string {
   return text
 }
 
-/** First value of a name (lower case), found without parsing the block; undefined if none. */
+/** Returns the first value of a name (lower case) without parsing the block, or undefined if none. */
 export function findMetadata(text: string, name: string): string | undefined {
   if (text === '') return undefined
   const start = `${name}:`
@@ -84,7 +84,7 @@ export function isRepeated(text: string, name: string): boolean {
   return text.includes(line, at)
 }
 
-/** Not `trim`: it also strips 0xa0, which is a byte of UTF-8 here. */
+/** Unlike `trim`, does not strip 0xa0, which is a UTF-8 byte here. */
 function trimBlanks(text: string, start: number, end: number): string {
   let from = start
   let to = end

@@ -10,18 +10,19 @@ import { addHop, PROXY_ID } from './hops.ts'
 import { BodyRelay } from './http/body-relay.ts'
 
 /**
- * Finds the nodes of a service by its full name and the metadata of the call; undefined: the service is not registered.
+ * Finds the nodes of a service by its full name and the metadata of the call. Returns undefined if the service is not
+ * registered.
  *
- * @throws {GatewayError} the error to return when the registry is unavailable.
+ * @throws {GatewayError} if the registry is unavailable.
  */
 export type FindUpstream = (service: string, metadata: string) => Maybe<Upstream | undefined>
 
 /**
- * Forwards a call to a node of its service over the node's protocol, and relays the response (docs/protocol.md §4).
+ * Forwards a call to a node of its service using the node's protocol, and relays the response (docs/protocol.md §4).
  *
- * Bodies and metadata, except the hop count, pass unchanged. Buffering is bounded by the flow-control window of the
- * sender. A call that was certainly not served is retried on the next node. A call that returned an error is not
- * retried: that is up to its caller.
+ * Bodies and metadata, except the hop count, are forwarded unchanged. Buffering is bounded by the flow-control window
+ * of the sender. A call that was certainly not served is retried on the next node. A call that returned an error is not
+ * retried, since this is the caller's decision.
  *
  * @param metadata replaces the metadata of the call.
  * @throws {GatewayError} 400 for an invalid service name, 508 for a call that has passed too many proxies.
@@ -49,12 +50,12 @@ export function toServiceNotFound(service: string): GatewayError {
   return new GatewayError(service, 404, `service not found: ${service}`)
 }
 
-/** A call that is relayed from one connection to another. */
+/** A call relayed from one connection to another. */
 class ProxiedCall extends BalancedCall {
   readonly #call: IncomingCall
-  /** Bodies of the caller; undefined: it does not stream. */
+  /** Bodies from the caller; undefined if it does not stream. */
   readonly requests: BodyRelay | undefined
-  /** Bodies of the service; undefined if none received yet. */
+  /** Bodies from the service; undefined if none received yet. */
   #responses: BodyRelay | undefined = undefined
   /** The error to send after the last body. */
   #error: GatewayError | undefined = undefined
@@ -70,7 +71,7 @@ class ProxiedCall extends BalancedCall {
     this.timeoutMs = call.timeoutMs
     this.limitMs = call.timeoutMs
     this.startedMs = performance.now()
-    // Copied: the dispatcher owns the memory, and the call may be sent twice.
+    // Copied because the dispatcher owns the memory and the call may be sent twice.
     this.body = Buffer.from(call.body)
     this.requests = call.more ? new BodyRelay(call, this) : undefined
     call.receiver = new CallerEnd(this)
@@ -91,13 +92,13 @@ class ProxiedCall extends BalancedCall {
     return declared?.metadata['idempotent'] !== 'false'
   }
 
-  // From the caller
+  // Events from the caller
 
   pass(body: Uint8Array): void {
     if (this.requests?.push(body) === false) this.#abort(toOverload(this.service))
   }
 
-  /** Cancels the call: its response is no longer expected. */
+  /** Cancels the call, whose response is no longer expected. */
   abandon(): void {
     this.requests?.clear()
     this.#responses?.clear()
@@ -107,7 +108,7 @@ class ProxiedCall extends BalancedCall {
     this.cancel()
   }
 
-  /** The caller accepts bodies again. */
+  /** Called when the caller accepts bodies again. */
   resume(): void {
     try {
       this.#responses?.flush()
@@ -117,7 +118,7 @@ class ProxiedCall extends BalancedCall {
     this.#sendError()
   }
 
-  // To the service
+  // Towards the service
 
   override sendData(body: string | Uint8Array): boolean {
     // Before the call is sent, bodies wait behind it.
@@ -134,11 +135,11 @@ class ProxiedCall extends BalancedCall {
     if (!this.over) this.requests?.flush()
   }
 
-  // From the service
+  // Events from the service
 
   override onReply(metadata: string, body: Uint8Array): void {
     if (this.over) return
-    this.isWell()
+    this.recordHealthy()
     this.leave()
     this.requests?.clear()
     this.#call.reply(metadata, body)
@@ -187,15 +188,15 @@ class ProxiedCall extends BalancedCall {
     if (this.over) return
     if (upstream === undefined) return this.failed(toServiceNotFound(this.service))
     this.upstream = upstream
-    this.again()
+    this.retryCall()
   }
 
-  /** The response is a stream. */
+  /** Handles the start of a streamed response. */
   #begin(): void {
     if (this.#responses !== undefined) return
     this.#responses = new BodyRelay(this, this.#call)
-    this.isWell()
-    // Release the request: a stream may be long, and the call can no longer be retried.
+    this.recordHealthy()
+    // Releases the request: a stream may be long, and the call can no longer be retried.
     this.body = ''
   }
 
@@ -216,11 +217,11 @@ class ProxiedCall extends BalancedCall {
 }
 
 function toOverload(service: string): GatewayError {
-  const detail = 'too many messages are buffered for slow peers, try again later'
+  const detail = 'too many messages buffered for slow peers; try again later'
   return new GatewayError(service, 503, detail, { headers: ['retry-after', '1'] })
 }
 
-/** Receiver of the caller's side. */
+/** Receiver on the caller's side. */
 class CallerEnd implements CallReceiver {
   readonly #call: ProxiedCall
 

@@ -17,10 +17,10 @@ const GRPC_UNITS_MS: Readonly<Record<string, number>> = {
 const CONNECT = /^\d{1,10}$/
 
 /**
- * Timeout requested by a client, milliseconds, capped at `maxMs`: `Timeout` in seconds, else as {@link
- * readWireTimeout}; 0 if none.
+ * Reads the timeout requested by a client in milliseconds, capped at `maxMs`: `Timeout` in seconds, otherwise
+ * {@link readWireTimeout}; 0 if none.
  *
- * @throws {GatewayError} 400 when a header is malformed.
+ * @throws {GatewayError} 400 if a header is malformed.
  */
 export function readTimeout(headers: HeaderList, maxMs: number, id: string): number {
   const seconds = headers.get('timeout')
@@ -33,10 +33,10 @@ export function readTimeout(headers: HeaderList, maxMs: number, id: string): num
 }
 
 /**
- * Timeout requested by a gRPC or Connect client, milliseconds, capped at `maxMs`: `grpc-timeout` (`500m`, `10S`) or
- * `connect-timeout-ms`; 0 if none.
+ * Reads the timeout requested by a gRPC or Connect client in milliseconds, capped at `maxMs`: `grpc-timeout` (`500m`,
+ * `10S`) or `connect-timeout-ms`; 0 if none.
  *
- * @throws {GatewayError} 400 when a header is malformed.
+ * @throws {GatewayError} 400 if a header is malformed.
  */
 export function readWireTimeout(headers: HeaderList, maxMs: number, id: string): number {
   const grpc = headers.get('grpc-timeout')
@@ -57,7 +57,7 @@ export function readWireTimeout(headers: HeaderList, maxMs: number, id: string):
   return limit(Number(match[1]) * GRPC_UNITS_MS[match[2]!]!, maxMs)
 }
 
-/** Formats `grpc-timeout`, at most 8 digits. */
+/** Formats `grpc-timeout` with at most 8 digits. */
 export function formatGrpcTimeout(ms: number): string {
   return ms < 1e8 ? `${Math.ceil(ms)}m` : `${Math.ceil(ms / 1000)}S`
 }

@@ -4,7 +4,7 @@ import { describeConnectFault } from '../upstream/connect-error.ts'
 import type { TransportFailure } from './call.ts'
 
 /**
- * The error for a call without a response (reference 15.2). `detail` is for logs, except for `full`.
+ * Creates the error for a call without a response (reference 15.2). `detail` is only logged, except for `full`.
  *
  * @param who the callee: the service, or a proxy in front of it.
  */

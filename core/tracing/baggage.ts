@@ -6,7 +6,7 @@ const MAX_CHARS = 8192
 export function limitBaggage(text: string): string {
   if (text.length <= MAX_CHARS && !isMany(text)) return text
   const members = text.slice(0, MAX_CHARS + 1).split(',')
-  // The last member is incomplete, or one too many.
+  // The last member is incomplete, or exceeds the limit.
   if (text.length > MAX_CHARS) members.pop()
   return members.slice(0, MEMBERS_MAX).join(',')
 }

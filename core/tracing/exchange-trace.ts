@@ -12,15 +12,15 @@ import {
 } from './http-attributes.ts'
 import { stampTraceparent } from './stamp.ts'
 
-/** Origin of the trace of an exchange. */
+/** Origin of an exchange's trace. */
 export interface TraceOrigin {
   readonly parent?: SpanContext | undefined
   readonly link?: SpanContext | undefined
 }
 
 /**
- * Spans of an exchange: a server span, and a client span for each attempt with its own `traceparent`, so that the spans of a node are
- * children of the attempt that reached it.
+ * Spans of an exchange: a server span, and a client span for each attempt. Each attempt has a separate `traceparent`,
+ * so that the spans of a node are children of the attempt that reached it.
  */
 export class ExchangeTrace {
   readonly #tracer: Tracer
@@ -53,7 +53,7 @@ export class ExchangeTrace {
     if (headers.has('traceparent')) headers.set('traceparent', traceparent)
   }
 
-  /** Starts an attempt of a call and returns its metadata. */
+  /** Starts an attempt of a call and returns the call metadata. */
   sendCall(service: string, endpoint: string, node: UpstreamNode, metadata: string): string {
     const span = this.#begin(`${service}/${endpoint}`, 'client', node)
     if (span.isRecording)
@@ -61,7 +61,7 @@ export class ExchangeTrace {
     return stampTraceparent(metadata, span.traceparent)
   }
 
-  /** Starts the publishing of a message and returns its `traceparent`. */
+  /** Starts publishing a message and returns its `traceparent`. */
   publish(topic: string, id: string): string {
     const span = this.#begin(`send ${topic}`, 'producer')
     if (span.isRecording)
@@ -75,16 +75,16 @@ export class ExchangeTrace {
     return span.traceparent
   }
 
-  /** The attempt received a response head. */
+  /** Records that the attempt received a response head. */
   answered(status: number): void {
     const attempt = this.#attempt
     if (attempt?.isRecording !== true) return
     attempt.set({ 'http.response.status_code': status })
-    // For a client span, 4xx is an error, too (OpenTelemetry: HTTP spans).
+    // For a client span, 4xx is an error as well (OpenTelemetry: HTTP spans).
     if (status >= 400) attempt.fail(String(status))
   }
 
-  /** The attempt failed. */
+  /** Records that the attempt failed. */
   failed(type: string, detail?: string): void {
     this.#attempt?.fail(type, detail)
   }

@@ -2,7 +2,7 @@ import type { SpanAttributes } from '../contracts/tracer.ts'
 import type { Exchange } from '../exchange.ts'
 import type { UpstreamNode } from '../upstream/node/upstream-node.ts'
 
-/** Methods in span names; others have high cardinality. */
+/** Methods that appear in span names; others would have high cardinality. */
 const METHODS: ReadonlySet<string> = new Set([
   'CONNECT',
   'DELETE',
@@ -18,7 +18,10 @@ const METHODS: ReadonlySet<string> = new Set([
 const PATH_MAX_CHARS = 2048
 const HOST = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/
 
-/** Request attributes of a server span (OpenTelemetry: HTTP spans). Never the query, which may contain tokens. */
+/**
+ * Returns the request attributes of a server span (OpenTelemetry: HTTP spans). Never includes the query, which may
+ * contain tokens.
+ */
 export function describeRequest(x: Exchange): SpanAttributes {
   const [, ip, name, port] = HOST.exec(x.host) ?? []
   return {
@@ -32,12 +35,12 @@ export function describeRequest(x: Exchange): SpanAttributes {
   }
 }
 
-/** Name, response and routing attributes of a server span. */
+/** Returns the name, response attributes and routing attributes of a server span. */
 export function describeReply(x: Exchange): { name: string; attributes: SpanAttributes } {
   const { route, upstream, status } = x
   const template = findTemplate(x)
   const method = nameMethod(x)
-  // Clients choose the names of unknown services.
+  // Clients can choose the names of unknown services.
   const isKnown = route !== undefined && upstream !== undefined
   const target = template ?? (isKnown ? joinTarget(route.service, route.endpoint) : '')
   return {
@@ -55,13 +58,13 @@ export function describeReply(x: Exchange): { name: string; attributes: SpanAttr
   }
 }
 
-/** Request attributes of a client span. Never the query. */
+/** Returns the request attributes of a client span. Never includes the query. */
 export function describeAttempt(x: Exchange, { secure, host, port }: UpstreamNode): SpanAttributes {
   const origin = `${secure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
   return { ...describeMethod(x), 'url.full': origin + x.path.slice(0, PATH_MAX_CHARS) }
 }
 
-/** The method in span names. */
+/** Returns the method for span names. */
 export function nameMethod({ method }: Exchange): string {
   return METHODS.has(method) ? method : 'HTTP'
 }
@@ -79,7 +82,7 @@ function describeMethod({ method }: Exchange): SpanAttributes {
       }
 }
 
-/** Path template of an endpoint that declares exactly one, and no regular expression. */
+/** Returns the path template of an endpoint that declares exactly one path, and no regular expression. */
 function findTemplate({ route, upstream }: Exchange): string | undefined {
   const path = upstream?.endpoints.get(route?.endpoint ?? '')?.metadata['path']
   return path?.startsWith('/') && !path.includes(',') ? path : undefined

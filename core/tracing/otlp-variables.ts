@@ -1,10 +1,10 @@
 import { redactUrl } from '../../lib/text/redact.ts'
 
-/** Result of the OpenTelemetry SDK and OTLP exporter environment variables. */
+/** Result of reading the OpenTelemetry SDK and OTLP exporter environment variables. */
 export interface OtlpVariables {
   /** Whether traces are exported. */
   readonly isOn: boolean
-  /** Invalid variables and the consequence, a line each. */
+  /** Invalid variables and the consequence, one line each. */
   readonly problems: readonly string[]
 }
 
@@ -19,14 +19,14 @@ const SAMPLERS = [
   'parentbased_always_off',
   'parentbased_traceidratio',
 ]
-/** Collectors accept both. */
+/** Collectors accept both protocols. */
 const PROTOCOLS = ['http/json', 'http/protobuf']
-/** Header of the OTLP exporter: a W3C Baggage pair. */
+/** Header of the OTLP exporter, in the form of a W3C Baggage pair. */
 const PAIR = /^[^\s=;]+\s*=\s*[^\s;]/
 
 /**
- * Traces are exported if `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set, and neither
- * `OTEL_SDK_DISABLED=true` nor `OTEL_TRACES_EXPORTER=none`.
+ * Reads the variables. Traces are exported if `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is
+ * set, unless `OTEL_SDK_DISABLED=true` or `OTEL_TRACES_EXPORTER=none`.
  */
 export function readOtlpVariables(env: NodeJS.ProcessEnv = process.env): OtlpVariables {
   const read: Read = (name) => env[name]?.trim() ?? ''
@@ -46,7 +46,7 @@ export function readOtlpVariables(env: NodeJS.ProcessEnv = process.env): OtlpVar
   return { isOn: true, problems }
 }
 
-/** Reads a variable for traces, else the general one; empty: neither is set. */
+/** Reads the variable for traces, falling back to the general one; empty if neither is set. */
 function readEither(read: Read, what: string): [name: string, text: string] {
   const tracesName = `OTEL_EXPORTER_OTLP_TRACES_${what}`
   const name = read(tracesName) === '' ? `OTEL_EXPORTER_OTLP_${what}` : tracesName
@@ -57,15 +57,15 @@ function disable(problem: string): OtlpVariables {
   return { isOn: false, problems: [`traces are not exported: ${problem}`] }
 }
 
-/** Both variables are used. Malformed pairs are ignored, and not quoted: they may be secrets. */
+/** Both variables are used. Malformed pairs are ignored and not quoted, since they may be secrets. */
 function checkHeaders(read: Read): string[] {
   return ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'].flatMap((name) => {
     const pairs = read(name).split(',')
-    const wrong = pairs.findIndex((pair) => pair.trim() !== '' && !isPair(pair.trim()))
-    return wrong < 0
+    const malformedIndex = pairs.findIndex((pair) => pair.trim() !== '' && !isPair(pair.trim()))
+    return malformedIndex < 0
       ? []
       : [
-          `${name} must be pairs such as api-key=1234,team=a%20b; ignored the malformed pair ${wrong + 1}`,
+          `${name} must be pairs such as api-key=1234,team=a%20b; ignored the malformed pair ${malformedIndex + 1}`,
         ]
   })
 }

@@ -6,18 +6,18 @@ const NO_TRACE = '0'.repeat(32)
 const NO_SPAN = '0'.repeat(16)
 const SAMPLED = 1
 
-/** One member: key, `=`, value (§3.3.1.3). */
+/** A list member: key, `=`, value (§3.3.1.3). */
 const MEMBER =
   /^(?:[a-z][a-z0-9_\-*/]{0,255}|[a-z0-9][a-z0-9_\-*/]{0,240}@[a-z][a-z0-9_\-*/]{0,13})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/
 const MEMBERS_MAX = 32
 /** Length that every participant must propagate (§3.3.1.5). */
 const STATE_MAX_CHARS = 512
-/** Longer members are dropped first. */
+/** Members above this length are dropped first. */
 const LONG_MEMBER_CHARS = 128
 
 /**
- * Parses `traceparent` and `tracestate` (W3C Trace Context §3.2, §3.3). Undefined for a malformed `traceparent`; the `tracestate` is
- * then ignored, too.
+ * Parses `traceparent` and `tracestate` (W3C Trace Context §3.2, §3.3). Returns undefined for a malformed
+ * `traceparent`, in which case the `tracestate` is ignored as well.
  */
 export function parseSpanContext(
   traceparent: string | undefined,
@@ -43,11 +43,11 @@ export function formatTraceparent(traceId: string, spanId: string, isSampled: bo
 }
 
 /**
- * Normalizes a `tracestate` to propagate: empty if it is malformed, repeats a key or has more than 32 members. Beyond 512 characters,
- * drops members over 128 characters, then the last ones (§3.3.1.5).
+ * Normalizes a `tracestate` for propagation: empty if it is malformed, repeats a key or has more than 32 members. Above
+ * 512 characters, drops members over 128 characters, then the last ones (§3.3.1.5).
  */
 export function parseTracestate(text: string): string {
-  // Too long to be legitimate: not parsed.
+  // Not parsed, because it is too long to be legitimate.
   if (text.length > 64 * STATE_MAX_CHARS) return ''
   const members = text
     .split(',')

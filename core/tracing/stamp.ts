@@ -2,7 +2,8 @@ const START = 'traceparent: '
 const END = '\r\n'
 
 /**
- * Replaces the `traceparent` in a request head or metadata block. A block without one is not changed: a plugin removed it.
+ * Replaces the `traceparent` in a request head or metadata block. A block without one does not change, since a plugin
+ * removed it.
  */
 export function stampTraceparent(block: string, traceparent: string): string {
   let at = 0

@@ -9,15 +9,15 @@ export interface TraceHeaders {
   readonly baggage?: string
 }
 
-/** Finds a header value by name in lower case; repeats are joined by commas, or one of them is returned. */
+/** Finds a header value by lower-case name. For repeated headers, returns one value or all joined by commas. */
 type Find = (name: string) => string | undefined
 
-/** Reads the span context of the sender. Undefined: missing or malformed. */
+/** Reads the span context of the sender. Returns undefined if it is missing or malformed. */
 export function findSpanContext(find: Find): SpanContext | undefined {
   return parseSpanContext(find('traceparent'), find('tracestate'))
 }
 
-/** Selects valid trace headers, truncated to their limits. Undefined: there are none. */
+/** Selects valid trace headers, truncated to their limits. Returns undefined if no header is valid. */
 export function pickTraceHeaders(find: Find): TraceHeaders | undefined {
   const traceparent = find('traceparent')
   const context = parseSpanContext(traceparent, find('tracestate'))

@@ -7,19 +7,18 @@ import type { UpstreamNode } from './node/upstream-node.ts'
 import type { RetryOptions } from './retry/retry-options.ts'
 import type { Upstream } from './upstream.ts'
 
-/** Maximum nodes tried per request: in general, and if the last one refused the connection at once. */
+/** Maximum nodes tried per request: in general, and if the last node immediately refused the connection. */
 const NODES_MAX = 5
 const REFUSING_NODES_MAX = 20
 const AT_ONCE_MS = 100
 
 /**
- * Why an attempt failed; Envoy's name for the retry condition in parentheses.
- * - `connect`: no connection could be made; not sent (`connect-failure`).
- * - `unsent`: certainly not served, and not the fault of the node: it accepts no more requests, or all connections are
+ * Reason why an attempt failed; Envoy's name for the retry condition is in parentheses.
+ * - `connect`: no connection could be opened; not sent (`connect-failure`).
+ * - `unsent`: certainly not served, through no fault of the node: it accepts no more requests, or all connections are
  *   busy (`refused-stream`).
  * - `reset`: the connection ended before the end of the response; the node may have served the request (`reset`).
- * - `stale`: the same on a reused connection: its end may have crossed the request, and does not affect the node's
- *   health.
+ * - `stale`: same, on a reused connection, whose end may have crossed the request; does not affect the node's health.
  * - `gateway`: the response was malformed or late.
  * - `neutral`: ended by the caller's deadline, or by another request on the connection; does not affect the node's
  *   health.
@@ -27,7 +26,7 @@ const AT_ONCE_MS = 100
 export type AttemptFailure = 'connect' | 'unsent' | 'reset' | 'stale' | 'gateway' | 'neutral'
 
 /**
- * A request or call that is sent to nodes of a service until one of them serves it.
+ * A request or call that is sent to nodes of a service until one serves it.
  *
  * Implemented by the request object itself, which saves an allocation per request. The functions of this module manage
  * the fields.
@@ -37,29 +36,29 @@ export interface Attempts {
   upstream: Upstream | undefined
   /** Node of the current or last attempt. */
   node: UpstreamNode | undefined
-  /** Attempts started. */
+  /** Number of attempts started. */
   attempts: number
-  /** Nodes that failed to serve it. */
+  /** Nodes that failed to serve the request. */
   tried: UpstreamNode[] | undefined
   inFlight: boolean
-  /** No result of the attempt in flight is recorded. */
+  /** Whether the result of the attempt in flight has not been recorded. */
   isAwaited: boolean
-  /** The current or next attempt is counted in the retry budget of the service. */
+  /** Whether the current or next attempt counts towards the retry budget of the service. */
   isRetrying: boolean
-  /** Start of the last attempt, `performance.now()`. */
+  /** `performance.now()` at the start of the last attempt. */
   attemptStartMs: number
-  /** Route or endpoint, for outlier detection. Read only while a node fails. */
+  /** Route or endpoint for outlier detection, only read while a node is failing. */
   readonly routeName: string
-  /** Options of its route. @default the options of the service */
+  /** Retry options of its route. @default the options of the service */
   readonly retry?: RetryOptions | undefined
 }
 
-/** Selects the node for the next attempt; undefined if no node is left. */
+/** Selects the node for the next attempt. Returns undefined if no node is left. */
 export function pickNode(request: Attempts, x: Exchange | undefined): UpstreamNode | undefined {
   return request.upstream?.pick(x, request.node, request.tried)
 }
 
-/** Starts an attempt, counted as a request in flight of the node. */
+/** Starts an attempt, which counts as a request in flight on the node. */
 export function beginAttempt(request: Attempts, node: UpstreamNode): void {
   const upstream = request.upstream!
   if (request.attempts++ > 0) upstream.retried()
@@ -72,9 +71,9 @@ export function beginAttempt(request: Attempts, node: UpstreamNode): void {
 }
 
 /**
- * Ends the attempt in flight, or the pause before it, if there is one. Its result, if any, is recorded before.
+ * Ends the attempt in flight or the pause before it, if any. Its result, if any, must be recorded before.
  *
- * @param isLast false: {@link takeRetry} has allowed another.
+ * @param isLast false if {@link takeRetry} has allowed another attempt.
  */
 export function endAttempt(request: Attempts, isLast = true): void {
   if (isLast && request.isRetrying) {
@@ -104,7 +103,7 @@ export function recordStatus(request: Attempts, status: number): void {
 /**
  * Records a failed attempt.
  *
- * @param isCounted false: outlier detection has counted the failure for another request on the same connection.
+ * @param isCounted false if outlier detection has counted the failure for another request on the same connection.
  */
 export function recordFailure(request: Attempts, failure: AttemptFailure, isCounted = true): void {
   const node = request.node!
@@ -118,7 +117,11 @@ export function recordFailure(request: Attempts, failure: AttemptFailure, isCoun
   }
 }
 
-/** Kind of a failed call. @param isStale the connection was reused, and nothing of the response arrived. */
+/**
+ * Returns the kind of a failed call.
+ *
+ * @param isStale whether the connection was reused and no part of the response arrived.
+ */
 export function classifyFailure(kind: FailureKind, isStale: boolean): AttemptFailure {
   switch (kind) {
     case 'connect':
@@ -134,11 +137,12 @@ export function classifyFailure(kind: FailureKind, isStale: boolean): AttemptFai
 }
 
 /**
- * Decides if a failed attempt may be retried (RFC 9110 §9.2.2): on another node if the request certainly never reached
- * one; within the limits of {@link RetryOptions} if repeating is safe, on the same node only after losing a reused
- * connection. True: the request may be counted in the retry budget until {@link endAttempt}.
+ * Decides whether a failed attempt may be retried (RFC 9110 §9.2.2). Another node may be tried if the request certainly
+ * never reached one. Otherwise repeating must be safe and within the limits of {@link RetryOptions}, and on the same
+ * node only after losing a reused connection. If true, the request may count towards the retry budget until
+ * {@link endAttempt}.
  *
- * @param isRepeatable the request is safe to repeat, and nothing of a response was relayed.
+ * @param isRepeatable whether the request is safe to repeat and no part of a response was relayed.
  */
 export function mayRetry(
   request: Attempts,
@@ -166,7 +170,7 @@ export function mayRetry(
  * Whether a request may be retried on another node after a response with `status`, or after a malformed (502) or late
  * (504) response.
  *
- * @param retryAfterMs delay that the node requests, milliseconds.
+ * @param retryAfterMs delay requested by the node, in milliseconds.
  */
 export function mayRetryStatus(request: Attempts, status: number, retryAfterMs = 0): boolean {
   const { on, backoffMaxMs } = optionsOf(request)
@@ -176,25 +180,27 @@ export function mayRetryStatus(request: Attempts, status: number, retryAfterMs =
   return takeRetry(request)
 }
 
-/** Pause before the next attempt, milliseconds; 0: the request was not sent, or is not counted in the budget. */
+/**
+ * Pause before the next attempt in milliseconds; 0 if the request was not sent or does not count towards the budget.
+ */
 export function toPauseMs(request: Attempts): number {
   const { backoffBaseMs, backoffMaxMs } = optionsOf(request)
   if (!request.isRetrying || backoffBaseMs === 0) return 0
   return toBackOffMs(request.attempts - 1, { minMs: backoffBaseMs, maxMs: backoffMaxMs })
 }
 
-/** Allows an attempt on another node within the maximum attempts and the retry budget. */
+/** Allows an attempt on another node within the maximum number of attempts and the retry budget. */
 export function takeRetry(request: Attempts): boolean {
   if (request.attempts >= optionsOf(request).attempts || !hasUntriedNode(request)) return false
   return takeBudget(request)
 }
 
-/** Allows a slow request to be sent to another node as well. */
+/** Allows sending a slow request to another node as well. */
 export function mayRace(request: Attempts): boolean {
   return hasUntriedNode(request) && takeBudget(request)
 }
 
-/** Counts a retry in the budget of the service. False: the budget is exhausted. */
+/** Counts a retry in the budget of the service. Returns false if the budget is exhausted. */
 export function takeBudget(request: Attempts): boolean {
   if (request.isRetrying) return true
   request.isRetrying = request.upstream!.budget.take(optionsOf(request), tickNow())
@@ -205,7 +211,7 @@ function optionsOf({ retry, upstream }: Attempts): RetryOptions {
   return retry ?? upstream!.retry
 }
 
-/** Route or endpoint of a request for outlier detection: for an undeclared path its first two segments. */
+/** Returns the route or endpoint of a request for outlier detection; for an undeclared path, its first two segments. */
 export function toRouteName({ route, path }: Exchange): string {
   return route?.rule?.name ?? (route?.endpoint || path.split('/', 3).join('/'))
 }

@@ -1,4 +1,4 @@
-/** Why a connection failed. */
+/** Reason why a connection failed. */
 export type ConnectFault =
   | 'refused'
   | 'name'
@@ -12,7 +12,10 @@ export type ConnectFault =
   | 'closed'
   | 'other'
 
-/** By message of Node.js and OpenSSL; `refused` first: its message may contain a name such as `tls.example`. */
+/**
+ * Patterns for messages from Node.js and OpenSSL. `refused` comes first because its message may contain a name such as
+ * `tls.example`.
+ */
 const FAULTS: readonly (readonly [pattern: RegExp, fault: ConnectFault])[] = [
   [/\bECONNREFUSED\b|has stopped$/, 'refused'],
   [/\b(?:ENOTFOUND|EAI_NODATA|EAI_NONAME|EAI_FAIL)\b/, 'name'],
@@ -25,7 +28,7 @@ const FAULTS: readonly (readonly [pattern: RegExp, fault: ConnectFault])[] = [
   [/\b(?:SSL|TLS)\b|wrong version number|EPROTO/i, 'tls'],
   [/\b(?:ECONNRESET|EPIPE)\b|socket hang up/, 'closed'],
 ]
-/** An OpenSSL error as formatted by Node.js: with a thread, a code and a source location. */
+/** An OpenSSL error as formatted by Node.js, with a thread, a code and a source location. */
 const OPENSSL = /^(.*?)[0-9A-F]{8,}:error:[0-9A-F]+:([^:]*):[^:]*:([^:]*):.*$/s
 
 /** Describes a socket error in one line. */
@@ -40,7 +43,7 @@ export function findConnectFault(detail: string): ConnectFault {
   return FAULTS.find(([pattern]) => pattern.test(detail))?.[1] ?? 'other'
 }
 
-/** Describes a failed connection for clients, without addresses. `who` is the peer, such as `the backend`. */
+/** Describes a failed connection for clients without addresses. `who` is the peer, such as `the backend`. */
 export function describeConnectFault(detail: string, who: string): string {
   switch (findConnectFault(detail)) {
     case 'refused':

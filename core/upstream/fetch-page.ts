@@ -19,9 +19,9 @@ export interface FetchPageOptions {
   readonly target: string
   /** Value of `Host`. */
   readonly host: string
-  /** For connection and response. */
+  /** Timeout for connection and response. */
   readonly timeoutMs: number
-  /** Maximum length of the body. */
+  /** Maximum length of the body in bytes. */
   readonly maxBytes: number
 }
 
@@ -32,9 +32,9 @@ export interface FetchedPage {
 }
 
 /**
- * Fetches a page of a service by GET, without headers of a client.
+ * Fetches a page from a service by GET, without client headers.
  *
- * @throws {Error} when no node responds in time, or the page is too long.
+ * @throws {Error} if no node responds in time or the page is too long.
  */
 export function fetchPage(upstream: Upstream, request: FetchPageOptions): Promise<FetchedPage> {
   return new Promise((resolve, reject) => {

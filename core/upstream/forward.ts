@@ -45,7 +45,7 @@ export function forward(x: Exchange): void {
   new Forwarding(x).start()
 }
 
-/** One exchange to a backend: the peer of the exchange, and the call on the connection. */
+/** An exchange with a backend: the peer of the exchange, and the call on the connection. */
 class Forwarding implements Peer, UpstreamCall, Attempts {
   readonly method: string
   head: string
@@ -66,18 +66,18 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   isRetrying = false
   attemptStartMs = 0
   readonly #x: Exchange
-  /** Undefined: not hedged. */
+  /** Undefined if not hedged. */
   #race: Race<Forwarding> | undefined = undefined
   readonly #isHedge: boolean
-  /** Set if the request is hedged once its body is complete. */
+  /** Set if the request will be hedged once its body is complete. */
   #lateHedge: HedgeOptions | undefined = undefined
-  /** `Host` depends on the node, so that each attempt needs its own head. */
+  /** Whether `Host` depends on the node, so that each attempt needs a separate head. */
   readonly #hasNodeHost: boolean
   /** `Host` set by the route, if any. */
   readonly #routeHost: string | undefined
-  /** Undefined: the request has no body or is not repeatable. */
+  /** Undefined if the request has no body or is not repeatable. */
   readonly #copy: RequestCopy | undefined
-  /** Pause before a retry. */
+  /** Timer for the pause before a retry. */
   #timer: NodeJS.Timeout | undefined = undefined
 
   /** @param first the attempt that is hedged. */
@@ -89,7 +89,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     this.method = x.method
     const retry = this.retry
     this.timeouts = limitAttempt(x.route?.rule?.timeouts, retry)
-    // The first head removes a `Host` of a route or plugin from the headers.
+    // The first head removes the `Host` of a route or plugin from the headers.
     this.#hasNodeHost = first === undefined ? setsHost(x) : first.#hasNodeHost
     const host = x.route?.rule?.rewrite && x.headers.get('host')
     this.#routeHost = first === undefined ? host : first.#routeHost
@@ -116,7 +116,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     const hedge = x.route?.rule?.hedge ?? this.upstream?.hedge
     if (hedge === undefined || hedge.max === 0 || !this.#canRepeat()) return
     this.#race = new Race<Forwarding>(this)
-    // Before the end of its body no node responds.
+    // No node responds before the end of the request body.
     if (this.bodyLength === 0 || this.#copy!.isComplete) this.#awaitHedge(hedge)
     else this.#lateHedge = hedge
   }
@@ -151,7 +151,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
       x.failureKind = 'no-node'
       return x.giveUp(error)
     }
-    // No body yet: until its connection is open another node may be tried.
+    // The body is not read yet, so that another node may be tried until the connection is open.
     x.setPeer(this)
     beginAttempt(this, node)
     x.attempts++
@@ -163,7 +163,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     node.pool.dispatch(this)
   }
 
-  // From the client
+  // Events from the client
 
   onRequestBody(chunk: Uint8Array, last: boolean): void {
     if (!this.inFlight) return
@@ -177,7 +177,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     if (!this.connection!.sendBody(chunk, last) && !last) this.#x.pauseBody()
   }
 
-  /** Counts the memory of the request body. May end the exchange. */
+  /** Counts the memory used by the request body. May end the exchange. */
   #countSending(): void {
     this.#x.countSending((this.connection?.unsentBytes ?? 0) + (this.#copy?.bytes ?? 0))
   }
@@ -199,7 +199,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     this.node!.pool.cancel(this)
   }
 
-  // From the backend
+  // Events from the backend
 
   onReady(): void {
     this.#copy?.replay((chunk, last) => this.#send(chunk, last))
@@ -291,7 +291,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     return isRepeatable(this.#x, this.retry)
   }
 
-  /** Sends the request to another node in place of a response, if that is allowed. */
+  /** Sends the request to another node instead of relaying the response, if allowed. */
   #repeat(status: number, headers: HeaderList, isStreamed: boolean): boolean {
     if (!this.retry.on.has(status) || !this.#canRepeat()) return false
     if (this.#race?.leave(this)) {
@@ -316,11 +316,11 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     else this.#timer = setTimeout(() => this.#attempt(), pauseMs)
   }
 
-  /** Cancels the other attempts: this one has the response. */
+  /** Cancels the other attempts, since this one has the response. */
   #win(): void {
     const race = this.#race
     if (race === undefined) return
-    // Without the cancelled attempts, each hedge would lower the percentile.
+    // Without the canceled attempts, each hedge would lower the percentile.
     for (const { inFlight, attemptStartMs } of race.racers)
       if (inFlight && attemptStartMs !== this.attemptStartMs)
         this.upstream!.observe(tickNow() - attemptStartMs)
@@ -355,7 +355,7 @@ function describe(kind: 'connect' | 'closed' | 'malformed', detail: string): str
     case 'connect':
       return describeConnectFault(detail, 'the backend')
     case 'closed':
-      // With TLS 1.3 the alert follows the handshake.
+      // In TLS 1.3, the alert follows the handshake.
       if (findConnectFault(detail) === 'client-certificate')
         return describeConnectFault(detail, 'the backend')
       return 'the backend closed the connection before the end of its response'

@@ -3,15 +3,15 @@ import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import type { TunnelTarget } from '../listener/websocket/tunnel-target.ts'
 import type { FailureKind } from './call.ts'
 
-/** Failure kind of a connection timeout: another node may be tried. */
+/** Failure kind of a connection timeout, after which another node may be tried. */
 export const CONNECT_TIMEOUT: FailureKind = 'connect-timeout'
 
 /**
- * Applies the timeouts to a WebSocket handshake with a backend: first connecting, then the response.
+ * Applies timeouts to a WebSocket handshake with a backend: first for connecting, then for the response.
  *
- * @param request the handshake, not sent yet.
+ * @param request the handshake, not yet sent.
  * @param onTimeout called once with a 504.
- * @returns stops the timer.
+ * @returns function that stops the timer.
  */
 export function timeHandshake(
   request: ClientRequest,

@@ -4,8 +4,8 @@ const keys = Buffer.alloc(8192)
 let nextKey = keys.length
 
 /**
- * Writes a random masking key into `key` (RFC 6455 §5.3), never all zero: with a zero key `ws` sends the caller's
- * memory itself, later, instead of a masked copy.
+ * Writes a random, nonzero masking key into `key` (RFC 6455 §5.3). With a zero key, `ws` would later send the caller's
+ * memory itself instead of a masked copy.
  */
 export function generateMask(key: Buffer): void {
   do {
@@ -22,7 +22,7 @@ export function generateMask(key: Buffer): void {
 export function maskInPlace(payload: Uint8Array, key: Buffer): void {
   const { buffer, byteOffset, length } = payload
   const words = new Int32Array(buffer, byteOffset, length >> 2)
-  // In the byte order of the machine.
+  // In the byte order of this machine.
   const word = new Int32Array(Uint8Array.from(key).buffer)[0]!
   for (let i = 0; i < words.length; i++) words[i]! ^= word
   for (let i = length & ~3; i < length; i++) payload[i]! ^= key[i & 3]!

@@ -8,32 +8,32 @@ const ORIGIN = /^(https?):\/\/([^/?#]*)/i
 const DEFAULT_PORT = { http: /:80$/, https: /:443$/ }
 const COOKIE_DOMAIN = /;\s*domain=\.?([^;\s]*)\s*/i
 
-/** Request to a node. */
+/** A request sent to a node. */
 interface SentRequest {
   /** `Host`. */
   readonly host: string
-  /** The connection uses TLS. */
+  /** Whether the connection uses TLS. */
   readonly secure: boolean
 }
 
 /**
- * Turns URLs of `Location` and `Content-Location` that name the `Host` of the request to the node back into URLs of the client, and removes
- * such a `Domain` of cookies, which clients would reject (RFC 6265 §5.3).
+ * Converts URLs in `Location` and `Content-Location` that contain the `Host` sent to the node back to client URLs.
+ * Removes such a `Domain` from cookies, since clients would reject it (RFC 6265 §5.3).
  */
 export function restoreHost(x: Exchange, request: SentRequest, headers: HeaderList): void {
   const sent = request.host.toLowerCase()
-  const [own, clients] = [toHostName(sent), toHostName(x.host)]
+  const [nodeHost, clientHost] = [toHostName(sent), toHostName(x.host)]
   const mapUrl = (url: string): string => {
     const [origin, scheme = '', host = ''] = ORIGIN.exec(url.toLowerCase()) ?? []
     if (origin === undefined || stripPort(scheme, host) !== stripPort(scheme, sent)) return url
-    // Another scheme than the connection to the node is a redirect to TLS.
+    // If the scheme differs from the node connection, the URL is a redirect to TLS.
     const isSame = scheme === (request.secure ? 'https' : 'http')
     return `${isSame ? schemeOf(x) : scheme}://${x.host}${url.slice(origin.length)}`
   }
   const mapCookie = (cookie: string): string =>
     cookie.replace(COOKIE_DOMAIN, (attribute, text: string) => {
       const domain = text.toLowerCase()
-      return isInside(own, domain) && !isInside(clients, domain) ? '' : attribute
+      return isInside(nodeHost, domain) && !isInside(clientHost, domain) ? '' : attribute
     })
   mapReplyUrls(headers, mapUrl, mapCookie)
 }

@@ -2,23 +2,23 @@ import { createHash } from 'node:crypto'
 import { isIP } from 'node:net'
 import { type ConnectionOptions, createSecureContext, type SecureContext } from 'node:tls'
 
-/** PEM texts and names of {@link UpstreamTls}. */
+/** PEM texts and names for {@link UpstreamTls}. */
 export interface UpstreamTlsInput {
-  /** Trusted authorities, instead of the authorities of the system. */
+  /** Trusted authorities, which replace the system's. */
   readonly ca?: string | undefined
   /** Client certificate with its chain. */
   readonly cert?: string | undefined
   /** Private key of the client certificate. */
   readonly key?: string | undefined
-  /** Name for SNI (RFC 6066 §3) and for the verification of the certificate. @default host name of the node */
+  /** Name for SNI (RFC 6066 §3) and certificate verification. @default host name of the node */
   readonly serverName?: string | undefined
-  /** False: any certificate is accepted. @default true */
+  /** False to accept any certificate. @default true */
   readonly isVerified?: boolean
 }
 
-/** TLS settings of the connections to the nodes of a service. */
+/** TLS settings of connections to the nodes of a service. */
 export interface UpstreamTls {
-  /** Equal for equal settings and file contents. */
+  /** Identical for equal settings and file contents. */
   readonly id: string
   readonly context: SecureContext
   readonly serverName: string | undefined
@@ -26,9 +26,9 @@ export interface UpstreamTls {
 }
 
 /**
- * Creates TLS settings. The context is shared by all connections: its certificates are parsed once.
+ * Creates TLS settings. All connections share the context, so that its certificates are parsed once.
  *
- * @throws {Error} of OpenSSL for a malformed certificate or key, or a key of another certificate.
+ * @throws {Error} from OpenSSL if the certificate or key is malformed or they do not match.
  */
 export function createUpstreamTls(input: UpstreamTlsInput): UpstreamTls {
   const { ca, cert, key, serverName, isVerified = true } = input
@@ -42,7 +42,7 @@ export function createUpstreamTls(input: UpstreamTlsInput): UpstreamTls {
   }
 }
 
-/** Options of `tls.connect` for a node; without settings, the authorities of the system are trusted. */
+/** Returns the options of `tls.connect` for a node. Without settings, the system's authorities are trusted. */
 export function toTlsOptions(
   tls: UpstreamTls | undefined,
   host: string,

@@ -13,43 +13,43 @@ export interface UpstreamOptions extends NodeOptions {
   /** @default {@link DEFAULT_POLICIES} */
   readonly policies?: UpstreamPolicies | undefined
   /**
-   * Applies settings of the service's metadata (`mx/...`) when they change, and returns options that are then in force.
+   * Applies settings from the service metadata (`mx/...`) when they change, and returns the resulting options.
    *
-   * @default they are ignored
+   * @default settings are ignored
    */
   readonly onSettings?:
     | ((
         metadata: Readonly<Record<string, string>>,
       ) => Pick<UpstreamOptions, 'balance' | 'host' | 'policies'>)
     | undefined
-  /** Monotonic clock, milliseconds. @default a clock with a resolution of 100 ms */
+  /** Monotonic clock in milliseconds. @default a clock with a resolution of 100 ms */
   readonly nowMs?: () => number
   /** Returns 32 random bits as a signed integer. @default seeded by Math.random */
   readonly randomBits?: () => number
-  /** Called once for each registry entry that cannot be used. */
+  /** Called once for each unusable registry entry. */
   readonly onSkip?: (node: Node, reason: string) => void
   /** Called when a node is ejected for `forMs` milliseconds. */
   readonly onEject?: (node: UpstreamNode, forMs: number) => void
   /** Called when a request or call is retried. */
   readonly onRetry?: (() => void) | undefined
-  /** Called when health checks of a node fail, with the reason, or pass again, with an empty text. */
+  /** Called with the reason when health checks of a node fail, and with an empty text when they pass again. */
   readonly onHealth?: (node: UpstreamNode, reason: string) => void
   /** Called when an ejected node returns. */
   readonly onReturn?: (node: UpstreamNode) => void
   /** Called when the circuit breaker of a node, or of the service if undefined, opens or closes. */
   readonly onBreaker?: (node: UpstreamNode | undefined, isOpen: boolean) => void
-  /** Shares health checks with the other processes of the gateway. @default this process checks its nodes */
+  /** Shares health checks with other processes of the gateway. @default this process checks its nodes */
   readonly shareCheck?: ShareCheck | undefined
-  /** Health checks of its namespace. @default of this service */
+  /** Health check load of the namespace. @default load of this service */
   readonly checkLoad?: CheckLoad
-  /** Whether an operator drained the node with this id: it gets no requests. @default none is drained */
+  /** Whether an operator drained the node with this id, so that it gets no requests. @default no node is drained */
   readonly isDrained?: (id: string) => boolean
-  /** Called when a node refuses a connection. True: the node was removed. */
+  /** Called when a node refuses a connection. Returns true if the node was removed. */
   readonly onConnectionRefused?: (node: UpstreamNode) => boolean
 }
 
 /**
- * Options of a service, by its name and domain.
+ * Returns the options of a service by its name and domain.
  *
  * @param domain @default mx
  */

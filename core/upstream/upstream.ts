@@ -30,15 +30,15 @@ import type { UpstreamOptions } from './upstream-options.ts'
 const NOTHING: ReadonlyMap<string, string> = new Map()
 
 /**
- * The nodes of a service and the load balancing across them, for all versions.
+ * The nodes of a service across all versions, and their load balancing.
  *
- * The balancer is built when the usable nodes change; `pick` only reads tables and allocates nothing.
+ * The balancer is built when the usable nodes change. `pick` only reads tables and allocates nothing.
  */
 export class Upstream {
   readonly name: string
   /** Domain of the service. */
   readonly domain: string
-  /** {@link toServiceLabel} */
+  /** See {@link toServiceLabel}. */
   readonly label: string
   /** True if a node was picked since the cache last checked. */
   used = true
@@ -56,9 +56,9 @@ export class Upstream {
   #grpc = false
   #checks: ActiveChecks | undefined = undefined
   #breakers: CircuitBreakers | undefined = undefined
-  /** Undefined: no request has needed it so far. */
+  /** Undefined until a request needs it. */
   #latencies: LatencyQuantile | undefined = undefined
-  /** Why nodes were skipped in the last update, by id. */
+  /** Reasons why nodes were skipped in the last update, by id. */
   #skipped: ReadonlyMap<string, string> = NOTHING
 
   constructor(name: string, options: UpstreamOptions) {
@@ -79,12 +79,12 @@ export class Upstream {
     this.#openBreakers()
   }
 
-  /** All nodes, the ejected ones included. */
+  /** All nodes, including ejected ones. */
   get nodes(): readonly UpstreamNode[] {
     return this.#nodes
   }
 
-  /** Declared endpoints of all versions, by name; empty if none declared. */
+  /** Declared endpoints of all versions by name; empty if none are declared. */
   get endpoints(): ReadonlyMap<string, Endpoint> {
     return this.#endpoints
   }
@@ -94,7 +94,7 @@ export class Upstream {
     return this.#hasPolicies
   }
 
-  /** Settings in the metadata of the service, by their keys. */
+  /** Settings in the service metadata by key. */
   get settings(): Readonly<Record<string, string>> {
     return this.#settings ?? {}
   }
@@ -104,14 +104,14 @@ export class Upstream {
     return this.#handler
   }
 
-  /** True if the nodes speak gRPC: other requests cannot be forwarded. */
+  /** True for gRPC nodes, to which other requests cannot be forwarded. */
   get grpc(): boolean {
     return this.#grpc
   }
 
   /**
-   * Returns the `Set-Cookie` value that binds the client to the responding node; undefined when it is bound already.
-   * Undefined itself without sticky balancing.
+   * Returns the `Set-Cookie` value that binds the client to the responding node, or undefined if it is already bound.
+   * Not set without sticky balancing.
    */
   get replyCookie(): Sticky['replyCookie'] | undefined {
     return this.#picker.sticky?.replyCookie
@@ -134,18 +134,18 @@ export class Upstream {
     return this.#health.usable.length
   }
 
-  /** 95th percentile of its latencies, milliseconds; undefined: not known yet. */
+  /** 95th percentile of the latencies in milliseconds; undefined if not yet known. */
   get p95Ms(): number | undefined {
     this.#latencies ??= new LatencyQuantile()
     return this.#latencies.p95Ms
   }
 
-  /** `Host` of requests; undefined: the host of the client. */
+  /** `Host` of requests; undefined for the host requested by the client. */
   get host(): NodeHost | undefined {
     return this.#options.host
   }
 
-  /** Requests in flight at which a node is full, and not picked while others are not; 0: no limit. */
+  /** Number of requests in flight at which a node is full and only picked if all others are full; 0 for no limit. */
   get maxPerNode(): number {
     return this.#picker.maxPerNode
   }
@@ -163,7 +163,7 @@ export class Upstream {
   /**
    * Applies changed settings.
    *
-   * @returns true if the next {@link update} replaces nodes: they need other connections, or others are in the subset.
+   * @returns true if the next {@link update} replaces nodes because connections or subset have changed.
    */
   configure({ policies = DEFAULT_POLICIES, balance, tls, host }: UpstreamOptions): boolean {
     const { subset } = this.#policies
@@ -181,7 +181,10 @@ export class Upstream {
     return true
   }
 
-  /** Applies a registry update. Unchanged nodes keep their connections and counters; connections of other nodes are closed. */
+  /**
+   * Applies a registry update. Unchanged nodes keep their connections and counters; the connections of all others are
+   * closed.
+   */
   update(services: readonly Service[]): void {
     const endpoints = services.flatMap((service) => service.endpoints)
     this.#endpoints = new Map(endpoints.map((endpoint) => [endpoint.name, endpoint]))
@@ -226,11 +229,11 @@ export class Upstream {
   }
 
   /**
-   * Selects the node for a request; undefined if none is available.
+   * Selects the node for a request. Returns undefined if none is available.
    *
-   * @param x undefined for a call that is not an HTTP request: no request data to hash.
-   * @param last node of the previous attempt: returned only when no other is usable.
-   * @param tried nodes of failed attempts: not returned.
+   * @param x undefined for a call that is not an HTTP request and has no data to hash.
+   * @param last node of the previous attempt, only returned if no other is usable.
+   * @param tried nodes of failed attempts, never returned.
    */
   pick(
     x: Exchange | undefined,
@@ -248,7 +251,7 @@ export class Upstream {
     return node
   }
 
-  /** Candidates except the nodes already tried: usable ones, else ejected ones. */
+  /** Returns the candidates except nodes already tried: usable ones, or else ejected ones. */
   others(tried: readonly UpstreamNode[]): readonly UpstreamNode[] {
     return this.#picker.others(tried)
   }
@@ -274,7 +277,8 @@ export class Upstream {
   }
 
   /**
-   * Records a failure: the node accepted no connection (`connect`), lost it (`reset`), or its response was malformed or late (`gateway`).
+   * Records a failure: the node accepted no connection (`connect`), the connection was lost (`reset`), or the response
+   * was malformed or late (`gateway`).
    */
   failed(node: UpstreamNode, kind: 'connect' | 'reset' | 'gateway', route = ''): void {
     if (this.#picker.kind === 'ewma') addLatency(node, UNKNOWN_LATENCY, true)
@@ -286,22 +290,22 @@ export class Upstream {
     if (this.#health.failed(node, kind, nowMs, route) || isOver) this.#regroup()
   }
 
-  /** Records a latency, or the time after which an attempt was cancelled. */
+  /** Records a latency, or the time after which an attempt was canceled. */
   observe(latencyMs: number): void {
     if (latencyMs !== UNKNOWN_LATENCY) this.#latencies?.add(latencyMs)
   }
 
-  /** A picked node gets no result of its request: the client disconnected, or another attempt won. */
+  /** Records that a picked node has no result for its request: the client disconnected, or another attempt won. */
   withdrawn(node: UpstreamNode): void {
     this.#breakers?.withdraw(node)
   }
 
-  /** Milliseconds until the circuit breaker of the service admits requests; 0: it is closed. */
+  /** Milliseconds until the service's circuit breaker admits requests; 0 if it is closed. */
   get openForMs(): number {
     return this.#breakers?.openForMs(this.#nowMs()) ?? 0
   }
 
-  /** Whether the circuit breaker of a node is not closed. */
+  /** Whether a node's circuit breaker is not closed. */
   isOpen(node: UpstreamNode): boolean {
     return this.#breakers?.isOpen(node) ?? false
   }
@@ -333,8 +337,8 @@ export class Upstream {
   }
 
   /**
-   * Excludes drained nodes, draining nodes while others are usable, and remote nodes while there is one in this
-   * process: remote ones may be stale.
+   * Excludes drained nodes, draining nodes while others are usable, and remote nodes if this process has a local one,
+   * since remote nodes may be stale.
    */
   #regroup(): void {
     const { findCaller } = this.#options
@@ -343,8 +347,8 @@ export class Upstream {
     const isLeaving = nodes.some(({ draining }) => draining)
     const staying = isLeaving ? nodes.filter(({ draining }) => !draining) : nodes
     const near = staying.filter((node) => findCaller?.(node) !== undefined)
-    const enough = staying.some(({ ejectedUntilMs }) => ejectedUntilMs === 0)
-    this.#health.update(near.length > 0 ? near : enough ? staying : nodes)
+    const hasUsable = staying.some(({ ejectedUntilMs }) => ejectedUntilMs === 0)
+    this.#health.update(near.length > 0 ? near : hasUsable ? staying : nodes)
     this.#picker.reset()
   }
 
@@ -375,12 +379,12 @@ export class Upstream {
       new CircuitBreakers(breaker, (node, isOpen) => this.#options.onBreaker?.(node, isOpen))
   }
 
-  /** Nodes of this process need no checks. */
+  /** Starts the health checks. Nodes in this process need none. */
   #checkNodes(): void {
     const { findCaller } = this.#options
     this.#checks?.update(this.#nodes.filter((node) => findCaller?.(node) === undefined))
   }
 }
 
-/** Selects the subset of this process. */
+/** Determines the node subset of this process. */
 const PROCESS_ID = randomUUID()

@@ -12,15 +12,15 @@ import type { ReplyHead } from './http1/reply-head.ts'
 import { generateMask } from './masking.ts'
 import { toTlsOptions } from './tls.ts'
 
-/** Milliseconds for a backend to close the TCP connection after both close frames. */
+/** Time for a backend to close the TCP connection after both close frames, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 10_000
-/** TCP keep-alive delay, milliseconds. */
+/** TCP keep-alive delay in milliseconds. */
 const KEEP_ALIVE_MS = 30_000
 
 /** An accepted WebSocket. */
 export interface OpenBackend {
   readonly socket: WebSocket
-  /** The socket below, for batched writes. */
+  /** The underlying socket, for batched writes. */
   readonly connection: Socket
   /** Selected subprotocol; empty if none. */
   readonly protocol: string
@@ -28,13 +28,13 @@ export interface OpenBackend {
   readonly headers: HeaderList
 }
 
-/** Outcome of a handshake: exactly one callback is called, once. */
+/** Result of a handshake. Exactly one callback is called, once. */
 export interface BackendEvents {
-  /** Attach message listeners before it returns. */
+  /** Message listeners must be attached before it returns. */
   readonly onOpen: (backend: OpenBackend) => void
-  /** The backend sent a valid final response instead of 101. */
+  /** Called if the backend sent a valid final response instead of 101. */
   readonly onReply: (reply: IncomingMessage, head: ReplyHead) => void
-  /** There was no valid response: 502, or 504 after a timeout. */
+  /** Called without a valid response: 502, or 504 after a timeout. */
   readonly onFailure: (error: GatewayError) => void
 }
 
@@ -43,7 +43,7 @@ export function openBackend(target: TunnelTarget, events: BackendEvents): () => 
   const { host, port, secure, lookup, tls } = target
   const offered = target.headers.getAll('sec-websocket-protocol').join(',').split(',')
   const options: ClientOptions & { closeTimeout: number } = {
-    // Compression would have to be undone and redone by the gateway.
+    // The gateway would have to decompress and recompress messages.
     perMessageDeflate: false,
     // The client responds to pings.
     autoPong: false,
@@ -89,11 +89,11 @@ export function openBackend(target: TunnelTarget, events: BackendEvents): () => 
     answer = reply
     protocol = reply.headers['sec-websocket-protocol'] ?? ''
     if (protocol !== '' && !offered.some((offer) => offer.trim() === protocol)) {
-      return fail(502, INVALID_HANDSHAKE, new Error('a subprotocol that was not offered'))
+      return fail(502, INVALID_HANDSHAKE, new Error('the subprotocol was not offered'))
     }
     head = readReply(reply, true)
     if (head === undefined) return fail(502, INVALID_HANDSHAKE)
-    // The library would reject the subprotocol: it did not see the offer.
+    // The library did not see the offer and would reject the subprotocol.
     delete reply.headers['sec-websocket-protocol']
     reply.socket.setKeepAlive(true, KEEP_ALIVE_MS)
   })
@@ -104,19 +104,20 @@ export function openBackend(target: TunnelTarget, events: BackendEvents): () => 
   })
   backend.on('unexpected-response', (_request, reply) => {
     const final = readReply(reply, false)
-    // Such as a 101 that does not complete the handshake: if relayed, a proxy in front would accept it (RFC 9110 §7.8).
+    // For example a 101 that does not complete the handshake: if relayed, a proxy in front would accept it (RFC 9110
+    // §7.8).
     if (final === undefined)
       fail(502, INVALID_HANDSHAKE, new Error(`invalid response ${reply.statusCode}`))
     else if (settle()) events.onReply(reply, final)
   })
-  return () => fail(502, 'the client left during the WebSocket handshake')
+  return () => fail(502, 'the client disconnected during the WebSocket handshake')
 }
 
 const INVALID_HANDSHAKE = 'invalid WebSocket handshake response from the backend'
 
 /** Sends the client's handshake headers, except headers set by `ws`. */
 function sendHandshake(request: ClientRequest, target: TunnelTarget): void {
-  // Unmodified: the library would normalize it.
+  // Set unmodified, because the library would normalize it.
   request.path = target.target
   const { flat } = target.headers
   if (target.headers.has('host')) request.removeHeader('host')

@@ -115,7 +115,7 @@ function createGuardedForward(guard: CallGuard, find: FindUpstream): (call: Inco
     const { service } = call
     if (upstream === undefined) throw toServiceNotFound(service)
     const { domain } = upstream
-    const target = { name: service, domain, lasts: call.stream || call.more, address: '' }
+    const target = { name: service, domain, isStream: call.stream || call.more, address: '' }
     const deny = (denied: IncomingCall, error: GatewayError): void => denied.fail(error)
     guard.pass(call, target, {
       serve(authorized, metadata, account) {

@@ -187,7 +187,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const target = {
         name: service,
         domain,
-        lasts: endpoint.kind !== 'unary',
+        isStream: endpoint.kind !== 'unary',
         address: usesCallerAddress(service) ? address : '',
       }
       guard.pass(call, target, {

@@ -35,7 +35,7 @@ export function testStoreQuotas(
   const excess = {
     ...{ id: 'store', code: 507 },
     message:
-      /^quota_store of namespace acme is reached: \d+ bytes of 100000b? in use; delete records or blobs, or raise it \(quota_store=acme=\.\.\.\)$/,
+      /^quota_store reached in namespace acme: \d+ bytes of 100000b? in use; delete records or blobs, or raise the quota \(quota_store=acme=\.\.\.\)$/,
   }
 
   t.test('quotas: limits a namespace without affecting others', async (t) => {

@@ -46,7 +46,7 @@ t.test('a chunked body gets a length, and an empty body removes it', async (t) =
 
 t.test('a body that was not read cannot be replaced', async (t) => {
   const x = createTestExchange({ method: 'POST', body: 'abc' })
-  t.throws(() => x.replaceBody('b'), /requires a body that readBody has read/)
+  t.throws(() => x.replaceBody('b'), /requires a preceding readBody/)
   x.leave()
 })
 

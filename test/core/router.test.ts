@@ -90,7 +90,7 @@ t.test('returns 404 with the expected form for a path that names no service', as
     code: 404,
     id: 'go.mx.api',
     message:
-      'no service named by path "/__proto__/x" at host "localhost"; expected /<service>[/...]',
+      'no service found for path "/__proto__/x" at host "localhost"; expected /<service>[/...]',
   })
   t.throws(() => route(request(`//${'a'.repeat(5000)}`)), { code: 404, message: /^.{200,400}$/ })
 })

@@ -23,7 +23,7 @@ export function isAdminOf({ issuer, scopes }: ScopedAccount, namespace: string):
 }
 
 /**
- * True if an account may act as a service of a namespace: register it, use its table, read its configuration.
+ * True if an account may act as a service of a namespace: register it, use its table, and read its configuration.
  *
  * @param service full name. @default any service of the namespace, for resources they share
  */
@@ -52,7 +52,7 @@ export function isWorkloadScope(scope: string): boolean {
   return scope.startsWith(WORKLOAD)
 }
 
-/** Parses a workload scope; undefined for a malformed one and for other scopes. */
+/** Parses a workload scope. Returns undefined if it is malformed or another kind of scope. */
 export function parseWorkloadScope(
   scope: string,
 ): { readonly namespace: string; readonly service: string } | undefined {

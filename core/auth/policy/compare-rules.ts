@@ -1,6 +1,6 @@
 import type { Rule } from '../../contracts/auth.ts'
 
-/** Evaluation order of rules: the highest priority first; with equal priority DENIED before GRANTED, then by id. */
+/** Evaluation order of rules: highest priority first, then DENIED before GRANTED, then by id. */
 export function compareRules(a: Rule, b: Rule): number {
   if (a.priority !== b.priority) return b.priority - a.priority
   if (a.access !== b.access) return a.access === 'DENIED' ? -1 : 1

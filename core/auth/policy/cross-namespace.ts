@@ -5,8 +5,8 @@ import type { CallTarget } from './decision.ts'
 import { belongsTo } from './is-member.ts'
 
 /**
- * True if the account must be hidden from the service, since it belongs to another namespace than the call: services
- * that only check scopes would accept it. Built-in services check namespaces (reference 2.2) and do get it.
+ * True if the account must be hidden from the service because it belongs to a different namespace than the call:
+ * services that check only scopes would accept it. Built-in services check namespaces (reference 2.2) and receive it.
  */
 export function isCrossNamespace(account: Account | undefined, target: CallTarget): boolean {
   const { namespace, domain, resource } = target

@@ -7,7 +7,7 @@ import { isAlwaysAllowed, isLogin } from './repair-calls.ts'
 
 /** The called resource and the namespaces of a call. */
 export interface CallTarget {
-  /** Namespace of the call; empty: namespace of the resource. */
+  /** Namespace of the call; empty for the namespace of the resource. */
   readonly namespace: string
   /** Namespace of the resource. */
   readonly domain: string
@@ -17,12 +17,12 @@ export interface CallTarget {
 const ALWAYS: Ruling = { granted: true, rule: undefined }
 
 /**
- * Authorizes a call, for gateway, RPC proxy and services alike.
+ * Authorizes a call in the gateway, the RPC proxy and services.
  *
- * As {@link judgeByRules}, but operators are never denied the calls that repair access, and logins are forwarded to
- * `auth`, which applies the rules after it has authenticated the caller (decision 32).
+ * Works like {@link judgeByRules}, with two exceptions. Operators are never denied the calls that repair access. Logins
+ * are forwarded to `auth`, which applies the rules after authenticating the caller (decision 32).
  *
- * @throws {GatewayError} as {@link judgeByRules}.
+ * @throws {GatewayError} see {@link judgeByRules}.
  */
 export function decide(
   authorizer: Authorizer,
@@ -37,14 +37,14 @@ export function decide(
 }
 
 /**
- * Authorizes a call by the rules alone.
+ * Authorizes a call by the rules only.
  *
- * The rules of the call's namespace decide. For resources of the default namespace its rules must grant the call as
- * well: otherwise a namespace without rules would bypass them. Resources of any other namespace are only visible to
- * calls in it.
+ * The rules of the call's namespace decide. For resources of the default namespace, the rules of that namespace must
+ * grant the call as well; otherwise a namespace without rules would bypass them. Resources of other namespaces are
+ * only visible to calls in the same namespace.
  *
- * @throws {GatewayError} 400 for an invalid namespace, 404 for a service of another namespace; otherwise as {@link
- * Authorizer.judge}.
+ * @throws {GatewayError} 400 for an invalid namespace, 404 for a service of another namespace; otherwise see
+ * {@link Authorizer.judge}.
  */
 export function judgeByRules(
   authorizer: Authorizer,
@@ -70,18 +70,20 @@ export function judgeByRules(
 /** Scopes that fit into a `scope` attribute (RFC 6749 §3.3). */
 const SCOPE_TOKEN = /^[!#-[\]-~]+$/
 
-/** Value of `WWW-Authenticate` for an account without a scope (RFC 6750 §3.1), which it names if it fits. */
+/**
+ * `WWW-Authenticate` challenge for an account that lacks a scope (RFC 6750 §3.1). Includes the scope if valid there.
+ */
 export function toScopeChallenge(scope: string | undefined): string {
   const error = 'Bearer error="insufficient_scope"'
   return scope !== undefined && SCOPE_TOKEN.test(scope) ? `${error}, scope="${scope}"` : error
 }
 
 /**
- * The error for denied access: 401 for every caller (decisions 1 and 29). The challenge (RFC 6750 §3.1) states whether
- * another token helps.
+ * Creates the error for denied access: 401 for every caller (decisions 1 and 29). The challenge (RFC 6750 §3.1) states
+ * whether another token helps.
  *
- * @param account undefined: the caller is anonymous.
- * @param missingScope as in {@link Ruling}.
+ * @param account undefined if the caller is anonymous.
+ * @param missingScope see {@link Ruling}.
  */
 export function toAccessDenied(
   resource: Resource,
@@ -98,9 +100,9 @@ export function toAccessDenied(
 }
 
 /**
- * The error for an invalid or expired access token: 401, RFC 6750 §3.1. The reason is only logged.
+ * Creates the 401 error for an invalid or expired access token (RFC 6750 §3.1). The reason is only logged.
  *
- * @param resource the called resource; undefined if the token was checked before routing.
+ * @param resource called resource; undefined if the token was checked before routing.
  */
 export function invalidToken(
   service: string,
@@ -117,7 +119,7 @@ function describeCall({ name, endpoint }: Pick<Resource, 'name' | 'endpoint'>): 
   return `Unauthorized call made to ${name}:${endpoint}`
 }
 
-/** True for the error of {@link invalidToken}: a new token may be accepted. */
+/** True for errors from {@link invalidToken}; a new token may be accepted. */
 export function isInvalidToken({ code, headers = [] }: GatewayError): boolean {
   if (code !== 401) return false
   const at = headers.indexOf('www-authenticate')

@@ -1,6 +1,6 @@
 import type { Rule } from '../../contracts/auth.ts'
 
-/** Allows every call (specification: Rule): the only rule of a namespace without changes. */
+/** Rule that allows every call (specification: Rule), the only rule of a namespace by default. */
 export const DEFAULT_RULE: Rule = {
   id: 'default',
   scope: '',

@@ -15,7 +15,7 @@ const NONE_APPLIES: RankedRuling = {
 
 /** Evaluates the rules for a caller and a resource by endpoint. */
 export class EndpointRules {
-  /** By endpoint in lower case, without a trailing slash: backends may treat both paths alike. */
+  /** By endpoint in lower case, without a trailing slash, since backends may not distinguish the two paths. */
   readonly #exact = new Map<string, RankedRuling>()
   /** By prefix, including the `/` or `.` before the `*`. */
   readonly #prefixes = new Map<string, RankedRuling>()
@@ -40,13 +40,13 @@ export class EndpointRules {
     this.#all = all
   }
 
-  /** @param endpoint in the form of {@link toJudged}. */
+  /** @param endpoint canonical form, see {@link toJudged}. */
   judge(endpoint: string): Ruling {
     if (this.#exact.size === 0 && this.#prefixes.size === 0) return this.#all
     const text = endpoint.toLowerCase()
     let first = this.#exact.get(trim(text)) ?? NONE_APPLIES
     if (this.#prefixes.size > 0) {
-      // `/a/*` applies to `/a`, too: backends may treat it as `/a/`.
+      // `/a/*` also applies to `/a`, since backends may treat it as `/a/`.
       const path = text.startsWith('/') ? `${text}/` : text
       for (let i = 0; i < path.length; i++) {
         const code = path.charCodeAt(i)
@@ -59,7 +59,7 @@ export class EndpointRules {
   }
 }
 
-/** Canonical form of an endpoint for evaluation. */
+/** Canonicalizes an endpoint for evaluation. */
 export function toJudged(endpoint: string): string {
   return endpoint.startsWith('/') ? toCanonicalPath(endpoint) : endpoint
 }

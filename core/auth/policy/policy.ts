@@ -2,20 +2,20 @@ import type { Account, Resource, Rule, Ruling } from '../../contracts/auth.ts'
 import { compareRules } from './compare-rules.ts'
 import { EndpointRules } from './endpoint-rules.ts'
 
-/** Cache size before it is cleared: services and distinct callers are few. */
+/** Size at which the cache is cleared; there are few services and distinct callers. */
 const CACHE_MAX = 10_000
 
 /** Rule scopes that include every account of the namespace. */
 const GENERAL_SCOPES: ReadonlySet<string> = new Set(['', '*', '+'])
 
-/** The parts of an account that rules depend on. */
+/** Account fields that rules depend on. */
 export type SubjectRules = Pick<Account, 'issuer' | 'scopes'>
 
 /**
- * One version of the rules of a namespace, prepared for many calls (specification: Authentication 3 to 5).
+ * A version of a namespace's rules, prepared for many calls (specification: Authentication 3 to 5).
  *
- * Rules are evaluated by priority, the highest first; with equal priority DENIED before GRANTED, then by id. The first
- * match decides. Without a match access is denied.
+ * Rules are evaluated by priority, highest first, then DENIED before GRANTED, then by id. The first match decides.
+ * Access is denied if no rule matches.
  */
 export class Policy {
   readonly #namespace: string
@@ -23,7 +23,7 @@ export class Policy {
   readonly #byName: ReadonlyMap<string, readonly RankedRule[]>
   readonly #anonymous: Subject
   readonly #callers = new Map<string, Subject>()
-  /** Cache by account object, which is immutable. */
+  /** Cache by account object; account objects are immutable. */
   readonly #byAccount = new WeakMap<SubjectRules, Subject>()
 
   constructor(namespace: string, rules: readonly Rule[]) {
@@ -39,7 +39,7 @@ export class Policy {
     this.#anonymous = new Subject(this, (scope) => scope === '')
   }
 
-  /** The subject of an account, or of anonymous callers. Equivalent accounts share one. */
+  /** Returns the subject for an account or anonymous callers. Equivalent accounts share a subject. */
   caller(account: SubjectRules | undefined): Subject {
     if (account === undefined) return this.#anonymous
     let caller = this.#byAccount.get(account)
@@ -50,7 +50,7 @@ export class Policy {
     return caller
   }
 
-  /** Rules for a resource type and name with any endpoint, in evaluation order. */
+  /** Returns the rules for a resource type and name and any endpoint, in evaluation order. */
   rulesFor(type: string, name: string): readonly Rule[] {
     const named = this.#byName.get(name.toLowerCase()) ?? []
     const general = name === '*' ? [] : (this.#byName.get('*') ?? [])
@@ -65,8 +65,8 @@ export class Policy {
   }
 
   /**
-   * The scope that an account lacks for a denied resource, from the first rule which would grant access. Undefined
-   * if no scope helps.
+   * Returns the scope that an account lacks for a denied resource, from the first rule that would grant access, or
+   * undefined if no scope helps.
    */
   findMissingScope({ issuer, scopes }: SubjectRules, resource: Resource): string | undefined {
     if (issuer !== this.#namespace) return undefined
@@ -122,7 +122,7 @@ export class Subject {
     return rules.judge(endpoint)
   }
 
-  /** {@link call} for resources of any type. */
+  /** Like {@link call}, for resources of any type. */
   access(type: string, name: string, endpoint: string): Ruling {
     return this.#select(type, name).judge(endpoint)
   }

@@ -3,12 +3,12 @@ import { isOperator } from './account-rights.ts'
 
 const AUTH = 'auth'
 const LOGIN = 'auth.token'
-/** Prefixes of the endpoints that repair access, in lower case. */
+/** Prefixes of endpoints that repair access, in lower case. */
 const REPAIRS = ['rules.', 'accounts.'] as const
 
 /**
- * True if no rule can deny a call (decision 32): operators always reach `Auth.Token`, `Rules.*` and `Accounts.*` of
- * `auth`. Otherwise one wrong rule could lock out everybody permanently.
+ * True if no rule can deny a call (decision 32): operators can always call `Auth.Token`, `Rules.*` and `Accounts.*` of
+ * `auth`. Otherwise one wrong rule could lock out everyone permanently.
  */
 export function isAlwaysAllowed(account: Account | undefined, resource: Resource): boolean {
   if (resource.name !== AUTH || account === undefined || !isOperator(account)) return false
@@ -18,8 +18,8 @@ export function isAlwaysAllowed(account: Account | undefined, resource: Resource
 }
 
 /**
- * True for a login. Gateway and RPC proxy always forward it: the caller is authenticated by `auth`, which applies the
- * rules then.
+ * True for logins. The gateway and the RPC proxy always forward them; `auth` authenticates the caller and then applies
+ * the rules.
  */
 export function isLogin({ type, name, endpoint }: Resource): boolean {
   return name === AUTH && type === 'service' && endpoint.toLowerCase() === LOGIN

@@ -6,16 +6,16 @@ import { isServiceName } from '../../registry/service-name.ts'
 import { type Jws, readJws } from './jws.ts'
 import { TokenError } from './token-error.ts'
 
-/** Ed25519 (RFC 8037) only: the token must not choose the algorithm (RFC 8725 §3.1). */
+/** Only Ed25519 (RFC 8037): the token must not choose the algorithm (RFC 8725 §3.1). */
 const ALGORITHM = 'EdDSA'
 const TYPE = 'JWT'
-/** `aud`: tokens issued for other programs are rejected. */
+/** Value of `aud`. Tokens issued for other programs are rejected. */
 const AUDIENCE = 'mx'
-/** Maximum length of a token, characters. */
+/** Maximum token length in characters. */
 const TOKEN_MAX = 4096
 /** Tolerated clock skew. */
 export const SKEW_S = 30
-/** Maximum lifetime of a token, seconds: revocations are stored for as long. */
+/** Maximum token lifetime in seconds; revocations are stored for the same time. */
 export const TOKEN_LIFE_MAX_S = 3600
 
 const KEY_ID = /^[\w-]{1,64}$/
@@ -54,8 +54,8 @@ export async function issueToken(account: Account, options: IssueOptions): Promi
 /**
  * Verifies an access token in the thread pool.
  *
- * @param keys by id: a token can only choose one of them.
- * @throws {TokenError} by rejecting, for a token that is malformed, signed with another key, for another audience, not
+ * @param keys by id; a token can only select one of them.
+ * @throws {TokenError} by rejecting, if the token is malformed, signed with another key, for another audience, not
  * valid yet, or expired.
  */
 export async function verifyToken(
@@ -68,7 +68,9 @@ export async function verifyToken(
   return session
 }
 
-/** {@link verifyToken} on the main thread: faster and cheaper, but it blocks the event loop (0.1 ms). */
+/**
+ * Verifies on the main thread, unlike {@link verifyToken}: faster and cheaper, but blocks the event loop for 0.1 ms.
+ */
 export function verifyTokenSync(
   token: string,
   keys: ReadonlyMap<string, KeyObject>,
@@ -79,7 +81,7 @@ export function verifyTokenSync(
   return session
 }
 
-/** Fingerprint of a public key, used as `kid` (in the manner of RFC 7638). */
+/** Returns the fingerprint of a public key, used as `kid` (similar to RFC 7638). */
 export function nameKey(publicKey: KeyObject): string {
   return createHash('sha256')
     .update(publicKey.export({ type: 'spki', format: 'der' }))
@@ -95,9 +97,9 @@ interface Read {
   readonly signature: Buffer
 }
 
-/** Checks everything except the signature, which is the most expensive part. */
+/** Checks everything except the signature, the most expensive part. */
 function readToken(token: string, keys: ReadonlyMap<string, KeyObject>, nowMs: number): Read {
-  if (token.length > TOKEN_MAX) throw new TokenError(`token is longer than ${TOKEN_MAX} characters`)
+  if (token.length > TOKEN_MAX) throw new TokenError(`token exceeds ${TOKEN_MAX} characters`)
   const { header, claims, signed, signature } = readJws(token)
   const key = findKey(header, keys)
   return { session: toSession(claims, Math.floor(nowMs / 1000)), key, signed, signature }
@@ -109,7 +111,7 @@ function findKey(
 ): KeyObject {
   if (alg !== ALGORITHM) throw new TokenError(`alg must be ${ALGORITHM}`)
   if (typ !== TYPE) throw new TokenError(`typ must be ${TYPE}`)
-  if (crit !== undefined) throw new TokenError('crit names unknown extensions')
+  if (crit !== undefined) throw new TokenError('crit contains unknown extensions')
   if (typeof kid !== 'string' || !KEY_ID.test(kid)) throw new TokenError('kid must name a key')
   const key = keys.get(kid)
   if (key === undefined) throw new TokenError('signed with an unknown key')

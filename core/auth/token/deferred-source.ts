@@ -3,7 +3,7 @@ import type { AuthSource } from '../../contracts/auth.ts'
 /** A source that is connected later. */
 export interface DeferredSource {
   readonly source: AuthSource
-  /** Connects the source; earlier requests wait for it. Call it once. */
+  /** Connects the source, for which earlier requests wait. Must be called once. */
   readonly setSource: (source: AuthSource) => void
 }
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { TokenError } from './token-error.ts'
 
-/** A parsed, unverified token. Nothing in it may be trusted before its signature is verified. */
+/** A parsed, unverified token. Its content must not be trusted before the signature is verified. */
 export interface Jws {
   readonly header: Readonly<Record<string, unknown>>
   readonly claims: Readonly<Record<string, unknown>>
@@ -11,15 +11,15 @@ export interface Jws {
 }
 
 /**
- * Header, claims and an Ed25519 signature, whose 64 bytes have a single spelling: the last character encodes two bits
+ * Header, claims and an Ed25519 signature. Its 64 bytes have a unique encoding, whose last character encodes two bits
  * (RFC 4648 §3.5).
  */
 const FORM = /^([\w-]+)\.([\w-]+)\.([\w-]{85}[AQgw])$/
 
 /**
- * Parses the compact form (RFC 7515 §3.1) of claims signed with Ed25519.
+ * Parses the compact serialization (RFC 7515 §3.1) of claims signed with Ed25519.
  *
- * @throws {TokenError} for malformed input, without quoting it.
+ * @throws {TokenError} if the input is malformed. The message does not quote it.
  */
 export function readJws(token: string): Jws {
   const parts = FORM.exec(token)
@@ -39,7 +39,7 @@ function parseObject(part: string, what: string): Record<string, unknown> {
   try {
     if (isUtf8(bytes)) value = JSON.parse(bytes.toString())
   } catch {
-    // Reported below: the message of the parser quotes the text.
+    // Reported below without the message of the parser, which quotes the text.
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new TokenError(`malformed ${what}`)

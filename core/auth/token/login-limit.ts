@@ -6,21 +6,21 @@ import { type HashSlot, MAX_HASH_WAIT_MS, tooManyHashes } from './secret-hash.ts
 export interface LoginAttempt {
   readonly namespace: string
   readonly account: string
-  /** IP address; empty: unknown. */
+  /** IP address; empty if unknown. */
   readonly address: string
 }
 
-/** Rate limit of logins, against guessing of passwords. */
+/** Rate limit for logins, which prevents password guessing. */
 export interface LoginLimit {
   /**
-   * Runs a login attempt. No more attempts run concurrently than may still fail: any number of callers with the right
-   * password may log in at once. Attempts that throw 400 or 401 count as failed.
+   * Runs a login attempt. Concurrent attempts are limited to the remaining number of failures, so any number of callers
+   * with the correct password may log in simultaneously. Attempts that throw 400 or 401 count as failures.
    *
-   * @param logIn gets the slot for the password check: addresses take turns, addresses that logged in before have
-   * priority.
-   * @param onDenied called when a limit rejects its first attempt of a minute, and not for the others. @default no-op
-   * @throws {GatewayError} 429 with the time of the next attempt, after too many failures; 503 when too many attempts
-   * wait, or an address without an earlier login waits longer than 5 s; errors of `logIn`.
+   * @param logIn receives the slot for the password check: addresses are served round-robin, and addresses with an
+   * earlier login have priority.
+   * @param onDenied called when a limit rejects its first attempt per minute, not for later ones. @default no-op
+   * @throws {GatewayError} 429 with the time of the next attempt after too many failures; 503 if too many attempts are
+   * waiting, or an address without an earlier login waits longer than 5 s; errors from `logIn`.
    */
   readonly run: <T>(
     attempt: LoginAttempt,
@@ -39,20 +39,20 @@ interface Bucket {
 
 const WINDOW_MS = 60_000
 /**
- * Failures per minute: of an account from one address, of an account from all addresses, from one address, and from
- * unknown addresses.
+ * Maximum failures per minute: of an account from one address, of an account from all addresses, from one address, and
+ * from unknown addresses.
  */
-const OF_BOTH = 5
-const OF_ACCOUNT = 50
-const OF_ADDRESS = 30
-const OF_UNKNOWN_ADDRESS = 300
-/** Maximum entries, the oldest are evicted. By size, one each: memory is allocated on demand. */
+const PAIR_MAX = 5
+const ACCOUNT_MAX = 50
+const ADDRESS_MAX = 30
+const UNKNOWN_ADDRESS_MAX = 300
+/** Maximum number of entries; the oldest are evicted. Limited by size instead of `max` to allocate memory on demand. */
 const CACHE_OPTIONS = { maxSize: 100_000, sizeCalculation: () => 1 } as const
 const WAITING_MAX = 1000
 
 export function createLoginLimit(nowMs: () => number): LoginLimit {
   const buckets = new LRUCache<string, Bucket>(CACHE_OPTIONS)
-  /** Accounts and addresses that have logged in: failures elsewhere do not lock them out. */
+  /** Accounts and addresses with a successful login. Failures from other addresses do not lock them out. */
   const seen = new LRUCache<string, true>(CACHE_OPTIONS)
   /** Addresses with a successful login. */
   const seenAddresses = new LRUCache<string, true>(CACHE_OPTIONS)
@@ -67,16 +67,16 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
     return bucket
   }
 
-  function toLimits(ofAccount: string, both: string, address: string, isLocal: boolean) {
+  function toLimits(accountKey: string, pairKey: string, address: string, isLocal: boolean) {
     const limits: [Bucket, number][] = [
-      [open(both), OF_BOTH],
-      [open(` ${address}`), address === '' ? OF_UNKNOWN_ADDRESS : OF_ADDRESS],
+      [open(pairKey), PAIR_MAX],
+      [open(` ${address}`), address === '' ? UNKNOWN_ADDRESS_MAX : ADDRESS_MAX],
     ]
-    if (!seen.has(both) && !isLocal) limits.push([open(ofAccount), OF_ACCOUNT])
+    if (!seen.has(pairKey) && !isLocal) limits.push([open(accountKey), ACCOUNT_MAX])
     return limits
   }
 
-  /** @param maxWaitMs undefined: an address with an earlier login only waits for its own attempts. */
+  /** @param maxWaitMs undefined for an address with an earlier login, which only waits for its own attempts. */
   function wait(errorId: string, maxWaitMs: number | undefined): Promise<void> {
     const most = maxWaitMs === undefined ? 2 * WAITING_MAX : WAITING_MAX
     if (waiting.size >= most) throw tooManyHashes(errorId)
@@ -106,13 +106,13 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
   return {
     async run({ namespace, account, address: from }, errorId, logIn, onDenied = () => {}) {
       const address = toNetwork(from)
-      // Guessing from elsewhere must not lock out operators on the machine of the server.
+      // Password guessing from other addresses must not lock out local operators.
       const isLocal = address === LOOPBACK_NETWORK
-      const ofAccount = `${namespace}/${account}`.slice(0, 400)
-      const both = `${ofAccount} ${address}`
+      const accountKey = `${namespace}/${account}`.slice(0, 400)
+      const pairKey = `${accountKey} ${address}`
       const lastMs = nowMs() + MAX_HASH_WAIT_MS
       for (;;) {
-        const limits = toLimits(ofAccount, both, address, isLocal)
+        const limits = toLimits(accountKey, pairKey, address, isLocal)
         const exceeded = limits.find(([{ failed }, most]) => failed >= most)
         if (exceeded !== undefined) {
           const [bucket] = exceeded
@@ -131,7 +131,7 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
             hasPriority: seenAddresses.has(address),
             maxWaitMs: lastMs - nowMs(),
           })
-          seen.set(both, true)
+          seen.set(pairKey, true)
           if (address !== '') seenAddresses.set(address, true)
           return done
         } catch (error) {
@@ -151,7 +151,7 @@ function isWrong(error: unknown): boolean {
 
 function tooMany(waitMs: number, errorId: string): Error {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))
-  return new GatewayError(errorId, 429, `too many failed logins, try again in ${seconds} s`, {
+  return new GatewayError(errorId, 429, `too many failed logins; try again in ${seconds} s`, {
     headers: ['retry-after', String(seconds)],
   })
 }

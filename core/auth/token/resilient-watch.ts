@@ -3,22 +3,22 @@ import { createBackOff } from '../../../lib/async/backoff.ts'
 import { withTimeout } from '../../../lib/async/timeout.ts'
 
 export interface ResilientWatchOptions<T> {
-  /** Starts the watch; it ends by `signal` only, or throws. */
+  /** Starts the watch, which ends only by `signal` or by throwing. */
   readonly open: (signal: AbortSignal) => AsyncIterable<T>
-  /** Called after each change of the value, except the first value. */
+  /** Called after each change of the value except the first. */
   readonly onChange: (value: T, before: T) => void
   /** Called after each failed attempt, and with undefined after a recovery. */
   readonly onOutage: (reason: Error | undefined) => void
-  /** Maximum milliseconds {@link ResilientWatch.first} waits. */
+  /** Maximum wait of {@link ResilientWatch.first}, in milliseconds. */
   readonly waitMs: number
 }
 
-/** A watch that restarts when it fails, and retains the last value until then. */
+/** A watch that restarts after failures and retains the last value in the meantime. */
 export class ResilientWatch<T> {
   readonly #options: ResilientWatchOptions<T>
   readonly #ending = new AbortController()
   #value: T | undefined = undefined
-  /** Reason of the last failed attempt; undefined while the watch is running. */
+  /** Reason for the last failed attempt; undefined while the watch is running. */
   #failure: Error | undefined = undefined
   #waiting: Waiting<T> | undefined = undefined
 
@@ -27,7 +27,7 @@ export class ResilientWatch<T> {
     void this.#follow()
   }
 
-  /** Undefined if none received yet. */
+  /** Last value; undefined if none was received yet. */
   get value(): T | undefined {
     return this.#value
   }
@@ -79,7 +79,7 @@ export class ResilientWatch<T> {
     if (before !== undefined) this.#options.onChange(value, before)
   }
 
-  /** Rejects the waiting callers. */
+  /** Rejects all waiting callers. */
   #fail(failure: Error): void {
     this.#failure = failure
     this.#waiting?.reject(failure)

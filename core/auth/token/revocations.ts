@@ -1,6 +1,6 @@
 import type { Session } from '../../contracts/auth.ts'
 
-/** Revokes one token, the tokens of a session, or the tokens of an account issued before a time. */
+/** Revokes a single token, the tokens of a session, or the tokens of an account issued before a certain time. */
 export interface Revocation {
   /** Token id, or the common prefix of a session's token ids, up to the dot; empty: see `account`. */
   readonly id: string
@@ -8,13 +8,13 @@ export interface Revocation {
   readonly namespace: string
   /** Account id; empty: see `id`. */
   readonly account: string
-  /** Revokes tokens of the account issued before this Unix time in milliseconds; 0: see `id`. */
+  /** Revokes tokens of the account issued before this Unix time in milliseconds. If 0, see `id`. */
   readonly before: number
-  /** Expiry of all these tokens, Unix time in milliseconds. */
+  /** Unix time in milliseconds at which all these tokens have expired. */
   readonly ends: number
 }
 
-/** Interval of the removal of expired revocations. */
+/** Interval between removals of expired revocations. */
 const SWEEP_MS = 60_000
 
 /** Revocations, each stored until its tokens have expired. */
@@ -27,7 +27,7 @@ export class Revocations {
     this.#nowMs = nowMs
   }
 
-  /** @returns false when it is already covered. */
+  /** @returns false if the revocation is already covered. */
   add(revocation: Revocation): boolean {
     this.#sweep()
     const key = toKey(revocation)
@@ -64,7 +64,7 @@ function toKey({ id, namespace, account }: Revocation): string {
   return id === '' ? toAccountKey(namespace, account) : id
 }
 
-/** Distinct from token ids, which contain no slash. */
+/** Returns the key of an account, distinct from token ids, which contain no slash. */
 function toAccountKey(namespace: string, account: string): string {
   return `${namespace}/${account}`
 }

@@ -9,21 +9,21 @@ import { promisify } from 'node:util'
 import { type AcquireOptions, createFairQueue } from '../../../lib/async/fair-queue.ts'
 import { GatewayError } from '../../errors.ts'
 
-/** 16 MiB and about 0.1 s (RFC 7914; the OWASP setting with the least memory). */
+/** 16 MiB and about 0.1 s per hash (RFC 7914; the OWASP recommendation with the lowest memory). */
 const LOG_COST = 14
 const BLOCKS = 8
 const PARALLEL = 5
 const SALT_BYTES = 16
 const HASH_BYTES = 32
 
-/** Concurrent hashes: their threads also read files and resolve names. */
+/** Maximum concurrent hashes: the thread pool also reads files and resolves names. */
 const RUNNING_MAX = 2
-/** Maximum wait for a hash without priority, milliseconds; then 503. */
+/** Maximum wait for a hash without priority, in milliseconds; then 503. */
 export const MAX_HASH_WAIT_MS = 5000
-/** `Retry-After` of that 503, seconds. */
+/** `Retry-After` of the 503, in seconds. */
 const RETRY_AFTER = ['retry-after', '5'] as const
-/** Maximum waiters per key, such as an address, and of all keys. */
-const WAITING_OF_KEY_MAX = 100
+/** Maximum number of waiters per key (such as an address), and in total. */
+const WAITING_PER_KEY_MAX = 100
 const WAITING_MAX = 1000
 
 /** `$scrypt$ln=14,r=8,p=5$<salt>$<hash>`, the PHC string format. */
@@ -42,23 +42,23 @@ const deriveByScrypt: Derive = promisify<BinaryLike, BinaryLike, number, ScryptO
 
 /** Position in the queue for a hash. */
 export interface HashSlot extends Pick<AcquireOptions, 'hasPriority' | 'maxWaitMs'> {
-  /** Keys, such as addresses, take turns. */
+  /** Waiting keys, such as addresses, are served round-robin. */
   readonly key: string
 }
 
 /** Hashes and verifies passwords in the thread pool. */
 export interface SecretHasher {
   /**
-   * @param slot @default the server's own, with priority
-   * @throws {GatewayError} 503 when too many wait, or the wait without priority exceeds {@link MAX_HASH_WAIT_MS}.
+   * @param slot @default slot of the server itself, with priority
+   * @throws {GatewayError} 503 if too many are waiting, or the wait without priority exceeds {@link MAX_HASH_WAIT_MS}.
    */
   readonly hash: (secret: string, slot?: HashSlot) => Promise<string>
   /**
-   * Compares a password with a hash. Without a hash the result is false after the same time: the duration does not
-   * reveal which accounts exist.
+   * Compares a password with a hash. Without a hash, it returns false after the same time, so that the duration does
+   * not reveal which accounts exist.
    *
-   * @param slot @default the server's own, with priority
-   * @throws {GatewayError} 503 as {@link hash}.
+   * @param slot @default slot of the server itself, with priority
+   * @throws {GatewayError} 503, see {@link hash}.
    */
   readonly matches: (secret: string, hash: string | undefined, slot?: HashSlot) => Promise<boolean>
 }
@@ -70,7 +70,7 @@ interface HashCost {
   readonly parallel: number
 }
 
-const OF_SERVER: HashSlot = { key: '', hasPriority: true }
+const SERVER_SLOT: HashSlot = { key: '', hasPriority: true }
 
 /**
  * @param logCost binary logarithm of the cost of new hashes.
@@ -84,7 +84,7 @@ export function createSecretHasher(
   const currentCost: HashCost = { logCost, blocks: BLOCKS, parallel: PARALLEL }
   const queue = createFairQueue({
     places: RUNNING_MAX,
-    maxWaitingOfKey: WAITING_OF_KEY_MAX,
+    maxWaitingOfKey: WAITING_PER_KEY_MAX,
     maxWaiting: WAITING_MAX,
     toError: () => tooManyHashes(id),
   })
@@ -95,11 +95,11 @@ export function createSecretHasher(
     { logCost, blocks, parallel }: HashCost,
     { key, hasPriority = false, maxWaitMs = MAX_HASH_WAIT_MS }: HashSlot,
   ) {
-    // With priority the wait is bounded by the checks in progress, even on a slow machine.
+    // With priority, the wait is bounded by the checks in progress, even on a slow machine.
     const release = await queue.acquire(key, hasPriority ? { hasPriority } : { maxWaitMs })
     try {
       const cost = 2 ** logCost
-      // Twice the memory of the algorithm.
+      // Twice the memory that scrypt needs.
       const maxmem = 256 * blocks * (cost + parallel)
       return await derive(secret.normalize('NFKC'), salt, HASH_BYTES, {
         ...{ N: cost, r: blocks, p: parallel, maxmem },
@@ -110,24 +110,24 @@ export function createSecretHasher(
   }
 
   return {
-    async hash(secret, slot = OF_SERVER) {
+    async hash(secret, slot = SERVER_SLOT) {
       const salt = randomBytes(SALT_BYTES)
       const hash = await run(secret, salt, currentCost, slot)
       const parameters = `ln=${logCost},r=${BLOCKS},p=${PARALLEL}`
       return `$scrypt$${parameters}$${toText(salt)}$${toText(hash)}`
     },
 
-    async matches(secret, hash, slot = OF_SERVER) {
-      const [, cost, blocks, parallel, salt, wanted] = FORM.exec(hash ?? '') ?? []
-      if (wanted === undefined) {
+    async matches(secret, hash, slot = SERVER_SLOT) {
+      const [, cost, blocks, parallel, salt, encoded] = FORM.exec(hash ?? '') ?? []
+      if (encoded === undefined) {
         await run(secret, randomBytes(SALT_BYTES), currentCost, slot)
         return false
       }
       const bytes = Buffer.from(salt!, 'base64')
       const parsed = { logCost: Number(cost), blocks: Number(blocks), parallel: Number(parallel) }
-      const found = await run(secret, bytes, parsed, slot)
-      const expected = Buffer.from(wanted, 'base64')
-      return found.length === expected.length && timingSafeEqual(found, expected)
+      const actual = await run(secret, bytes, parsed, slot)
+      const expected = Buffer.from(encoded, 'base64')
+      return actual.length === expected.length && timingSafeEqual(actual, expected)
     },
   }
 }

@@ -5,12 +5,12 @@ import type { Session } from '../../contracts/auth.ts'
 import { verifyToken, verifyTokenSync } from './access-token.ts'
 import { TokenError } from './token-error.ts'
 
-/** Maximum tokens cached, and their total length. */
+/** Maximum number of cached tokens, and their maximum total length. */
 const CACHE_MAX = 50_000
 const CACHE_MAX_CHARACTERS = 32 * 1024 ** 2
 /**
- * Length of the cache key, the end of a token's signature: a map hashes its keys, and token strings are new for each
- * request.
+ * Length of the cache key, the end of a token's signature. A short key is cheap: maps hash their keys, and each request
+ * has a new token string.
  */
 const KEY_LENGTH = 32
 
@@ -22,7 +22,7 @@ interface CachedSession {
 export interface SessionsOptions {
   /** Current and recent signing keys, by id. */
   readonly keys: () => ReadonlyMap<string, KeyObject>
-  /** True for a revoked token with a valid signature. @default none */
+  /** Returns true for a revoked token with a valid signature. @default no token is revoked */
   readonly isRevoked?: (session: Session) => boolean
   readonly nowMs?: () => number
 }
@@ -48,7 +48,7 @@ export class Sessions {
     this.#nowMs = nowMs
   }
 
-  /** The cached session; undefined: the token must be verified. */
+  /** Returns the cached session, or undefined if the token must be verified. */
   recall(token: string): Session | undefined {
     const cached = this.#cache.get(toKey(token))
     if (cached === undefined || cached.token !== token) return undefined
@@ -56,10 +56,10 @@ export class Sessions {
   }
 
   /**
-   * Verifies a token synchronously, further ones of the same millisecond in the thread pool: a flood of tokens takes a
-   * tenth of the event loop.
+   * Verifies a token synchronously, and further tokens within the same millisecond in the thread pool: a flood of
+   * tokens uses a tenth of the event loop.
    *
-   * @throws {TokenError} or rejects with it.
+   * @throws {TokenError} synchronously or by rejecting.
    */
   verify(token: string): Maybe<Session> {
     const verifying = this.#verifying.get(token)
@@ -70,7 +70,7 @@ export class Sessions {
     return this.#accept(token, verifyTokenSync(token, this.#keys(), nowMs))
   }
 
-  /** Removes revoked sessions from the cache, or all after a change of keys. */
+  /** Removes revoked sessions from the cache, or all sessions after the keys have changed. */
   forget(all = false): void {
     if (all) this.#cache.clear()
     else

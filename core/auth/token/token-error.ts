@@ -1,4 +1,4 @@
-/** An invalid token. The message with the reason is for logs; clients get less. */
+/** An invalid token. The message contains the reason for logs; clients receive less. */
 export class TokenError extends Error {
   override readonly name = 'TokenError'
 }

@@ -4,11 +4,11 @@ import { toHostName } from './host-name.ts'
 const NAME = /^(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i
 
 /**
- * Compiles a check of `Host` headers. Allows `localhost`, `*.localhost`, IP addresses and the names of the list:
+ * Compiles a check for `Host` headers. Allows `localhost`, `*.localhost`, IP addresses and the listed names:
  * `app.example.com`, or `*.example.com` for all subdomains.
  *
- * Prevents DNS rebinding: an attacker points a name at this machine, so that browsers consider it the origin of the
- * attacker's pages.
+ * This prevents DNS rebinding, where an attacker points a name at this machine so that browsers treat it as the origin
+ * of the attacker's pages.
  *
  * @throws {RangeError} for an invalid entry.
  */

@@ -5,10 +5,10 @@ type Interfaces = ReturnType<typeof networkInterfaces>
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
 /**
- * Returns the host to bind for all interfaces: `::`, which accepts IPv4 as well (RFC 3493 §3.7), or `0.0.0.0` on a machine
+ * Returns the host to bind for all interfaces: `::`, which also accepts IPv4 (RFC 3493 §3.7), or `0.0.0.0` on a machine
  * without IPv6, where binding `::` may fail.
  *
- * @param interfaces @default interfaces of the machine
+ * @param interfaces @default interfaces of this machine
  */
 export function findWildcardHost(interfaces: Interfaces = networkInterfaces()): string {
   const addresses = Object.values(interfaces).flatMap((list) => list ?? [])

@@ -2,10 +2,10 @@ import { GatewayError } from '../../errors.ts'
 import type { Exchange } from '../../exchange.ts'
 
 /**
- * Compiles a check of the header `Origin` against a list (`https://app.example.com`). Requests without one pass: they do not
- * come from a page.
+ * Compiles a check of the `Origin` header against a list (`https://app.example.com`). Requests without an origin pass,
+ * because they do not come from a page.
  *
- * @throws {TypeError} for an invalid entry.
+ * @throws {TypeError} if an entry is invalid.
  */
 export function compileOriginPolicy(origins: readonly string[]): (x: Exchange) => boolean {
   const listed = new Set(origins.map(toOrigin))
@@ -17,13 +17,13 @@ export function compileOriginPolicy(origins: readonly string[]): (x: Exchange) =
 }
 
 export function rejectOrigin(id: string, what = 'WebSockets'): GatewayError {
-  return new GatewayError(id, 403, `${what} from pages of this origin are not allowed`)
+  return new GatewayError(id, 403, `${what} from this origin are not allowed`)
 }
 
-/** @throws {TypeError} for other parts than scheme, host and port, and for the default port of the scheme. */
+/** @throws {TypeError} if the text has parts other than scheme, host and port, or the default port of its scheme. */
 function toOrigin(text: string): string {
   const lower = text.toLowerCase()
   if (!lower.includes('*') && URL.canParse(lower) && new URL(lower).origin === lower) return lower
-  const expected = 'must be scheme and host as in https://app.example.com'
+  const expected = 'must be a scheme and host such as https://app.example.com'
   throw new TypeError(`origin ${expected}, got ${JSON.stringify(text)}`)
 }

@@ -1,13 +1,13 @@
 const ORIGIN = /^([a-z][a-z0-9+.-]*:\/\/)(\*\.)?([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/
-/** Browsers omit the default port (WHATWG URL, origin serialization): such an entry would match nothing. */
+/** Browsers omit the default port (WHATWG URL, origin serialization), so such an entry would never match. */
 const DEFAULT_PORT = /^(?:http:.*:80|https:.*:443)$/
 const LABELS = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/
 
 /**
- * Compiles a check of `Origin` values against a list: `https://app.example.com`, or `https://*.example.com` for all
- * subdomains.
+ * Compiles a check of `Origin` values against a list with entries such as `https://app.example.com`, or
+ * `https://*.example.com` for all subdomains.
  *
- * @throws {RangeError} for an invalid entry.
+ * @throws {RangeError} if an entry is invalid.
  */
 export function compileOrigins(origins: readonly string[]): (origin: string) => boolean {
   const exact = new Set<string>()

@@ -3,20 +3,23 @@ import { countBuffered, type RequestBuffer } from '../../limits/request-buffers.
 import { type UnreadBody, unwatchUnread, watchUnread } from '../unread-bodies.ts'
 
 /**
- * HTTP/2 requests that may start in one tick of the event loop, of all connections together. A tick may receive 128 requests of each
- * of hundreds of connections, and would serve nothing else until all have started.
+ * Maximum number of HTTP/2 requests that start in one tick of the event loop, across all connections. A tick may
+ * receive 128 requests on each of hundreds of connections, and would serve nothing else until all have started.
  */
 const TICK_REQUESTS = 64
-/** Requests of one client that wait to start; more are rejected with `REFUSED_STREAM`, which allows clients to retry (RFC 9113 §8.7). */
+/**
+ * Maximum number of requests per client waiting to start. Further requests are rejected with `REFUSED_STREAM`, which
+ * permits retries (RFC 9113 §8.7).
+ */
 const WAITING_MAX = 1024
 
-/** Requests that wait to start, by client. */
+/** Requests waiting to start, by client. */
 const lanes = new Map<string, Set<WaitingRequest>>()
 let started = 0
 let isScheduled = false
 
 /**
- * Starts a request in this tick of the event loop, or in a later one if too many start in this one. Round-robin across clients.
+ * Starts a request in this tick, or in a later one if too many requests start in this tick. Round-robin across clients.
  *
  * @param client network of the client.
  */
@@ -48,7 +51,7 @@ function nextTick(): void {
   started = 0
   while (started < TICK_REQUESTS && lanes.size > 0) {
     const [client, lane] = lanes.entries().next().value!
-    // To the end of the queue.
+    // Moves the client to the end of the queue.
     lanes.delete(client)
     const [first] = lane
     first?.start()
@@ -58,7 +61,7 @@ function nextTick(): void {
   if (started > 0) schedule()
 }
 
-/** A request that waits to start. The part of its body that the library buffers counts as buffered. */
+/** A request waiting to start. The part of its body buffered by the library counts as buffered. */
 class WaitingRequest implements RequestBuffer, UnreadBody {
   bufferedBytes = 0
   readonly isCuttable = true
@@ -71,7 +74,7 @@ class WaitingRequest implements RequestBuffer, UnreadBody {
     this.#begin = begin
     this.#lane = lane
     stream.on('error', () => {})
-    // A request that its client cancels does not start, and counts at once.
+    // A request canceled by its client does not start, and counts immediately.
     stream.on('close', () => this.start())
     watchUnread(this)
   }
@@ -95,7 +98,7 @@ class WaitingRequest implements RequestBuffer, UnreadBody {
     this.reject()
   }
 
-  /** @returns whether it was still waiting. */
+  /** @returns whether the request was still waiting. */
   #leave(): boolean {
     unwatchUnread(this)
     countBuffered(this, 0)

@@ -13,14 +13,14 @@ import { Http2Exchange } from './exchange.ts'
 import { readHttp2Head } from './request.ts'
 
 /**
- * Requests that a client may cancel before their response: as a burst, and per second after it. A canceled request has already cost a
- * backend work, and does not count as an open stream (rapid reset, CVE-2023-44487).
+ * Number of requests that a client may cancel before their response: burst size, and rate per second. A canceled
+ * request has already used backend resources but does not count as an open stream (rapid reset, CVE-2023-44487).
  */
 const RESETS_MAX = 200
 const RESETS_PER_SECOND = 20
-/** How long a client may take to close after `GOAWAY` and the last response. */
+/** Time for a client to close the connection after `GOAWAY` and the last response. */
 const FAREWELL_TIMEOUT_MS = 10_000
-/** Interval of the `PING` frames that show if the library still writes. */
+/** Interval of the `PING` frames that show whether the library still writes. */
 const PING_MS = 10_000
 
 /** Shared by the connections of a listener. */
@@ -28,13 +28,13 @@ export interface Http2Serving {
   readonly guard: RequestValidator
   readonly secure: boolean
   readonly handle: (x: Exchange) => void
-  /** Milliseconds after which an idle connection is closed. */
+  /** Idle timeout of a connection in milliseconds. */
   readonly keepAliveMs: number
 }
 
-/** A client connection on node:http2 (RFC 9113): its requests are served concurrently. */
+/** A client connection on node:http2 (RFC 9113). Its requests are served concurrently. */
 export class Http2Connection {
-  /** Peer IP address; a mapped address as IPv4. */
+  /** Peer IP address; IPv4-mapped addresses as IPv4. */
   readonly address: string
   readonly #session: ServerHttp2Session
   readonly #socket: Socket
@@ -44,12 +44,12 @@ export class Http2Connection {
   readonly #exchanges = new Set<Http2Exchange>()
   /** `clock.nowMs` by which a request must arrive, or the client must close after `GOAWAY`. */
   #idleUntilMs = clock.nowMs + HEADER_TIMEOUT_MS
-  /** The next request is the last. */
+  /** Whether the next request is the last. */
   #leaving = false
   #resets = 0
   #resetsMs = clock.nowMs
   #nextPingMs = clock.nowMs + PING_MS
-  /** Bytes written at the last sweep if the library left frames unwritten; -1: it left none. */
+  /** Bytes written at the last sweep if the library left frames unwritten; -1 if it left none. */
   #stuckAt = -1
 
   constructor(session: ServerHttp2Session, socket: Socket, serving: Http2Serving) {
@@ -70,7 +70,7 @@ export class Http2Connection {
     })
   }
 
-  /** For the exchange: it has ended. */
+  /** Called by the exchange when it has ended. */
   finished(x: Http2Exchange): void {
     this.#exchanges.delete(x)
     if (this.#exchanges.size > 0) return
@@ -78,7 +78,7 @@ export class Http2Connection {
     this.#idleUntilMs = clock.nowMs + waitMs
   }
 
-  /** For the exchange: the client canceled its request. */
+  /** Called by the exchange when the client canceled its request. */
   wasReset(): void {
     const { nowMs } = clock
     const paid = ((nowMs - this.#resetsMs) / 1000) * RESETS_PER_SECOND
@@ -87,12 +87,12 @@ export class Http2Connection {
     if (this.#resets <= RESETS_MAX) return
     const session = this.#session
     if (session.closed || session.destroyed) return
-    // Requests in flight may be legitimate: they are served, but no further ones.
+    // Requests in flight may be legitimate, so they are served, but no further requests are accepted.
     session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)
     this.drain()
   }
 
-  /** For the exchange: the trailers of a request that may be forwarded. */
+  /** Returns the request trailers that may be forwarded. Called by the exchange. */
   readTrailers(rawHeaders: readonly string[]): HeaderList {
     const { guard } = this.#serving
     guard.reset()
@@ -100,7 +100,10 @@ export class Http2Connection {
     return guard.headers
   }
 
-  /** Accepts no more requests and sends `GOAWAY` with the last accepted one (RFC 9113 §6.8); closes after the last response. An idle connection that stays open accepts one more. */
+  /**
+   * Stops accepting requests and sends `GOAWAY` (RFC 9113 §6.8). Closes after the last response. With `keepIdle`, an
+   * idle connection accepts one more request.
+   */
   drain(keepIdle = false): void {
     if (keepIdle && this.#exchanges.size === 0) {
       this.#leaving = true
@@ -110,12 +113,12 @@ export class Http2Connection {
     this.#idleUntilMs = clock.nowMs + FAREWELL_TIMEOUT_MS
   }
 
-  /** Ends the connection at once. */
+  /** Immediately ends the connection. */
   end(): void {
     this.#session.destroy()
   }
 
-  /** Ends requests and connections that exceed a time limit. */
+  /** Ends requests and connections that have exceeded a time limit. */
   sweep(nowMs: number): void {
     if (this.#isTerminated(nowMs)) {
       this.#session.destroy()
@@ -124,14 +127,14 @@ export class Http2Connection {
     }
     for (const x of this.#exchanges) x.sweep(nowMs)
     if (this.#exchanges.size > 0 || nowMs < this.#idleUntilMs) return
-    // The library would wait forever for the client to close its half.
+    // The library would wait indefinitely for the client to close its half.
     if (this.#session.closed) this.#socket.destroy()
     else this.drain()
   }
 
   /**
-   * After some malformed frames the library sends `GOAWAY`, and then neither reads, writes nor reports anything, not even that the client
-   * has closed the connection. Then frames wait although no write is in progress.
+   * After some malformed frames, the library sends `GOAWAY` and then no longer reads, writes or reports anything, even
+   * if the client closes the connection. In this state, frames are waiting although no write is in progress.
    */
   #isTerminated(nowMs: number): boolean {
     const session = this.#session
@@ -143,7 +146,7 @@ export class Http2Connection {
     const { _handle } = this.#socket as { _handle?: { writeQueueSize?: number } | null }
     const isStuck = session.state.outboundQueueSize! > 0 && _handle?.writeQueueSize === 0
     const { bytesWritten } = this.#socket
-    // A write may begin in this tick.
+    // A write may start in this tick.
     const wasStuck = this.#stuckAt === bytesWritten
     this.#stuckAt = isStuck ? bytesWritten : -1
     return isStuck && wasStuck
@@ -151,7 +154,7 @@ export class Http2Connection {
 
   #serve(stream: ServerHttp2Stream, flags: number, rawHeaders: readonly string[]): void {
     if (stream.closed || stream.destroyed) {
-      // Canceled in the same tick.
+      // The request was canceled in the same tick.
       stream.on('error', () => {})
       this.wasReset()
       return

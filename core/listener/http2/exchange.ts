@@ -15,10 +15,13 @@ import type { ServerSocket } from '../websocket/session.ts'
 import type { Http2Connection } from './connection.ts'
 import type { Http2Request } from './request.ts'
 
-/** Part of a long response that is written at a time: a client that reads that much is not stalled. */
+/** Maximum piece of a long response written at a time. A client that reads this much is not stalled. */
 const PIECE_BYTES = 64 * 1024
 
-/** Responses of a connection that may be pending: together they use as much memory as one of another protocol. */
+/**
+ * Responses above this size count as long. All pending responses of a connection use as much memory as one over another
+ * protocol.
+ */
 const LONG_BYTES = LONG_REPLY_BYTES / STREAMS_MAX
 
 const EMPTY = new Uint8Array(0)
@@ -31,19 +34,19 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
   #expecting: boolean
   #requestTrailers: HeaderList | undefined = undefined
   #replyTrailers: HeaderList | undefined = undefined
-  /** Trailers are to be sent. */
+  /** Whether trailers will be sent. */
   #trailing = false
-  /** Body bytes announced to the client; -1: unknown. */
+  /** Body length announced to the client, in bytes; -1 if unknown. */
   #length = -1
-  /** Rest of a long response that was not written yet. */
+  /** Unwritten rest of a long response. */
   #rest: Uint8Array | undefined = undefined
-  /** The request body is read, not paused by its consumer. */
+  /** Whether the request body is being read, and not paused by its consumer. */
   #reading = false
-  /** Bytes of the request body that the library buffers, as counted. */
+  /** Counted bytes of the request body that the library buffers. */
   #unreadBytes = 0
-  /** The client currently reads nothing of the response. */
+  /** Whether the client currently does not read the response. */
   #blocked = false
-  /** `clock.nowMs` by which the client must have read more of the response; 0: nothing is pending. */
+  /** `clock.nowMs` by which the client must have read more of the response; 0 if nothing is pending. */
   #deadlineMs = 0
 
   constructor(
@@ -61,7 +64,7 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
     this.#takesTrailers = takesTrailers
     this.#expecting = expecting
     this.malformed = malformed
-    // For HEAD the library ends its side before the response.
+    // For HEAD, the library ends its side before the response.
     stream.on('finish', () => this.answered && this.finish())
     stream.on('aborted', () => this.#closed())
     stream.on('close', () => this.#closed())
@@ -93,7 +96,7 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
     return this.#connection.address
   }
 
-  /** For the connection, once the exchange has started: begins to read the body. */
+  /** Starts reading the body. Called by the connection once the exchange has started. */
   receiveBody(): void {
     const stream = this.#stream
     if (this.bodyDone || this.malformed !== undefined) return
@@ -104,24 +107,24 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
       this.receive(chunk, false)
     })
     stream.on('end', () => {
-      // For HEAD the library reports an incomplete body only by `end`: its own side has already ended.
+      // For HEAD, the library only reports an incomplete body by `end`, since its own side has already ended.
       if (stream.closed && !this.answered) return this.#closed()
       this.receive(EMPTY, true)
       uploads.unwatch(this)
     })
     this.#reading = true
-    // From the head on: empty and padded DATA frames are not progress.
+    // Watched from the head on, because empty and padded DATA frames are not progress.
     uploads.watch(this)
   }
 
-  /** For the connection, periodically: ends the stream when its client has read nothing of the response for too long. */
+  /** Ends the stream if its client has not read the response for too long. Called periodically by the connection. */
   sweep(nowMs: number): void {
     if (this.#deadlineMs === 0 || nowMs < this.#deadlineMs) return
     this.giveUp(new GatewayError(GATEWAY_ID, 408, 'Timeout: the client did not read the response.'))
   }
 
   override pipeTo(peer: Peer): void {
-    // Only when the body is read: a rejected request costs the client no upload.
+    // Only when the body is read, so that clients do not upload bodies of rejected requests.
     if (this.#expecting && !this.answered) {
       this.#expecting = false
       if (!this.#stream.closed) this.#stream.additionalHeaders({ ':status': 100 })
@@ -148,7 +151,8 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
     if (!this.bodyDone) uploads.unwatch(this)
     if (!this.bodyDone && !this.aborted) {
       const close = () => stream.close(constants.NGHTTP2_NO_ERROR)
-      // node:http2 drops trailers, and since Node.js 22 headers that end the stream, if the stream is closed in the tick that sends them.
+      // node:http2 drops trailers, and since Node.js 22 headers that end the stream, if the stream is closed in the
+      // tick that sends them.
       if (this.#trailing) stream.once('wantTrailers', () => setImmediate(close))
       else setImmediate(close)
     }
@@ -168,7 +172,7 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
     // Copied: the next read overwrites the memory of an upstream response.
     const bytes = Buffer.from(body as Uint8Array)
     const isEmpty = bytes.length === 0 || this.#isBodyless()
-    // A response that ends with its headers needs no length, and may be gRPC's Trailers-Only.
+    // A response that ends with its headers needs no length, and may be Trailers-Only in gRPC.
     const length = bytes.length === 0 && this.method !== 'HEAD' ? -1 : bytes.length
     if (!this.#respond(length, { endStream: isEmpty })) return
     if (isEmpty) return this.finish()
@@ -216,7 +220,7 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
 
   protected transmitEnd(trailers?: HeaderList): void {
     if (this.#isBodyless()) return
-    // A response shorter than announced must not appear complete.
+    // A response shorter than its announced length must not appear complete.
     if (this.#length >= 0 && this.bytesOut < this.#length) return this.cut()
     this.#replyTrailers = trailers
     this.#stream.end()
@@ -281,7 +285,7 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
     this.#watchStall()
   }
 
-  /** Limits how long the client may read nothing of the response. */
+  /** Limits how long the client may stop reading the response. */
   #watchStall(): void {
     this.#deadlineMs = this.#blocked && !this.finished ? clock.nowMs + STALL_TIMEOUT_MS : 0
   }
@@ -292,7 +296,7 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
     return this.method === 'HEAD' || status === 204 || status === 205 || status === 304
   }
 
-  /** Sends the response headers. False: the client disconnected. */
+  /** Sends the response headers. Returns false if the client has disconnected. */
   #respond(length: number, options: { endStream?: boolean; waitForTrailers?: boolean }): boolean {
     const stream = this.#stream
     if (stream.closed || stream.destroyed) return false
@@ -319,7 +323,7 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
   }
 }
 
-/** Converts headers for the library. Joins repeated list headers that it rejects. */
+/** Converts headers for the library. Joins repeated list headers, which the library rejects. */
 function toFields(list: HeaderList | undefined, joins = false): OutgoingHttpHeaders {
   const fields: OutgoingHttpHeaders = Object.create(null)
   const flat = list?.flat ?? []
@@ -327,10 +331,10 @@ function toFields(list: HeaderList | undefined, joins = false): OutgoingHttpHead
     const name = flat[i]!
     const value = flat[i + 1]!
     const before = fields[name]
-    // Connection-specific in HTTP/1.1, malformed in HTTP/2 (RFC 9113 §8.2.2).
+    // Connection-specific headers of HTTP/1.1 are malformed in HTTP/2 (RFC 9113 §8.2.2).
     if (name === 'upgrade' || name === 'http2-settings') continue
     if (before === undefined) fields[name] = value
-    // The only header whose repeats are not a list (RFC 9110 §5.3).
+    // The only header whose repeats do not form a list (RFC 9110 §5.3).
     else if (joins && name !== 'set-cookie') fields[name] = `${before}, ${value}`
     else fields[name] = [before as string | string[], value].flat()
   }

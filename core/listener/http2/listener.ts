@@ -4,10 +4,10 @@ import { clock } from '../../../lib/time/coarse-clock.ts'
 import { STREAMS_MAX } from '../limits.ts'
 import { Http2Connection, type Http2Serving } from './connection.ts'
 
-/** Flow-control windows for request bodies, of a stream and of a connection. */
+/** Flow-control windows for request bodies, per stream and per connection. */
 const STREAM_WINDOW_BYTES = 256 * 1024
 const CONNECTION_WINDOW_BYTES = 1024 * 1024
-/** Interval of the check for stalled connections. */
+/** Interval of checks for stalled connections. */
 const SWEEP_MS = 1000
 
 const OPTIONS: ServerOptions = {
@@ -15,11 +15,11 @@ const OPTIONS: ServerOptions = {
     enablePush: false,
     maxConcurrentStreams: STREAMS_MAX,
     initialWindowSize: STREAM_WINDOW_BYTES,
-    // Twice the limit for 431: beyond it the library resets the stream without a response.
+    // Twice the limit for 431, because the library resets streams above this size without a response.
     maxHeaderListSize: 32 * 1024,
   },
   maxHeaderListPairs: 1024,
-  // Responses pending for slow clients have a separate limit, for all connections together.
+  // Responses pending for slow clients have a separate limit across all connections.
   maxSessionMemory: 1024,
 }
 
@@ -27,13 +27,13 @@ const OPTIONS: ServerOptions = {
 export interface Http2 {
   /** Serves a connection whose bytes are unread or were put back. */
   readonly accept: (socket: Socket) => void
-  /** Accepts no more requests; each connection is closed after its last response. */
+  /** Stops accepting requests; each connection is closed after its last response. */
   readonly drain: (keepIdle?: boolean) => void
-  /** Ends all connections at once. */
+  /** Immediately ends all connections. */
   readonly close: () => void
 }
 
-/** Serves HTTP/2 with node:http2. nghttp2 limits floods of frames: acknowledgements, CONTINUATION and resets. */
+/** Serves HTTP/2 with node:http2. nghttp2 limits floods of acknowledgements, CONTINUATION frames and resets. */
 export function createHttp2(serving: Http2Serving): Http2 {
   const connections = new Set<Http2Connection>()
   let draining = false
@@ -57,7 +57,7 @@ export function createHttp2(serving: Http2Serving): Http2 {
   return {
     accept(socket) {
       if (socket.destroyed) return
-      // node:http requires half-open connections. Here a client that ends its half has disconnected.
+      // node:http requires half-open connections. For HTTP/2, a client that ends its half has disconnected.
       socket.allowHalfOpen = false
       const session = performServerHandshake(socket, OPTIONS)
       session.setLocalWindowSize(CONNECTION_WINDOW_BYTES)

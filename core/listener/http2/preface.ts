@@ -4,15 +4,15 @@ import { HEADER_TIMEOUT_MS } from '../limits.ts'
 /** Connection preface of HTTP/2 with prior knowledge (RFC 9113 §3.3, §3.4). */
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
-/** Detects the protocol of connections without TLS by the first bytes of the client. */
+/** Detects the protocol of connections without TLS from the first bytes sent by the client. */
 export interface PrefaceReader {
   readonly accept: (socket: Socket) => void
-  /** Closes the connections whose protocol is not known yet. */
+  /** Closes connections whose protocol is still unknown. */
   readonly drain: () => void
 }
 
 /**
- * Both functions receive a socket with its bytes put back; for HTTP/2 it is paused.
+ * Both callbacks receive a socket with its bytes put back; for HTTP/2, the socket is paused.
  *
  * @param timeoutMs time limit for the preface, after which the connection is closed.
  */
@@ -50,7 +50,7 @@ export function createPrefaceReader(
     }
     // Every error is followed by `close`.
     socket.on('error', () => {})
-    // Not the timer of the socket, which restarts with every byte.
+    // A separate timer, because the timer of the socket restarts with every byte.
     const timer = setTimeout(end, timeoutMs)
     socket.on('data', detect)
     socket.on('end', end)

@@ -4,24 +4,25 @@ import { HEADER_MAX_BYTES } from '../limits.ts'
 import { tooLargeHead } from '../node/errors.ts'
 import type { RequestValidator } from '../request-validator.ts'
 
-/** Parts of an HTTP/2 head that the validator does not hold. */
+/** Parts of an HTTP/2 head that the validator does not store. */
 export interface Http2Request {
   readonly method: string
   readonly path: string
   readonly query: string
   /** `te: trailers` (RFC 9113 §8.2.2). */
   readonly takesTrailers: boolean
-  /** The client waits for `100 Continue` before it sends the body. */
+  /** Whether the client waits for `100 Continue` before it sends the body. */
   readonly expecting: boolean
   readonly malformed: GatewayError | undefined
 }
 
 /**
- * Reads a head into `guard` and validates it as one of HTTP/1.1, with the additional rules of RFC 9113 §8.2 and §8.3. nghttp2 has
- * already checked that names are lower case, and pseudo-headers first and unique, and rejects connection-specific headers.
+ * Reads a head into `guard` and validates it like an HTTP/1.1 head, with the additional rules of RFC 9113 §8.2 and
+ * §8.3. nghttp2 has already checked that names are lower case and that pseudo-headers are unique and come first, and
+ * rejects connection-specific headers.
  *
  * @param rawHeaders name, value, name, value… as received.
- * @param ended the head is the whole request.
+ * @param ended whether the head is the whole request.
  */
 export function readHttp2Head(
   rawHeaders: readonly string[],
@@ -88,16 +89,23 @@ export function readHttp2Head(
   const path = mark < 0 ? target : target.slice(0, mark)
   const query = mark < 0 ? '' : target.slice(mark + 1)
   // RFC 9112 §3.2.4: the target is the server as a whole.
-  const isWhole = path === '*' && method === 'OPTIONS'
-  let malformed = guard.validate(method, isWhole ? '/' : path, query)
+  const isAsterisk = path === '*' && method === 'OPTIONS'
+  let malformed = guard.validate(method, isAsterisk ? '/' : path, query)
   if (bytes > HEADER_MAX_BYTES) malformed = tooLargeHead()
-  // CONNECT has neither path nor scheme (RFC 9113 §8.5).
+  // CONNECT has no path or scheme (RFC 9113 §8.5).
   else if (method === 'CONNECT') malformed = rejectMethod(method)
   else if (scheme !== 'http' && scheme !== 'https')
     malformed = reject(':scheme must be http or https')
   else if (hosts > 1 || (host !== undefined && host.toLowerCase() !== named!.toLowerCase()))
-    malformed = reject('expected at most one Host header, equal to :authority')
-  return { method, path: isWhole ? path : guard.path, query, takesTrailers, expecting, malformed }
+    malformed = reject('Host header must not be repeated and must equal :authority')
+  return {
+    method,
+    path: isAsterisk ? path : guard.path,
+    query,
+    takesTrailers,
+    expecting,
+    malformed,
+  }
 }
 
 function reject(detail: string): GatewayError {

@@ -9,12 +9,15 @@ import { ABNORMAL, NO_STATUS, PROTOCOL_ERROR, WS_ERRORS } from '../websocket/clo
 import type { TrafficMeter } from '../websocket/limits.ts'
 import type { SocketReceiver } from '../websocket/session.ts'
 
-/** Interval of keep-alive checks: a silent client is sent a ping, and closed if it is still silent at the next check. */
+/**
+ * Interval of keep-alive checks. A silent client receives a ping, and is closed if it is still silent at the next
+ * check.
+ */
 const SILENCE_MAX_MS = 30_000
-/** How long a client may take to accept the close frame. */
+/** Time for a client to accept the close frame. */
 const CLOSE_TIMEOUT_MS = 10_000
 
-/** Bytes of an incomplete message that are not counted: most messages arrive in one piece. */
+/** Incomplete messages below this size are not counted, since most messages arrive in one piece. */
 const PARTIAL_MIN_BYTES = 64 * 1024
 /** Header size of a client frame with a payload below 126 bytes, such as a ping (RFC 6455 §5.2, §5.5). */
 const SHORT_HEAD_BYTES = 6
@@ -39,16 +42,16 @@ export class NodeAcceptedSocket extends AcceptedSocket {
   readonly #watch: NodeJS.Timeout
   #bytesSeen = 0
   #isPingPending = false
-  /** Bytes received since the last complete message, which the library buffers until the next one is complete. */
+  /** Bytes received since the last complete message, which the library buffers until the next message is complete. */
   #partialBytes = 0
   readonly #partial: RequestBuffer = {
     bufferedBytes: 0,
     isCuttable: true,
-    // A close frame would leave them in memory until the client responds to it.
+    // A close frame would keep them in memory until the client responds to it.
     cutBuffered: () => this.cut(),
   }
 
-  /** @param onClosed called once, when the connection has ended: after `onSettled`. */
+  /** @param onClosed called once when the connection has ended, after `onSettled`. */
   constructor(
     client: WebSocket,
     socket: Socket,
@@ -61,7 +64,7 @@ export class NodeAcceptedSocket extends AcceptedSocket {
     super(meter, receiver, maxMessageBytes, onSettled)
     this.#client = client
     this.#socket = socket
-    // Before the library, which may find a complete message in it.
+    // Runs before the library, which may find a complete message in the data.
     socket.prependListener('data', ({ length }: Buffer) => this.#addPartial(length))
     client.on('message', (data, binary) => {
       this.#addPartial(-this.#partialBytes)
@@ -85,7 +88,7 @@ export class NodeAcceptedSocket extends AcceptedSocket {
   }
 
   protected transmit(data: Uint8Array, binary: boolean): boolean {
-    // Copied: the library buffers bytes that a slow client does not read.
+    // Copied because the library buffers bytes that a slow client does not read.
     this.#client.send(Buffer.from(data), binary ? BINARY : TEXT)
     return false
   }
@@ -113,9 +116,9 @@ export class NodeAcceptedSocket extends AcceptedSocket {
     this.#client.resume()
   }
 
-  /** The library has closed the WebSocket itself, with the same code. */
+  /** Called after the library has closed the WebSocket with the same code. */
   #failed({ code = '' }: NodeJS.ErrnoException): void {
-    // Without a code of the library it is an error of the socket, and `close` follows.
+    // An error without a library code is a socket error, and `close` follows.
     if (!code.startsWith('WS_ERR')) return
     const [status, reason] = WS_ERRORS[code] ?? [PROTOCOL_ERROR, 'malformed frame']
     this.closed(status, reason, false)
@@ -140,9 +143,10 @@ export class NodeAcceptedSocket extends AcceptedSocket {
 }
 
 /**
- * Accepts a validated opening handshake and turns the connection into a WebSocket. Undefined when the client is disconnecting.
+ * Accepts a validated opening handshake and upgrades the connection to a WebSocket. Returns undefined if the client is
+ * disconnecting.
  *
- * @param head bytes that the client sent after its handshake.
+ * @param head bytes that the client sent after the handshake.
  */
 export function openWebSocket(
   socket: Socket,
@@ -167,7 +171,7 @@ export function openWebSocket(
     'sec-websocket-key': key,
   }
   if (protocol !== '') fields['sec-websocket-protocol'] = protocol
-  // The library reads only these properties of the request.
+  // The library only reads these properties of the request.
   const request = { method: 'GET', url: '/', headers: fields } as unknown as IncomingMessage
   let client: WebSocket | undefined
   server.handleUpgrade(request, socket, head, (opened) => {
@@ -176,7 +180,7 @@ export function openWebSocket(
   return client
 }
 
-/** Converts a header value, a byte string, for a library that writes UTF-8. */
+/** Converts a byte string to the header text of a library that writes UTF-8. */
 function toText(value: string): string {
   return Buffer.from(value, 'latin1').toString()
 }

@@ -8,32 +8,38 @@ import { toClientCertFields } from '../tls/client-cert.ts'
 import { SERVICE_RESTART } from '../websocket/close-codes.ts'
 import type { NodeExchange } from './exchange.ts'
 
-/** Maximum number of queued pipelined requests; later ones get no response, and the connection is closed (RFC 9112 §9.3.2). */
+/**
+ * Maximum number of queued pipelined requests. Further requests get no response, and the connection is closed (RFC 9112
+ * §9.3.2).
+ */
 const WAITING_MAX = 256
-/** How long, and for how many bytes, a connection is still read after its last response: a reset could discard the response (RFC 9112 §9.6). */
+/**
+ * Limits, in time and bytes, for reading from a connection after its last response; a reset could discard the response
+ * (RFC 9112 §9.6).
+ */
 const LINGER_MS = 2000
 const LINGER_MAX_BYTES = 1024 * 1024
 
-/** A client connection on node:http: its requests are served sequentially. */
+/** A client connection on node:http. Its requests are served sequentially. */
 export class NodeConnection {
-  /** Peer IP address; a mapped address as IPv4. */
+  /** Peer IP address; IPv4-mapped addresses as IPv4. */
   readonly address: string
-  /** Longest message of an accepted WebSocket. */
+  /** Maximum message size of accepted WebSockets. */
   readonly maxMessageBytes: number
   /** Headers with the client certificate: name, value, name, value… */
   readonly clientCert: readonly string[]
   readonly #socket: Socket
   readonly #handle: (x: NodeExchange) => void
-  /** Time limit between two requests: idle time and head. */
+  /** Time limit between two requests: idle time plus head. */
   readonly #idleMaxMs: number
   #current: NodeExchange | undefined = undefined
   #waiting: NodeExchange[] = []
-  /** No further request is accepted: the next or current response is the last. */
+  /** Whether the current or next response is the last; no further requests are accepted. */
   #ending = false
   #draining = false
-  /** Bytes received when the last exchange ended: any more belong to the next request. */
+  /** Number of bytes received when the last exchange ended. Further bytes belong to the next request. */
   #bytesSeen: number
-  /** `clock.nowMs` when the last exchange ended, or the connection began. */
+  /** `clock.nowMs` when the last exchange ended, or when the connection was opened. */
   #idleSinceMs = clock.nowMs
 
   constructor(
@@ -54,7 +60,7 @@ export class NodeConnection {
     socket.once('close', () => this.#closed())
   }
 
-  /** Whether a response written now is the last of the connection. */
+  /** Whether a response written now is the last on the connection. */
   get leaving(): boolean {
     return (this.#ending || this.#draining) && this.#waiting.length === 0
   }
@@ -64,7 +70,7 @@ export class NodeConnection {
     return !this.#ending
   }
 
-  /** Serves a request after the requests before it. */
+  /** Serves a request after all earlier requests. */
   serve(x: NodeExchange): void {
     if (this.#ending) return
     if (this.#current === undefined) return this.#begin(x)
@@ -77,7 +83,7 @@ export class NodeConnection {
     return this.#current !== undefined
   }
 
-  /** For the exchange: it has ended. */
+  /** Called by the exchange when it has ended. */
   finished(x: NodeExchange, closing: boolean): void {
     if (x !== this.#current) return
     this.#current = undefined
@@ -94,28 +100,28 @@ export class NodeConnection {
   }
 
   /**
-   * For the exchange, before its response: the response is the last of the connection.
+   * Marks the response as the last on the connection. Called by the exchange before it responds.
    *
    * @param unread whether request bytes may still arrive.
    */
   lastReply(unread: boolean): void {
     this.#ending = true
-    // node:http calls this when the response was written. Closing with unread bytes would reset the connection.
+    // node:http calls this after writing the response. Closing with unread bytes would reset the connection.
     if (unread) this.#socket.destroySoon = () => this.#linger()
   }
 
-  /** For bytes that are not a request: sends an error, unless a response is in flight, and closes. */
+  /** Rejects bytes that are not a request: sends an error, unless a response is in flight, and closes. */
   reject(error: GatewayError): void {
     if (this.#ending) return
     this.#ending = true
     const current = this.#current
     if (current !== undefined) {
-      // Bytes after a complete request do not concern it: its response is sent first.
+      // Bytes after a complete request do not affect it; its response is sent first.
       if (current.receiving) current.giveUp(error)
       return
     }
     const socket = this.#socket
-    // No response to a connection without a byte: browsers open such connections speculatively.
+    // No response to a connection that sent no bytes, since browsers open such connections speculatively.
     if (!socket.writable || (error.code === 408 && !this.#midRequest)) {
       socket.destroy()
       return
@@ -124,13 +130,16 @@ export class NodeConnection {
     this.#linger()
   }
 
-  /** Accepts no more requests after the queued ones, or after the next one; closes an idle connection at once, unless it is to stay open. */
+  /**
+   * Stops accepting requests after the queued ones, or after the next one. Immediately closes an idle connection unless
+   * `keepIdle` is set.
+   */
   drain(keepIdle = false): void {
     this.#draining = true
     if (!keepIdle && this.#current === undefined && !this.#midRequest) this.#socket.destroySoon()
   }
 
-  /** Ends the connection in the middle of a response. */
+  /** Ends the connection during a response. */
   cut(reset: boolean): void {
     this.#ending = true
     this.#waiting = []
@@ -138,27 +147,30 @@ export class NodeConnection {
     else this.#socket.destroy()
   }
 
-  /** Ends the connection: a WebSocket with a code, anything else at once. */
+  /** Ends the connection: a WebSocket with a code, all others immediately. */
   end(): void {
     this.#ending = true
     this.#waiting = []
     if (!this.endTunnel()) this.#socket.destroy()
   }
 
-  /** Ends a WebSocket with 1012. False when it is not a WebSocket. */
+  /** Ends a WebSocket with 1012. Returns false if the connection is not a WebSocket. */
   endTunnel(): boolean {
     if (this.#current?.status !== 101) return false
     this.#current.closeWebSocket(SERVICE_RESTART, 'service restart')
     return true
   }
 
-  /** For the listener, periodically: closes an idle connection. The timer of node:http restarts with every empty line, which is not a request. */
+  /**
+   * Closes an idle connection. Called periodically by the listener, since the node:http timer restarts with every empty
+   * line, which is not a request.
+   */
   sweep(nowMs: number): void {
     if (this.#current === undefined && nowMs - this.#idleSinceMs > this.#idleMaxMs)
       this.#socket.destroy()
   }
 
-  /** For the exchange: sets the idle timeout of the connection; 0 if none. */
+  /** Sets the idle timeout of the connection; 0 disables it. Called by the exchange. */
   watchStall(timeoutMs: number): void {
     this.#socket.setTimeout(timeoutMs)
   }
@@ -174,7 +186,7 @@ export class NodeConnection {
     return this.#socket.bytesRead > this.#bytesSeen
   }
 
-  /** Closes the sending side, and keeps reading for a while. */
+  /** Closes the sending side and continues reading for a limited time. */
   #linger(): void {
     const socket = this.#socket
     if (socket.destroyed) return

@@ -25,12 +25,12 @@ const EMPTY = new Uint8Array(0)
 
 export interface NodeRequest {
   readonly req: IncomingMessage
-  /** Created by node:http; undefined for an upgrade, where node:http hands the socket over. */
+  /** Response created by node:http; undefined for an upgrade, where node:http hands over the socket. */
   readonly res: ServerResponse | undefined
   readonly path: string
   readonly query: string
   readonly secure: boolean
-  /** The client waits for `100 Continue` before it sends the body. */
+  /** Whether the client waits for `100 Continue` before it sends the body. */
   readonly expecting: boolean
   /** The client side of a WebSocket. */
   readonly stream: TunnelStream | undefined
@@ -45,11 +45,11 @@ export class NodeExchange extends Exchange implements WatchedUpload {
   #socket: NodeAcceptedSocket | undefined = undefined
   #res: ServerResponse | undefined
   #expecting: boolean
-  /** Body bytes announced to the client; -1: unknown. */
+  /** Body length announced to the client, in bytes; -1 if unknown. */
   #length = -1
-  /** The request body is read, not paused by its consumer. */
+  /** Whether the request body is being read, and not paused by its consumer. */
   #reading = false
-  /** The client currently reads nothing of the response. */
+  /** Whether the client currently does not read the response. */
   #blocked = false
 
   constructor(
@@ -83,12 +83,12 @@ export class NodeExchange extends Exchange implements WatchedUpload {
     return this.#connection.address
   }
 
-  /** For the connection: whether the body is incomplete. */
+  /** Whether the request body is incomplete. Used by the connection. */
   get receiving(): boolean {
     return !this.bodyDone
   }
 
-  /** For the connection, once the request is served: begins to read the body. */
+  /** Starts reading the body. Called by the connection once the request is served. */
   receiveBody(): void {
     if (this.bodyDone || this.malformed !== undefined) return
     const req = this.#req
@@ -101,13 +101,13 @@ export class NodeExchange extends Exchange implements WatchedUpload {
       uploads.unwatch(this)
     })
     this.#reading = true
-    // From the head on: chunk sizes, extensions and trailers are bytes of the socket, but not progress.
+    // Watched from the head on, because chunk sizes, extensions and trailers are socket bytes but not progress.
     uploads.watch(this)
   }
 
-  /** For the connection: it has ended. */
+  /** Called by the connection when it has ended. */
   clientLeft(): void {
-    // The WebSocket is notified as well, and may still deliver messages.
+    // The WebSocket is notified as well and may still deliver messages.
     if (this.#socket !== undefined) return
     const stream = this.#stream
     if (stream === undefined || this.status !== 101) return this.abort()
@@ -117,14 +117,14 @@ export class NodeExchange extends Exchange implements WatchedUpload {
     this.finish()
   }
 
-  /** For the connection: the WebSocket ends with this code. */
+  /** Ends the WebSocket with this code. Called by the connection. */
   closeWebSocket(code: number, reason: string): void {
     if (this.#socket !== undefined) this.#socket.close(code, reason)
     else this.#stream?.closeWith(code, reason)
   }
 
   override pipeTo(peer: Peer): void {
-    // Only when the body is read: a rejected request costs the client no upload.
+    // Only when the body is read, so that clients do not upload bodies of rejected requests.
     if (this.#expecting && !this.answered) {
       this.#expecting = false
       this.#res?.writeContinue()
@@ -167,7 +167,10 @@ export class NodeExchange extends Exchange implements WatchedUpload {
     return this.#socket
   }
 
-  /** Responds to the handshake with 101. False when an `onReply` hook failed or set another status, which was sent instead. */
+  /**
+   * Responds to the handshake with 101. Returns false if an `onReply` hook failed or set another status, which was sent
+   * instead.
+   */
   acceptTunnel(headers: HeaderList): boolean {
     this.startWebSocket(headers)
     if (this.status === 101) return true
@@ -187,8 +190,8 @@ export class NodeExchange extends Exchange implements WatchedUpload {
   }
 
   protected transmit(body: string | Uint8Array): void {
-    // Always bytes: node:http would encode a head together with text as UTF-8. And copied: the next read overwrites the memory of an
-    // upstream response, and the socket buffers bytes that a slow client does not read.
+    // Always bytes, because node:http would encode a head with text as UTF-8. Copied, because the next read overwrites
+    // the memory of an upstream response while the socket buffers bytes that a slow client does not read.
     const bytes = Buffer.from(body as Uint8Array)
     const res = this.#writeHead(this.status === 204 || this.status === 304 ? -1 : bytes.length)
     if (this.#isBodyless()) {
@@ -203,7 +206,7 @@ export class NodeExchange extends Exchange implements WatchedUpload {
   }
 
   protected transmitHead(length: number): void {
-    // The tunnel writes the head of an accepted WebSocket itself.
+    // The tunnel writes the response head of an accepted WebSocket itself.
     if (this.status === 101) return
     this.#length = length
     const res = this.#writeHead(this.status === 204 ? -1 : length)
@@ -211,7 +214,7 @@ export class NodeExchange extends Exchange implements WatchedUpload {
       res.end()
       return
     }
-    // Not by `flushHeaders`, which writes header values above 0x7F as UTF-8.
+    // `flushHeaders` is unsuitable: it writes header values above 0x7F as UTF-8.
     res.write(EMPTY)
     res.on('drain', () => {
       this.#blocked = false
@@ -235,14 +238,14 @@ export class NodeExchange extends Exchange implements WatchedUpload {
 
   protected transmitEnd(): void {
     if (this.#isBodyless()) return
-    // A response shorter than announced must not appear complete, nor be completed by the next one.
+    // A response shorter than its announced length must not appear complete, nor be completed by the next response.
     if (this.#length >= 0 && this.bytesOut < this.#length) return this.cut()
     this.#res?.end()
   }
 
   protected cut(code: number = INTERNAL_ERROR, reason = 'internal error'): void {
     if (this.status === 101) return this.closeWebSocket(code, reason)
-    // In HTTP/1.0 only a reset marks a response of unknown length as incomplete.
+    // In HTTP/1.0, only a reset marks a response of unknown length as incomplete.
     this.#connection.cut(this.#req.httpVersionMinor === 0)
     this.abort()
   }
@@ -257,7 +260,7 @@ export class NodeExchange extends Exchange implements WatchedUpload {
     this.#req.resume()
   }
 
-  /** Limits how long the client may read nothing of the response. */
+  /** Limits how long the client may stop reading the response. */
   #watchStall(): void {
     if (!this.finished) this.#connection.watchStall(this.#blocked ? STALL_TIMEOUT_MS : 0)
   }
@@ -277,7 +280,7 @@ export class NodeExchange extends Exchange implements WatchedUpload {
     const res = this.#res
     const { flat } = this.replyHeaders
     const fields = length < 0 ? flat : [...flat, 'content-length', String(length)]
-    // In HTTP/1.0 only the close ends a response of unknown length.
+    // In HTTP/1.0, only closing the connection ends a response of unknown length.
     this.closing ||= this.#connection.leaving || (length < 0 && this.#req.httpVersionMinor === 0)
     if (this.closing) res.shouldKeepAlive = false
     else this.closing = !res.shouldKeepAlive
@@ -286,12 +289,12 @@ export class NodeExchange extends Exchange implements WatchedUpload {
     return res
   }
 
-  /** Responds to an upgrade request like to any other: the connection ends with the response. */
+  /** Prepares a regular response to an upgrade request. The connection ends with the response. */
   #takeSocket(): ServerResponse {
     const res = new ServerResponse(this.#req)
     this.closing = true
     res.assignSocket(this.#req.socket)
-    // node:http does this only for sockets that it still owns.
+    // node:http only does this for sockets that it still owns.
     this.#req.socket.on('drain', () => res.emit('drain'))
     this.#listen(res)
     return res

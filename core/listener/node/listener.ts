@@ -25,11 +25,11 @@ import { tooLargeHead } from './errors.ts'
 import { NodeExchange } from './exchange.ts'
 import { createTlsServer } from './tls.ts'
 
-/** Interval of the check for slow heads. */
+/** Interval of checks for slow heads. */
 const TIMEOUT_CHECK_MS = 1000
-/** Interval of the check for idle connections. */
+/** Interval of checks for idle connections. */
 const SWEEP_MS = 5000
-/** How long closing waits for pending writes before it destroys connections. */
+/** Time that `close` waits for pending writes before it destroys connections. */
 const CLOSE_TIMEOUT_MS = 1000
 
 /** RFC 9112 §3.2.2: a target with scheme and authority. */
@@ -37,17 +37,20 @@ const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i
 
 const SERVER_OPTIONS: ServerOptions = {
   insecureHTTPParser: false,
-  // The validator checks Host, and responds with the error body of the gateway.
+  // The validator checks Host, and responds with the gateway's error body.
   requireHostHeader: false,
   maxHeaderSize: HEADER_MAX_BYTES,
   headersTimeout: HEADER_TIMEOUT_MS,
-  // A body may take any time while it keeps arriving.
+  // A body may take any amount of time if it keeps arriving.
   requestTimeout: 0,
   connectionsCheckingInterval: TIMEOUT_CHECK_MS,
   noDelay: true,
 }
 
-/** Listener on node:http and node:http2: HTTP/1.1, WebSocket and HTTP/2, plain or TLS. Runs on all platforms and parses most strictly. */
+/**
+ * Listener on node:http and node:http2 for HTTP/1.1, WebSocket and HTTP/2, plain or TLS. Runs on all platforms and has
+ * the strictest parser.
+ */
 export const createNodeListener: CreateListener = async (options: ListenerOptions) => {
   const {
     tls,
@@ -71,7 +74,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   let draining = false
   let keepsIdle = false
 
-  // node:http silently drops headers beyond its limit, which may include a Content-Length.
+  // node:http silently drops headers above its limit, which may include a Content-Length.
   server.maxHeadersCount = 0
   if (options.maxConnections !== undefined) server.maxConnections = options.maxConnections
 
@@ -146,7 +149,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
       return
     }
     addClientCert(guard.headers, connection.clientCert)
-    const wrong =
+    const error =
       malformed ??
       validateHandshake(guard.headers, guard.bodyLength) ??
       (draining ? new GatewayError(GATEWAY_ID, 503, 'shutting down') : undefined)
@@ -160,12 +163,12 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
       expecting: false,
       stream,
     }
-    connection.serve(new NodeExchange(connection, request, guard, wrong))
+    connection.serve(new NodeExchange(connection, request, guard, error))
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     const connection = connections.get(socket)
-    const gone = error.code === 'ECONNRESET' || error.code === 'HPE_INVALID_EOF_STATE'
-    if (connection === undefined || gone) socket.destroy()
+    const isClosed = error.code === 'ECONNRESET' || error.code === 'HPE_INVALID_EOF_STATE'
+    if (connection === undefined || isClosed) socket.destroy()
     else connection.reject(toParseError(error))
   })
 
@@ -175,13 +178,14 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   }, SWEEP_MS).unref()
   const bound = server.address() as AddressInfo | string
   const port = typeof bound === 'string' ? 0 : bound.port
-  // Emitted once the port and all connections are closed. Subscribed to now: it may fire before the last socket has left `sockets`.
+  // Emitted once the port and all connections are closed. Subscribed here because it may fire before the last socket
+  // has left `sockets`.
   const closed = new Promise<void>((resolve) => server.once('close', resolve))
   const drain = (keepIdle = false): void => {
     if (draining) return
     draining = true
     keepsIdle = keepIdle
-    // Only the port: `close` of node:http also cuts connections whose last response was not sent yet.
+    // Closes only the port: `close` in node:http also ends connections whose last response is pending.
     NetServer.prototype.close.call(server)
     for (const connection of connections.values()) connection.drain(keepIdle)
     if (!keepIdle) preface?.drain()
@@ -208,7 +212,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
       await closed
       clearTimeout(timer)
       clearInterval(sweeper)
-      // Ends the timer of the check for slow heads.
+      // Ends the timer of the checks for slow heads.
       server.close()
     },
   }
@@ -241,20 +245,20 @@ function capture(
   const path = mark < 0 ? target : target.slice(0, mark)
   const query = mark < 0 ? '' : target.slice(mark + 1)
   // RFC 9112 §3.2.4: the target is the server as a whole.
-  const whole = path === '*' && method === 'OPTIONS'
-  let malformed = guard.validate(method, whole ? '/' : path, query)
+  const isAsterisk = path === '*' && method === 'OPTIONS'
+  let malformed = guard.validate(method, isAsterisk ? '/' : path, query)
   if (bytes > HEADER_MAX_BYTES) malformed = tooLargeHead()
-  // llhttp accepts 0.9 and 2.0 as well.
+  // llhttp also accepts 0.9 and 2.0.
   else if (req.httpVersionMajor !== 1) malformed = wrongVersion()
   else if (guard.bodyLength < 0 && req.httpVersionMinor === 0) {
-    malformed = new GatewayError(GATEWAY_ID, 400, 'HTTP/1.0 has no Transfer-Encoding')
+    malformed = new GatewayError(GATEWAY_ID, 400, 'Transfer-Encoding is not supported in HTTP/1.0')
   }
   return { path, query, malformed }
 }
 
 /**
- * Puts a request back to its socket without its `Upgrade` header (RFC 9110 §7.8). node:http has stopped parsing after the head, so
- * the head is parsed again.
+ * Puts a request back into its socket without its `Upgrade` header (RFC 9110 §7.8). node:http stops parsing after the
+ * head, so the head must be parsed again.
  */
 function putBack(req: IncomingMessage, head: Buffer): void {
   const { rawHeaders, socket } = req

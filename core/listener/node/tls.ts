@@ -19,7 +19,7 @@ const CONTEXT_OPTIONS = {
   honorCipherOrder: true,
 } as const
 
-/** A node:https server that follows the certificates of a {@link TlsSource}. */
+/** A node:https server that uses the current certificates of a {@link TlsSource}. */
 export interface TlsServer {
   readonly server: PlainServer
   /** Unsubscribes from the source. */
@@ -27,7 +27,7 @@ export interface TlsServer {
 }
 
 /**
- * @param http2 whether to offer it before HTTP/1.1 (ALPN, RFC 7301).
+ * @param http2 whether to offer HTTP/2 before HTTP/1.1 (ALPN, RFC 7301).
  * @param clientCa authorities of the client certificates to request.
  */
 export function createTlsServer(
@@ -51,13 +51,13 @@ export function createTlsServer(
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     SNICallback(serverName, done) {
       const context = find(serverName)
-      // Undefined: the default is used, if there is one.
+      // If the context is undefined, the default is used, if any.
       if (context !== undefined || tls.request === undefined) done(null, context)
       else void tls.request(serverName).finally(() => done(null, find(serverName)))
     },
   })
   const use = (pairs: readonly Certificate[], before: typeof contexts): void => {
-    // Created before anything is replaced: a failure changes nothing.
+    // Created before anything is replaced, so that a failure changes nothing.
     contexts = toContexts(pairs, before, clientCa)
     index = indexTlsPairs(pairs)
     server.setSecureContext(toDefault(tls, pairs, clientCa))
@@ -72,7 +72,7 @@ export function createTlsServer(
   return { server, release }
 }
 
-/** Default for handshakes without a name, or for an unknown one. */
+/** Default certificate for handshakes with an unknown name or without a name. */
 function toDefault(
   { isStrict = false }: TlsSource,
   pairs: readonly Certificate[],
@@ -83,9 +83,9 @@ function toDefault(
 }
 
 /**
- * Authorities belong to each certificate: by default the library trusts its own. With client certificates no session
- * is resumed: that would accept a client whose certificate has expired since, and without its chain (RFC 8446 §4.6.1).
- * Session ids are not stored anyway.
+ * Each certificate has its own list of authorities; by default the library trusts its built-in ones. Sessions with
+ * client certificates are not resumed: resumption would accept an expired client certificate, and without its chain
+ * (RFC 8446 §4.6.1). Session ids are never stored.
  */
 function toOptions(clientCa: ClientCa | undefined) {
   if (clientCa === undefined) return CONTEXT_OPTIONS

@@ -30,15 +30,15 @@ type Join = (reply: IncomingMessage, socket: Socket, head: Buffer) => void
 /** The proxy request that carries the handshake of a stream to a backend. */
 const requests = new WeakMap<object, ClientRequest>()
 
-/** For upgrades only: as a proxy of plain requests it forwards a chunked DELETE as two requests. */
+/** Only for upgrades: for plain requests, the library forwards a chunked DELETE as two requests. */
 let proxy: Library.ProxyServer | undefined
 
-/** Loads the library with the first tunnel. */
+/** Loads the library on the first tunnel. */
 function createProxy(): Library.ProxyServer {
   const { ProxyServer } = createRequire(import.meta.url)('http-proxy-3') as typeof Library
   const proxy = new ProxyServer({ ws: true, toProxy: true, prependPath: false })
   proxy.on('proxyReqWs', (request, _req, socket) => requests.set(socket, request))
-  // Failures reach the attempt that they belong to; this handler receives them a second time.
+  // Each attempt handles its own failures; this handler receives them a second time.
   proxy.on('error', () => {})
   return proxy
 }
@@ -46,10 +46,10 @@ function createProxy(): Library.ProxyServer {
 /**
  * Proxies the client's WebSocket to `target`. A response other than 101 is forwarded to the client.
  *
- * Resolves with the response of the backend; {@link TunnelTarget.onClose} follows when the tunnel, or the forwarded response, has
- * ended.
+ * Resolves with the backend response. {@link TunnelTarget.onClose} follows when the tunnel, or the forwarded response,
+ * has ended.
  *
- * @throws {GatewayError} 502 or 504 when the backend sent no valid response; nothing was sent to the client then.
+ * @throws {GatewayError} 502 or 504 if the backend sent no valid response; nothing was sent to the client then.
  */
 export function openTunnel(
   x: NodeExchange,
@@ -58,8 +58,8 @@ export function openTunnel(
 ): Promise<void> {
   const headers = toHandshake(x, target)
   const request = sendHandshake(headers, stream, target)
-  // The library has attached listeners that join the two sides once the backend accepts, and that forward another response without
-  // hooks, limits and retries.
+  // The library has attached listeners that join the two sides once the backend accepts, and that forward other
+  // responses without hooks, limits and retries.
   const [join] = request.listeners('upgrade') as Join[]
   request.removeAllListeners('upgrade')
   request.removeAllListeners('response')
@@ -97,7 +97,7 @@ export function openTunnel(
       relayReply(x, reply, head, target)
     })
     request.on('upgrade', (reply: IncomingMessage, socket: Socket, head: Buffer) => {
-      // Before the listeners of the library, which would end the client's connection without a response.
+      // Attached before the listeners of the library, which would end the client connection without a response.
       socket.on('error', () => stream.backendEnded())
       socket.on('end', () => stream.backendEnded())
       const answer = readReply(reply, true)
@@ -118,18 +118,18 @@ export function openTunnel(
         socket.destroySoon()
         target.onClose()
       })
-      reply.headers = toAnswer(x.replyHeaders, reply)
+      reply.headers = toResponseHeaders(x.replyHeaders, reply)
       stream.open(target.maxMessageBytes)
       join!(reply, socket, head)
     })
   })
 }
 
-/** Sends the handshake through the library. Its request is in {@link requests} afterwards. */
+/** Sends the handshake through the library. Its request is then available in {@link requests}. */
 function sendHandshake(headers: Fields, stream: TunnelStream, target: TunnelTarget): ClientRequest {
   const { host, port, secure, lookup, tls } = target
   const protocol = secure ? 'https:' : 'http:'
-  // The library reads only these properties of the request.
+  // The library only reads these properties of the request.
   const req = {
     method: 'GET',
     url: target.target,
@@ -139,15 +139,15 @@ function sendHandshake(headers: Fields, stream: TunnelStream, target: TunnelTarg
   }
   const options = {
     target: { host, port, protocol },
-    // Options of the library for the connection, with TLS or without.
+    // Connection options of the library, with or without TLS.
     ssl: { servername: '', ...toTlsOptions(tls, host), lookup },
-    // The library verifies certificates by this option only.
+    // The only option by which the library verifies certificates.
     secure: tls?.isVerified ?? true,
   }
   proxy ??= createProxy()
   proxy.ws(req as unknown as IncomingMessage, stream, Buffer.alloc(0), options, () => {})
   const request = requests.get(stream)!
-  // As received: the library parses queries, and does not format all of them as before.
+  // Forwarded as received: the library parses queries and formats some of them differently.
   request.path = target.target
   return request
 }
@@ -165,7 +165,7 @@ function toHandshake(x: NodeExchange, target: TunnelTarget): Fields {
   return headers
 }
 
-/** Whether the response of the backend matches the handshake (RFC 6455 §4.1). */
+/** Whether the backend response matches the handshake (RFC 6455 §4.1). */
 function isAccepted({ headers }: IncomingMessage, key: unknown, target: TunnelTarget): boolean {
   const offers = target.headers.getAll('sec-websocket-protocol').join(',').split(',')
   const expected = createHash('sha1').update(`${key}${ACCEPT_SUFFIX}`).digest('base64')
@@ -177,8 +177,11 @@ function isAccepted({ headers }: IncomingMessage, key: unknown, target: TunnelTa
   )
 }
 
-/** Headers of the 101 response, as the library writes it: headers after the `onReply` hooks, and headers of the handshake. */
-function toAnswer(list: HeaderList, reply: IncomingMessage): IncomingMessage['headers'] {
+/**
+ * Builds the headers of the 101 response as the library writes it: headers after the `onReply` hooks, and handshake
+ * headers.
+ */
+function toResponseHeaders(list: HeaderList, reply: IncomingMessage): IncomingMessage['headers'] {
   const headers: Fields = Object.create(null)
   const { flat } = list
   for (let i = 0; i < flat.length; i += 2) addField(headers, flat[i]!, flat[i + 1]!)

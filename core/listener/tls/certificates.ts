@@ -1,11 +1,11 @@
 import type { Certificate, TlsSource } from './tls.ts'
 
-/** Certificates that are set by the program, not read from files. */
+/** Certificates set by the program instead of read from files. */
 export interface CertificateSource extends TlsSource {
   /**
    * Sets the certificates for new connections.
    *
-   * @throws error of a listener that cannot use them; the next call notifies all listeners again.
+   * @throws the error of a listener that cannot use them; the next call notifies all listeners again.
    */
   readonly use: (pairs: readonly Certificate[]) => void
 }

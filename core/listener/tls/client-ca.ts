@@ -3,37 +3,37 @@ import { dirname } from 'node:path'
 import { createChangedCheck } from '../../../lib/io/file-fingerprint.ts'
 import { readAuthorities } from './read-authorities.ts'
 
-/** Authorities of client certificates, which can be replaced while a listener serves. */
+/** Authorities of client certificates, which can be replaced while a listener is running. */
 export interface ClientCa {
   /** PEM text of the authorities. */
   readonly pem: string
-  /** Whether clients without a certificate are accepted. An invalid certificate never is. */
+  /** Whether clients without a certificate are accepted. Invalid certificates are always rejected. */
   readonly isOptional: boolean
-  /** Reads the file again, for new connections. @throws {Error} as {@link loadClientCa}; nothing has changed then. */
+  /** Reloads the file for new connections. @throws {Error} see {@link loadClientCa}; nothing has changed then. */
   readonly reload: () => void
   /** Calls `listener` after every change. Returns a function that unsubscribes it. */
   readonly onChange: (listener: () => void) => () => void
-  /** Ends watching. */
+  /** Stops watching. */
   readonly close: () => void
 }
 
 export interface ClientCaOptions {
   /** @default false */
   readonly isOptional?: boolean
-  /** Called with one line for a changed file that does not load. @default process.emitWarning */
+  /** Called with a one-line message if a changed file cannot be loaded. @default process.emitWarning */
   readonly warn?: (message: string) => void
-  /** Milliseconds without another change before a changed file is read. @default 200 */
+  /** Debounce of file changes in milliseconds. @default 200 */
   readonly settleMs?: number
-  /** PEM text of the authorities to use if the file does not load initially; empty if none. @default '' */
+  /** PEM text of the authorities to use if the file cannot be loaded initially; empty if none. @default '' */
   readonly last?: string | undefined
 }
 
 const WHAT = 'TLS client CA file'
 
 /**
- * Reads authorities, and again when the file changes.
+ * Loads authorities from a file, and reloads them when the file changes.
  *
- * @throws {Error} in one line that names the file: it cannot be read, or contains no certificate.
+ * @throws {Error} with a one-line message that contains the file name, if it cannot be read or contains no certificate.
  */
 export function loadClientCa(file: string, options: ClientCaOptions = {}): ClientCa {
   const { isOptional = false, settleMs = 200, last = '' } = options
@@ -64,7 +64,7 @@ export function loadClientCa(file: string, options: ClientCaOptions = {}): Clien
     warnOf(error)
   }
   const hasChanged = createChangedCheck()
-  // The folder, not the file: the watch of a file ends when the file is replaced by a rename.
+  // Watches the folder, because the watch of a file ends when a rename replaces the file.
   const watcher = watch(dirname(file), { persistent: false }, () => {
     if (!hasChanged([file])) return
     clearTimeout(timer)

@@ -5,15 +5,15 @@ import { appendParsed, type HeaderList } from '../../http/headers.ts'
 
 const NONE: readonly string[] = []
 
-/** Whether a client presented an invalid certificate. For servers where client certificates are optional. */
+/** Whether a client presented an invalid certificate. For servers with optional client certificates. */
 export function isClientRejected(socket: Socket): boolean {
   const { authorized, getPeerX509Certificate } = socket as TLSSocket
   return !authorized && getPeerX509Certificate.call(socket) !== undefined
 }
 
 /**
- * Headers that forward a verified client certificate to backends: `Client-Cert`, and `Client-Cert-Chain` without the root
- * authority, as name, value, name, value… (RFC 9440 §2). Empty: no certificate.
+ * Returns the headers that forward a verified client certificate to backends: `Client-Cert`, and `Client-Cert-Chain`
+ * without the root authority, as name, value, name, value… (RFC 9440 §2). Empty without a certificate.
  */
 export function toClientCertFields(socket: Socket): readonly string[] {
   if ((socket as TLSSocket).authorized !== true) return NONE
@@ -25,7 +25,7 @@ export function toClientCertFields(socket: Socket): readonly string[] {
   while (next !== undefined) {
     ;({ raw, issuerCertificate: next } = next)
     const issuer = new X509Certificate(raw)
-    // The chain comes from the client; a backend trusts a self-signed certificate only if it already has it.
+    // The client sent the chain. A backend trusts a self-signed certificate only if it already has it.
     if (!last.verify(issuer.publicKey) || issuer.verify(issuer.publicKey)) break
     chain.push(toBinary(raw))
     last = issuer
@@ -34,7 +34,9 @@ export function toClientCertFields(socket: Socket): readonly string[] {
   return fields
 }
 
-/** Adds the client certificate headers to a request. Such headers sent by the client were removed before. */
+/**
+ * Adds the client certificate headers to a request. The client's own headers with these names have been removed before.
+ */
 export function addClientCert(headers: HeaderList, fields: readonly string[]): void {
   for (let i = 0; i < fields.length; i += 2) appendParsed(headers, fields[i]!, fields[i + 1]!)
 }

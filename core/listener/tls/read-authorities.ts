@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs'
 const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
 /**
- * Reads the certificates of authorities from a file, as PEM text.
+ * Reads the certificates of authorities from a file as PEM text.
  *
- * @param what name of the kind of file, for errors.
- * @throws {Error} in one line that names the file: it cannot be read, or contains no certificate.
+ * @param what kind of file, for errors.
+ * @throws {Error} with a one-line message that contains the file name, if it cannot be read or contains no certificate.
  */
 export function readAuthorities(file: string, what: string): string {
   let text: string

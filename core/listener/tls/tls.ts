@@ -17,46 +17,58 @@ export interface Certificate {
   readonly cert: string
   /** PEM text of the private key. */
   readonly key: string
-  /** DNS names of the certificate, lower case; `*.` stands for one label. Without any in subjectAltName, the common name. */
+  /**
+   * DNS names of the certificate in lower case; `*.` matches one label. The common name if subjectAltName contains
+   * none.
+   */
   readonly names: readonly string[]
 }
 
-/** Certificates of a listener, which can be replaced while it serves. */
+/** Certificates of a listener, which can be replaced while it is running. */
 export interface TlsSource {
   /**
-   * The first is the default, for clients that send no or an unknown name; the others are selected by SNI (RFC 6066 §3).
-   * Without any, handshakes fail. An unchanged pair is the same object.
+   * The first certificate is the default for clients that send no name or an unknown one; the others are selected by
+   * SNI (RFC 6066 §3). Handshakes fail without any certificate. Unchanged pairs are the same objects.
    */
   readonly pairs: readonly Certificate[]
-  /** Whether there is no default: handshakes for unknown names fail. @default false */
+  /** Whether there is no default, so that handshakes for unknown names fail. @default false */
   readonly isStrict?: boolean
-  /** Requests a certificate for a name without one. Resolves when it was issued or will not be soon, never rejects; listeners need not wait. */
+  /**
+   * Requests a certificate for a name that has none. Resolves when it was issued or will not be issued soon. Never
+   * rejects; listeners need not wait.
+   */
   readonly request?: (serverName: string) => Promise<void>
   /**
-   * Reads all files again, for new connections.
+   * Reloads all files for new connections.
    *
-   * @throws {Error} as {@link loadTls}, before any change; or the error of a listener that cannot use the certificates: `pairs` does
-   *   not change, and the next reload notifies all listeners again.
+   * @throws {Error} as {@link loadTls}, before any change; or the error of a listener that cannot use the certificates.
+   *   In this case `pairs` does not change, and the next reload notifies all listeners again.
    */
   readonly reload: () => void
   /** Calls `listener` after every reload that changed a certificate. Returns a function that unsubscribes it. */
   readonly onChange: (listener: (pairs: readonly Certificate[]) => void) => () => void
-  /** Reloads whenever a file changes, in place or by a rename. A change that does not load is reported as a warning. */
+  /** Reloads whenever a file is changed or replaced. Changes that cannot be loaded are reported as warnings. */
   readonly watch: () => void
-  /** Ends {@link watch} and releases other resources. */
+  /** Stops {@link watch} and releases other resources. */
   readonly close: () => Maybe<void>
 }
 
 export interface TlsOptions {
-  /** Called with one line for problems that do not prevent serving: an expired certificate, a changed file that does not load. @default process.emitWarning */
+  /**
+   * Called with a one-line message for problems that do not prevent serving, such as an expired certificate or a
+   * changed file that cannot be loaded. @default process.emitWarning
+   */
   readonly warn?: (message: string) => void
-  /** Debounce of {@link TlsSource.watch} in milliseconds: certificate and key are not replaced at the same time. @default 200 */
+  /**
+   * Debounce of {@link TlsSource.watch} in milliseconds, since certificate and key are not replaced simultaneously.
+   * @default 200
+   */
   readonly settleMs?: number
-  /** Certificates to serve if the files do not load initially. @default none */
+  /** Certificates to serve if the files cannot be loaded initially. @default none */
   readonly last?: readonly Certificate[] | undefined
 }
 
-/** TLS 1.2 suites with forward secrecy and authenticated encryption (RFC 9325 §4.2); all suites of TLS 1.3 have both. */
+/** TLS 1.2 suites with forward secrecy and authenticated encryption (RFC 9325 §4.2), which all TLS 1.3 suites have. */
 export const TLS_CIPHERS: string = [
   'ECDHE-ECDSA-AES128-GCM-SHA256',
   'ECDHE-RSA-AES128-GCM-SHA256',
@@ -67,16 +79,16 @@ export const TLS_CIPHERS: string = [
 ].join(':')
 
 const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
-/** Written by some editors; TLS libraries find no certificate after it. */
+/** Some editors write it; TLS libraries find no certificate after it. */
 const BYTE_ORDER_MARK = /^\uFEFF/
 const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
 const DNS_NAME = /^(\*\.)?([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/
 
 /**
- * Reads and validates certificates, so that a listener never opens with an unusable certificate.
+ * Loads and validates certificates, so that a listener never opens with an unusable certificate.
  *
- * @throws {Error} in one line that names the file: it cannot be read, contains no certificate or key, or the key does not match
- *   the certificate.
+ * @throws {Error} with a one-line message that contains the file name, if it cannot be read, contains no certificate or
+ *   key, or the key does not match the certificate.
  */
 export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): TlsSource {
   if (files.length === 0)
@@ -97,7 +109,7 @@ export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): T
   const reload = (): void => {
     const fresh = load()
     if (fresh.every((pair, i) => pair === pairs[i])) return
-    // After an error of a listener the pairs still count as changed: the next reload tries again.
+    // After an error of a listener, the pairs still count as changed, so that the next reload tries again.
     for (const listener of listeners) listener(fresh)
     pairs = fresh
   }
@@ -141,8 +153,8 @@ export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): T
     },
     watch() {
       close()
-      // The folders, not the files: the watch of a file ends when the file is replaced by a rename, or a symbolic link to it is
-      // switched.
+      // Watches the folders, because the watch of a file ends when a rename replaces the file, or a symbolic link to it
+      // is switched.
       const folders = new Set(names.map((name) => dirname(name)))
       for (const folder of folders) {
         try {
@@ -161,7 +173,8 @@ export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): T
 }
 
 /**
- * Writes a pair to temporary private files, for a TLS library that reads files by name. They are deleted when `use` returns.
+ * Writes a pair to temporary private files for a TLS library that reads files by name. They are deleted when `use`
+ * returns.
  */
 export function withTlsFiles<T>(pair: Certificate, use: (files: TlsFiles) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'mx-tls-'))
@@ -184,7 +197,7 @@ export function indexTlsPairs(pairs: readonly Certificate[]): ReadonlyMap<string
   return index
 }
 
-/** Finds the pair for the server name of a handshake: the exact name, else a wildcard for its first label. */
+/** Finds the pair for the server name of a handshake: by the exact name, else by a wildcard for its first label. */
 export function findTlsPair(
   index: ReadonlyMap<string, Certificate>,
   serverName: string,
@@ -195,11 +208,11 @@ export function findTlsPair(
 }
 
 /**
- * Validates the texts of a certificate and its key. An invalid validity period is a warning only.
+ * Validates the PEM texts of a certificate and its key. An invalid validity period only causes a warning.
  *
- * @param source files or other origins of the texts, for errors.
- * @param nowMs unix time. @default clock of this machine
- * @throws {Error} in one line.
+ * @param source file names or other origins of the texts, for errors.
+ * @param nowMs Unix time in milliseconds. @default clock of this machine
+ * @throws {Error} with a one-line message.
  */
 export function toTlsPair(
   { cert, key }: Pick<Certificate, 'cert' | 'key'>,
@@ -214,7 +227,7 @@ export function toTlsPair(
     const isLater = chain.some((one) => one.checkPrivateKey(privateKey))
     throw new Error(
       isLater
-        ? `TLS certificate ${source.cert} is not the first of its file: put it before its chain`
+        ? `TLS certificate ${source.cert} must be the first in its file, before its chain`
         : `TLS key ${source.key} does not belong to certificate ${source.cert}`,
     )
   }
@@ -275,7 +288,7 @@ function parseKey(text: string, file: string): KeyObject {
   }
 }
 
-/** Whether the TLS libraries of both listeners support a key, and have a cipher for it. */
+/** Whether the TLS libraries of both listeners support the key and have a matching cipher. */
 function isServable({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean {
   const { modulusLength = 0, namedCurve = '' } = asymmetricKeyDetails ?? {}
   if (asymmetricKeyType === 'rsa') return modulusLength >= 1024

@@ -38,7 +38,7 @@ export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
   }
 
   protected transmit(data: Uint8Array, binary: boolean): boolean {
-    // Without a separate `cork`: a single message is written with one system call anyway.
+    // Without a separate `cork`, since a single message is written with one system call anyway.
     const sent = this.#client!.send(data, binary) === 1
     if (!sent) this.#throttle?.pauseClient()
     return sent
@@ -52,7 +52,7 @@ export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
     const client = this.#client
     // The library calls back before it returns.
     this.#client = undefined
-    // It expects no code for a close frame without one.
+    // The library expects no code for a close frame without a code.
     if (code === NO_STATUS) client?.end()
     else client?.end(code, reason)
   }

@@ -1,14 +1,14 @@
-/** A response with pending writes for the end of the tick. */
+/** A response with writes deferred to the end of the tick. */
 export interface DeferredReply {
   release(): void
 }
 
 /**
- * Number of the current tick of the event loop.
+ * Number of the current event loop tick.
  *
- * After a synchronous response µWebSockets parses pipelined bytes of the same segment, even if the response closes the connection: one
- * request could become two. Only a later macrotask prevents that, so responses to requests with a body are deferred to the end of the
- * tick.
+ * After a synchronous response, µWebSockets parses pipelined bytes of the same segment even if the response closes the
+ * connection, so that one request could become two. Only a later macrotask prevents this, so responses to requests with
+ * a body are deferred to the end of the tick.
  */
 export let tick = 0
 let isFlushScheduled = false

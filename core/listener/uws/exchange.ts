@@ -1,4 +1,4 @@
-// One long file: writing, deferring and pausing share the state of one exchange.
+// A single long file: writing, deferring and pausing share the state of an exchange.
 
 import { Exchange } from '../../exchange.ts'
 import type { HeaderList } from '../../http/headers.ts'
@@ -17,36 +17,37 @@ import type { SocketOwner } from './peer.ts'
 import type { HttpRequest, HttpResponse, SocketContext } from './uws-types.d.ts'
 import type { SocketData, SocketExchange, Sockets } from './websocket.ts'
 
-// The exchange whose response is being written: `cork` takes a callback, and a shared one saves a closure per response.
+// The exchange whose response is being written. `cork` takes a callback, and sharing one saves a closure per response.
 let corked: UwsExchange
 let corkedBody: string | Uint8Array = ''
 const writeWhole = () => corked.writeWhole(corkedBody)
 
-/** Buffered bytes of a stream within a tick at which its writer has to wait. */
+/** Number of bytes buffered within a tick at which the writer of a stream must wait. */
 const DEFERRED_MAX_BYTES = 64 * 1024
 
 /**
- * Payload that fits into one `cork` of the library, without the framing. It buffers 16 KiB; when a chunk does not fit, the buffer is written
- * first, and if the socket accepts none of it the chunk is lost (20.51), unless it was passed to `tryEnd`.
+ * Maximum payload, without framing, that fits into one `cork` of the library. It buffers 16 KiB. If a chunk does not
+ * fit, the buffer is written first, and if the socket accepts none of it, the chunk is lost (20.51) unless it was
+ * passed to `tryEnd`.
  */
 const PIECE_BYTES = 15 * 1024
 
 const EVENTS_TYPE = /^text\/event-stream[ \t]*(?:;|$)/i
 /**
- * A comment line of server-sent events (WHATWG HTML §9.2.6). Versions of the library before 20.52 send the head of a chunked response only
- * with its first bytes, and an `EventSource` opens with the head.
+ * A comment line of server-sent events (WHATWG HTML §9.2.6). Library versions before 20.52 send the head of a chunked
+ * response only with its first bytes, and an `EventSource` opens with the head.
  */
 const EVENTS_COMMENT = Buffer.from(':\n')
 
-/** Body bytes of a finished request that are read in one tick. */
+/** Maximum body bytes of a finished request that are read in one tick. */
 const FLOOD_BYTES = 4 * 1024 * 1024
 
 /** Shared by the exchanges of a listener. */
 export interface Life {
   readonly peers: PeerAddresses
-  /** Pauses WebSockets, if the version of the library supports it. */
+  /** Whether the library version supports pausing WebSockets. */
   readonly pausesWebSockets: boolean
-  /** Every response ends its connection. */
+  /** Whether every response ends its connection. */
   draining: boolean
 }
 
@@ -63,32 +64,35 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   readonly #life: Life
   #address: string | undefined = undefined
   readonly #upgrade: Upgrade | undefined
-  /** Owner of the WebSocket that it has become, or is about to become. */
+  /** Owner of the WebSocket that the exchange has become or is about to become. */
   #owner: SocketOwner | undefined = undefined
   #protocol = ''
-  /** Tick whose end the response is deferred to; -1 if none. */
+  /** Tick at whose end the response is sent; -1 if not deferred. */
   #deferTick: number
   /** Deferred writes, in order. */
   #deferred: (() => void)[] | undefined = undefined
   #bufferedBytes = 0
-  /** Body bytes announced to the client; -1: chunked. */
+  /** Body length announced to the client, in bytes; -1 if chunked. */
   #length = -1
   #headSent = false
   #readPaused = false
-  /** Body bytes received in the last tick that brought some. */
+  /** Body bytes received in the last tick with body bytes. */
   #tickBytes = 0
-  /** The body arrives in several chunks, or its last one arrived while paused; or the client reads the response slowly. */
+  /**
+   * Whether the body arrives in several chunks, its last chunk arrived while paused, or the client reads the response
+   * slowly.
+   */
   #isFollowed = false
-  /** Checks since the client last read something of the response. */
+  /** Number of checks since the client last read part of the response. */
   #stalledChecks = 0
-  /** The client requested the close, which the library handles. */
+  /** Whether the client requested the close, which the library handles. */
   readonly #clientCloses: boolean
   /** Rest of the last chunk that the socket did not accept. */
   #rest: Uint8Array | undefined = undefined
   #ending = false
   /** False from an incomplete write until the socket accepts more. */
   #writes = true
-  /** It was false at least once. */
+  /** Whether `#writes` was ever false. */
   #wasSlow = false
 
   constructor(
@@ -104,7 +108,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     const path = req.getUrl()
     const query = req.getQuery() ?? ''
     let malformed = guard.validate(method, path, query)
-    // The library recognizes a WebSocket request by its key alone.
+    // The library recognizes a WebSocket request by its key only.
     const upgrade = guard.websocket && method === 'GET'
     if (upgrade) malformed ??= validateHandshake(guard.headers, guard.bodyLength)
     super(method, guard.path, query, guard.host, guard.headers, secure, guard.bodyLength, upgrade)
@@ -139,8 +143,8 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   }
 
   /**
-   * The library closes a connection after some ten seconds, unless an upload on it is fast or the client reads the response. Resuming
-   * restarts that timeout.
+   * The library closes a connection after about ten seconds unless an upload on it is fast or the client reads the
+   * response. Resuming restarts that timeout.
    */
   onCheck(): void {
     if (this.#readPaused) return
@@ -199,7 +203,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     this.finish()
   }
 
-  /** At the pace of the client: the library buffers received bytes, and does not report how many. */
+  /** Sends at the client's pace, because the library buffers an unreported number of bytes. */
   #transmitLong(body: string | Uint8Array): void {
     const res = this.#res
     const isText = typeof body === 'string'
@@ -207,8 +211,8 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     if (bytes.length > LONG_REPLY_BYTES) this.awaitClient(bytes.length)
     this.bytesOut = bytes.length
     res.onWritable(() => this.#writable())
-    // A response after which the gateway closes the connection has no length, as in `transmitHead`.
-    if (this.#closesByOurWish) {
+    // A response after which the gateway closes the connection has no length, see `transmitHead`.
+    if (this.#isClosedByGateway) {
       this.#ending = true
       if (this.#writePieces(bytes, isText)) this.transmitEnd()
       return
@@ -236,8 +240,8 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
       return
     }
     this.closing ||= this.#life.draining
-    // A response that closes the connection cannot be streamed with a length: the library closes only with a complete body or a chunked
-    // end.
+    // A response that closes the connection cannot be streamed with a length: the library only closes with a complete
+    // body or a chunked end.
     this.#length = this.closing ? -1 : length
     const res = this.#res
     if (this.#isBodyless()) {
@@ -248,7 +252,8 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
       this.finish()
       return
     }
-    // Must be registered before the first write: without it the library ends a stream some seconds after its back-pressure has ended.
+    // Must be registered before the first write; otherwise the library ends a stream some seconds after its
+    // back-pressure has ended.
     res.onWritable(() => this.#writable())
     // The head is sent with the first chunk, or separately if no chunk follows in this tick.
     setImmediate(() => this.#flushHead())
@@ -264,7 +269,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     if (chunk.length === 0) return true
     if (this.#length < 0) return this.#writePieces(chunk, false)
     if (this.#isChecked && this.#res.getWriteOffset() + chunk.length >= this.#length) {
-      // As in `#endOfPiece`.
+      // See `#endOfPiece`.
       if (chunk.length > 1) this.#tryPiece(chunk.subarray(0, -1))
       this.#tryPiece(chunk.subarray(-1))
     } else this.#tryPiece(chunk)
@@ -279,8 +284,11 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     })
   }
 
-  /** Writes a chunk of a response of unknown length; chunks after a chunk that the socket did not accept are buffered, copied unless their memory is `ours`. */
-  #writePieces(chunk: Uint8Array, ours: boolean): boolean {
+  /**
+   * Writes a chunk of a response of unknown length. Once the socket has not accepted a chunk, later chunks are
+   * buffered, and copied unless `isOwned` is set.
+   */
+  #writePieces(chunk: Uint8Array, isOwned: boolean): boolean {
     if (this.#rest !== undefined) {
       this.#rest = Buffer.concat([this.#rest, chunk])
       return false
@@ -300,13 +308,14 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     if (!this.#writes) this.#slowDown()
     if (at >= chunk.length) return this.#writes
     const rest = chunk.subarray(at)
-    this.#rest = ours ? rest : Uint8Array.prototype.slice.call(rest)
+    this.#rest = isOwned ? rest : Uint8Array.prototype.slice.call(rest)
     return false
   }
 
   /**
-   * Whether the socket accepts the buffered bytes shows only with the next write. So the last byte is written separately where that
-   * matters: if the response ended while the library still has bytes, draining the listener would close the connection before they are sent.
+   * Only the next write shows whether the socket accepted the buffered bytes, so the last byte is written separately
+   * where necessary: if the response ended while the library still has bytes, draining the listener would close the
+   * connection before they are sent.
    */
   #endOfPiece(at: number, length: number): number {
     const left = length - at
@@ -341,11 +350,12 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   }
 
   /**
-   * To close the connection, the library would write `Connection: close` after the last chunk, inside the body (20.51): the head already
-   * has it. The connection is not read any more; the client closes it, or the library after ten seconds.
+   * To close the connection, the library would write `Connection: close` after the last chunk, inside the body (20.51).
+   * The head already contains it. The connection is no longer read; the client closes it, or the library after ten
+   * seconds.
    */
   #endPieces(): void {
-    if (this.#closesByOurWish) this.#res.pause()
+    if (this.#isClosedByGateway) this.#res.pause()
     this.#res.end()
   }
 
@@ -358,7 +368,8 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   protected cut(code: number = INTERNAL_ERROR, reason = 'internal error'): void {
     if (this.finished) return
     if (this.#owner !== undefined) this.#owner.close(code, reason)
-    // A complete response that is sent at the end of the tick is not replaced: a promise of the chain may reject after it.
+    // A complete response that is sent at the end of the tick is not replaced, since a promise of the chain may reject
+    // after it.
     else if (this.#deferred !== undefined && !this.streaming) return
     // The library calls the abort callback, which ends the exchange.
     else this.#res.close()
@@ -375,22 +386,22 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   }
 
   /**
-   * Whether the client of a finished request sends so fast that the tick does not end: the library reads a socket again while it fills
-   * the whole buffer of 512 KiB, even if it is paused.
+   * Whether the client of a finished request sends so fast that the tick does not end. The library reads a socket again
+   * while it fills the whole buffer of 512 KiB, even if it is paused.
    */
   #floods(bytes: number): boolean {
     this.#tickBytes = this.#deferTick === tick ? this.#tickBytes + bytes : bytes
-    // A response that is still streaming may be for a client that sends at the same time.
+    // A response that is still streaming may belong to a client that sends at the same time.
     const isEnded = this.finished || (this.answered && !this.streaming)
     return isEnded && this.#tickBytes > FLOOD_BYTES
   }
 
-  /** For a chunk of the body: a body in a single chunk, as most are, needs no watchdog. */
+  /** Handles a chunk of the body. A body in a single chunk, the usual case, needs no watchdog. */
   #follow(last: boolean): void {
     if (!last || this.#readPaused) {
       this.#watch()
-      // A connection that stays paused would neither receive the next request nor notice its end. Resuming starts the timeout of the
-      // library: the watchdog restarts it until the response.
+      // A connection that stays paused would neither receive the next request nor notice its end. Resuming starts the
+      // timeout of the library: the watchdog restarts it until the response.
       if (last) this.#unpause()
     } else if (this.#isFollowed) {
       this.#isFollowed = false
@@ -421,7 +432,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     this.#deferred = undefined
     this.#bufferedBytes = 0
     for (const send of sends) if (!this.finished) send()
-    // The writer may be waiting, although the client accepted everything.
+    // The writer may be waiting although the client accepted everything.
     if (wasFull && this.#writes && !this.finished) this.drained()
   }
 
@@ -434,20 +445,20 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   }
 
   #become(owner: SocketOwner): void {
-    // Not available any more once the response has become a WebSocket.
+    // Stored because it is no longer available once the response has become a WebSocket.
     this.#address = this.remoteAddress
     const { context, key } = this.#upgrade!
     const res = this.#res
     const toSwitch = this.#life.pausesWebSockets ? switchBy(res) : undefined
     const data: SocketData = { owner, toSwitch }
     res.cork(() => this.#writeHead())
-    // Outside of `cork`, although the library writes a warning to stderr: at the end of `cork`, 20.51 treats the new WebSocket as a
-    // response and randomly closes it.
+    // Outside `cork`, although the library writes a warning to stderr: at the end of `cork`, 20.51 treats the new
+    // WebSocket as a response and randomly closes it.
     res.upgrade(data, key, this.#protocol, '', context)
   }
 
-  /** The library closes the connection by itself if the client requested it, too. */
-  get #closesByOurWish(): boolean {
+  /** Whether the gateway must close the connection; the library closes it itself if the client also requested it. */
+  get #isClosedByGateway(): boolean {
     return this.closing && !this.#clientCloses
   }
 
@@ -457,10 +468,10 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
 
   #endBodyless(length: number): void {
     const res = this.#res
-    // A 204 never has a length; other responses have the length of a GET, or none (RFC 9110 §8.6).
+    // A 204 never has a length. Other responses have the length of a GET response, or none (RFC 9110 §8.6).
     if (length >= 0 && this.status !== 204) res.writeHeader('content-length', String(length))
-    // To close the connection, the library adds another length (20.51). As in `#endPieces`.
-    if (this.#closesByOurWish) {
+    // To close the connection, the library adds another length (20.51). See `#endPieces`.
+    if (this.#isClosedByGateway) {
       res.writeHeader('connection', 'close')
       res.pause()
     }
@@ -479,7 +490,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   /** Writes the head of a response of unknown length. */
   #writePiecesHead(): void {
     this.#writeHead()
-    if (this.#closesByOurWish) this.#res.writeHeader('connection', 'close')
+    if (this.#isClosedByGateway) this.#res.writeHeader('connection', 'close')
   }
 
   /** Sends the head of a stream before its first chunk, if the library supports it. */
@@ -501,8 +512,11 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     }
   }
 
-  /** Writes a chunk of a response of known length; the rest that the socket does not accept is buffered, copied unless its memory is `ours`. */
-  #tryWrite(chunk: Uint8Array, ours: boolean): boolean {
+  /**
+   * Writes a chunk of a response of known length. The rest that the socket does not accept is buffered, and copied
+   * unless `isOwned` is set.
+   */
+  #tryWrite(chunk: Uint8Array, isOwned: boolean): boolean {
     if (this.#rest !== undefined) {
       this.#rest = Buffer.concat([this.#rest, chunk])
       return false
@@ -516,7 +530,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     }
     if (ok) return true
     const rest = chunk.subarray(res.getWriteOffset() - before)
-    this.#rest = ours ? rest : Uint8Array.prototype.slice.call(rest)
+    this.#rest = isOwned ? rest : Uint8Array.prototype.slice.call(rest)
     return false
   }
 

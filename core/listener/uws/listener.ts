@@ -18,26 +18,26 @@ import type {
 } from './uws-types.d.ts'
 import { createSocketBehavior, Sockets } from './websocket.ts'
 
-/** Maximum size of request line and headers, bytes; more is 431. */
+/** Maximum size of request line and headers, in bytes; larger heads are rejected with 431. */
 const HEADER_MAX_BYTES = 16 * 1024
 
 /** The library's default mode: SO_REUSEADDR and SO_REUSEPORT. */
 const LISTEN_SHARED = 0
 
 /**
- * Versions whose WebSockets can be paused with the methods of their response, which share one socket; the library has none for
- * WebSockets (uWebSockets issue 1020). Verified per version, because it depends on internals.
+ * Versions whose WebSockets can be paused with the methods of their response, which shares the socket. The library has
+ * no methods for WebSockets (uWebSockets issue 1020). Verified per version, because this depends on internals.
  */
 const PAUSES_WEBSOCKETS = /^20\.51\./
 let pausesWebSockets = false
 
 /**
- * Loads µWebSockets for this platform: the platform package that npm installed, else a `@uwsjs/core` that the user added.
- * Undefined: not available.
+ * Loads µWebSockets for this platform: the platform package installed by npm, or else a `@uwsjs/core` added by the
+ * user. Returns undefined if it is unavailable.
  */
 export function loadUws(): Uws | undefined {
   const require = createRequire(import.meta.url)
-  // Read by the library while loading.
+  // The library reads the variable while loading.
   process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(HEADER_MAX_BYTES)
   const major = process.versions.node.split('.')[0]
   for (const name of [`@uwsjs/${process.platform}-${process.arch}-${major}`, '@uwsjs/core']) {
@@ -70,19 +70,22 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
   const sockets = new Sockets(maxMessageBytes, options.maxClientSockets ?? Number.POSITIVE_INFINITY)
   const maxConnections = options.maxConnections ?? Number.POSITIVE_INFINITY
   let connections = 0
-  /** Requests received from the library. */
+  /** Number of requests received from the library. */
   let requests = 0
-  /** Value of `requests` when the only open connection was opened; -1: there were other open connections. */
+  /** Value of `requests` when the only open connection was opened; -1 if other connections were open. */
   let requestsAtOpen = -1
   let onUnreadable = secure ? undefined : options.onUnreadable
-  /** Whether the library has stored the state of a socket: before, resuming would not restore it. See {@link readOn}. */
+  /**
+   * Whether the library has stored the state of a socket. Before that, resuming would not restore it. See
+   * {@link readOn}.
+   */
   let hasSavedState = false
   const life: Life = { pausesWebSockets, draining: false, peers: new PeerAddresses() }
 
   const add = (name: string, value: string) => {
-    // The validator checks `host` itself, or has it cached.
+    // The validator checks `host` itself, or has cached it.
     if ((name.length === 4 && name === 'host') || isPrintable(value)) return guard.add(name, value)
-    // The library decodes UTF-8; header values are byte strings.
+    // The library decodes UTF-8, but header values are byte strings.
     guard.addBytes(name, Buffer.from(value, 'utf8').toString('latin1'))
   }
   const serve = (
@@ -99,7 +102,8 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
     options.handle(x)
   }
 
-  // The library reports neither rejected requests nor which connection ends: only a single connection can be identified.
+  // The library reports neither rejected requests nor which connection ends, so only a single connection can be
+  // identified.
   const watchUnreadable = (change: number) => {
     if (change > 0) requestsAtOpen = connections === 1 ? requests : -1
     else if (connections === 0 && requestsAtOpen === requests) {
@@ -126,7 +130,7 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
       })
     },
     route: (router, count) => {
-      // The router of the library compares methods byte by byte: a routed method is a constant, compared by identity.
+      // The library's router compares methods byte by byte. A routed method is a constant, compared by identity.
       router.get('/*', (res, req) => serve('GET', res, req, undefined))
       router.post('/*', (res, req) => serve('POST', res, req, undefined))
       router.any('/*', (res, req) => serve(req.getCaseSensitiveMethod(), res, req, undefined))
@@ -185,8 +189,9 @@ function createPlainApp(uws: Uws, setup: AppSetup): { app: App; close: () => voi
 }
 
 /**
- * Opens the port. The exclusive mode of the library does not set SO_REUSEADDR: for a minute it could not open the port of a gateway
- * that has just ended. So the port is probed first, which fails while another process listens on it, and then opened in shared mode.
+ * Opens the port. The library's exclusive mode does not set SO_REUSEADDR, so it could not open the port of a recently
+ * ended gateway for a minute. Therefore the port is first probed, which fails if another process listens on it, and
+ * then opened in shared mode.
  */
 async function listen(app: App, options: ListenerOptions): Promise<ListenSocket> {
   const { host, shared = false } = options
@@ -194,7 +199,8 @@ async function listen(app: App, options: ListenerOptions): Promise<ListenSocket>
   return new Promise((resolve, reject) => {
     app.listen(host, port, LISTEN_SHARED, (socket) => {
       if (socket) resolve(socket)
-      else reject(new Error(`cannot listen on ${host}:${port}: the port is in use or not allowed`))
+      else
+        reject(new Error(`cannot listen on ${host}:${port}: the port is in use or not permitted`))
     })
   })
 }

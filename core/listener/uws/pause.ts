@@ -2,9 +2,9 @@ import type { HttpResponse } from './uws-types.d.ts'
 import type { SocketData } from './websocket.ts'
 
 /**
- * Resumes reading. The library stores the state of sockets (reading, writing) in two global variables, one for sockets with pending bytes
- * and one for the others. Pausing stores the state of a socket that is not paused; resuming restores the stored state, even of
- * another socket. So the state of this socket is stored first.
+ * Resumes reading. The library stores the state of sockets (reading, writing) in two global variables, one for sockets
+ * with pending bytes and one for the others. Pausing stores the state of a socket that is not paused. Resuming restores
+ * the stored state, even the state of another socket. Therefore the state of this socket is stored first.
  */
 export function readOn(res: HttpResponse): void {
   res.pause()
@@ -15,7 +15,7 @@ export function readOn(res: HttpResponse): void {
 export function switchBy({ pause, resume }: HttpResponse): NonNullable<SocketData['toSwitch']> {
   return (client) => ({
     pause: () => pause.call(client),
-    // As `readOn`.
+    // See `readOn`.
     resume: () => {
       pause.call(client)
       resume.call(client)

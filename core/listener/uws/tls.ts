@@ -3,16 +3,16 @@ import type { App, Uws } from './uws-types.d.ts'
 
 /** Registers the filter of an app, and the routes of one of its routers. */
 export interface AppSetup {
-  /** @param count called for every connection of this app that begins (1) or ends (-1). */
+  /** @param count called for every connection of this app that starts (1) or ends (-1). */
   readonly filter: (app: App, count: (change: number) => void) => void
   readonly route: (router: App, count: (change: number) => void) => void
 }
 
-/** An app that follows the certificates of a {@link TlsSource}. */
+/** An app that uses the current certificates of a {@link TlsSource}. */
 export interface TlsApp {
   /** The app that listens. */
   readonly app: App
-  /** Unsubscribes from the source, and ends all connections. */
+  /** Unsubscribes from the source and ends all connections. */
   readonly close: () => void
 }
 
@@ -20,21 +20,22 @@ export interface TlsApp {
 interface Serving {
   readonly app: App
   pairs: readonly Certificate[]
-  /** Certificates can be chosen by them. */
+  /** Names by which certificates can be selected. */
   readonly names: Set<string>
   readonly count: (change: number) => void
   connections: number
 }
 
 /**
- * The library can replace neither the default certificate of an app nor, while it has connections, a certificate selected by name: their
- * router would be freed. So an app without a certificate accepts the connections and passes them to another app that has all
- * certificates. New certificates are added to that app; changed ones create a new app, and the old one serves its remaining connections.
+ * The library cannot replace the default certificate of an app. It cannot replace a certificate selected by name either
+ * while it has connections, because their router would be freed. Therefore an app without a certificate accepts the
+ * connections and passes them to another app that has all certificates. New certificates are added to that app; changed
+ * certificates create a new app, and the old one serves its remaining connections.
  *
- * The library keeps every app until the process ends, some tens of KiB each: closing a replaced one would free nothing, and end its
- * connections. Its names are freed with its last connection.
+ * The library retains every app until the process ends, some tens of KiB each. Closing a replaced app would free
+ * nothing and end its connections. Its names are freed with its last connection.
  *
- * For certificates that are selected by name, the library writes two lines per name to stdout.
+ * For certificates selected by name, the library writes two lines per name to stdout.
  */
 export function createTlsApp(uws: Uws, tls: TlsSource, setup: AppSetup): TlsApp {
   const acceptor = uws.SSLApp({})
@@ -65,7 +66,7 @@ export function createTlsApp(uws: Uws, tls: TlsSource, setup: AppSetup): TlsApp 
     }
     setup.filter(app, started.count)
     setup.route(app, started.count)
-    // Not awaited: the library cannot wait.
+    // Not awaited because the library cannot wait.
     app.missingServerName((name) => void tls.request?.(name))
     return started
   }
@@ -97,7 +98,7 @@ export function createTlsApp(uws: Uws, tls: TlsSource, setup: AppSetup): TlsApp 
   }
 }
 
-/** Whether all previous certificates are included, with the same default, if there is one. */
+/** Whether all previous certificates are included, with the same default, if any. */
 function hasAll(
   pairs: readonly Certificate[],
   before: readonly Certificate[],
@@ -115,7 +116,10 @@ function createDefaultApp(uws: Uws, pair: Certificate | undefined): App {
   )
 }
 
-/** Certificates by name, including the names of the first pair: a wildcard of another pair must not override them. */
+/**
+ * Returns the certificates by name, including the names of the first pair, which a wildcard of another pair must not
+ * override.
+ */
 function addNames(
   { app, names, count }: Serving,
   pairs: readonly Certificate[],

@@ -1,9 +1,9 @@
-/** The part of the uWebSockets.js 20.51 API that `listener.ts` and `websocket.ts` use. */
+/** The subset of the uWebSockets.js 20.51 API used by `listener.ts` and `websocket.ts`. */
 
 export interface HttpRequest {
   getCaseSensitiveMethod(): string
   getUrl(): string
-  /** Undefined when the target has no `?`. */
+  /** Undefined if the target has no `?`. */
   getQuery(): string | undefined
   forEach(callback: (name: string, value: string) => void): void
 }
@@ -25,7 +25,7 @@ export interface HttpResponse {
   close(): void
   pause(this: HttpResponse | WebSocket): void
   resume(this: HttpResponse | WebSocket): void
-  /** 4 or 16 bytes in network order; none for a Unix socket. */
+  /** 4 or 16 bytes in network byte order; empty for a Unix socket. */
   getRemoteAddress(): ArrayBuffer
   upgrade(
     data: unknown,
@@ -41,7 +41,7 @@ export type SocketContext = object
 
 export interface WebSocket {
   getUserData(): unknown
-  /** 0: back-pressure has built up; 1: sent; 2: dropped. */
+  /** Returns 0 if back-pressure has built up, 1 if sent, 2 if dropped. */
   send(message: string | Uint8Array, binary: boolean, compress?: boolean): number
   getBufferedAmount(): number
   cork(callback: () => void): void
@@ -52,7 +52,7 @@ export interface WebSocket {
 
 export interface WebSocketBehavior {
   maxPayloadLength?: number
-  /** Seconds; 0 if none. */
+  /** In seconds; 0 disables it. */
   idleTimeout?: number
   maxBackpressure?: number
   closeOnBackpressureLimit?: boolean
@@ -87,11 +87,11 @@ export interface App {
   removeServerName(name: string): App
   /** Called during a handshake for a name that was not added. */
   missingServerName(callback: (name: string) => void): App
-  /** Returns the app; routes added next are for connections with this name. */
+  /** Returns the app. Routes added next apply to connections with this name. */
   domain(name: string): App
-  /** Argument of {@link App.addChildAppDescriptor} of an app of the same kind. */
+  /** Returns the argument for {@link App.addChildAppDescriptor} of an app of the same kind. */
   getDescriptor(): number
-  /** New connections are served by the added apps in turn. */
+  /** Distributes new connections round-robin across the added apps. */
   addChildAppDescriptor(descriptor: number): App
   removeChildAppDescriptor(descriptor: number): App
 }

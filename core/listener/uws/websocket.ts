@@ -21,17 +21,17 @@ import { UwsAcceptedSocket } from './accepted-socket.ts'
 import type { SocketOwner } from './peer.ts'
 import type { WebSocket as ClientSocket, WebSocketBehavior } from './uws-types.d.ts'
 
-/** Idle timeout in seconds: a silent client is sent a ping before, and then closed. */
+/** Idle timeout in seconds. A silent client is sent a ping before it is closed. */
 const CLIENT_IDLE_SECONDS = 60
 
 /** Operations of an exchange that becomes a WebSocket. */
 export interface SocketExchange extends Exchange {
   /**
-   * Responds to the handshake with 101 and passes the WebSocket to `owner`. False when an `onReply` hook failed or set another status,
-   * which was sent instead.
+   * Responds to the handshake with 101 and passes the WebSocket to `owner`. Returns false if an `onReply` hook failed
+   * or set another status, which was sent instead.
    */
   readonly openSocket: (owner: SocketOwner, protocol: string, headers: HeaderList) => boolean
-  /** @param aborted the client disconnected without a close frame. */
+  /** @param aborted whether the client disconnected without a close frame. */
   readonly socketEnded: (aborted: boolean) => void
 }
 
@@ -53,9 +53,11 @@ export class Sockets {
   }
 
   /**
-   * Proxies the client's WebSocket to a backend; see {@link Exchange.tunnel}. A response of the backend other than 101 is forwarded.
+   * Proxies the client's WebSocket to a backend; see {@link Exchange.tunnel}. Backend responses other than 101 are
+   * forwarded.
    *
-   * @throws {GatewayError} 502 or 504 when the backend sent no valid response, 503 when the gateway shuts down or the client has too many WebSockets; nothing was sent to the client then.
+   * @throws {GatewayError} 502 or 504 if the backend sent no valid response, 503 if the gateway is shutting down or the
+   * client has too many WebSockets; nothing was sent to the client then.
    */
   async tunnel(x: SocketExchange, target: TunnelTarget): Promise<void> {
     const leave = this.#enter(x)
@@ -104,7 +106,7 @@ export class Sockets {
     return socket
   }
 
-  /** Opens no more WebSockets. */
+  /** Stops accepting WebSockets. */
   drain(): void {
     this.#accepting = false
   }
@@ -142,7 +144,7 @@ export class Sockets {
   }
 }
 
-/** The library copies user data property by property: an instance of a class would lose its methods. */
+/** A plain object: the library copies user data property by property, so a class instance would lose its methods. */
 export interface SocketData {
   readonly owner: SocketOwner
   /** Undefined if the library cannot pause a client. */
@@ -150,19 +152,19 @@ export interface SocketData {
 }
 
 /**
- * WebSocket behavior for uWebSockets; the user data of a socket is its {@link SocketData}.
+ * Creates the WebSocket behavior for uWebSockets. The user data of a socket is its {@link SocketData}.
  *
- * @param maxMessageBytes limit of the listener. A message up to 1 MiB longer, or twice as long if that is less, is read and closed
- *   with 1009; for a longer one the library drops the connection without a code, as for text that is not UTF-8 (1006 instead of
- *   1007). The library does not report the code of a client that closes with 1012 to 1014 or 3000 to 3999: the other side receives
- *   none (1005). It reads a frame without a mask as if it had one.
+ * @param maxMessageBytes limit of the listener. Messages up to 1 MiB longer, or up to twice as long if that is less,
+ *   are read and closed with 1009. For longer messages and for invalid UTF-8, the library drops the connection without
+ *   a code (1006 instead of 1009 or 1007). The library does not report codes 1012 to 1014 and 3000 to 3999 from a
+ *   client; the other side receives no code (1005). It reads a frame without a mask as if it had one.
  */
 export function createSocketBehavior(
   maxMessageBytes: number,
 ): Omit<WebSocketBehavior, 'upgrade' | 'close'> & Required<Pick<WebSocketBehavior, 'close'>> {
   return {
     maxPayloadLength: toPayloadMaxBytes(maxMessageBytes),
-    // For bytes that back-pressure does not limit: pongs to a client that does not read them.
+    // For bytes that back-pressure does not limit, such as pongs to a client that does not read them.
     maxBackpressure: Math.min(maxMessageBytes + 2 * CLIENT_HIGH_BYTES, UWS_MAX_BYTES),
     closeOnBackpressureLimit: true,
     idleTimeout: CLIENT_IDLE_SECONDS,
@@ -177,7 +179,7 @@ export function createSocketBehavior(
     message: (client, message, binary) => toOwner(client).messageFromClient(message, binary),
     ping: (client, data) => toOwner(client).pingFromClient(data),
     pong: (client, data) => toOwner(client).pongFromClient(data),
-    // Deferred: the library does not continue an incomplete write of this event.
+    // Deferred because the library does not continue an incomplete write of this event.
     drain: (client) => {
       const owner = toOwner(client)
       setImmediate(() => owner.clientDrained())
@@ -194,7 +196,7 @@ function toOwner(client: ClientSocket): SocketOwner {
 
 function notifyClosed(owner: SocketOwner, code: number, reason: string): void {
   if (code !== ABNORMAL) return owner.clientClosed(code, reason, false)
-  // Connections closed by the library itself are recognized by its reason texts only.
+  // Connections closed by the library itself can only be recognized by its reason texts.
   if (reason.includes('close payload')) owner.clientClosed(NO_STATUS, '', false)
   else if (reason.includes('too big')) owner.clientClosed(TOO_BIG, 'message too long', true)
   else if (reason.includes('UTF-8')) owner.clientClosed(INVALID_DATA, 'invalid UTF-8', true)

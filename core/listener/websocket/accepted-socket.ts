@@ -13,27 +13,27 @@ interface Queued {
   readonly binary: boolean
 }
 
-/** Common base of accepted WebSockets, independent of the library that frames them. */
+/** Base class of accepted WebSockets, independent of the library that frames them. */
 export abstract class AcceptedSocket implements ServerSocket {
   readonly #meter: TrafficMeter
   readonly #receiver: SocketReceiver
   readonly #maxMessageBytes: number
   readonly #onSettled: (aborted: boolean) => void
-  /** The receiver was, or is being, notified of the end. */
-  #over = false
-  /** `send` returned false. */
+  /** Whether the receiver was, or is being, notified of the end. */
+  #hasEnded = false
+  /** Whether `send` returned false. */
   #blocked = false
   #paused = false
-  /** Runs while the client is paused. */
+  /** Timer that runs while the client is paused. */
   #stall: NodeJS.Timeout | undefined = undefined
-  /** Undelivered messages; the client is not read until all are delivered. */
+  /** Undelivered messages. The client is not read until all are delivered. */
   #queue: Queued[] = []
   /** Memory accounting of the queue; undefined until the first message is queued. */
   #queueBuffer: RequestBuffer | undefined = undefined
-  /** Counted in `replyMemory`. */
+  /** Bytes counted in `replyMemory`. */
   #waitingBytes = 0
 
-  /** @param onSettled called once, after the receiver's `onClose`; `aborted`: there was no close frame. */
+  /** @param onSettled called once after the receiver's `onClose`; `aborted` if there was no close frame. */
   constructor(
     meter: TrafficMeter,
     receiver: SocketReceiver,
@@ -49,19 +49,19 @@ export abstract class AcceptedSocket implements ServerSocket {
   abstract get bufferedBytes(): number
 
   send(data: string | Uint8Array, binary: boolean): boolean {
-    if (this.#over) return false
-    // Encoded here: the library would encode a lone surrogate as invalid UTF-8.
+    if (this.#hasEnded) return false
+    // Encoded here because the library would encode a lone surrogate as invalid UTF-8.
     const bytes = typeof data === 'string' ? Buffer.from(data) : data
     if (this.#isTooLong(bytes)) this.close(TOO_BIG, 'message too long')
     else if (this.#isTooMuch(bytes)) this.close(TRY_AGAIN_LATER, 'the client is too slow')
     else this.#transmit(bytes, binary)
-    return !this.#over && !this.#blocked
+    return !this.#hasEnded && !this.#blocked
   }
 
   sendAll(messages: readonly Uint8Array[], binary: boolean): boolean {
-    if (this.#over) return false
+    if (this.#hasEnded) return false
     let sent = 0
-    // Must not end the WebSocket inside `cork`: the library would write its buffer to a closed socket.
+    // Must not end the WebSocket inside `cork`, because the library would write its buffer to a closed socket.
     this.cork(() => {
       for (const message of messages) {
         if (this.#isTooLong(message) || this.#isTooMuch(message)) return
@@ -70,7 +70,7 @@ export abstract class AcceptedSocket implements ServerSocket {
       }
     })
     while (sent < messages.length) this.send(messages[sent++]!, binary)
-    return !this.#over && !this.#blocked
+    return !this.#hasEnded && !this.#blocked
   }
 
   close(code: number, reason: string): void {
@@ -78,24 +78,24 @@ export abstract class AcceptedSocket implements ServerSocket {
       throw new TypeError(
         `close code must be 1000 to 1003, 1005, 1007 to 1014 or 3000 to 4999, got ${code}`,
       )
-    if (this.#over) return
+    if (this.#hasEnded) return
     const text = toReason(reason)
     this.#discardInput()
-    this.#over = true
+    this.#hasEnded = true
     this.transmitClose(code, text)
     this.#end(code, text, false)
   }
 
   terminate(): void {
-    if (this.#over) return
+    if (this.#hasEnded) return
     this.#discardInput()
-    this.#over = true
+    this.#hasEnded = true
     this.cut()
     this.#end(ABNORMAL, '', true)
   }
 
   pause(): void {
-    if (this.#paused || this.#over) return
+    if (this.#paused || this.#hasEnded) return
     this.#paused = true
     this.pauseRead()
     this.#stall = setTimeout(() => {
@@ -116,31 +116,31 @@ export abstract class AcceptedSocket implements ServerSocket {
     return this.#paused
   }
 
-  /** For libraries: a complete message. */
+  /** Called by libraries with a complete message. */
   protected receive(data: Uint8Array, binary: boolean): void {
-    if (this.#over) return
+    if (this.#hasEnded) return
     this.#meter.bytesIn += data.length
     if (data.length > this.#maxMessageBytes) this.close(TOO_BIG, 'message too long')
     else if (this.#paused || this.#queue.length > 0) this.#enqueue(data, binary)
     else this.#receiver.onMessage(data, binary)
   }
 
-  /** For libraries: fewer bytes are buffered for the client than before. */
+  /** Called by libraries when fewer bytes than before are buffered for the client. */
   protected drained(): void {
-    if (!this.#blocked || this.#over) return
+    if (!this.#blocked || this.#hasEnded) return
     const { bufferedBytes } = this
     const isSlow = bufferedBytes > CLIENT_LOW_BYTES
-    // Nothing reports when the rest is sent to a client that is no longer slow.
+    // No event reports when the rest is sent to a client that is no longer slow.
     this.#count(isSlow ? bufferedBytes : 0)
     if (isSlow) return
     this.#blocked = false
     this.#receiver.onDrain()
   }
 
-  /** For libraries: the client closed its side or violated the protocol. */
+  /** Called by libraries when the client has closed its side or violated the protocol. */
   protected closed(code: number, reason: string, aborted: boolean): void {
-    if (this.#over) return
-    this.#over = true
+    if (this.#hasEnded) return
+    this.#hasEnded = true
     clearTimeout(this.#stall)
     const queue = this.#queue
     this.#dropBuffered()
@@ -148,11 +148,14 @@ export abstract class AcceptedSocket implements ServerSocket {
     this.#end(code, reason, aborted)
   }
 
-  /** Writes a message without keeping its memory. False: it was not written completely, or that is unknown. */
+  /**
+   * Writes a message without retaining its memory. Returns false if it was not written completely, or if that is
+   * unknown.
+   */
   protected abstract transmit(data: Uint8Array, binary: boolean): boolean
   /** Runs `write` and sends its messages together. */
   protected abstract cork(write: () => void): void
-  /** Sends a close frame after the buffered bytes. `code` 1005: without a code. */
+  /** Sends a close frame after the buffered bytes. `code` 1005 sends no code. */
   protected abstract transmitClose(code: number, reason: string): void
   protected abstract cut(): void
   protected abstract pauseRead(): void
@@ -189,16 +192,16 @@ export abstract class AcceptedSocket implements ServerSocket {
   #deliver(): void {
     const queue = this.#queue
     let next = 0
-    while (next < queue.length && !this.#paused && !this.#over) {
+    while (next < queue.length && !this.#paused && !this.#hasEnded) {
       const { data, binary } = queue[next++]!
       this.#countBuffered(-data.length - MESSAGE_COST_BYTES)
       this.#receiver.onMessage(data, binary)
     }
     queue.splice(0, next)
-    if (queue.length === 0 && !this.#paused && !this.#over) this.resumeRead()
+    if (queue.length === 0 && !this.#paused && !this.#hasEnded) this.resumeRead()
   }
 
-  /** Drops buffered messages and resumes reading, because the close frame of the client follows the unread bytes. */
+  /** Drops buffered messages and resumes reading, because the client's close frame follows the unread bytes. */
   #discardInput(): void {
     const wasPaused = this.#paused || this.#queue.length > 0
     this.#paused = false
@@ -217,7 +220,7 @@ export abstract class AcceptedSocket implements ServerSocket {
     if (this.#queueBuffer !== undefined) countBuffered(this.#queueBuffer, 0)
   }
 
-  /** Counts the bytes that wait for a slow client. */
+  /** Counts the bytes waiting for a slow client. */
   #count(bytes: number): void {
     replyMemory.usedBytes += bytes - this.#waitingBytes
     this.#waitingBytes = bytes

@@ -8,15 +8,17 @@ import { type TickReader, TickShare } from '../tick-share.ts'
 import { NO_STATUS } from './close-codes.ts'
 import { STALL_MAX_MS } from './limits.ts'
 
-/** Bytes waiting for a slow backend at which the client is paused, and at which it is resumed. */
+/** Number of bytes waiting for a slow backend at which the client is paused, and at which it is resumed. */
 const HIGH_BYTES = 1024 * 1024
 const LOW_BYTES = 256 * 1024
-/** Fewer bytes than these are not counted as buffered: nearly all messages are sent at once. */
+/** Smaller amounts are not counted as buffered, since nearly all messages are sent immediately. */
 const COUNTED_MIN_BYTES = 64 * 1024
 /** Memory overhead of a waiting frame. */
 const FRAME_COST_BYTES = 512
 
-/** Payloads of this length or more are masked here: `ws` masks byte by byte, at a millisecond per megabyte or more. */
+/**
+ * Payloads of this length or more are masked here, because `ws` masks byte by byte and takes 1 ms or more per megabyte.
+ */
 const LONG_MIN_BYTES = 16 * 1024
 const FINAL_TEXT = 0x81
 const FINAL_BINARY = 0x82
@@ -32,10 +34,10 @@ interface QueuedFrame {
 }
 
 /**
- * Writes the client's frames to the backend's WebSocket, at the pace of the backend. Frames beyond 1 MiB are queued unmasked: a hundred
- * of them may arrive in one tick.
+ * Writes the client's frames to the backend's WebSocket at the pace of the backend. Frames beyond 1 MiB are queued
+ * unmasked: a hundred of them may arrive in one tick.
  *
- * Memory of arguments may be reused after each call.
+ * The memory of arguments may be reused after each call.
  */
 export class BackendWriter implements RequestBuffer, TickReader {
   bufferedBytes = 0
@@ -47,17 +49,17 @@ export class BackendWriter implements RequestBuffer, TickReader {
   readonly #onOverflow: () => void
   #queue: QueuedFrame[] = []
   #queuedBytes = 0
-  /** Payload bytes of the client's frames since the start. */
+  /** Payload bytes of all client frames so far. */
   #receivedBytes = 0
   readonly #tickShare: TickShare | undefined
   #isPausedForTick = false
-  /** Frames that are queued or not passed to the kernel yet. */
+  /** Number of frames that are queued or not yet passed to the kernel. */
   #frames = 0
   #corked = false
   #released = false
   /** Close frame to send to the backend after the queue. */
   #close: { readonly code: number; readonly reason: string } | undefined = undefined
-  /** Runs while the client is paused. */
+  /** Timer that runs while the client is paused. */
   #stall: NodeJS.Timeout | undefined = undefined
   readonly #sent = (): void => {
     this.#frames--
@@ -73,8 +75,8 @@ export class BackendWriter implements RequestBuffer, TickReader {
 
   /**
    * @param maxWaitingBytes limit of this writer, in addition to the limit of the process.
-   * @param throttle pauses the client; undefined where the library cannot.
-   * @param onOverflow called once when the backend reads nothing for too long, or too many bytes wait for it.
+   * @param throttle pauses the client; undefined if the library cannot.
+   * @param onOverflow called once if the backend reads nothing for too long, or too many bytes are waiting for it.
    */
   constructor(
     backend: WebSocket,
@@ -103,14 +105,14 @@ export class BackendWriter implements RequestBuffer, TickReader {
     this.#write('pong', data)
   }
 
-  /** Closes the backend's WebSocket after the waiting frames. `code` 1005: without a code. */
+  /** Closes the backend's WebSocket after the waiting frames. `code` 1005 sends no code. */
   close(code: number, reason: string): void {
     if (this.#queue.length === 0) return this.#closeBackend(code, reason)
     this.#close = { code, reason }
     this.#stall ??= setTimeout(() => this.#backend.terminate(), STALL_MAX_MS).unref()
   }
 
-  /** The backend's WebSocket is closed: waiting frames cannot be sent. */
+  /** Call when the backend's WebSocket is closed, so that waiting frames cannot be sent. */
   drop(): void {
     for (const { data } of this.#queue) releaseBuffer(data)
     this.#queue = []
@@ -121,7 +123,7 @@ export class BackendWriter implements RequestBuffer, TickReader {
     countBuffered(this, 0)
   }
 
-  /** The client is closing or disconnected: it is no longer paused. */
+  /** Call when the client is closing or disconnected, so that it is no longer paused. */
   release(isClientOpen: boolean): void {
     this.#released = true
     this.#tickShare?.end()
@@ -151,7 +153,7 @@ export class BackendWriter implements RequestBuffer, TickReader {
     this.#onOverflow()
   }
 
-  /** Bytes passed to `ws`, and not to the kernel yet. */
+  /** Bytes passed to `ws` but not yet to the kernel. */
   get #sendingBytes(): number {
     return this.#backend.bufferedAmount
   }
@@ -184,9 +186,9 @@ export class BackendWriter implements RequestBuffer, TickReader {
   }
 
   /**
-   * Frames that arrive together are sent together, in one system call.
+   * Frames that arrive together are sent together in one system call.
    *
-   * @param data of long frames: memory of {@link copyToBuffer}, returned once it is sent.
+   * @param data for long frames, memory of {@link copyToBuffer}, which is returned once it is sent.
    */
   #send(kind: FrameKind, data: Uint8Array): void {
     if (!this.#corked) {
@@ -196,7 +198,7 @@ export class BackendWriter implements RequestBuffer, TickReader {
     }
     if (isLong(kind, data.length)) return this.#sendLong(kind, data)
     const backend = this.#backend
-    // Masked into a copy before the call returns: the memory belongs to the caller.
+    // Masked into a copy before the call returns, because the memory belongs to the caller.
     if (kind === 'ping') backend.ping(data, undefined, this.#sent)
     else if (kind === 'pong') backend.pong(data, undefined, this.#sent)
     else backend.send(data, kind === 'binary' ? BINARY : TEXT, this.#sent)
@@ -211,7 +213,7 @@ export class BackendWriter implements RequestBuffer, TickReader {
     if (this.#backend.readyState !== WebSocket.OPEN) return process.nextTick(done)
     const head = Buffer.alloc(14)
     head[0] = kind === 'text' ? FINAL_TEXT : FINAL_BINARY
-    // Masked, with a length of eight bytes or of two (RFC 6455 §5.2).
+    // Masked, with a length of eight or two bytes (RFC 6455 §5.2).
     const keyAt = payload.length < 65_536 ? 4 : 10
     head[1] = keyAt === 4 ? 0xfe : 0xff
     if (keyAt === 4) head.writeUInt16BE(payload.length, 2)
@@ -251,7 +253,7 @@ export class BackendWriter implements RequestBuffer, TickReader {
   }
 
   #pause(throttle: ClientThrottle): void {
-    // With every frame: an incomplete write to the client makes the library resume reading.
+    // Repeated for every frame, because an incomplete write to the client makes the library resume reading.
     throttle.pause()
     this.#stall ??= setTimeout(() => this.cutBuffered(), STALL_MAX_MS).unref()
   }

@@ -9,10 +9,10 @@ export const INTERNAL_ERROR = 1011
 export const SERVICE_RESTART = 1012
 export const TRY_AGAIN_LATER = 1013
 
-/** RFC 6455 §5.5: 125 bytes of payload, two of them the code. */
+/** RFC 6455 §5.5: 125 bytes of payload, including two for the code. */
 const REASON_MAX_BYTES = 123
 
-/** Close code and reason by the error code of `ws`. */
+/** Close code and reason for each error code of `ws`. */
 export const WS_ERRORS: Readonly<Record<string, readonly [code: number, reason: string]>> = {
   WS_ERR_INVALID_UTF8: [INVALID_DATA, 'invalid UTF-8'],
   WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: [TOO_BIG, 'message too long'],
@@ -20,13 +20,13 @@ export const WS_ERRORS: Readonly<Record<string, readonly [code: number, reason: 
   WS_ERR_TOO_MANY_BUFFERED_PARTS: [POLICY_VIOLATION, 'too many fragments'],
 }
 
-/** Whether a code is allowed in a close frame (RFC 6455 §7.4), or means none (1005). */
+/** Whether a code is allowed in a close frame (RFC 6455 §7.4), or stands for no code (1005). */
 export function isCloseCode(code: number): boolean {
   if (!Number.isInteger(code)) return false
   return (code >= 1000 && code <= 1014 && code !== 1004 && code !== ABNORMAL) || isPrivateUse(code)
 }
 
-/** Truncates a reason to the size of a close frame, at a character boundary. */
+/** Truncates a reason to the maximum size in a close frame, at a character boundary. */
 export function toReason(text: string): string {
   if (text.length * 3 <= REASON_MAX_BYTES) return text
   const bytes = Buffer.from(text)

@@ -1,39 +1,39 @@
 import { PROTOCOL_ERROR, TOO_BIG } from './close-codes.ts'
 
-/** Longest frame header: two bytes, eight of length, four of mask (RFC 6455 §5.2). */
+/** Maximum frame header size: two bytes, eight for the length, four for the mask (RFC 6455 §5.2). */
 const HEADER_MAX_BYTES = 14
 const FIN = 0x80
-/** The bit that control frames have in their opcode, and the opcode of close. */
+/** Opcode bit of control frames, and the close opcode. */
 const CONTROL = 0x08
 const CLOSE = 0x08
-/** RFC 6455 §5.5. */
+/** Maximum payload of control frames (RFC 6455 §5.5). */
 const CONTROL_MAX_BYTES = 125
 
 /**
- * Parses frame headers of one direction of a WebSocket without changing it: tracks frame boundaries and the length of messages,
- * including all fragments (RFC 6455 §5.2, §5.4).
+ * Parses the frame headers in one direction of a WebSocket without changing it. Tracks frame boundaries and the length
+ * of messages, including all fragments (RFC 6455 §5.2, §5.4).
  */
 export class FrameMeter {
-  /** Payload bytes of messages so far, without frame headers and control frames. */
+  /** Payload bytes of all messages so far, without frame headers and control frames. */
   bytes = 0
-  /** A close frame has begun. */
+  /** Whether a close frame has started. */
   closed = false
-  /** Longest message accepted, in bytes. */
+  /** Maximum size of accepted messages, in bytes. */
   messageMaxBytes: number = Number.POSITIVE_INFINITY
   readonly #masked: boolean
   readonly #header = new Uint8Array(HEADER_MAX_BYTES)
   #headerBytes = 0
   #payloadLeft = 0
-  /** The current frame is a control frame. */
+  /** Whether the current frame is a control frame. */
   #control = false
   #messageBytes = 0
 
-  /** Whether the next byte begins a frame: only here another frame may be inserted. */
+  /** Whether the next byte starts a frame, the only position where another frame may be inserted. */
   get atBoundary(): boolean {
     return this.#headerBytes === 0 && this.#payloadLeft === 0
   }
 
-  /** @param masked whether frames must be masked: true for frames of clients (RFC 6455 §5.1). */
+  /** @param masked whether frames must be masked, as is required for client frames (RFC 6455 §5.1). */
   constructor(masked: boolean) {
     this.#masked = masked
   }
@@ -52,8 +52,8 @@ export class FrameMeter {
       this.#header[this.#headerBytes++] = chunk[i++]!
       if (this.#headerBytes >= 2 && this.#headerBytes === this.#headerLength()) {
         this.#headerBytes = 0
-        const wrong = this.#beginFrame()
-        if (wrong !== 0) return wrong
+        const closeCode = this.#beginFrame()
+        if (closeCode !== 0) return closeCode
       }
     }
     return 0
@@ -73,7 +73,7 @@ export class FrameMeter {
     let length = header[1]! & 0x7f
     if (length === 126) length = header[2]! * 256 + header[3]!
     else if (length === 127) {
-      // As a float: exact up to 2^53, and anything beyond is too long anyway.
+      // As a float, which is exact up to 2^53; longer messages are rejected anyway.
       length = 0
       for (let i = 2; i < 10; i++) length = length * 256 + header[i]!
     }
@@ -89,7 +89,7 @@ export class FrameMeter {
   }
 }
 
-/** Creates an unmasked close frame, as servers send it (RFC 6455 §5.5.1). */
+/** Creates an unmasked close frame, as sent by servers (RFC 6455 §5.5.1). */
 export function toCloseFrame(code: number, reason: string): Buffer {
   const text = Buffer.from(reason).subarray(0, 123)
   return Buffer.concat([Buffer.from([0x88, 2 + text.length, code >> 8, code & 0xff]), text])

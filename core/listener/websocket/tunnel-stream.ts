@@ -3,38 +3,40 @@ import { Duplex } from 'node:stream'
 import { TOO_BIG } from './close-codes.ts'
 import { FrameMeter, toCloseFrame } from './frame-counter.ts'
 
-/** How long the peer may take to accept the close frame. */
+/** Time for the peer to accept the close frame. */
 const CLOSE_TIMEOUT_MS = 2000
 
 /**
  * The client side of a WebSocket that is proxied to a backend byte by byte.
  *
- * It replaces the client's socket, so that another backend can be tried when one is unreachable, messages beyond the limit are
- * rejected, and the gateway can close the WebSocket with its own code.
+ * It replaces the client's socket, so that another backend can be tried if one is unreachable, messages above the limit
+ * are rejected, and the gateway can close the WebSocket with its own code.
  */
 export class TunnelStream extends Duplex {
   readonly #socket: Socket
   readonly #fromClient = new FrameMeter(true)
   readonly #toClient = new FrameMeter(false)
-  /** The backend accepted the handshake, and its response is in flight. */
+  /** Whether the backend has accepted the handshake and its response is in flight. */
   #opened = false
-  /** The response to the handshake was sent: frames follow. */
+  /** Whether the handshake response was sent, so that frames follow. */
   #framed = false
   #closing = false
 
   constructor(socket: Socket, head: Buffer) {
     super({ allowHalfOpen: false })
-    // One listener per tried backend, and their number is not limited.
+    // Each tried backend adds a listener, and their number is not limited.
     this.setMaxListeners(0)
     this.#socket = socket
     if (head.length > 0) this.push(head)
-    // Read from the start: only a socket that is read detects a disconnect.
+    // Read from the start, because a disconnect is only detected while reading.
     socket.on('data', this.#onData)
     socket.on('end', this.#onEnd)
     socket.on('close', this.#onClose)
   }
 
-  /** Detaches from the socket for an accepted WebSocket. Returns the bytes that the client has sent after its handshake. */
+  /**
+   * Detaches from the socket for an accepted WebSocket. Returns the bytes received from the client after its handshake.
+   */
   release(): Buffer {
     const socket = this.#socket
     socket.off('data', this.#onData)
@@ -58,7 +60,7 @@ export class TunnelStream extends Duplex {
     this.destroy()
   }
 
-  /** Message bytes received from the client, after compression, if any. */
+  /** Message bytes received from the client; compressed size for compressed messages. */
   get bytesIn(): number {
     return this.#fromClient.bytes
   }
@@ -73,26 +75,26 @@ export class TunnelStream extends Duplex {
     return this.#closing || this.#fromClient.closed || this.#toClient.closed
   }
 
-  /** A backend accepted: its response, then frames, are written next. */
+  /** Called when a backend has accepted: its response is written next, followed by frames. */
   open(messageMaxBytes: number): void {
     this.#opened = true
     this.#fromClient.messageMaxBytes = messageMaxBytes
     this.#toClient.messageMaxBytes = messageMaxBytes
   }
 
-  /** Ends the WebSocket with a close frame at a frame boundary, else by closing the connection. */
+  /** Ends the WebSocket with a close frame at a frame boundary, otherwise by closing the connection. */
   closeWith(code: number, reason: string): void {
     if (this.#closing || this.destroyed) return
     const fits = this.#framed && this.#toClient.atBoundary
     this.#endSoon(fits ? toCloseFrame(code, reason) : undefined)
   }
 
-  /** The backend's connection has ended, with or without a close frame. */
+  /** Called when the backend's connection has ended, with or without a close frame. */
   backendEnded(): void {
     if (!this.#toClient.closed) this.closeWith(1011, 'the backend disconnected')
   }
 
-  /** Called by the proxy when a backend failed: ends the client's connection only if it was tied to that backend. */
+  /** Called by the proxy when a backend failed. Only ends the client's connection if it was tied to that backend. */
   destroySoon(): void {
     if (this.#opened) this.#socket.destroySoon()
   }
@@ -113,9 +115,9 @@ export class TunnelStream extends Duplex {
   }
 
   override push(chunk: Buffer | null): boolean {
-    const wrong = chunk === null ? 0 : this.#fromClient.feed(chunk)
-    if (wrong === 0) return super.push(chunk)
-    this.closeWith(wrong, wrong === TOO_BIG ? 'message too long' : 'malformed frame')
+    const closeCode = chunk === null ? 0 : this.#fromClient.feed(chunk)
+    if (closeCode === 0) return super.push(chunk)
+    this.closeWith(closeCode, closeCode === TOO_BIG ? 'message too long' : 'malformed frame')
     return false
   }
 
@@ -125,7 +127,7 @@ export class TunnelStream extends Duplex {
 
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
     const fits = this.#closing || !this.#framed || this.#measure(chunk)
-    // The first write is the response to the handshake, in one piece.
+    // The first write is the complete handshake response.
     this.#framed = true
     if (this.#closing || !fits) done()
     else this.#socket.write(chunk, done)
@@ -141,13 +143,13 @@ export class TunnelStream extends Duplex {
     done(error)
   }
 
-  /** False when the backend sent bytes that must not be forwarded: the WebSocket ends then. */
+  /** Returns false if the backend sent bytes that must not be forwarded, which ends the WebSocket. */
   #measure(chunk: Buffer): boolean {
     const free = this.#toClient.atBoundary
-    const wrong = this.#toClient.feed(chunk)
-    if (wrong === 0) return true
-    const reason = wrong === TOO_BIG ? 'message too long' : 'invalid message from the backend'
-    this.#endSoon(free ? toCloseFrame(wrong, reason) : undefined)
+    const closeCode = this.#toClient.feed(chunk)
+    if (closeCode === 0) return true
+    const reason = closeCode === TOO_BIG ? 'message too long' : 'invalid message from the backend'
+    this.#endSoon(free ? toCloseFrame(closeCode, reason) : undefined)
     return false
   }
 

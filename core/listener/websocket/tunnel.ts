@@ -16,11 +16,12 @@ import {
 import { CLIENT_HIGH_BYTES, CLIENT_LOW_BYTES, type TrafficMeter } from './limits.ts'
 
 /**
- * Joins a client's WebSocket with one to a backend: forwards messages, pings and close codes; the end of either side ends both.
+ * Joins a client's WebSocket with a backend's: forwards messages, pings and close codes. The end of either side ends
+ * both.
  *
- * Each side pauses the other. A client that still sends more than its backend reads is closed with 1013 once the requests of the process
- * buffer too much together and it buffers most (`max_buffered`) or, if the library cannot pause a client, once twice the message limit
- * is buffered.
+ * Each side pauses the other. A client that still sends more than its backend reads is closed with 1013 if the requests
+ * of the process buffer too much and it buffers most (`max_buffered`), or, if the library cannot pause it, once twice
+ * the message limit is buffered.
  */
 export class Tunnel implements SocketOwner {
   readonly #meter: TrafficMeter
@@ -33,12 +34,12 @@ export class Tunnel implements SocketOwner {
   #throttle: ClientThrottle | undefined = undefined
   #writer: BackendWriter | undefined = undefined
   #ended = false
-  /** Pings of the backend without a pong of the client. */
+  /** Number of backend pings without a pong from the client. */
   #pings = 0
 
   /**
    * @param onEnd called once after {@link opened}, when both sides are closed or closing;
-   *   `aborted`: the client disconnected without a close frame.
+   *   `aborted` if the client disconnected without a close frame.
    */
   constructor(
     meter: TrafficMeter,
@@ -72,7 +73,7 @@ export class Tunnel implements SocketOwner {
     )
   }
 
-  /** Ends a tunnel that was not opened. */
+  /** Ends a tunnel that was never opened. */
   abandon(): void {
     this.#ended = true
     this.#backend.terminate()
@@ -83,7 +84,7 @@ export class Tunnel implements SocketOwner {
     this.#end(code, reason)
   }
 
-  // From the client
+  // Events from the client
 
   messageFromClient(message: ArrayBuffer, binary: boolean): void {
     if (this.#ended) return
@@ -93,13 +94,13 @@ export class Tunnel implements SocketOwner {
     this.#writer!.send(message, binary)
   }
 
-  /** Forwarded to the backend as a keep-alive. */
+  /** Forwards the ping to the backend as a keep-alive. */
   pingFromClient(data: ArrayBuffer): void {
     if (!this.#ended) this.#writer!.ping(data)
   }
 
   pongFromClient(data: ArrayBuffer): void {
-    // An empty one may respond to a ping of the library; an unexpected one is not forwarded.
+    // An empty pong may respond to a ping of the library. Unexpected pongs are not forwarded.
     if (this.#ended || this.#pings === 0) return
     this.#pings--
     this.#writer!.pong(data)
@@ -123,7 +124,7 @@ export class Tunnel implements SocketOwner {
     this.#onEnd(abrupt)
   }
 
-  // From the backend
+  // Events from the backend
 
   #fromBackend(data: Buffer, binary: boolean): void {
     if (this.#ended) return
@@ -141,10 +142,10 @@ export class Tunnel implements SocketOwner {
     if (this.#client!.ping(data) !== 1) this.#throttle?.pauseClient()
   }
 
-  /** `ws` has closed the backend side itself, with the same code. */
+  /** Called after `ws` has closed the backend side with the same code. */
   #backendFailed(error: NodeJS.ErrnoException): void {
     const { code = '' } = error
-    // Without a code of the library it is an error of the socket, and `close` follows.
+    // An error without a library code is a socket error, and `close` follows.
     if (!code.startsWith('WS_ERR')) return
     const [status, reason] = WS_ERRORS[code] ?? [PROTOCOL_ERROR, 'malformed frame from the backend']
     this.#end(status, reason)
@@ -156,7 +157,10 @@ export class Tunnel implements SocketOwner {
     this.#writer?.drop()
   }
 
-  /** A client that sends too fast stays paused until the library closes its connection: reading it would be useless. */
+  /**
+   * A client that sends too fast stays paused until the library closes its connection, since reading it would be
+   * useless.
+   */
   #overflow(): void {
     if (this.#ended) return
     this.#throttle?.stop()
@@ -169,7 +173,7 @@ export class Tunnel implements SocketOwner {
     const client = this.#client
     this.#client = undefined
     this.#writer?.release(client !== undefined)
-    // The library expects no code for a close frame without one.
+    // The library expects no code for a close frame without a code.
     if (code === NO_STATUS) client?.end()
     else client?.end(code, reason)
     this.#onEnd(false)
@@ -177,7 +181,7 @@ export class Tunnel implements SocketOwner {
 
   #closeBackend(code: number, reason: string): void {
     const backend = this.#backend
-    // The close frame of the backend follows bytes that were not read while the client was slow.
+    // The backend's close frame follows bytes that were not read while the client was slow.
     if (backend.isPaused) backend.resume()
     if (this.#writer === undefined) backend.terminate()
     else this.#writer.close(code, reason)

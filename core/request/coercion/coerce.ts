@@ -8,7 +8,7 @@ import type { JsonObject, JsonValue } from '../json/json.ts'
 import { ANY } from './scalar-shapes.ts'
 import type { Shape } from './shape.ts'
 
-/** Maximum number of attempts: nested unions multiply them. */
+/** Maximum number of attempts, since nested unions multiply them. */
 const MAX_STEPS = 20_000
 /** Maximum nesting of shapes, including unions and references. */
 const MAX_DEPTH = 200
@@ -22,7 +22,7 @@ const DECIMAL = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 const MISFIT: unique symbol = Symbol('misfit')
 type Fitted = JsonValue | typeof MISFIT
 
-/** Progress of a coercion, and why it failed. */
+/** Progress of a coercion, and the reason for its failure. */
 interface Attempt {
   steps: number
   expected: string
@@ -37,25 +37,25 @@ interface Attempt {
  * | shape | accepts |
  * |---|---|
  * | string, bytes | any text unchanged; bytes are already Base64 |
- * | integer | a whole number: `42`, `42.0`, `4.2e1`; beyond 2^53 as a string, within the bounds of the type |
+ * | integer | a whole number: `42`, `42.0`, `4.2e1`; as a string above 2^53; must be within the bounds of the type |
  * | number | a JSON number |
  * | boolean | `true`, `1`, empty (a bare name); `false`, `0` |
  * | null | `null`, empty |
  * | enumeration | the text of one of its values |
  * | list | several values, or one |
- * | object | nested fields; undeclared ones as of an unknown shape |
+ * | object | nested fields; undeclared fields have an unknown shape |
  * | any, none | JSON scalars are recognized: `123`, `1.5`, `true`, `null`, `"x"`; anything else is text, including numbers that are not JSON (`007`) or that a double cannot represent (2^53, `1e400`) |
  *
- * A file becomes Base64 where text is allowed. The service checks missing and unknown fields, and ranges.
+ * A file becomes Base64 where text is allowed. The service checks missing fields, unknown fields and ranges.
  *
  * @throws {GatewayError} 400 with the first field that does not match, and the expected type.
  */
 export function coerce(fields: Fields, shape: Shape = ANY, id: string = GATEWAY_ID): JsonObject {
   const attempt: Attempt = { steps: 0, expected: '', actual: undefined, path: [] }
   const document = fit(fields, shape, 0, attempt)
-  // Fields are an object, so that only an object matches.
+  // Fields are an object, so only an object can match.
   if (document !== MISFIT) return document as JsonObject
-  // Worded as the service would for a JSON body.
+  // Worded like the service's error for a JSON body.
   const path = formatFieldPath(['request', ...attempt.path.reverse()])
   throw badRequest(
     id,
@@ -91,7 +91,7 @@ function fit(value: FieldValue, shape: Shape, depth: number, attempt: Attempt): 
 }
 
 function fitAny(value: FieldValue, depth: number, attempt: Attempt): Fitted {
-  if (typeof value === 'string') return recognise(value)
+  if (typeof value === 'string') return parseScalar(value)
   if (isLeaf(value)) return toText(value)
   if (!Array.isArray(value)) return fitObject(value, ANY_OBJECT, depth, attempt)
   return fitList(value, ANY_LIST, depth, attempt)
@@ -173,7 +173,7 @@ function fitEnum(value: FieldValue, values: readonly JsonValue[], attempt: Attem
 function fitInteger(value: FieldValue, min: bigint, max: bigint, attempt: Attempt): Fitted {
   const fitted = typeof value === 'string' ? parseInteger(value, min, max) : undefined
   if (fitted !== undefined) return fitted
-  // For more digits than a double can represent, `Number` returns an integer, or Infinity.
+  // For more digits than a double can represent, `Number` returns an integer or Infinity.
   const isOutside =
     typeof value === 'string' && DECIMAL.test(value) && Math.trunc(Number(value)) === Number(value)
   return miss(attempt, isOutside ? `an integer from ${min} to ${max}` : 'an integer', value)
@@ -187,13 +187,13 @@ function fitNumber(value: FieldValue, attempt: Attempt): Fitted {
     : miss(attempt, 'a number in the range of a double', value)
 }
 
-/** Parses a JSON scalar; other text is returned unchanged. */
-function recognise(text: string): JsonValue {
+/** Parses a JSON scalar. Other text is returned unchanged. */
+function parseScalar(text: string): JsonValue {
   const first = text.charCodeAt(0)
-  // `-` and digits.
+  // `-` or a digit.
   if (first === 0x2d || (first >= 0x30 && first <= 0x39)) {
     if (!JSON_NUMBER.test(text)) return text
-    // -0 is 0.
+    // -0 becomes 0.
     return isDouble(text) ? Number(text) + 0 : text
   }
   if (text === 'true') return true

@@ -13,7 +13,7 @@ export const SAFE_INTEGER: Shape = {
   max: BigInt(Number.MAX_SAFE_INTEGER),
 }
 
-/** Sized integers: `int32`, `uint64`… */
+/** Sized integers such as `int32` and `uint64`. */
 export const SIZED_INTEGERS: ReadonlyMap<string, Shape> = new Map(
   [8n, 16n, 32n, 64n].flatMap((bits): [string, Shape][] => [
     [`int${bits}`, { kind: 'integer', min: -(2n ** (bits - 1n)), max: 2n ** (bits - 1n) - 1n }],

@@ -10,9 +10,9 @@ import {
 } from './scalar-shapes.ts'
 import type { Shape } from './shape.ts'
 
-/** Maximum depth of a schema; below it any value is accepted. */
+/** Maximum depth of a schema; deeper parts accept any value. */
 const MAX_DEPTH = 64
-/** Maximum number of schema parts: references can multiply them beyond the length of the text. */
+/** Maximum number of schema parts, since references can multiply them beyond the length of the text. */
 const MAX_PARTS = 10_000
 
 const SCALARS: ReadonlyMap<JsonValue | undefined, Shape> = new Map<JsonValue | undefined, Shape>([
@@ -27,9 +27,9 @@ const SCALARS: ReadonlyMap<JsonValue | undefined, Shape> = new Map<JsonValue | u
 /**
  * Converts a JSON Schema (2020-12, and the older forms of lists and definitions) to a shape.
  *
- * Supports `type`, `format` of integers (`int32`, `int64`, `uint32`, `uint64`), `properties`, `additionalProperties`, `items`,
- * `prefixItems`, `enum`, `const`, `anyOf`, `oneOf`, `allOf` and `$ref` within the schema. Other keywords restrict values, which
- * the service checks. Undefined when the text is not a schema.
+ * Supports `type`, `format` for integers (`int32`, `int64`, `uint32`, `uint64`), `properties`, `additionalProperties`,
+ * `items`, `prefixItems`, `enum`, `const`, `anyOf`, `oneOf`, `allOf` and `$ref` within the schema. Other keywords
+ * restrict values, which the service checks. Returns undefined if the text is not a schema.
  */
 export function parseSchema(text: string): Shape | undefined {
   let schema: JsonValue
@@ -41,7 +41,7 @@ export function parseSchema(text: string): Shape | undefined {
   return isObject(schema) ? new SchemaReader(schema).read(schema, 0) : undefined
 }
 
-/** Definitions in scope of a schema, including definitions of enclosing schemas. */
+/** Definitions in the scope of a schema, including definitions of enclosing schemas. */
 interface Scope {
   readonly definitions: JsonObject
   readonly outer: Scope | undefined
@@ -49,7 +49,7 @@ interface Scope {
 
 class SchemaReader {
   readonly #root: JsonObject
-  /** Shapes of objects, lists and unions by their schema: schemas may be recursive. */
+  /** Shapes of objects, lists and unions by schema, since schemas may be recursive. */
   readonly #shapes = new Map<JsonObject, Shape>()
   #parts = 0
 
@@ -75,7 +75,7 @@ class SchemaReader {
     if (Array.isArray(parts)) return this.#readAll(parts, schema, depth, scope)
     const { type } = schema
     if (!Array.isArray(type)) return this.#readType(type, schema, depth, scope)
-    // 64-bit integers in JSON (ProtoJSON): a number, or a string of digits.
+    // 64-bit integers in JSON (ProtoJSON) are numbers or strings of digits.
     const sized = toSized(schema)
     if (sized !== undefined && type.includes('integer') && type.includes('string')) return sized
     const typed = type.map((type) => ({ ...schema, type }))
@@ -138,7 +138,7 @@ class SchemaReader {
     return shape
   }
 
-  /** Merges the fields of all parts into one object; without objects, the first part determines the shape. */
+  /** Merges the fields of all parts into one object. If no part is an object, the first part determines the shape. */
   #readAll(
     parts: readonly JsonValue[],
     schema: JsonObject,
@@ -155,7 +155,10 @@ class SchemaReader {
     return shapes.find((shape) => shape.kind !== 'any') ?? ANY
   }
 
-  /** Finds the schema at a JSON pointer (RFC 6901), `#/$defs/Node`, or a definition by name, `Node`, as TypeBox writes it. */
+  /**
+   * Finds the schema at a JSON pointer (RFC 6901) such as `#/$defs/Node`, or a definition by name such as `Node`, as
+   * written by TypeBox.
+   */
   #find(reference: string, scope: Scope | undefined): JsonValue | undefined {
     const steps = reference.split('/').map(decodeStep)
     if (steps[0] === '#') {
@@ -176,7 +179,7 @@ class SchemaReader {
 
 const NO_SCOPE: Scope = { definitions: {}, outer: undefined }
 
-/** Returns the integer shape of a `format`. */
+/** Returns the integer shape for a `format`. */
 function toSized({ format }: JsonObject): Shape | undefined {
   return typeof format === 'string' ? SIZED_INTEGERS.get(format) : undefined
 }

@@ -3,12 +3,12 @@ import type { JsonValue } from '../json/json.ts'
 import { parseSchema } from './schema-shape.ts'
 import { toShape } from './value-shape.ts'
 
-/** Type of a request, or of a part of it, with the details required to interpret text. */
+/** Type of a request or a part of it, with the details required to interpret text. */
 export type Shape =
   | { readonly kind: 'any' | 'string' | 'number' | 'boolean' | 'null' }
   | { readonly kind: 'integer'; readonly min: bigint; readonly max: bigint }
   | { readonly kind: 'enum'; readonly values: readonly JsonValue[] }
-  /** `first`: shapes of the first items; `items`: shape of the others. */
+  /** `first` contains the shapes of the first items, `items` the shape of the others. */
   | { readonly kind: 'list'; readonly items: Shape; readonly first: readonly Shape[] }
   | { readonly kind: 'object'; readonly fields: ReadonlyMap<string, Shape>; readonly rest: Shape }
   /** Alternatives; the first match is used. */
@@ -17,7 +17,7 @@ export type Shape =
 const shapes = new WeakMap<Endpoint, Shape>()
 
 /**
- * Returns the shape of an endpoint's requests: from its JSON Schema (metadata `requestSchema`) if it has a valid one, else from
+ * Returns the shape of an endpoint's requests, from its JSON Schema (metadata `requestSchema`) if valid, or else from
  * its Value tree. Cached per endpoint object.
  */
 export function shapeOf(endpoint: Endpoint): Shape {

@@ -21,15 +21,16 @@ const SCALARS: ReadonlyMap<string, Shape> = new Map([
   ['number', NUMBER],
 ])
 
-/** Maximum depth of a Value tree; below it any value is accepted. */
+/** Maximum depth of a Value tree; deeper parts accept any value. */
 const MAX_DEPTH = 32
 
 const MAP = 'map['
 const LIST = '[]'
 
 /**
- * Converts a Value to a shape: a scalar by its type name, `[]T`, `map[string]T`, or a message whose fields are `values`.
- * A list or map of messages has the fields of a message in `values`. Any other type without fields accepts any value.
+ * Converts a Value to a shape: a scalar by its type name, `[]T`, `map[string]T`, or a message whose fields are in
+ * `values`. For a list or map of messages, `values` contains the message fields. Other types without fields accept any
+ * value.
  */
 export function toShape(value: Value): Shape {
   return toTypeShape(value.type, value.values, 0)

@@ -1,17 +1,17 @@
 import { skipBlanks } from './json-text.ts'
 
 /**
- * Describes the first syntax error of a JSON text (RFC 8259): `expected a value at position 5, got "}"`. Positions count
- * characters from 0. JavaScript engines report the position of some errors only.
+ * Describes the first syntax error of a JSON text (RFC 8259): `expected a value at position 5, got "}"`. Positions
+ * count characters from 0. JavaScript engines only report the position of some errors.
  *
- * For texts that `JSON.parse` rejected. Linear, and without recursion.
+ * Intended for texts rejected by `JSON.parse`. Runs in linear time without recursion.
  */
 export function findJsonFault(text: string): string {
   /** Missing closing brackets, innermost last. */
   const closers: string[] = []
   let at = skipBlanks(text, 0)
   let expected: 'value' | 'name' | 'next' = 'value'
-  /** A closing bracket is allowed here: the list or object is empty so far. */
+  /** Whether a closing bracket is allowed because the list or object is empty so far. */
   let opened = false
   for (;;) {
     const char = text[at]
@@ -72,7 +72,7 @@ function stringFault(text: string, at: number): string {
     : `unescaped control character at position ${at}`
 }
 
-/** Returns the end of a string; below 0: `-position - 1` of its error. */
+/** Returns the end of a string. A negative result is `-position - 1` of its error. */
 function skipString(text: string, at: number): number {
   for (let i = at + 1; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -93,7 +93,7 @@ const FOUR_DIGITS = /^[0-9a-fA-F]{4}$/
 const WORDS = ['true', 'false', 'null']
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 
-/** Returns the end of a number or literal, or `at`. */
+/** Returns the end of a number or literal, or `at` if it finds neither. */
 function skipWord(text: string, at: number): number {
   for (const word of WORDS) if (text.startsWith(word, at)) return at + word.length
   NUMBER.lastIndex = at

@@ -4,7 +4,7 @@ import { skipString, skipValue } from './json-text.ts'
 
 const MIN = BigInt(Number.MIN_SAFE_INTEGER)
 const MAX = BigInt(Number.MAX_SAFE_INTEGER)
-/** At most 15 significant digits, which a double represents exactly (`DBL_DIG` of C). */
+/** At most 15 significant digits, which a double represents exactly (`DBL_DIG` in C). */
 const SHORT = /^-?[\d.]{1,15}(?:[eE]|$)/
 
 /**
@@ -17,15 +17,19 @@ export function parseExactJson(text: string): unknown {
   return quoteNumbers(text, isDouble) ?? value
 }
 
-/** Quotes the numbers of a JSON text for which `isKept` is false. @returns undefined if it is false for none. */
-export function quoteNumbers(text: string, isKept: (number: string) => boolean): unknown {
-  const quoted = replaceNumbers(text, (number) => (isKept(number) ? number : `"${number}"`))
+/**
+ * Quotes the numbers of a JSON text for which `isUnchanged` returns false.
+ *
+ * @returns undefined if nothing was quoted.
+ */
+export function quoteNumbers(text: string, isUnchanged: (number: string) => boolean): unknown {
+  const quoted = replaceNumbers(text, (number) => (isUnchanged(number) ? number : `"${number}"`))
   return quoted === text ? undefined : JSON.parse(quoted)
 }
 
 /**
- * Whether a double represents a JSON number exactly: a fraction, or an integer up to ±(2^53 - 1). Not 9007199254740993, nor
- * 1.00000000000000001, which `JSON.parse` rounds to 1.
+ * Whether a double represents a JSON number exactly: a fraction, or an integer up to ±(2^53 - 1). False for
+ * 9007199254740993 and for 1.00000000000000001, which `JSON.parse` rounds to 1.
  */
 export function isExact(number: string): boolean {
   const double = Number(number)
@@ -34,8 +38,8 @@ export function isExact(number: string): boolean {
 }
 
 /**
- * Whether a JSON number of unknown type may be read as a double: it is {@link isExact}, or a floating-point number with few
- * digits, such as `1e300`. An integer beyond ±(2^53 - 1) may be an id.
+ * Whether a JSON number of unknown type may be read as a double: it is exact ({@link isExact}), or a floating-point
+ * number with few digits, such as `1e300`. An integer above ±(2^53 - 1) may be an id.
  */
 export function isDouble(number: string): boolean {
   return isExact(number) || (SHORT.test(number) && Number.isFinite(Number(number)))
@@ -50,7 +54,10 @@ export function parseLocated(text: string): unknown {
   }
 }
 
-/** Replaces numbers of a JSON text. Without a regular expression, whose stack would grow with the longest string. */
+/**
+ * Replaces the numbers in a JSON text. Does not use a regular expression, whose stack would grow with the longest
+ * string.
+ */
 export function replaceNumbers(text: string, replace: (number: string) => string): string {
   let exact = ''
   let copied = 0

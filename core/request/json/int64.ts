@@ -5,8 +5,9 @@ const MAX_DIGITS = 20
 const DECIMAL = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/
 
 /**
- * Parses an integer, without leading zeros: a number if it is safe, else a string, which JSON readers with 64-bit integers accept
- * as well (ProtoJSON mapping). `1.0` and `1e3` are integers, as in JSON Schema. Undefined for other text, or out of bounds.
+ * Parses an integer without leading zeros. Returns a number if it is safe, otherwise a string, which JSON readers with
+ * 64-bit integers accept as well (ProtoJSON mapping). `1.0` and `1e3` are integers, as in JSON Schema. Returns
+ * undefined for other text and for integers out of bounds.
  */
 export function parseInteger(text: string, min: bigint, max: bigint): number | string | undefined {
   if (/[.eE]/.test(text)) {
@@ -18,7 +19,7 @@ export function parseInteger(text: string, min: bigint, max: bigint): number | s
   if (text.length === first) return undefined
   let start = first
   while (start < text.length - 1 && text.charCodeAt(start) === 0x30) start++
-  // Before BigInt: its time grows faster than the number of digits.
+  // Checked before BigInt, whose time grows faster than the number of digits.
   if (text.length - start > MAX_DIGITS) return undefined
   for (let i = start; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -27,14 +28,17 @@ export function parseInteger(text: string, min: bigint, max: bigint): number | s
   const digits = start === 0 ? text : `${negative ? '-' : ''}${text.slice(start)}`
   const number = Number(digits)
   if (Number.isSafeInteger(number)) {
-    // -0 is 0: JSON.stringify writes it so.
+    // -0 becomes 0, as JSON.stringify writes it.
     return number >= min && number <= max ? number + 0 : undefined
   }
   const exact = BigInt(digits)
   return exact >= min && exact <= max ? exact.toString() : undefined
 }
 
-/** Digits of a number with a fraction or an exponent; undefined when it is not an integer, or has more digits than 64 bits. */
+/**
+ * Returns the digits of a number with a fraction or an exponent, or undefined if it is not an integer or has more
+ * digits than 64 bits.
+ */
 function toWhole(text: string): string | undefined {
   const [, sign = '', whole, fraction = '', exponent = '0'] = DECIMAL.exec(text) ?? []
   if (whole === undefined) return undefined
@@ -49,7 +53,7 @@ function toWhole(text: string): string | undefined {
   return sign + digits.slice(start, end).padEnd(point - start, '0')
 }
 
-/** Formats JSON with bigints: as numbers if they are safe integers, else as strings. */
+/** Formats JSON with bigints: as numbers if they are safe integers, otherwise as strings. */
 export function formatInt64Json(value: unknown): string {
   return JSON.stringify(value, formatBigint)
 }

@@ -1,12 +1,12 @@
 /**
- * Scans JSON text without parsing values, so that they are forwarded unchanged: parsing would round integers beyond 2^53. All
- * functions require text that `JSON.parse` accepts.
+ * Scans JSON text without parsing values, so that they are forwarded unchanged; parsing would round integers above
+ * 2^53. All functions require text that `JSON.parse` accepts.
  */
 
 /**
  * Visits the members of the object at `open`.
  *
- * @param visit receives the name and the start of its value; returns the end.
+ * @param visit receives the name and the start of its value, and returns the end of the value.
  * @returns the end of the object.
  */
 export function visitMembers(
@@ -27,7 +27,7 @@ export function visitMembers(
   return at + 1
 }
 
-/** Texts of the members of an object, the last of each name; undefined when the text is not an object. */
+/** Returns the texts of an object's members, the last for each name; undefined if the text is not an object. */
 export function splitObject(text: string): Map<string, string> | undefined {
   const open = skipBlanks(text, 0)
   if (text[open] !== '{') return undefined
@@ -40,7 +40,7 @@ export function splitObject(text: string): Map<string, string> | undefined {
   return members
 }
 
-/** Texts of the items of a list; undefined when the text is not a list. */
+/** Returns the texts of a list's items; undefined if the text is not a list. */
 export function splitJsonList(text: string): string[] | undefined {
   let at = skipBlanks(text, 0)
   if (text[at] !== '[') return undefined
@@ -65,7 +65,7 @@ export function skipValue(text: string, at: number): number {
       if (depth === 0) return i + 1
     } else if (code === 0x5b || code === 0x7b) depth++
     else if (code === 0x5d || code === 0x7d) {
-      // The end of the container of a number or literal, or of the list or object itself.
+      // The end of the container of a number or literal, or the end of the list or object itself.
       if (depth === 0) return i
       if (--depth === 0) return i + 1
     } else if (depth === 0 && (code === 0x2c || isBlank(code))) return i

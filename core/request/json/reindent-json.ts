@@ -1,10 +1,10 @@
 import { skipBlanks, skipValue } from './json-text.ts'
 
 /**
- * Changes the indentation of a JSON text and preserves its numbers.
+ * Changes the indentation of a JSON text without changing its numbers.
  *
  * @param text that `JSON.parse` accepts.
- * @param indent of each level, such as a tab; empty: on one line without whitespace.
+ * @param indent indentation per level, such as a tab; empty for a single line without whitespace.
  */
 export function reindentJson(text: string, indent: string): string {
   const parts: string[] = []

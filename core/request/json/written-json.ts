@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { parseLocated, replaceNumbers } from './exact-json.ts'
 
 /**
- * JSON text that is sent unchanged: JavaScript would format some numbers differently, such as `1.0`, or round them, such as
+ * JSON text that is sent unchanged. JavaScript would reformat some numbers, such as `1.0`, and round others, such as
  * 9007199254740993.
  */
 export class WrittenJson {
@@ -23,11 +23,12 @@ export function formatWritten(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${formatWritten(member)}`).join()}}`
 }
 
-/** Prefix of strings that represent numbers during parsing; random, so that no input contains it. */
+/** Prefix of strings that represent numbers during parsing. It is random, so that no input contains it. */
 const NUMBER_MARK = `number-${randomUUID()}:`
 
 /**
- * Parses JSON so that its numbers are formatted as in the input: numbers that JavaScript would change become {@link WrittenJson}.
+ * Parses JSON so that its numbers are formatted as in the input. Numbers that JavaScript would change become
+ * {@link WrittenJson}.
  *
  * @throws {SyntaxError} with the position of the first error.
  */

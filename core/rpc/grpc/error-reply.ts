@@ -14,14 +14,14 @@ export interface ErrorReply {
 const NOTHING = new Uint8Array(0)
 
 /**
- * Formats an error for a client of gRPC, gRPC-Web or Connect; undefined for other requests.
+ * Formats an error for gRPC, gRPC-Web and Connect clients. Returns undefined for other requests.
  *
- * gRPC gets the status in the headers of a response without body (gRPC over HTTP/2, Trailers-Only), gRPC-Web and
- * Connect streams in the last frame, where scripts of other origins can read it; all with status 200. Unary Connect
- * calls use the HTTP status.
+ * gRPC clients receive the status in the headers of a response without a body (gRPC over HTTP/2, Trailers-Only).
+ * gRPC-Web clients and Connect streams receive it in the last frame, where scripts of other origins can read it. In all
+ * these cases, the HTTP status is 200. Unary Connect calls use the HTTP status.
  *
  * @param request headers of the request.
- * @param takesTrailers true if the client uses HTTP/2.
+ * @param takesTrailers whether the client uses HTTP/2.
  */
 export function toWireError(
   error: GatewayError,
@@ -40,7 +40,7 @@ export function toWireError(
     return { status: error.code, headers, body, rpcStatus }
   }
   if (isTrailing(wire)) {
-    // The block belongs to this request alone.
+    // The block is not shared with other requests.
     trailers.set('content-type', wire.contentType)
     return { status: 200, headers: trailers, body: NOTHING, rpcStatus }
   }

@@ -42,7 +42,7 @@ import { toErrorTrailers, UNAVAILABLE } from './status-codes.ts'
 import { describeLoss } from './stream-loss.ts'
 import { endReply, findWire, toWireBytes, type Wire } from './wire-format.ts'
 
-/** Longest timeout a client may request: the limit of a timer. */
+/** Maximum timeout that a client may request: the limit of a timer. */
 const TIMEOUT_MAX_MS = 2 ** 31 - 1
 const END_STREAM = 1
 const CANCEL = 8
@@ -64,12 +64,12 @@ export function forwardGrpc(x: Exchange): void {
 function unsupportedFormat({ route, httpVersion }: Exchange): GatewayError {
   const accept =
     httpVersion === '2' ? 'application/grpc, application/grpc-web' : 'application/grpc-web'
-  const hint = httpVersion === '2' ? '' : '; application/grpc needs HTTP/2'
+  const hint = httpVersion === '2' ? '' : '; application/grpc requires HTTP/2'
   const detail = `${route!.service} speaks gRPC: POST ${accept.replace(',', ' or')}${hint}`
   return new GatewayError(route!.service, 415, detail, { headers: ['accept', accept] })
 }
 
-/** One call to a backend: the peer of the exchange, and the call on the connection. */
+/** A call to a backend: the peer of the exchange, and the call on the connection. */
 class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   readonly bodyless: boolean
   resent = false
@@ -87,19 +87,19 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   readonly #x: Exchange
   readonly #wire: Wire
   readonly #base64: Base64Reader | undefined
-  /** Milliseconds requested by the client; 0: no limit. */
+  /** Timeout requested by the client in milliseconds; 0 for no limit. */
   readonly #timeoutMs: number
-  /** `:authority` is the host of the node. */
+  /** Whether `:authority` is the host of the node. */
   readonly #hasNodeHost: boolean
   #fields: OutgoingHttpHeaders | undefined = undefined
   #stream: ClientHttp2Stream | undefined = undefined
   readonly #copy = new RequestCopy()
   /** Body bytes waiting for the stream; undefined if none so far. */
   #backlog: StreamBacklog | undefined = undefined
-  /** The request body is complete, sent or not. */
+  /** Whether the request body is complete, sent or not. */
   #sent: boolean
   #trailers: HeaderList | undefined = undefined
-  /** The response ended without trailers. */
+  /** Whether the response ended without trailers. */
   #ended = false
 
   constructor(x: Exchange, wire: Wire) {
@@ -109,7 +109,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     this.#base64 = wire.protocol === 'grpc-web-text' ? new Base64Reader() : undefined
     this.bodyless = x.bodyLength === 0
     this.#sent = this.bodyless
-    // The request may be a stream, which is unknown here.
+    // The request may be a stream, which is unknown at this point.
     x.allowsIdleBody = true
     x.beforeProxy?.(x)
     this.upstream = x.upstream
@@ -132,7 +132,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
 
   get fields(): OutgoingHttpHeaders {
     this.#fields ??= toGrpcFields(this.#x, this.#wire)
-    // Per attempt: nodes of a service may differ.
+    // Set per attempt, because the nodes of a service may differ.
     this.#fields[':scheme'] = this.node!.secure ? 'https' : 'http'
     if (this.#hasNodeHost) this.#fields[':authority'] = this.node!.hostHeader
     if (this.#timeoutMs > 0) this.#fields['grpc-timeout'] = formatGrpcTimeout(deadlines.left(this))
@@ -150,7 +150,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
       x.failureKind = 'no-node'
       return this.#endWithError(error)
     }
-    // No body yet: until there is a stream another node may be tried.
+    // The body is not read yet, so that another node may be tried until there is a stream.
     x.setPeer(this)
     this.resent = false
     x.node = node.id
@@ -168,7 +168,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     this.#fields = undefined
   }
 
-  // From the client
+  // Events from the client
 
   onRequestBody(chunk: Uint8Array, last: boolean): void {
     if (!this.inFlight) return
@@ -179,7 +179,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
       const detail = 'the body of application/grpc-web-text must be base64'
       return this.#endWithError(new GatewayError(this.#x.route!.service, 400, detail))
     }
-    // Padding only: no bytes to account for.
+    // The chunk contains only padding, so there are no bytes to count.
     if (bytes.length === 0 && !last) return
     this.#copy.add(bytes, last)
     this.#write(bytes, last)
@@ -203,11 +203,11 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   cutWaiting(): void {
     this.#cancel()
     const detail =
-      'the client did not read the response, and the limit of unread responses is exceeded (max_unread)'
+      'the client did not read the response, and the limit for unread responses was exceeded (max_unread)'
     this.#endWithError(new GatewayError(this.#x.route!.service, 503, detail), true)
   }
 
-  // From the clock
+  // Events from the clock
 
   onDeadline(): void {
     const hasOwnTimeout = this.#timeoutMs === 0
@@ -223,7 +223,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     this.#endWithError(new GatewayError(x.route!.service, 504, detail))
   }
 
-  // From the connection
+  // Events from the connection
 
   onStream(stream: ClientHttp2Stream, connection: Http2UpstreamConnection): void {
     this.#stream = stream
@@ -236,7 +236,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     stream.on('end', () => {
       if (!this.#isOf(stream) || !this.#x.answered) return
       if (this.#trailers?.has('grpc-status')) return this.#finish(this.#trailers)
-      // Cut off; the `close` event has the reason.
+      // The stream was reset; the `close` event contains the reason.
       this.#ended = true
       stream.close(CANCEL)
     })
@@ -269,8 +269,8 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     this.#endAttempt()
     const { service } = x.route!
     if (kind === 'malformed') {
-      const wrong = `the request headers cannot be sent over HTTP/2: ${detail}`
-      return this.#endWithError(new GatewayError(service, 400, wrong))
+      const message = `the request headers cannot be sent over HTTP/2: ${detail}`
+      return this.#endWithError(new GatewayError(service, 400, message))
     }
     if (this.#retry(failure)) return
     if (kind === 'full')
@@ -304,7 +304,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     this.#count()
   }
 
-  /** The stream accepts more bytes. */
+  /** Called when the stream accepts more bytes. */
   #drained(stream: ClientHttp2Stream): void {
     this.#backlog?.send(stream)
     if (this.#sent || stream.writableNeedDrain) this.#awaitSending()
@@ -324,7 +324,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     this.#x.countSending(unsentBytes + this.#copy.bytes)
   }
 
-  /** Starts the idle timeout: the backend must keep reading the request. */
+  /** Starts the idle timeout, because the backend must keep reading the request. */
   #awaitSending(): void {
     const { rule } = this.#x.route!
     this.#limit(rule?.timeouts?.idleMs ?? this.node!.http2!.idleTimeoutMs)
@@ -378,7 +378,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     const trailers = readTrailers(head)
     if (!trailers.has('grpc-status')) {
       this.#end()
-      const detail = 'the response of the backend has no grpc-status'
+      const detail = 'the backend response has no grpc-status'
       return this.#endWithError(new GatewayError(this.#x.route!.service, 500, detail))
     }
     if (this.#wire.protocol !== 'grpc') {
@@ -446,7 +446,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   /**
    * Ends the response with an error at any stage.
    *
-   * @param isUnread the client would not read trailers either.
+   * @param isUnread whether the client would not read trailers either.
    */
   #endWithError(error: GatewayError, isUnread = false): void {
     deadlines.remove(this)
@@ -462,7 +462,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     x.trace?.failed(kind, detail)
   }
 
-  /** Cancels the call: the client is gone. */
+  /** Cancels the call because the client has disconnected. */
   #cancel(): void {
     const stream = this.#stream
     this.#end()

@@ -1,12 +1,15 @@
 import { ByteBuffer } from '../../../lib/io/byte-buffer.ts'
 
-/** Flags and length before each message (gRPC over HTTP/2, Length-Prefixed-Message; Connect, Enveloped-Message). */
+/**
+ * Size of the flags and length before each message (gRPC over HTTP/2, Length-Prefixed-Message; Connect,
+ * Enveloped-Message).
+ */
 const PREFIX_BYTES = 5
 
 /**
- * Receives a message, valid during the call only.
+ * Receives a message, which is only valid during the call.
  *
- * @param flags 0; 1: compressed; other bits belong to the protocol.
+ * @param flags 1 if compressed, otherwise 0; other bits are protocol-specific.
  */
 export type OnMessage = (flags: number, message: Uint8Array) => void
 
@@ -14,18 +17,18 @@ export type OnMessage = (flags: number, message: Uint8Array) => void
 export class MessageReader {
   readonly #maxBytes: number
   readonly #onMessage: OnMessage
-  /** An incomplete message, prefix included. */
+  /** An incomplete message, including its prefix. */
   readonly #partial = new ByteBuffer()
-  /** Length of the incomplete message, prefix included; 0: unknown. */
+  /** Length of the incomplete message, including its prefix; 0 if unknown. */
   #messageBytes = 0
 
-  /** @param maxBytes longest message, without its prefix. */
+  /** @param maxBytes maximum message size without its prefix. */
   constructor(maxBytes: number, onMessage: OnMessage) {
     this.#maxBytes = maxBytes
     this.#onMessage = onMessage
   }
 
-  /** Bytes of an incomplete message. */
+  /** Number of buffered bytes of an incomplete message. */
   get waitingBytes(): number {
     return this.#partial.length
   }
@@ -74,7 +77,7 @@ export class MessageReader {
   }
 }
 
-/** Length of the message that `bytes` start with; -1: unknown. */
+/** Length of the message at the start of `bytes`; -1 if unknown. */
 function readLength(bytes: Uint8Array): number {
   if (bytes.length < PREFIX_BYTES) return -1
   return new DataView(bytes.buffer, bytes.byteOffset, PREFIX_BYTES).getUint32(1)

@@ -1,12 +1,12 @@
 import { isServiceName } from '../../registry/service-name.ts'
 import { joinName, type Route, toRoute } from '../../route.ts'
 
-/** A name in a protobuf file. */
+/** An identifier in a protobuf file. */
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /**
- * Route of a gRPC path `/<package>.<Handler>/<Method>`: service `<ns>.<package>`, endpoint `<Handler>.<Method>`.
- * Undefined for other paths.
+ * Returns the route for a gRPC path `/<package>.<Handler>/<Method>`: service `<ns>.<package>`, endpoint
+ * `<Handler>.<Method>`. Returns undefined for other paths.
  *
  * @param full `<package>.<Handler>`
  */

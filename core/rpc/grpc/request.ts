@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http2'
 import type { Exchange } from '../../exchange.ts'
 import type { Wire } from './wire-format.ts'
 
-/** Request headers that the gateway sets, or that belong to the client's protocol. */
+/** Request headers that are set by the gateway or belong to the client's protocol. */
 const NOT_FOR_BACKENDS: ReadonlySet<string> = new Set([
   'connect-accept-encoding',
   'connect-content-encoding',
@@ -14,7 +14,7 @@ const NOT_FOR_BACKENDS: ReadonlySet<string> = new Set([
   'x-grpc-web',
 ])
 
-/** Request headers of a call to a backend, without scheme and timeout (gRPC over HTTP/2, Requests). */
+/** Builds the request headers of a call to a backend, without scheme and timeout (gRPC over HTTP/2, Requests). */
 export function toGrpcFields(x: Exchange, wire: Wire): OutgoingHttpHeaders {
   const { headers } = x
   const codec = wire.contentType.slice(wire.contentType.lastIndexOf('+') + 1)
@@ -30,7 +30,7 @@ export function toGrpcFields(x: Exchange, wire: Wire): OutgoingHttpHeaders {
     const name = flat[i]!
     if (!NOT_FOR_BACKENDS.has(name)) addField(fields, name, flat[i + 1]!)
   }
-  // The same encodings under other header names.
+  // The same encodings under different header names.
   const encoding = headers.get('connect-content-encoding')
   if (encoding !== undefined) fields['grpc-encoding'] = encoding
   const accepted = headers.get('connect-accept-encoding')

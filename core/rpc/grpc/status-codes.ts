@@ -1,7 +1,7 @@
 import type { GatewayError } from '../../errors.ts'
 import { HeaderList } from '../../http/headers.ts'
 
-/** Status codes of gRPC by number (google.rpc.Code), as Connect writes them. */
+/** gRPC status names by code (google.rpc.Code), spelled as in Connect. */
 const NAMES: readonly string[] = [
   'ok',
   'canceled',
@@ -26,7 +26,7 @@ const INTERNAL = 13
 /** UNAVAILABLE: certainly not served, or the service is unavailable. */
 export const UNAVAILABLE = 14
 
-/** gRPC status by HTTP status, where there is an equivalent. */
+/** gRPC status by HTTP status, if there is an equivalent. */
 const BY_HTTP: ReadonlyMap<number, number> = new Map([
   [400, 3],
   [401, 16],
@@ -46,31 +46,31 @@ const BY_HTTP: ReadonlyMap<number, number> = new Map([
   [504, 4],
 ])
 
-/** gRPC status of an error with this HTTP status (reference: 11.2). */
+/** Returns the gRPC status for an error with this HTTP status (reference: 11.2). */
 export function toGrpcStatus(code: number): number {
   return BY_HTTP.get(code) ?? UNKNOWN
 }
 
-/** First digit of the HTTP status by gRPC status: 5 for server errors (OpenTelemetry: gRPC spans). */
+/** First digit of the HTTP status by gRPC status; 5 for server errors (OpenTelemetry: gRPC spans). */
 const CLASSES: readonly number[] = [2, 4, 5, 4, 5, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 4]
 
-/** First digit of the HTTP status that corresponds to a gRPC status, which may be any number. */
+/** Returns the first digit of the HTTP status for a gRPC status, which may be any number. */
 export function toHttpClass(status: number): number {
   return CLASSES[status] ?? 5
 }
 
-/** Connect code of a gRPC status. */
+/** Returns the Connect code for a gRPC status. */
 export function toConnectCode(status: number): string {
   return NAMES[status] ?? 'unknown'
 }
 
-/** Percent-encodes all but visible ASCII and space (gRPC over HTTP/2, Status-Message). */
+/** Percent-encodes everything except visible ASCII and spaces (gRPC over HTTP/2, Status-Message). */
 export function encodeMessage(message: string): string {
-  // Lone surrogates, which cannot be encoded, become U+FFFD in a Buffer.
+  // In a Buffer, lone surrogates, which cannot be encoded, become U+FFFD.
   return `${Buffer.from(message)}`.replace(/[^ -$&-~]+/g, encodeURIComponent)
 }
 
-/** Decodes {@link encodeMessage}; returns other text unchanged. */
+/** Decodes the output of {@link encodeMessage}. Other text is returned unchanged. */
 export function decodeMessage(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -79,7 +79,7 @@ export function decodeMessage(text: string): string {
   }
 }
 
-/** Trailers for a status (gRPC over HTTP/2, Trailers). */
+/** Builds the trailers for a status (gRPC over HTTP/2, Trailers). */
 export function toTrailers(status: number, message = ''): HeaderList {
   const trailers = new HeaderList()
   trailers.append('grpc-status', `${status}`)
@@ -87,7 +87,7 @@ export function toTrailers(status: number, message = ''): HeaderList {
   return trailers
 }
 
-/** Trailers for an error, including its headers. */
+/** Builds the trailers for an error, including its headers. */
 export function toErrorTrailers({ code, message, headers = [] }: GatewayError): HeaderList {
   const trailers = toTrailers(toGrpcStatus(code), message)
   for (let i = 0; i + 1 < headers.length; i += 2) trailers.append(headers[i]!, headers[i + 1]!)

@@ -11,10 +11,10 @@ import { decodeMessage, toConnectCode } from './status-codes.ts'
  */
 export type WireProtocol = 'grpc' | 'grpc-web' | 'grpc-web-text' | 'connect'
 
-/** Protocol of a call, from the content type of its request. */
+/** Protocol of a call, determined by the content type of its request. */
 export interface Wire {
   readonly protocol: WireProtocol
-  /** Message encoding: `proto`, `json`, or another one of the backend. */
+  /** Message encoding: `proto`, `json`, or another encoding supported by the backend. */
   readonly codec: string
   /** Content type of the response. */
   readonly contentType: string
@@ -29,9 +29,9 @@ const STATUS = 'grpc-status'
 const MESSAGE = 'grpc-message'
 
 /**
- * Protocol of a content type; undefined if none.
+ * Returns the protocol of a content type, or undefined if none.
  *
- * @param takesTrailers true if the client uses HTTP/2. Over HTTP/1.1 `application/grpc` is a message without frames
+ * @param takesTrailers whether the client uses HTTP/2. Over HTTP/1.1, `application/grpc` is a message without frames
  * (reference: content types), not this protocol.
  */
 export function findWire(
@@ -39,7 +39,7 @@ export function findWire(
   takesTrailers: boolean,
 ): Wire | undefined {
   // Fast path for nearly all requests: this letter occurs in `application/grpc` and `application/connect`, and in few
-  // others.
+  // other types.
   if (contentType === undefined || contentType.length < 16) return undefined
   const letter = contentType.charCodeAt(12) | 0x20
   if (letter !== 0x67 && letter !== 0x63) return undefined
@@ -53,7 +53,7 @@ export function findWire(
   return { protocol, codec: codec ?? 'proto', contentType: `application/${protocol}${suffix}` }
 }
 
-/** True if the end of a call is sent as trailers, not in the body. */
+/** True if the end of a call is sent as trailers instead of in the body. */
 export function isTrailing({ protocol }: Wire): boolean {
   return protocol === 'grpc'
 }
@@ -65,7 +65,7 @@ export function toWireBytes({ protocol }: Wire, bytes: Uint8Array): Uint8Array {
   return Buffer.from(Buffer.from(buffer, byteOffset, length).toString('base64'), 'latin1')
 }
 
-/** Last frame of a response, for protocols that send the end in the body. */
+/** Formats the last frame of a response, for protocols that send the end in the body. */
 export function formatEnd(wire: Wire, trailers: HeaderList): Uint8Array {
   return wire.protocol === 'connect'
     ? frameMessage(Buffer.from(formatConnectEnd(trailers)), CONNECT_END)
@@ -80,7 +80,7 @@ export function endReply(x: Exchange, wire: Wire, trailers: HeaderList): void {
   x.end()
 }
 
-/** Error of the Connect protocol: `{"code", "message"}`. */
+/** Builds an error of the Connect protocol: `{"code", "message"}`. */
 export function toConnectError(trailers: HeaderList): { code: string; message?: string } {
   const message = trailers.get(MESSAGE)
   const code = toConnectCode(Number(trailers.get(STATUS)))

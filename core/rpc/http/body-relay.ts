@@ -2,22 +2,22 @@ import { relayMemory } from '../../limits/memory-budget.ts'
 import { frameCost } from '../ws/frames.ts'
 
 interface Source {
-  /** Returns flow-control credit for that many bytes. */
+  /** Returns flow-control credit for this number of bytes. */
   consumed(bytes: number): void
 }
 
 interface Target {
-  /** @returns false when the target cannot accept a body now. */
+  /** @returns false if the target cannot accept a body now. */
   sendData(body: Uint8Array): boolean
   endData(): void
 }
 
 /**
- * Relays the bodies of one direction of a call between two connections.
+ * Relays the bodies in one direction of a call between two connections.
  *
- * Bodies that the target does not accept are buffered. Credit is returned to the source only as the target accepts
- * bodies, so that the buffer is bounded by the window of the source (docs/protocol.md §2.5), and the buffers of all
- * calls by `relayMemory`.
+ * Bodies that the target does not accept are buffered. Credit is only returned to the source as the target accepts
+ * bodies. The buffer is therefore bounded by the window of the source (docs/protocol.md §2.5), and the buffers of all
+ * calls are bounded by `relayMemory`.
  */
 export class BodyRelay {
   readonly #source: Source
@@ -31,7 +31,7 @@ export class BodyRelay {
     this.#target = target
   }
 
-  /** True if every body received has been relayed. */
+  /** True if all received bodies have been relayed. */
   get isEmpty(): boolean {
     return this.#waiting.length === 0
   }
@@ -39,7 +39,7 @@ export class BodyRelay {
   /**
    * Relays a body, now or later. Its memory may be reused after the call.
    *
-   * @returns false when the memory budget is exhausted.
+   * @returns false if the memory budget is exhausted.
    */
   push(body: Uint8Array): boolean {
     if (this.isEmpty && this.#target.sendData(body)) {
@@ -53,13 +53,13 @@ export class BodyRelay {
     return true
   }
 
-  /** No more bodies follow. */
+  /** Call after the last body. */
   end(): void {
     this.#ended = true
     if (this.isEmpty) this.#target.endData()
   }
 
-  /** Call it when the target accepts bodies again, or was replaced. */
+  /** Call when the target accepts bodies again or was replaced. */
   flush(): void {
     const waiting = this.#waiting
     let sent = 0

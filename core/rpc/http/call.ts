@@ -24,12 +24,12 @@ import { type PlainRequest, toPlainRequest } from './request.ts'
 const CARRIAGE_RETURN = 13
 const NO_JSON = Buffer.alloc(0)
 
-/** One call in flight over the HTTP transport: its request and the reader of its response. */
+/** A call in flight over the HTTP transport: its request and the reader of its response. */
 export class PlainCall implements UpstreamCall, Carrier {
   readonly method = 'POST'
-  /** Unknown here; and a request with a body is never pipelined. */
+  /** Idempotency is unknown here, and a request with a body is never pipelined. */
   readonly idempotent = false
-  /** The deadline of the call applies: a stream without one may be silent as long as its service is. */
+  /** The deadline of the call applies instead: a stream without a deadline may be silent as long as its service is. */
   readonly isPatient = true
   readonly timeouts = undefined
   readonly bodyLength: number
@@ -39,7 +39,7 @@ export class PlainCall implements UpstreamCall, Carrier {
   whole = ''
   readonly #call: OutgoingCall
   readonly #pool: Pool
-  /** Calls in flight of the caller. */
+  /** All calls in flight of the caller. */
   readonly #calls: Set<PlainCall>
   readonly #request: PlainRequest | GatewayError
   #settled = false
@@ -47,19 +47,19 @@ export class PlainCall implements UpstreamCall, Carrier {
   #ready: Http1Connection | undefined = undefined
   #status = 0
   #metadata = ''
-  /** Maximum bytes of the response to buffer. */
+  /** Maximum number of response bytes to buffer. */
   #limit = 0
   #isStream = false
-  /** Received bytes of the response; of a stream, the bytes not delivered yet. */
+  /** Received bytes of the response; for a stream, the bytes not yet delivered. */
   readonly #received = new ByteBuffer()
-  /** The response is complete or failed: the connection may be reused. */
+  /** Whether the response is complete or failed, so that the connection may be reused. */
   #replied = false
-  /** The response is complete in {@link #received}, except for delivered bytes. */
+  /** Whether {@link #received} contains the rest of the response, except for delivered bytes. */
   #complete = false
-  /** Reading is paused until the program consumes bodies. */
+  /** Whether reading is paused until the program consumes bodies. */
   #paused = false
   #delivering = false
-  /** The last line seen: the error of the stream if nothing follows, otherwise a body. */
+  /** The last line received: the error of the stream if nothing follows, otherwise a body. */
   #lastLine: Buffer | undefined = undefined
   #lastError: GatewayError | undefined = undefined
 
@@ -72,7 +72,7 @@ export class PlainCall implements UpstreamCall, Carrier {
     this.bodyLength = request instanceof GatewayError ? 0 : request.body.length
   }
 
-  /** Request line and headers. Formatted when it is written, so that the remaining time is current. */
+  /** Request line and headers, formatted when they are written, so that the remaining time is current. */
   get head(): string {
     const { head } = this.#request as PlainRequest
     const call = this.#call
@@ -100,7 +100,7 @@ export class PlainCall implements UpstreamCall, Carrier {
     this.#pool.dispatch(this)
   }
 
-  /** Cancels the call, and closes its connection. */
+  /** Cancels the call and closes its connection. */
   lose(detail: string): void {
     if (this.#settled) return
     const kind = this.sent ? 'closed' : 'unsent'
@@ -108,7 +108,7 @@ export class PlainCall implements UpstreamCall, Carrier {
     this.#call.onLost(kind, detail)
   }
 
-  // From the program
+  // Called by the program
 
   sendData(): boolean {
     throw new Error('endData was already called')
@@ -117,7 +117,7 @@ export class PlainCall implements UpstreamCall, Carrier {
   endData(): void {}
 
   consumed(call: OutgoingCall, bytes: number): void {
-    // Bounded by the bytes received, regardless of the values that the program reports.
+    // Bounded by the bytes received, regardless of the values reported by the program.
     call.receiveWindow = Math.min(call.receiveWindow + frameCost(bytes), WINDOW_BYTES)
     if (this.#isStream && call.receiveWindow > 0) this.#deliver()
   }
@@ -131,10 +131,10 @@ export class PlainCall implements UpstreamCall, Carrier {
     call.onLost('timeout', `no response within ${call.timeoutMs} ms`)
   }
 
-  // From the connection
+  // Events from the connection
 
   onReady(): void {
-    // Deferred: a keep-alive connection may have ended already, which is known by the end of the tick.
+    // Deferred: a keep-alive connection may already have ended, which is known at the end of the tick.
     this.#ready = this.connection
     flushAtTickEnd(this)
   }
@@ -151,7 +151,7 @@ export class PlainCall implements UpstreamCall, Carrier {
   onBodyDrain(): void {}
 
   onReply(status: number, headers: HeaderList, body: Uint8Array): void {
-    // From here on the connection is not needed.
+    // The connection is not needed from here on.
     this.#replied = true
     this.onReplyHead(status, headers, body.length)
     if (this.#settled) return
@@ -175,7 +175,7 @@ export class PlainCall implements UpstreamCall, Carrier {
     if (status !== 200 && status !== 204) {
       const type = headers.get('content-type')?.slice(0, 100) ?? 'none'
       return this.#reject(
-        `status ${status}, content type ${type}; calls expect 200, plain HTTP backends need --handler=proxy`,
+        `status ${status}, content type ${type}; calls expect 200, plain HTTP backends require --handler=proxy`,
       )
     }
     this.#limit = PAYLOAD_MAX_BYTES
@@ -246,12 +246,12 @@ export class PlainCall implements UpstreamCall, Carrier {
     this.#delivering = true
     const call = this.#call
     const received = this.#received
-    // The end of a stream uses no window.
+    // The end of a stream does not count towards the window.
     while (call.receiveWindow > 0 || received.length === 0) {
       const line = received.takeLine()
       if (line === undefined) {
         this.#delivering = false
-        return this.#wait()
+        return this.#onLinesDelivered()
       }
       this.#take(line)
       if (this.#settled) return
@@ -261,7 +261,7 @@ export class PlainCall implements UpstreamCall, Carrier {
   }
 
   /** Called when every complete line has been delivered. */
-  #wait(): void {
+  #onLinesDelivered(): void {
     if (this.#complete) return this.#endStream()
     if (this.#received.length > PAYLOAD_MAX_BYTES) return this.#reject('line is too long')
     if (!this.#paused) return

@@ -3,7 +3,7 @@ import type { Pool } from '../../upstream/pool/pool.ts'
 import type { OutgoingCall } from '../call.ts'
 import { PlainCall } from './call.ts'
 
-/** A node, for the `Host` header. */
+/** A node, used for the `Host` header. */
 export interface PlainCallee {
   /** Host name or IP address without brackets. */
   readonly host: string
@@ -12,7 +12,7 @@ export interface PlainCallee {
   readonly hostHeader?: string | undefined
 }
 
-/** Calls one node over the HTTP transport (docs/protocol.md §3), each call on its own connection. */
+/** Calls a node over the HTTP transport (docs/protocol.md §3), each call on a separate connection. */
 export class PlainCaller {
   readonly #pool: Pool
   readonly #host: string
@@ -24,7 +24,7 @@ export class PlainCaller {
     this.#host = hostHeader ?? `${isIPv6(host) ? `[${host}]` : host}:${port}`
   }
 
-  /** Calls in flight and calls waiting for a connection. */
+  /** Number of calls in flight or waiting for a connection. */
   get pending(): number {
     return this.#calls.size
   }
@@ -39,16 +39,16 @@ export class PlainCaller {
     new PlainCall(call, this.#host, this.#pool, this.#calls).start()
   }
 
-  /** Accepts no more calls, and closes the connections when the calls in flight have ended. */
+  /** Stops accepting calls, and closes the connections when the calls in flight have ended. */
   drain(): void {
     this.#closed = true
     this.#pool.close()
   }
 
-  /** Closes all connections; calls in flight are lost. */
+  /** Closes all connections. Calls in flight are lost. */
   close(): void {
     this.drain()
-    // Waiting calls first, or they would be sent as soon as others end.
+    // Waiting calls first, since they would otherwise be sent as soon as others end.
     const calls = [...this.#calls].sort((a, b) => Number(a.sent) - Number(b.sent))
     for (const call of calls) call.lose('the caller was closed')
   }

@@ -24,7 +24,7 @@ const NO_METADATA = new Set([
   'upgrade',
 ])
 
-/** Metadata as request headers, including `content-type`; undefined when it is malformed. */
+/** Formats metadata as request headers, including `content-type`. Returns undefined if it is malformed. */
 export function toRequestFields(metadata: string): string | undefined {
   if (metadata === '') return 'content-type: application/json\r\n'
   const fields = parseMetadata(metadata)
@@ -44,7 +44,7 @@ export function toRequestFields(metadata: string): string | undefined {
   return typed ? text : `${text}content-type: application/json\r\n`
 }
 
-/** Metadata as response headers; undefined when it is malformed. */
+/** Formats metadata as response headers. Returns undefined if it is malformed. */
 export function toReplyFields(metadata: string): HeaderList | undefined {
   const list = new HeaderList()
   if (metadata === '') return list
@@ -57,7 +57,7 @@ export function toReplyFields(metadata: string): HeaderList | undefined {
   return list
 }
 
-/** Extracts the metadata from request headers, which it consumes. */
+/** Extracts the metadata from request headers, consuming the headers. */
 export function readMetadata(headers: HeaderList): string {
   headers.delete('mx-service')
   headers.delete('mx-endpoint')

@@ -5,11 +5,11 @@ import { isOfPlatform } from '../../registry/built-in-services.ts'
 import { HEALTH } from '../debug-endpoints.ts'
 
 /**
- * Rejects calls of built-in services by browser navigation: a link, a typed address or a form (W3C Fetch Metadata),
- * unless the endpoint is declared read-only. Otherwise a link could make an operator change something unknowingly.
+ * Rejects calls to built-in services by browser navigation: a link, a typed address or a form (W3C Fetch Metadata),
+ * unless the endpoint is declared read-only. Otherwise a link could trick an operator into changing something.
  *
  * @param declared the endpoint as registered by its service.
- * @throws {GatewayError} 403
+ * @throws {GatewayError} 403 if the call is rejected.
  */
 export function checkNavigation(
   { headers, route }: Exchange,

@@ -5,7 +5,7 @@ import { FAIL_MAX_BYTES, PAYLOAD_MAX_BYTES } from '../ws/frames.ts'
 /** Content type of streams in the HTTP transport: one JSON document per line (docs/protocol.md §3). */
 export const LINES = 'application/x-ndjson'
 
-/** Length that an error line adds to its error. */
+/** Maximum length that an error line adds to its error. */
 const AROUND_MAX_BYTES = 64
 export const LINE_FEED = 10
 const BLANK = 32
@@ -23,10 +23,10 @@ export function isOfType(contentType: string, type: string): boolean {
 }
 
 /**
- * Formats a JSON document as a line; line feeds in JSON can only be whitespace and become spaces. Empty for an empty
+ * Formats a JSON document as a line. Line feeds in JSON can only be whitespace and become spaces. Empty for an empty
  * body.
  *
- * @throws {RangeError} when the document is longer than 16 MiB.
+ * @throws {RangeError} if the document exceeds 16 MiB.
  */
 export function toLine(body: string | Uint8Array): Buffer {
   const line = typeof body === 'string' ? Buffer.from(`${body}\n`) : Buffer.concat([body, END])
@@ -39,15 +39,15 @@ export function toLine(body: string | Uint8Array): Buffer {
   return line
 }
 
-/** Replaces each occurrence of a byte before `end` with a space: line ends in JSON only occur between tokens. */
+/** Replaces each occurrence of a byte before `end` with a space. Line breaks in JSON only occur between tokens. */
 export function toBlanks(bytes: Uint8Array, byte: number, end: number = bytes.length): void {
   for (let at = bytes.indexOf(byte); at >= 0 && at < end; at = bytes.indexOf(byte, at + 1))
     bytes[at] = BLANK
 }
 
-/** Parses an error line `{"error": {…}}` of a stream; undefined for any other line. */
+/** Parses an error line `{"error": {…}}` of a stream. Returns undefined for any other line. */
 export function parseErrorLine(line: Buffer, service: string): GatewayError | undefined {
-  // Most lines are ruled out by length or prefix.
+  // Most lines are excluded by their length or prefix.
   if (line.length > FAIL_MAX_BYTES + AROUND_MAX_BYTES) return undefined
   if (!ERROR_LINE.test(line.toString('latin1', 0, 32))) return undefined
   let document: Readonly<Record<string, unknown>>

@@ -8,12 +8,12 @@ const NAME = /^[\x21-\x7e]{1,1024}$/
 
 /** A call as an HTTP request. */
 export interface PlainRequest {
-  /** Request line and headers, without `Mx-Timeout` and the empty line; one byte per character. */
+  /** Request line and headers, without `Mx-Timeout` and the empty line, one byte per character. */
   readonly head: string
   readonly body: Uint8Array
 }
 
-/** Formats a call for the HTTP transport (docs/protocol.md §3), or returns the error that prevents it. */
+/** Formats a call for the HTTP transport (docs/protocol.md §3), or returns the error that prevents this. */
 export function toPlainRequest(
   { service, endpoint, metadata, body, more }: OutgoingCall,
   host: string,

@@ -39,11 +39,11 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
   /** Value of `Mx-Timeout`. */
   readonly #limitMs: number
   readonly #received = new ByteBuffer()
-  /** The head of a stream has been sent. */
+  /** Whether the head of a stream has been sent. */
   #started = false
-  /** The caller is slow: wait for `onDrain`. */
+  /** Whether the caller is slow, so that the call must wait for `onDrain`. */
   #blocked = false
-  /** `sendData` returned false; waiting for `onCredit`. */
+  /** Whether `sendData` returned false and the call waits for `onCredit`. */
   #awaitsCredit = false
 
   constructor(
@@ -69,7 +69,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
     if (this.#x.bodyLength === 0) this.#serve(NOTHING)
   }
 
-  // From the caller
+  // Events from the caller
 
   onRequestBody(chunk: Uint8Array, last: boolean): void {
     if (this.over) return
@@ -101,7 +101,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
     this.#cancel('timeout')
   }
 
-  // From the program
+  // Called by the program
 
   reply(metadata: string, body: string | Uint8Array): void {
     if (this.over) return
@@ -164,7 +164,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
     this.#x.end()
   }
 
-  /** A no-op: the request is a single body. */
+  /** No-op, because the request is a single body. */
   consumed(): void {}
 
   #serve(body: Uint8Array): void {
@@ -185,7 +185,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
     this.#x.start(200, headers, -1)
   }
 
-  /** Writes an error: as the last line of a stream, or as the response. */
+  /** Writes an error, as the last line of a stream or as the response. */
   #sendError(error: GatewayError): void {
     const { repeatable } = this.receiver
     if (!this.#started) return sendFail(this.#x, error, repeatable)

@@ -10,13 +10,13 @@ export interface PlainServerOptions {
 }
 
 const TIMEOUT = /^[1-9]\d*$/
-/** Longest timeout of the WebSocket transport. */
+/** Maximum timeout of the WebSocket transport. */
 const TIMEOUT_MAX_MS = 0xffff_ffff
 
 /**
  * Serves a call over the HTTP transport (docs/protocol.md §3), or rejects a malformed request.
  *
- * Its listener must keep `mx-*` fields: `ListenerOptions.internalHeaders`.
+ * Its listener must preserve `mx-*` headers, see `ListenerOptions.internalHeaders`.
  */
 export function servePlain(
   x: Exchange,

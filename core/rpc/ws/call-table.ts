@@ -1,19 +1,19 @@
-/** Initial slots. Power of two. */
+/** Initial number of slots. Power of two. */
 const SLOTS_MIN = 64
 /**
- * The table does not shrink below this: calls come in bursts, one per tick, and a smaller table would be rebuilt for
- * each.
+ * Minimum size to which the table shrinks. Calls come in bursts, one per tick, and a smaller table would be rebuilt for
+ * each burst.
  */
 const SHRINK_MIN = 1024
 
-/** 2^32 divided by the golden ratio: spreads successive ids (Knuth, TAOCP 3, §6.4). */
+/** 2^32 divided by the golden ratio, which spreads consecutive ids (Knuth, TAOCP 3, §6.4). */
 const SPREAD = 0x9e3779b1
 
 /**
  * Calls of a connection by stream id: a hash table with open addressing and no tombstones.
  *
- * A `Map` with frequent inserts and deletes is rebuilt repeatedly: with 100 000 calls in flight that costs ten
- * times as much and blocks for 30 ms at a time. Micro-benchmark: `call-table`.
+ * A `Map` with frequent inserts and deletes is rebuilt repeatedly. With 100 000 calls in flight, this costs ten times
+ * as much and blocks for 30 ms at a time. Micro-benchmark: `call-table`.
  */
 export class CallTable<T> {
   size = 0
@@ -21,7 +21,7 @@ export class CallTable<T> {
   #calls: (T | undefined)[] = new Array(SLOTS_MIN).fill(undefined)
   /** Number of slots minus one. */
   #mask = SLOTS_MIN - 1
-  /** 32 minus the bits of a slot number. */
+  /** 32 minus the number of bits in a slot number. */
   #shift = Math.clz32(SLOTS_MIN - 1)
 
   get(id: number): T | undefined {
@@ -50,7 +50,7 @@ export class CallTable<T> {
       if (ids[hole] === 0) return false
       hole = (hole + 1) & mask
     }
-    // Move up following entries, unless that puts them before their first slot.
+    // Moves following entries up, unless that would put them before their first slot.
     for (let i = (hole + 1) & mask; ids[i] !== 0; i = (i + 1) & mask) {
       const first = Math.imul(ids[i]!, SPREAD) >>> this.#shift
       if (((i - first) & mask) < ((i - hole) & mask)) continue
@@ -61,7 +61,7 @@ export class CallTable<T> {
     ids[hole] = 0
     calls[hole] = undefined
     this.size--
-    // After a burst; at an eighth, so that it does not grow again at once.
+    // Shrinks after a burst, and only at an eighth, so that it does not immediately grow again.
     if (mask >= SHRINK_MIN && this.size * 8 < mask) this.#resize((mask + 1) / 2)
     return true
   }

@@ -9,24 +9,24 @@ import { PAYLOAD_MAX_BYTES } from './frames.ts'
 import { WsSocket } from './ws-socket.ts'
 
 export interface ChannelOptions extends NodeConnectOptions {
-  /** Connections to hold open while there are calls. @default 1 */
+  /** Number of connections to keep open while there are calls. @default 1 */
   readonly connections?: number
-  /** Maximum calls that wait for a connection. @default 10000 */
+  /** Maximum number of calls waiting for a connection. @default 10000 */
   readonly maxWaiting?: number
-  /** Maximum calls in flight per connection. @default 100000 */
+  /** Maximum number of calls in flight per connection. @default 100000 */
   readonly maxCalls?: number
   /**
-   * Milliseconds of silence with calls in flight before a ping; after twice as long the connection is closed. @default
-   * 15000
+   * Milliseconds of silence with calls in flight before a ping. The connection is closed after twice this time.
+   * @default 15000
    */
   readonly pingAfterMs?: number
-  /** Lets the process exit while calls are in flight. @default false */
+  /** Whether the process may exit while calls are in flight. @default false */
   readonly background?: boolean
 }
 
-/** Delay before another connection, beside a working one, is tried again after a failure. */
+/** Delay before another attempt to open a connection in addition to a working one. */
 const RETRY_MS = 1000
-/** Checks of a silent connection before it is closed. */
+/** Number of checks of a silent connection before it is closed. */
 const CHECKS_MAX = 3
 
 /** An open connection and its socket. */
@@ -34,7 +34,7 @@ interface Line {
   readonly connection: ClientConnection
   readonly socket: WebSocket
   readonly tcp: Socket
-  /** Checks since it fell silent. */
+  /** Number of checks since the connection fell silent. */
   silentChecks: number
   /** Bytes read, and bytes waiting to be sent, at the last check. */
   bytesRead: number
@@ -42,26 +42,26 @@ interface Line {
 }
 
 /**
- * The connections to one node (docs/protocol.md §2), opened on demand.
+ * The connections to a node (docs/protocol.md §2), opened on demand.
  *
- * A connection that cannot be made fails the calls that wait for it; only another call makes the channel try again.
- * Retries are up to the caller.
+ * A failed connection attempt fails the calls that wait for it. Only another call makes the channel try again. Callers
+ * are responsible for retries.
  */
 export class Channel implements Carrier {
   readonly #options: ChannelOptions
   readonly #address: string
-  // The options used by every call.
+  // Options used by every call.
   readonly #connections: number
   readonly #maxCalls: number
   readonly #background: boolean
   /** Connections that accept calls. */
   #open: Line[] = []
-  /** Connections that accept no more calls, and still have some. */
+  /** Connections that accept no more calls but still have calls in flight. */
   readonly #retired = new Map<ClientConnection, Line>()
   readonly #connecting = new Set<WebSocket>()
   readonly #waiting = new Set<OutgoingCall>()
   #next = 0
-  /** No further connection is tried before this `clock.nowMs`. */
+  /** Time (`clock.nowMs`) before which no further connection is attempted. */
   #retryMs = 0
   #sweeper: NodeJS.Timeout | undefined = undefined
   #closed = false
@@ -69,7 +69,7 @@ export class Channel implements Carrier {
     onRetired: (connection) => this.#retire(connection),
     onUnsent: (call) => this.#again(call),
     onIdle: (connection) => this.#idle(connection),
-    onClosed: (connection) => this.#gone(connection),
+    onClosed: (connection) => this.#removeConnection(connection),
   }
 
   constructor(options: ChannelOptions) {
@@ -81,7 +81,7 @@ export class Channel implements Carrier {
     this.#background = background
   }
 
-  /** Calls in flight and calls waiting for a connection. */
+  /** Number of calls in flight or waiting for a connection. */
   get pending(): number {
     let pending = this.#waiting.size
     for (const { connection } of this.#open) pending += connection.pending
@@ -89,24 +89,24 @@ export class Channel implements Carrier {
     return pending
   }
 
-  /** True if there is a connection that accepts calls. */
+  /** True if a connection accepts calls. */
   get connected(): boolean {
     return this.#open.length > 0
   }
 
-  /** Sends a call when there is a connection. A call that cannot be sent may fail before the method returns. */
+  /** Sends a call once there is a connection. A call that cannot be sent may fail before the method returns. */
   call(call: OutgoingCall): void {
     call.resent = false
     call.halfClosed = false
     this.#dispatch(call)
   }
-  /** Accepts no more calls, and closes the connections when the calls in flight have ended. */
+  /** Stops accepting calls, and closes the connections when the calls in flight have ended. */
   drain(): void {
     this.#closed = true
     if (this.pending === 0) this.close()
   }
 
-  /** Closes all connections; calls in flight are lost. */
+  /** Closes all connections. Calls in flight are lost. */
   close(): void {
     this.#closed = true
     this.#failWaiting('the channel was closed')
@@ -154,7 +154,7 @@ export class Channel implements Carrier {
     return open[this.#next]
   }
 
-  /** Opens one more connection; the first one is opened by the calls that wait for it. */
+  /** Opens one more connection. The first one is opened by the calls that wait for it. */
   #grow(): void {
     const open = this.#open.length
     if (open === 0 || open + this.#connecting.size >= this.#connections) return
@@ -165,7 +165,7 @@ export class Channel implements Carrier {
     const { pending } = connection
     if (pending >= this.#maxCalls) {
       call.release()
-      call.onLost('full', `too many calls to ${this.#address} are in flight`)
+      call.onLost('full', `too many calls to ${this.#address} in flight`)
       return
     }
     connection.call(call)
@@ -233,7 +233,7 @@ export class Channel implements Carrier {
   #sendWaiting(line: Line): void {
     const calls = [...this.#waiting]
     for (const call of calls) {
-      // An earlier call may have cancelled it, or retired the connection.
+      // An earlier call may have canceled it or retired the connection.
       if (!this.#waiting.delete(call)) continue
       if (line.connection.retired || line.connection.closed) {
         this.#dispatch(call)
@@ -266,7 +266,7 @@ export class Channel implements Carrier {
     this.#retired.set(connection, line)
   }
 
-  /** Retries once: a node may reject every connection. */
+  /** Retries once, since a node may reject every connection. */
   #again(call: OutgoingCall): void {
     if (!call.resent && !this.#closed) {
       call.resent = true
@@ -283,7 +283,7 @@ export class Channel implements Carrier {
     if (this.#closed && this.pending === 0) this.close()
   }
 
-  #gone(connection: ClientConnection): void {
+  #removeConnection(connection: ClientConnection): void {
     this.#open = this.#open.filter((line) => line.connection !== connection)
     this.#retired.delete(connection)
     if (this.#open.length > 0 || this.#retired.size > 0) return
@@ -291,7 +291,7 @@ export class Channel implements Carrier {
     this.#sweeper = undefined
   }
 
-  /** Finds dead connections. */
+  /** Detects dead connections. */
   #sweep(pingAfterMs: number): void {
     for (const line of [...this.#open, ...this.#retired.values()]) {
       const { connection, socket } = line
@@ -301,7 +301,7 @@ export class Channel implements Carrier {
         line.silentChecks = 0
         continue
       }
-      // Checks are counted, not time: after a stall of this process received bytes are still unread.
+      // Checks are counted instead of time, because received bytes are still unread after a stall of this process.
       if (++line.silentChecks <= CHECKS_MAX) {
         socket.ping()
         continue

@@ -31,15 +31,15 @@ import {
   WRONG_RESPONSE,
 } from './frames.ts'
 
-/** Bytes buffered for a slow service before new calls are rejected. */
+/** Number of bytes buffered for a slow service at which new calls are rejected. */
 const WAITING_MAX_BYTES = 64 * 1024 * 1024
 
 export interface ClientOwner {
-  /** The connection accepts no more calls; calls in flight continue. Called once, before `onUnsent`. */
+  /** Called once, before `onUnsent`, when the connection accepts no more calls. Calls in flight continue. */
   readonly onRetired: (connection: ClientConnection) => void
-  /** Returns a call that was certainly not served. Its deadline still runs. */
+  /** Returns a call that was certainly not served. Its deadline still applies. */
   readonly onUnsent: (call: OutgoingCall) => void
-  /** The last call in flight has ended. */
+  /** Called when the last call in flight has ended. */
   readonly onIdle: (connection: ClientConnection) => void
   /** Called once, before its calls fail. */
   readonly onClosed: (connection: ClientConnection) => void
@@ -50,13 +50,13 @@ export class ClientConnection
   extends FrameConnection<OutgoingCall>
   implements Carrier, FrameReceiver<Buffer>
 {
-  /** Accepts no more calls. */
+  /** Whether the connection accepts no more calls. */
   retired = false
   /** `clock.nowMs` of the last received message, or of the start of waiting for one. */
   lastSeenMs: number = clock.nowMs
   readonly #owner: ClientOwner
   readonly #reader: FrameReader<Buffer>
-  /** A GOAWAY was received. */
+  /** Whether a GOAWAY was received. */
   #isGoingAway = false
   #lastId: number
 
@@ -103,7 +103,7 @@ export class ClientConnection
       else leftMs = deadlines.left(call)
     }
     this.calls.add(id, call)
-    // Not for an empty body: in a call without MORE that is a request.
+    // Except for an empty body, which would be a request in a call without MORE.
     if (call.halfClosed && call.body.length > 0) call.more = false
     const flags = (call.more ? MORE : 0) | (call.stream ? STREAM : 0)
     if (!this.writer.call(id, flags, leftMs, call)) {
@@ -118,7 +118,7 @@ export class ClientConnection
   override sendData(call: OutgoingCall, body: string | Uint8Array): boolean {
     if (!call.more || call.halfClosed) throw new Error('endData was already called')
     const { started } = call
-    // Before sending, which may lose the connection.
+    // Set before sending, which may lose the connection.
     call.started = true
     const isSent = super.sendData(call, body)
     if (!isSent) call.started = started
@@ -144,12 +144,12 @@ export class ClientConnection
     this.#rest()
   }
 
-  /** Closes the connection; its calls are lost. */
+  /** Closes the connection. Its calls are lost. */
   close(detail: string): void {
     if (this.#lose(detail)) this.socket.close(1000, '')
   }
 
-  /** Terminates the connection; its calls are lost. */
+  /** Terminates the connection. Its calls are lost. */
   terminate(detail: string): void {
     if (this.#lose(detail)) this.socket.terminate()
   }
@@ -252,9 +252,9 @@ export class ClientConnection
     return undefined
   }
 
-  /** Handles GOAWAY: calls with a greater id than `lastId` are not served. */
+  /** Handles GOAWAY: calls with an id greater than `lastId` are not served. */
   #goAway(lastId: number): undefined {
-    // Only the first: each further GOAWAY would scan all calls.
+    // Only the first GOAWAY is handled, since each one scans all calls.
     if (this.#isGoingAway) return
     this.#isGoingAway = true
     this.#retire()
@@ -278,7 +278,7 @@ export class ClientConnection
     call.release()
   }
 
-  /** Closes a retired connection that has no calls. */
+  /** Closes a retired connection without calls. */
   #rest(): void {
     if (this.calls.size > 0 || this.closed) return
     if (this.retired) this.close('')
@@ -291,7 +291,7 @@ export class ClientConnection
     this.#owner.onRetired(this)
   }
 
-  /** @returns false when it was already closed. */
+  /** @returns false if it was already closed. */
   #lose(detail: string): boolean {
     if (this.closed) return false
     this.closed = true

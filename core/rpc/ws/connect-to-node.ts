@@ -5,7 +5,7 @@ import { toConnectDetail } from '../../upstream/connect-error.ts'
 import { toTlsOptions, type UpstreamTls } from '../../upstream/tls.ts'
 import { RPC_PATH, SUBPROTOCOL, WS_MESSAGE_MAX_BYTES } from './frames.ts'
 
-/** How to reach a node. */
+/** Address and connection options of a node. */
 export interface NodeConnectOptions {
   /** Host name or IP address, without brackets. */
   readonly host: string
@@ -14,13 +14,13 @@ export interface NodeConnectOptions {
   readonly secure?: boolean
   /** DNS lookup. @default the system resolver */
   readonly lookup?: LookupFunction | undefined
-  /** Trusted certificates, PEM. @default the certificates of the system */
+  /** Trusted certificates in PEM. @default the system's certificates */
   readonly ca?: string
   /** Replaces `ca`. @default none */
   readonly tls?: UpstreamTls | undefined
   /** @default '/.mx/rpc' */
   readonly path?: string
-  /** Milliseconds to connect, including TLS and WebSocket handshakes. @default 5000 */
+  /** Timeout for connecting, including TLS and WebSocket handshakes, in milliseconds. @default 5000 */
   readonly connectTimeoutMs?: number
 }
 
@@ -31,9 +31,9 @@ export interface ConnectListener {
   readonly onFailed: (detail: string, kind: 'connect' | 'foreign') => void
 }
 
-/** Milliseconds for a node to close the TCP connection after both close frames. */
+/** Time for a node to close the TCP connection after both close frames, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 10_000
-/** TCP keep-alive delay of a connection, milliseconds. */
+/** TCP keep-alive delay of a connection in milliseconds. */
 const KEEP_ALIVE_MS = 30_000
 
 /** Opens a WebSocket to a node (docs/protocol.md §2). */
@@ -48,7 +48,7 @@ export function connectToNode(
     skipUTF8Validation: true,
     maxPayload: WS_MESSAGE_MAX_BYTES,
     closeTimeout: CLOSE_TIMEOUT_MS,
-    // A zero key: the library then leaves payloads unmasked (docs/protocol.md §2.1).
+    // With a zero key, the library leaves payloads unmasked (docs/protocol.md §2.1).
     generateMask: (mask) => mask.fill(0),
     ...(ca === undefined ? {} : { ca }),
     ...(lookup && { lookup }),
@@ -64,7 +64,7 @@ export function connectToNode(
     socket.terminate()
   }, connectTimeoutMs)
   const onError = (error: Error): void => {
-    // The first error causes the following ones.
+    // Later errors are consequences of the first.
     fault ||= toConnectDetail(error)
     // Not HTTP, or an upgrade to another protocol.
     isUntyped ||=
@@ -78,7 +78,7 @@ export function connectToNode(
   socket.on('close', onClose)
   socket.on('unexpected-response', (_request, { statusCode = 0 }) => {
     fault ||= `the WebSocket handshake failed with status ${statusCode}`
-    // Servers that support few methods respond 501 to a GET; other 5xx may be temporary.
+    // Servers that support few methods respond to a GET with 501; other 5xx may be temporary.
     isUntyped ||= statusCode < 500 || statusCode === 501
     socket.terminate()
   })

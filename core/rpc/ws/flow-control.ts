@@ -13,7 +13,7 @@ const WINDOW_TOO_LARGE = protocolError('window is too large')
 export interface CallWindows {
   /** Bytes that may be sent before the next CREDIT. */
   sendWindow: number
-  /** Bytes that the peer may send before it gets the next CREDIT. */
+  /** Bytes that the peer may send before it receives the next CREDIT. */
   receiveWindow: number
   /** Bytes consumed since the last CREDIT. */
   consumedBytes: number
@@ -25,14 +25,14 @@ export function openWindows(call: CallWindows): void {
   call.consumedBytes = 0
 }
 
-/** Accounts for a received body. Returns a protocol violation. */
+/** Accounts for a received body. Returns an error on a protocol violation. */
 export function receiveBody(call: CallWindows, bytes: number): ProtocolError | undefined {
   if (call.receiveWindow <= 0) return OVERDRAWN
   call.receiveWindow -= frameCost(bytes)
   return undefined
 }
 
-/** Applies a CREDIT. Returns a protocol violation. */
+/** Applies a CREDIT. Returns an error on a protocol violation. */
 export function receiveCredit(call: CallWindows, bytes: number): ProtocolError | undefined {
   call.sendWindow += bytes
   return call.sendWindow > WINDOW_MAX_BYTES ? WINDOW_TOO_LARGE : undefined
@@ -40,7 +40,7 @@ export function receiveCredit(call: CallWindows, bytes: number): ProtocolError |
 
 /** Accounts for a consumed body. Returns the CREDIT to send; 0 if none yet. */
 export function consumeBody(call: CallWindows, bytes: number): number {
-  // Bounded by the bytes received, regardless of the values that the program reports.
+  // Bounded by the bytes received, regardless of the values reported by the program.
   const owed = WINDOW_BYTES - call.receiveWindow
   const consumed = Math.min(call.consumedBytes + frameCost(bytes), owed)
   const credit = consumed < WINDOW_BYTES / 2 ? 0 : consumed

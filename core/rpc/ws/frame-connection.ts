@@ -7,14 +7,14 @@ import { frameCost, PAYLOAD_MAX_BYTES, type ProtocolError } from './frames.ts'
 /** A call as seen by its connection, at either end. */
 export interface ConnectionCall extends CallWindows {
   readonly id: number
-  /** A body was rejected by {@link FrameConnection.sendData}: the call waits for credit. */
+  /** Whether {@link FrameConnection.sendData} rejected a body and the call waits for credit. */
   held: boolean
 }
 
 /**
  * One end of a connection (docs/protocol.md §2): its calls, their windows, and the calls blocked by a slow socket.
  *
- * No `#` names, since it is extended (docs/decisions/2026-11-22-fields-are-assigned.md).
+ * Uses no `#` fields because it is extended (docs/decisions/2026-11-22-fields-are-assigned.md).
  */
 export abstract class FrameConnection<C extends ConnectionCall> {
   closed = false
@@ -29,19 +29,19 @@ export abstract class FrameConnection<C extends ConnectionCall> {
     this.payloadMaxBytes = payloadMaxBytes
   }
 
-  /** Calls in flight. */
+  /** Number of calls in flight. */
   get pending(): number {
     return this.calls.size
   }
 
-  /** The call may send bodies again. */
+  /** Called when the call may send bodies again. */
   protected abstract onCredit(call: C): void
 
   /**
    * Sends a body of a call.
    *
-   * @returns false when it cannot be sent now; `onCredit` follows.
-   * @throws {RangeError} when the body is too long.
+   * @returns false if it cannot be sent now; `onCredit` follows.
+   * @throws {RangeError} if the body is too long.
    */
   sendData(call: C, body: string | Uint8Array): boolean {
     if (call.sendWindow <= 0 || this.writer.blocked) {
@@ -55,13 +55,13 @@ export abstract class FrameConnection<C extends ConnectionCall> {
     return true
   }
 
-  /** Returns flow-control credit for a body of that many bytes. */
+  /** Returns flow-control credit for a body of this size. */
   consumed(call: C, bytes: number): void {
     const credit = consumeBody(call, bytes)
     if (credit > 0) this.writer.credit(call.id, credit)
   }
 
-  /** Removes a call from the table. @returns false when it was not in it. */
+  /** Removes a call from the table. @returns false if the table does not contain it. */
   protected remove(call: C): boolean {
     if (call.held) this.held.delete(call)
     return this.calls.delete(call.id)
@@ -74,7 +74,7 @@ export abstract class FrameConnection<C extends ConnectionCall> {
     return breach
   }
 
-  /** Resumes the blocked calls when the socket has drained. */
+  /** Resumes blocked calls when the socket has drained. */
   protected resumeCalls(): void {
     const { held } = this
     if (held.size === 0 || this.writer.blocked) return
@@ -93,7 +93,7 @@ export abstract class FrameConnection<C extends ConnectionCall> {
   }
 }
 
-/** The bytes of a message as a `Buffer`, without a copy. */
+/** Returns the bytes of a message as a `Buffer` without copying. */
 export function toBuffer(data: Uint8Array): Buffer {
   return Buffer.isBuffer(data) ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength)
 }

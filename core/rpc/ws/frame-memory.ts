@@ -3,24 +3,24 @@ import type { FrameMemory } from './frame-reader.ts'
 
 /** The unfinished frame of a connection. */
 interface FrameBuffer {
-  /** Counted in {@link frameMemory}. */
+  /** Bytes counted in {@link frameMemory}. */
   bytes: number
   readonly evict: () => void
 }
 
-/** In order of progress: the least recent first. */
+/** Ordered by progress, least recent first. */
 const buffers = new Set<FrameBuffer>()
 
 /**
- * Frame memory of a connection, within a budget shared by all connections. Over budget the frames without progress for
- * longest are evicted.
+ * Frame memory of a connection, within a budget shared by all connections. If the budget is exceeded, the frames with
+ * the longest time without progress are evicted.
  *
  * @param evict closes the connection.
  */
 export function createFrameMemory(evict: () => void): FrameMemory<Buffer> {
   const buffer: FrameBuffer = { bytes: 0, evict }
   return {
-    // Allocated lazily by the system: memory is used when it is written.
+    // The system allocates lazily: memory is only used once it is written.
     allocate: Buffer.allocUnsafeSlow,
     onBuffered: (bytes) => {
       count(buffer, bytes)

@@ -28,11 +28,11 @@ const MAX_BYTES = new Uint32Array([0, ANY, ANY, FAIL_MAX_BYTES, ANY, 0, 0, 4, 4]
 
 /** Receives the frames of a connection. `Bytes`: `Buffer` in Node.js. */
 export interface FrameReceiver<Bytes extends Uint8Array> {
-  /** Stops reading. */
+  /** Whether reading has stopped. */
   readonly closed: boolean
   /**
-   * A frame; its payload is `bytes` from `start` to `end`, and its length fits its type. A returned error stops
-   * reading.
+   * Handles a frame. Its payload is `bytes` from `start` to `end`, and its length is valid for its type. Reading stops
+   * if an error is returned.
    */
   readonly onFrame: (
     type: number,
@@ -47,16 +47,16 @@ export interface FrameReceiver<Bytes extends Uint8Array> {
 /** Memory for frames that do not fit into a message. */
 export interface FrameMemory<Bytes extends Uint8Array> {
   readonly allocate: (bytes: number) => Bytes
-  /** Called with the buffered bytes of an unfinished frame; 0 if none. */
+  /** Called with the number of buffered bytes of an unfinished frame; 0 if none. */
   readonly onBuffered?: (bytes: number) => void
 }
 
-/** Extracts the frames from the messages of a connection (docs/protocol.md §2.1). */
+/** Extracts frames from the messages of a connection (docs/protocol.md §2.1). */
 export class FrameReader<Bytes extends Uint8Array> {
   readonly #receiver: FrameReceiver<Bytes>
   readonly #payloadMaxBytes: number
   readonly #memory: FrameMemory<Bytes>
-  /** An unfinished frame, from its header on. */
+  /** An unfinished frame, starting with its header. */
   #frame: Bytes | undefined = undefined
   #filledBytes = 0
 
@@ -70,7 +70,9 @@ export class FrameReader<Bytes extends Uint8Array> {
     this.#payloadMaxBytes = payloadMaxBytes
   }
 
-  /** Delivers the frames that a message completes. Returns the first violation; the frames before it have been delivered. */
+  /**
+   * Delivers the frames completed by a message. Returns the first violation; the frames before it have been delivered.
+   */
   read(message: Bytes): ProtocolError | undefined {
     const { length } = message
     if (length === 0) return EMPTY
@@ -117,7 +119,9 @@ export class FrameReader<Bytes extends Uint8Array> {
     return undefined
   }
 
-  /** Only a message of the full length may end inside a frame: a few bytes must not reserve memory for a frame. */
+  /**
+   * Only a message of the full length may end inside a frame, so that a few bytes cannot reserve memory for a frame.
+   */
   #begin(message: Bytes, from: number, frameBytes: number): ProtocolError | undefined {
     if (message.length !== WS_MESSAGE_MAX_BYTES) return CUT
     this.#frame = this.#memory.allocate(frameBytes)

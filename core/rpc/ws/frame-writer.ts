@@ -15,15 +15,18 @@ import {
   WS_MESSAGE_MAX_BYTES,
 } from './frames.ts'
 
-/** Bytes that are sent at once, without waiting for the end of the tick. Below half a message, so that no frame header is split between two messages. */
+/**
+ * Number of bytes that are sent immediately instead of at the end of the tick. Below half a message, so that no frame
+ * header is split between two messages.
+ */
 const FLUSH_BYTES = 256 * 1024
-/** Buffer of each connection; longer batches borrow memory for the tick. */
+/** Buffer size per connection. Longer batches borrow memory for the tick. */
 const BUFFER_BYTES = 8 * 1024
-/** Up to this length three bytes per character are reserved; longer strings are measured first. */
+/** Up to this length, three bytes per character are reserved; longer strings are measured first. */
 const MEASURED_MIN = 4096
 const NOTHING = Buffer.alloc(0)
 
-/** Methods of `Buffer` missing in its type declarations: `write` without encoding lookup. */
+/** `Buffer` methods missing in its type declarations, such as `write` without encoding lookup. */
 interface Memory extends Buffer {
   latin1Write(text: string, at: number): number
   utf8Write(text: string, at: number): number
@@ -35,14 +38,14 @@ export interface CallParts {
   readonly endpoint: string
   readonly metadata: string
   readonly body: string | Uint8Array
-  /** The body is ASCII text. */
+  /** Whether the body is ASCII text. */
   readonly ascii: boolean
 }
 
 /** Packed frames waiting for a slow socket. */
 interface Sealed {
   readonly memory: Memory
-  /** Bytes already sent. */
+  /** Number of bytes already sent. */
   readonly at: number
   readonly bytes: number
   readonly lastCallId: number
@@ -50,13 +53,13 @@ interface Sealed {
 
 /**
  * Packs the frames of a connection into messages (docs/protocol.md §2.1). The frames of a tick are sent together, and
- * the messages of all connections in a row.
+ * the messages of all connections consecutively.
  *
- * Arguments are not validated, except the length of payloads: when one is too long the result is false and nothing was
- * written. Memory may be reused after the call.
+ * Arguments are not validated, except the length of payloads: if one is too long, the method returns false and writes
+ * nothing. Memory may be reused after the call.
  */
 export class FrameWriter {
-  /** The socket is slow: frames are buffered until {@link drained}. */
+  /** Whether the socket is slow, so that frames are buffered until {@link drained} is called. */
   blocked = false
   /** Stream id of the last CALL passed to the socket. */
   sentCallId = 0
@@ -79,21 +82,21 @@ export class FrameWriter {
     this.#payloadMaxBytes = payloadMaxBytes
   }
 
-  /** Bytes of buffered frames. */
+  /** Number of buffered frame bytes. */
   get waitingBytes(): number {
     return this.#sealedBytes + this.#used
   }
 
-  /** @param timeoutMs milliseconds left; 0: no deadline. */
+  /** @param timeoutMs milliseconds left; 0 for no deadline. */
   call(id: number, flags: number, timeoutMs: number, parts: CallParts): boolean {
     const { service, endpoint, metadata, ascii } = parts
-    // Mostly the same names as last time.
+    // Usually the same names as in the last call.
     if (service !== this.#service || endpoint !== this.#endpoint) {
       this.#service = service
       this.#endpoint = endpoint
       this.#names = service + endpoint
     }
-    // One string: a single write crosses into the runtime once.
+    // One string, so that a single write crosses into the runtime.
     const text = ascii ? this.#names + metadata + parts.body : this.#names + metadata
     const body = ascii ? NOTHING : parts.body
     const fixed = CALL_BYTES + text.length
@@ -130,7 +133,7 @@ export class FrameWriter {
     return this.#body(FAIL, id, json) >= 0
   }
 
-  /** @returns the number of bytes of the body, or -1 when it is too long. */
+  /** @returns the number of body bytes, or -1 if the body is too long. */
   data(id: number, body: string | Uint8Array): number {
     return this.#body(DATA, id, body)
   }
@@ -160,13 +163,13 @@ export class FrameWriter {
     }
     const memory = this.#memory
     const bytes = this.#used
-    // Before sending: the socket may close, and its callbacks may write.
+    // Reset before sending, because the socket may close and its callbacks may write.
     this.#used = 0
     this.#memory = this.#buffer ?? (NOTHING as Memory)
     this.#send(memory, 0, bytes, this.#lastCallId)
   }
 
-  /** Call it when the socket accepts more. */
+  /** Call when the socket accepts more. */
   drained(): void {
     this.blocked = false
     while (!this.blocked && this.#sealed.length > 0) {
@@ -229,7 +232,7 @@ export class FrameWriter {
   /**
    * Reserves a frame with `fixed` bytes before its body.
    *
-   * @returns its offset; -1: the payload is too long.
+   * @returns its offset, or -1 if the payload is too long.
    */
   #reserve(fixed: number, body: string | Uint8Array): number {
     let most = body.length

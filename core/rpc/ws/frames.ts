@@ -1,4 +1,4 @@
-// Frames of docs/protocol.md §2.2: their constants.
+// Constants of the frames in docs/protocol.md §2.2.
 
 /** Frame types. */
 export const CALL = 1
@@ -10,31 +10,31 @@ export const CANCEL = 6
 export const CREDIT = 7
 export const GOAWAY = 8
 
-/** Flags of CALL, and MORE of REPLY. */
+/** Flags of CALL; MORE is also a flag of REPLY. */
 export const MORE = 1
 export const STREAM = 2
 
-/** Bytes before the payload. */
+/** Header size, before the payload. */
 export const HEADER_BYTES = 12
-/** Fixed part of a CALL. */
+/** Size of the fixed part of a CALL. */
 export const CALL_BYTES = 12
-/** Longest payload. */
+/** Maximum payload size. */
 export const PAYLOAD_MAX_BYTES: number = 16 * 1024 * 1024
-/** Longest WebSocket message. A frame that does not fit continues in the next messages. */
+/** Maximum WebSocket message size. A frame that does not fit continues in the next messages. */
 export const WS_MESSAGE_MAX_BYTES: number = 512 * 1024
-/** Longest metadata block. */
+/** Maximum size of a metadata block. */
 export const METADATA_MAX_BYTES: number = 64 * 1024
-/** Longest JSON of an error. */
+/** Maximum size of the JSON of an error. */
 export const FAIL_MAX_BYTES: number = 64 * 1024
-/** Initial window of each direction of a call. */
+/** Initial window in each direction of a call. */
 export const WINDOW_BYTES = 262_144
 export const WINDOW_MAX_BYTES = 2_147_483_647
 export const STREAM_ID_MAX = 2_147_483_647
-/** WebSocket subprotocol, and the path it is served at. */
+/** WebSocket subprotocol, and the path at which it is served. */
 export const SUBPROTOCOL = 'mx.rpc.1'
 export const RPC_PATH = '/.mx/rpc'
 
-/** Minimum window cost of a DATA frame: many tiny bodies cost more than their bytes. */
+/** Minimum window cost of a DATA frame, since many tiny bodies cost more than their bytes. */
 const BODY_COST_MIN = 64
 
 /** Window cost of a body of `length` bytes. */

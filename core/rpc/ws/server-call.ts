@@ -17,7 +17,7 @@ export interface ServerCallCarrier {
 
 const NO_STREAM = 'the caller does not accept a stream'
 
-/** A call on a connection of a caller. */
+/** A call on a connection from a caller. */
 export class ServerCall implements IncomingCall, Timed {
   readonly service: string
   readonly endpoint: string
@@ -29,7 +29,7 @@ export class ServerCall implements IncomingCall, Timed {
   over = false
   receiver: CallReceiver = NOOP_RECEIVER
   readonly id: number
-  /** The caller may send more bodies. */
+  /** Whether the caller may send more bodies. */
   receiving: boolean
   sendWindow = 0
   receiveWindow = 0
@@ -40,7 +40,7 @@ export class ServerCall implements IncomingCall, Timed {
   timedNext: Timed['timedNext'] = undefined
   timedPrev: Timed['timedPrev'] = undefined
   readonly #connection: ServerCallCarrier
-  /** A stream has started. */
+  /** Whether a stream has started. */
   #started = false
 
   constructor(
@@ -87,9 +87,9 @@ export class ServerCall implements IncomingCall, Timed {
   sendData(body: string | Uint8Array): boolean {
     if (this.over) return true
     if (!this.stream) throw new Error(NO_STREAM)
-    const taken = this.#connection.sendData(this, body)
-    this.#started ||= taken
-    return taken
+    const isSent = this.#connection.sendData(this, body)
+    this.#started ||= isSent
+    return isSent
   }
 
   endData(): void {

@@ -37,15 +37,15 @@ import {
 } from './frames.ts'
 import { ServerCall, type ServerCallCarrier } from './server-call.ts'
 
-/** Limits of one connection; `callMemory` limits the requests of all callers together. */
+/** Limits of a single connection; `callMemory` limits the requests of all callers together. */
 export interface ServerLimits {
-  /** Maximum calls in flight; more fail with 503. @default 100000 */
+  /** Maximum number of calls in flight; further calls fail with 503. @default 100000 */
   readonly maxCalls?: number
-  /** Maximum bytes of requests in flight; more fail with 503. @default 268435456 */
+  /** Maximum request bytes in flight; further calls fail with 503. @default 268435456 */
   readonly maxRequestBytes?: number
-  /** Maximum bytes buffered for a slow caller; beyond it the connection is closed. @default 268435456 */
+  /** Maximum bytes buffered for a slow caller; if exceeded, the connection is closed. @default 268435456 */
   readonly maxWaitingBytes?: number
-  /** Maximum payload of a frame. @default 16777216 */
+  /** Maximum frame payload in bytes. @default 16777216 */
   readonly maxPayloadBytes?: number
   /** Called after `onCancel` of the remaining calls. */
   readonly onClosed?: () => void
@@ -55,10 +55,10 @@ const OLD_STREAM = protocolError('stream ids must grow')
 const WRONG_CALL = protocolError('names and metadata do not fit the payload')
 const NO_MORE = protocolError('body after the final body')
 
-/** Buffered bytes at which a slow caller is no longer read; reading resumes at half. */
+/** Number of buffered bytes at which a slow caller is no longer read. Reading resumes at half of it. */
 const PAUSE_BYTES = 4 * 1024 * 1024
 
-/** Milliseconds for the caller to close the connection after GOAWAY. */
+/** Time for the caller to close the connection after GOAWAY, in milliseconds. */
 const PATIENCE_MS = 2000
 
 const NOTHING = Buffer.alloc(0)
@@ -77,10 +77,10 @@ export class ServerConnection
   #lastId = 0
   #requestBytes = 0
   #leaving = false
-  /** Runs when a connection after GOAWAY has no more calls. */
+  /** Timer that runs when a connection has no more calls after GOAWAY. */
   #patience: NodeJS.Timeout | undefined = undefined
   #paused = false
-  /** Bytes accounted to `replyMemory`. */
+  /** Bytes counted in `replyMemory`. */
   #waitingBytes = 0
   #dispatching = false
 
@@ -95,15 +95,15 @@ export class ServerConnection
     this.#reader = new FrameReader(this, memory, this.payloadMaxBytes)
   }
 
-  /** Attaches the socket. Call it before the first message. */
+  /** Attaches the socket. Must be called before the first message. */
   open(socket: FrameSocket): void {
     this.socket = socket
     this.writer = new FrameWriter(socket, this.payloadMaxBytes)
   }
 
   /**
-   * Sends GOAWAY: accepts no more calls, calls in flight continue. Then the caller closes the connection, or this end
-   * after 2 s.
+   * Sends GOAWAY and stops accepting calls; calls in flight continue. Then the caller closes the connection, or this
+   * end closes it after 2 s.
    */
   goAway(): void {
     if (this.#leaving || this.closed) return
@@ -112,7 +112,7 @@ export class ServerConnection
     this.#rest()
   }
 
-  /** Closes the connection; its calls are cancelled. */
+  /** Closes the connection. Its calls are canceled. */
   close(): void {
     this.#end(1001, 'going away')
   }
@@ -250,9 +250,9 @@ export class ServerConnection
     if (metadataBytes > METADATA_MAX_BYTES) return METADATA_TOO_LONG
     if (bodyStart > end) return WRONG_CALL
     this.#lastId = id
-    // Sent before GOAWAY arrived: the caller retries it elsewhere.
+    // The call was sent before GOAWAY arrived; the caller retries it elsewhere.
     if (this.#leaving) return undefined
-    // One string, cut in three: a decode call costs more than slicing.
+    // One string that is sliced into three parts, because a decode call costs more than slicing.
     const text = bytes.toString('latin1', textStart, bodyStart)
     const service = text.slice(0, serviceBytes)
     if (this.calls.size >= this.#maxCalls || this.#requestBytes > this.#maxRequestBytes) {
@@ -285,7 +285,7 @@ export class ServerConnection
     }
     this.#dispatching = false
     call.body = NOTHING
-    // Calls answered synchronously never enter the table.
+    // Calls with a synchronous response never enter the table.
     if (!call.over) this.#keep(call, bodyBytes)
     if (this.#leaving) this.#rest()
     return undefined
@@ -312,8 +312,8 @@ export class ServerConnection
   }
 
   /**
-   * After each write: stops reading a caller with too many buffered responses, and closes the connection beyond the
-   * limit.
+   * Called after each write. Stops reading from a caller with too many buffered responses, and closes the connection if
+   * the limit is exceeded.
    */
   #bound(): void {
     const { waitingBytes } = this.writer
@@ -328,7 +328,7 @@ export class ServerConnection
     }
   }
 
-  /** Accounts for the bytes buffered for a slow caller, including bytes in the socket. */
+  /** Counts the bytes buffered for a slow caller, including bytes in the socket. */
   #count(): void {
     const { blocked, waitingBytes } = this.writer
     const bytes = blocked && !this.closed ? waitingBytes : 0
@@ -344,12 +344,12 @@ export class ServerConnection
     deadlines.remove(call)
   }
 
-  /** Closes the connection when it has no more calls. */
+  /** Closes the connection once it has no more calls. */
   #rest(): void {
     if (!this.#leaving || this.calls.size > 0 || this.#dispatching || this.closed) return
     this.writer.flush()
     if (this.writer.waitingBytes > 0) return
-    // Closing at once would answer calls in transit with a TCP reset, which makes the caller lose unread data such as
+    // Closing immediately would cause TCP resets for calls in transit, so that the caller loses unread data such as
     // GOAWAY.
     this.#patience ??= setTimeout(() => this.close(), PATIENCE_MS)
   }

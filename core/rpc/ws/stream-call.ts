@@ -1,9 +1,9 @@
 import { GatewayError } from '../../errors.ts'
 import { OutgoingCall } from '../call.ts'
 
-/** A call with a streamed response. Every end of it is reported as one error. */
+/** A call with a streamed response. Any end of the call is reported as an error. */
 export abstract class StreamCall extends OutgoingCall {
-  /** @param request first body, as JSON. */
+  /** @param request JSON of the first body. */
   constructor(service: string, endpoint: string, request: object) {
     super()
     this.service = service

@@ -3,25 +3,25 @@ import { acquireBuffer, isPooled, releaseBuffer } from '../../../lib/io/buffer-p
 import type { SocketReceiver } from '../../listener/websocket/session.ts'
 import type { FrameSocket } from './frame-socket.ts'
 
-/** Watermarks of buffered bytes: the sender pauses at the high one, and resumes at the low one. */
+/** Watermarks of buffered bytes: the sender pauses at the high one and resumes at the low one. */
 const HIGH_BYTES = 1024 * 1024
 const LOW_BYTES = 256 * 1024
 
 const BINARY = { binary: true } as const
 
-/** Frame socket over a WebSocket of the library `ws`, client or server. */
+/** Frame socket over a WebSocket from the `ws` library, client or server. */
 export class WsSocket implements FrameSocket {
   readonly #socket: WebSocket
   readonly #receiver: SocketReceiver
   #slow = false
-  /** Cause of the broken connection, as seen by this end. */
+  /** Cause of the broken connection, as observed by this end. */
   #fault = ''
 
   /** @param socket an open WebSocket. */
   constructor(socket: WebSocket, receiver: SocketReceiver) {
     this.#socket = socket
     this.#receiver = receiver
-    // Messages come as one buffer, mostly without a copy.
+    // Messages arrive as one buffer, usually without a copy.
     socket.binaryType = 'nodebuffer'
     socket.on('message', (data, binary) => receiver.onMessage(data as Buffer, binary))
     socket.on('error', (error) => {
@@ -37,7 +37,7 @@ export class WsSocket implements FrameSocket {
   }
 
   send(bytes: Uint8Array): boolean {
-    // The library sends the given memory itself, not a copy, and not at once.
+    // The library sends the given memory itself instead of a copy, and not immediately.
     const { length } = bytes
     const memory = isPooled(length) ? acquireBuffer(length) : undefined
     const message = memory?.subarray(0, length) ?? Buffer.allocUnsafe(length)
@@ -66,7 +66,7 @@ export class WsSocket implements FrameSocket {
   }
 
   #sent(memory: Buffer | undefined, error: Error | null | undefined): void {
-    // After an error the memory may still be read: it is left to the garbage collector.
+    // After an error, the memory may still be read, so it is left to the garbage collector.
     if (memory !== undefined && error == null) releaseBuffer(memory)
     if (!this.#slow || this.#socket.bufferedAmount > LOW_BYTES) return
     this.#slow = false

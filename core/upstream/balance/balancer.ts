@@ -5,7 +5,7 @@ import { createMaglev } from './maglev.ts'
 import type { BalanceOptions, Balancer } from './policy.ts'
 import { buildSequence, createDraw } from './weighted.ts'
 
-/** Maximum draws to avoid a tried node, before any other is used. */
+/** Maximum number of draws that avoid a tried node before any other node is used. */
 const DRAWS = 8
 const NO_NODES: Balancer = { pick: () => undefined }
 
@@ -77,8 +77,8 @@ function createRandom(nodes: readonly UpstreamNode[], randomBits: () => number):
 }
 
 /**
- * Mitzenmacher 2001, "The Power of Two Choices": nearly as good as the least busy node without scanning, and no herding
- * on it.
+ * Mitzenmacher 2001, "The Power of Two Choices": nearly as good as choosing the least busy node, without scanning or
+ * herding.
  */
 function createTwoChoices(
   nodes: readonly UpstreamNode[],
@@ -96,7 +96,7 @@ function createTwoChoices(
 }
 
 function createLeastConnections(nodes: readonly UpstreamNode[]): Balancer {
-  // Ties alternate, so that the first node of an idle service is not the only one used.
+  // Ties use round-robin, so that an idle service does not only use its first node.
   const inTurn = createRoundRobin(nodes)
   return {
     pick(x, tried) {

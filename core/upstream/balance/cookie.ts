@@ -10,7 +10,7 @@ export interface CookieSpan {
 const SEMICOLON = 59
 const SPACE = 32
 
-/** Finds the first cookie with a name (RFC 6265 §5.4) and fills `span`. */
+/** Finds the first cookie with a name (RFC 6265 §5.4) and sets `span`. */
 export function findCookie(headers: HeaderList, name: string, span: CookieSpan): boolean {
   const { flat } = headers
   for (let i = 0; i < flat.length; i += 2) {

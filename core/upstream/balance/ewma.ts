@@ -1,19 +1,19 @@
 import { clock } from '../../../lib/time/coarse-clock.ts'
 import type { UpstreamNode } from '../node/upstream-node.ts'
 
-/** Time constant of the decay, milliseconds. */
+/** Time constant of the decay in milliseconds. */
 const DECAY_MS = 10_000
-/** Minimum latency of a failure. */
+/** Minimum latency recorded for a failure, in milliseconds. */
 const FAILURE_MS = 1000
-/** Cost of a node whose first response is pending: requests do not all wait for it. */
+/** Cost of a node whose first response is pending, so that not all requests wait for it. */
 const PENDING_COST = 1e9
 
 /**
- * Adds a response to the latency of a node, a peak-sensitive exponentially weighted moving average (Twitter Finagle): a slower response
- * replaces it, faster ones lower it over ten seconds.
+ * Adds a response to the latency of a node, a peak-sensitive exponentially weighted moving average (Twitter Finagle). A
+ * slower response replaces the average; faster ones lower it over ten seconds.
  */
 export function addLatency(node: UpstreamNode, measuredMs: number, isFailure: boolean): void {
-  // A node that fails at once must not look fast.
+  // A node that fails immediately must not appear fast.
   const latencyMs = isFailure ? Math.max(measuredMs, FAILURE_MS) : measuredMs
   if (latencyMs < 0) return
   const nowMs = clock.nowMs
@@ -27,10 +27,10 @@ export function addLatency(node: UpstreamNode, measuredMs: number, isFailure: bo
   average.atMs = nowMs
 }
 
-/** Expected latency of one more request, relative to the weight of the node. */
+/** Returns the expected latency of one more request, relative to the weight of the node. */
 export function toCost({ latency, active, weight }: UpstreamNode): number {
   if (latency === undefined) return active === 0 ? 0 : PENDING_COST * active
-  // An idle node is tried again.
+  // The cost decays, so that an idle node is eventually tried again.
   const share = Math.exp((latency.atMs - clock.nowMs) / DECAY_MS)
   return (latency.ms * share * (active + 1)) / weight
 }

@@ -4,24 +4,24 @@ import { type CookieSpan, findCookie } from './cookie.ts'
 import type { Balancer, HashSource } from './policy.ts'
 
 /**
- * Slots that keys map to: many per node for even shares. Constant, so that no key moves when the number of nodes
- * changes.
+ * Number of slots that keys map to: many per node for even shares, and constant, so that no key moves when the number
+ * of nodes changes.
  */
 const SLOTS = 65_536
-/** Cached slots per node. A slot that is not cached is computed again, in time linear in the nodes. */
-const REMEMBERED = 256
-/** Slots probed for a second node before the list is scanned. */
+/** Cached slots per node. A slot that is not cached is recomputed in time linear in the number of nodes. */
+const CACHED_PER_NODE = 256
+/** Number of slots probed for a second node before the list is scanned. */
 const PROBES = 32
-/** 2^32 divided by the golden ratio: spreads successive numbers (Knuth, TAOCP 6.4). */
+/** 2^32 divided by the golden ratio, which spreads consecutive numbers (Knuth, TAOCP 6.4). */
 const STRIDE = 0x9e3779b9
 
 /**
- * Maps each key to the same node as long as that is usable.
+ * Maps each key to the same node as long as the node is usable.
  *
  * Weighted rendezvous hashing (Thaler and Ravishankar 1998; weights by Schindelhauer and Schomaker 2005) over a table
  * of slots. When a node leaves, only its keys move; when it returns, they move back. Slots are computed on first use,
- * so that building is cheap and a lookup is mostly one cache read; the cache of 20 nodes takes 16 KiB. Requests without
- * a key use `keyless`.
+ * so that building is cheap and a lookup is usually one cache read. The cache of 20 nodes takes 16 KiB. Requests
+ * without a key use `keyless`.
  */
 export function createHash(
   source: HashSource,
@@ -37,19 +37,20 @@ export function createHash(
   const tagBits = Math.log2(SLOTS) - indexBits
   const [indexMask, tagMask] = [2 ** indexBits - 1, 2 ** tagBits - 1]
   /**
-   * Index of the node plus 1, then the tag; 0: empty. Allocated on first use: nodes may change more often than they are
-   * used.
+   * Node index plus 1, then the tag; 0 if empty. Allocated on first use, since nodes may change more often than they
+   * are used.
    */
   let memory: Uint16Array | Uint32Array | undefined
 
-  const work = (slot: number): number => {
+  const computeNode = (slot: number): number => {
     const salt = Math.imul(slot + 1, STRIDE)
     let best = Number.POSITIVE_INFINITY
     let index = 0
     for (let i = 0; i < nodes.length; i++) {
-      // Uniform in (0, 1), so that -ln(u)/w is exponential with rate w: the smallest of them belongs to i with probability w_i / sum of w.
+      // Uniform in (0, 1), so that -ln(u)/w is exponential with rate w: the smallest value belongs to i with
+      // probability w_i / sum of w.
       const u = ((mix(seeds[i]! ^ salt) >>> 0) + 0.5) / 2 ** 32
-      // -ln(u) is at least 1 - u, which rules out most nodes without a logarithm.
+      // -ln(u) is at least 1 - u, which excludes most nodes without computing a logarithm.
       if (1 - u >= best * weights[i]!) continue
       const score = -Math.log(u) / weights[i]!
       if (score < best) {
@@ -66,7 +67,7 @@ export function createHash(
     const tag = slot >>> indexBits
     const value = memory[cached]!
     if (value !== 0 && (value & tagMask) === tag) return nodes[(value >>> tagBits) - 1]!
-    const index = work(slot)
+    const index = computeNode(slot)
     memory[cached] = ((index + 1) << tagBits) | tag
     return nodes[index]!
   }
@@ -84,16 +85,16 @@ export function createHash(
   }
 }
 
-/** Number of cached slots, as bits: a power of two. */
+/** Number of cached slots as a power of two, in bits. */
 function toIndexBits(nodes: number): number {
-  return Math.min(Math.log2(SLOTS), Math.ceil(Math.log2(nodes * REMEMBERED)))
+  return Math.min(Math.log2(SLOTS), Math.ceil(Math.log2(nodes * CACHED_PER_NODE)))
 }
 
 function createMemory(length: number, limit: number): Uint16Array | Uint32Array {
   return limit <= 2 ** 16 ? new Uint16Array(length) : new Uint32Array(length)
 }
 
-/** Creates the function that hashes the key of a request; -1: no key. */
+/** Creates the function that hashes the key of a request; it returns -1 without a key. */
 export function createKeyReader({ from, name }: HashSource): (x: Exchange) => number {
   if (from === 'path') return ({ path }) => hashText(path, 0, path.length)
   if (from === 'ip') {
@@ -113,14 +114,14 @@ export function createKeyReader({ from, name }: HashSource): (x: Exchange) => nu
   }
 }
 
-/** FNV-1a of the characters `from` up to `to`, mixed. 31 bits, to stay a small integer. */
+/** FNV-1a hash of the characters `from` up to `to`, mixed. 31 bits, so that the result stays a small integer. */
 export function hashText(text: string, from: number, to: number): number {
   let hash = 0x811c9dc5
   for (let i = from; i < to; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
   return mix(hash) >>> 1
 }
 
-/** The 32-bit finalizer of MurmurHash3: every input bit affects every output bit. A signed integer. */
+/** The 32-bit finalizer of MurmurHash3: every input bit affects every output bit. Returns a signed integer. */
 export function mix(value: number): number {
   let h = value | 0
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)

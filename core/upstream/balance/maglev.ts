@@ -2,13 +2,14 @@ import type { UpstreamNode } from '../node/upstream-node.ts'
 import { createKeyReader, hashText, mix } from './hash.ts'
 import type { Balancer, HashSource } from './policy.ts'
 
-/** Prime number of slots, at least a hundred for each of 655 nodes. */
+/** Prime number of slots, which provides at least a hundred slots for each of 655 nodes. */
 const SLOTS = 65_537
 const PROBES = 32
 
 /**
- * Maps each key to the same node as long as the nodes are the same, in one array read (Maglev hashing, Eisenbud et al. 2016). Shares of the
- * nodes are more even than with `hash`; when a node leaves, a few keys of other nodes move, too. Requests without a key use `keyless`.
+ * Maps each key to the same node as long as the nodes do not change, with a single array read (Maglev hashing, Eisenbud
+ * et al. 2016). Node shares are more even than with `hash`, but when a node leaves, a few keys of other nodes also
+ * move. Requests without a key use `keyless`.
  */
 export function createMaglev(
   source: HashSource,
@@ -16,7 +17,7 @@ export function createMaglev(
   keyless: Balancer,
 ): Balancer {
   const readKey = createKeyReader(source)
-  /** Built on first use: nodes may change more often than they are used. */
+  /** Built on first use, since nodes may change more often than they are used. */
   let table: Uint16Array | Uint32Array | undefined
   return {
     pick(x, tried) {
@@ -32,7 +33,7 @@ export function createMaglev(
   }
 }
 
-/** Nodes claim slots in turn, each by its own permutation, and more often with a larger weight. */
+/** Nodes take turns to claim slots, each by its own permutation, and more often with a larger weight. */
 function buildTable(nodes: readonly UpstreamNode[]): Uint16Array | Uint32Array {
   const table = nodes.length < 65_535 ? new Uint16Array(SLOTS) : new Uint32Array(SLOTS)
   const isTaken = new Uint8Array(SLOTS)
@@ -42,12 +43,14 @@ function buildTable(nodes: readonly UpstreamNode[]): Uint16Array | Uint32Array {
     return {
       at: hash % SLOTS,
       step: ((mix(hash) >>> 0) % (SLOTS - 1)) + 1,
-      /** Rounds between two turns, and to the first one: nodes of equal weight spread over them. */
+      /**
+       * Number of rounds between two turns, and before the first, so that nodes with equal weight are spread evenly.
+       */
       every: maxWeight / weight,
       next: (hash / 2 ** 31) * (maxWeight / weight),
     }
   })
-  /** Nodes by the round of their next turn: beside one large weight, most rounds are of few nodes. */
+  /** Nodes by the round of their next turn. If one weight is large, few nodes have a turn in most rounds. */
   const due = new Map<number, number[]>()
   const plan = (index: number): void => {
     const round = Math.floor(turns[index]!.next)

@@ -2,8 +2,8 @@ import { GatewayError } from '../../errors.ts'
 import type { Upstream } from '../upstream.ts'
 
 /**
- * 503 for a registered service without a usable node, or whose circuit breaker is open (reference 15.2): temporary, so
- * that clients and balancers retry.
+ * 503 for a registered service without a usable node, or with an open circuit breaker (reference 15.2). The error is
+ * temporary, so that clients and load balancers retry.
  */
 export function toNoNode(
   service: string,

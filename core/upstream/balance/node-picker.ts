@@ -9,9 +9,12 @@ import { SlowStart } from './slow-start.ts'
 import { createSticky, type Sticky } from './sticky.ts'
 import { drawOne } from './weighted.ts'
 
-/** Selects one of the usable nodes of a service. The balancer is built on the first use after a change; then `pick` only reads tables. */
+/**
+ * Selects one of the usable nodes of a service. The balancer is built on the first use after a change; afterwards
+ * `pick` only reads tables.
+ */
 export class NodePicker {
-  /** Requests in flight at which a node is full, and not picked while others are not; 0: no limit. */
+  /** Number of requests in flight at which a node is full and only picked if all others are full; 0 for no limit. */
   maxPerNode = 0
   readonly slowStart: SlowStart
   readonly #service: string
@@ -21,7 +24,7 @@ export class NodePicker {
   #policies: UpstreamPolicies
   #balance: BalanceOptions = { kind: 'round-robin' }
   #sticky: Sticky | undefined = undefined
-  /** Undefined: nodes or options have changed. */
+  /** Undefined if nodes or options have changed. */
   #balancer: Balancer | undefined = undefined
 
   /** @param service name for the cookie of sticky sessions. */
@@ -48,7 +51,7 @@ export class NodePicker {
     return this.#balance.kind
   }
 
-  /** Applies changed options from the next {@link reset} on. */
+  /** Changes the options, which apply after the next {@link reset}. */
   configure(policies: UpstreamPolicies, balance: BalanceOptions = { kind: 'round-robin' }): void {
     this.#policies = policies
     if (policies.concurrency?.per !== 'node') this.maxPerNode = 0
@@ -58,7 +61,7 @@ export class NodePicker {
     this.#sticky = balance.sticky && createSticky(this.#service, balance.sticky)
   }
 
-  /** Applies changed nodes. Thousands of nodes may change between two requests, such as by health checks. */
+  /** Applies changed nodes. Thousands of nodes may change between two requests, for example by health checks. */
   reset(): void {
     this.#balancer = undefined
   }
@@ -94,7 +97,7 @@ export class NodePicker {
     return this.maxPerNode === 0 ? node : this.#replaceFull(node)
   }
 
-  /** Candidates except the nodes already tried: usable ones, else ejected ones. */
+  /** Returns the candidates except nodes already tried: usable ones, or else ejected ones. */
   others(tried: readonly UpstreamNode[]): readonly UpstreamNode[] {
     const { usable, nodes } = this.#health
     const isOther = (node: UpstreamNode): boolean => !tried.includes(node)
@@ -107,19 +110,19 @@ export class NodePicker {
     last: UpstreamNode | undefined,
     tried: readonly UpstreamNode[],
   ): UpstreamNode | undefined {
-    // Each failed attempt may eject its node: the balancer would be built for one request again and again.
+    // Each failed attempt may eject its node, so the balancer would repeatedly be built for a single request.
     const node = tried.length === 1 ? this.#current.pick(x, last) : undefined
     if (node !== undefined && !tried.includes(node)) return node
     const others = this.others(tried)
     const selected = selectNodes(others, others, this.#policies)
     const { kind } = this.#balance
     if (kind === 'round-robin' || kind === 'random') return drawOne(selected, this.#randomBits)
-    // A table for one request costs more than the shares it evens out.
+    // A table for one request costs more than its more even shares are worth.
     const balance = kind === 'maglev' ? { ...this.#balance, kind: 'hash' as const } : this.#balance
     return createBalancer(balance, selected, this.#randomBits).pick(x, last)
   }
 
-  /** Replaces a node in its slow start by another node, except for its current share of the requests. */
+  /** Replaces a node in its slow start with another node, except for its current share of requests. */
   #replaceStarting(
     node: UpstreamNode | undefined,
     x: Exchange | undefined,
@@ -133,7 +136,7 @@ export class NodePicker {
     return this.#current.pick(x, node)
   }
 
-  /** Replaces a node at its concurrency limit by the one with the fewest requests in flight. */
+  /** Replaces a node at its concurrency limit with the node that has the fewest requests in flight. */
   #replaceFull(node: UpstreamNode | undefined): UpstreamNode | undefined {
     if (node === undefined || node.active < this.maxPerNode) return node
     const open = this.#health.usable.filter((each) => !each.isUnhealthy)

@@ -17,10 +17,10 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
  * source  = "header:" name | "cookie:" name | "ip" | "path"
  * ```
  *
- * Plain `sticky` generates the cookie name and uses round-robin for new clients. A word after `sticky:` that is a base
- * is parsed as one.
+ * Plain `sticky` generates the cookie name and uses round-robin for new clients. A word after `sticky:` that is the
+ * name of a base policy is parsed as such, not as a cookie name.
  *
- * @throws {RangeError} naming the invalid part and the valid forms.
+ * @throws {RangeError} with the invalid part and the valid forms.
  */
 export function parseBalance(text: string): BalanceOptions {
   const words = text.trim().split(':')
@@ -30,9 +30,7 @@ export function parseBalance(text: string): BalanceOptions {
   if (first === undefined) return { kind: 'round-robin', sticky: {} }
   if (isKind(first)) return { ...parseBase(rest), sticky: {} }
   if (!TOKEN.test(first)) {
-    throw new RangeError(
-      `the cookie of sticky must be a name such as sid, got ${JSON.stringify(first)}`,
-    )
+    throw new RangeError(`sticky cookie must be a name such as sid, got ${JSON.stringify(first)}`)
   }
   const base: BalanceOptions =
     rest.length === 1 ? { kind: 'round-robin' } : parseBase(rest.slice(1))
@@ -69,7 +67,7 @@ function parseSource(
   }
   const kind = [from, name, ...rest].filter((word) => word !== undefined).join(':')
   throw new RangeError(
-    `balance ${balance} must be of header:<name>, cookie:<name>, ip or path, got ${JSON.stringify(kind)}`,
+    `balance ${balance} must use header:<name>, cookie:<name>, ip or path, got ${JSON.stringify(kind)}`,
   )
 }
 

@@ -3,16 +3,16 @@ import type { UpstreamNode } from '../node/upstream-node.ts'
 
 /** A load balancer for a fixed set of usable nodes. */
 export interface Balancer {
-  /** Undefined when there is no node; `tried` only when there is no other. Allocates nothing. */
+  /** Returns undefined if there is no node, and a node in `tried` only if there is no other. Allocates nothing. */
   readonly pick: (
     x: Exchange | undefined,
     tried: UpstreamNode | undefined,
   ) => UpstreamNode | undefined
-  /** True for a client with a sticky session, whose request must not be used as a trial of an ejected node. */
+  /** True for a client with a sticky session, whose request must not be used to probe an ejected node. */
   readonly isBound?: (x: Exchange | undefined) => boolean
 }
 
-/** Load-balancing policies, all weighted. */
+/** Load-balancing policies; all respect node weights. */
 export type BalanceKind =
   | 'round-robin'
   | 'random'
@@ -24,16 +24,16 @@ export type BalanceKind =
 
 export interface BalanceOptions {
   /**
-   * - `round-robin`: in turn.
-   * - `random`: at random.
+   * - `round-robin`: nodes in turn.
+   * - `random`: a random node.
    * - `p2c`: of two random nodes, the one with fewer requests in flight.
    * - `least-conn`: the node with the fewest requests in flight.
    * - `ewma`: of two random nodes, the one with the lower expected latency.
-   * - `hash`: by a part of the request, the same node for the same value.
-   * - `maglev`: the same with a table, which is faster for many nodes and has more even shares.
+   * - `hash`: the same node for the same value of a part of the request.
+   * - `maglev`: like `hash`, with a table that is faster for many nodes and provides more even shares.
    */
   readonly kind: BalanceKind
-  /** Key of `hash` and `maglev`. @default ip */
+  /** Hash key for `hash` and `maglev`. @default ip */
   readonly hashOf?: HashSource
   /** Sticky sessions: a cookie binds a client to the node selected by `kind`. */
   readonly sticky?: StickyOptions
@@ -49,8 +49,8 @@ export interface HashSource {
 /** Cookie of a sticky session. */
 export interface StickyOptions {
   /**
-   * Cookie name for all services. @default one name per service, so that services on one host do not overwrite each
-   * other's cookies
+   * Cookie name for all services. @default one name per service, so that services on the same host do not overwrite
+   * each other's cookies
    */
   readonly cookie?: string
   /** HMAC key for the node in the cookie, which hides node ids from clients. All gateways need the same key. */

@@ -3,9 +3,9 @@ import type { UpstreamPolicies } from '../policies/policies.ts'
 import { hashText } from './hash.ts'
 
 /**
- * Nodes for load balancing: the usable nodes of the smallest priority that has enough of them, or all nodes of the smallest priority if
- * none has enough, except unreachable ones. Nodes in the zone of this process are preferred while enough of them are usable. Usually
- * returns the same array: a copy per service would take memory.
+ * Selects the nodes for load balancing: the usable nodes of the lowest priority value that has enough usable nodes. If
+ * none has enough, all reachable nodes of the lowest priority value. Nodes in the zone of this process are preferred
+ * while enough of them are usable. Usually returns the same array, since a copy per service would take memory.
  */
 export function selectNodes(
   all: readonly UpstreamNode[],
@@ -28,14 +28,14 @@ export function selectNodes(
   }
 }
 
-/** All nodes if none is reachable. */
+/** Returns all nodes if none is reachable. */
 function omitUnreachable(nodes: readonly UpstreamNode[]): readonly UpstreamNode[] {
   if (!nodes.some(({ failures }) => failures.isUnreachable)) return nodes
   const reachable = nodes.filter(({ failures }) => !failures.isUnreachable)
   return reachable.length > 0 ? reachable : nodes
 }
 
-/** In increasing order; mostly one. */
+/** Priorities in increasing order, usually a single one. */
 function listPriorities(nodes: readonly UpstreamNode[]): readonly number[] {
   const [first] = nodes
   if (first === undefined) return []
@@ -44,9 +44,10 @@ function listPriorities(nodes: readonly UpstreamNode[]): readonly number[] {
 }
 
 /**
- * The `size` nodes that a process uses, by rendezvous hashing of its id: changes of other nodes replace few of them.
+ * Selects the `size` nodes that a process uses by rendezvous hashing of its id, so that changes of other nodes replace
+ * few of them.
  *
- * @param id of this process
+ * @param id id of this process.
  */
 export function toSubset(
   nodes: readonly UpstreamNode[],

@@ -1,15 +1,15 @@
 import type { UpstreamNode } from '../node/upstream-node.ts'
 
-/** Share of the requests with which a slow start begins. */
+/** Initial share of requests during a slow start. */
 const MIN_SHARE = 0.1
 
-/** Gives new and returning nodes a growing share of the requests. */
+/** Gives new and returning nodes an increasing share of requests. */
 export class SlowStart {
   #durationMs: number
-  /** End of the slow start of the last node; 0: none is in its slow start. */
+  /** End of the last slow start; 0 if no node is in its slow start. */
   #untilMs = 0
 
-  /** @param durationMs 0: off. */
+  /** @param durationMs 0 to disable. */
   constructor(durationMs: number) {
     this.#durationMs = durationMs
   }
@@ -24,7 +24,7 @@ export class SlowStart {
     for (const node of nodes) node.warmUntilMs = this.#untilMs
   }
 
-  /** Changes the duration; the slow starts of `nodes` end within it. */
+  /** Changes the duration. Slow starts of `nodes` end within it. */
   configure(durationMs: number, nodes: readonly UpstreamNode[], nowMs: number): void {
     this.#durationMs = durationMs
     const latestMs = Math.ceil(nowMs + durationMs)
@@ -33,7 +33,7 @@ export class SlowStart {
   }
 
   /**
-   * Whether `node` keeps a request that the balancer assigned to it.
+   * Whether `node` keeps a request assigned to it by the balancer.
    *
    * @param randomBits 32 random bits.
    */

@@ -5,9 +5,9 @@ import { type CookieSpan, findCookie } from './cookie.ts'
 import type { Balancer, StickyOptions } from './policy.ts'
 
 export interface Sticky {
-  /** Prefers the node of the cookie, if it is in `usable`, to the choice of `base`. */
+  /** Prefers the node in the cookie, if it is in `usable`, over the choice of `base`. */
   readonly wrap: (base: Balancer, usable: readonly UpstreamNode[]) => Balancer
-  /** The `Set-Cookie` value that binds the client to `node`; undefined when it is bound already. */
+  /** Returns the `Set-Cookie` value that binds the client to `node`, or undefined if it is already bound. */
   readonly replyCookie: (x: Exchange, node: UpstreamNode) => string | undefined
 }
 
@@ -19,10 +19,13 @@ interface Binding {
 }
 
 const TOKEN_LENGTH = 16
-/** Hex digits of a token that fit a small integer: a key without allocation. */
+/** Number of hex digits of a token that fit into a small integer, which is a key without allocation. */
 const INDEX_LENGTH = 7
 
-/** Sticky balancing for one service. The cookie is HttpOnly, SameSite=Lax, Path=/, and Secure over TLS (RFC 6265 §4.1.2). */
+/**
+ * Creates sticky balancing for a service. The cookie is HttpOnly, SameSite=Lax, Path=/, and Secure over TLS (RFC 6265
+ * §4.1.2).
+ */
 export function createSticky(service: string, { cookie, secret = '' }: StickyOptions): Sticky {
   const name = cookie ?? `mx_node_${hash(secret, service).slice(0, 8)}`
   const span: CookieSpan = { text: '', from: 0, to: 0 }
@@ -73,7 +76,7 @@ function hash(secret: string, text: string): string {
   return createHmac('sha256', secret).update(text).digest('hex')
 }
 
-/** The first hex digits of a token as a number; -1: not hexadecimal. */
+/** Returns the first hex digits of a token as a number, or -1 if they are not hexadecimal. */
 function readIndex({ text, from }: CookieSpan): number {
   let value = 0
   for (let i = from; i < from + INDEX_LENGTH; i++) {

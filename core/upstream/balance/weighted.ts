@@ -1,16 +1,19 @@
 import type { UpstreamNode } from '../node/upstream-node.ts'
 
-/** Longest sequence: larger weights are rounded to fit. */
+/** Maximum sequence length; larger weights are rounded to fit. */
 const MAX_LENGTH = 16_384
 const BITS = 2 ** 32
-/** A place and the index of a node are one number: sorting numbers takes a third of the time. Different places differ by 2^-29 at least. */
-const PLACES = 2 ** 33
+/**
+ * Factor that combines a position and a node index into one number, which sorts three times as fast. Different
+ * positions differ by at least 2^-29.
+ */
+const POSITION_FACTOR = 2 ** 33
 const MAX_NODES = 2 ** 20
 
 /**
- * Node indexes in the order of smooth weighted round-robin.
+ * Builds the sequence of node indexes of smooth weighted round-robin.
  *
- * The k-th turn of a node of weight w is at position (k + 1/2) / w of the round; sorting the positions spreads the
+ * The k-th turn of a node with weight w has position (k + 1/2) / w in the round. Sorting the positions spreads the
  * turns evenly, without work per request.
  */
 export function buildSequence(nodes: readonly UpstreamNode[]): Uint32Array {
@@ -23,17 +26,17 @@ export function buildSequence(nodes: readonly UpstreamNode[]): Uint32Array {
   let length = 0
   for (const [index, count] of counts.entries())
     for (let k = 0; k < count; k++)
-      turns[length++] = Math.floor(((k + 0.5) / count) * PLACES) * MAX_NODES + index
+      turns[length++] = Math.floor(((k + 0.5) / count) * POSITION_FACTOR) * MAX_NODES + index
   turns.sort()
   return new Uint32Array(turns.map((turn) => turn % MAX_NODES))
 }
 
 /**
- * Returns 32 random bits as signed integers, which needs no allocation, unlike a fraction (xorshift32, Marsaglia 2003).
- * Not cryptographically secure.
+ * Creates a generator of 32 random bits as signed integers, which, unlike fractions, need no allocation (xorshift32,
+ * Marsaglia 2003). Not cryptographically secure.
  */
 export function createRandomBits(seed: number = Math.random() * 2 ** 32): () => number {
-  // 0 is a fixed point.
+  // 0 is a fixed point of the generator.
   let state = seed | 0 || 1
   return () => {
     state ^= state << 13
@@ -69,7 +72,7 @@ export function createDraw(nodes: readonly UpstreamNode[], randomBits: () => num
   }
 }
 
-/** Draws one node with a probability proportional to its weight, without a table; undefined without nodes. */
+/** Draws a node with a probability proportional to its weight, without a table. Returns undefined without nodes. */
 export function drawOne(
   nodes: readonly UpstreamNode[],
   randomBits: () => number,

@@ -5,13 +5,16 @@ const MAX = 1000
 const PROBE_SAMPLES = 30
 const PROBE_SAMPLES_MIN = 5
 const PROBE_MS = 2000
-/** Interval of measurements of the minimum; increased by up to half at random, so that gateways do not measure together. */
+/**
+ * Interval between measurements of the minimum, randomly increased by up to half, so that gateways do not measure
+ * simultaneously.
+ */
 const PROBE_EVERY_MS = 60_000
-/** Interval of measurements while the minimum is unknown. */
+/** Interval between measurements while the minimum is unknown. */
 const RETRY_MS = 1000
 const WINDOW_MS = 100
 const WINDOW_SAMPLES = 10
-/** Durations within this factor and these milliseconds of the minimum are normal. */
+/** Durations within this factor and this number of milliseconds of the minimum are normal. */
 const TOLERANCE = 1.2
 const TOLERANCE_MS = 1
 
@@ -19,19 +22,23 @@ interface Probe {
   /** Limit before the measurement. */
   readonly limit: number
   readonly endMs: number
-  /** Requests that started earlier ran beside more than {@link PROBE_LIMIT} others; 0: such requests are still in progress. */
+  /**
+   * Earliest start of counted requests, since earlier ones ran concurrently with more than {@link PROBE_LIMIT} others;
+   * 0 while such requests are in progress.
+   */
   fromMs: number
 }
 
 /**
- * Limit that follows the gradient of durations, like Envoy's adaptive concurrency: it decreases while requests take longer than the
- * minimum, and grows by its square root otherwise. The minimum is measured periodically, with few requests in progress.
+ * Limit that follows the gradient of durations, like Envoy's adaptive concurrency. It decreases while requests take
+ * longer than the minimum, and otherwise grows by its square root. The minimum is measured periodically with few
+ * concurrent requests.
  */
 export class AutoLimit {
   /** Current limit. */
   limit: number = INITIAL
   readonly #random: () => number
-  /** Mean duration at low load, milliseconds; 0: unknown. */
+  /** Mean duration at low load in milliseconds; 0 if unknown. */
   #minMs = 0
   #sumMs = 0
   #count = 0
@@ -43,12 +50,12 @@ export class AutoLimit {
     this.#random = random
   }
 
-  /** Mean duration at low load, milliseconds; 0: unknown. */
+  /** Mean duration at low load in milliseconds; 0 if unknown. */
   get minMs(): number {
     return this.#minMs
   }
 
-  /** Records a finished request. @param active requests that are still in progress. */
+  /** Records a finished request. @param active number of requests still in progress. */
   add(startMs: number, nowMs: number, active: number): void {
     if (this.#probe !== undefined) return this.#addToProbe(this.#probe, startMs, nowMs, active)
     if (nowMs >= this.#nextProbeMs) {
@@ -82,7 +89,7 @@ export class AutoLimit {
     const gradient = (this.#minMs * TOLERANCE + TOLERANCE_MS) / Math.max(meanMs, 0.001)
     const bound = Math.min(1, Math.max(0.5, gradient))
     const next = this.limit * bound + Math.sqrt(this.limit)
-    // Durations say nothing about a limit that is not reached.
+    // Durations are not meaningful for a limit that is not reached.
     if (next > this.limit && active < this.limit / 2) return
     this.limit = Math.min(MAX, Math.max(PROBE_LIMIT, (this.limit + next) / 2))
   }

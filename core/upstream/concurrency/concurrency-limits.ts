@@ -10,13 +10,13 @@ import type { ConcurrencyOptions, Priority } from './concurrency-options.ts'
 import { Limiter, type ShedReason, type Ticket } from './limiter.ts'
 
 export interface ShedOptions {
-  /** Priority by {@link toConsumerKey}; overrides the priority of a route. */
+  /** Priorities by {@link toConsumerKey}. They override the priority of a route. */
   readonly consumers: ReadonlyMap<string, Priority>
-  /** Undefined: requests are not shed by the delay of the event loop. */
+  /** Undefined if requests are not shed by event-loop delay. */
   readonly overload: { readonly aboveMs: number; readonly delay: EventLoopDelay } | undefined
 }
 
-/** Maximum number of idle limiters that are retained. */
+/** Maximum number of idle limiters to retain. */
 const MAX_IDLE = 10_000
 const ROUTE = 'route:'
 
@@ -29,17 +29,17 @@ interface Entry {
 
 /** Current limits of a service or route. */
 export interface LimitUsage {
-  /** Empty: the limit of a route. */
+  /** Empty for the limit of a route. */
   readonly service: string
-  /** Empty: the limit of a service. */
+  /** Empty for the limit of a service. */
   readonly route: string
-  /** Maximum requests in progress; with limits per account, the lowest of them. */
+  /** Maximum number of requests in progress; for limits per account, the lowest one. */
   limit: number
-  /** Waiting requests. */
+  /** Number of waiting requests. */
   waiting: number
 }
 
-/** Limiters of services and routes. They survive a reload, so that requests in progress still count. */
+/** Limiters of services and routes. They survive reloads, so that requests in progress still count. */
 export class ConcurrencyLimits {
   readonly #limiters = new Map<string, Limiter>()
   readonly #entries = new Map<Exchange, Entry>()
@@ -50,7 +50,7 @@ export class ConcurrencyLimits {
     this.#services = services
   }
 
-  /** Current limits by service and route. */
+  /** Returns the current limits by service and route. */
   usage(): Iterable<LimitUsage> {
     const found = new Map<string, LimitUsage>()
     for (const [key, limiter] of this.#limiters) {
@@ -72,7 +72,7 @@ export class ConcurrencyLimits {
     return found.values()
   }
 
-  /** Creates the step before the handler, which admits, queues or sheds a request. */
+  /** Creates the step before the handler that admits, queues or sheds a request. */
   createPlugin({ consumers, overload }: ShedOptions): Plugin {
     return {
       name: 'concurrency',
@@ -82,8 +82,8 @@ export class ConcurrencyLimits {
         const { rule } = route
         const options = rule?.concurrency ?? upstream?.concurrency
         if (overload === undefined && (options === undefined || options === 'off')) return undefined
-        const own = account && consumers.get(toConsumerKey(account))
-        const priority = own ?? rule?.priority ?? 'default'
+        const consumerPriority = account && consumers.get(toConsumerKey(account))
+        const priority = consumerPriority ?? rule?.priority ?? 'default'
         if (overload !== undefined) this.#checkDelay(x, priority, overload)
         if (options === undefined || options === 'off') return undefined
         return this.#enter(x, options, priority)
@@ -102,7 +102,7 @@ export class ConcurrencyLimits {
       return
     throw this.#shed(
       x,
-      `the gateway is overloaded: its event-loop delay is ${Math.round(delay.ms)} ms, above shed_above (${aboveMs} ms${priority === 'batch' ? '' : ', doubled'}) for priority ${priority}`,
+      `gateway overloaded: event-loop delay of ${Math.round(delay.ms)} ms exceeds shed_above (${aboveMs} ms${priority === 'batch' ? '' : ', doubled'}) for priority ${priority}`,
     )
   }
 
@@ -137,7 +137,7 @@ export class ConcurrencyLimits {
     if (entry === undefined) return
     this.#entries.delete(x)
     const { key, limiter, ticket } = entry
-    // Failed requests end early, and WebSockets late.
+    // Failed requests end early, and WebSockets late, so they are not sampled.
     const isSample = !x.aborted && x.failureKind === '' && x.status !== 101
     limiter.leave(ticket, isSample ? x.upstreamReplyMs || performance.now() : 0)
     const { per, limit } = limiter.options
@@ -175,7 +175,7 @@ function toKey(x: Exchange, { per }: ConcurrencyOptions): string {
   return `${per} ${scope} ${who}`
 }
 
-/** A service name contains no colon and no space, nor does the name of a route. */
+/** Neither service names nor route names contain colons or spaces. */
 function toScope({ route, upstream }: Exchange): string {
   const { rule, service } = route!
   if (rule?.concurrency !== undefined) return `${ROUTE}${rule.name}`
@@ -190,5 +190,5 @@ function describe({ route }: Exchange, { limit, options }: Limiter, reason: Shed
     reason === 'timeout'
       ? `no slot became free within queue_timeout (${options.queueTimeoutMs} ms)`
       : `the queue (${options.queue}) is full`
-  return `${service} is overloaded: the limit of ${what} requests in progress per ${options.per} is reached and ${why}; see concurrency of ${where} in mx.yaml`
+  return `${service} is overloaded: limit of ${what} concurrent requests per ${options.per} reached and ${why}; see concurrency of ${where} in mx.yaml`
 }

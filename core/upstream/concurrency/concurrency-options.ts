@@ -1,10 +1,13 @@
-/** Limit of requests in progress. */
+/** Limit of concurrent requests. */
 export interface ConcurrencyOptions {
-  /** Maximum requests in progress, from 1; `auto`: adjusted by their durations ({@link AutoLimit}). @default auto */
+  /**
+   * Maximum number of requests in progress, at least 1; `auto` adjusts it by their durations ({@link AutoLimit}).
+   * @default auto
+   */
   readonly limit: number | 'auto'
-  /** Maximum queued requests. @default 50 */
+  /** Maximum number of queued requests. @default 50 */
   readonly queue: number
-  /** Maximum time in the queue, milliseconds; 0: no queue. @default 100 */
+  /** Maximum time in the queue in milliseconds; 0 disables the queue. @default 100 */
   readonly queueTimeoutMs: number
   /** Scope of the limit: a service or route, each of its nodes, or each account. @default service */
   readonly per: 'service' | 'node' | 'account'

@@ -2,27 +2,27 @@ import { AutoLimit } from './auto-limit.ts'
 import type { ConcurrencyOptions, Priority } from './concurrency-options.ts'
 import { WaitingRequests } from './waiting-requests.ts'
 
-/** Why a request is shed. */
+/** Reason why a request is shed. */
 export type ShedReason = 'full' | 'timeout'
 
 /** A request in the queue or with a slot. */
 export interface Ticket {
   readonly priority: Priority
-  /** Called when a waiting request gets a slot, or has left the queue. */
+  /** Called when a waiting request gets a slot or has left the queue. */
   onReady: () => void
   /** Called when a waiting request is shed. */
   onShed: (reason: ShedReason) => void
   state: 'new' | 'waiting' | 'active' | 'ended'
-  /** Time when it got its slot, `performance.now()`. */
+  /** `performance.now()` when the request got its slot. */
   startMs: number
   timer: NodeJS.Timeout | undefined
 }
 
 /** Slots for requests in progress, with a priority queue. */
 export class Limiter {
-  /** Requests in progress. */
+  /** Number of requests in progress. */
   active = 0
-  /** Number of nodes, each with the limit. @default 1 */
+  /** Number of nodes, each with this limit. @default 1 */
   units = 1
   #options: ConcurrencyOptions
   #auto: AutoLimit | undefined
@@ -46,7 +46,7 @@ export class Limiter {
     return this.#waiting.size
   }
 
-  /** Applies changed options. Queued requests stay queued, and get the slots of a higher limit at once. */
+  /** Applies changed options. Queued requests stay queued, and immediately get the slots added by a higher limit. */
   configure(options: ConcurrencyOptions): void {
     if (options.limit !== this.#options.limit)
       this.#auto = options.limit === 'auto' ? new AutoLimit() : undefined
@@ -54,7 +54,7 @@ export class Limiter {
     this.#grantFree()
   }
 
-  /** Gives the request a slot if one is free. */
+  /** Gives the request a slot if one is available. */
   enter(ticket: Ticket): boolean {
     if (this.#waiting.size > 0) this.#grantFree()
     if (this.active >= this.limit * this.units) return false
@@ -62,7 +62,10 @@ export class Limiter {
     return true
   }
 
-  /** Queues a request, in place of one with a lower priority if the queue is full. False: the request must be shed. */
+  /**
+   * Queues a request. If the queue is full, it replaces a request with a lower priority. Returns false if the request
+   * must be shed.
+   */
   wait(ticket: Ticket): boolean {
     const { queue, queueTimeoutMs } = this.#options
     if (queue === 0 || queueTimeoutMs === 0) return false
@@ -83,9 +86,9 @@ export class Limiter {
   }
 
   /**
-   * Ends the request, which leaves its slot or the queue. Does nothing after the first call.
+   * Ends the request, which frees its slot or its place in the queue. Later calls have no effect.
    *
-   * @param endMs when the response began, for the limit `auto`; 0: the duration does not count.
+   * @param endMs start of the response, for the limit `auto`; 0 if the duration does not count.
    */
   leave(ticket: Ticket, endMs: number): void {
     const { state } = ticket

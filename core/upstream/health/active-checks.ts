@@ -11,10 +11,10 @@ export interface CheckLoad {
 }
 
 const JITTER = 0.1
-/** Shortest mean time between two checks of a namespace: a tenant may have thousands of nodes. */
+/** Minimum mean time between two checks of a namespace, since a tenant may have thousands of nodes. */
 const GAP_MS = 1
 
-/** Checks nodes periodically; a node is healthy until `fails` checks have failed. */
+/** Checks nodes periodically. A node is healthy until `fails` checks have failed. */
 export class ActiveChecks {
   readonly #options: HealthOptions
   readonly #onChange: (node: UpstreamNode, reason: string) => void
@@ -23,9 +23,10 @@ export class ActiveChecks {
   readonly #checked = new Map<UpstreamNode, NodeCheck>()
 
   /**
-   * @param onChange called when a node became unhealthy, with the reason, or healthy, with an empty text.
+   * @param onChange called with the reason when a node becomes unhealthy, and with an empty text when it becomes
+   * healthy.
    * @param share @default this process checks all nodes
-   * @param load with more than a thousand nodes a second, the intervals are longer. @default of these nodes
+   * @param load above a thousand nodes per second, the intervals are extended. @default load of these nodes
    */
   constructor(
     options: HealthOptions,
@@ -45,9 +46,9 @@ export class ActiveChecks {
 
   /** Replaces the nodes. */
   update(nodes: readonly UpstreamNode[]): void {
-    const wanted = new Set(nodes)
+    const current = new Set(nodes)
     for (const [node, check] of this.#checked)
-      if (!wanted.has(node)) {
+      if (!current.has(node)) {
         check.close()
         this.#checked.delete(node)
       }
@@ -70,10 +71,10 @@ class NodeCheck {
   readonly #onChange: (node: UpstreamNode, reason: string) => void
   readonly #load: CheckLoad
   readonly #shared: SharedCheck | undefined
-  /** Undefined: another process checks the node. */
+  /** Undefined if another process checks the node. */
   #probe: Probe | undefined = undefined
   #timer: NodeJS.Timeout | undefined = undefined
-  /** Consecutive results that differ from the current state. */
+  /** Number of consecutive results that differ from the current state. */
   #differing = 0
   #closed = false
 
@@ -110,7 +111,7 @@ class NodeCheck {
     if (this.#closed || this.#probe !== undefined) return
     this.#probe = openProbe(this.#node, this.#options)
     this.#load.nodes++
-    // Spread over the interval: all nodes of a service are added at once.
+    // Spread over the interval, because all nodes of a service are added simultaneously.
     this.#schedule(Math.random() * this.#toInterval(this.#options.unhealthyIntervalMs))
   }
 
@@ -130,7 +131,7 @@ class NodeCheck {
     this.#onChange(this.#node, reason)
   }
 
-  /** @param reason why the check failed; empty: it passed. */
+  /** @param reason why the check failed; empty if it passed. */
   #receive(reason: string): void {
     if (this.#closed) return
     const { passes, fails, intervalMs, unhealthyIntervalMs } = this.#options

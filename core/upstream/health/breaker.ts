@@ -1,14 +1,17 @@
-/** When the circuit breakers of a service and its nodes open; option names follow Resilience4j and Envoy. */
+/**
+ * Conditions under which the circuit breakers of a service and its nodes open. Option names follow Resilience4j and
+ * Envoy.
+ */
 export interface BreakerOptions {
   /** Percentage of failed requests that opens the breaker. @default 50 */
   readonly errorPercent: number
-  /** Minimum requests in a window to compare the percentage. @default 20 */
+  /** Minimum number of requests in a window to evaluate the percentage. @default 20 */
   readonly minRequests: number
-  /** Time over which requests are counted, milliseconds. @default 10000 */
+  /** Window over which requests are counted, in milliseconds. @default 10000 */
   readonly windowMs: number
-  /** Time for which the breaker stays open, milliseconds. @default 5000 */
+  /** Time that the breaker stays open, in milliseconds. @default 5000 */
   readonly openMs: number
-  /** Trial requests after that time, which close the breaker or open it again. @default 10 */
+  /** Number of trial requests after that time, which close the breaker or reopen it. @default 10 */
   readonly halfOpen: number
 }
 
@@ -20,23 +23,23 @@ export const DEFAULT_BREAKER: BreakerOptions = {
   halfOpen: 10,
 }
 
-/** Parts of a window: counts expire one part at a time. */
+/** Number of parts of a window; counts expire one part at a time. */
 const SLOTS = 10
 
 /**
- * A circuit breaker: after too many failures it admits no requests for a while, then a few trial requests.
+ * A circuit breaker: after too many failures, it admits no requests for a while, then a few trial requests.
  *
- * No timers: `admits` and `record` compare the clock.
+ * Uses no timers: `admits` and `record` compare the clock.
  */
 export class Breaker {
-  /** End of the open time, or of the time in which trial requests respond; 0: closed. */
+  /** End of the open state, or deadline for the responses to trial requests; 0 if closed. */
   untilMs = 0
   readonly #options: BreakerOptions
   readonly #requests = new Uint32Array(SLOTS)
   readonly #failures = new Uint32Array(SLOTS)
   /** Number of the current slot since the start of the clock. */
   #slot = 0
-  /** Trial requests sent; -1: not half-open. */
+  /** Number of trial requests sent; -1 if not half-open. */
   #trials = -1
   #results = 0
   #failedTrials = 0
@@ -45,7 +48,7 @@ export class Breaker {
     this.#options = options
   }
 
-  /** Whether a request may be sent; a trial request is counted. */
+  /** Whether a request may be sent. Counts trial requests. */
   admits(nowMs: number): boolean {
     if (this.untilMs === 0) return true
     const { halfOpen, openMs } = this.#options
@@ -69,7 +72,7 @@ export class Breaker {
     return failures > 0 && failures * 100 >= this.#options.errorPercent * sum(this.#requests)
   }
 
-  /** Another trial request may be sent in place of a request that ended without result. */
+  /** Permits another trial request to replace a request that ended without a result. */
   withdraw(): void {
     if (this.untilMs !== 0 && this.#trials > this.#results) this.#trials--
   }

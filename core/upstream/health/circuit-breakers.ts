@@ -2,8 +2,8 @@ import type { UpstreamNode } from '../node/upstream-node.ts'
 import { Breaker, type BreakerOptions } from './breaker.ts'
 
 /**
- * The circuit breakers of a service and of its nodes. The breaker of the service opens only while all its nodes fail: a
- * failing node is no reason to reject requests that others serve.
+ * The circuit breakers of a service and its nodes. The breaker of the service only opens while all nodes are failing,
+ * since a single failing node does not justify rejecting requests that other nodes can serve.
  */
 export class CircuitBreakers {
   readonly options: BreakerOptions
@@ -28,7 +28,7 @@ export class CircuitBreakers {
     return this.#open.size === 0 && this.#service.untilMs === 0
   }
 
-  /** Milliseconds until the service receives requests again; 0: its breaker is closed. */
+  /** Milliseconds until the service receives requests again; 0 if its breaker is closed. */
   openForMs(nowMs: number): number {
     return Math.max(0, this.#service.untilMs - nowMs)
   }
@@ -38,7 +38,7 @@ export class CircuitBreakers {
     return this.#service.admits(nowMs)
   }
 
-  /** A request ended without result. @param node undefined: there was none for it. */
+  /** Records that a request ended without a result. @param node undefined if no node was selected. */
   withdraw(node: UpstreamNode | undefined): void {
     this.#service.withdraw()
     if (node !== undefined) this.#nodes.get(node)?.withdraw()
@@ -49,9 +49,9 @@ export class CircuitBreakers {
   }
 
   /**
-   * Returns `node`, or another one if its breaker admits no request.
+   * Returns `node`, or another node if its breaker admits no request.
    *
-   * @param others the candidates.
+   * @param others candidate nodes.
    */
   replace(
     node: UpstreamNode | undefined,
@@ -84,7 +84,7 @@ export class CircuitBreakers {
     this.#onChange(node, isOpen)
   }
 
-  /** Removes nodes that left the service. */
+  /** Removes nodes that are no longer part of the service. */
   keepOnly(nodes: readonly UpstreamNode[]): void {
     const used = new Set(nodes)
     for (const node of this.#nodes.keys())

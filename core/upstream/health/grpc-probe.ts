@@ -73,13 +73,13 @@ export function createGrpcProbe(node: UpstreamNode, options: HealthOptions): Pro
       }
       stream.on('response', read).on('trailers', read)
       stream.on('data', (chunk: Buffer) => {
-        // A longer response is another service.
+        // A longer response comes from a different service.
         if (chunks.length < CHUNKS_MAX) chunks.push(chunk)
       })
       stream.on('error', fail)
       stream.on('close', () => {
         const isServing = Buffer.concat(chunks).subarray(FRAME_HEADER).equals(SERVING)
-        if (status === '0') end(isServing ? '' : 'the status is not SERVING')
+        if (status === '0') end(isServing ? '' : 'status is not SERVING')
         else end(`gRPC status ${status || 'missing'}${reason === '' ? '' : `: ${reason}`}`)
       })
       stream.end(request)
@@ -89,7 +89,7 @@ export function createGrpcProbe(node: UpstreamNode, options: HealthOptions): Pro
   }
 }
 
-/** Field 1 as text, shorter than 128 bytes. */
+/** Encodes field 1 as text shorter than 128 bytes. */
 function toField(service: string): Buffer {
   const bytes = Buffer.from(service).subarray(0, 127)
   return Buffer.concat([Buffer.from([0x0a, bytes.length]), bytes])

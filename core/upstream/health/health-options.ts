@@ -1,7 +1,7 @@
 /** Active health checks of the nodes of a service. */
 export interface HealthOptions {
   /**
-   * - `http`: a request, whose status must be in `expect`.
+   * - `http`: a request whose response status must be in `expect`.
    * - `tcp`: a connection.
    * - `grpc`: `grpc.health.v1.Health/Check`.
    * - `mx`: the call `Debug.Health`.
@@ -9,23 +9,23 @@ export interface HealthOptions {
    * @default http
    */
   readonly type: 'http' | 'tcp' | 'grpc' | 'mx'
-  /** Path and query of `http`; service name of `grpc`. @default / for http, all services for grpc */
+  /** Path and query for `http`; service name for `grpc`. @default / for http, all services for grpc */
   readonly path: string
-  /** Milliseconds between two checks of a healthy node, reduced by up to a tenth at random. @default 10000 */
+  /** Interval between checks of a healthy node in milliseconds, randomly reduced by up to a tenth. @default 10000 */
   readonly intervalMs: number
-  /** Milliseconds between two checks of an unhealthy node, reduced by up to a tenth at random. @default 2000 */
+  /** Interval between checks of an unhealthy node in milliseconds, randomly reduced by up to a tenth. @default 2000 */
   readonly unhealthyIntervalMs: number
   /** @default 1000 */
   readonly timeoutMs: number
-  /** Consecutive successes after which an unhealthy node is healthy. @default 2 */
+  /** Number of consecutive successes after which an unhealthy node becomes healthy. @default 2 */
   readonly passes: number
-  /** Consecutive failures after which a node is unhealthy. @default 3 */
+  /** Number of consecutive failures after which a node becomes unhealthy. @default 3 */
   readonly fails: number
-  /** Ranges of statuses. @default 200 to 399 */
+  /** Expected status ranges. @default 200 to 399 */
   readonly expect: readonly (readonly [first: number, last: number])[]
-  /** Body of a POST instead of a GET; empty: GET. @default '' */
+  /** Body of a POST; if empty, a GET is sent. @default '' */
   readonly body: string
-  /** Port of the checks; 0: the port of the node. @default 0 */
+  /** Port for checks; 0 for the port of the node. @default 0 */
   readonly port: number
 }
 

@@ -1,7 +1,7 @@
 import type { UpstreamNode } from '../node/upstream-node.ts'
 import type { Upstream } from '../upstream.ts'
 
-/** States of a node, from best to worst; only the first two get requests. */
+/** States of a node, from best to worst. Only the first two receive requests. */
 export const NODE_STATES = [
   'usable',
   'warming',
@@ -13,37 +13,37 @@ export const NODE_STATES = [
 ] as const
 
 /**
- * - `warming`: during its slow start.
- * - `open`: its circuit breaker is open or half-open, or the circuit breaker of the service.
- * - `unhealthy`: its health checks fail.
- * - `ejected`: after failures.
- * - `draining`: the registry reports that it is shutting down.
- * - `drained`: by an operator.
+ * - `warming`: in its slow start.
+ * - `open`: its circuit breaker or the service's circuit breaker is open or half-open.
+ * - `unhealthy`: its health checks are failing.
+ * - `ejected`: removed from load balancing after failures.
+ * - `draining`: shutting down according to the registry.
+ * - `drained`: drained by an operator.
  */
 export type NodeState = (typeof NODE_STATES)[number]
 
-/** State of a node in one process, or merged from several. */
+/** State of a node in one process, or merged from several processes. */
 export interface NodeStatus {
   readonly domain: string
-  /** Full name. */
+  /** Full service name. */
   readonly service: string
   readonly id: string
   /** `<host>:<port>` */
   readonly address: string
-  /** Empty: unknown. */
+  /** Empty if unknown. */
   readonly zone: string
   readonly state: NodeState
-  /** End of the ejection, Unix time in milliseconds; 0: not ejected. */
+  /** End of the ejection as Unix time in milliseconds; 0 if not ejected. */
   readonly ejectedUntilMs: number
-  /** Requests and calls in flight. */
+  /** Number of requests and calls in flight. */
   readonly active: number
-  /** Open HTTP connections. */
+  /** Number of open HTTP connections. */
   readonly connections: number
-  /** Average latency; undefined: unknown. */
+  /** Average latency in milliseconds; undefined if unknown. */
   readonly latencyMs: number | undefined
 }
 
-/** The worst state that applies. */
+/** Returns the worst state that applies. */
 export function toNodeState(upstream: Upstream, node: UpstreamNode): NodeState {
   if (upstream.isDrained(node)) return 'drained'
   if (node.draining) return 'draining'
@@ -53,7 +53,7 @@ export function toNodeState(upstream: Upstream, node: UpstreamNode): NodeState {
   return node.warmUntilMs > upstream.nowMs ? 'warming' : 'usable'
 }
 
-/** Whether a node in this state gets requests. */
+/** Whether a node in this state receives requests. */
 export function isInUse(state: NodeState): boolean {
   return state === 'usable' || state === 'warming'
 }
@@ -76,7 +76,7 @@ export function readNodes(upstream: Upstream): NodeStatus[] {
   }))
 }
 
-/** Merges the nodes of several processes: the worst state, the latest ejection, the highest latency, and sums. */
+/** Merges the nodes of several processes, using the worst state, the latest ejection, the highest latency, and sums. */
 export function mergeNodes(processes: readonly (readonly NodeStatus[])[]): NodeStatus[] {
   const merged = new Map<string, NodeStatus>()
   for (const status of processes.flat()) {

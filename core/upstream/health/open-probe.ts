@@ -12,10 +12,10 @@ import { createGrpcProbe } from './grpc-probe.ts'
 import type { HealthOptions } from './health-options.ts'
 import type { Probe } from './probe.ts'
 
-/** Opens the checks of one node. */
+/** Creates the health check of a node. */
 export function openProbe(node: UpstreamNode, options: HealthOptions): Probe {
   const { protocol } = node
-  // HTTP/1.1 is no protocol of these nodes.
+  // These nodes do not support HTTP/1.1.
   if (options.type === 'http' && protocol !== 'http')
     return openProbe(node, { ...options, type: protocol, path: '' })
   switch (options.type) {

@@ -2,20 +2,24 @@ import { HEALTHY, NodeFailures } from '../node/node-failures.ts'
 import type { UpstreamNode } from '../node/upstream-node.ts'
 import { findOutliers, ResponseWindow, type WindowLimits } from './outlier-window.ts'
 
-/** When a failing node is ejected, and for how long; option names follow Envoy. */
+/** Conditions and duration for ejecting a failing node. Option names follow Envoy. */
 export interface OutlierOptions extends WindowLimits {
-  /** Consecutive responses 5xx. 0: never. @default 5 */
+  /** Number of consecutive 5xx responses; 0 disables the check. @default 5 */
   readonly consecutive5xx: number
-  /** Consecutive responses 502 to 504, or incomplete, malformed or late ones. 0: never. @default 3 */
+  /**
+   * Number of consecutive responses that are 502 to 504, incomplete, malformed or late; 0 disables the check. @default
+   * 3
+   */
   readonly consecutiveGatewayErrors: number
-  /** Time after which failure percentage and latency are compared, milliseconds. @default 10000 */
+  /** Interval at which failure percentage and latency are compared, in milliseconds. @default 10000 */
   readonly intervalMs: number
-  /** First ejection, milliseconds; doubled after each failed trial up to 5 min. @default 30000 */
+  /** Duration of the first ejection in milliseconds; doubled after each failed trial up to 5 min. @default 30000 */
   readonly baseEjectionMs: number
-  /** Maximum share of the nodes that are ejected. @default 50 */
+  /** Maximum percentage of nodes that may be ejected. @default 50 */
   readonly maxEjectionPercent: number
   /**
-   * - `route`: a response 5xx counts if other nodes serve the same route; a node that serves other routes is ejected once two routes fail.
+   * - `route`: a 5xx response counts if other nodes serve the same route. A node that serves other routes is ejected
+   *   once two routes fail.
    * - `node`: every response counts, as in Envoy.
    *
    * @default route
@@ -23,7 +27,10 @@ export interface OutlierOptions extends WindowLimits {
   readonly scope: 'route' | 'node'
 }
 
-/** Why a request failed: no connection, a lost one, a malformed or late response, or a status from 500 to 599. */
+/**
+ * Reason why a request failed: no connection, a lost connection, a malformed or late response, or a status from 500 to
+ * 599.
+ */
 export type NodeFailure = 'connect' | 'reset' | 'gateway' | number
 
 export const DEFAULT_OUTLIER: OutlierOptions = {
@@ -38,23 +45,23 @@ export const DEFAULT_OUTLIER: OutlierOptions = {
 }
 
 const MAX_EJECTION_MS = 300_000
-/** First ejection of an unreachable node, which is short because a trial loses no request. */
+/** Duration of the first ejection of an unreachable node, which is short because a trial loses no request. */
 const UNREACHABLE_MS = 1000
-/** Failing routes that eject a node which serves others. */
+/** Number of failing routes that eject a node serving other routes. */
 const FAILING_ROUTES = 2
 
 /**
  * Ejects the failing nodes of a service (passive health checking).
  *
- * After its ejection time a node gets a single trial request. On success it returns, otherwise the ejection time
- * doubles. No timers: `pick` and responses compare the clock.
+ * After its ejection time, a node receives a single trial request. If it succeeds, the node returns; otherwise the
+ * ejection time doubles. Uses no timers: `pick` and responses compare the clock.
  */
 export class OutlierDetector {
   /** Nodes that are not ejected. */
   usable: readonly UpstreamNode[] = []
-  /** When the next ejected node may be tried; Infinity: none is ejected. */
+  /** Time at which the next ejected node may be tried; Infinity if none is ejected. */
   nextTrialMs: number = Number.POSITIVE_INFINITY
-  /** All nodes, the ejected ones included. */
+  /** All nodes, including ejected ones. */
   nodes: readonly UpstreamNode[] = []
   /** Nodes with failures that are not ejected. */
   readonly #suspects = new Set<UpstreamNode>()
@@ -62,7 +69,7 @@ export class OutlierDetector {
   #interval = 1
   #intervalEndMs = 0
   options: OutlierOptions
-  /** Whether requests are spread at random or in turn, so that nodes are comparable by failures and latency. */
+  /** Whether requests are spread randomly or in turn, so that nodes are comparable by failures and latency. */
   isComparable = true
   readonly #onEject: ((node: UpstreamNode, forMs: number) => void) | undefined
   readonly #onReturn: ((node: UpstreamNode) => void) | undefined
@@ -77,7 +84,7 @@ export class OutlierDetector {
     this.#onReturn = onReturn
   }
 
-  /** Replaces the list of nodes. If too many are ejected now, the nodes closest to their return are readmitted. */
+  /** Replaces the list of nodes. If too many of them are ejected, the nodes closest to their return are readmitted. */
   update(nodes: readonly UpstreamNode[]): void {
     this.nodes = nodes
     if (this.#isOff()) for (const node of nodes) if (node.ejectedUntilMs !== 0) this.#readmit(node)
@@ -98,7 +105,7 @@ export class OutlierDetector {
       if (node.ejectedUntilMs === 0 || node.ejectedUntilMs > nowMs || node === tried) continue
       const failures = node.failures as NodeFailures
       failures.onTrial = !node.isUnhealthy
-      // If the result of the trial is never reported, the next one follows after the same time.
+      // If the result of the trial is never reported, the next trial follows after the same time.
       failures.ejectedUntilMs =
         nowMs + this.#downForMs(failures, Math.max(0, failures.ejections - 1))
       this.#refresh()
@@ -108,7 +115,7 @@ export class OutlierDetector {
   }
 
   /**
-   * Counts a response for the comparison of the nodes.
+   * Counts a response for comparing the nodes.
    *
    * @returns true if the usable nodes changed.
    */
@@ -160,7 +167,7 @@ export class OutlierDetector {
     return this.#isOutlier(failures) && this.#tryEject(node, nowMs)
   }
 
-  /** Another node serves routes on which a suspect fails. */
+  /** Handles a success of another node on routes where a suspect fails. */
   #compareWithPeer(peer: UpstreamNode, route: string, nowMs: number): boolean {
     let hasChanged = false
     for (const suspect of this.#suspects) {
@@ -232,7 +239,7 @@ export class OutlierDetector {
   }
 
   #tryEject(node: UpstreamNode, nowMs: number): boolean {
-    // A node of an older list: its last requests are ending.
+    // The node belongs to an older list, and its last requests are ending.
     if (!this.usable.includes(node)) return false
     const ejected = this.nodes.filter(isEjectedByLimit)
     if (ejected.length >= this.#maxEjected()) return false
@@ -269,7 +276,7 @@ export class OutlierDetector {
 
   #refresh(): void {
     const isEjected = this.nodes.some((node) => node.ejectedUntilMs !== 0)
-    // Mostly the same array: a copy per service would take memory.
+    // Usually the same array, since a copy per service would take memory.
     this.usable = isEjected ? this.nodes.filter((node) => node.ejectedUntilMs === 0) : this.nodes
     this.nextTrialMs = Number.POSITIVE_INFINITY
     for (const { ejectedUntilMs } of this.nodes) {
@@ -282,7 +289,7 @@ function isEjectedByLimit({ failures }: UpstreamNode): boolean {
   return failures.ejectedUntilMs !== 0 && !failures.isUnreachable
 }
 
-/** True for the statuses of a failed intermediary, not of the application: 502, 503 and 504. */
+/** True for the statuses of a failed intermediary rather than the application: 502, 503 and 504. */
 export function isGatewayError(status: number): boolean {
   return status === 502 || status === 503 || status === 504
 }

@@ -1,8 +1,8 @@
-/** When a node differs too much from the others in an interval. */
+/** Limits beyond which a node differs too much from the others in an interval. */
 export interface WindowLimits {
-  /** Share of failed responses, percent, unless all nodes fail. 0: never. @default 85 */
+  /** Percentage of failed responses, unless all nodes fail; 0 disables the check. @default 85 */
   readonly failurePercentage: number
-  /** Multiple of the median p95 of the nodes. 0: never. @default 4 */
+  /** Multiple of the median p95 of all nodes; 0 disables the check. @default 4 */
   readonly latencyFactor: number
 }
 
@@ -13,12 +13,12 @@ export interface NodeWindow<N> {
 }
 
 export const UNKNOWN_LATENCY = -1
-/** Responses in an interval below which a node is not compared: by failures, and by the 95th percentile. */
+/** Minimum number of responses per interval for comparing a node, by failures and by the 95th percentile. */
 const MIN_RESPONSES = 20
 const MIN_MEASURED = 100
-/** p95 below which a node is never slow, milliseconds. */
+/** p95 in milliseconds below which a node never counts as slow. */
 const MIN_LATENCY_MS = 100
-/** Bounds of latencies: powers of the square root of 2 from 1 ms to 46 s. */
+/** Number of latency bounds: powers of the square root of 2 from 1 ms to 46 s. */
 const BUCKETS = 32
 const BUCKETS_PER_DOUBLING = 2
 const P95 = 0.95
@@ -39,7 +39,7 @@ export class ResponseWindow {
     this.#latencies.fill(0)
   }
 
-  /** @param latencyMs {@link UNKNOWN_LATENCY} for failures of connections and for streams. */
+  /** @param latencyMs {@link UNKNOWN_LATENCY} for connection failures and streams. */
   add(isFailure: boolean, latencyMs: number): void {
     this.responses++
     if (isFailure) this.failures++
@@ -49,7 +49,7 @@ export class ResponseWindow {
     this.#latencies[bucket < BUCKETS ? bucket : BUCKETS - 1]!++
   }
 
-  /** Upper bound of the 95th percentile, milliseconds; 0 if there are too few responses. */
+  /** Upper bound of the 95th percentile in milliseconds; 0 if there are too few responses. */
   get p95Ms(): number {
     if (this.#measured < MIN_MEASURED) return 0
     let left = this.#measured * P95
@@ -62,7 +62,7 @@ export class ResponseWindow {
   }
 }
 
-/** Nodes that fail much more often, or are much slower, than the others. */
+/** Returns nodes that fail much more often, or are much slower, than the others. */
 export function findOutliers<N>(
   all: readonly NodeWindow<N>[],
   { failurePercentage, latencyFactor }: WindowLimits,
@@ -75,7 +75,7 @@ export function findOutliers<N>(
   const failures = sum((window) => window.failures)
   const limit = failurePercentage / 100
   const p95s = windows.map(({ window }) => window.p95Ms).filter((ms) => ms > 0)
-  // The lower median: with two nodes, the faster one. One node alone is not compared.
+  // The lower median, which is the faster one of two nodes. A single node is not compared.
   const medianMs =
     p95s.length < 2 ? Number.POSITIVE_INFINITY : p95s.sort((a, b) => a - b)[(p95s.length - 1) >> 1]!
   return windows

@@ -1,21 +1,25 @@
-/** A check of a node in one of several processes. */
+/** A node check in one of several processes. */
 export interface CheckHandlers {
   /** Starts checking: this process checks the node for all processes. */
   readonly lead: () => void
-  /** Receives a state from the process that checks the node. @param reason why the node is unhealthy; empty: it is healthy */
+  /**
+   * Receives a state from the process that checks the node.
+   *
+   * @param reason why the node is unhealthy; empty if it is healthy.
+   */
   readonly receive: (reason: string) => void
 }
 
-/** Access of a check to the other processes. */
+/** Connects a check with the other processes. */
 export interface SharedCheck {
-  /** Sends a changed state to the other processes. @param reason as in {@link CheckHandlers.receive} */
+  /** Sends a changed state to the other processes. @param reason see {@link CheckHandlers.receive}. */
   readonly publish: (reason: string) => void
   readonly close: () => void
 }
 
 /**
- * Shares a check with the other processes of a gateway, one of which checks the node.
+ * Shares a check among the processes of a gateway, one of which checks the node.
  *
- * @param key the same in all processes.
+ * @param key identical in all processes.
  */
 export type ShareCheck = (key: string, handlers: CheckHandlers) => SharedCheck

@@ -1,8 +1,8 @@
-/** Maximum bytes of a chunk-size line or a trailer line, including its line end. */
+/** Maximum bytes of a chunk-size line or a trailer line, including its line break. */
 const LINE_MAX_BYTES = 8 * 1024
-/** Maximum bytes of all trailer lines. */
+/** Maximum total bytes of trailer lines. */
 const TRAILER_MAX_BYTES = 32 * 1024
-/** RFC 9112 §7.1: size and extensions; whitespace before an extension is invalid but common. */
+/** RFC 9112 §7.1: size and extensions. Whitespace before an extension is invalid but common. */
 const SIZE_LINE = /^[0-9A-Fa-f]{1,13}(?:[\t ]*;[\t\x20-\x7e\x80-\xff]*)?$/
 const TRAILER_LINE = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*$/
 
@@ -12,22 +12,22 @@ const DATA_END = 2
 const TRAILER = 3
 
 /**
- * Strict decoder of a chunked body (RFC 9112 §7.1): CRLF line ends, hexadecimal sizes, CRLF after every chunk. Trailers
- * are validated and dropped.
+ * Strict decoder for a chunked body (RFC 9112 §7.1): CRLF line breaks, hexadecimal sizes, CRLF after every chunk.
+ * Trailers are validated and dropped.
  */
 export class ChunkedDecoder {
   #state = SIZE
-  /** Remaining bytes of the current chunk. */
+  /** Remaining bytes in the current chunk. */
   #remaining = 0
-  /** Beginning of an incomplete line. */
+  /** Start of an incomplete line. */
   #line = ''
   #trailerBytes = 0
 
   /**
-   * Decodes the bytes of one read.
+   * Decodes the bytes of a read.
    *
-   * @param onData receives chunks of the body, valid during the call only.
-   * @returns offset behind the body; -1: incomplete; a string: why the body is malformed.
+   * @param onData receives chunks of the body, only valid during the call.
+   * @returns the offset after the body; -1 if incomplete; or a string with the reason why the body is malformed.
    */
   decode(
     bytes: Buffer,
@@ -51,7 +51,7 @@ export class ChunkedDecoder {
       at = stop
       if (this.#line.length > LINE_MAX_BYTES) return 'line of a chunked body is too long'
       if (!this.#line.endsWith('\n')) {
-        // Detected now: the line may never end.
+        // Detected now because the line may never end.
         if (this.#state === DATA_END && this.#line !== '\r') return 'chunk must end in CRLF'
         break
       }

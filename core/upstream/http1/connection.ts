@@ -12,13 +12,13 @@ import { ChunkedDecoder } from './chunked.ts'
 import { CHUNKED, createReplyHead, parseReplyHead, UNTIL_CLOSE } from './reply-head.ts'
 import type { HeadMemory } from './reply-head-cache.ts'
 
-/** Upstream timeouts, milliseconds. Read for each phase, so that changes in place apply to open connections. */
+/** Upstream timeouts in milliseconds. Read for each phase, so that in-place changes apply to open connections. */
 export interface Timeouts {
-  /** To connect, TLS handshake included. */
+  /** Timeout for connecting, including the TLS handshake. */
   connectMs: number
   /** From the end of the request to the head of the response. */
   replyMs: number
-  /** Between two chunks of a body, either way. */
+  /** Between two chunks of a body in either direction. */
   idleMs: number
 }
 
@@ -29,13 +29,13 @@ export interface Http1Options {
   readonly secure: boolean
   /** DNS lookup. @default the system resolver */
   readonly lookup?: LookupFunction | undefined
-  /** @default verified by the authorities of the system */
+  /** @default verified by the system's authorities */
   readonly tls?: UpstreamTls | undefined
   readonly timeouts: Timeouts
-  /** Keep-alive time of an unused connection, milliseconds, unless the backend announces less. */
+  /** Keep-alive time of an unused connection in milliseconds, unless the backend announces less. */
   readonly keepAliveMs: number
   /**
-   * Maximum age, milliseconds, reduced by a random part of up to a tenth. Older connections accept no more calls.
+   * Maximum age in milliseconds, reduced by a random share of up to a tenth. Older connections accept no more calls.
    * @default unlimited
    */
   readonly maxAgeMs?: number
@@ -47,43 +47,45 @@ export interface ConnectionOwner {
   readonly memory: HeadMemory
   readonly onIdle: (connection: Http1Connection) => void
   readonly onClosed: (connection: Http1Connection) => void
-  /** The backend closed a connection that had been idle for this long, even if a request had just been sent on it. */
+  /** Called when the backend closed a connection after this idle time, even if a request had just been sent on it. */
   readonly onIdleClose: (idleMs: number) => void
-  /** Returns a call whose connection ended before any of it was sent: it may be sent on a new one, regardless of its method. */
+  /**
+   * Returns a call whose connection ended before any of it was sent. It may be sent on a new connection, regardless of
+   * its method.
+   */
   readonly onUnsent: (call: UpstreamCall) => void
 }
 
-/** Maximum bytes of a response head. */
+/** Maximum size of a response head in bytes. */
 const HEAD_MAX_BYTES = 64 * 1024
-/** Maximum informational responses before the final one. */
+/** Maximum number of informational responses before the final one. */
 const INFORMATIONAL_MAX = 16
-/** TCP keep-alive delay, milliseconds. */
+/** TCP keep-alive delay in milliseconds. */
 const KEEP_ALIVE_MS = 30_000
 /** Window of the first search for the end of a head. */
 const HEAD_GUESS_BYTES = 4096
-/** Maximum bytes of a body that is sent together with its head, at the end of the tick. */
+/** Maximum size of a body that is sent together with its head at the end of the tick, in bytes. */
 const WHOLE_MAX_BYTES = 4096
-/** Spread of the maximum age, so that connections opened together do not end together. */
+/** Spread of the maximum age, so that connections opened simultaneously do not end simultaneously. */
 const AGE_JITTER = 0.1
-/** Maximum bytes of a response that is discarded to preserve a pipelined connection. */
+/** Maximum size of a response that is discarded to preserve a pipelined connection, in bytes. */
 const DISCARD_MAX_BYTES = 256 * 1024
 
 /**
- * Shared read buffer of all connections: each read is handled to its end before the next, and longer-lived data is
- * copied.
+ * Read buffer shared by all connections: each read is fully handled before the next, and longer-lived data is copied.
  */
 const READ_BUFFER = Buffer.allocUnsafeSlow(128 * 1024)
 const READ_WORDS = new Float64Array(READ_BUFFER.buffer)
 const NOTHING = Buffer.alloc(0)
-/** Shared by all connections, whose needed values are copied at once: thousands may be idle. */
+/** Shared by all connections, since thousands may be idle; required values are copied immediately. */
 const REPLY = createReplyHead()
 
-/** Bytes passed to the kernel at a time. */
+/** Number of bytes passed to the kernel at a time. */
 const BATCH_BYTES = 1024 * 1024
 
 interface QueuedPiece {
   readonly bytes: Buffer
-  /** Returned to the pool after sending; undefined: garbage-collected. */
+  /** Returned to the pool after sending; undefined if garbage-collected. */
   readonly memory: Buffer | undefined
 }
 
@@ -95,30 +97,30 @@ const BODY_UNTIL_CLOSE = 3
 /**
  * An HTTP/1.1 connection to a backend (RFC 9112), plain or TLS.
  *
- * Responses are parsed strictly: a malformed one fails its call, and the connection is not reused. With pipelining
- * several calls may be in flight.
+ * Responses are parsed strictly: a malformed response fails its call, and the connection is not reused. With
+ * pipelining, several calls may be in flight.
  */
 export class Http1Connection {
   /** Number of completed calls. */
   served = 0
-  /** A response to the current call has started. */
+  /** Whether a response to the current call has started. */
   replying = false
-  /** Accepts no more calls. */
+  /** Whether the connection accepts no more calls. */
   closed = false
-  /** `clock.nowMs` since which it is unused; 0: never used. */
+  /** `clock.nowMs` since which the connection is unused; 0 if never used. */
   idleSinceMs = 0
   /** `clock.nowMs` at which an unused connection is closed. */
   idleUntilMs = 0
-  /** `clock.nowMs` at which it accepts no more calls. */
+  /** `clock.nowMs` at which the connection stops accepting calls. */
   readonly #untilMs: number
-  /** Idle time before the current call; 0: it followed another. */
+  /** Idle time before the current call; 0 if it directly followed another. */
   #idleMs = 0
   readonly #options: Http1Options
   readonly #timeouts: Timeouts
   readonly #owner: ConnectionOwner
   readonly #socket: Socket
   #connected = false
-  /** Calls without a complete response, the current one first. */
+  /** Calls without a complete response, starting with the current one. */
   readonly #calls: UpstreamCall[] = []
   /** Deadline of the current phase as `clock.nowMs`; 0 if none. */
   #deadlineMs = 0
@@ -134,22 +136,22 @@ export class Http1Connection {
   #idleSeconds = 0
   #paused = false
   #ended = false
-  /** The gateway closes it, not the backend. */
+  /** Whether the gateway, and not the backend, closes the connection. */
   #isOurs = false
   // Writing
   #out = ''
-  /** Head of a request with a body: sent with the first chunk. */
+  /** Head of a request with a body, which is sent with the first chunk. */
   #pendingHead = ''
-  /** The kernel has not accepted all written bytes. */
+  /** Whether the kernel has not yet accepted all written bytes. */
   #isSending = false
-  /** {@link #kernelPending} at the last check. */
+  /** Value of {@link #kernelPending} at the last check. */
   #pendingBytes = 0
-  /** Number of last calls that are not written yet. */
+  /** Number of calls at the end of the list that are not yet written. */
   #unsent = 0
   #bodyLeft = 0
   /**
-   * Chunks that wait for the kernel to accept earlier chunks. A Node.js stream frees queued chunks only after the current
-   * tick, and uSockets may read hundreds of megabytes in one.
+   * Chunks waiting for the kernel to accept earlier chunks. A Node.js stream frees queued chunks only after the current
+   * tick, and uSockets may read hundreds of megabytes in one tick.
    */
   #queue: QueuedPiece[] = []
   #queuedBytes = 0
@@ -185,24 +187,24 @@ export class Http1Connection {
     this.#readAfterWriteError()
     this.#socket.on('error', (error) => {
       this.#error = error
-      // Before the end of this tick, when requests are written to it.
-      this.#gone()
+      // Before the end of this tick, when requests are written to the connection.
+      this.#onClosed()
     })
     this.#socket.on('end', () => {
       this.#ended = true
       if (this.#calls.length > this.#unsent) return
-      this.#gone()
+      this.#onClosed()
     })
     this.#socket.on('drain', () => this.#drained())
-    this.#socket.on('close', () => this.#gone())
+    this.#socket.on('close', () => this.#onClosed())
   }
 
-  /** A response without time limit is in progress, which blocks queued calls. */
+  /** Whether a response without a time limit is in progress, which blocks queued calls. */
   get streaming(): boolean {
     return this.#state !== HEAD
   }
 
-  /** Written bytes that the kernel has not accepted yet. */
+  /** Number of written bytes that the kernel has not yet accepted. */
   get unsentBytes(): number {
     return this.#socket.writableLength + this.#queuedBytes
   }
@@ -212,7 +214,7 @@ export class Http1Connection {
     return clock.nowMs >= this.#untilMs
   }
 
-  /** Calls in flight. */
+  /** Number of calls in flight. */
   get load(): number {
     return this.#calls.length
   }
@@ -228,8 +230,8 @@ export class Http1Connection {
     }
     const whole = call.bodyLength === 0 ? call.head : call.whole
     if (whole !== '') {
-      // Written at the end of this tick: pipelined heads go out in one write, and the system calls of all connections
-      // are batched.
+      // Written at the end of this tick, so that pipelined heads are sent in one write and the system calls of all
+      // connections are batched.
       if (this.#out === '') flushAtTickEnd(this)
       this.#out += whole
       return
@@ -241,7 +243,7 @@ export class Http1Connection {
 
   #requestBody(call: UpstreamCall): void {
     call.onReady()
-    // The body may arrive in this tick, too.
+    // The body may also arrive in this tick.
     if (this.#pendingHead !== '' || this.#out !== '') flushAtTickEnd(this)
   }
 
@@ -259,9 +261,9 @@ export class Http1Connection {
   }
 
   /**
-   * Sends a chunk of the current call's body; `chunk` may be reused after the call.
+   * Sends a chunk of the current call's body. `chunk` may be reused after the call.
    *
-   * @returns false: wait for `onBodyDrain`.
+   * @returns false if the caller must wait for `onBodyDrain`.
    */
   sendBody(chunk: Uint8Array, last: boolean): boolean {
     if (this.closed) return true
@@ -288,16 +290,16 @@ export class Http1Connection {
     bytes.write(tail, head.length + chunk.length, 'latin1')
     if (!chunked) this.#bodyLeft -= chunk.length
     if (last) this.#bodyLeft = 0
-    const taken = this.#write(bytes, memory)
+    const isAccepted = this.#write(bytes, memory)
     if (this.unsentBytes > 0) this.#startSending()
     else this.#sent()
-    return taken
+    return isAccepted
   }
 
   /**
    * Writes bytes after the queued ones.
    *
-   * @returns false: wait for `drain`.
+   * @returns false if the caller must wait for `drain`.
    */
   #write(bytes: Buffer, memory: Buffer | undefined): boolean {
     const socket = this.#socket
@@ -332,21 +334,21 @@ export class Http1Connection {
     this.#calls[0]?.onBodyDrain()
   }
 
-  /** Starts the idle timeout: the backend must keep reading the request. */
+  /** Starts the idle timeout, because the backend must keep reading the request. */
   #startSending(): void {
     this.#isSending = true
     this.#pendingBytes = this.#kernelPending()
     if (!this.#isReplying()) this.#deadlineMs = toDeadline(this.#pauseMs)
   }
 
-  /** Called by the pool's sweep: checks if the kernel has accepted more of the request. */
+  /** Called by the pool's sweep. Checks whether the kernel has accepted more of the request. */
   #followSending(): void {
     if (this.unsentBytes === 0) return this.#sent()
     const pending = this.#kernelPending()
     if (pending !== this.#pendingBytes) this.#startSending()
   }
 
-  /** The kernel has accepted the request so far: wait for the client to send more, or for the response. */
+  /** Called when the kernel has accepted the request so far. Waits for more from the client, or for the response. */
   #sent(): void {
     this.#isSending = false
     if (this.#isReplying()) return
@@ -354,12 +356,12 @@ export class Http1Connection {
     else this.#deadlineMs = 0
   }
 
-  /** True after the first byte of a response, which has its own timeout. */
+  /** True after the first byte of a response, which has a separate timeout. */
   #isReplying(): boolean {
     return this.#calls.length === 0 || this.#state !== HEAD
   }
 
-  /** Bytes of the write in progress; changes with progress. */
+  /** Pending bytes of the write in progress; the number changes with progress. */
   #kernelPending(): number {
     const { _handle } = this.#socket as { _handle?: { writeQueueSize?: number } | null }
     return _handle?.writeQueueSize ?? this.#socket.writableLength
@@ -371,7 +373,7 @@ export class Http1Connection {
     this.#queuedBytes = 0
   }
 
-  /** Pauses reading; data already read is still delivered. */
+  /** Pauses reading. Data already read is still delivered. */
   pause(): void {
     if (this.#paused || this.closed) return
     this.#paused = true
@@ -387,8 +389,8 @@ export class Http1Connection {
   }
 
   /**
-   * Cancels a call. A single call closes its connection, which notifies the backend; the response of a pipelined one is
-   * discarded.
+   * Cancels a call. If it is the only call, its connection is closed, which notifies the backend. The response of a
+   * pipelined call is discarded.
    */
   cancel(call: UpstreamCall): void {
     const at = this.#calls.indexOf(call)
@@ -402,7 +404,7 @@ export class Http1Connection {
     if (at === 0) this.resume()
   }
 
-  /** Called by the pool's sweep: enforces timeouts. */
+  /** Called by the pool's sweep. Enforces timeouts. */
   sweep(): void {
     if (this.closed) return
     if (this.#isSending) this.#followSending()
@@ -411,8 +413,8 @@ export class Http1Connection {
       else this.#fail('connect-timeout', 'connecting to the backend timed out')
       return
     }
-    // After a long response the connection's own deadline does not apply. The response timeout of a call starts when it
-    // has been sent.
+    // After a long response, the connection's own deadline does not apply. The response timeout of a call starts once
+    // it has been sent.
     const isSent = this.#connected && this.#unsent === 0 && this.unsentBytes === 0
     for (let i = 1; i < this.#calls.length; i++) {
       const call = this.#calls[i]!
@@ -430,11 +432,11 @@ export class Http1Connection {
     }
   }
 
-  /** Closes the connection at once; calls in flight fail. */
+  /** Immediately closes the connection. Calls in flight fail. */
   destroy(): void {
     this.#isOurs = true
     this.#socket.destroy()
-    this.#gone()
+    this.#onClosed()
   }
 
   #open(): void {
@@ -446,9 +448,9 @@ export class Http1Connection {
   }
 
   /**
-   * A backend may respond and close before it has read all of a request (RFC 9112 §9.5). Node.js would destroy the
-   * socket after a write error, and lose unread bytes. It is destroyed after they have been read, in the next event loop
-   * tick.
+   * A backend may respond and close before it has read the complete request (RFC 9112 §9.5). After a write error,
+   * Node.js would destroy the socket and lose unread bytes. Therefore it is destroyed in the next event loop tick,
+   * after they have been read.
    */
   #readAfterWriteError(): void {
     const socket = this.#socket
@@ -475,7 +477,7 @@ export class Http1Connection {
     this.#deadlineMs = this.#calls[0]?.isPatient === true ? 0 : toDeadline(ms)
   }
 
-  #gone(): void {
+  #onClosed(): void {
     if (this.closed) return
     const complete = this.#state === BODY_UNTIL_CLOSE && this.#ended && this.#error === undefined
     const kind = this.#connected ? 'closed' : 'connect'
@@ -487,7 +489,7 @@ export class Http1Connection {
     this.#failAll(others, kind, complete || isAlive(current))
   }
 
-  /** Reports that the backend closed it after an idle time, without responding to a later request. */
+  /** Reports that the backend closed the connection after an idle time, without responding to a later request. */
   #reportIdleClose(): void {
     if (this.#isOurs || this.served === 0 || this.replying) return
     const isIdle = this.#calls.length <= this.#unsent
@@ -495,14 +497,14 @@ export class Http1Connection {
     if (idleMs > 0) this.#owner.onIdleClose(idleMs)
   }
 
-  /** Fails the current call, and closes the connection. */
+  /** Fails the current call and closes the connection. */
   #fail(kind: FailureKind, detail: string): void {
     const [current, ...others] = this.#retire()
     current?.onFailure({ kind, detail, collateral: false })
     this.#failAll(others, this.#connected ? 'closed' : kind, isAlive(current))
   }
 
-  /** @param blamed the failure of the backend has been counted, or must not be. */
+  /** @param blamed whether the failure of the backend has already been counted or must not be counted. */
   #failAll(calls: readonly UpstreamCall[], kind: FailureKind, blamed: boolean): void {
     this.replying = false
     let collateral = blamed
@@ -512,14 +514,14 @@ export class Http1Connection {
     }
   }
 
-  /** Takes the connection out of use; returns the lost calls. */
+  /** Takes the connection out of use and returns the lost calls. */
   #retire(): UpstreamCall[] {
     this.closed = true
     this.#socket.destroy()
     this.#dropQueue()
     const calls = this.#calls.splice(0)
-    // Keep-alive connections may end at any time. Calls of a new one are not returned: with a backend that accepts and
-    // closes they would be retried forever.
+    // Keep-alive connections may end at any time. Calls of a new connection are not returned: with a backend that
+    // accepts and closes connections, they would be retried forever.
     const unsent = this.served > 0 ? calls.splice(Math.max(0, calls.length - this.#unsent)) : []
     this.#owner.onClosed(this)
     for (const call of unsent) {
@@ -554,7 +556,7 @@ export class Http1Connection {
     }
   }
 
-  /** @returns offset behind the head and a complete body; -1: incomplete, or the connection failed. */
+  /** @returns the offset after the head and a complete body, or -1 if incomplete or if the connection failed. */
   #readHead(bytes: Buffer, at: number, to: number): number {
     const head = REPLY
     const words = bytes === READ_BUFFER ? READ_WORDS : undefined
@@ -567,8 +569,8 @@ export class Http1Connection {
     this.#persistent = head.persistent
     this.#idleSeconds = head.idleSeconds
     if (status < 200) {
-      // 100, 102 and 103 are for the gateway; no upgrade was requested (RFC 9110 §15.2). None has a body (RFC 9112
-      // §6.1): an announced one would be parsed as the next head.
+      // 100, 102 and 103 are for the gateway; no upgrade was requested (RFC 9110 §15.2). None of them has a body
+      // (RFC 9112 §6.1): an announced body would be parsed as the next head.
       const hasBody = length > 0 || length === CHUNKED
       if (status === 101 || hasBody || ++this.#informational > INFORMATIONAL_MAX) {
         this.#fail('malformed', `unexpected ${status} response`)
@@ -605,7 +607,7 @@ export class Http1Connection {
     return from
   }
 
-  /** @returns length of the head at `at`; -1: incomplete, or the connection failed. */
+  /** @returns the length of the head at `at`, or -1 if incomplete or if the connection failed. */
   #parseHead(bytes: Buffer, at: number, to: number): number {
     const head = REPLY
     const { memory } = this.#owner
@@ -655,7 +657,7 @@ export class Http1Connection {
     if (call !== undefined && !this.closed && !call.onReplyBody(chunk)) this.pause()
   }
 
-  /** Ends the current call. `streamed`: it must be notified. */
+  /** Ends the current call. `streamed`: whether the call must be notified. */
   #finish(streamed: boolean): void {
     this.#state = HEAD
     this.#decoder = undefined
@@ -663,7 +665,7 @@ export class Http1Connection {
     this.served++
     const call = this.#calls.shift()
     if (call === undefined) return
-    // The response came before the end of the request: the rest has no reader.
+    // The response arrived before the end of the request, so the rest has no reader.
     const requestSent =
       this.#bodyLeft === 0 &&
       this.#pendingHead === '' &&
@@ -679,7 +681,7 @@ export class Http1Connection {
       this.#failAll(others, 'closed', true)
       return
     }
-    // The client may be slow with the last chunk; the next response belongs to another call.
+    // The client may be slow to read the last chunk; the next response belongs to another call.
     this.resume()
     if (streamed) call.onReplyEnd()
     const idleSeconds = this.#idleSeconds
@@ -699,12 +701,12 @@ export class Http1Connection {
   }
 }
 
-/** `clock.nowMs` at which a connection opened now reaches its maximum age. */
+/** Returns the `clock.nowMs` at which a connection opened now reaches its maximum age. */
 export function toAgeLimit(maxAgeMs: number = Number.POSITIVE_INFINITY): number {
   return clock.nowMs + maxAgeMs * (1 - AGE_JITTER * Math.random())
 }
 
-/** Cached view of a complete body in the read buffer: similar responses have the same position. */
+/** Cached view of a complete body in the read buffer, since similar responses have the same position. */
 let lastView: Buffer = READ_BUFFER.subarray(0, 0)
 let lastFrom = 0
 
@@ -724,7 +726,7 @@ function isAlive(call: UpstreamCall | undefined): boolean {
   return call !== undefined && call.head !== ''
 }
 
-/** Replaces a cancelled call: its response is discarded. Marked by an empty head. */
+/** Replaces a canceled call whose response is discarded. Marked by an empty head. */
 function discard(call: UpstreamCall, connection: Http1Connection): UpstreamCall {
   let left = DISCARD_MAX_BYTES
   return {

@@ -11,23 +11,23 @@ import {
   UNTIL_CLOSE,
 } from './reply-head.ts'
 
-/** Maximum silence of a backend within a response, milliseconds. */
+/** Maximum silence of a backend within a response, in milliseconds. */
 const SILENCE_MAX_MS = 60_000
 
 const HANDSHAKE = ['sec-websocket-accept', 'sec-websocket-extensions', 'sec-websocket-protocol']
 
 /**
- * Lines of the last response. Separate from the caches of nodes, since lines such as Sec-WebSocket-Accept differ each
+ * Lines of the last response. Separate from the per-node caches, since lines such as Sec-WebSocket-Accept differ each
  * time.
  */
 const LAST: LineMemory = []
 
 /**
- * Validates a response to a WebSocket handshake parsed by node:http, with {@link parseReplyHead} like every other
- * response. Keeps the end-to-end headers.
+ * Validates the response to a WebSocket handshake parsed by node:http, using {@link parseReplyHead} as for all other
+ * responses. Keeps only the end-to-end headers.
  *
- * @param isSwitch the response should complete the handshake: 101 without a body. Otherwise it must be a final one.
- * @returns undefined for an invalid response: 502.
+ * @param isSwitch whether the response should complete the handshake: 101 without a body. Otherwise it must be final.
+ * @returns undefined for an invalid response (502).
  */
 export function readReply(message: IncomingMessage, isSwitch: boolean): ReplyHead | undefined {
   const { httpVersion, statusCode, rawHeaders } = message
@@ -44,10 +44,10 @@ export function readReply(message: IncomingMessage, isSwitch: boolean): ReplyHea
 }
 
 /**
- * Relays a response parsed by node:http as a stream with backpressure. It becomes the peer of the exchange. An
- * incomplete response closes the client's connection.
+ * Relays a response parsed by node:http as a stream with back-pressure, as the peer of the exchange. An incomplete
+ * response closes the client's connection.
  *
- * @param head from {@link readReply}.
+ * @param head result of {@link readReply}.
  */
 export function relayReply(
   x: Exchange,
@@ -58,7 +58,7 @@ export function relayReply(
   reply.once('close', target.onClose)
   const service = x.route?.service ?? ''
   reply.once('error', () => {
-    x.giveUp(new GatewayError(service, 502, 'the response of the backend is incomplete'))
+    x.giveUp(new GatewayError(service, 502, 'the backend response is incomplete'))
   })
   if (x.answered) {
     reply.destroy()

@@ -1,25 +1,25 @@
 import { createHeaderBlock, type HeaderBlock, HeaderList } from '../../http/headers.ts'
 import type { LineMemory, ReplyHead } from './reply-head.ts'
 
-/** Maximum bytes of a cached head. */
+/** Maximum size of a cached head in bytes. */
 const HEAD_MAX_BYTES = 1024
 const NO_BLOCK: HeaderBlock = createHeaderBlock([])
-// Shared: most nodes are rarely used.
+// Shared because most nodes are rarely used.
 const NO_BYTES = new Uint8Array(0)
 const NO_WORDS = new Float64Array(0)
 
 /**
- * Cache of the last response head of a node, shared by its connections.
+ * Cache of a node's last response head, shared by its connections.
  *
- * A head that came twice in a row is cached as a whole: as long as the bytes are the same, comparing replaces parsing.
- * Other heads are parsed with the cache of their lines.
+ * A head that arrives twice in a row is cached as a whole: as long as the bytes are the same, comparing replaces
+ * parsing. Other heads are parsed with the line cache.
  */
 export class HeadMemory {
   readonly lines: LineMemory = []
   #bytes: Uint8Array = NO_BYTES
   /**
    * The cached head as 64-bit numbers, without the last bytes. Equal numbers mean equal bytes, except for zero, which
-   * does not occur in a head, and NaN, which never equals itself: the head is parsed again.
+   * does not occur in a head, and NaN, which never equals itself, so that the head is parsed again.
    */
   #words: Float64Array = NO_WORDS
   #block = NO_BLOCK
@@ -29,9 +29,9 @@ export class HeadMemory {
   #idleSeconds = 0
 
   /**
-   * Fills `head` if the cached head is at `at`; returns its length, or 0 for another head.
+   * Sets `head` and returns its length if the cached head is at `at`. Returns 0 for another head.
    *
-   * @param words the same memory as `bytes`: compared in an eighth of the time where `at` is aligned.
+   * @param words the same memory as `bytes`; compared in an eighth of the time if `at` is aligned.
    */
   recall(
     bytes: Uint8Array,
@@ -60,7 +60,7 @@ export class HeadMemory {
     return length
   }
 
-  /** Caches a head just parsed from `bytes`, if it is the same as the one before. */
+  /** Caches a head just parsed from `bytes` if it is the same as the previous one. */
   remember(bytes: Uint8Array, at: number, length: number, head: ReplyHead): void {
     const { headers } = head
     if (!head.repeated || !headers.ascii || length > HEAD_MAX_BYTES) return

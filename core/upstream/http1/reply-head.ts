@@ -4,7 +4,7 @@ import { appendParsed, HeaderList } from '../../http/headers.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const DIGITS = /^\d{1,15}$/
-/** RFC 9112 §4; the space before an empty reason is often missing. */
+/** RFC 9112 §4. The space before an empty reason is often missing. */
 const STATUS_LINE = /^HTTP\/1\.[01] [1-5]\d\d(?: .*)?$/
 const ASCII_LINE = /^[\t\x20-\x7e]*$/
 const FORBIDDEN = /[\0-\x08\n-\x1f\x7f]/
@@ -19,8 +19,8 @@ const CONNECTION = 4
 const KEEP_ALIVE = 5
 const STATUS = 6
 
-/** Headers that are not forwarded: hop-by-hop (RFC 9110 §7.6.1), and `Date`, which listeners set. */
-const MEANING = new Map([
+/** Headers that are not forwarded: hop-by-hop headers (RFC 9110 §7.6.1) and `Date`, which listeners set. */
+const HEADER_KINDS = new Map([
   ['content-length', CONTENT_LENGTH],
   ['transfer-encoding', TRANSFER_ENCODING],
   ['connection', CONNECTION],
@@ -41,10 +41,10 @@ export const CHUNKED = -1
 
 /** A valid line of a response head. */
 interface Line {
-  /** As received, CRLF included. */
+  /** Text as received, including CRLF. */
   readonly text: string
   readonly meaning: number
-  /** Lower case. */
+  /** Name in lower case. */
   readonly name: string
   readonly value: string
   /** Status code, or value of Content-Length. */
@@ -53,14 +53,14 @@ interface Line {
 }
 
 /**
- * Lines of the last head from a node, by position. Backends repeat themselves: a line at the same position is known to
- * be valid and not parsed again.
+ * Lines of a node's last head, by position. Responses are repetitive: an identical line at the same position is known
+ * to be valid and is not parsed again.
  */
 export type LineMemory = Line[]
 
-/** Recent lines of all nodes: most are the same, and stored once. */
+/** Recent lines of all nodes. Most lines are identical and stored once. */
 const LINES = new DirectMappedCache<Line>()
-/** Number of cached lines, and their maximum length. */
+/** Maximum number of cached lines, and their maximum length. */
 const MEMORY_LINES = 32
 const MEMORY_LINE_LENGTH = 256
 
@@ -71,11 +71,11 @@ export interface ReplyHead {
   headers: HeaderList
   /** Value of Content-Length, {@link CHUNKED} or {@link UNTIL_CLOSE}. */
   length: number
-  /** The backend keeps the connection alive after this response. */
+  /** Whether the backend keeps the connection alive after this response. */
   persistent: boolean
-  /** Seconds of `Keep-Alive: timeout=`; 0: not announced. */
+  /** Value of `Keep-Alive: timeout=` in seconds; 0 if not announced. */
   idleSeconds: number
-  /** All lines were cached: the head is the same as the last one. */
+  /** Whether all lines were cached, so that the head equals the previous one. */
   repeated: boolean
 }
 
@@ -93,8 +93,8 @@ export function createReplyHead(): ReplyHead {
 /**
  * Parses a status line and its headers (RFC 9112 §4, §5, §6.3).
  *
- * @param text starts with the head; one byte per character.
- * @returns offset behind the empty line; 0: incomplete; a string: why the head is malformed.
+ * @param text starts with the head, one byte per character.
+ * @returns the offset after the empty line; 0 if incomplete; or a string with the reason why the head is malformed.
  */
 export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory): number | string {
   const headers = new HeaderList()
@@ -110,7 +110,7 @@ export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory
       const stop = text.indexOf('\r\n', at)
       if (stop < 0) return BARE_LINE_FEED.test(text) ? 'bare line feed in the head' : 0
       if (stop === at && i > 0) break
-      // A different line at this position: caching more of them would cost more than parsing.
+      // Only the first line at a position is cached, since caching more would cost more than parsing.
       const isNew = line === undefined && i < MEMORY_LINES && stop - at < MEMORY_LINE_LENGTH - 2
       const parsed = isNew ? findLine(text, at, stop) : parseLine(text, at, stop, i === 0)
       if (typeof parsed === 'string') return parsed
@@ -158,7 +158,7 @@ export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory
   return at + 2
 }
 
-/** Returns the cached line of another node, or a new line that does not retain the text around it. */
+/** Returns the cached line of another node, or a new line that does not retain the surrounding text. */
 function findLine(text: string, start: number, stop: number): Line | string {
   const isFirst = start === 0
   const line = text.slice(start, stop + 2)
@@ -200,7 +200,7 @@ function parseField(text: string, start: number, stop: number): Line | string {
   if (!TOKEN.test(raw)) return 'header name must be a token'
   const name = raw.toLowerCase()
   const value = trimBlanks(line, colon + 1)
-  const meaning = MEANING.get(name) ?? PASS
+  const meaning = HEADER_KINDS.get(name) ?? PASS
   let number = 0
   if (meaning === CONTENT_LENGTH) {
     if (!DIGITS.test(value)) return 'Content-Length must be 1 to 15 digits'
@@ -211,7 +211,7 @@ function parseField(text: string, start: number, stop: number): Line | string {
   return { text: text.slice(start, stop + 2), meaning, name, value, number, ascii }
 }
 
-/** Strips only the whitespace of RFC 9110 §5.5, less than `trim` does. */
+/** Strips only the whitespace defined in RFC 9110 §5.5, unlike `trim`. */
 function trimBlanks(line: string, start: number): string {
   let from = start
   let to = line.length

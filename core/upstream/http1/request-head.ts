@@ -5,11 +5,11 @@ import { joinOnce } from '../../http/headers.ts'
  * Formats the upstream request head: the client's end-to-end headers as changed by plugins, with new framing (RFC 9112
  * §3, §6).
  *
- * @param to `Host` unless a plugin has set it. @default the host of the client
+ * @param to `Host` unless set by a plugin. @default the host requested by the client
  */
 export function formatRequestHead(x: Exchange, to: string = x.host): string {
   const { headers } = x
-  // Set by a plugin: listeners remove the client's. Two would make the request malformed.
+  // Set by a plugin, because listeners remove the client's. Two would make the request malformed.
   const override = headers.get('host')
   if (override !== undefined) headers.delete('host')
   const host = override ?? to
@@ -25,7 +25,7 @@ export function formatRequestHead(x: Exchange, to: string = x.host): string {
   return `${head}\r\n`
 }
 
-/** The part between the target and the headers of this request. */
+/** Formats the part between the target and the headers of this request. */
 function formatStart(host: string, _method: string, text: string): string {
   return ` HTTP/1.1\r\nhost: ${host}\r\n${text}`
 }

@@ -1,12 +1,12 @@
 import type { ClientHttp2Stream } from 'node:http2'
 
 /**
- * Maximum bytes passed to node:http2 at a time. It reports a batch as sent only as a whole: small batches show
+ * Maximum bytes passed to node:http2 at a time. It only reports complete batches as sent, so that small batches show
  * progress.
  */
 const BATCH_BYTES = 64 * 1024
 
-/** True if a stream accepts `bytes` more without a {@link StreamBacklog}. */
+/** True if a stream accepts `bytes` more bytes without a {@link StreamBacklog}. */
 export function hasRoom({ writableLength }: ClientHttp2Stream, bytes: number): boolean {
   return writableLength + bytes <= BATCH_BYTES
 }
@@ -17,17 +17,17 @@ export class StreamBacklog {
   #pieces: Uint8Array[] = []
   #hasEnd = false
 
-  /** Queues bytes; `last`: they end the request. */
+  /** Queues bytes. @param last whether they end the request. */
   add(bytes: Uint8Array, last: boolean): void {
     if (bytes.length > 0) this.#pieces.push(bytes)
     this.bytes += bytes.length
     this.#hasEnd = last
   }
 
-  /** Passes the next batch to the stream; call it again at each `drain`. */
+  /** Passes the next batch to the stream. Must be called again on each `drain`. */
   send(stream: ClientHttp2Stream): void {
     const pieces = this.#pieces
-    // With less than the high-water mark no `drain` would follow.
+    // Below the high-water mark, no `drain` would follow.
     let room = Math.max(BATCH_BYTES, stream.writableHighWaterMark) - stream.writableLength
     stream.cork()
     while (room > 0 && pieces.length > 0) {
@@ -39,7 +39,7 @@ export class StreamBacklog {
       room -= piece.length
     }
     if (this.#hasEnd && pieces.length === 0) stream.end()
-    // After `end`, too, which uncorks by itself.
+    // Required even if `end` was called, which uncorks the stream itself.
     stream.uncork()
   }
 }

@@ -13,23 +13,23 @@ export type Http2Options = Http1Options
 export interface Http2Call {
   /** Headers of the request, including pseudo-headers. */
   readonly fields: OutgoingHttpHeaders
-  /** No body follows. */
+  /** Whether no body follows. */
   readonly bodyless: boolean
-  /** Returned once by a connection that did not serve it. Set by the pool. */
+  /** Whether a connection that did not serve the call has returned it. Set by the pool. */
   resent: boolean
-  /** The request is sent: the stream's events belong to the call, until `close`. */
+  /** Called when the request has been sent. The stream's events belong to the call until `close`. */
   readonly onStream: (stream: ClientHttp2Stream, connection: Http2UpstreamConnection) => void
-  /** The request was not sent, or cannot be. */
+  /** Called if the request was not sent or cannot be sent. */
   readonly onFailure: (failure: UpstreamFailure) => void
 }
 
 /** The pool of a connection. */
 export interface Http2Owner {
-  /** The connection accepts calls. */
+  /** Called when the connection accepts calls. */
   readonly onReady: (connection: Http2UpstreamConnection) => void
-  /** A call ended: there is room for another. */
+  /** Called when a call has ended, so that there is room for another. */
   readonly onRoom: (connection: Http2UpstreamConnection) => void
-  /** The connection is closing or closed; called once. `failure`: it never accepted a call. */
+  /** Called once when the connection is closing or closed. `failure` is set if it never accepted a call. */
   readonly onClosed: (
     connection: Http2UpstreamConnection,
     failure: UpstreamFailure | undefined,
@@ -38,43 +38,46 @@ export interface Http2Owner {
   readonly onUnsent: (call: Http2Call) => void
 }
 
-/** Concurrent streams if the backend sets no limit (RFC 9113 §6.5.2 recommends at least 100). */
+/** Maximum concurrent streams if the backend sets no limit (RFC 9113 §6.5.2 recommends at least 100). */
 const STREAMS_MAX = 100
-/** Flow-control window per stream: this much is buffered for each slow client. */
+/** Flow-control window per stream, which is buffered for each slow client. */
 export const STREAM_WINDOW_BYTES: number = 64 * 1024
 /** Flow-control window per connection, shared by its streams. */
 const CONNECTION_WINDOW_BYTES = 4 * 1024 * 1024
-/** Session memory of the library, megabytes: has room for the windows of many calls. */
+/** Session memory of the library in megabytes, sufficient for the windows of many calls. */
 const SESSION_MEMORY_MB = 64
-/** TCP keep-alive delay, milliseconds. HTTP/2 pings are not used: gRPC servers close connections because of them. */
+/**
+ * TCP keep-alive delay in milliseconds. HTTP/2 pings are not used, because gRPC servers may close connections due to
+ * them.
+ */
 const KEEP_ALIVE_MS = 30_000
-/** RFC 9113 §7 */
+/** HTTP/2 error code (RFC 9113 §7). */
 const REFUSED_STREAM = 7
 
 /**
- * An HTTP/2 connection to a backend (RFC 9113): by ALPN over TLS, else with prior knowledge. It accepts calls after the
- * backend's SETTINGS.
+ * An HTTP/2 connection to a backend (RFC 9113): by ALPN over TLS, otherwise with prior knowledge. It accepts calls
+ * after the backend has sent SETTINGS.
  */
 export class Http2UpstreamConnection {
-  /** Calls in flight. */
+  /** Number of calls in flight. */
   load = 0
-  /** SETTINGS were received. */
+  /** Whether SETTINGS were received. */
   ready = false
-  /** Accepts no more calls. */
+  /** Whether the connection accepts no more calls. */
   closed = false
   /** `clock.nowMs` at which an unused connection is closed. */
   idleUntilMs = 0
   readonly #options: Http2Options
   readonly #owner: Http2Owner
   readonly #connectUntilMs: number
-  /** `clock.nowMs` at which it accepts no more calls. */
+  /** `clock.nowMs` at which the connection stops accepting calls. */
   readonly #untilMs: number
   #session: ClientHttp2Session | undefined = undefined
   #maxLoad = STREAMS_MAX
-  /** From the backend's GOAWAY: streams with greater ids were not served; -1 if none received. */
+  /** Last stream id in the backend's GOAWAY; streams with greater ids were not served. -1 if none received. */
   #lastStreamId = -1
   #error: Error | undefined = undefined
-  #gone = false
+  #hasFailed = false
 
   constructor(options: Http2Options, owner: Http2Owner) {
     this.#options = options
@@ -88,7 +91,7 @@ export class Http2UpstreamConnection {
     return this.ready && !this.closed && this.load < this.#maxLoad
   }
 
-  /** True if the connection is lost, not only one of its streams. */
+  /** True if the connection is lost, not just one of its streams. */
   get isClosed(): boolean {
     return this.#session?.destroyed ?? true
   }
@@ -100,7 +103,7 @@ export class Http2UpstreamConnection {
       stream = this.#session!.request(call.fields, { endStream: call.bodyless })
     } catch (error) {
       const { code = '', message } = error as NodeJS.ErrnoException
-      // Headers rejected by the library; other errors concern the connection.
+      // Headers rejected by the library. Other errors concern the connection.
       if (/HEADER|PSEUDO|INVALID_ARG|CONNECTION/.test(code))
         return call.onFailure({ kind: 'malformed', detail: message, collateral: true })
       this.#retire()
@@ -117,7 +120,7 @@ export class Http2UpstreamConnection {
     return this.#lastStreamId >= 0 && id > this.#lastStreamId
   }
 
-  /** Called by the pool's sweep: enforces timeouts. */
+  /** Called by the pool's sweep. Enforces timeouts. */
   sweep(): void {
     if (!this.ready) {
       if (clock.nowMs <= this.#connectUntilMs) return
@@ -129,20 +132,20 @@ export class Http2UpstreamConnection {
       this.close()
   }
 
-  /** Accepts no more calls, and closes when the calls in flight have ended. */
+  /** Stops accepting calls, and closes when the calls in flight have ended. */
   close(): void {
     this.#retire()
     this.#session?.close()
   }
 
-  /** Closes at once; calls in flight are lost. */
+  /** Closes immediately. Calls in flight are lost. */
   destroy(): void {
     this.#retire()
     this.#session?.destroy()
   }
 
   async #connect(): Promise<void> {
-    // About 15 ms, once; only paid with HTTP/2 backends.
+    // Loading takes about 15 ms once, and is only necessary for HTTP/2 backends.
     const { connect } = await import('node:http2')
     if (this.closed)
       return this.#fail({ kind: 'connect', detail: 'connection closed', collateral: true })
@@ -211,8 +214,8 @@ export class Http2UpstreamConnection {
 
   #fail(failure: UpstreamFailure): void {
     this.closed = true
-    if (this.#gone) return
-    this.#gone = true
+    if (this.#hasFailed) return
+    this.#hasFailed = true
     this.#session?.destroy()
     this.#owner.onClosed(this, this.ready ? undefined : failure)
   }

@@ -15,18 +15,19 @@ import {
 } from './connection.ts'
 
 export interface Http2PoolOptions extends Http2Options {
-  /** Shared with other pools. @default unlimited */
+  /** Budget shared with other pools. @default unlimited */
   readonly budget?: ConnectionBudget
-  /** Maximum connections to the node. */
+  /** Maximum number of connections to the node. */
   readonly maxConnections: number
-  /** Maximum calls that wait for a connection. */
+  /** Maximum number of calls waiting for a connection. */
   readonly maxWaiting: number
 }
 
 /**
- * HTTP/2 connections to one node: one, and more when the backend's stream limit is reached.
+ * HTTP/2 connections to a node: one connection, and more when the backend's stream limit is reached.
  *
- * After GOAWAY a connection completes its calls; calls certainly not served are sent once more on another connection.
+ * After GOAWAY, a connection completes its calls. Calls that were certainly not served are sent once more on another
+ * connection.
  */
 export class Http2Pool implements SweptPool {
   readonly #options: Http2PoolOptions
@@ -44,7 +45,7 @@ export class Http2Pool implements SweptPool {
     this.#options = options
   }
 
-  /** Open connections. */
+  /** Number of open connections. */
   get size(): number {
     return this.#connections.size
   }
@@ -58,7 +59,7 @@ export class Http2Pool implements SweptPool {
     return this.#options.timeouts.replyMs
   }
 
-  /** Milliseconds in which a backend must read some of a pending request. */
+  /** Milliseconds within which a backend must read part of a pending request. */
   get idleTimeoutMs(): number {
     return this.#options.timeouts.idleMs
   }
@@ -67,7 +68,7 @@ export class Http2Pool implements SweptPool {
     return this.#options.secure
   }
 
-  /** Sends a call when a connection has room. */
+  /** Sends a call once a connection has room. */
   dispatch(call: Http2Call): void {
     const connection = this.#waiting.length === 0 ? this.#find() : undefined
     if (connection !== undefined) return connection.send(call)
@@ -94,7 +95,7 @@ export class Http2Pool implements SweptPool {
     if (at >= 0) this.#waiting.splice(at, 1)
   }
 
-  /** Closes unused connections now, and the others when their calls have ended. */
+  /** Immediately closes unused connections, and the others when their calls have ended. */
   close(): void {
     this.#closed = true
     if (this.#waiting.length > 0) return
@@ -121,7 +122,7 @@ export class Http2Pool implements SweptPool {
     call.onFailure({ kind: 'full', detail, collateral: false })
   }
 
-  /** The least loaded connection with room. */
+  /** Returns the least loaded connection with room. */
   #find(): Http2UpstreamConnection | undefined {
     let best: Http2UpstreamConnection | undefined
     for (const connection of this.#connections) {
@@ -140,7 +141,7 @@ export class Http2Pool implements SweptPool {
     if (this.#closed) this.close()
   }
 
-  /** One at a time: it may have room for all waiting calls. */
+  /** Opens one connection at a time, since it may have room for all waiting calls. */
   #openForWaiting(): void {
     const { budget, maxConnections } = this.#options
     for (const { ready, closed } of this.#connections) if (!ready && !closed) return
@@ -158,7 +159,7 @@ export class Http2Pool implements SweptPool {
     if (!this.#connections.delete(connection)) return
     returnConnection(this.#options.budget)
     if (failure === undefined || this.#find() !== undefined) return this.#serveWaiting()
-    // The backend is unreachable: fail all waiting calls instead of trying again for each.
+    // The backend is unreachable, so all waiting calls fail instead of causing separate attempts.
     for (const { call } of this.#waiting.splice(0)) call.onFailure(failure)
   }
 }

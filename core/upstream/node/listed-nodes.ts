@@ -5,7 +5,7 @@ import { type NodeOptions, UpstreamNode } from './upstream-node.ts'
 /** The usable nodes of a service in the registry. */
 export interface ListedNodes {
   readonly nodes: readonly UpstreamNode[]
-  /** Whether they speak gRPC. */
+  /** Whether the nodes are gRPC servers. */
   readonly grpc: boolean
   /** Whether a known node started or stopped draining. */
   readonly hasNewState: boolean
@@ -15,10 +15,10 @@ const MIXED =
   'the node speaks gRPC but other nodes of its service do not: register them under another name'
 
 /**
- * Reads the nodes of all versions of a service. Unchanged ones stay the same objects.
+ * Reads the nodes of all versions of a service. Unchanged nodes remain the same objects.
  *
- * @param known the nodes before, by id.
- * @param onSkip called for entries that cannot be used.
+ * @param known previous nodes by id.
+ * @param onSkip called for unusable entries.
  */
 export function readListedNodes(
   name: string,

@@ -1,16 +1,16 @@
 /** Failures since the last success. */
 export interface FailureRun {
   consecutive: number
-  /** Failures since the last success or other failure. */
+  /** Failures since the last success or different failure. */
   consecutiveGatewayErrors: number
 }
 
 interface RouteFailures extends FailureRun {
-  /** Whether the node is at fault and not the application: other nodes serve the route. */
+  /** Whether other nodes serve the route, so that the node is at fault and not the application. */
   isProven: boolean
 }
 
-/** Maximum number of routes that are counted separately; all others count as one. */
+/** Maximum number of routes that are counted separately. All others share one counter. */
 const ROUTES_MAX = 32
 const OTHER_ROUTES = ''
 
@@ -18,15 +18,15 @@ const OTHER_ROUTES = ''
 export class NodeFailures implements FailureRun {
   consecutive = 0
   consecutiveGatewayErrors = 0
-  /** Routes that failed since they last succeeded. */
+  /** Failing routes, until their next success. */
   readonly routes: Map<string, RouteFailures> = new Map()
-  /** Ejections since the last success: each doubles the next ejection time. */
+  /** Number of ejections since the last success. Each doubles the next ejection time. */
   ejections = 0
-  /** End of the ejection, on the upstream's clock; 0: not ejected. */
+  /** End of the ejection on the upstream's clock; 0 if not ejected. */
   ejectedUntilMs = 0
   /** Whether the node is ejected and a trial request is in flight. */
   onTrial = false
-  /** Ejected because it accepts no connection: its requests are certainly not served. */
+  /** Whether the node is ejected because it accepts no connections, so that its requests are certainly not served. */
   isUnreachable = false
 
   add(

@@ -4,7 +4,7 @@ import { flattenString } from '../../../lib/text/flatten-string.ts'
 import { redactUrl } from '../../../lib/text/redact.ts'
 import type { Node } from '../../contracts/registry.ts'
 
-/** A registry node, parsed and validated. */
+/** A parsed and validated registry node. */
 export interface NodeSettings {
   /** Host name or IP address, without brackets. */
   readonly host: string
@@ -14,22 +14,22 @@ export interface NodeSettings {
   readonly protocol: 'http' | 'mx' | 'grpc'
   readonly weight: number
   readonly pipeline: number
-  /** Nodes with a greater number are used when the nodes with smaller ones are ejected or failed (RFC 2782). */
+  /** Nodes with greater values are used if nodes with lower values are ejected or have failed (RFC 2782). */
   readonly priority: number
-  /** Availability zone; empty: unknown. */
+  /** Availability zone; empty if unknown. */
   readonly zone: string
-  /** The node is shutting down. */
+  /** Whether the node is shutting down. */
   readonly draining: boolean
-  /** Pinned IP addresses of the host name, joined by commas; empty: resolved for each connection. */
+  /** Pinned IP addresses of the host name, joined by commas. If empty, it is resolved for each connection. */
   readonly resolved: string
 }
 
 /**
- * Metadata key: addresses of the node's host name, as checked by the registry service at registration. Connections use
+ * Metadata key for addresses of the node's host name, checked by the registry service at registration. Connections use
  * them, so that a later DNS change cannot redirect requests (DNS rebinding).
  */
 export const RESOLVED = 'resolved'
-/** `mxs` is `mx` over TLS, as `https` is to `http` and `grpcs` to `grpc`. */
+/** `mxs` is `mx` over TLS, like `https` for `http` and `grpcs` for `grpc`. */
 const PROTOCOLS: ReadonlyMap<string, Pick<NodeSettings, 'protocol' | 'secure'>> = new Map([
   ['http', { protocol: 'http', secure: false }],
   ['https', { protocol: 'http', secure: true }],
@@ -46,15 +46,15 @@ const MAX_WEIGHT = 1000
 const MAX_PIPELINE = 64
 const MAX_PRIORITY = 65_535
 
-/** RFC 1123 §2.1 labels, and underscores as used by container networks. */
+/** Labels as in RFC 1123 §2.1, plus underscores as used in container networks. */
 const HOST = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?$/
 /** WHATWG URL, "ends in a number checker". */
 const ENDS_IN_NUMBER = /(?:^|\.)(?:\d+|0x[\da-f]*)$/i
 const DIGITS = /^[1-9]\d{0,4}$/
-/** Recently parsed hosts and zones: many nodes share one. */
+/** Recently parsed hosts and zones, which many nodes share. */
 const TEXTS = new DirectMappedCache<string>()
 
-/** Splits `host:port` or `[IPv6]:port`; undefined for other texts, and for ports outside 1 to 65535. */
+/** Splits `host:port` or `[IPv6]:port`. Returns undefined for other texts and for ports outside 1 to 65535. */
 export function parseHostPort(address: string): { host: string; port: number } | undefined {
   const colon = address.lastIndexOf(':')
   const port = address.slice(colon + 1)
@@ -65,7 +65,7 @@ export function parseHostPort(address: string): { host: string; port: number } |
     return isIPv6(host) ? { host, port: Number(port) } : undefined
   }
   if (!HOST.test(host) || host.includes('..')) return undefined
-  // 10.0.0.256 is a mistyped address, not a DNS name, as is every name that ends in a number (WHATWG URL).
+  // Like every name that ends in a number, 10.0.0.256 is a mistyped address, not a DNS name (WHATWG URL).
   if (ENDS_IN_NUMBER.test(host) && !isIPv4(host)) return undefined
   return { host: toShared(host), port: Number(port) }
 }
@@ -78,7 +78,7 @@ function toShared(text: string): string {
   return flat
 }
 
-/** Parses the address and known metadata of a node, or returns why it cannot be used. */
+/** Parses the address and known metadata of a node, or returns why it is unusable. */
 export function parseNode({ address, metadata }: Node): NodeSettings | string {
   const parsed = parseHostPort(address)
   if (parsed === undefined)
@@ -94,14 +94,14 @@ export function parseNode({ address, metadata }: Node): NodeSettings | string {
   if (typeof pipeline === 'string') return pipeline
   const priority = readCount(metadata, PRIORITY, MAX_PRIORITY, 0)
   if (typeof priority === 'string') return priority
-  // Other values are ignored: metadata may have fields of other programs.
+  // Other values are ignored, since metadata may contain fields of other programs.
   const draining = readKey(metadata, 'state') === 'draining'
   const resolved = readKey(metadata, RESOLVED) ?? ''
   if (resolved !== '' && !resolved.split(',').every((text) => isIP(text) !== 0))
     return `${RESOLVED} must be IP addresses, got ${JSON.stringify(resolved)}`
   const zone = toShared(readKey(metadata, ZONE) ?? '')
   const { host, port } = parsed
-  // Field by field: spreading would dominate the cost, and there may be 100 000 nodes.
+  // Copied field by field: spreading would dominate the cost, and there may be 100 000 nodes.
   const { secure } = known
   const { protocol: kind } = known
   return {
@@ -118,12 +118,12 @@ export function parseNode({ address, metadata }: Node): NodeSettings | string {
   }
 }
 
-/** True for a node in state `down`: registered, but its program is to be restarted. */
+/** True for a node in state `down`: it is registered, but its program will be restarted. */
 export function isOffline({ metadata }: Node): boolean {
   return readKey(metadata, 'state') === 'down'
 }
 
-/** Reads a number, `min` by default. */
+/** Reads a number; the default is `min`. */
 function readCount(
   metadata: Node['metadata'],
   key: string,

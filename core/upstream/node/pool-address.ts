@@ -6,6 +6,6 @@ import type { NodeSettings } from './parse-node.ts'
 export interface PoolAddress extends Pick<NodeSettings, 'host' | 'port' | 'secure' | 'pipeline'> {
   /** DNS lookup. @default the system resolver */
   readonly lookup?: LookupFunction | undefined
-  /** @default verified by the authorities of the system */
+  /** @default verified by the system's authorities */
   readonly tls?: UpstreamTls | undefined
 }

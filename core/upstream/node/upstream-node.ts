@@ -11,54 +11,55 @@ import type { NodeSettings } from './parse-node.ts'
 import type { PoolAddress } from './pool-address.ts'
 
 export interface NodeOptions {
-  /** Creates the connections of a node for its first request; `close` is called when the node is removed. */
+  /** Creates the connections of a node on its first request. `close` is called when the node is removed. */
   readonly createPool: (address: PoolAddress) => Pool
   /** Creates the connections of a gRPC node. @default gRPC nodes are not called */
   readonly createHttp2Pool?: (address: PoolAddress) => Http2Pool
   /**
-   * Caller of a node in this process, without sockets; never closed, and preferred to all other nodes. Undefined: a
-   * remote node.
+   * Returns the caller of a node in this process, which uses no sockets, is never closed, and is preferred over all
+   * other nodes. Undefined for a remote node.
    */
   readonly findCaller?: (node: UpstreamNode) => Caller | undefined
-  /** TLS settings of the connections to nodes. @default verified by the authorities of the system */
+  /** TLS settings of connections to nodes. @default verified by the system's authorities */
   readonly tls?: UpstreamTls | undefined
-  /** `Host` of requests. @default the host of the client */
+  /** `Host` of requests. @default the host requested by the client */
   readonly host?: NodeHost | undefined
 }
 
-/** Average latency at a time of the coarse clock, milliseconds. */
+/** Average latency in milliseconds at a time of the coarse clock. */
 interface LatencyAverage {
   ms: number
   atMs: number
 }
 
-/** Connections to a node, created for the first request. */
+/** Connections to a node, created on the first request. */
 interface Links {
   pool: Pool | undefined
   http2: Http2Pool | undefined
   caller: Caller | undefined
   hostHeader: string | undefined
-  /** The caller belongs to a service of this process and must not be closed. */
+  /** Whether the caller belongs to a service in this process and must not be closed. */
   isShared: boolean
   retired: boolean
 }
 
 /**
- * A backend address with its connections and health. The same object as long as the service lists the node unchanged.
+ * A backend address with its connections and health. The object stays the same as long as the service lists the node
+ * unchanged.
  *
- * Memory matters with 100 000 nodes: connections are created for the first request, since most nodes are never selected
- * here, and healthy nodes share their record (bench/registry/scale.ts).
+ * Memory matters with 100 000 nodes. Connections are created on the first request, since most nodes are never selected
+ * by this process, and healthy nodes share their failure record (bench/registry/scale.ts).
  */
 export class UpstreamNode {
   readonly id: string
-  /** Full name of its service. */
+  /** Full service name. */
   readonly service: string
   /** Host name or IP address, without brackets. */
   readonly host: string
   readonly port: number
   readonly secure: boolean
   readonly protocol: NodeSettings['protocol']
-  /** Relative share of the requests, 1 to 1000. */
+  /** Relative share of requests, 1 to 1000. */
   readonly weight: number
   /** Maximum pipelined requests per connection, 1 to 64. */
   readonly pipeline: number
@@ -66,20 +67,25 @@ export class UpstreamNode {
   readonly priority: number
   /** See {@link NodeSettings}. */
   readonly zone: string
-  /** Shutting down: it completes its requests, and gets new ones only if no other node is available. */
+  /**
+   * Whether the node is shutting down: it completes its requests, and only gets new ones if no other node is available.
+   */
   draining: boolean
   /** See {@link NodeSettings}. */
   readonly resolved: string
   active = 0
-  /** {@link HEALTHY}: no failures. */
+  /** {@link HEALTHY} if there are no failures. */
   failures: NodeFailures = HEALTHY
   /** Responses of the current interval; undefined before the first. */
   window: ResponseWindow | undefined = undefined
-  /** Active health checks fail. */
+  /** Whether active health checks are failing. */
   isUnhealthy = false
-  /** Only with the balancer `ewma`. */
+  /** Only set for the balancer `ewma`. */
   latency: LatencyAverage | undefined = undefined
-  /** It gets a growing share of the requests until then, on the upstream's clock; 0: its full share. */
+  /**
+   * End of the time in which the node gets an increasing share of requests, on the upstream's clock; 0 for its full
+   * share.
+   */
   warmUntilMs = 0
   readonly #options: NodeOptions
   #links: Links | undefined = undefined
@@ -105,23 +111,23 @@ export class UpstreamNode {
     return this.failures.ejectedUntilMs
   }
 
-  /** Open HTTP connections. */
+  /** Number of open HTTP connections. */
   get connections(): number {
     return (this.#links?.pool?.size ?? 0) + (this.#links?.http2?.size ?? 0)
   }
 
-  /** DNS lookup for new connections; undefined: the system resolver. */
+  /** DNS lookup for new connections; undefined for the system resolver. */
   get lookup(): LookupFunction | undefined {
     const { resolved } = this
     return resolved === '' ? undefined : createPinnedLookup(resolved.split(','))
   }
 
-  /** TLS settings of new connections; undefined: the authorities of the system. */
+  /** TLS settings of new connections; undefined for the system's authorities. */
   get tls(): UpstreamTls | undefined {
     return this.#options.tls
   }
 
-  /** `Host` of requests; undefined: the host of the client. */
+  /** `Host` of requests; undefined for the host requested by the client. */
   get hostHeader(): string | undefined {
     const setting = this.#options.host
     if (setting === undefined) return undefined
@@ -130,7 +136,7 @@ export class UpstreamNode {
     return links.hostHeader
   }
 
-  /** Opens further HTTP/1.1 connections. @param port 0: port of the node */
+  /** Creates a pool of further HTTP/1.1 connections. @param port 0 for the port of the node. */
   createPool(port: number): Pool {
     const address = this.#toAddress()
     return this.#options.createPool(port === 0 ? address : { ...address, port })
@@ -141,17 +147,17 @@ export class UpstreamNode {
     return this.#links?.pool ?? this.#openPool()
   }
 
-  /** HTTP/2 connections; undefined: not supported by the owner of the node. */
+  /** HTTP/2 connections; undefined if not supported by the owner of the node. */
   get http2(): Http2Pool | undefined {
     return this.#links?.http2 ?? this.#openHttp2()
   }
 
-  /** Caller for the protocol of the node. */
+  /** Caller for the node's protocol. */
   get caller(): Caller {
     return this.#links?.caller ?? this.#openCaller()
   }
 
-  /** True if it has these address, settings and options, so that it can stay in use. */
+  /** True if address, settings and options are the same, so that the node can stay in use. */
   isSame(settings: NodeSettings, options: NodeOptions): boolean {
     return (
       this.#options === options &&

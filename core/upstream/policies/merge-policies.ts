@@ -5,7 +5,7 @@ import { DEFAULT_HEDGE } from '../retry/hedge-options.ts'
 import type { ConfiguredPolicies } from './configured-policies.ts'
 import { DEFAULT_POLICIES, type UpstreamPolicies } from './policies.ts'
 
-/** Policies in force. @param layers in increasing precedence */
+/** Merges policies. @param layers in order of increasing precedence. */
 export function mergePolicies(
   zone: string,
   ...layers: readonly (ConfiguredPolicies | undefined)[]
@@ -29,25 +29,27 @@ export function mergePolicies(
 
 function mergeConcurrency(
   inherited: ConcurrencyOptions | undefined,
-  own: Partial<ConcurrencyOptions> | undefined,
+  overrides: Partial<ConcurrencyOptions> | undefined,
 ): ConcurrencyOptions | undefined {
-  return own === undefined ? inherited : { ...DEFAULT_CONCURRENCY, ...inherited, ...own }
+  return overrides === undefined
+    ? inherited
+    : { ...DEFAULT_CONCURRENCY, ...inherited, ...overrides }
 }
 
 function mergeBreaker(
   inherited: BreakerOptions | undefined,
-  own: Partial<BreakerOptions> | undefined,
+  overrides: Partial<BreakerOptions> | undefined,
 ): BreakerOptions | undefined {
-  return own === undefined ? inherited : { ...DEFAULT_BREAKER, ...inherited, ...own }
+  return overrides === undefined ? inherited : { ...DEFAULT_BREAKER, ...inherited, ...overrides }
 }
 
-/** A path is inherited with its type only. */
+/** Merges health checks. A path is only inherited together with its type. */
 function mergeHealth(
   inherited: HealthOptions | undefined,
-  own: Partial<HealthOptions> | undefined,
+  overrides: Partial<HealthOptions> | undefined,
 ): HealthOptions | undefined {
-  if (own === undefined) return inherited
+  if (overrides === undefined) return inherited
   const { path: _, ...rest } = inherited ?? DEFAULT_HEALTH
-  const isSameType = own.type === undefined || own.type === inherited?.type
-  return { ...DEFAULT_HEALTH, ...(isSameType ? inherited : rest), ...own }
+  const isSameType = overrides.type === undefined || overrides.type === inherited?.type
+  return { ...DEFAULT_HEALTH, ...(isSameType ? inherited : rest), ...overrides }
 }

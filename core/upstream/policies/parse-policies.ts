@@ -24,23 +24,23 @@ export const NO_OUTLIER: Partial<OutlierOptions> = {
 export const NO_HEDGE = { max: 0 }
 
 const GROUPS = ['outlier', 'retry', 'hedge', 'breaker', 'health']
-/** Maximum length of policies, characters. */
+/** Maximum length of policies in characters. */
 const TEXT_MAX = 4096
-/** Shortest interval of checks: a service may have thousands of nodes. */
+/** Minimum interval between checks, since a service may have thousands of nodes. */
 const INTERVAL_MIN_MS = 1000
 
 type Values = Readonly<Record<string, unknown>>
 
 /**
- * Parses the policies of a service in the registry (`mx/policies`): JSON with the keys of `mx.yaml`. Health checks use the port of the
- * node, have no body, and run at most once a second: otherwise a service could make the gateway send requests to others.
+ * Parses the policies of a service in the registry (`mx/policies`): JSON with the keys of `mx.yaml`. Health checks use
+ * the port of the node, have no body, and run at most once per second; otherwise a service could make the gateway send
+ * requests to other servers.
  *
  * @throws {RangeError} with the first problem.
  */
 export function parsePolicies(text: string): ConfiguredPolicies {
   const { outlier, retry, hedge, breaker, health, concurrency, ...values } = parseJson(text)
-  if (concurrency !== undefined)
-    throw new RangeError('concurrency is a setting of services in mx.yaml only')
+  if (concurrency !== undefined) throw new RangeError('concurrency can only be set in mx.yaml')
   return {
     ...readFields('policies', values, VALUE_FIELDS, GROUPS),
     ...(outlier !== undefined && {
@@ -60,7 +60,7 @@ function parseJson(text: string): Values {
     const value: unknown = text.length > TEXT_MAX ? undefined : JSON.parse(text)
     if (isObject(value)) return value
   } catch {
-    // Not JSON.
+    // Reported below: the text is not JSON.
   }
   throw new RangeError(
     `must be a JSON object of at most ${TEXT_MAX} characters, such as {"retry":"off"}`,
@@ -84,21 +84,21 @@ function readHealth(value: unknown): NonNullable<ConfiguredPolicies['health']> {
   if (problem !== undefined) throw new RangeError(`path of health ${problem}`)
   const { port, body, intervalMs = INTERVAL_MIN_MS, unhealthyIntervalMs = INTERVAL_MIN_MS } = health
   if (port !== undefined || body !== undefined)
-    throw new RangeError('port and body of health are settings of services in mx.yaml only')
+    throw new RangeError('health.port and health.body can only be set in mx.yaml')
   if (Math.min(intervalMs, unhealthyIntervalMs) < INTERVAL_MIN_MS)
     throw new RangeError(
-      'interval and unhealthy_interval of health must be at least 1s, except in mx.yaml',
+      'health.interval and health.unhealthy_interval must be at least 1s; shorter intervals can only be set in mx.yaml',
     )
   return isPath ? { ...health, type: 'http' } : health
 }
 
-/** Why the path of health checks cannot be used, worded to follow the name; undefined if it can. */
+/** Returns why the path of health checks cannot be used, phrased to follow its name, or undefined if it can. */
 export function findPathProblem({
   type = 'http',
   path = '',
 }: Partial<HealthOptions>): string | undefined {
   if (path === '' || type === 'grpc') return undefined
-  if (type !== 'http') return `has no effect with type ${type}: remove it`
+  if (type !== 'http') return `has no effect for type ${type}; remove it`
   return path.startsWith('/') ? undefined : `must begin with /, got ${JSON.stringify(path)}`
 }
 
@@ -137,7 +137,7 @@ function readFields<P extends object>(
   return read
 }
 
-/** The key `b` of the object `a` is `a.b`. */
+/** Flattens nested keys: the key `b` of the object `a` becomes `a.b`. */
 function flatten(values: Values): [name: string, value: unknown][] {
   return Object.entries(values).flatMap(([name, value]) =>
     isObject(value)
@@ -146,10 +146,10 @@ function flatten(values: Values): [name: string, value: unknown][] {
   )
 }
 
-/** @throws {RangeError} for a value that is not a scalar or a list of scalars. */
+/** @throws {RangeError} if the value is neither a scalar nor a list of scalars. */
 function toTexts(value: unknown): readonly string[] {
   return (Array.isArray(value) ? value : [value]).map((each: unknown) => {
-    if (typeof each === 'object') throw new RangeError('must be one value or a list')
+    if (typeof each === 'object') throw new RangeError('must be a single value or a list')
     return String(each)
   })
 }

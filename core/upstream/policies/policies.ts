@@ -5,25 +5,25 @@ import { DEFAULT_OUTLIER, type OutlierOptions } from '../health/outlier-detectio
 import type { HedgeOptions } from '../retry/hedge-options.ts'
 import { DEFAULT_RETRY, type RetryOptions } from '../retry/retry-options.ts'
 
-/** Which nodes of a service are used, and how much; `balance` selects one of them. */
+/** Determines which nodes of a service are used, and how much; `balance` selects one of them. */
 export interface UpstreamPolicies {
   readonly outlier: OutlierOptions
   readonly retry: RetryOptions
   /** @default no hedging */
   readonly hedge?: HedgeOptions | undefined
-  /** Limit of the requests in progress. @default no limit */
+  /** Limit of concurrent requests. @default no limit */
   readonly concurrency?: ConcurrencyOptions | undefined
   /** Circuit breakers of the service and its nodes. @default none */
   readonly breaker?: BreakerOptions | undefined
-  /** Percentage of usable nodes below which all nodes are used, failing or not. @default 50 */
+  /** Percentage of usable nodes below which all nodes are used, even failing ones. @default 50 */
   readonly panicThreshold: number
-  /** Time in which a new or returning node gets a growing share of the requests, milliseconds. @default 0 */
+  /** Time in which a new or returning node gets an increasing share of requests, in milliseconds. @default 0 */
   readonly slowStartMs: number
   /** Active health checks. @default no checks */
   readonly health?: HealthOptions | undefined
-  /** Zone of this process, whose nodes are preferred while enough of them are usable; empty: unknown. @default '' */
+  /** Zone of this process, whose nodes are preferred while enough of them are usable; empty if unknown. @default '' */
   readonly zone: string
-  /** Maximum number of nodes that this process uses, the same ones as long as they are registered; 0: all. @default 0 */
+  /** Maximum number of nodes that this process uses, unchanged while they are registered; 0 for all. @default 0 */
   readonly subset: number
 }
 

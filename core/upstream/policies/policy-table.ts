@@ -10,19 +10,19 @@ import type { OutlierOptions } from '../health/outlier-detection.ts'
 import type { HedgeOptions } from '../retry/hedge-options.ts'
 import type { RetryOptions, RetryReason } from '../retry/retry-options.ts'
 
-/** A value of a policy. */
+/** A single policy value. */
 export interface PolicyField<T> extends ValueType<T> {
   /** Key in `mx.yaml`. */
   readonly name: string
   readonly description: string
   readonly default: string
-  /** @default a duration for milliseconds, else as `String()` */
+  /** Formats a value. @default a duration for milliseconds, otherwise `String()` */
   format?(value: T): string
 }
 
 export type PolicyTable<P> = { readonly [K in keyof P]-?: PolicyField<NonNullable<P[K]>> }
 
-/** Policies of one value. */
+/** Policies with a single value. */
 export interface PolicyValues {
   readonly panicThreshold?: number
   readonly slowStartMs?: number
@@ -38,13 +38,13 @@ export const VALUE_FIELDS: PolicyTable<PolicyValues> = {
   panicThreshold: {
     ...count(0, 100),
     name: 'panic_threshold',
-    description: 'Percentage of usable nodes below which all nodes are used, failing or not',
+    description: 'Percentage of usable nodes below which all nodes are used, even failing ones',
     default: '50',
   },
   slowStartMs: {
     ...DELAY,
     name: 'slow_start',
-    description: 'Time in which a new or returning node gets a growing share of the requests',
+    description: 'Time in which a new or returning node gets an increasing share of requests',
     default: '0s',
   },
   subset: {
@@ -66,37 +66,38 @@ export const HEALTH_FIELDS: PolicyTable<HealthOptions> = {
   path: {
     ...single('path', 'a path such as /healthz, or the name of a service for grpc', readPath),
     name: 'path',
-    description: 'Path and query of the request, or service of grpc',
+    description: 'Path and query of the request, or service name for grpc',
     default: '/',
   },
   intervalMs: {
     ...TIMEOUT,
     name: 'interval',
-    description: 'Time between two checks of a healthy node, reduced by up to a tenth at random',
+    description: 'Interval between checks of a healthy node, randomly reduced by up to a tenth',
     default: '10s',
   },
   unhealthyIntervalMs: {
     ...TIMEOUT,
     name: 'unhealthy_interval',
-    description: 'Time between two checks after a failed one',
+    description: 'Interval between checks after a failed check',
     default: '2s',
   },
   timeoutMs: {
     ...TIMEOUT,
     name: 'timeout',
-    description: 'Time limit of a check',
+    description: 'Timeout of a check',
     default: '1s',
   },
   passes: {
     ...count(1, 1000),
     name: 'passes',
-    description: 'Consecutive passed checks after which an unhealthy node is used again',
+    description:
+      'Number of consecutive successful checks after which an unhealthy node is used again',
     default: '2',
   },
   fails: {
     ...count(1, 1000),
     name: 'fails',
-    description: 'Consecutive failed checks after which a node is not used',
+    description: 'Number of consecutive failed checks after which a node is no longer used',
     default: '3',
   },
   expect: {
@@ -110,13 +111,13 @@ export const HEALTH_FIELDS: PolicyTable<HealthOptions> = {
   body: {
     ...single('text', 'text', (text) => text),
     name: 'body',
-    description: 'Body of a POST of type http; empty for a GET',
+    description: 'Body of a POST for type http; empty for a GET',
     default: '',
   },
   port: {
     ...count(0, 65_535),
     name: 'port',
-    description: 'Port of the checks; 0 for the port of the node',
+    description: 'Port for checks; 0 for the port of the node',
     default: '0',
   },
 }
@@ -138,52 +139,52 @@ export const OUTLIER_FIELDS: PolicyTable<OutlierOptions> = {
   consecutive5xx: {
     ...count(0, 10_000),
     name: 'consecutive_5xx',
-    description: 'Consecutive responses 500 to 599 that eject a node; 0 for never',
+    description: 'Number of consecutive 5xx responses that ejects a node; 0 to disable',
     default: '5',
   },
   consecutiveGatewayErrors: {
     ...count(0, 10_000),
     name: 'consecutive_gateway_errors',
     description:
-      'Consecutive responses 502 to 504, or incomplete, malformed or late responses, that eject a node; 0 for never',
+      'Number of consecutive 502 to 504, incomplete, malformed or late responses that ejects a node; 0 to disable',
     default: '3',
   },
   failurePercentage: {
     ...count(0, 100),
     name: 'failure_percentage',
-    description: 'Percentage of failures in an interval that ejects a node; 0 for never',
+    description: 'Percentage of failures in an interval that ejects a node; 0 to disable',
     default: '85',
   },
   latencyFactor: {
     ...count(0, 1000),
     name: 'latency_factor',
     description:
-      'Multiple of the median of the nodes, and at least 100 ms, at which the 95th percentile of a node in an interval ejects it; 0 for never',
+      'Multiple of the median of all nodes, at least 100 ms, at which the 95th percentile of a node in an interval ejects it; 0 to disable',
     default: '4',
   },
   intervalMs: {
     ...TIMEOUT,
     name: 'interval',
-    description: 'Interval in which failures and latencies of the nodes are compared',
+    description: 'Interval at which failures and latencies of nodes are compared',
     default: '10s',
   },
   baseEjectionMs: {
     ...TIMEOUT,
     name: 'base_ejection_time',
-    description: 'First ejection; doubled after each failed trial, up to 5m',
+    description: 'Duration of the first ejection; doubled after each failed trial, up to 5m',
     default: '30s',
   },
   maxEjectionPercent: {
     ...count(0, 100),
     name: 'max_ejection_percent',
-    description: 'Maximum percentage of the nodes that are ejected',
+    description: 'Maximum percentage of nodes that may be ejected',
     default: '50',
   },
   scope: {
     ...oneOf(['route', 'node'] as const),
     name: 'scope',
     description:
-      'route: failures count if other nodes serve the same route, and one failing route of a node that serves others ejects no node; node: all failures count',
+      'route: failures count if other nodes serve the same route, and a node that serves other routes is only ejected once two routes fail; node: all failures count',
     default: 'route',
   },
 }
@@ -198,25 +199,26 @@ export const BREAKER_FIELDS: PolicyTable<BreakerOptions> = {
   minRequests: {
     ...count(1, 1_000_000),
     name: 'min_requests',
-    description: 'Minimum requests in a window to compare the percentage',
+    description: 'Minimum number of requests in a window to evaluate the percentage',
     default: '20',
   },
   windowMs: {
     ...TIMEOUT,
     name: 'window',
-    description: 'Time over which requests are counted',
+    description: 'Window over which requests are counted',
     default: '10s',
   },
   openMs: {
     ...TIMEOUT,
     name: 'open',
-    description: 'Time for which the circuit breaker stays open',
+    description: 'Time that the circuit breaker stays open',
     default: '5s',
   },
   halfOpen: {
     ...count(1, 1_000_000),
     name: 'half_open',
-    description: 'Trial requests after that time, which close the circuit breaker or open it again',
+    description:
+      'Number of trial requests after that time, which close the circuit breaker or reopen it',
     default: '10',
   },
 }
@@ -225,26 +227,26 @@ export const CONCURRENCY_FIELDS: PolicyTable<ConcurrencyOptions> = {
   limit: {
     ...countOrAuto(1, 1_000_000),
     name: 'limit',
-    description: 'Maximum requests in progress; auto: adjusted by their durations',
+    description: 'Maximum concurrent requests; auto adjusts it by their durations',
     default: 'auto',
   },
   queue: {
     ...count(0, 100_000),
     name: 'queue',
-    description: 'Maximum queued requests; 0 for no queue',
+    description: 'Maximum number of queued requests; 0 to disable the queue',
     default: '50',
   },
   queueTimeoutMs: {
     ...DELAY,
     name: 'queue_timeout',
-    description: 'Maximum time in the queue, then 503',
+    description: 'Maximum time in the queue; then 503',
     default: '100ms',
   },
   per: {
     ...oneOf(['service', 'node', 'account'] as const),
     name: 'per',
     description:
-      'Scope of the limit: the service or route, each node, or each account (each client network without an account)',
+      'Scope of the limit: the service or route, each node, or each account (each client network for anonymous callers)',
     default: 'service',
   },
 }
@@ -280,7 +282,7 @@ export const RETRY_FIELDS: PolicyTable<RetryOptions> = {
   attempts: {
     ...count(1, 10),
     name: 'attempts',
-    description: 'Maximum attempts of a request, including the first; 1 for no retries',
+    description: 'Maximum number of attempts, including the first; 1 to disable retries',
     default: '2',
   },
   on: {
@@ -294,7 +296,7 @@ export const RETRY_FIELDS: PolicyTable<RetryOptions> = {
     ...oneOf(['safe', 'idempotent'] as const),
     name: 'methods',
     description:
-      'Methods that may be retried. safe: GET, HEAD, QUERY; idempotent: PUT, DELETE, OPTIONS and TRACE, too',
+      'Methods that may be retried. safe: GET, HEAD, QUERY; idempotent: also PUT, DELETE, OPTIONS and TRACE',
     default: 'safe',
   },
   perTryTimeoutMs: {
@@ -306,26 +308,27 @@ export const RETRY_FIELDS: PolicyTable<RetryOptions> = {
   backoffBaseMs: {
     ...DELAY,
     name: 'backoff.base',
-    description: 'Pause before the first retry, reduced by up to half at random, then doubled',
+    description:
+      'Pause before the first retry, randomly reduced by up to half; doubled for each further retry',
     default: '25ms',
   },
   backoffMaxMs: {
     ...DELAY,
     name: 'backoff.max',
-    description: 'Longest pause; a response with a longer Retry-After is not repeated',
+    description: 'Maximum pause; a response with a longer Retry-After is not retried',
     default: '250ms',
   },
   budgetPercent: {
     ...PERCENT,
     name: 'budget',
-    description: 'Maximum retries, as a percentage of the requests in the last 10 s',
+    description: 'Maximum number of retries, as a percentage of the requests in the last 10 s',
     default: '20%',
   },
   minConcurrency: {
     ...count(0, 100_000),
     name: 'min_concurrency',
     description:
-      'Concurrent retries that are allowed while there are fewer than ten requests per second',
+      'Number of concurrent retries allowed while there are fewer than ten requests per second',
     default: '3',
   },
 }
@@ -337,7 +340,7 @@ function readReason(text: string): RetryReason {
   throw notAllowed(REASONS, text)
 }
 
-/** A percentage, with or without the sign. */
+/** Reads a percentage, with or without the percent sign. */
 function readPercent(text: string, reject: () => RangeError): number {
   const [, digits] = /^\s*(\d{1,3})\s*%?\s*$/.exec(text) ?? []
   const percent = Number(digits ?? Number.NaN)

@@ -1,21 +1,21 @@
 import { refreshClock } from '../../../lib/time/coarse-clock.ts'
 
-/** Budget of open connections, shared by pools: each is an open file. */
+/** Budget of open connections shared by pools, since each connection is an open file. */
 export interface ConnectionBudget {
   left: number
 }
 
-/** The connections to one node, swept periodically. */
+/** The connections to a node, swept periodically. */
 export interface SweptPool {
-  /** Nothing is open or waiting: no longer swept. */
+  /** Whether nothing is open or waiting, so that sweeping stops. */
   readonly idle: boolean
   /** Enforces timeouts. */
   sweep(): void
-  /** Closes the connection that has been unused for longest, if it belongs to the budget. */
+  /** Closes the connection with the longest idle time, if it belongs to the budget. */
   closeUnused(budget: ConnectionBudget): void
 }
 
-/** Sweep interval: how late a timeout may be, milliseconds. */
+/** Sweep interval in milliseconds, the maximum delay of a timeout. */
 const SWEEP_MS = 100
 
 /** Pools with connections or waiting calls. */
@@ -37,7 +37,7 @@ function freeUnused(budget: ConnectionBudget): void {
 }
 
 /**
- * Takes a connection from a budget, closing an unused one of another node if needed.
+ * Takes a connection from a budget, closing an unused connection of another node if necessary.
  *
  * @returns false if the budget is exhausted and no connection is unused.
  */

@@ -11,28 +11,28 @@ import {
 } from './pool-sweeper.ts'
 
 export interface PoolOptions extends Http1Options {
-  /** Shared with other pools. @default unlimited */
+  /** Budget shared with other pools. @default unlimited */
   readonly budget?: ConnectionBudget
-  /** Maximum pipelined idempotent requests per connection; 1: no pipelining. */
+  /** Maximum number of pipelined idempotent requests per connection; 1 disables pipelining. */
   readonly pipeline: number
-  /** Maximum connections to the node. */
+  /** Maximum number of connections to the node. */
   readonly maxConnections: number
-  /** Maximum calls that wait for a connection. */
+  /** Maximum number of calls waiting for a connection. */
   readonly maxWaiting: number
 }
 
-/** Shorter idle times do not indicate a limit: servers close connections for other reasons, too. */
+/** Shorter idle times do not indicate a limit, since servers also close connections for other reasons. */
 const LEARNED_MIN_MS = 400
-/** Idle times of one sweep that differ by more indicate a server that shuts down, not an idle limit. */
+/** Idle times within one sweep that differ by more indicate a server that is shutting down, not an idle limit. */
 const SPREAD_MAX_MS = 500
-/** Safety margin before a learned limit: a tenth, and the error of the clock. */
+/** Safety margin before a learned limit: a tenth, plus the error of the clock. */
 const MARGIN = 0.1
 const CLOCK_MS = 200
-/** A learned limit expires unless another close confirms it. */
+/** Time after which a learned limit expires unless another close confirms it. */
 const LEARNED_FOR_MS = 10 * 60_000
 
 /**
- * HTTP/1.1 connections to one node, limited in number. Idle ones are reused, the most recently used first, and closed
+ * A limited number of HTTP/1.1 connections to a node. Idle connections are reused, most recently used first, and closed
  * after a while.
  */
 export class Pool implements SweptPool, ConnectionOwner {
@@ -55,7 +55,7 @@ export class Pool implements SweptPool, ConnectionOwner {
     this.#options = options
   }
 
-  /** Open connections. */
+  /** Number of open connections. */
   get size(): number {
     return this.#connections.size
   }
@@ -69,10 +69,11 @@ export class Pool implements SweptPool, ConnectionOwner {
   }
 
   /**
-   * Sends a call on its own connection, or pipelined where the node and the call allow it; queued while all are busy.
+   * Sends a call on a separate connection, or pipelined if the node and the call permit it. Calls are queued while all
+   * connections are busy.
    */
   dispatch(call: UpstreamCall): void {
-    // First come, first served: pipelined calls must not starve a call that needs its own connection.
+    // First come, first served: pipelined calls must not starve a call that needs a separate connection.
     const connection = this.#waiting.length === 0 ? this.#find(call) : undefined
     if (connection !== undefined) return connection.send(call)
     if (this.#waiting.length < this.#options.maxWaiting) {
@@ -89,7 +90,7 @@ export class Pool implements SweptPool, ConnectionOwner {
     if (at >= 0) this.#waiting.splice(at, 1)
   }
 
-  /** Closes unused connections now, and the others when their calls have ended. */
+  /** Immediately closes unused connections, and the others when their calls have ended. */
   close(): void {
     this.#closed = true
     for (const connection of [...this.#connections]) if (connection.load === 0) connection.destroy()
@@ -163,7 +164,7 @@ export class Pool implements SweptPool, ConnectionOwner {
     return this.#findIdle() ?? this.#open()
   }
 
-  /** The least loaded pipelined connection. */
+  /** Returns the least loaded pipelined connection. */
   #findShared(): Http1Connection | undefined {
     let best: Http1Connection | undefined
     for (const connection of this.#pipelined) {
@@ -186,14 +187,17 @@ export class Pool implements SweptPool, ConnectionOwner {
     }
   }
 
-  /** Opens a connection, replacing the one unused for longest: retries must not pile up connections to a healthy node. */
+  /**
+   * Opens a connection that replaces the one with the longest idle time, so that retries do not pile up connections to
+   * a healthy node.
+   */
   #openInPlace(): Http1Connection | undefined {
     const longest = this.#idle.shift()
     if (longest !== undefined) this.#drop(longest)
     return this.#open()
   }
 
-  /** Closes a listed-out connection; its room belongs to the caller. */
+  /** Closes a connection removed from the lists; its slot belongs to the caller. */
   #drop(connection: Http1Connection): void {
     if (this.#connections.delete(connection)) returnConnection(this.#options.budget)
     connection.destroy()
@@ -204,8 +208,8 @@ export class Pool implements SweptPool, ConnectionOwner {
   }
 
   /**
-   * Learns the idle limit of the node from the closes since the last sweep, and closes connections unused for nearly as
-   * long.
+   * Derives the idle limit of the node from the closes since the last sweep, and closes connections unused for nearly
+   * as long.
    */
   #learn(): void {
     const shortestMs = this.#shortestMs

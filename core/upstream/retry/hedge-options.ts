@@ -1,8 +1,8 @@
-/** When a slow request is sent to a second node as well. */
+/** When a slow request is also sent to a second node. */
 export interface HedgeOptions {
   /** Milliseconds without a response, or the 95th percentile of the service. @default p95 */
   readonly after: number | 'p95'
-  /** Maximum additional nodes per request; 0: none. @default 1 */
+  /** Maximum number of additional nodes per request; 0 disables hedging. @default 1 */
   readonly max: number
 }
 

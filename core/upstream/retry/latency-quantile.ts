@@ -1,11 +1,11 @@
 const SAMPLES = 256
-/** Number of samples before the first calculation of the quantile, and between two calculations. */
+/** Number of samples before the first calculation of the quantile, and between calculations. */
 const FIRST = 32
 const STEP = 32
 
-/** The 95th percentile of the last latencies, milliseconds. */
+/** The 95th percentile of recent latencies in milliseconds. */
 export class LatencyQuantile {
-  /** Undefined: too few samples. */
+  /** Undefined if there are too few samples. */
   p95Ms: number | undefined = undefined
   readonly #samples = new Float64Array(SAMPLES)
   #count = 0

@@ -5,9 +5,9 @@ export interface Racer {
   readonly lose: () => void
 }
 
-/** Concurrent attempts of a request: the first response wins. */
+/** Concurrent attempts of a request, of which the first response wins. */
 export class Race<T extends Racer> {
-  /** In flight, or waiting for a retry. */
+  /** Attempts in flight or waiting for a retry. */
   racers: T[]
   /** Number of attempts added. */
   added = 0
@@ -17,7 +17,7 @@ export class Race<T extends Racer> {
     this.racers = [first]
   }
 
-  /** Calls `add` after a time without response. */
+  /** Calls `add` after a time without a response. */
   wait(afterMs: number, add: () => void): void {
     this.#timer = setTimeout(add, afterMs)
   }
@@ -27,14 +27,14 @@ export class Race<T extends Racer> {
     this.racers.push(racer)
   }
 
-  /** Removes a failed attempt. False: it is the only one. */
+  /** Removes a failed attempt. Returns false if it is the only one. */
   leave(racer: T): boolean {
     if (this.racers.length === 1) return false
     this.racers = this.racers.filter((other) => other !== racer)
     return true
   }
 
-  /** Cancels all attempts but one; undefined: all. */
+  /** Cancels all attempts except `winner`; all of them if undefined. */
   end(winner?: T): void {
     clearTimeout(this.#timer)
     const { racers } = this

@@ -1,17 +1,17 @@
 import { bodyMemory } from '../../limits/memory-budget.ts'
 
-/** Maximum bytes of a request body that is stored for a retry. */
+/** Maximum size of a request body that is stored for retries, in bytes. */
 const MAX_BYTES = 64 * 1024
-/** Overhead of each chunk. */
+/** Memory overhead of each chunk. */
 const CHUNK_BYTES = 128
-/** More chunks are joined: a request may arrive byte by byte. */
+/** Above this number, chunks are joined, since a request may arrive byte by byte. */
 const CHUNKS_MAX = 256
 /** Share of `bodyMemory` for copies; the rest is for requests in transit. */
 const MEMORY_SHARE = 1 / 2
 
-/** The request body sent so far, for a retry. */
+/** The request body sent so far, stored for a retry. */
 export class RequestCopy {
-  /** Undefined: the body is too long, memory is scarce, or the copy was dropped. */
+  /** Undefined if the body is too long, memory is scarce, or the copy was dropped. */
   chunks: Uint8Array[] | undefined = []
   /** Whether the last chunk has been added. */
   isComplete = false
@@ -43,7 +43,7 @@ export class RequestCopy {
       send(chunk, this.isComplete && i === chunks.length - 1)
   }
 
-  /** Frees the chunks: the request is not sent again. */
+  /** Frees the chunks because the request will not be sent again. */
   drop(): void {
     this.chunks = undefined
   }

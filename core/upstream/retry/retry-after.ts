@@ -1,6 +1,6 @@
 import type { HeaderList } from '../../http/headers.ts'
 
-/** Delay that a response requests, milliseconds; 0 if absent or malformed (RFC 9110 §10.2.3). */
+/** Returns the delay requested by a response in milliseconds; 0 if absent or malformed (RFC 9110 §10.2.3). */
 export function readRetryAfterMs(headers: Pick<HeaderList, 'get'>): number {
   const value = headers.get('retry-after')?.trim() ?? ''
   if (/^\d+$/.test(value)) return Number(value) * 1000

@@ -1,22 +1,22 @@
 import type { RetryOptions } from './retry-options.ts'
 
 const WINDOW_MS = 10_000
-/** Requests in a window below which `minConcurrency` applies: ten per second. */
+/** Number of requests in a window below which `minConcurrency` applies: ten per second. */
 const FEW_REQUESTS = 100
 
 /** Limits the retries of a service to a percentage of its requests in the last 10 s. */
 export class RetryBudget {
-  /** Requests since {@link #startMs}, retries excluded. Incremented for each request. */
+  /** Number of requests since {@link #startMs}, excluding retries. Incremented for each request. */
   requests = 0
   #startMs = 0
   #retries = 0
-  /** Requests in the previous window. */
+  /** Number of requests in the previous window. */
   #earlierRequests = 0
   #earlierRetries = 0
-  /** Retries in progress, including their pauses. */
+  /** Number of retries in progress, including their pauses. */
   #active = 0
 
-  /** Counts a retry. False: the budget is exhausted. */
+  /** Counts a retry. Returns false if the budget is exhausted. */
   take({ budgetPercent, minConcurrency }: RetryOptions, nowMs: number): boolean {
     this.#move(nowMs)
     const share = 1 - (nowMs - this.#startMs) / WINDOW_MS
@@ -36,7 +36,7 @@ export class RetryBudget {
     this.#active--
   }
 
-  /** Starts the next window. Requests of a longer time than a window are averaged. */
+  /** Starts the next window. If more than a window has passed, the requests are averaged. */
   #move(nowMs: number): void {
     const passedMs = nowMs - this.#startMs
     if (passedMs < WINDOW_MS) return

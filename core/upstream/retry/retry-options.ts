@@ -2,34 +2,40 @@ import type { Exchange } from '../../exchange.ts'
 import type { CallTimeouts } from '../call.ts'
 
 /**
- * Why a request may be sent again: no connection, a connection that was lost before the response, or a status of the
- * node. A malformed response counts as 502, a late one as 504.
+ * Reason for retrying a request: no connection, a connection lost before the response, or a status from the node. A
+ * malformed response counts as 502, a late response as 504.
  */
 export type RetryReason = 'connect' | 'reset' | number
 
-/** When a failed request is retried. */
+/** Conditions under which a failed request is retried. */
 export interface RetryOptions {
-  /** Maximum attempts, including the first, of a request that a node may have served; 1: no retries. @default 2 */
+  /**
+   * Maximum number of attempts, including the first, for a request that a node may have served; 1 disables retries.
+   * @default 2
+   */
   readonly attempts: number
   /** @default connect, reset, 502, 503, 504 */
   readonly on: ReadonlySet<RetryReason>
   /**
-   * Methods that may be repeated; a request with `Idempotency-Key` always may.
+   * Methods that may be repeated. Requests with `Idempotency-Key` always may.
    * - `safe`: GET, HEAD and QUERY.
-   * - `idempotent`: PUT, DELETE, OPTIONS and TRACE, too (RFC 9110 §9.2.2).
+   * - `idempotent`: also PUT, DELETE, OPTIONS and TRACE (RFC 9110 §9.2.2).
    *
    * @default safe
    */
   readonly methods: 'safe' | 'idempotent'
-  /** Response timeout of each attempt, milliseconds; 0: the response timeout of the service. @default 0 */
+  /** Response timeout of each attempt in milliseconds; 0 for the response timeout of the service. @default 0 */
   readonly perTryTimeoutMs: number
-  /** Pause before the first retry, milliseconds, reduced by up to half at random; doubled for each further retry. @default 25 */
+  /**
+   * Pause before the first retry in milliseconds, randomly reduced by up to half; doubled for each further retry.
+   * @default 25
+   */
   readonly backoffBaseMs: number
-  /** Longest pause, milliseconds. A response with a longer `Retry-After` is not repeated. @default 250 */
+  /** Maximum pause in milliseconds. A response with a longer `Retry-After` is not retried. @default 250 */
   readonly backoffMaxMs: number
-  /** Maximum retries, percent of the requests to the service in the last 10 s. @default 20 */
+  /** Maximum number of retries, as a percentage of the requests to the service in the last 10 s. @default 20 */
   readonly budgetPercent: number
-  /** Concurrent retries that are allowed while the service receives fewer than ten requests per second. @default 3 */
+  /** Number of concurrent retries allowed while the service receives fewer than ten requests per second. @default 3 */
   readonly minConcurrency: number
 }
 
@@ -44,7 +50,7 @@ export const DEFAULT_RETRY: RetryOptions = {
   minConcurrency: 3,
 }
 
-/** No retries, not even of a request that no node received. */
+/** Disables retries, even of requests that no node received. */
 export const NO_RETRY: Pick<RetryOptions, 'attempts' | 'on'> = { attempts: 1, on: new Set() }
 
 /** Whether a request may be sent to a second node although the first may have served it. */
@@ -66,7 +72,7 @@ export function isRepeatable(
   return (headers.get('idempotency-key') ?? '') !== ''
 }
 
-/** Timeouts of an attempt. */
+/** Returns the timeouts of an attempt. */
 export function limitAttempt(
   timeouts: CallTimeouts | undefined,
   { perTryTimeoutMs }: RetryOptions,

@@ -121,19 +121,19 @@ t.test(
   'the error says that auth denies access to rules and keys, without the reason',
   async (t) => {
     for (const [reason, why] of [
-      [new GatewayError('auth', 400, 'Secret not correct'), 'available: auth denied access'],
-      [new GatewayError('auth', 429, 'too many failed logins'), 'available: auth denied access'],
-      [new GatewayError('auth', 408, 'no answer'), 'available yet, try again'],
-      [new GatewayError('auth', 502, 'no connection'), 'available yet, try again'],
+      [new GatewayError('auth', 400, 'Secret not correct'), 'unavailable: auth denied access'],
+      [new GatewayError('auth', 429, 'too many failed logins'), 'unavailable: auth denied access'],
+      [new GatewayError('auth', 408, 'no answer'), 'not available yet; try again'],
+      [new GatewayError('auth', 502, 'no connection'), 'not available yet; try again'],
     ] as const) {
       const source = new MemoryAuthSource()
       source.disconnect(reason)
       const { authorizer, isGranted } = open(t, {}, source)
-      await t.rejects(isGranted(), { code: 503, message: `access rules are not ${why}` })
+      await t.rejects(isGranted(), { code: 503, message: `access rules ${why}` })
       const token = await source.issue(JANE)
       await t.rejects(async () => authorizer.identify(token), {
         code: 503,
-        message: `access token keys are not ${why}`,
+        message: `access token keys ${why}`,
       })
     }
   },

@@ -15,12 +15,12 @@ function open(t: Test) {
     guard.close()
     authorizer.close()
   })
-  const pass = (metadata = '', { lasts = false, address = '' } = {}) => {
+  const pass = (metadata = '', { isStream = false, address = '' } = {}) => {
     const call = new TestCall('A.B', { metadata, stream: true })
     const served: string[] = []
     guard.pass(
       call,
-      { name: 'greeter', domain: 'mx', lasts, address },
+      { name: 'greeter', domain: 'mx', isStream, address },
       {
         serve: (_, output) => void served.push(output),
         deny: (refused, error) => refused.fail(error),
@@ -54,8 +54,8 @@ t.test('a service does not receive a cross-namespace account', async (t) => {
     [`${shown}mx-namespace: other\r\n`, false],
     [`${shown}mx-namespace: acme\r\n`, true],
   ] as const)
-    for (const lasts of [false, true]) {
-      const { served } = pass(metadata, { lasts })
+    for (const isStream of [false, true]) {
+      const { served } = pass(metadata, { isStream })
       await until(() => served.length > 0)
       t.equal(served[0]!.includes('mx-account: {"id":"joe"'), hasAccount, metadata)
     }
@@ -65,7 +65,7 @@ t.test(
   'a change of rules ends a long-lived call that is now denied, but not a short call',
   async (t) => {
     const { source, pass } = open(t)
-    const lasting = pass('', { lasts: true })
+    const lasting = pass('', { isStream: true })
     const short = pass()
     await until(() => lasting.served.length + short.served.length === 2)
     source.setRules('mx', DENY_ALL)
@@ -80,7 +80,7 @@ t.test('an error thrown while serving returns 500', async (t) => {
   const call = new TestCall('A.B')
   guard.pass(
     call,
-    { name: 'greeter', domain: 'mx', lasts: false, address: '' },
+    { name: 'greeter', domain: 'mx', isStream: false, address: '' },
     {
       serve() {
         throw new Error('broken')

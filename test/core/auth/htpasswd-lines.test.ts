@@ -1,9 +1,9 @@
 import t from 'tap'
 import { parseCallerLines } from '../../../core/auth/htpasswd-lines.ts'
 
-const OPTIONS = { proof: /^[0-9a-f]{4}$/, proofForm: 'four digits', namespace: 'mx' }
+const OPTIONS = { credential: /^[0-9a-f]{4}$/, credentialForm: 'four digits', namespace: 'mx' }
 
-t.test('a line has an id, a proof and optional scopes', async (t) => {
+t.test('a line has an id, a credential and optional scopes', async (t) => {
   const lines = [
     'shop 00ff orders,read # a comment',
     '',
@@ -13,18 +13,18 @@ t.test('a line has an id, a proof and optional scopes', async (t) => {
   ]
   t.same(parseCallerLines(lines, 'keys', OPTIONS), [
     {
-      proof: '00ff',
+      credential: '00ff',
       account: {
         ...{ id: 'shop', name: 'shop', type: 'user', issuer: 'mx', metadata: {} },
         scopes: ['orders', 'read'],
       },
     },
     {
-      proof: '1234',
+      credential: '1234',
       account: { id: 'jane', name: 'jane', type: 'user', issuer: 'mx', metadata: {}, scopes: [] },
     },
     {
-      proof: '0000',
+      credential: '0000',
       account: { id: 'c', name: 'c', type: 'user', issuer: 'mx', metadata: {}, scopes: ['a:b'] },
     },
   ])
@@ -35,7 +35,7 @@ t.test(
   async (t) => {
     for (const line of ['shop secret', 'shop', 'a/b 00ff', 'shop 00ff a b', 'shop 00ff a,"b"']) {
       t.throws(() => parseCallerLines(['a 0000', line], 'keys.txt', OPTIONS), {
-        message: 'keys.txt:2: must be an id, four digits and optional scopes joined by commas',
+        message: 'keys.txt:2: expected an id, four digits and optional comma-separated scopes',
       })
     }
   },

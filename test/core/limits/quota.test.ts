@@ -14,7 +14,7 @@ t.test('the error names quota, namespace, value and setting', (t) => {
   t.match(quotaReached('runtime', 429, { name: 'quota_programs' }, use), {
     ...{ id: 'runtime', code: 429 },
     message:
-      'quota_programs of namespace acme is reached: 5 of 5 programs in use; remove programs, or raise it (quota_programs=acme=...)',
+      'quota_programs reached in namespace acme: 5 of 5 programs in use; remove programs, or raise the quota (quota_programs=acme=...)',
   })
   t.end()
 })

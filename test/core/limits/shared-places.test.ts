@@ -6,11 +6,11 @@ t.test('a namespace leaves as many places free as it uses', async (t) => {
   const enter = (namespace: string) => places.enter(namespace, 'x.Watch')
   const leaves = Array.from({ length: 4 }, () => enter('acme'))
   t.throws(() => enter('acme'), {
-    ...{ id: 'x.Watch', code: 429, message: 'too many watchers of namespace acme: 4' },
+    ...{ id: 'x.Watch', code: 429, message: 'too many watchers for namespace acme: 4' },
   })
   enter('')
   enter('')
-  t.throws(() => enter(''), { code: 429, message: 'too many watchers of anonymous callers: 2' })
+  t.throws(() => enter(''), { code: 429, message: 'too many watchers for anonymous callers: 2' })
   for (const _ of [1, 2]) leaves[0]!()
   for (const namespace of ['other', 'mx', 'mx']) enter(namespace)
   t.throws(() => enter('mx'), { code: 429 }, 'releasing a place twice frees it once')

@@ -156,7 +156,8 @@ t.test(
     t.equal(createPlugin(early, {}, env, 'service').name, 'early')
     t.equal(createPlugin(early, {}, env).name, 'early', 'not checked in tests of plugins')
     t.throws(() => createPlugin(early, {}, env, 'route'), {
-      message: 'plugin "early" is not allowed in the plugins of a route, only of: gateway, service',
+      message:
+        'plugin "early" is not allowed in the plugins of a route; allowed scopes: gateway, service',
     })
     const define = (scopes: readonly PluginScope[]) => () =>
       definePlugin({ name: 'early', description: '', scopes, create: () => ({}) })
@@ -177,7 +178,7 @@ t.test('create must return an object with known hooks', async (t) => {
   })
   t.throws(
     () => toPlugin('a', { onFoobarBaz() {} }),
-    /the hooks are onRequest, onRoute, onError, onReplyBody, onReply, onDone, close/,
+    /known: onRequest, onRoute, onError, onReplyBody, onReply, onDone, close/,
   )
   t.throws(() => toPlugin('a', { name: 'B' }), /name must be kebab-case, got "B"/)
   t.throws(() => toPlugin('a', Object.freeze({})), /a frozen plugin must have a name/)

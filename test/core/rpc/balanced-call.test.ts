@@ -57,7 +57,7 @@ class TestCall extends BalancedCall {
   }
 
   override onReply(): void {
-    this.isWell()
+    this.recordHealthy()
     this.leave()
     this.events.push('reply')
   }

@@ -76,7 +76,7 @@ t.test('limits the event bytes of a namespace by its quota', async (t) => {
   known.addBytes(acme, 100)
   t.throws(() => known.addBytes(acme, 1), {
     ...{ id: 'events', code: 507 },
-    message: /^quota_events of namespace acme is reached: 1000 bytes of 1000b? in use; /,
+    message: /^quota_events reached in namespace acme: 1000 bytes of 1000b? in use; /,
   })
   known.addBytes({ ...acme, namespace: 'mx' }, 5000)
   known.addBytes({ ...acme, namespace: 'other' }, 1000)

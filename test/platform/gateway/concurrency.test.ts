@@ -73,7 +73,7 @@ t.test('requests beyond limit and queue are rejected with 503 with the reason', 
   t.match(shed.headers['proxy-status'], /error=connection_limit_reached/)
   t.match(
     JSON.parse(shed.text).Detail,
-    /^go.mx.api.shop is overloaded: the limit of 1 .*the queue \(1\) is full; see concurrency of the service/,
+    /^go.mx.api.shop is overloaded: limit of 1 .*the queue \(1\) is full; see concurrency of the service/,
   )
   node.release()
   await until(() => node.pending.length === 1)

@@ -104,7 +104,7 @@ t.test('rejects a node beyond quota_registrations of its namespace with 429', as
   await register('other', 'mx')
   await t.rejects(register('other', 'acme'), {
     code: 429,
-    message: /^quota_registrations of namespace acme is reached: 2 of 2 nodes in use; /,
+    message: /^quota_registrations reached in namespace acme: 2 of 2 nodes in use; /,
   })
 })
 

@@ -178,7 +178,7 @@ t.test('rejects a watcher beyond the limit with 429 until another one leaves', a
   await t.rejects(watch().next(), {
     id: 'registry.Registry.Watch',
     code: 429,
-    message: 'too many watchers of anonymous callers: 2',
+    message: 'too many watchers for anonymous callers: 2',
   })
   await first?.return?.()
   await call('ListServices')

@@ -28,7 +28,7 @@ t.test('limits the programs of a namespace to its quota', (t) => {
   t.throws(() => admission.admit({ ...ACME, name: 'c' }, true, ID), {
     ...{ id: ID, code: 429 },
     message:
-      'quota_programs of namespace acme is reached: 2 of 2 programs in use; delete programs, or raise it (quota_programs=acme=...)',
+      'quota_programs reached in namespace acme: 2 of 2 programs in use; delete programs, or raise the quota (quota_programs=acme=...)',
   })
   admission.admit({ ...ACME, name: 'a' }, true, ID)()
   admission.admit({ ...ACME, namespace: 'other', name: 'c' }, true, ID)()
@@ -45,7 +45,7 @@ t.test('limits queued and running builds of a namespace to its quota', (t) => {
   const settle = admission.admit({ ...ACME, name: 'b' }, true, ID)
   t.throws(() => admission.admit({ ...ACME, name: 'c' }, true, ID), {
     code: 429,
-    message: /^quota_builds of namespace acme is reached: 2 of 2 builds in use; /,
+    message: /^quota_builds reached in namespace acme: 2 of 2 builds in use; /,
   })
   admission.admit({ ...ACME, name: 'a' }, true, ID)()
   settle()

@@ -36,7 +36,7 @@ t.test('names the first invalid field', async (t) => {
     ['[{"name": "A.B", "request": []}]', /\[0\]\.request must be an object$/],
     ['[{"name": "A.B", "request": {"values": {}}}]', /\[0\]\.request\.values must be a list$/],
     ['[{"name": "A.B", "request": {"values": [1]}}]', /\.request\.values\[0\] must be an object$/],
-    [JSON.stringify([{ name: 'A.B', response: deep(33) }]), /must be nested at most 32 deep$/],
+    [JSON.stringify([{ name: 'A.B', response: deep(33) }]), /must not nest deeper than 32$/],
   ]
   for (const [text, message] of cases)
     t.throws(() => parseEndpoints(text), { name: 'TypeError', message }, text.slice(0, 60))

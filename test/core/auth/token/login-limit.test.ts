@@ -31,7 +31,7 @@ t.test(
     clock.ms += 15_000
     await t.rejects(succeed(JANE), {
       ...{ id: ID, code: 429, headers: ['retry-after', '45'] },
-      message: 'too many failed logins, try again in 45 s',
+      message: 'too many failed logins; try again in 45 s',
     })
     t.equal(await succeed({ ...JANE, account: 'john' }), 'in', 'other accounts can log in')
     t.equal(await succeed({ ...JANE, namespace: 'acme' }), 'in')

@@ -39,7 +39,7 @@ t.test('a list with a malformed origin is rejected when it is compiled', async (
   ]) {
     t.throws(() => compileOriginPolicy([text]), {
       name: 'TypeError',
-      message: `origin must be scheme and host as in https://app.example.com, got ${JSON.stringify(text)}`,
+      message: `origin must be a scheme and host such as https://app.example.com, got ${JSON.stringify(text)}`,
     })
   }
 })
@@ -48,7 +48,7 @@ t.test('rejects a disallowed origin with 403', async (t) => {
   t.strictSame(rejectOrigin('greeter').toBody(), {
     Id: 'greeter',
     Code: 403,
-    Detail: 'WebSockets from pages of this origin are not allowed',
+    Detail: 'WebSockets from this origin are not allowed',
     Status: 'Forbidden',
   })
 })

@@ -140,7 +140,7 @@ t.test('grpc: the response must be SERVING', async (t) => {
   t.equal(requests[0], '/grpc.health.v1.Health/Check shop.Cart')
   reply = [0x08, 0x02]
   await until(() => events.length === 1)
-  t.equal(events[0], 'the status is not SERVING')
+  t.equal(events[0], 'status is not SERVING')
   const closed = watch(t, 1, options, 'grpc')
   await until(() => closed.events.length === 1)
   t.match(closed.events[0], 'ECONNREFUSED')

@@ -483,7 +483,7 @@ t.test('malformed responses result in 502, and the log contains the reason', asy
   const responses: [response: string, reason: string][] = [
     [
       created,
-      'status 201, content type text/html; calls expect 200, plain HTTP backends need --handler=proxy',
+      'status 201, content type text/html; calls expect 200, plain HTTP backends require --handler=proxy',
     ],
     ['nonsense\r\n\r\n', 'status line must be HTTP/1.1, a code of three digits and a reason'],
   ]

@@ -166,7 +166,7 @@ for (const listener of ['uws', 'node'] as const) {
         t.strictSame(await rejected.json(), {
           Id: 'greeter',
           Code: 403,
-          Detail: 'calls from pages of this origin are not allowed',
+          Detail: 'calls from this origin are not allowed',
           Status: 'Forbidden',
         })
       }

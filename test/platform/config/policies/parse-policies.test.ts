@@ -95,10 +95,7 @@ t.test('invalid policies are reported with line, key and allowed values', async 
     ['retry: { attempts: 0 }', 'attempts of retry of the gateway must be a whole number from 1 to'],
     ['breaker: { error_rate: half }', 'error_rate of breaker of the gateway must be a percentage'],
     ['health: { path: healthz }', 'path of health of the gateway must begin with /'],
-    [
-      'health: { type: tcp, path: /a }',
-      'path of health of the gateway has no effect with type tcp',
-    ],
+    ['health: { type: tcp, path: /a }', 'path of health of the gateway has no effect for type tcp'],
     ['health: { expect: 600 }', 'expect of health of the gateway must be statuses such as'],
     ['outlier: { scope: path }', 'scope of outlier of the gateway must be one of route, node'],
     ['services: { a: { nodes: [b:1], subset: x } }', 'mx.yaml:1:40: subset of service "a" must be'],

@@ -32,10 +32,10 @@ routes: [{ name: a, service: shop, plugins: [headers, body-limit] }]
 t.test('plugins that only make sense for the gateway are rejected elsewhere', async (t) => {
   for (const name of ['namespace', 'hosts', 'tracing', 'forwarded']) {
     await t.rejects(build(`services: { a: { nodes: [127.0.0.1:1], plugins: [${name}] } }`), {
-      message: `mx.yaml:1:50: plugin "${name}" is not allowed in the plugins of a service, only of: gateway`,
+      message: `mx.yaml:1:50: plugin "${name}" is not allowed in the plugins of a service; allowed scopes: gateway`,
     })
     await t.rejects(build(`routes: [{ respond: {}, plugins: [${name}] }]`), {
-      message: `mx.yaml:1:35: plugin "${name}" is not allowed in the plugins of a route, only of: gateway`,
+      message: `mx.yaml:1:35: plugin "${name}" is not allowed in the plugins of a route; allowed scopes: gateway`,
     })
   }
 })

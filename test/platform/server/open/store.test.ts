@@ -56,7 +56,10 @@ t.test('a namespace cannot fill the in-memory store by default', async (t) => {
   const write = (database: string, key: string) =>
     store.commit([{ table: { database, table: 'a' }, key, value: Buffer.alloc(40_000) }])
   await write('acme', 'a')
-  await t.rejects(write('acme', 'b'), { code: 507, message: /^quota_store of namespace acme / })
+  await t.rejects(write('acme', 'b'), {
+    code: 507,
+    message: /^quota_store reached in namespace acme: /,
+  })
   await write('other', 'a')
   await store.close()
 })

@@ -16,7 +16,7 @@ t.test('limits the accounts of a namespace to its quota, even concurrently', asy
   await t.rejects(create('e'), {
     ...{ id: 'auth.Auth.Generate', code: 429 },
     message:
-      'quota_accounts of namespace acme is reached: 2 of 2 accounts in use; delete accounts, or raise it (quota_accounts=acme=...)',
+      'quota_accounts reached in namespace acme: 2 of 2 accounts in use; delete accounts, or raise the quota (quota_accounts=acme=...)',
   })
   await create('operators', ADMIN)
   for (const id of ['a', 'b', 'c']) await create(id, ADMIN, 'mx')
@@ -46,7 +46,7 @@ t.test('limits the rules of a namespace to its quota, except for operators', asy
   await t.rejects(create('b'), {
     ...{ id: 'auth.Rules.Create', code: 429 },
     message:
-      'quota_rules of namespace acme is reached: 2 of 2 rules in use; delete rules, or raise it (quota_rules=acme=...)',
+      'quota_rules reached in namespace acme: 2 of 2 rules in use; delete rules, or raise the quota (quota_rules=acme=...)',
   })
   await create('c', ADMIN, 'DENIED')
   for (const id of ['a', 'c']) await call('Rules.Delete', { id, options }, ACME_ADMIN)

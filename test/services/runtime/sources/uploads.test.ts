@@ -134,7 +134,7 @@ t.test('limits the uploads of a namespace to its quota', async (t) => {
   await t.rejects(uploads.take(third, pack(t, 'one')), {
     code: 429,
     message:
-      'quota_uploads of namespace acme is reached: 2 of 2 uploads in use; deploy the uploads or wait until some have ended, or raise it (quota_uploads=acme=...)',
+      'quota_uploads reached in namespace acme: 2 of 2 uploads in use; deploy the uploads or wait until some have ended, or raise the quota (quota_uploads=acme=...)',
   })
   for (let i = 0; i < 3; i++) await uploads.take({ ...KEY, name: `a${i}` }, pack(t, 'one'))
   uploads.claim(acme)

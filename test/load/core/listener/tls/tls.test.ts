@@ -53,7 +53,7 @@ t.test('accepts a chain after the certificate, whose key must match the first on
   t.equal(loadTls([right], noWarning(t)).pairs[0]!.cert, chain)
   const reversed = folder.write('reversed', { cert: chain, key: issuer.key })
   t.throws(() => loadTls([reversed]), {
-    message: `TLS certificate ${reversed.certFile} is not the first of its file: put it before its chain`,
+    message: `TLS certificate ${reversed.certFile} must be the first in its file, before its chain`,
   })
   const { key } = createCertificate(['other.test'], { ownKey: true })
   const invalid = folder.write('wrong', { cert: chain, key })

@@ -101,7 +101,7 @@ t.test('rejects a WebSocket beyond max_client_websockets with 503', async (t) =>
   const { status, headers, body } = await rejectedWebSocket(port)
   t.equal(status, 503)
   t.equal(headers['retry-after'], '1')
-  t.match(JSON.parse(body).Detail, /2 are open \(max_client_websockets\).*trusted_proxies/)
+  t.match(JSON.parse(body).Detail, /2 open \(max_client_websockets\).*trusted_proxies/)
   const end = once(backend.sockets[0]!, 'close')
   first.close()
   await end
