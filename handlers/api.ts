@@ -9,8 +9,8 @@ import { type CallLimits, GatewayCall } from '../core/rpc/gateway-call.ts'
 export type ApiOptions = CallLimits
 
 /**
- * Calls the endpoint with the HTTP request as an `api.Request`. The result is an `api.Response` with status, headers and body
- * (specification: handler `api`).
+ * Calls the endpoint with the HTTP request as an `api.Request`. The result is an `api.Response` with status, headers
+ * and body (specification: handler `api`).
  */
 export default function api(options: ApiOptions): Handler {
   return { name: 'api', handle: (x) => new ApiCall(x, options).collect() }

@@ -24,7 +24,7 @@ import { createCidrSet } from '../lib/net/cidr-set.ts'
 import { suggest } from '../lib/text/did-you-mean.ts'
 
 export interface CallOptions extends CallLimits {
-  /** Finds a service by name; undefined if it is not registered. */
+  /** Finds a service by name. Returns undefined if it is not registered. */
   readonly find: (
     service: string,
     x: Exchange,
@@ -35,7 +35,7 @@ export interface CallOptions extends CallLimits {
   readonly isAllowed: (address: string) => boolean
 }
 
-/** A handler with its own route step: the request body names the target. */
+/** A handler with a separate route step, because the request body names the target. */
 export interface CallHandler extends Handler {
   readonly route: Step
 }
@@ -55,12 +55,12 @@ const NAMES: ReadonlySet<string> = new Set(['service', 'method', 'endpoint', 're
 const LONGEST_NAME = 8
 const ACCEPTED = 'application/json, application/x-www-form-urlencoded, multipart/form-data'
 const ENDPOINT = /^[A-Za-z]\w{0,199}\.[A-Za-z]\w{0,199}$/
-/** Scheme of an address; unregistered nodes require `mx` or `mxs`. */
+/** Scheme of an address. Unregistered nodes require `mx` or `mxs`. */
 const SCHEME = /^(mxs?|https?):\/\//
-/** Message for any connection failure, so that callers cannot probe ports. */
-const UNREACHABLE = 'no service speaks the call protocol there'
+/** Message for all connection failures, so that callers cannot probe ports. */
+const UNREACHABLE = 'no service speaks the call protocol at this address'
 /** Local addresses, whose programs may trust local clients. */
-const OWN_MACHINE = createCidrSet(['loopback', 'unix'], 'own machine')
+const LOCAL_MACHINE = createCidrSet(['loopback', 'unix'], 'own machine')
 /** Maximum number of open unregistered nodes. */
 const OPEN_MAX = 64
 
@@ -70,11 +70,11 @@ export function isCall(x: Exchange): boolean {
 }
 
 /**
- * Explicit calls (specification: `/rpc`): service, method and request in a form or a JSON document. The service name is not prefixed
- * with the namespace.
+ * Handles explicit calls (specification: `/rpc`), with service, method and request in a form or a JSON document. The
+ * service name is not prefixed with the namespace.
  *
- * `address` selects a node of the service: a registered one, or one inside the allowed ranges (reference 15.3). Addresses of the
- * gateway's machine are only allowed for requests from that machine.
+ * `address` selects a node of the service: a registered one, or one within the allowed ranges (reference 15.3).
+ * Addresses of the gateway machine are only allowed for requests from that machine.
  */
 export default function call(options: CallOptions): CallHandler {
   const opened = new LRUCache<string, Upstream>({
@@ -82,11 +82,12 @@ export default function call(options: CallOptions): CallHandler {
     dispose: (upstream) => upstream.close(),
   })
 
-  /** Why an address is denied; empty if it is allowed. */
+  /** Returns why an address is denied; empty if it is allowed. */
   function judge(ip: string, x: Exchange): string {
-    // Host names are not resolved: their addresses may change between the check and the connection (DNS rebinding).
+    // Host names are not resolved, since their addresses may change between the check and the connection (DNS
+    // rebinding).
     if (!options.isAllowed(ip)) return ' and not allowed by rpc_address_allow'
-    if (!OWN_MACHINE.lookup(ip).inside || isLocalRequest(x)) return ''
+    if (!LOCAL_MACHINE.lookup(ip).inside || isLocalRequest(x)) return ''
     return '; addresses of the gateway machine are only allowed for requests from that machine to localhost'
   }
 
@@ -154,7 +155,7 @@ class ExplicitCall extends GatewayCall {
 
   constructor(x: Exchange, limits: CallLimits, { request, node, isUnlisted }: ExplicitTarget) {
     super(x, limits)
-    // After service and endpoint were found: their errors take precedence.
+    // Checked after service and endpoint were found, because their errors take precedence.
     if (request === undefined) throw toBadRequest('request must be a JSON object', 'none')
     this.body = request
     this.#node = node
@@ -195,28 +196,27 @@ class ExplicitCall extends GatewayCall {
 }
 
 /**
- * Whether a request comes from this machine. Requests through a local proxy also have a local address, but a forwarding header or the
- * `Host` of the client.
+ * Whether a request comes from this machine. Requests through a local proxy also have a local address, but contain a
+ * forwarding header or the `Host` of the client.
  */
 function isLocalRequest({ clientAddress, host, relayed }: Exchange): boolean {
-  if (relayed || !OWN_MACHINE.lookup(clientAddress).inside) return false
+  if (relayed || !LOCAL_MACHINE.lookup(clientAddress).inside) return false
   const name = toHostName(host)
-  return name === 'localhost' || name.endsWith('.localhost') || OWN_MACHINE.lookup(name).inside
+  return name === 'localhost' || name.endsWith('.localhost') || LOCAL_MACHINE.lookup(name).inside
 }
 
 /** @throws {GatewayError} 400 or 415 */
 function readCall(body: Uint8Array, contentType: string | undefined): Call {
   const fields = readFields(body, toRequestType(contentType, ID))
   const service = fields.get('service') ?? ''
-  if (!isServiceName(service))
-    throw toBadRequest('service must be the full name of a service', service)
+  if (!isServiceName(service)) throw toBadRequest('service must be a full service name', service)
   const endpoint = fields.get('method') ?? fields.get('endpoint') ?? ''
   if (!ENDPOINT.test(endpoint)) throw toBadRequest('method must be <Handler>.<Method>', endpoint)
   const address = fields.get('address') ?? ''
   return { service, endpoint, address, request: fields.get('request') }
 }
 
-/** Values of known fields with lower-case names; `request` is JSON. */
+/** Returns the values of known fields by lower-case name; `request` is JSON. */
 function readFields(body: Uint8Array, { kind, boundary }: RequestType): Map<string, string> {
   const fields = new Map<string, string>()
   switch (kind) {
@@ -250,12 +250,14 @@ function readMembers(body: Uint8Array): Map<string, string> {
   return members
 }
 
-/** Decodes a JSON string; returns other JSON unchanged. */
+/** Decodes a JSON string. Other JSON is returned unchanged. */
 function toText(json: string): string {
   return json.startsWith('"') ? JSON.parse(json) : json
 }
 
-/** @throws {GatewayError} 400 for a misspelled, duplicate or non-string field, or a request that is not a JSON object. */
+/**
+ * @throws {GatewayError} 400 if a field is misspelled, duplicate or not a string, or the request is not a JSON object.
+ */
 function addField(fields: Map<string, string>, name: string, text: unknown): void {
   const key = name.toLowerCase()
   if (!NAMES.has(key)) return rejectMisspelled(name)
@@ -269,7 +271,7 @@ function addField(fields: Map<string, string>, name: string, text: unknown): voi
   fields.set(key, text)
 }
 
-/** Rejects misspelled fields, which would be ignored silently. Other unknown fields are allowed. */
+/** Rejects misspelled fields, which would be silently ignored. Other unknown fields are allowed. */
 function rejectMisspelled(name: string): void {
   const suggestion = name.length > 2 * LONGEST_NAME ? undefined : suggest(name, NAMES)
   if (suggestion === undefined) return

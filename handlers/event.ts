@@ -16,25 +16,25 @@ import { createNullProto } from '../lib/object/null-proto.ts'
 export interface EventOptions {
   /** Broker to publish to. Not closed by the handler. */
   readonly broker?: Pick<CheckedBroker, 'maxBodyBytes' | 'publish'>
-  /** Event storage; the response is sent once the event is stored. Not closed by the handler. */
+  /** Event storage. The response is sent once the event is stored. Not closed by the handler. */
   readonly stream?: Pick<Events, 'maxPayloadBytes' | 'publish'>
   /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
 }
 
 const EMPTY = new Uint8Array(0)
-/** `no-store`: a GET publishes, too, and must not be served from a cache. */
+/** `no-store`, because a GET also publishes and must not be served from a cache. */
 const REPLY_HEADERS = ['content-type', 'application/json', 'cache-control', 'no-store']
 
 /** Namespace of requests without `Mx-Namespace`. */
 const DEFAULT_NAMESPACE = 'mx'
 
 /**
- * Publishes an HTTP request as a `proto.Event` in JSON to the topic of its path (specification: handler `event`). Responds with 200
- * and `{"id": "<event id>"}` once the broker has accepted or the storage has stored it, independent of subscribers; 413 if it is too
- * large, 503 while broker or storage are unavailable, 507 if the storage is full.
+ * Publishes an HTTP request as a `proto.Event` in JSON to the topic of its path (specification: handler `event`).
+ * Responds with 200 and `{"id": "<event id>"}` once the broker has accepted or the storage has stored it, regardless of
+ * subscribers; with 413 if it is too large, 503 if broker or storage are unavailable, 507 if the storage is full.
  *
- * Events never contain credentials of the client. The same event with the same id is stored in the namespace of the request.
+ * Events never contain client credentials. The same event with the same id is stored in the namespace of the request.
  */
 export default function event({ broker, stream, nowMs = Date.now }: EventOptions): Handler {
   function publish(x: Exchange, data: Uint8Array): Maybe<void> {
@@ -114,7 +114,7 @@ function toBody(published: ApiEvent, topic: string, maxBytes: number): Buffer {
   throw new GatewayError(topic, 413, detail)
 }
 
-/** Headers of the request without credentials, and topic and content type of the message. */
+/** Returns the request headers without credentials, plus topic and content type of the message. */
 function toHeaders(x: Exchange, topic: string): Message['headers'] {
   const headers: Record<string, string> = createNullProto()
   const { flat } = x.headers
@@ -129,7 +129,7 @@ function toHeaders(x: Exchange, topic: string): Message['headers'] {
   return headers
 }
 
-/** Rejections of the broker are returned to the client, the cause of an outage is not. */
+/** Rejections by the broker are returned to the client, but not the cause of an outage. */
 function toFailure(x: Exchange, topic: string, error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
   x.failure = error instanceof Error ? error.message : String(error)

@@ -6,7 +6,7 @@ import proxy from './proxy.ts'
 import rpc from './rpc.ts'
 import web from './web.ts'
 
-/** Files of this folder by name; each exports a function that creates a handler. */
+/** Files of this folder by name. Each exports a function that creates a handler. */
 export const handlers: {
   readonly api: typeof api
   readonly call: typeof call

@@ -20,26 +20,26 @@ import { EVENT_STREAM, SSE_HEADERS, SseReply } from './rpc/sse-reply.ts'
 import type { StreamReply } from './rpc/stream-reply.ts'
 
 export interface RpcOptions extends CallLimits {
-  /** Maximum size of a WebSocket message, bytes. @default 16777216 */
+  /** Maximum size of a WebSocket message in bytes. @default 16777216 */
   readonly maxMessageBytes?: number
 }
 
 const EMPTY_JSON = '{}'
-/** Content type of Connect for protobuf in unary calls. */
+/** Content type of unary Connect calls with protobuf. */
 const CONNECT_PROTO = 'application/proto'
 const JSON_TYPE = 'application/json'
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
 const ALLOW = ['allow', `${[...METHODS].join(', ')}, OPTIONS`]
 
 /**
- * Calls endpoints for HTTP requests (specification: handler `rpc`): path variables, query and body become one request document,
- * headers the context of the call. JSON and protobuf bodies pass through unparsed, json-rpc and proto-rpc bodies without their
- * envelopes. Errors of requests with a gRPC content type include the gRPC status.
+ * Calls endpoints for HTTP requests (specification: handler `rpc`). Path variables, query and body form one request
+ * document, and headers form the context of the call. JSON and protobuf bodies are forwarded unparsed, json-rpc and
+ * proto-rpc bodies without their envelopes. Errors of requests with a gRPC content type include the gRPC status.
  *
- * gRPC, gRPC-Web and Connect calls are supported; for services that speak gRPC they are forwarded unchanged.
+ * gRPC, gRPC-Web and Connect calls are supported. For gRPC services, they are forwarded unchanged.
  *
- * A streaming endpoint responds with server-sent events for `Accept: text/event-stream`, over a WebSocket if the client requests
- * one, otherwise with one JSON document per line.
+ * A streaming endpoint responds with server-sent events for `Accept: text/event-stream`, over a WebSocket if requested
+ * by the client, and otherwise with one JSON document per line.
  */
 export default function rpc(options: RpcOptions): Handler {
   return {
@@ -121,7 +121,7 @@ class RpcCall extends GatewayCall {
     }
     if (body.length > 0) return this.x.send(200, headers, body)
     const type = metadata === '' ? undefined : findMetadata(metadata, 'content-type')
-    // The HTTP transport has no content type for an empty body: assume the content type of the request.
+    // The HTTP transport has no content type for an empty body, so the content type of the request is assumed.
     const isEmpty = type === undefined ? this.#type.kind === 'protobuf' : !isJson(type)
     if (!isEmpty) return this.x.send(200, headers, EMPTY_JSON)
     headers.delete('content-type')
@@ -168,7 +168,7 @@ class RpcCall extends GatewayCall {
     const type = findMetadata(metadata, 'content-type')
     if (type !== undefined && !isJson(type)) {
       this.#drop()
-      const detail = `a stream of ${type} needs a WebSocket; over HTTP streams are JSON`
+      const detail = `a stream of ${type} requires a WebSocket; over HTTP, streams are JSON`
       return this.failed(new GatewayError(this.service, 406, detail))
     }
     const events = x.headers.get('accept')?.includes('text/event-stream') === true

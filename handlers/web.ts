@@ -20,7 +20,10 @@ import { CONNECT_TIMEOUT } from '../core/upstream/handshake-timer.ts'
 import { setsHost } from '../core/upstream/node/node-host.ts'
 
 export interface WebOptions {
-  /** Maximum size of a WebSocket message in either direction, bytes, then 1009. @default 16777216 */
+  /**
+   * Maximum size of a WebSocket message in either direction, in bytes; larger messages close the WebSocket with 1009.
+   * @default 16777216
+   */
   readonly maxMessageBytes?: number
 }
 
@@ -35,8 +38,8 @@ const OWN_HANDSHAKE = new Set([
 /**
  * HTTP reverse proxy with WebSocket support (specification: handler `web`).
  *
- * A WebSocket is retried on the next node if a node is unreachable or its handshake response is invalid. A valid response is
- * forwarded to the client.
+ * A WebSocket is retried on the next node if a node is unreachable or its handshake response is invalid. A valid
+ * response is forwarded to the client.
  */
 export default function web(options: WebOptions = {}): Handler {
   const { maxMessageBytes = 16 * 1024 * 1024 } = options
@@ -46,7 +49,11 @@ export default function web(options: WebOptions = {}): Handler {
       if (!x.upgrade) return forward(x)
       // WebSocket transport of the call protocol: services trust the caller identity in its metadata.
       if (x.path === RPC_PATH)
-        throw new GatewayError(x.route?.service ?? GATEWAY_ID, 404, `no WebSocket at ${RPC_PATH}`)
+        throw new GatewayError(
+          x.route?.service ?? GATEWAY_ID,
+          404,
+          `no WebSocket available at ${RPC_PATH}`,
+        )
       return openTunnel(x, maxMessageBytes)
     },
   }
@@ -109,7 +116,7 @@ async function openTunnel(x: Exchange, maxMessageBytes: number): Promise<void> {
   }
 }
 
-/** Error message with the cause of the connection failure, if known. */
+/** Returns the error message with the cause of the connection failure, if known. */
 function toCause({ message, cause }: GatewayError): string {
   return cause instanceof Error ? `${message}: ${toConnectDetail(cause)}` : message
 }
@@ -118,7 +125,7 @@ function inNameOf(service: string, cause: GatewayError): GatewayError {
   return new GatewayError(service, cause.code, cause.message, { cause })
 }
 
-/** Called for the response of the backend, 101 or an HTTP response. */
+/** Called for the backend response, 101 or an HTTP response. */
 function receive(x: Exchange, request: Attempts, status: number, headers: HeaderList): void {
   x.upstreamReplyMs = performance.now()
   x.trace?.answered(status)
@@ -127,9 +134,9 @@ function receive(x: Exchange, request: Attempts, status: number, headers: Header
   if (cookie !== undefined) headers.append('set-cookie', cookie)
 }
 
-/** Handshake headers for the backend. */
+/** Builds the handshake headers for the backend. */
 function toHandshake(x: Exchange): HeaderList {
-  // A `host` header was set by a plugin: listeners store the client's separately. Two would be malformed.
+  // A `host` header was set by a plugin, since listeners store the client's separately. Two would be malformed.
   const headers = new HeaderList(['host', x.headers.get('host') ?? x.host])
   const { flat } = x.headers
   for (let i = 0; i < flat.length; i += 2) {

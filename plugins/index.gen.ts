@@ -23,7 +23,7 @@ import serverTiming from './telemetry/server-timing.ts'
 import tracing from './telemetry/tracing.ts'
 import rateLimit from './traffic/rate-limit.ts'
 
-/** Files of this folder by name; each exports a declared plugin. */
+/** Files of this folder by name. Each exports a declared plugin. */
 export const plugins: Readonly<Record<string, PluginDefinition>> = {
   'access-log': accessLog,
   'api-keys': apiKeys,

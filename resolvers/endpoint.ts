@@ -16,15 +16,15 @@ import { createEndpointTree } from './endpoint/route-bucket.ts'
 import { createRouteKey } from './endpoint/route-key.ts'
 import type { RouteTree } from './endpoint/route-tree.ts'
 
-/** About two milliseconds: the delay of requests while the tree is rebuilt. */
+/** About two milliseconds, which is the delay of requests while the tree is rebuilt. */
 const ROUTES_PER_TICK = 1000
 
 /**
- * Resolves requests by the routes that endpoints declare in the registry (specification: the default handler; reference 1.7), and
- * falls back to the inner resolver. Only services inside the namespace of the request match.
+ * Resolves requests by the routes that endpoints declare in the registry (specification: the default handler; reference
+ * 1.7), with the inner resolver as fallback. Only services inside the namespace of the request match.
  *
  * Metadata keys: {@link readDeclared}. Precedence: {@link RouteTree}.
- * Unlike the original, an endpoint without methods accepts any method, and hosts are matched.
+ * Unlike in the original, an endpoint without methods accepts any method, and hosts are matched.
  */
 export default function createEndpoint({
   inner,
@@ -40,13 +40,13 @@ export default function createEndpoint({
     registry,
     onWarning,
     onServices,
-    // Many services change at once when a platform starts: the tree is rebuilt once per tick.
+    // Many services change simultaneously when a platform starts, so the tree is rebuilt once per tick.
     onChange: () => {
       changed = true
       running ??= setImmediate(rebuild, ROUTES_PER_TICK)
     },
   })
-  // Routes known at startup serve the first request.
+  // Routes known at startup must be available to the first request.
   if (changed) rebuild(Number.POSITIVE_INFINITY)
 
   /** Builds a new matcher, `routesPerTick` routes at a time, then replaces the current one. */
@@ -111,12 +111,12 @@ export default function createEndpoint({
 
 function describe(skipped: readonly EndpointRoute[]): string {
   const [{ endpoint, service }] = skipped as [EndpointRoute]
-  return `ignored ${skipped.length} declared paths: too many paths, or too many overlapping ones; the first is endpoint ${endpoint} of service ${service}`
+  return `ignored ${skipped.length} declared paths: too many paths, or too many overlapping paths; first ignored: endpoint ${endpoint} of service ${service}`
 }
 
 /**
- * Whether a path names a built-in service, also percent-encoded or with path parameters. A declared path such as `/**` does not
- * override it: its service would receive the passwords and tokens sent to the platform.
+ * Whether a path refers to a built-in service, even if percent-encoded or with path parameters. Declared paths such as
+ * `/**` do not override it; otherwise their services would receive passwords and tokens sent to the platform.
  */
 function isOfPlatform(inner: Resolver, request: RequestLine): boolean {
   const path = toCanonicalPath(request.path)
@@ -129,8 +129,8 @@ function isOfPlatform(inner: Resolver, request: RequestLine): boolean {
 }
 
 /**
- * @throws {GatewayError} 405 if only the method differs; 400 if a matching path has invalid encoding, or leads to another endpoint once a
- *   backend has merged its empty segments, removed path parameters or decoded it.
+ * @throws {GatewayError} 405 if only the method differs; 400 if a matching path has an invalid encoding, or leads to
+ *   another endpoint after a backend has merged its empty segments, removed path parameters or decoded it.
  */
 function find(matcher: RouteTree<EndpointRoute>, request: RequestLine): Route | undefined {
   if (matcher.size === 0) return undefined

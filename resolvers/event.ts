@@ -2,12 +2,12 @@ import { isVersionSegment, splitPath } from '../core/http/path-segments.ts'
 import { isServiceName } from '../core/registry/service-name.ts'
 import { joinName, type RequestLine, type Resolver, toRoute } from '../core/route.ts'
 
-/** Longer paths exceed the limits of topic and event names. */
+/** Maximum path length; longer paths exceed the limits of topic and event names. */
 const MAX_PATH = 512
 
 /**
- * Maps a path to topic and event (specification: handler `event`; reference 15.12). A version segment requires at least three
- * segments.
+ * Maps a path to topic and event (specification: handler `event`; reference 15.12). A version segment requires at least
+ * three segments.
  *
  * | path | topic | event |
  * |---|---|---|
@@ -31,7 +31,7 @@ const event: Resolver = {
     const parts = segments.length > 2 && isVersionSegment(first) ? 2 : 1
     const topic = segments.slice(0, parts).join('.')
     const name = segments.length > parts ? segments.slice(parts).join('.') : 'event'
-    // Topics and events follow the rules of service names.
+    // Topics and events follow the rules for service names.
     if (!isServiceName(topic) || !isServiceName(name)) return undefined
     return toRoute(joinName(namespace, topic), name)
   },

@@ -3,11 +3,11 @@ import { isServiceName } from '../core/registry/service-name.ts'
 import { joinName, type RequestLine, type Resolver, toRoute } from '../core/route.ts'
 
 /**
- * Uses `Host` in lower case without port as service name. A name without a dot is prefixed with the namespace.
+ * Uses `Host` without the port, in lower case, as service name. Names without a dot are prefixed with the namespace.
  */
 const hostResolver: Resolver = {
   name: 'host',
-  expected: 'a Host that names a service',
+  expected: 'a Host header with a service name',
 
   key: (request: RequestLine) => request.host,
 

@@ -10,7 +10,7 @@ import rpc from './rpc.ts'
 import subdomain from './subdomain.ts'
 import vpath from './vpath.ts'
 
-/** Files of this folder by name; each exports a resolver or a function that creates one. */
+/** Files of this folder by name. Each exports a resolver or a function that creates one. */
 export const resolvers: Readonly<Record<string, ResolverPart>> = {
   endpoint,
   event,

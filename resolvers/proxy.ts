@@ -8,8 +8,8 @@ const LETTER_V = 118
 const keys = new DirectMappedCache<string>()
 
 /**
- * Uses the first path segment as service name (specification: Proxy resolver). In paths of three or more segments a leading
- * version segment is part of the name (specification: Versioning).
+ * Uses the first path segment as service name (specification: Proxy resolver). In paths with three or more segments, a
+ * leading version segment is part of the name (specification: Versioning).
  *
  * | path | service |
  * |---|---|
@@ -33,7 +33,7 @@ const proxy: Resolver = {
   },
 }
 
-/** The segments that name the service. */
+/** Returns the segments that name the service. */
 function toKey(path: string): string {
   const first = path.indexOf(SLASH, 1)
   if (first < 0) return path

@@ -3,22 +3,23 @@ import { isServiceName } from '../core/registry/service-name.ts'
 import { joinName, type RequestLine, type Resolver, type Route, toRoute } from '../core/route.ts'
 import { toGrpcRoute } from '../core/rpc/grpc/path.ts'
 
-/** Longer paths exceed the limits of a service name and two words. */
+/** Maximum path length; longer paths exceed the limits of a service name and two words. */
 const MAX_PATH = 512
 const WORD = /^[A-Za-z0-9][A-Za-z0-9_-]*$/
 
 /**
- * Maps a path to service and method (specification: RPC resolver, Versioning; reference 1.4, 15.8). Service segments are used
- * unchanged. In method segments each word between dashes is capitalized: `list-services` is `ListServices`.
+ * Maps a path to service and method (specification: RPC resolver, Versioning; reference 1.4, 15.8). Service segments
+ * are used unchanged. In method segments, each word between dashes is capitalized: `list-services` becomes
+ * `ListServices`.
  *
  * | path | service | method |
  * |---|---|---|
  * | `/<a>` | `<ns>.<a>` | `<A>.Call` |
  * | `/<a>/<b>` | `<ns>.<a>` | `<A>.<B>` |
- * | `/<a>.<B>/<C>`, the form of gRPC | `<ns>.<a>` | `<B>.<C>`, unchanged |
+ * | `/<a>.<B>/<C>`, as in gRPC | `<ns>.<a>` | `<B>.<C>`, unchanged |
  * | `/<a>/<b>/<c>` | `<ns>.<a>` | `<B>.<C>` |
  * | `/v<n>/<a>/<b>` | `<ns>.v<n>.<a>` | `<A>.<B>` |
- * | four or more: `/<a>/.../<c>/<d>` | `<ns>`, all but the last two | `<C>.<D>` |
+ * | four or more: `/<a>/.../<c>/<d>` | `<ns>` and all but the last two | `<C>.<D>` |
  */
 const rpc: Resolver = {
   name: 'rpc',
@@ -56,7 +57,7 @@ function toMethod(
   return toRoute(joinName(namespace, service), `${capitalize(handler)}.${capitalize(method)}`)
 }
 
-/** Converts `baz-xyz` to `BazXyz`; only first letters change. */
+/** Converts `baz-xyz` to `BazXyz`. Only first letters change. */
 function capitalize(word: string): string {
   if (!word.includes('-')) return word[0]!.toUpperCase() + word.slice(1)
   let joined = ''

@@ -2,13 +2,13 @@ import { toHostName } from '../core/http/host/host-name.ts'
 import { isServiceName } from '../core/registry/service-name.ts'
 import type { RequestLine, Resolver, ResolverOptions } from '../core/route.ts'
 
-/** Ending of IPv4 addresses; no domain ends like this (RFC 3696 §2). */
+/** Ending of IPv4 addresses. No domain has such an ending (RFC 3696 §2). */
 const ENDS_IN_NUMBER = /(?:^|\.)\d+$/
 
 /**
- * Takes the namespace from the host and delegates to the inner resolver (reference 1.6). The namespace is the labels before the base
- * domain, reversed and joined by dashes. The base domain itself, `api` before it, addresses and other hosts do not change the
- * namespace.
+ * Derives the namespace from the host and delegates to the inner resolver (reference 1.6). The namespace consists of
+ * the labels before the base domain, reversed and joined by dashes. The base domain itself, `api` before it, addresses
+ * and other hosts do not change the namespace.
  *
  * | host, base domain `example.com` | namespace |
  * |---|---|
@@ -28,7 +28,7 @@ export default function createSubdomain({ inner, domain }: ResolverOptions): Res
   }
   const suffix = `.${domain.toLowerCase()}`
 
-  /** Namespace of a host; undefined if it does not change the namespace. */
+  /** Returns the namespace of a host, or undefined if the host does not change the namespace. */
   function readNamespace(received: string): string | undefined {
     const host = toHostName(received)
     if (!host.endsWith(suffix)) return undefined

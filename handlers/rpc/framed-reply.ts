@@ -7,7 +7,10 @@ import { toErrorTrailers, toTrailers } from '../../core/rpc/grpc/status-codes.ts
 import { endReply, toWireBytes, type Wire } from '../../core/rpc/grpc/wire-format.ts'
 import { Outflow } from './stream-flow-control.ts'
 
-/** gRPC, gRPC-Web or Connect response: length-prefixed messages, then the status. The constructor starts the response. */
+/**
+ * gRPC, gRPC-Web or Connect response: length-prefixed messages, followed by the status. The constructor starts the
+ * response.
+ */
 export class FramedReply {
   readonly #x: Exchange
   readonly #wire: Wire
@@ -27,7 +30,7 @@ export class FramedReply {
     this.#outflow.add(toWireBytes(this.#wire, frameMessage(message)), message.length)
   }
 
-  /** Has to be called when the client can receive more. */
+  /** Must be called when the client can receive more. */
   drained(): void {
     this.#outflow.drained()
   }

@@ -24,8 +24,8 @@ const COMPRESSED = 1
 /**
  * Translates a gRPC, gRPC-Web or Connect streaming call to the call protocol.
  *
- * A unary request is sent with the call. An endpoint with a request stream is called immediately, so that it can send first.
- * Undeclared endpoints are assumed to be streams.
+ * A unary request is sent with the call. An endpoint with a request stream is called immediately, so that the endpoint
+ * can send first. Undeclared endpoints are assumed to be streams.
  */
 export class FramedCall extends GatewayCall {
   protected override readonly endless: boolean
@@ -37,12 +37,12 @@ export class FramedCall extends GatewayCall {
   #request: Uint8Array | undefined = undefined
   /** Counted bytes of an incomplete message. */
   #bufferedBytes = 0
-  /** Messages that wait for flow control of the service. */
+  /** Messages waiting for flow-control credit from the service. */
   readonly #waiting: Uint8Array[] = []
   #ended = false
   #reply: FramedReply | undefined = undefined
 
-  /** @throws {GatewayError} 404 as every call, 415 for an unknown codec. */
+  /** @throws {GatewayError} 404 like every call, 415 for an unknown codec. */
   constructor(x: Exchange, limits: CallLimits, wire: Wire) {
     super(x, limits)
     this.#wire = wire
@@ -70,12 +70,12 @@ export class FramedCall extends GatewayCall {
     const contentType = headers.get('content-type')!
     headers.set('content-type', TYPES[this.#wire.codec]!)
     this.metadata = formatContext(x)
-    // Determines the protocol of the client, including the form of errors.
+    // Determines the client's protocol, including the error format.
     headers.set('content-type', contentType)
     this.stream = true
     this.readDeadline()
     if (this.#isUnary) {
-      if (x.bodyLength === 0) throw this.#toBadRequest('one message expected, got none')
+      if (x.bodyLength === 0) throw this.#toBadRequest('expected one message, got none')
       return x.pipeTo(this)
     }
     this.more = true
@@ -90,14 +90,14 @@ export class FramedCall extends GatewayCall {
     this.transmit()
   }
 
-  // From the client
+  // Events from the client
 
   override onRequestBody(chunk: Uint8Array, last: boolean): void {
     if (this.over || this.#ended) return
     const bytes = this.#base64 === undefined ? chunk : this.#base64.read(chunk)
-    if (bytes === undefined) return this.#abort(this.#toBadRequest('the body must be base64'))
+    if (bytes === undefined) return this.#abort(this.#toBadRequest('body must be base64'))
     if (this.#reader.read(bytes) > 0) {
-      const detail = `a message must not be longer than ${BODY_MAX_BYTES} bytes`
+      const detail = `messages must not exceed ${BODY_MAX_BYTES} bytes`
       return this.#abort(new GatewayError(this.service, 413, detail))
     }
     // A message may have ended the call.
@@ -120,7 +120,7 @@ export class FramedCall extends GatewayCall {
     if (flags !== 0) {
       const detail = 'messages must not be compressed (grpc-encoding: identity)'
       if (flags !== COMPRESSED)
-        return this.#abort(this.#toBadRequest(`a message has flags ${flags}`))
+        return this.#abort(this.#toBadRequest(`message has invalid flags ${flags}`))
       return this.#abort(new GatewayError(this.service, 501, detail))
     }
     if (this.#isUnary) {
@@ -135,19 +135,19 @@ export class FramedCall extends GatewayCall {
 
   #endRequests(): void {
     if (this.#reader.waitingBytes > 0 || this.#base64?.isWhole === false)
-      return this.#abort(this.#toBadRequest('the last message is cut off'))
+      return this.#abort(this.#toBadRequest('the last message is incomplete'))
     this.#ended = true
     if (!this.#isUnary) {
       if (this.#waiting.length === 0) this.endData()
       return
     }
     if (this.#request === undefined)
-      return this.#abort(this.#toBadRequest('one message expected, got none'))
+      return this.#abort(this.#toBadRequest('expected one message, got none'))
     this.body = this.#request
     this.begin()
   }
 
-  /** Reserves memory for the incomplete message; counts its maximum. */
+  /** Reserves memory for the maximum size of the incomplete message. */
   #reserve(): boolean {
     const { waitingBytes } = this.#reader
     const more = Math.max(waitingBytes, this.#request?.length ?? 0) - this.#bufferedBytes
@@ -156,7 +156,7 @@ export class FramedCall extends GatewayCall {
     return this.x.reserveMemory(more)
   }
 
-  // From the service
+  // Events from the service
 
   override onCredit(): void {
     const waiting = this.#waiting
@@ -168,7 +168,7 @@ export class FramedCall extends GatewayCall {
 
   override onLost(kind: TransportFailure, detail: string): void {
     super.onLost(kind, detail)
-    // Retried on another node, which may accept messages immediately.
+    // The call is retried on another node, which may accept messages immediately.
     if (!this.over && this.more) this.onCredit()
   }
 
@@ -214,7 +214,7 @@ export class FramedCall extends GatewayCall {
     const isWrong = isJson(type ?? TYPES['json']!) !== (this.#wire.codec === 'json')
     if (isWrong && !(isEmpty && type === undefined)) {
       const got = type ?? TYPES['json']
-      return this.#abort(toBadResponse(this.service, `${this.#wire.codec} expected, got ${got}`))
+      return this.#abort(toBadResponse(this.service, `expected ${this.#wire.codec}, got ${got}`))
     }
     const headers = this.toHeaders(metadata, HEADERS)
     if (headers === undefined) return this.#drop()

@@ -13,7 +13,7 @@ export const NDJSON_HEADERS: HeaderBlock = createHeaderBlock([
   'no',
 ])
 
-/** One JSON document per line; an error is the last line: `{"error": {…}}`. */
+/** Response with one JSON document per line. An error is the last line: `{"error": {…}}`. */
 export class NdjsonReply extends StreamReply {
   protected format(body: Uint8Array): Uint8Array {
     const json = toOneLine(body)

@@ -27,17 +27,17 @@ const WAITING_MAX_BYTES = 64 * 1024 * 1024
 const NOTHING = new Uint8Array(0)
 /** Content types with an envelope, which WebSocket messages do not have. */
 const ENVELOPES: ReadonlySet<string> = new Set(['application/json-rpc', 'application/proto-rpc'])
-/** First offered subprotocol: browsers close a WebSocket whose handshake response selects none. */
+/** First offered subprotocol. Browsers close a WebSocket whose handshake response selects none. */
 const FIRST_TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+/
 
 /**
- * A WebSocket as one call: each message is a request, each response a message. An empty message ends the requests. Query and path
- * variables, if any, are the first request.
+ * A WebSocket as one call: each incoming message is a request, each outgoing message a response. An empty message ends
+ * the requests. Query and path variables, if any, form the first request.
  *
- * The end of the responses closes the WebSocket with 1000. An error is the last message, followed by 1008 for a denied call, 1012 if
- * the service was stopped, otherwise 1011. A close by the client cancels the call.
+ * The end of the responses closes the WebSocket with 1000. An error is sent as the last message, followed by 1008 for a
+ * denied call, 1012 if the service was stopped, and 1011 otherwise. A close by the client cancels the call.
  *
- * A service with the HTTP transport accepts one request: the query, else the first message.
+ * A service with the HTTP transport accepts one request: the query, or else the first message.
  */
 export class SocketCall extends GatewayCall implements SocketReceiver {
   protected override readonly endless = true
@@ -51,7 +51,7 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
   #waitingBytes = 0
   #ended = false
   readonly #outflow: Outflow
-  /** Close the WebSocket once the response has been sent. */
+  /** Whether the WebSocket closes once the response has been sent. */
   #isLast = false
   #isStopped = false
 
@@ -65,7 +65,10 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
     )
   }
 
-  /** @throws {GatewayError} 400 for an invalid query, path or deadline, 415 for content types with envelopes; as `Exchange.accept`. */
+  /**
+   * @throws {GatewayError} 400 for an invalid query, path or deadline, 415 for content types with envelopes; see also
+   * `Exchange.accept`.
+   */
   open(): void {
     const { x, declared } = this
     const variables = x.route!.variables?.flat() ?? []
@@ -100,7 +103,7 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
     this.transmit()
   }
 
-  // From the client
+  // Events from the client
 
   onMessage(data: Uint8Array): void {
     if (this.over || this.#ended) return
@@ -130,7 +133,7 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
     this.onAbort()
   }
 
-  // From the service
+  // Events from the service
 
   override onCredit(): void {
     const waiting = this.#waiting
@@ -145,7 +148,7 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
   override onLost(kind: TransportFailure, detail: string): void {
     this.#isStopped = kind === 'stopped'
     super.onLost(kind, detail)
-    // Retried on another node, which may accept requests immediately.
+    // The call is retried on another node, which may accept requests immediately.
     if (!this.over && this.more) this.onCredit()
   }
 

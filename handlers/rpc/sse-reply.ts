@@ -14,14 +14,16 @@ export const SSE_HEADERS: HeaderBlock = createHeaderBlock([
   'x-accel-buffering',
   'no',
 ])
-/** A comment. The response head is sent with the first body bytes, which open an `EventSource`. */
+/**
+ * A comment, sent immediately because the response head is sent with the first body bytes and opens an `EventSource`.
+ */
 const OPENING = Buffer.from(':\n\n')
 const PREFIX = Buffer.from('data: ')
 const SUFFIX = Buffer.from('\n\n')
 
 /**
- * Server-sent events (WHATWG HTML §9.2): one message per document. The last event is `end`, or `error` with the error; clients have to
- * close the `EventSource` then, which otherwise reconnects.
+ * Server-sent events (WHATWG HTML §9.2) with one message per document. The last event is `end`, or `error` with the
+ * error. Clients must then close the `EventSource`, which otherwise reconnects.
  */
 export class SseReply extends StreamReply {
   constructor(x: Exchange, call: OutgoingCall, headers: HeaderList) {

@@ -1,12 +1,12 @@
 import type { OutgoingCall } from '../../core/rpc/call.ts'
 import { flushAtTickEnd } from '../../lib/async/flush-on-tick.ts'
 
-/** Buffered bytes that are written without waiting for the end of the tick. */
+/** Number of buffered bytes that are written without waiting for the end of the tick. */
 const FLUSH_BYTES = 64 * 1024
 
 /**
- * Writes the bodies of a stream to the client: batches the bodies of one tick, and grants the service flow-control credit for the bytes that
- * the client has received.
+ * Writes the bodies of a stream to the client. Batches the bodies of a tick, and grants the service flow-control credit
+ * for the bytes that the client has received.
  */
 export class Outflow {
   readonly #call: OutgoingCall
@@ -17,13 +17,13 @@ export class Outflow {
   #pendingCredit: number[] = []
   #blocked = false
 
-  /** @param write writes to the client; false on backpressure, until {@link drained}. */
+  /** @param write writes to the client. Returns false on back-pressure, until {@link drained} is called. */
   constructor(call: OutgoingCall, write: (pieces: readonly Uint8Array[]) => boolean) {
     this.#call = call
     this.#write = write
   }
 
-  /** Sends a piece with a body of `bytes`. The caller must not reuse its memory. */
+  /** Sends a piece that contains a body of `bytes` bytes. The caller must not reuse its memory. */
   add(piece: Uint8Array, bytes: number): void {
     this.#pendingCredit.push(bytes)
     this.#unwrittenBytes += piece.length
@@ -42,7 +42,7 @@ export class Outflow {
     this.#settle()
   }
 
-  /** Has to be called when the client can receive more. */
+  /** Must be called when the client can receive more. */
   drained(): void {
     this.#blocked = false
     this.#settle()

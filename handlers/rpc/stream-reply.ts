@@ -27,7 +27,7 @@ export abstract class StreamReply {
     this.#outflow.add(this.format(body), body.length)
   }
 
-  /** Has to be called when the client can receive more. */
+  /** Must be called when the client can receive more. */
   drained(): void {
     this.#outflow.drained()
   }
@@ -51,7 +51,7 @@ export abstract class StreamReply {
 const CARRIAGE_RETURN = 13
 const EMPTY_JSON = Buffer.from('{}')
 
-/** Removes line breaks from JSON: in NDJSON and server-sent events they separate documents. */
+/** Removes line breaks from JSON, since they separate documents in NDJSON and server-sent events. */
 export function toOneLine(body: Uint8Array): Uint8Array {
   if (body.length === 0) return EMPTY_JSON
   if (!body.includes(LINE_FEED) && !body.includes(CARRIAGE_RETURN)) return body

@@ -7,8 +7,8 @@ const watched = new WeakMap<AbortSignal, Set<Abortable>>()
 /**
  * Notifies `abortable` when a signal aborts.
  *
- * All share one listener per signal: a handler may make many calls with its signal, and Node.js warns of a leak from the eleventh
- * listener on.
+ * All watchers share one listener per signal: a handler may make many calls with its signal, and Node.js warns about a
+ * leak above ten listeners.
  */
 export function watchAbort(signal: AbortSignal, abortable: Abortable): void {
   const before = watched.get(signal)
@@ -20,7 +20,7 @@ export function watchAbort(signal: AbortSignal, abortable: Abortable): void {
   signal.addEventListener('abort', onAbort)
 }
 
-/** Removes the listener with the last `abortable`. */
+/** Removes the listener together with the last `abortable`. */
 export function unwatchAbort(signal: AbortSignal, abortable: Abortable): void {
   const all = watched.get(signal)
   if (!all?.delete(abortable) || all.size > 0) return

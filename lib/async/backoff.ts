@@ -1,14 +1,14 @@
-/** Range of the pauses between attempts, in milliseconds. */
+/** Range of pauses between attempts, in milliseconds. */
 export interface BackOffRange {
   readonly minMs: number
   readonly maxMs: number
 }
 
-/** Exponential back-off of one client. */
+/** Exponential back-off of a client. */
 export interface BackOff {
-  /** To be called after a failure. Returns the milliseconds until the next attempt. */
+  /** Must be called after a failure. Returns the milliseconds until the next attempt. */
   readonly next: () => number
-  /** To be called after a success. */
+  /** Must be called after a success. */
   readonly reset: () => void
 }
 
@@ -26,16 +26,16 @@ export function createBackOff(range: BackOffRange = RANGE): BackOff {
 }
 
 /**
- * Milliseconds until the next attempt: `minMs`, doubled with each consecutive failure up to `maxMs`, jittered by half, so that clients
- * that lost their server at the same time do not reconnect at the same time.
+ * Returns the milliseconds until the next attempt: `minMs`, doubled with each consecutive failure up to `maxMs`, with a
+ * jitter of half, so that clients that lost their server simultaneously do not reconnect simultaneously.
  *
- * @param failures consecutive ones before the last.
+ * @param failures number of consecutive failures before the last one.
  */
 export function toBackOffMs(failures: number, { minMs, maxMs }: BackOffRange): number {
   return toJittered(Math.min(maxMs, minMs * 2 ** failures), 0.5)
 }
 
-/** Reduces a value by a random part of up to `share`. */
+/** Reduces a value by a random share of up to `share`. */
 export function toJittered(value: number, share: number): number {
   return value * (1 - share * Math.random())
 }

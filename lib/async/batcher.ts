@@ -1,33 +1,36 @@
 import type { Maybe } from './maybe.ts'
 
 export interface GroupCommitOptions<T, R> {
-  /** Commits items in order. Returns a result for each, an error if only that item failed. Not called again before it has settled. */
+  /**
+   * Commits items in order. Returns a result per item, or an error if only that item failed. Not called again before it
+   * settles.
+   */
   readonly commit: (items: readonly T[]) => Maybe<readonly (R | Error)[]>
-  /** Bytes of a pending item. */
+  /** Returns the size of a pending item in bytes. */
   readonly sizeOf: (item: T) => number
-  /** Relative cost of an item. @default 1 */
+  /** Returns the relative cost of an item. @default 1 */
   readonly countOf?: (item: T) => number
-  /** Limit of pending bytes. @default 67108864 */
+  /** Maximum pending bytes. @default 67108864 */
   readonly maxWaitingBytes?: number
-  /** Error beyond that limit: 503. */
+  /** Creates the 503 error for items above that limit. */
   readonly tooMuch: () => Error
 }
 
 /** Batches concurrent writes into few commits (group commit). */
 export interface GroupCommit<T, R> {
   /**
-   * Commits an item together with other pending ones.
+   * Commits an item together with other pending items.
    *
-   * @throws {Error} `tooMuch`, or the error of the item or its commit.
+   * @throws {Error} from `tooMuch`, or the error of the item or its commit.
    */
   readonly push: (item: T) => Promise<R>
   /** Resolves when nothing is pending. */
   readonly drained: () => Promise<void>
 }
 
-/** Limit of a commit by `countOf`, to keep a tick of the event loop short. A single item may exceed it. */
+/** Maximum total cost of a commit by `countOf`, which keeps event loop ticks short. A single item may exceed it. */
 const MAX_COUNT = 2000
-/** Bytes of a commit. A single item may exceed it. */
+/** Maximum size of a commit in bytes. A single item may exceed it. */
 const MAX_BYTES = 16 * 1024 * 1024
 
 /** Items of a commit. They share one promise, from which the promises of the items derive. */
@@ -62,8 +65,8 @@ class Batch<T, R> {
 }
 
 /**
- * Batches items that arrive in one tick of the event loop, or while a commit is in flight: a commit of a thousand items costs about as
- * much as one of a single item (bench/micro/store-commit.ts).
+ * Batches items that arrive in one event loop tick or while a commit is in flight. A commit of a thousand items costs
+ * about as much as a commit of one item (bench/micro/store-commit.ts).
  */
 export function createGroupCommit<T, R>({
   commit,

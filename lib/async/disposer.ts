@@ -1,13 +1,13 @@
 import type { Maybe } from './maybe.ts'
 
-/** Resources that are closed together, as an `AsyncDisposableStack`. */
+/** Resources that are closed together, like an `AsyncDisposableStack`. */
 export interface Disposer {
   /** Adds a resource. */
   readonly add: (close: () => Maybe<unknown>) => void
   /**
    * Closes all resources in reverse order, even after failures.
    *
-   * @throws the first error, after all were closed.
+   * @throws the first error, after all resources have been closed.
    */
   readonly close: () => Promise<void>
 }

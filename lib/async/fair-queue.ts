@@ -1,36 +1,37 @@
 /** Semaphore that is fair across keys, such as namespaces or addresses. */
 export interface FairQueue {
   /**
-   * Waits for a place.
+   * Waits for a slot.
    *
-   * @returns function that releases the place; further calls have no effect.
-   * @throws {Error} of `toError` when too many wait or the wait is too long; the reason of the signal.
+   * @returns function that releases the slot; further calls have no effect.
+   * @throws {Error} from `toError` if too many are waiting or the wait is too long; the reason of the signal if it
+   * aborts.
    */
   readonly acquire: (key: string, options?: AcquireOptions) => Promise<() => void>
 }
 
 export interface AcquireOptions {
-  /** Precedes waiters without priority, which receive every fourth place. @default false */
+  /** Precedes waiters without priority, which receive every fourth slot. @default false */
   readonly hasPriority?: boolean
-  /** Longest wait, milliseconds. @default no limit */
+  /** Maximum wait in milliseconds. @default no limit */
   readonly maxWaitMs?: number
-  /** Ends the wait. */
+  /** Cancels the wait. */
   readonly signal?: AbortSignal
 }
 
 export interface FairQueueOptions {
-  /** Places in use at a time. */
+  /** Number of slots. */
   readonly places: number
   /**
-   * Whether a key acquires a further place only while more are free than it already uses. Then other keys find a free place, even if the
-   * work of one key takes long (dynamic thresholds: Choudhury and Hahne, 1998). @default false
+   * Whether a key only acquires another slot while more are free than it already uses. Other keys then find a free slot
+   * even if the work of one key takes long (dynamic thresholds: Choudhury and Hahne, 1998). @default false
    */
   readonly leavesRoom?: boolean
-  /** Maximum number of waiters of a key. @default no limit */
+  /** Maximum number of waiters per key. @default no limit */
   readonly maxWaitingOfKey?: number
-  /** Maximum number of waiters, with and without priority each. @default no limit */
+  /** Maximum number of waiters, separately with and without priority. @default no limit */
   readonly maxWaiting?: number
-  /** Error for a waiter that is rejected. */
+  /** Creates the error for a rejected waiter. */
   readonly toError: (reason: 'full' | 'late') => Error
 }
 
@@ -38,7 +39,7 @@ interface Waiter {
   readonly start: () => void
 }
 
-/** A key that waits for a place or uses one. */
+/** A key that is waiting for a slot or using one. */
 interface Member {
   inUse: number
   waiting: number
@@ -46,16 +47,16 @@ interface Member {
   lastGrant: number
 }
 
-/** Waiters of one priority, by key, in the order of their arrival. */
+/** Waiters of one priority, by key, in order of arrival. */
 interface Lane {
   readonly waiters: Map<string, Set<Waiter>>
   size: number
 }
 
-/** Consecutive grants with priority while others wait, so that a flood of them starves no one. */
+/** Maximum number of consecutive grants with priority while others wait, so that a flood of them starves no one. */
 const MAX_PRIORITY_STREAK = 3
 
-/** Grants places round-robin across keys, and to the waiters of a key in the order of their arrival. */
+/** Grants slots round-robin across keys, and to the waiters of a key in order of arrival. */
 export function createFairQueue(options: FairQueueOptions): FairQueue {
   const { places, leavesRoom = false, toError } = options
   const { maxWaitingOfKey = Number.POSITIVE_INFINITY, maxWaiting = Number.POSITIVE_INFINITY } =
@@ -95,7 +96,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     forget(key, member)
   }
 
-  /** Finds the key to serve next: among the keys that may use a place, the key with the oldest last grant. */
+  /** Finds the key to serve next: among the keys that may use a slot, the one with the oldest last grant. */
   function findKey(lane: Lane): string | undefined {
     let next: string | undefined
     let oldest = Number.POSITIVE_INFINITY
@@ -108,7 +109,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     return next
   }
 
-  /** False: no waiter of the lane may use a place. */
+  /** Grants one slot. Returns false if no waiter in the lane may use one. */
   function grantOne(lane: Lane): boolean {
     const key = findKey(lane)
     if (key === undefined) return false

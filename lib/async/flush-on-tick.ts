@@ -6,8 +6,8 @@ export interface Flushable {
 let unflushed: Flushable[] = []
 
 /**
- * Flushes `writer` at the end of this tick of the event loop, together with all others: one write per tick, and system calls in
- * sequence. The caller must not add a writer twice in a tick.
+ * Flushes `writer` at the end of this event loop tick, together with all others: one write per tick, with consecutive
+ * system calls. The caller must not add a writer twice in a tick.
  */
 export function flushAtTickEnd(writer: Flushable): void {
   if (unflushed.push(writer) === 1) setImmediate(flushAll)
@@ -20,7 +20,7 @@ function flushAll(): void {
   try {
     while (next < writers.length) writers[next++]!.flush()
   } finally {
-    // A callback threw: the remaining writers are flushed nonetheless.
+    // A callback threw; the remaining writers are flushed nonetheless.
     if (next < writers.length) {
       if (unflushed.length === 0) setImmediate(flushAll)
       unflushed.push(...writers.slice(next))

@@ -1,2 +1,2 @@
-/** A synchronous or asynchronous result; a synchronous one costs no promise. */
+/** A synchronous or asynchronous result. A synchronous result allocates no promise. */
 export type Maybe<T> = T | Promise<T>

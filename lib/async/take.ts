@@ -1,4 +1,4 @@
-/** Yields the first `limit` items; with 0 all. */
+/** Yields the first `limit` items, or all items if `limit` is 0. */
 export async function* take<T>(
   items: AsyncIterable<T>,
   limit: number,

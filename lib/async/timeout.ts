@@ -1,4 +1,4 @@
-/** Whether `work` settles within `timeoutMs`. Rejects as `work` does. */
+/** Whether `work` settles within `timeoutMs`. Rejects if `work` does. */
 export async function settlesWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<false>((resolve) => {
@@ -11,7 +11,7 @@ export async function settlesWithin(work: Promise<unknown>, timeoutMs: number): 
   }
 }
 
-/** Settles as `work` does, or rejects after `timeoutMs`. The timer does not keep the process alive. */
+/** Settles like `work`, or rejects after `timeoutMs`. The timer does not keep the process alive. */
 export function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
@@ -23,7 +23,7 @@ export function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> 
   })
 }
 
-/** Settles as `work` does, or resolves with undefined when the signal aborts. */
+/** Settles like `work`, or resolves with undefined when the signal aborts. */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => resolve(undefined)

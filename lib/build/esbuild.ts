@@ -1,9 +1,9 @@
 import type * as Esbuild from 'esbuild'
 
-/** Uses in flight: the process of esbuild is stopped after the last. */
+/** Number of uses in flight. The esbuild process is stopped after the last use. */
 let uses = 0
 
-/** Runs `use` with esbuild, which is loaded on demand; its process is stopped after the last use. */
+/** Runs `use` with esbuild, which is loaded on demand. Its process is stopped after the last use. */
 export async function useEsbuild<T>(use: (esbuild: typeof Esbuild) => Promise<T>): Promise<T> {
   const esbuild = await import('esbuild')
   uses++

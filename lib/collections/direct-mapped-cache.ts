@@ -1,11 +1,11 @@
-/** Power of two. */
+/** Number of slots. Power of two. */
 const SLOTS = 1024
-/** Longest cached text, characters. */
+/** Maximum length of a cached text in characters. */
 const MAX_LENGTH = 256
 
 /**
- * Direct-mapped cache by text: each text has one slot, and replaces the entry in it. Costs half as much as a `Map` lookup, which hashes
- * every new string object, even of a known text. Micro-benchmark: `text-memo`.
+ * Direct-mapped cache by text: each text has one slot, whose entry it replaces. Costs half as much as a `Map` lookup,
+ * which hashes every new string object, even for a known text. Micro-benchmark: `text-memo`.
  */
 export class DirectMappedCache<T> {
   readonly #texts: (string | undefined)[] = new Array(SLOTS).fill(undefined)
@@ -24,7 +24,7 @@ export class DirectMappedCache<T> {
   }
 }
 
-/** Hash of the length and three characters. */
+/** Hashes the length and three characters. */
 function slotOf(text: string): number {
   const { length } = text
   if (length === 0) return 0

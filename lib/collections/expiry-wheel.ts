@@ -1,6 +1,6 @@
 /** Timing wheel: finds expired items in constant time. */
 export interface ExpiryWheel<T> {
-  /** Sets the expiry of an item; Infinity: never. */
+  /** Sets the expiry of an item; Infinity disables it. */
   readonly set: (item: T, ms: number) => void
   readonly delete: (item: T) => void
   /** Removes and returns expired items, within a second after their expiry. */
@@ -9,7 +9,7 @@ export interface ExpiryWheel<T> {
 
 const SECOND_MS = 1000
 
-/** One bucket per second: a TTL spans few. */
+/** Uses one bucket per second, since a TTL spans few seconds. */
 export function createExpiryWheel<T>(): ExpiryWheel<T> {
   const buckets = new Map<number, Set<T>>()
   const secondOf = new Map<T, number>()

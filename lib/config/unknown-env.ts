@@ -3,9 +3,10 @@ import { suggest } from '../text/did-you-mean.ts'
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Describes variables that look like a misspelled known one, one line each. Others with the prefix may belong to other programs.
+ * Describes variables that look like misspelled known variables, one line each. Others with the prefix may belong to
+ * other programs.
  *
- * @param names of the known variables, without the prefix.
+ * @param names known variable names without the prefix.
  */
 export function findUnknownEnv(
   env: Environment,

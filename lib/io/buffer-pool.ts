@@ -1,30 +1,36 @@
-/** Shorter chunks are left to the garbage collector. */
+/** Smaller chunks are left to the garbage collector. */
 const POOLED_MIN_BYTES = 16 * 1024
-/** Size classes are powers of two, from the first above {@link POOLED_MIN_BYTES} to 1 MiB. */
+/** Size classes are powers of two, from the first one above {@link POOLED_MIN_BYTES} to 1 MiB. */
 const CLASS_MIN = 15
 const CLASS_MAX = 20
-/** A page is divided into blocks of one class. Once all are free, it may serve another class. */
+/** A page is divided into blocks of one class. Once all blocks are free, it may serve another class. */
 const PAGE_BYTES = 2 ** CLASS_MAX
 /**
- * Pages are allocated together: with many `ArrayBuffer`s, V8 runs a step of garbage collection for each allocation, which takes longer
- * than copying a megabyte. A slab exceeds the heap threshold of glibc (32 MiB): freeing it returns the memory to the system.
+ * Pages are allocated together: with many `ArrayBuffer`s, V8 runs a garbage collection step for each allocation, which
+ * takes longer than copying a megabyte. A slab exceeds the heap threshold of glibc (32 MiB), so that freeing it returns
+ * the memory to the system.
  */
 const SLAB_PAGES = 33
-/** How long unused slabs are retained: faulting in new pages costs several times as much as copying into warm ones. */
+/**
+ * Retention time of unused slabs, since faulting in new pages costs several times as much as copying into warm ones.
+ */
 const IDLE_MS = 10_000
-/** Blocks that are never released pin their slabs: beyond so many, all slabs are left to the garbage collector. */
+/**
+ * Maximum number of slabs. Blocks that are never released pin their slabs; above this number, all slabs are left to the
+ * garbage collector.
+ */
 const SLABS_MAX = 16
 
 interface Page {
   readonly memory: Buffer
-  /** Class of its blocks; -1 if none yet. */
+  /** Class of its blocks; -1 if not assigned yet. */
   classIndex: number
   blocks: Buffer[]
   /** Indexes of free blocks in {@link blocks}. */
   free: number[]
 }
 
-/** Pages of each slab, by its memory. */
+/** Pages of each slab by its memory. */
 const slabs = new Map<ArrayBufferLike, readonly Page[]>()
 const freePages: Page[] = []
 /** Pages with a free block, by class. */
@@ -38,9 +44,10 @@ export function isPooled(size: number): boolean {
 }
 
 /**
- * Returns short-lived memory of at least `size` bytes, such as for a chunk of a request body.
+ * Returns short-lived memory of at least `size` bytes, for example for a chunk of a request body.
  *
- * A fast upload needs hundreds of megabytes per second, which the garbage collector frees so late that the process grows by as much.
+ * A fast upload needs hundreds of megabytes per second. The garbage collector frees them so late that the process would
+ * grow by as much.
  */
 export function acquireBuffer(size: number): Buffer {
   isUsed = true
@@ -53,7 +60,7 @@ export function acquireBuffer(size: number): Buffer {
   return block
 }
 
-/** Copies `bytes` into pooled memory, if its size is pooled. */
+/** Copies `bytes`, into pooled memory if their size is pooled. */
 export function copyToBuffer(bytes: Uint8Array): Uint8Array {
   if (!isPooled(bytes.length)) return Uint8Array.prototype.slice.call(bytes)
   const copy = acquireBuffer(bytes.length).subarray(0, bytes.length)
@@ -61,10 +68,10 @@ export function copyToBuffer(bytes: Uint8Array): Uint8Array {
   return copy
 }
 
-/** Releases memory of {@link acquireBuffer}, or a part from its beginning. */
+/** Releases memory from {@link acquireBuffer}, or a part that starts at its beginning. */
 export function releaseBuffer(memory: Uint8Array): void {
   const page = slabs.get(memory.buffer)?.[Math.floor(memory.byteOffset / PAGE_BYTES)]
-  // The slab was released in the meantime.
+  // The slab has been released in the meantime.
   if (page === undefined) return
   const pages = partial[page.classIndex]!
   const index = (memory.byteOffset % PAGE_BYTES) / page.blocks[0]!.length
@@ -74,7 +81,7 @@ export function releaseBuffer(memory: Uint8Array): void {
   freePages.push(page)
 }
 
-/** Leaves all slabs to the garbage collector, once their blocks are unused. */
+/** Leaves all slabs to the garbage collector once their blocks are unused. */
 function releaseSlabs(): void {
   slabs.clear()
   freePages.length = 0

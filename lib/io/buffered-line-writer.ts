@@ -1,42 +1,42 @@
 import { close, constants, openSync, write } from 'node:fs'
 
 export interface LineWriterOptions {
-  /** File to append to, created with mode 0640; or `stdout`, `stderr`. */
+  /** File to append to, created with mode 0640, or `stdout` or `stderr`. */
   readonly target: string
-  /** Called when the target fails, or lines are dropped because it is slow (no error). */
+  /** Called when the target fails, or (without an error) when lines are dropped because it is slow. */
   readonly onError: (error: Error | undefined) => void
-  /** Called when the target accepts lines again, or the writer closes; `dropped` lines were lost. */
+  /** Called when the target accepts lines again or the writer closes. `dropped` is the number of lost lines. */
   readonly onRecover: (dropped: number) => void
-  /** Longest time that a line is buffered. @default 100 */
+  /** Maximum time that a line is buffered, in milliseconds. @default 100 */
   readonly flushMs?: number
-  /** Buffered characters that are written without waiting. @default 65536 */
+  /** Number of buffered characters that triggers a write. @default 65536 */
   readonly flushChars?: number
-  /** Buffered characters while the target is slow; further lines are dropped and counted. @default 4194304 */
+  /** Maximum buffered characters while the target is slow; further lines are dropped and counted. @default 4194304 */
   readonly maxChars?: number
 }
 
-/** Buffered writer of text lines: written in batches off the main thread. */
+/** Buffered writer for text lines, which writes in batches off the main thread. */
 export interface LineWriter {
-  /** Queues a line: ASCII, with its line feed. */
+  /** Queues an ASCII line, including its line feed. */
   readonly write: (line: string) => void
   /** Writes queued lines, then closes the file. Gives up if the target accepts nothing for a second. */
   readonly close: () => Promise<void>
 }
 
 const STANDARD: Readonly<Record<string, number>> = { stdout: 1, stderr: 2 }
-/** Without O_NONBLOCK, opening a named pipe without reader would block the process. */
+/** Without O_NONBLOCK, opening a named pipe without a reader would block the process. */
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK
 const LINE_FEED = 0x0a
 const RETRY_MS = 10
 const CLOSE_MS = 1000
 
 /**
- * Opens a file, or a standard stream, for lines.
+ * Opens a file or a standard stream for lines.
  *
- * A target that blocks occupies a thread of libuv's pool, never the event loop; a pipe whose reader ended (EPIPE) ends the writing,
- * not the process.
+ * A blocking target occupies a thread of the libuv pool, never the event loop. A pipe whose reader has ended (EPIPE)
+ * ends the writing, not the process.
  *
- * @throws {Error} when the file cannot be opened, with its path.
+ * @throws {Error} with the path if the file cannot be opened.
  */
 export function createLineWriter(options: LineWriterOptions): LineWriter {
   const {
@@ -115,7 +115,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
         clearTimeout(giveUp)
       }
       recover()
-      // A file that is still being written must stay open: its descriptor could be reused for another.
+      // A file that is still being written must stay open, since its descriptor could be reused for another file.
       if (standard === undefined && !writing)
         await new Promise<void>((resolve) => close(fd, () => resolve()))
     },

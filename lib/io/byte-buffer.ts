@@ -1,23 +1,23 @@
 const LINE_FEED = 10
-/** Memory retained while the buffer is empty. */
+/** Memory retained while the buffer is empty, in bytes. */
 const SPARE_BYTES = 64 * 1024
 const EMPTY = Buffer.alloc(0)
 
 /**
- * Growing buffer for chunks: a body that arrives byte by byte costs no more than a body that arrives at once.
+ * Growing buffer for chunks. A body that arrives byte by byte costs no more than a body in a single chunk.
  */
 export class ByteBuffer {
   #memory = EMPTY
   #start = 0
   #end = 0
-  /** There is no line feed before this offset. */
+  /** Offset before which there is no line feed. */
   #searched = 0
 
   get length(): number {
     return this.#end - this.#start
   }
 
-  /** Content; valid until the next change. */
+  /** Content, valid until the next change. */
   get bytes(): Buffer {
     return this.#memory.subarray(this.#start, this.#end)
   }
@@ -28,7 +28,10 @@ export class ByteBuffer {
     this.#end += chunk.length
   }
 
-  /** Removes and returns the first line, without its line feed; valid until the next change. Undefined while it is incomplete. */
+  /**
+   * Removes and returns the first line without its line feed, valid until the next change. Returns undefined while it
+   * is incomplete.
+   */
   takeLine(): Buffer | undefined {
     const start = this.#start
     const at = this.#memory.subarray(this.#searched, this.#end).indexOf(LINE_FEED)
@@ -54,7 +57,7 @@ export class ByteBuffer {
   #makeRoom(bytes: number): void {
     const { length } = this
     const needed = length + bytes
-    // Only up to half, otherwise the content would be moved for every chunk.
+    // Only up to half; otherwise the content would be moved for every chunk.
     if (needed <= this.#memory.length / 2) {
       this.#memory.copyWithin(0, this.#start, this.#end)
     } else {

@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs'
 
 /**
- * Creates a check whether files have changed since its last call; true at first. Does not read the files, follows links. For watchers
- * of a folder, so that they ignore writes to other files in it, such as a log of their warnings.
+ * Creates a check whether files have changed since its last call; the first call returns true. Follows links and does
+ * not read the files. Watchers of a folder use it to ignore writes to other files there, such as a log with their
+ * warnings.
  */
 export function createChangedCheck(): (files: readonly string[]) => boolean {
   let last: string | undefined

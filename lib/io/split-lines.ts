@@ -1,8 +1,8 @@
 /** Splits the output of a program into lines. */
 export interface LineSplitter {
-  /** Adds a chunk and returns the completed lines, without line ends. Invalid UTF-8 becomes U+FFFD. */
+  /** Adds a chunk and returns the completed lines without line breaks. Invalid UTF-8 becomes U+FFFD. */
   readonly push: (chunk: Buffer) => readonly string[]
-  /** Returns the last line, if it is not terminated. */
+  /** Returns the last line if it is not terminated. */
   readonly end: () => readonly string[]
 }
 
@@ -12,10 +12,10 @@ const EMPTY = Buffer.alloc(0)
 const CONTINUES = 0x80
 const CONTINUES_MASK = 0xc0
 const CHARACTER_BYTES = 4
-/** Maximum number of UTF-8 bytes of a UTF-16 unit. */
+/** Maximum number of UTF-8 bytes per UTF-16 code unit. */
 const UNIT_BYTES = 3
 
-/** @param maxBytes of a line: longer ones are split between characters. */
+/** @param maxBytes maximum line length; longer lines are split between characters. */
 export function createLineSplitter(maxBytes: number): LineSplitter {
   let rest: Buffer = EMPTY
 
@@ -27,7 +27,7 @@ export function createLineSplitter(maxBytes: number): LineSplitter {
       let from = end
       for (; bytes.length - from > maxBytes; from = cutBefore(bytes, from + maxBytes))
         cut.push(bytes.toString('utf8', from, cutBefore(bytes, from + maxBytes)))
-      // Copied: a view would keep the whole chunk in memory.
+      // Copied because a view would keep the whole chunk in memory.
       rest = Buffer.from(bytes.subarray(from))
       return cut
     },
@@ -39,7 +39,7 @@ export function createLineSplitter(maxBytes: number): LineSplitter {
   }
 }
 
-/** Fast path for tens of thousands of short lines, without work for each. */
+/** Fast path for tens of thousands of short lines, without work per line. */
 function toLines(text: string, maxBytes: number): string[] {
   const lines = text.split('\n')
   const isShort = (line: string) => line.length * UNIT_BYTES <= maxBytes
@@ -61,7 +61,7 @@ function toParts(text: string, maxBytes: number): string[] {
   return parts
 }
 
-/** Returns the start of the character at `at`; invalid UTF-8 may be split anywhere. */
+/** Returns the start of the character at `at`. Invalid UTF-8 may be split anywhere. */
 function cutBefore(bytes: Buffer, at: number): number {
   for (let start = at; start > at - CHARACTER_BYTES; start--)
     if ((bytes[start]! & CONTINUES_MASK) !== CONTINUES) return start

@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty'
 import { escapeControls } from '../text/terminal-text.ts'
 
-/** A log line, parsed from JSON. */
+/** A log line parsed from JSON. */
 export type LogEntry = Readonly<Record<string, unknown>>
 
 const LABELS: Readonly<Record<number, string>> = {
@@ -15,27 +15,29 @@ const LABELS: Readonly<Record<number, string>> = {
 const INFO = 30
 const ERROR = 50
 const COLORS: Readonly<Record<number, string>> = { 40: '33', 50: '31', 60: '31' }
-/** Fields that are formatted separately, or not useful at a terminal. */
+/** Fields that are formatted separately or not useful in a terminal. */
 const HIDDEN: ReadonlySet<string> = new Set([
   ...['level', 'time', 'pid', 'hostname', 'msg', 'err', 'service'],
 ])
-/** Fields of a request that are not useful at a terminal. */
-const HIDDEN_OF_REQUESTS: ReadonlySet<string> = new Set([
+/** Fields of a request that are not useful in a terminal. */
+const HIDDEN_REQUEST_FIELDS: ReadonlySet<string> = new Set([
   ...['method', 'path', 'status', 'durationMs', 'bytesIn', 'bytesOut', 'host', 'upstreamMs'],
   ...['trace', 'userAgent', 'referer', 'namespace'],
 ])
 
-/** Whether a file descriptor is a terminal: logs are formatted for terminals, and JSON otherwise. */
+/** Whether a file descriptor is a terminal. Logs are formatted for terminals, and are JSON otherwise. */
 export function isTerminal(fd: number): boolean {
   return isatty(fd)
 }
 
-/** Whether lines on terminals have colors: unless `NO_COLOR` is set (no-color.org). */
+/** Whether lines in terminals are colored: true unless `NO_COLOR` is set (no-color.org). */
 export function hasColors(): boolean {
   return !process.env['NO_COLOR']
 }
 
-/** Formats a log line for a terminal: `12:00:00 warn  service: message key=value`, and the stack of its error. */
+/**
+ * Formats a log line for a terminal: `12:00:00 warn  service: message key=value`, followed by the stack of its error.
+ */
 export function formatLogLine(entry: LogEntry, isColored: boolean): string {
   const level = Number(entry['level'])
   const label = (LABELS[level] ?? String(level)).padEnd(5)
@@ -54,16 +56,16 @@ export function formatLogLine(entry: LogEntry, isColored: boolean): string {
   return `${time} ${coloredLabel} ${text}\n`
 }
 
-/** Formats a line of the access log for a terminal: `12:00:00 info  shop: GET /shop/find 200 1.5 ms client=127.0.0.1`. */
+/** Formats an access log line for a terminal: `12:00:00 info  shop: GET /shop/find 200 1.5 ms client=127.0.0.1`. */
 export function formatAccessLine(entry: LogEntry, isColored: boolean): string {
   const { method, path, status, durationMs } = entry
-  const fields = Object.entries(entry).filter(([key]) => !HIDDEN_OF_REQUESTS.has(key))
+  const fields = Object.entries(entry).filter(([key]) => !HIDDEN_REQUEST_FIELDS.has(key))
   const level = Number(status) >= 500 || entry['aborted'] === true ? ERROR : INFO
   const msg = `${method} ${path} ${status} ${durationMs} ms`
   return formatLogLine({ ...Object.fromEntries(fields), level, msg }, isColored)
 }
 
-/** Formats a JSON line of pino for a terminal; other lines are returned unchanged. */
+/** Formats a pino JSON line for a terminal. Other lines are returned unchanged. */
 export function formatWrittenLine(line: string, isColored: boolean): string {
   if (!line.startsWith('{')) return `${line}\n`
   try {
@@ -76,7 +78,7 @@ export function formatWrittenLine(line: string, isColored: boolean): string {
   return `${line}\n`
 }
 
-/** Time of day, UTC, of an ISO 8601 text or Unix time in milliseconds. */
+/** Returns the UTC time of day for an ISO 8601 text or a Unix time in milliseconds. */
 function formatTime(time: unknown): string {
   const iso =
     typeof time === 'number' && Number.isFinite(time)

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util'
 
-/** Arguments of a log method: details and a message, or a message alone. */
+/** Arguments of a log method: details and a message, or only a message. */
 type LogArguments = [details: unknown, message?: string | undefined, ...values: unknown[]]
 
-/** Options of pino that prevent log methods from throwing. */
+/** pino options that prevent log methods from throwing. */
 export interface LogGuard {
   readonly serializers: { readonly err: (error: unknown) => unknown }
   readonly hooks: {
@@ -18,10 +18,10 @@ export interface LogGuard {
 const DETAIL_MAX = 4096
 
 /**
- * Protects a log from frozen errors, getters and proxies that throw, and failing writes. The line is then written without the unreadable
- * details, or dropped.
+ * Protects a log against frozen errors, throwing getters and proxies, and failing writes. In these cases the line is
+ * written without the unreadable details, or dropped.
  *
- * @param toFields error serializer of the library: `pino.stdSerializers.err`.
+ * @param toFields error serializer of the library, `pino.stdSerializers.err`.
  */
 export function guardLog(toFields: (error: never) => unknown): LogGuard {
   return {
@@ -38,7 +38,7 @@ export function guardLog(toFields: (error: never) => unknown): LogGuard {
   }
 }
 
-/** Describes an error that the library cannot serialize: `inspect` runs hardly any code of the object. */
+/** Describes an error that the library cannot serialize. `inspect` runs hardly any code of the object. */
 function describe(error: unknown): { readonly message: string; readonly stack: string } {
   const stack = attempt(() => inspect(error, { depth: 1 }).slice(0, DETAIL_MAX)) ?? 'unreadable'
   return { message: stack.split('\n', 1)[0]!, stack }

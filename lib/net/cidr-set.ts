@@ -2,11 +2,13 @@ import ipaddr from 'ipaddr.js'
 
 /** Cached result for an address. */
 export interface KnownAddress {
-  /** Canonical text: IPv6 compressed, IPv4 inside IPv6 as IPv4; empty when it is not an IP address. */
+  /** Canonical text: compressed IPv6, and IPv4 for IPv4-mapped IPv6; empty if it is not an IP address. */
   readonly address: string
   /** Whether one of the ranges contains it. */
   readonly inside: boolean
-  /** Node identifier of `Forwarded` (RFC 7239 §6): IPv6 in brackets and quotes, `unknown` when it is not an IP address. */
+  /**
+   * Node identifier for `Forwarded` (RFC 7239 §6): IPv6 in brackets and quotes; `unknown` if it is not an IP address.
+   */
   readonly node: string
 }
 
@@ -18,7 +20,7 @@ export interface CidrSet {
 /** First address of a range, and its prefix length. */
 export type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
 
-/** Words for common ranges (RFC 1122 §3.2.1.3, RFC 1918, RFC 3927, RFC 4193, RFC 4291). */
+/** Keywords for common ranges (RFC 1122 §3.2.1.3, RFC 1918, RFC 3927, RFC 4193, RFC 4291). */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   loopback: ['127.0.0.0/8', '::1/128'],
   private: [
@@ -31,15 +33,15 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** The cache is cleared beyond so many addresses: 2 MB at most. */
+/** Maximum number of cached addresses (at most 2 MB), above which the cache is cleared. */
 const MAX_CACHED = 10_000
 
 /**
- * Creates a set from `10.0.0.0/8`, `192.0.2.7`, `2001:db8::/32`, `loopback`, `private`, or `unix`: peers of a Unix socket, which have no
- * address.
+ * Creates a set from `10.0.0.0/8`, `192.0.2.7`, `2001:db8::/32`, `loopback`, `private`, or `unix` for peers of a Unix
+ * socket, which have no address.
  *
- * @param what name of the option, for errors.
- * @throws {RangeError} for a malformed range.
+ * @param what option name for errors.
+ * @throws {RangeError} if a range is malformed.
  */
 export function createCidrSet(ranges: readonly string[], what: string): CidrSet {
   const parsed = ranges
@@ -59,7 +61,7 @@ export function createCidrSet(ranges: readonly string[], what: string): CidrSet 
   }
 }
 
-/** Whether one of the ranges contains all addresses of `inner`. The words are the same as in {@link createCidrSet}. */
+/** Whether one of the ranges contains all addresses of `inner`. Accepts the same keywords as {@link createCidrSet}. */
 export function containsRange(ranges: readonly string[], inner: string): boolean {
   if (inner === 'unix') return ranges.includes(inner)
   const outer = ranges.filter((range) => range !== 'unix').flatMap(toRanges)
@@ -74,13 +76,16 @@ function toRanges(text: string): Range[] {
   return (WORDS[text] ?? [text]).map((range) => parseRange(range, 'range'))
 }
 
-/** Parses an IP address and ignores the port that some proxies add (`192.0.2.7:4711`, `[2001:db8::1]:4711`); undefined for other text. */
+/**
+ * Parses an IP address, ignoring the port that some proxies add (`192.0.2.7:4711`, `[2001:db8::1]:4711`). Returns
+ * undefined for other text.
+ */
 export function parseIpAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   let bare = text.trim()
   if (bare.startsWith('[')) bare = bare.slice(1, bare.indexOf(']'))
   else if (bare.indexOf(':') === bare.lastIndexOf(':') && bare.includes('.'))
     bare = bare.split(':')[0]!
-  // Only the usual notation: ipaddr.js also reads octal, hexadecimal and shortened IPv4.
+  // Only the usual notation, since ipaddr.js also reads octal, hexadecimal and shortened IPv4.
   if (!ipaddr.IPv4.isValidFourPartDecimal(bare) && !ipaddr.IPv6.isValid(bare)) return undefined
   return ipaddr.process(bare)
 }
@@ -98,9 +103,9 @@ function examine(text: string, ranges: readonly Range[]): KnownAddress {
 /**
  * Parses an address, or a range such as `10.0.0.0/8`.
  *
- * @param what name of the option, for errors.
- * @param words that the option accepts as well, for errors.
- * @throws {RangeError} for anything else.
+ * @param what option name for errors.
+ * @param words keywords that the option also accepts, for errors.
+ * @throws {RangeError} for other text.
  */
 export function parseRange(
   text: string,
@@ -119,7 +124,7 @@ export function parseRange(
   return [base, bits]
 }
 
-/** Ports are rejected: ignoring one would allow more than the setting says. */
+/** Ports are rejected, since ignoring one would allow more than the setting states. */
 function hasPort(text: string): boolean {
   return text.includes(']:') || /^[^:]+:\d*$/.test(text)
 }

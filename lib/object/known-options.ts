@@ -8,8 +8,8 @@ export type KnownOptions<Options> = Readonly<Record<keyof Options, true>>
  * Rejects unknown options.
  *
  * @param what owner of the options, for errors.
- * @param isOpen whether further members are allowed: then only misspelled ones are rejected.
- * @throws {TypeError} with the unknown option and a suggestion, or for a value that is not an object.
+ * @param isOpen whether further members are allowed, so that only misspelled ones are rejected.
+ * @throws {TypeError} with the unknown option and a suggestion, or if the value is not an object.
  */
 export function rejectUnknownOptions(
   what: string,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Capabilities the sandbox needs (capabilities(7)), by number. */
+/** Capabilities required by the sandbox (capabilities(7)), by number. */
 const CAPABILITIES = {
   CAP_CHOWN: 0,
   CAP_DAC_OVERRIDE: 1,
@@ -12,7 +12,7 @@ const CAPABILITIES = {
   CAP_SYS_ADMIN: 21,
 }
 
-/** Capabilities the sandbox needs and this process lacks. Linux only. */
+/** Returns the capabilities required by the sandbox that this process lacks. Linux only. */
 export function findMissingCapabilities(): readonly string[] {
   const [, hex = '0'] = /^CapEff:\s*(\w+)/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
   const effective = BigInt(`0x${hex}`)
@@ -21,7 +21,10 @@ export function findMissingCapabilities(): readonly string[] {
   )
 }
 
-/** Whether this process, and a program it starts without a sandbox, can run as root or pass on capabilities of the sandbox. */
+/**
+ * Whether this process, or a program that it starts without a sandbox, can run as root or pass on capabilities of the
+ * sandbox.
+ */
 export function isPrivileged(): boolean {
   if (process.geteuid?.() === 0) return true
   if (process.platform !== 'linux') return false

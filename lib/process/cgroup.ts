@@ -14,20 +14,20 @@ import { signal } from './processes.ts'
 
 /** A control group (cgroup v2). A process cannot leave it without write access to the hierarchy. */
 export interface Cgroup {
-  /** A process that writes `0` to this file joins the group, with everything it starts. */
+  /** File that lets a process join the group with everything it starts, by writing `0` to it. */
   readonly entrance: string
   /** Kills every process of the group and removes it. */
   readonly remove: () => Promise<void>
 }
 
-/** Subgroup the server moves into before its own group can pass controllers on. */
+/** Subgroup that the server moves into before its own group can delegate controllers. */
 export const SERVER_CGROUP = 'mx-server'
 const REMOVE_POLL_MS = 20
 const REMOVE_MAX_MS = 2000
 /** Mount point and root of a cgroup v2 hierarchy in `/proc/self/mountinfo` (proc(5)). */
 const HIERARCHY = /^\S+ \S+ \S+ (\S+) (\S+) .* - cgroup2 /m
 
-/** Folder of the group this process belongs to; undefined if there is no cgroup v2 hierarchy. */
+/** Returns the folder of the group to which this process belongs, or undefined without a cgroup v2 hierarchy. */
 export function findCurrentCgroup(): string | undefined {
   try {
     const [, path] = /^0::(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))!
@@ -40,25 +40,27 @@ export function findCurrentCgroup(): string | undefined {
   }
 }
 
-/** Command prefix that starts a program in a group. The program does not start if it cannot enter. */
+/**
+ * Returns the command prefix that starts a program in a group. The program does not start if it cannot enter the group.
+ */
 export function toEnter({ entrance }: Cgroup): readonly string[] {
   return ['/bin/sh', '-c', 'echo 0 > "$0" && unset PWD && exec "$@"', entrance]
 }
 
-/** Folder of the group of an instance or of a build. */
+/** Returns the group folder of an instance or a build. */
 export function toCgroupFolder(parent: string, id: string): string {
   return join(parent, `mx-${id}`)
 }
 
 /** Creates a group. @throws {Error} if the hierarchy is not writable. */
 export function createCgroup(folder: string): Cgroup {
-  // Moving a process requires write access to the group above both as well.
+  // Moving a process also requires write access to the group above both.
   accessSync(join(dirname(folder), 'cgroup.procs'), constants.W_OK)
   mkdirSync(folder)
   return openCgroup(folder)
 }
 
-/** {@link createCgroup} below the server's own group; undefined if that is not possible. */
+/** Calls {@link createCgroup} below the server's own group. Returns undefined if this is not possible. */
 export function tryCreateCgroup(parent: string | undefined, id: string): Cgroup | undefined {
   try {
     return parent === undefined ? undefined : createCgroup(toCgroupFolder(parent, id))
@@ -67,7 +69,7 @@ export function tryCreateCgroup(parent: string | undefined, id: string): Cgroup 
   }
 }
 
-/** Kills the processes that a killed server left in the groups of these ids. Returns the pids. */
+/** Kills processes that a killed server left in the groups with these ids. Returns their pids. */
 export async function removeCgroups(
   parent: string | undefined,
   ids: readonly string[],
@@ -95,7 +97,7 @@ function openCgroup(folder: string): Cgroup {
   }
 }
 
-/** Removes a group with its subgroups. @throws {Error} while one has processes. */
+/** Removes a group with its subgroups. @throws {Error} if one of them has processes. */
 function removeFolders(folder: string): void {
   for (const entry of readdirSync(folder, { withFileTypes: true }))
     if (entry.isDirectory()) removeFolders(join(folder, entry.name))
@@ -106,7 +108,7 @@ function killAll(folder: string): void {
   try {
     writeFileSync(join(folder, 'cgroup.kill'), '1')
   } catch {
-    // Before Linux 5.14 there is no such file.
+    // The file does not exist before Linux 5.14.
     for (const pid of listPids(folder)) signal(pid, 'SIGKILL')
   }
 }
@@ -116,7 +118,7 @@ function listPids(folder: string): readonly number[] {
     const text = readFileSync(join(folder, 'cgroup.procs'), 'utf8')
     return text.split('\n').filter(Boolean).map(Number)
   } catch {
-    // Removed in the meantime.
+    // The group has been removed in the meantime.
     return []
   }
 }

@@ -2,10 +2,10 @@ import { accessSync, closeSync, constants, existsSync, openSync, readSync, statS
 import { delimiter, isAbsolute, resolve } from 'node:path'
 
 /**
- * Finds the path of a program: a name with a slash is relative to the folder, others are searched in `path`.
+ * Finds the path of a program. A name with a slash is relative to the folder; others are searched in `path`.
  *
- * @param path as in `PATH`.
- * @throws {Error} with the searched path, or why the system cannot run the script.
+ * @param path list of folders, as in `PATH`.
+ * @throws {Error} with the searched path, or the reason why the system cannot run the script.
  */
 export function findProgram(name: string, folder: string, path: string): string {
   if (name === '') throw new Error('the command is empty')
@@ -21,7 +21,9 @@ export function findProgram(name: string, folder: string, path: string): string 
   throw new Error(`program ${name} not found in PATH (${path})`)
 }
 
-/** For a missing interpreter, such as `/bin/sh\r`, the system reports `No such file or directory` for the script itself. */
+/**
+ * For a missing interpreter such as `/bin/sh\r`, the system reports `No such file or directory` for the script itself.
+ */
 function checkScript(file: string): string {
   const [, interpreter, end] =
     /^#![ \t]*([^ \t\r\n]+)[^\r\n]*(\r?)(?:\n|$)/.exec(readStart(file)) ?? []
@@ -35,7 +37,9 @@ function checkScript(file: string): string {
   return file
 }
 
-/** Linux reads 256 bytes (BINPRM_BUF_SIZE). Empty for a program that is executable but not readable. */
+/**
+ * Returns the first 256 bytes, as read by Linux (BINPRM_BUF_SIZE). Empty if the program is executable but not readable.
+ */
 function readStart(file: string): string {
   try {
     const descriptor = openSync(file, 'r')

@@ -1,19 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { findEscaped, findMarked, signal } from './processes.ts'
 
-/** Time limit for killed processes to end. */
+/** Time for killed processes to end, in milliseconds. */
 const KILLED_MS = 5000
 const POLL_MS = 20
-/** Scans without result before it stops: a process during execve has no variables for a moment. */
+/** Number of scans without a result before stopping, since a process briefly has no variables during execve. */
 const EMPTY_SCANS = 2
 
 /**
- * Kills the processes that were started with one of these variables, in the form `NAME=value`, or have a mount with one of these
- * sources ({@link findMarked}), until there are none.
+ * Kills processes that were started with one of these variables, in the form `NAME=value`, or have a mount with one of
+ * these sources ({@link findMarked}), until none is left.
  *
- * @param userIds users of the programs; their processes that left the view of their program are killed as well ({@link findEscaped}).
+ * @param userIds users of the programs. Their processes that have left the view of their program are killed as well
+ * ({@link findEscaped}).
  * @returns the killed processes.
- * @throws {Error} when some do not end.
+ * @throws {Error} if some do not end.
  */
 export async function killByEnv(
   variables: readonly string[],
@@ -25,11 +26,11 @@ export async function killByEnv(
   const untilMs = performance.now() + KILLED_MS
   for (let emptyScans = 0; emptyScans < EMPTY_SCANS; ) {
     const pids = [...(await findMarked(variables, mountSources))]
-    // Marked processes may have started them: scan once the marked processes have ended.
+    // Marked processes may have started them, so they are only scanned once the marked processes have ended.
     if (pids.length === 0) for (const id of userIds) pids.push(...(await findEscaped(id)))
     emptyScans = pids.length === 0 ? emptyScans + 1 : 0
     if (pids.length > 0 && performance.now() > untilMs)
-      throw new Error(`processes ${pids.join(', ')} were killed and do not end`)
+      throw new Error(`processes ${pids.join(', ')} were killed but do not end`)
     for (const pid of pids) {
       signal(pid, 'SIGKILL')
       ended.add(pid)

@@ -8,8 +8,8 @@ const POLL_MS = 20
 const FOLLOW_MS = 100
 
 /**
- * Kills the processes of a program, also processes that left its group. Stops them first, until a scan finds no new one: otherwise a
- * process could fork between scans and escape.
+ * Kills the processes of a program, including processes that left its group. They are stopped first, until a scan finds
+ * no new one; otherwise a process could fork between scans and escape.
  *
  * @throws {Error} if some of them do not end.
  */
@@ -28,12 +28,14 @@ export async function killTree(watch: Pick<Watch, 'list'>): Promise<void> {
   for (const pid of stopped.keys()) signal(pid, 'SIGKILL')
   for (const { pid, start } of stopped.values())
     while (readProcess(pid)?.start === start) {
-      if (performance.now() > untilMs) throw new Error(`process ${pid} was killed and does not end`)
+      if (performance.now() > untilMs) throw new Error(`process ${pid} was killed but does not end`)
       await delay(POLL_MS)
     }
 }
 
-/** Tracks the processes of a program while it ends: a process whose parent has ended is not a descendant any more. */
+/**
+ * Tracks the processes of a program while it ends, because a process whose parent has ended is no longer a descendant.
+ */
 export async function followTree(
   watch: Pick<Watch, 'list'>,
   exited: Promise<unknown>,

@@ -1,29 +1,29 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setImmediate as nextTick } from 'node:timers/promises'
 
-/** A process of this machine. */
+/** A process on this machine. */
 export interface ProcessInfo {
   readonly pid: number
   readonly parent: number
   readonly group: number
-  /** Start time in units of the system: unique together with the pid until a reboot. */
+  /** Start time in system units, unique together with the pid until a reboot. */
   readonly start: string
   readonly residentBytes: number
 }
 
 const PAGE_BYTES = 4096
-/** Processes read per tick of the event loop. */
+/** Number of processes read per event loop tick. */
 const SLICE = 32
 const NUL = Buffer.from('\0')
 const NUMBER = /^\d+$/
-/** Mount of a view. The options of a view that a program mounts in a user namespace name its user. */
+/** Mount of a view. A view mounted by a program in a user namespace has its user in the options. */
 const VIEW = / - tmpfs mx(?:-\S+)? (?!\S*\buid=)/
 
-/** Reads a process from `/proc`; undefined: not found, or a zombie. */
+/** Reads a process from `/proc`. Returns undefined if it does not exist or is a zombie. */
 export function readProcess(pid: number): ProcessInfo | undefined {
   const info = parseStat(readText(pid, 'stat'))
   if (info === undefined || info.residentBytes > 0) return info
-  // Memory and views of a process whose first thread ended are listed for the others.
+  // If the first thread has ended, memory and views are listed for the others.
   const others = listThreads(pid).map((thread) => parseStat(readText(pid, `task/${thread}/stat`)))
   return {
     ...info,
@@ -32,10 +32,10 @@ export function readProcess(pid: number): ProcessInfo | undefined {
 }
 
 /**
- * Parses `/proc/<pid>/stat` (proc(5)); undefined: the process is dead. The name of the program, in parentheses, may contain any
- * character.
+ * Parses `/proc/<pid>/stat` (proc(5)). Returns undefined if the process is dead. The program name, in parentheses, may
+ * contain any character.
  *
- * A process whose first thread ended is listed as a zombie, but still runs.
+ * A process whose first thread has ended is listed as a zombie but is still running.
  */
 export function parseStat(text: string): ProcessInfo | undefined {
   const end = text.lastIndexOf(')')
@@ -52,7 +52,7 @@ export function parseStat(text: string): ProcessInfo | undefined {
   }
 }
 
-/** All processes of the machine; none without `/proc`. */
+/** Returns all processes of the machine; empty without `/proc`. */
 export async function readProcesses(): Promise<readonly ProcessInfo[]> {
   const found: ProcessInfo[] = []
   await forEachPid((pid) => {
@@ -63,8 +63,8 @@ export async function readProcesses(): Promise<readonly ProcessInfo[]> {
 }
 
 /**
- * Finds processes by environment variables, in the form `NAME=value`, and by sources of their tmpfs mounts. A process can clear its
- * variables; without privileges it cannot remove mounts.
+ * Finds processes by environment variables, in the form `NAME=value`, and by sources of their tmpfs mounts. A process
+ * can clear its variables, but without privileges it cannot remove mounts.
  */
 export async function findMarked(
   variables: readonly string[],
@@ -81,11 +81,11 @@ export async function findMarked(
 }
 
 /**
- * Finds processes of a user that left the view they were started with (`sandbox/view.ts`): in a user namespace a program can change its
- * root, and mounts are no longer listed for it. Excludes processes that a process with a view started, such as a browser with its
- * own sandbox.
+ * Finds processes of a user that left the view they were started with (`sandbox/view.ts`). In a user namespace, a
+ * program can change its root, and mounts are then no longer listed for it. Excludes processes started by a process
+ * with a view, such as a browser with its own sandbox.
  *
- * @param userId of isolated programs; a process without privileges cannot change it.
+ * @param userId user of isolated programs; a process without privileges cannot change it.
  */
 export async function findEscaped(userId: number): Promise<readonly number[]> {
   const processes = (await readProcesses()).filter(({ pid }) => isOfUser(pid, userId))
@@ -104,7 +104,7 @@ function isOfUser(pid: number, userId: number): boolean {
 
 function hasView(pid: number): boolean {
   const table = readOfAny(pid, 'mountinfo')
-  // A process that is about to end has none.
+  // A process that is about to end has no mount table.
   return table === undefined || VIEW.test(table.toString('latin1'))
 }
 
@@ -121,7 +121,7 @@ function hasMount(pid: number, mounts: readonly string[]): boolean {
   return table !== undefined && mounts.some((mount) => table.includes(mount))
 }
 
-/** Signals a process, or with a negative number its group. Returns whether it exists. */
+/** Signals a process, or its group if the number is negative. Returns whether it exists. */
 export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     process.kill(pid, name)
@@ -156,7 +156,10 @@ function listThreads(pid: number): readonly string[] {
   }
 }
 
-/** Reads a file of a process, or of another thread if the first one ended, which then has neither variables nor mounts. */
+/**
+ * Reads a file of a process, or of another thread if the first one has ended, which then has neither variables nor
+ * mounts.
+ */
 function readOfAny(pid: number, file: string): Buffer | undefined {
   const content = readOf(pid, file)
   if (content !== undefined && content.length > 0) return content

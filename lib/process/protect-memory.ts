@@ -1,10 +1,10 @@
 const PR_SET_DUMPABLE = 4
 
 /**
- * Makes the environment and the memory of this process unreadable for other processes of its user (prctl(2), PR_SET_DUMPABLE), for
- * as long as it runs; it writes no core file either.
+ * Makes the environment and memory of this process unreadable for other processes of its user (prctl(2),
+ * PR_SET_DUMPABLE) as long as it runs. The process also writes no core files.
  *
- * @returns whether it is protected; not without Linux or the optional library koffi, and not from root.
+ * @returns whether it is protected; false without Linux or the optional library koffi. It is never protected from root.
  */
 export async function protectMemory(): Promise<boolean> {
   if (process.platform !== 'linux' || process.getuid?.() === 0) return false

@@ -1,37 +1,38 @@
 import { type ProcessInfo, readProcesses } from './processes.ts'
 
-/** A watched program, with every process that it started. */
+/** A watched program with all processes that it started. */
 export interface Watched {
   /** First process of the program, the leader of its process group. */
   readonly pid: number
-  /** Undefined: no limit. */
+  /** Undefined if unlimited. */
   readonly memoryBytes: number | undefined
   readonly processes: number
-  /** Called once with the limit that was exceeded. */
+  /** Called once with the exceeded limit. */
   readonly onExcess: (what: string) => void
 }
 
 export interface Watch {
   readonly end: () => void
   /**
-   * Current processes of the program: its group, its descendants, and descendants of an earlier scan whose parents have ended since.
+   * Lists current processes of the program: its group, its descendants, and descendants from an earlier scan whose
+   * parents have since ended.
    */
   readonly list: () => Promise<readonly ProcessInfo[]>
 }
 
-/** Enforces limits where the kernel does not. */
+/** Enforces limits that the kernel does not enforce. */
 export interface Watchdog {
   readonly watch: (program: Watched) => Watch
 }
 
-/** A program and the processes found so far: pid to start time, because pids are reused. */
+/** A program and the processes found so far: pid and start time, because pids are reused. */
 interface Tracked extends Watched {
   readonly found: Map<number, string>
 }
 
 const MIB = 1024 * 1024
 
-/** @param everyMs interval between two scans; there are none while nothing is watched. */
+/** @param everyMs interval between scans. No scans run while nothing is watched. */
 export function createWatchdog(everyMs: number): Watchdog {
   const programs = new Set<Tracked>()
   let isScanning = false
@@ -76,7 +77,7 @@ function toMib(bytes: number): string {
   return `${Math.ceil(bytes / MIB)} MiB`
 }
 
-/** Assigns processes to programs, and records them for the next scan. */
+/** Assigns processes to programs and records them for the next scan. */
 function track(
   processes: readonly ProcessInfo[],
   programs: Iterable<Tracked>,

@@ -1,4 +1,4 @@
-/** RFC 4648 §4 and §5: both alphabets, optional padding. */
+/** RFC 4648 §4 and §5: both alphabets, with optional padding. */
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/
 
 /** Whether a text is base64. */

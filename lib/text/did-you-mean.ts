@@ -1,4 +1,4 @@
-/** Finds the known word closest to a mistyped one; undefined when none is similar. */
+/** Finds the known word closest to a mistyped word, or returns undefined if none is similar. */
 export function suggest(text: string, known: Iterable<string>): string | undefined {
   let best: string | undefined
   let bestEdits = Math.max(1, Math.floor(text.length / 3)) + 1
@@ -12,7 +12,9 @@ export function suggest(text: string, known: Iterable<string>): string | undefin
   return best
 }
 
-/** Damerau-Levenshtein distance: a swap of two adjacent characters, the most common typing error, is one edit. */
+/**
+ * Damerau-Levenshtein distance, in which swapping two adjacent characters, the most common typing error, is one edit.
+ */
 function countEdits(a: string, b: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, j) => j)

@@ -1,5 +1,5 @@
 /**
- * Copies a text into its own memory: a slice would retain the whole text that it was taken from.
+ * Copies a text into separate memory, since a slice would retain the complete original text.
  */
 export function flattenString(text: string): string {
   return Buffer.from(text).toString()

@@ -22,7 +22,8 @@ const SPAN_UNITS = [
 const AMOUNT = /^(\d{1,15}(?:\.\d{1,6})?) ?([a-z]*)$/
 
 /**
- * Parses a size in bytes: `512`, `16kb`, `1.5gb`, case-insensitive, 1 kb = 1024 bytes. `none` is no limit: `Infinity`.
+ * Parses a size in bytes: `512`, `16kb`, `1.5gb`, case-insensitive, 1 kb = 1024 bytes. `none` means no limit
+ * (`Infinity`).
  *
  * @throws {RangeError} with the accepted forms.
  */
@@ -31,8 +32,8 @@ export function parseSize(text: string | number): number {
 }
 
 /**
- * Parses a duration to milliseconds: `0`, `250ms`, `30s`, `5m`, `2h`, `1d`. The unit is required: a bare `5` is seconds in nginx and
- * systemd, milliseconds in HAProxy. `none` is no limit: `Infinity`.
+ * Parses a duration to milliseconds: `0`, `250ms`, `30s`, `5m`, `2h`, `1d`. The unit is required, since a bare `5`
+ * means seconds in nginx and systemd but milliseconds in HAProxy. `none` means no limit (`Infinity`).
  *
  * @throws {RangeError} with the accepted forms.
  */
@@ -57,7 +58,10 @@ export function formatDuration(milliseconds: number): string {
   return formatAmount(milliseconds, DURATIONS)
 }
 
-/** Formats milliseconds with three decimals, `12.345`: from integers, which are several times faster to format than fractions. */
+/**
+ * Formats milliseconds with three decimals, such as `12.345`. Uses integers, which are several times faster to format
+ * than fractions.
+ */
 export function formatMs(milliseconds: number): string {
   const micros = Math.round(milliseconds * 1000)
   const rest = Math.abs(micros % 1000)
@@ -65,7 +69,7 @@ export function formatMs(milliseconds: number): string {
   return `${sign}${Math.trunc(micros / 1000)}.${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}`
 }
 
-/** Formats whole seconds, `1d0h3m9s` or `9s`, from the largest unit (reference 7.6). */
+/** Formats whole seconds as `1d0h3m9s` or `9s`, starting with the largest unit (reference 7.6). */
 export function formatSpan(seconds: number): string {
   let rest = seconds
   let text = ''

@@ -1,9 +1,9 @@
 import { tickNow } from './tick-clock.ts'
 
-/** Resolution of {@link clock}, milliseconds. */
+/** Resolution of {@link clock} in milliseconds. */
 const TICK_MS = 100
 
-/** Coarse monotonic clock for the deadlines of every request: reading the real clock costs too much. */
+/** Coarse monotonic clock for deadlines of requests, because reading the real clock is too expensive. */
 export const clock: { nowMs: number } = { nowMs: performance.now() }
 
 setInterval(refreshClock, TICK_MS).unref()
@@ -13,7 +13,9 @@ export function refreshClock(): void {
   clock.nowMs = performance.now()
 }
 
-/** Time in `ms` milliseconds, for comparison with {@link clock}: a late clock must not end a timeout early. */
+/**
+ * Returns the time in `ms` milliseconds for comparison with {@link clock}. A late clock must not end a timeout early.
+ */
 export function toDeadline(ms: number): number {
   return Math.max(clock.nowMs, tickNow()) + ms
 }

@@ -1,10 +1,10 @@
 const EVERY_MS = 20
-/** Share of the previous delay that remains after each measurement: half of it after about 60 ms. */
+/** Share of the previous delay that remains after each measurement; half of it remains after about 60 ms. */
 const DECAY = 0.8
 
-/** Recent delay of the event loop, measured by how late a timer fires. */
+/** Recent event-loop delay, measured by how late a timer fires. */
 export class EventLoopDelay {
-  /** Milliseconds. */
+  /** Delay in milliseconds. */
   ms = 0
   readonly #timer: NodeJS.Timeout
   #dueMs = performance.now() + EVERY_MS

@@ -13,7 +13,7 @@ const PART = /(\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(ns|us|µs|μs|ms|s|m|h)/y
 const MAX_LENGTH = 256
 
 /**
- * Parses a Go duration to milliseconds: `300ms`, `1.5h`, `-1h30m5s`, `0`; undefined for other text.
+ * Parses a Go duration to milliseconds: `300ms`, `1.5h`, `-1h30m5s`, `0`. Returns undefined for other text.
  *
  * https://pkg.go.dev/time#ParseDuration
  */

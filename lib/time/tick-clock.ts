@@ -8,10 +8,10 @@ const reset = {
 }
 
 /**
- * `performance.now()` at its first call in this tick of the event loop, cached for the tick. Each reading of the real clock costs a
- * hundredth of a request, and a tick starts and ends dozens of requests.
+ * Returns `performance.now()` at its first call in this event loop tick, cached for the tick. Each reading of the real
+ * clock costs a hundredth of a request, and a tick starts and ends dozens of requests.
  *
- * Not for deadlines of work that may block: a tick lasts as long as its longest function.
+ * Not suitable for deadlines of work that may block, since a tick lasts as long as its longest function.
  */
 export function tickNow(): number {
   if (nowMs === 0) {

@@ -2,7 +2,7 @@ import { parseDuration, parseSize } from '../text/units.ts'
 import { single } from './value.ts'
 import type { ValueType } from './value-type.ts'
 
-/** Longest delay of a Node.js timer; stands for `none`. */
+/** Maximum delay of a Node.js timer; represents `none`. */
 export const MAX_TIMER_MS: number = 2 ** 31 - 1
 /** Limit of NATS, which counts in nanoseconds. */
 const MAX_AGE_MS = 100 * 365 * 86_400_000
@@ -23,7 +23,7 @@ function duration(
   })
 }
 
-/** Milliseconds, at least 1; `none` is the longest delay of a timer, 24 days. */
+/** Milliseconds, at least 1; `none` is the maximum delay of a timer, 24 days. */
 export const TIMEOUT: ValueType<number> = duration(OR_NONE, 1, MAX_TIMER_MS, (ms) =>
   Math.min(ms, MAX_TIMER_MS),
 )
@@ -32,19 +32,19 @@ export const MAX_TIME: ValueType<number> = {
   ...duration(OR_NONE, 1, Number.POSITIVE_INFINITY),
   placeholder: 'duration or none',
 }
-/** Milliseconds of a wait that ends. */
+/** Milliseconds of a limited wait. */
 export const DELAY: ValueType<number> = duration(
   'a duration of at most 24d, such as 5s',
   0,
   MAX_TIMER_MS,
 )
-/** Milliseconds of a session of the dashboard. */
+/** Milliseconds of a dashboard session. */
 export const SESSION_TIME: ValueType<number> = duration(
   'a duration from 1m to 24d, such as 30m',
   60_000,
   MAX_TIMER_MS,
 )
-/** Milliseconds for which events are stored; `none` is 0. */
+/** Milliseconds that events are stored; `none` is 0. */
 export const RETENTION_TIME: ValueType<number> = duration(
   'a duration from 1s to 36500d, or none',
   1000,
@@ -62,7 +62,7 @@ export const SIZE: ValueType<number> = single(
     return bytes
   },
 )
-/** {@link SIZE}, where `none` is 0. */
+/** Like {@link SIZE}, but `none` is 0. */
 export const SIZE_OR_ZERO: ValueType<number> = {
   ...SIZE,
   parse: (texts) => {
@@ -70,7 +70,7 @@ export const SIZE_OR_ZERO: ValueType<number> = {
     return Number.isFinite(bytes) ? bytes : 0
   },
 }
-/** {@link SIZE}, or the word `auto`. */
+/** Like {@link SIZE}, or the word `auto`. */
 export const SIZE_OR_AUTO: ValueType<number | 'auto'> = orAuto({
   ...SIZE,
   placeholder: 'size or auto',
@@ -91,7 +91,7 @@ export function countOrAuto(min: number, max: number): ValueType<number | 'auto'
   return orAuto(count(min, max, ', or auto'))
 }
 
-/** Processor cores; `none` is 0. */
+/** Number of processor cores; `none` is 0. */
 export const CORES: ValueType<number> = single(
   'cores',
   'a number of cores from 0 to 1024 such as 0.5, or none',

@@ -2,7 +2,7 @@ import { suggest } from '../text/did-you-mean.ts'
 import { redactUrl } from '../text/redact.ts'
 import type { ValueType } from './value-type.ts'
 
-/** Builds the error of a value that is not allowed; `hint` follows the value. */
+/** Builds the error for a value that is not allowed; `hint` follows the value. */
 type Reject = (hint?: string, cause?: unknown) => RangeError
 
 export function single<T>(
@@ -15,7 +15,7 @@ export function single<T>(
   return { kind: 'text', placeholder, allowed, parse }
 }
 
-/** A value type of several texts. */
+/** A value type with several texts. */
 export function list<T>(
   placeholder: string,
   allowed: string,
@@ -24,12 +24,12 @@ export function list<T>(
   return { kind: 'list', placeholder, allowed, splitFlag: true, parse }
 }
 
-/** Any text, without the blanks around it; may be empty. */
+/** Any text, trimmed; may be empty. */
 export function freeText(placeholder: string): ValueType<string> {
   return single(placeholder, 'text', (text) => text.trim())
 }
 
-/** Any texts that are not empty. */
+/** Any nonempty texts. */
 export function nonEmptyTexts(placeholder: string, allowed: string): ValueType<readonly string[]> {
   return list(placeholder, allowed, (texts) => {
     for (const text of texts) if (text.trim() === '') throw notAllowed(allowed, text)
@@ -58,7 +58,7 @@ export const SWITCH: ValueType<boolean> = {
   kind: 'switch',
 }
 
-/** The error of a value that is not allowed. Passwords in URLs are hidden. */
+/** Creates the error for a value that is not allowed. Passwords in URLs are redacted. */
 export function notAllowed(
   allowed: string,
   text: string,
@@ -70,13 +70,13 @@ export function notAllowed(
   })
 }
 
-/** A hint with the most similar of `words`; empty if none is similar. */
+/** Returns a hint with the most similar of `words`; empty if none is similar. */
 export function didYouMean(text: string, words: readonly string[]): string {
   const word = suggest(text.trim(), words)
   return word === undefined ? '' : `, did you mean ${word}?`
 }
 
-/** The result of `check`. @throws {RangeError} with its message, worded to follow the name of the setting. */
+/** Returns the result of `check`. @throws {RangeError} with its message, phrased to follow the setting name. */
 export function checkUrlSetting<T>(check: () => T): T {
   try {
     return check()
@@ -86,7 +86,7 @@ export function checkUrlSetting<T>(check: () => T): T {
   }
 }
 
-/** Runs a check, and removes `subject` from the start of its message: callers prefix the name of the setting. */
+/** Runs a check and removes `subject` from the start of its message, since callers prefix the setting name. */
 export function withoutSubject(subject: string, check: () => unknown): void {
   try {
     check()

@@ -35,7 +35,7 @@ const options = Type.Object({
 
 /** Maximum length of a key in characters. */
 const KEY_MAX = 512
-const LINES = { proof: /^[0-9a-f]{64}$/i, proofForm: 'a SHA-256 in hexadecimal' }
+const LINES = { credential: /^[0-9a-f]{64}$/i, credentialForm: 'a SHA-256 in hexadecimal' }
 
 /**
  * Authenticates callers by API key. The list contains only the SHA-256 of each key, so keys must be long and random:
@@ -92,11 +92,11 @@ const plugin: PluginDefinition = definePlugin({
 
 export default plugin
 
-/** Sessions by the SHA-256 of their keys. @throws {RangeError} for a duplicate key. */
+/** Returns sessions by the SHA-256 of their keys. @throws {RangeError} for a duplicate key. */
 function toSessions(lines: readonly CallerLine[]): ReadonlyMap<string, Session> {
   const sessions = new Map<string, Session>()
-  for (const { account, proof } of lines) {
-    const id = proof.toLowerCase()
+  for (const { account, credential } of lines) {
+    const id = credential.toLowerCase()
     const other = sessions.get(id)?.account
     if (other !== undefined)
       throw new RangeError(`accounts ${other.id} and ${account.id} have the same key`)
@@ -105,7 +105,7 @@ function toSessions(lines: readonly CallerLine[]): ReadonlyMap<string, Session> 
   return sessions
 }
 
-/** The duration of the lookup depends only on the digest, which an attacker cannot choose. */
+/** The duration of the lookup only depends on the digest, which an attacker cannot choose. */
 function find(known: ReadonlyMap<string, Session>, key: string): Session | undefined {
   const digest = hash('sha256', Buffer.from(key, 'latin1'), 'hex')
   const session = known.get(digest)

@@ -29,16 +29,17 @@ const options = Type.Object({
   forwardAccount: Type.Boolean({
     default: false,
     description:
-      'Send the account of the caller to such backends, as JSON in the Mx-Account header.',
+      'Send the account of the caller to such backends as JSON in the Mx-Account header.',
   }),
 })
 
 /**
- * Authenticates the caller by the access token in `Authorization: Bearer` and authorizes the call of the resolved service and endpoint
- * (specification: Authentication). Cookies are not accepted as credentials. A denied call fails with 401.
+ * Authenticates the caller by the access token in `Authorization: Bearer` and authorizes the call of the resolved
+ * service and endpoint (specification: Authentication). Cookies are not accepted as credentials. A denied call fails
+ * with 401.
  *
- * Services receive the account in `mx-account`, unless it belongs to another namespace than the call. Streams and WebSockets are
- * authorized again when rules change, and end when their token expires.
+ * Services receive the account in `mx-account`, unless it belongs to a different namespace than the call. Streams and
+ * WebSockets are authorized again when rules change, and end when their token expires.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'auth',
@@ -116,7 +117,7 @@ const plugin: PluginDefinition = definePlugin({
       },
 
       onRoute(x) {
-        // A redirect or constant response of the configuration belongs to no service.
+        // A redirect or constant response in the configuration belongs to no service.
         if (x.route!.rule?.handler !== undefined) return
         const { refusal } = x
         const target = toTarget(x)
@@ -172,7 +173,7 @@ function toServiceError(
   return new GatewayError(service, code, message, { headers })
 }
 
-/** Reason to end a stream. An outage of the rules' server ends no stream. */
+/** Returns the reason to end a stream. An outage of the server that stores the rules does not end streams. */
 function toReason(error: unknown): GatewayError | undefined {
   return error instanceof TokenError ? invalidToken(GATEWAY_ID) : undefined
 }

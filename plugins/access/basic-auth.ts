@@ -37,16 +37,19 @@ const options = Type.Object({
 
 /** Maximum length of credentials in base64 characters. */
 const CREDENTIALS_MAX = 2048
-/** Cached pairs of account and address whose password was verified. */
+/** Maximum number of cached account and address pairs with a verified password. */
 const VERIFIED_MAX = 10_000
 const REALM = /^[ !#-[\]-~]{1,100}$/
 const BASIC = /^basic +([\w+/-]+=*)$/i
 const LINES = {
-  proof: /^\$scrypt\$ln=\d{1,2},r=\d{1,3},p=\d{1,3}\$[\w+/]+\$[\w+/]+$/,
-  proofForm: 'a scrypt hash ($scrypt$ln=14,r=8,p=5$salt$hash)',
+  credential: /^\$scrypt\$ln=\d{1,2},r=\d{1,3},p=\d{1,3}\$[\w+/]+\$[\w+/]+$/,
+  credentialForm: 'a scrypt hash ($scrypt$ln=14,r=8,p=5$salt$hash)',
 }
 
-/** Authenticates callers by name and password (RFC 7617). Use it over TLS only, and for clients without token support. */
+/**
+ * Authenticates callers by name and password (RFC 7617). Should only be used over TLS, for clients without token
+ * support.
+ */
 const plugin: PluginDefinition = definePlugin({
   name: 'basic-auth',
   description: 'Authenticates callers by name and password.',
@@ -56,7 +59,9 @@ const plugin: PluginDefinition = definePlugin({
     { log, nowMs, configDir = '.' },
   ) {
     if (!REALM.test(realm))
-      throw new TypeError('realm must be 1 to 100 ASCII characters without quotes and backslashes')
+      throw new TypeError(
+        'realm must have 1 to 100 ASCII characters without quotes and backslashes',
+      )
     const challenge = `Basic realm="${realm}", charset="UTF-8"`
     const lines = { ...LINES, namespace }
     const inline = parseCallerLines(users, 'users', lines)
@@ -67,7 +72,7 @@ const plugin: PluginDefinition = definePlugin({
     let known = opened?.value ?? toUsers(inline)
     const hasher = createSecretHasher(GATEWAY_ID)
     const limit = createLoginLimit(nowMs)
-    /** Keyed by account and address: response times at another address do not reveal a correct password. */
+    /** Keyed by account and address, so that response times at another address do not reveal a correct password. */
     let verified = new LRUCache<string, Verified>({ max: VERIFIED_MAX })
     const key = randomBytes(32)
 
@@ -77,14 +82,14 @@ const plugin: PluginDefinition = definePlugin({
     }
 
     async function verify(credentials: Credentials, slot: HashSlot): Promise<Session> {
-      // A concurrent request may have verified them.
+      // A concurrent request may have verified the credentials.
       const session = findVerified(credentials)
       if (session !== undefined) return session
       const { id, password, cacheKey, digest } = credentials
       const users = known
       const user = users.get(id)
       const isRight = await hasher.matches(password, user?.hash, slot)
-      // The list was reloaded in the meantime.
+      // The list has been reloaded in the meantime.
       if (users !== known) return verify(credentials, slot)
       if (user === undefined || !isRight)
         throw denyAuthentication(GATEWAY_ID, 'incorrect name or password', challenge)
@@ -143,7 +148,7 @@ export default plugin
 interface Credentials {
   readonly id: string
   readonly password: string
-  /** HMAC of name and password under a key of this process, so that the cache contains no password. */
+  /** HMAC of name and password with a key of this process, so that the cache contains no passwords. */
   readonly digest: string
   /** Account and address. */
   readonly cacheKey: string
@@ -159,14 +164,14 @@ interface KnownUser {
   readonly session: Session
 }
 
-/** Users by id. @throws {RangeError} for a duplicate id. */
+/** Returns users by id. @throws {RangeError} for a duplicate id. */
 function toUsers(lines: readonly CallerLine[]): ReadonlyMap<string, KnownUser> {
   const users = new Map<string, KnownUser>()
-  for (const { account, proof } of lines) {
+  for (const { account, credential } of lines) {
     const { id } = account
     if (users.has(id)) throw new RangeError(`duplicate account ${id}`)
     const session = { account, id, issuedMs: 0, endsMs: Number.POSITIVE_INFINITY }
-    users.set(id, { hash: proof, session })
+    users.set(id, { hash: credential, session })
   }
   return users
 }

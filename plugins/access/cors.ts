@@ -40,7 +40,7 @@ const options = Type.Object({
   maxAgeSeconds: Type.Integer({
     default: 600,
     minimum: 0,
-    description: 'How long browsers cache a preflight response.',
+    description: 'Time that browsers cache a preflight response.',
   }),
 })
 
@@ -50,9 +50,9 @@ const REPLACED = ['access-control-allow-origin', 'access-control-allow-credentia
 /**
  * Implements the CORS protocol (WHATWG Fetch).
  *
- * Responds to preflights before authorization. Replaces `Access-Control-Allow-Origin` and `-Allow-Credentials` of the backend:
- * a browser rejects a response that contradicts the preflight. Only listed origins are echoed, and never `null`, which any
- * sandboxed page can send.
+ * Responds to preflights before authorization. Replaces `Access-Control-Allow-Origin` and `-Allow-Credentials` from the
+ * backend, because browsers reject a response that contradicts the preflight. Only listed origins are echoed. `null`
+ * never is, since any sandboxed page can send it.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'cors',
@@ -62,7 +62,7 @@ const plugin: PluginDefinition = definePlugin({
     const any = origins.includes('*')
     if (any && credentials) {
       throw new TypeError(
-        'credentials require a list of origins: with "*" any site could act on behalf of its visitors',
+        'credentials require a list of origins; with "*", any site could act on behalf of its visitors',
       )
     }
     const isAllowed = compileOrigins(origins.filter((origin) => origin !== '*'))
@@ -103,7 +103,7 @@ const plugin: PluginDefinition = definePlugin({
 
 export default plugin
 
-/** Adds `Origin` to `Vary`: caches must not serve one origin's response to another. */
+/** Adds `Origin` to `Vary`, because caches must not serve the response for one origin to another. */
 function varyByOrigin(reply: HeaderList): void {
   for (const value of reply.getAll('vary')) {
     if (value.split(',').some((name) => /^(origin|\*)$/i.test(name.trim()))) return

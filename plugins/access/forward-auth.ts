@@ -11,30 +11,31 @@ import { createHttpClient, type HttpReply } from './forward-auth/http-client.ts'
 
 const options = Type.Object({
   address: Type.String({
-    description: 'URL of the authentication server: http://127.0.0.1:9091/api/authz/forward-auth.',
+    description:
+      'URL of the authentication server, such as http://127.0.0.1:9091/api/authz/forward-auth.',
   }),
   auth_request_headers: Type.Array(Type.String(), {
     default: [],
-    description: 'Request headers to send to the authentication server. Empty: all.',
+    description: 'Request headers to send to the authentication server; all if empty.',
   }),
   auth_response_headers: Type.Array(Type.String(), {
     default: [],
     description:
-      'Headers to copy from its response to the request, such as Remote-User. Headers of these names from clients are removed.',
+      'Headers to copy from its response to the request, such as Remote-User. Client headers with these names are removed.',
   }),
   trust_forward_header: Type.Boolean({
     default: false,
     description:
       'Send X-Forwarded-Method and X-Forwarded-Uri of the request, if a proxy in front sets them.',
   }),
-  timeout: Type.String({ default: '5s', description: 'Maximum time for its response.' }),
+  timeout: Type.String({ default: '5s', description: 'Timeout for its response.' }),
   max_response_body_size: Type.String({
     default: '64kb',
-    description: 'Maximum length of its response body; a longer one is 503.',
+    description: 'Maximum length of its response body; longer responses cause a 503.',
   }),
   cache: Type.Optional(
     Type.Object({
-      ttl: Type.String({ description: 'How long a positive decision is cached.' }),
+      ttl: Type.String({ description: 'Cache lifetime of a positive decision.' }),
       max_entries: Type.Integer({
         default: 10_000,
         minimum: 1,
@@ -44,22 +45,22 @@ const options = Type.Object({
       key: Type.Array(Type.String(), {
         minItems: 1,
         description:
-          'All request headers that the server decides by, such as Authorization and Cookie; method, URL and client address are always part of the key.',
+          'All request headers on which the server bases its decision, such as Authorization and Cookie; method, URL and client address are always part of the key.',
       }),
     }),
   ),
 })
 
-/** Headers about the body and about stored responses of the client: they do not describe the request to the server. */
+/** Headers about the body and about stored responses, which do not describe the request to the server. */
 const NOT_SENT = /^(?:content-|if-|range$|expect$|host$|x-forwarded-)/
-/** Headers of a proxy in front that describe the request. */
+/** Headers from a proxy in front that describe the request. */
 const TRUSTED = ['x-forwarded-method', 'x-forwarded-uri']
-/** Headers that must not be set from a response: they frame or route the request. */
+/** Headers that must not be set from a response because they frame or route the request. */
 const RESERVED: ReadonlySet<string> = new Set([...NOT_OF_SERVICES, 'host', 'expect'])
 
 /**
- * Authenticates each request with an HTTP server: 2xx admits it, any other response is sent to the client. Fails closed: 503 while
- * the server is unreachable.
+ * Authenticates each request with an HTTP server. 2xx admits the request; any other response is sent to the client.
+ * Fails closed with 503 while the server is unreachable.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'forward-auth',
@@ -141,7 +142,7 @@ function parseBytes(text: string): number {
   }
 }
 
-/** Lower case. @throws {TypeError} for a name that is not a token. */
+/** Converts names to lower case. @throws {TypeError} for a name that is not a token. */
 function toNames(option: string, names: readonly string[]): ReadonlySet<string> {
   const lower = names.map((name) => name.toLowerCase())
   try {
@@ -162,7 +163,10 @@ function openCache(
   return createDecisionCache({ ttlMs, maxEntries, key: names, described, nowMs })
 }
 
-/** Headers for the authentication server. Forwarding headers describe the request as the gateway sees it. */
+/**
+ * Compiles the headers for the authentication server. Forwarding headers describe the request as received by the
+ * gateway.
+ */
 function compileHeaders({
   auth_request_headers,
   trust_forward_header: isTrusted,
@@ -185,7 +189,7 @@ function compileHeaders({
   }
 }
 
-/** Headers whose lower-case name passes. */
+/** Returns headers whose lower-case name passes the filter. */
 function pick(flat: readonly string[], isPicked: (name: string) => boolean): string[] {
   const picked: string[] = []
   for (let i = 0; i < flat.length; i += 2)
@@ -193,7 +197,9 @@ function pick(flat: readonly string[], isPicked: (name: string) => boolean): str
   return picked
 }
 
-/** Also removes names with underscores, which many servers read as dashes: a client must not choose its identity. */
+/**
+ * Also removes names with underscores, which many servers read as dashes, since clients must not choose their identity.
+ */
 function removeAll(headers: HeaderList, names: ReadonlySet<string>): void {
   if (names.size === 0) return
   const found = pick(
@@ -210,7 +216,7 @@ function isUncacheable({ headers }: HttpReply): boolean {
 
 function deny(x: Exchange, { status, headers, body }: HttpReply): void {
   const list = new HeaderList(pick(headers, (name) => !NOT_OF_SERVICES.has(name)))
-  // A denial is for one caller at one moment.
+  // A denial applies to one caller at one moment.
   if (!list.has('cache-control')) list.append('cache-control', 'no-store')
   x.send(status, list, body)
 }

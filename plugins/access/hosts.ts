@@ -12,7 +12,10 @@ const options = Type.Object({
   }),
 })
 
-/** Responds with 403 to requests for hosts that are neither local nor listed ({@link compileHosts}): protection from DNS rebinding. */
+/**
+ * Rejects requests with 403 for hosts that are neither local nor listed ({@link compileHosts}), which prevents DNS
+ * rebinding.
+ */
 const plugin: PluginDefinition = definePlugin({
   name: 'hosts',
   description: 'Rejects requests for host names that are not listed.',
@@ -20,7 +23,7 @@ const plugin: PluginDefinition = definePlugin({
   options,
   create({ allow }) {
     const isAllowed = compileHosts(allow)
-    // Consecutive requests are mostly for the same host.
+    // Consecutive requests are usually for the same host.
     let last = ''
     return {
       onRequest({ host }) {

@@ -8,17 +8,17 @@ const options = Type.Object({
   allow: Type.Array(Type.String(), {
     minItems: 1,
     description:
-      'Networks of the clients that are allowed, such as 10.0.0.0/8, 192.0.2.7, private, loopback or unix.',
+      'Networks of allowed clients, such as 10.0.0.0/8, 192.0.2.7, private, loopback or unix.',
   }),
 })
 
 /**
- * Rejects other clients with 403. The client is the peer of the connection, or the client that a trusted proxy reports, so in a list of plugins
- * it belongs behind `forwarded`.
+ * Rejects all other clients with 403. The client is the peer of the connection, or the client reported by a trusted
+ * proxy, so the plugin must be listed after `forwarded`.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'ip-allow',
-  description: 'Allows listed client addresses only.',
+  description: 'Only allows listed client addresses.',
   options,
   scopes: ['gateway', 'service', 'route', 'consumer', 'endpoint'],
   create({ allow }) {

@@ -10,7 +10,7 @@ import { Type } from '../../core/schema.ts'
 import { checkUrl, createIssuerKeys } from './oidc/issuer-keys.ts'
 import { toAccount } from './oidc/to-account.ts'
 
-/** Asymmetric algorithms: only the issuer can sign (RFC 8725 §3.1, §3.2). */
+/** Asymmetric algorithms, with which only the issuer can sign (RFC 8725 §3.1, §3.2). */
 const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -25,14 +25,14 @@ const ALGORITHMS = [
 ] as const
 
 const options = Type.Object({
-  issuer: Type.String({ description: 'Issuer of accepted tokens: their `iss`, an https:// URL.' }),
+  issuer: Type.String({ description: 'Issuer (`iss`) of accepted tokens, an https:// URL.' }),
   audience: Type.Array(Type.String({ minLength: 1 }), {
     minItems: 1,
-    description: 'Accepted audiences: one of these must be in `aud`.',
+    description: 'Accepted audiences, one of which must be in `aud`.',
   }),
   jwksUri: Type.String({
     default: '',
-    description: 'URL of the JSON Web Key Set; default: from OpenID Connect Discovery.',
+    description: 'URL of the JSON Web Key Set; default: URL from OpenID Connect Discovery.',
   }),
   algorithms: Type.Array(Type.Union(ALGORITHMS.map((name) => Type.Literal(name))), {
     default: ['RS256', 'PS256', 'ES256', 'EdDSA'],
@@ -68,20 +68,20 @@ const options = Type.Object({
 const SKEW_S = 30
 const TOKEN_MAX = 16 * 1024
 const FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/
-/** Cached verified tokens. */
+/** Maximum number of cached verified tokens. */
 const VERIFIED_MAX = 10_000
-/** Cached invalid tokens, each of which is logged once. */
+/** Maximum number of cached invalid tokens. The cache ensures that each is logged once. */
 const INVALID_MAX = 1000
 const INVALID_TOKEN = 'invalid or expired access token; log in again'
 const CHALLENGE = 'Bearer error="invalid_token"'
 
 /**
- * Authenticates callers by access tokens of an external issuer (OpenID Connect, RFC 9068). Checks signature, issuer, audience and
- * times, caches the issuer's keys, and maps the claims to an account.
+ * Authenticates callers by access tokens from an external issuer (OpenID Connect, RFC 9068). Checks signature, issuer,
+ * audience and times, caches the issuer's keys, and maps the claims to an account.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'oidc',
-  description: 'Authenticates callers by tokens of an OpenID Connect issuer.',
+  description: 'Authenticates callers by tokens from an OpenID Connect issuer.',
   options,
   create(settings, env) {
     const { log, nowMs } = env
@@ -102,7 +102,7 @@ const plugin: PluginDefinition = definePlugin({
 
     async function verify(token: string): Promise<Session> {
       try {
-        // Before fetching any key: tokens of other issuers must not cause requests.
+        // Checked before fetching any key, since tokens from other issuers must not cause requests.
         if (!FORM.test(token) || token.length > TOKEN_MAX) throw new errors.JWTInvalid('malformed')
         if (decodeJwt(token).iss !== issuer)
           throw denyAuthentication(GATEWAY_ID, INVALID_TOKEN, CHALLENGE)
@@ -112,7 +112,7 @@ const plugin: PluginDefinition = definePlugin({
           requiredClaims: ['exp'],
         })
         const account = toAccount(payload, settings)
-        if (account === undefined) throw new errors.JWTInvalid(`without ${settings.idClaim}`)
+        if (account === undefined) throw new errors.JWTInvalid(`missing claim ${settings.idClaim}`)
         const { exp = 0, iat = 0, jti = '' } = payload
         const session: Session = {
           account,
@@ -128,7 +128,7 @@ const plugin: PluginDefinition = definePlugin({
     }
 
     function toGatewayError(token: string, error: Error): GatewayError {
-      // A token of another issuer, perhaps for another plugin: not logged.
+      // Not logged: a token from another issuer may be intended for another plugin.
       if (error instanceof GatewayError) return error
       if (!(error instanceof errors.JOSEError))
         return new GatewayError(
@@ -163,7 +163,7 @@ const plugin: PluginDefinition = definePlugin({
         }
         return pending
       },
-      detail: `access token of ${issuer} required`,
+      detail: `access token from ${issuer} required`,
       challenge: 'Bearer',
       hide: forwardToken ? undefined : (x) => x.headers.delete('authorization'),
       ...{ required, nowMs },

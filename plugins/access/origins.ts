@@ -20,11 +20,12 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const PAGES: ReadonlySet<string> = new Set(['proxy', 'http', 'web'])
 
 /**
- * Rejects requests from web pages of other hosts with 403. Otherwise any page could call every service that its visitor's browser
- * reaches, WebSockets and loopback addresses included. Clients that are not browsers send no origin and pass.
+ * Rejects requests from web pages of other hosts with 403. Otherwise any page could call every service that its
+ * visitor's browser can reach, including WebSockets and loopback addresses. Clients other than browsers send no origin
+ * and are allowed.
  *
- * Browsers identify the page by `Origin` or `Sec-Fetch-Site` (W3C Fetch Metadata). A cross-site link may open a proxied page or an
- * endpoint that declares GET as its only method. Other endpoints are rejected, because GET calls them.
+ * Browsers identify the page by `Origin` or `Sec-Fetch-Site` (W3C Fetch Metadata). A cross-site link may open a proxied
+ * page or an endpoint that declares GET as its only method. Other endpoints are rejected, because a GET calls them.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'origins',
@@ -37,7 +38,7 @@ const plugin: PluginDefinition = definePlugin({
         const { headers } = x
         const origin = headers.get('origin')
         const site = headers.get('sec-fetch-site')
-        // The browser compared the origins itself; behind a proxy, `Host` may differ.
+        // The browser has compared the origins itself; behind a proxy, `Host` may differ.
         if (site === 'same-origin') return
         if (origin !== undefined) {
           const isKnown = isAllowed(origin.toLowerCase()) || isSameHost(origin, x.host)

@@ -6,11 +6,14 @@ import { parseSize } from '../../lib/text/units.ts'
 const options = Type.Object({
   limit: Type.Union([Type.String(), Type.Integer({ minimum: 0 })], {
     default: 'none',
-    description: 'Maximum size of a request body: 65536, 64kb, 100mb, none.',
+    description: 'Maximum size of a request body, such as 65536, 64kb, 100mb or none.',
   }),
 })
 
-/** Rejects request bodies above a limit with 413 (RFC 9110 §15.5.14): by `Content-Length` at once, chunked ones as they arrive. */
+/**
+ * Rejects request bodies above a limit with 413 (RFC 9110 §15.5.14): immediately by `Content-Length`, or while chunked
+ * bodies arrive.
+ */
 const plugin: PluginDefinition = definePlugin({
   name: 'body-limit',
   description: 'Rejects request bodies above a size limit.',
@@ -22,7 +25,7 @@ const plugin: PluginDefinition = definePlugin({
     const tooLong = tooLarge(limit)
     return {
       onRequest(x) {
-        // The policy of an endpoint does not lift the limit of the gateway.
+        // The policy of an endpoint cannot raise the limit of the gateway.
         x.bodyLimit = Math.min(x.bodyLimit, limit)
         // Part of a chunked body may have arrived while an earlier plugin waited.
         if (x.bodyLength > limit || x.bytesIn > limit) x.fail(tooLong)

@@ -11,7 +11,7 @@ const options = Type.Object({
   trusted: Type.Array(Type.String(), {
     default: [],
     description:
-      'Addresses of trusted proxies: 10.0.0.0/8, 2001:db8::/32, loopback, private, unix.',
+      'Addresses of trusted proxies, such as 10.0.0.0/8, 2001:db8::/32, loopback, private or unix.',
   }),
   header: Type.Union([Type.Literal('x-forwarded-for'), Type.Literal('forwarded')], {
     default: 'x-forwarded-for',
@@ -20,7 +20,7 @@ const options = Type.Object({
   optional: Type.Boolean({
     default: false,
     description:
-      'Accept requests of trusted proxies without a valid address in that header; otherwise they fail with 400.',
+      'Accept requests from trusted proxies without a valid address in that header; otherwise they fail with 400.',
   }),
   via: Type.String({
     default: 'mx',
@@ -29,7 +29,8 @@ const options = Type.Object({
   hops: Type.Integer({
     default: 10,
     minimum: 1,
-    description: 'Maximum number of passes of a request through gateways of that name, then 508.',
+    description:
+      'Maximum number of times that a request may pass gateways with this name; then 508.',
   }),
   standard: Type.Boolean({
     default: true,
@@ -46,7 +47,7 @@ const CLIENT_ADDRESSES: readonly string[] = [
   'x-cluster-client-ip',
   'x-real-ip',
 ]
-/** Headers in which proxies describe the original request; from an untrusted client they are deleted. */
+/** Headers in which proxies describe the original request. They are deleted if the client is not trusted. */
 const CLAIMS: ReadonlySet<string> = new Set([
   ...CLIENT_ADDRESSES,
   'forwarded',
@@ -58,23 +59,23 @@ const CLAIMS: ReadonlySet<string> = new Set([
 /** Prefixes of further claims. */
 const CLAIM_PREFIXES: readonly string[] = ['x-forwarded', 'x-envoy-']
 
-/** Forwarding headers of a client, with the facts that they were built from. */
+/** Forwarding headers of a client, with the facts they are based on. */
 type ClientHeaders = Pick<Exchange, 'host' | 'secure' | 'httpVersion'> & {
   readonly block: HeaderBlock
 }
 
-/** Addresses that trusted proxies wrote. */
+/** Addresses written by trusted proxies. */
 interface Trail {
-  /** Nearest first; the last one is the client. */
+  /** Hops, nearest first; the last one is the client. */
   readonly hops: readonly KnownAddress[]
   /** False if the last hop is a proxy whose client is unknown. */
   readonly isComplete: boolean
-  /** Elements of `Forwarded`, the client's first; empty with `X-Forwarded-For`. */
+  /** Elements of `Forwarded`, starting with the client's; empty with `X-Forwarded-For`. */
   readonly elements: readonly ForwardedElement[]
 }
 const NO_TRAIL: Trail = { hops: [], isComplete: false, elements: [] }
 
-/** Cached clients; at most about 5 MB. */
+/** Maximum number of cached clients, about 5 MB. */
 const BLOCKS_MAX = 10_000
 
 /** Interval between log lines about rejected requests. */
@@ -84,7 +85,7 @@ const LOG_INTERVAL_MS = 60_000
 const WALK_MAX = 32
 
 const REMEDY =
-  'Configure the proxy to write it, name the header that it writes in trusted_proxies_header, or set trusted_proxies_optional'
+  'Configure the proxy to send it, set trusted_proxies_header to the header that the proxy sends, or set trusted_proxies_optional'
 
 const VIA_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z:[\]]*$/i
 const HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(?::\d{1,5})?$/i
@@ -94,20 +95,21 @@ const COUNT = /^\d{1,9}$/
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/i
 
 /**
- * Sends the client address and the hop of this gateway to backends (RFC 7239; RFC 9110 §7.6.3). Responds to an `OPTIONS` request
- * whose `Max-Forwards` is 0.
+ * Sends the client address and the hop of this gateway to backends (RFC 7239; RFC 9110 §7.6.3). Responds to `OPTIONS`
+ * requests with `Max-Forwards: 0`.
  *
- * Headers about earlier hops are deleted unless the peer is a trusted proxy. The client is then the last address that is not a
- * trusted proxy, read from the right, in the header that the proxies write. `Forwarded` and `X-Forwarded-*` are written from one
- * family, the family that the proxies write. The other family is the client's own, and is replaced.
+ * Headers about earlier hops are deleted unless the peer is a trusted proxy. In this case the client is the last
+ * address, read from the right, that is not a trusted proxy, in the header that the proxies write. `Forwarded` and
+ * `X-Forwarded-*` are both written from the family that the proxies write. The other family comes from the client and
+ * is replaced.
  *
- * A request of a trusted proxy is 400 unless that header ends with an IP address: some parsers lose all headers behind a malformed one,
- * and the client would count as the proxy.
+ * A request from a trusted proxy is rejected with 400 unless that header ends with an IP address: some parsers lose all
+ * headers after a malformed one, and the proxy would count as the client.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'forwarded',
   description:
-    'Writes X-Forwarded-*, Forwarded and Via; accepts inbound ones from trusted proxies only.',
+    'Writes X-Forwarded-*, Forwarded and Via; only accepts inbound ones from trusted proxies.',
   scopes: ['gateway'],
   options,
   create({ trusted, header, optional, via, hops, standard }, { log, nowMs }) {
@@ -121,7 +123,7 @@ const plugin: PluginDefinition = definePlugin({
       400,
       `The trusted proxy in front of this gateway sent no valid client address in the ${header} header. ${REMEDY}.`,
     )
-    // Clients send many requests to the same host: their header block is built once.
+    // Clients send many requests to the same host, so their header block is built once.
     const blocks = new Map<KnownAddress, ClientHeaders>()
     const findBlock = (peer: KnownAddress, x: Exchange): HeaderBlock => {
       const { host, secure, httpVersion } = x
@@ -179,12 +181,13 @@ const plugin: PluginDefinition = definePlugin({
       if (now - loggedMs >= LOG_INTERVAL_MS) {
         log.warn(
           { proxy: x.remoteAddress, requests: rejected },
-          `rejected requests of a trusted proxy without a valid client address in ${header}. ${REMEDY}`,
+          `rejected requests from a trusted proxy without a valid client address in ${header}. ${REMEDY}`,
         )
         loggedMs = now
         rejected = 0
       }
-      // A parser that lost these headers may have lost Content-Length, and would read the body as the next request.
+      // A parser that lost these headers may also have lost Content-Length, and would read the body as the next
+      // request.
       x.failAndClose(unforwarded)
     }
     return {
@@ -201,10 +204,10 @@ const plugin: PluginDefinition = definePlugin({
         for (let i = 0; i < flat.length; i += 2) {
           const name = flat[i]!
           const first = name.charCodeAt(0)
-          // Claims begin with c, f, t, v or x: one byte rules out most headers.
+          // Claims start with c, f, t, v or x, so that one byte excludes most headers.
           if (first !== 120 && first !== 99 && first !== 102 && first !== 116 && first !== 118)
             continue
-          // `content-type` and `cookie`: no claim begins with "co".
+          // `content-type` and `cookie`: no claim starts with "co".
           if (first === 99 && name.charCodeAt(1) === 111) continue
           if (name === 'x-request-id') continue
           if (name === 'via') {
@@ -217,7 +220,7 @@ const plugin: PluginDefinition = definePlugin({
         if (claims && peer.inside) return forwardClaims(x, peer, trail)
         if (claims) dropClaims(x)
         const block = findBlock(peer, x)
-        // A header block may be written first, but this gateway's Via must follow Via headers of earlier proxies.
+        // A header block may be written first, but this gateway's Via must follow the Via headers of earlier proxies.
         if (chained) x.headers.appendAll(block)
         else x.headers.appendBlock(block)
       },
@@ -227,7 +230,7 @@ const plugin: PluginDefinition = definePlugin({
 
 export default plugin
 
-/** Decrements `Max-Forwards`; true if the gateway is the final recipient (RFC 9110 §7.6.2). */
+/** Decrements `Max-Forwards`. Returns true if the gateway is the final recipient (RFC 9110 §7.6.2). */
 function isFinalRecipient({ headers }: Exchange): boolean {
   const left = headers.get('max-forwards')
   if (left === undefined || !COUNT.test(left)) return false
@@ -245,7 +248,7 @@ function dropClaims(x: Exchange): void {
   for (const name of names) x.headers.delete(name)
 }
 
-/** Deletes headers that contradict the client address of the trusted proxies. */
+/** Deletes headers that contradict the client address sent by trusted proxies. */
 function dropOtherClients(headers: HeaderList, client: string): void {
   for (const name of CLIENT_ADDRESSES) {
     const isClient = (value: string) => parseIpAddress(value)?.toString() === client
@@ -253,7 +256,10 @@ function dropOtherClients(headers: HeaderList, client: string): void {
   }
 }
 
-/** Reads from the right, at most {@link WALK_MAX} addresses. Everything left of the first untrusted address is unverified. */
+/**
+ * Reads at most {@link WALK_MAX} addresses from the right. Everything left of the first untrusted address is
+ * unverified.
+ */
 function readTrail(
   { headers }: Exchange,
   header: 'x-forwarded-for' | 'forwarded',
@@ -279,12 +285,12 @@ function readTrail(
   return { hops, isComplete: false, elements: isEmpty ? [] : (elements?.slice(-hops.length) ?? []) }
 }
 
-/** Scheme of the connection. */
+/** Returns the scheme of the connection. */
 function toProto({ secure }: Pick<Exchange, 'secure'>): 'http' | 'https' {
   return secure ? 'https' : 'http'
 }
 
-/** Value of a parameter in the element nearest to the client that contains it. */
+/** Returns the value of a parameter from the element that contains it and is nearest to the client. */
 function findParameter({ elements }: Trail, name: string): string | undefined {
   return elements.find((element) => element.has(name))?.get(name)
 }
@@ -299,15 +305,15 @@ function findHost(trail: Trail): string | undefined {
   return host !== undefined && HOST.test(host) ? host : undefined
 }
 
-/** Scheme set by a proxy; undefined unless it is a single `http` or `https`. */
+/** Returns the scheme set by a proxy, or undefined unless it is a single `http` or `https`. */
 function readProto(headers: HeaderList): string | undefined {
   const proto = headers.getAll('x-forwarded-proto').join()
   return proto === 'http' || proto === 'https' ? proto : undefined
 }
 
 /**
- * Host of the `X-Forwarded-*` headers with the port of `X-Forwarded-Port`; empty for a list or an invalid host, because
- * backends differ in which element they use.
+ * Returns the host from `X-Forwarded-*` with the port from `X-Forwarded-Port`; empty for a list or an invalid host,
+ * because backends differ in the element they use.
  */
 function toPublicHost({ headers }: Exchange): string {
   const values = headers.getAll('x-forwarded-host')
@@ -319,21 +325,21 @@ function toPublicHost({ headers }: Exchange): string {
   return isDefault ? host : `${host}:${port}`
 }
 
-/** Counts the occurrences of `name` in a Via value: `1.1 mx, 1.0 other (comment)`. */
+/** Counts the occurrences of `name` in a Via value such as `1.1 mx, 1.0 other (comment)`. */
 function countPasses(value: string, name: string): number {
   let passes = 0
   for (const hop of value.split(',')) if (hop.trim().split(/[ \t]+/, 2)[1] === name) passes++
   return passes
 }
 
-/** Element of `Forwarded` (RFC 7239 §4). */
+/** Formats an element of `Forwarded` (RFC 7239 §4). */
 function formatForwarded(peer: KnownAddress, host: string, proto: string): string {
   return `for=${peer.node}${host === '' ? '' : `;host=${quote(host)}`};proto=${proto}`
 }
 
 /**
- * `Forwarded` with the verified addresses and the peer. Only the first element has `host` and `proto`: some parsers use the first
- * value in the header, others the last, and both must agree with `X-Forwarded-*`.
+ * Formats `Forwarded` with the verified addresses and the peer. Only the first element has `host` and `proto`: some
+ * parsers use the first value in the header, others the last, and both must agree with `X-Forwarded-*`.
  */
 function formatTrail({ hops }: Trail, peer: KnownAddress, host: string, proto: string): string {
   const [client, ...rest] = [...hops.toReversed(), peer]
@@ -342,7 +348,7 @@ function formatTrail({ hops }: Trail, peer: KnownAddress, host: string, proto: s
   )
 }
 
-/** Quotes a value of `Forwarded` unless it is a token (RFC 7239 §4, RFC 9110 §5.6.4). */
+/** Quotes a `Forwarded` value unless it is a token (RFC 7239 §4, RFC 9110 §5.6.4). */
 function quote(value: string): string {
   return TOKEN.test(value) ? value : `"${value.replace(/[\\"]/g, '\\$&')}"`
 }

@@ -19,7 +19,10 @@ const options = Type.Object({
   reply: Type.Optional(changes),
 })
 
-/** Headers for framing and routing: a configured value would break messages or allow request smuggling (RFC 9110 §7.6.1, RFC 9112 §6). */
+/**
+ * Headers for framing and routing. Configured values would break messages or allow request smuggling (RFC 9110 §7.6.1,
+ * RFC 9112 §6).
+ */
 const RESERVED: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -33,7 +36,7 @@ const RESERVED: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-/** Removes, sets and appends headers of requests sent upstream and of responses sent to the client. */
+/** Removes, sets and appends headers of requests sent upstream and of responses sent to clients. */
 const plugin: PluginDefinition = definePlugin({
   name: 'headers',
   description: 'Removes, sets and appends headers of requests and responses.',

@@ -12,7 +12,7 @@ import { Type } from '../../core/schema.ts'
 import { parseSize } from '../../lib/text/units.ts'
 import { compileEdits } from './json/edit-json.ts'
 
-/** A longer document would block other requests for too long: 1 MiB takes 10 to 100 ms. */
+/** A larger document would block other requests for too long: 1 MiB takes 10 to 100 ms. */
 const LIMIT_MAX_BYTES = 1024 * 1024
 
 const values = (description: string) =>
@@ -21,14 +21,14 @@ const values = (description: string) =>
 const edits = Type.Object({
   remove: Type.Array(Type.String(), {
     default: [],
-    description: "Fields to remove: user.name, items[*].price, ['a.b'].",
+    description: "Fields to remove, such as user.name, items[*].price or ['a.b'].",
   }),
   rename: Type.Record(Type.String(), Type.String(), {
     default: {},
     description: 'Fields to rename, with the new name in the same object.',
   }),
   set: values('Fields to set, replacing existing ones. Missing objects are created.'),
-  add: values('Fields to set where they do not exist.'),
+  add: values('Fields to set if they do not exist.'),
 })
 
 const options = Type.Object({
@@ -37,11 +37,11 @@ const options = Type.Object({
   limit: Type.Union([Type.String(), Type.Integer({ minimum: 1 })], {
     default: '64kb',
     description:
-      'Maximum size of a JSON body, up to 1mb: a longer request is rejected with 413, a longer response becomes a 502.',
+      'Maximum size of a JSON body, up to 1mb. Longer requests are rejected with 413; longer responses become a 502.',
   }),
 })
 
-/** Types with a suffix of JSON whose bodies are several framed documents. */
+/** Media types with a JSON suffix whose bodies consist of several framed documents. */
 const FRAMED: ReadonlySet<string> = new Set([
   'application/connect+json',
   'application/grpc+json',
@@ -50,8 +50,8 @@ const FRAMED: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Removes, renames, sets and adds fields of JSON bodies. Bodies of other types, in another charset or with a content coding stay
- * unchanged. With `reply`, services are requested to send responses that are neither compressed nor partial.
+ * Removes, renames, sets and adds fields of JSON bodies. Bodies with another type, another charset or a content coding
+ * are not changed. With `reply`, services are requested to send responses that are neither compressed nor partial.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'json',
@@ -62,7 +62,7 @@ const plugin: PluginDefinition = definePlugin({
     const editRequest = request && within('request', () => compileEdits(request))
     const editReply = reply && within('reply', () => compileEdits(reply))
     if (editRequest === undefined && editReply === undefined) return {}
-    // A response that cannot be read would contain the fields.
+    // An unreadable response would contain the fields.
     const hidesFields =
       reply !== undefined && reply.remove.length + Object.keys(reply.rename).length > 0
     const change: BodyChange | undefined = editReply && {
@@ -82,7 +82,7 @@ const plugin: PluginDefinition = definePlugin({
         return editRequest === undefined ? undefined : changeRequest(x, editRequest, maxBytes)
       },
       ...(change && {
-        // A 304 has no type. Its entity tag must match the changed response.
+        // A 304 has no content type. Its entity tag must match the changed response.
         onReplyBody({ status, replyHeaders }) {
           if (status === 304 || isJson(replyHeaders)) return change
           return isJsonType(replyHeaders) ? reject : undefined
@@ -105,7 +105,7 @@ function changeRequest(x: Exchange, edit: Edit, maxBytes: number): Promise<void>
     x.explicitTarget = { ...target, request: edit(target.request) }
     return undefined
   }
-  // Handlers of calls read a body without a type as JSON.
+  // Handlers for calls read a body without a content type as JSON.
   const isUntyped = !x.proxied && !x.headers.has('content-type')
   if (x.bodyLength === 0 || target !== undefined || !(isUntyped || isJson(x.headers)))
     return undefined
@@ -122,7 +122,11 @@ function changeRequest(x: Exchange, edit: Edit, maxBytes: number): Promise<void>
   })
 }
 
-/** Undefined for a body that is not JSON. @throws {GatewayError} 502 for such a body, if fields must not be sent. */
+/**
+ * Returns undefined for a body that is not JSON.
+ *
+ * @throws {GatewayError} 502 for such a body if it must not contain the fields.
+ */
 function editResponse(body: Uint8Array, edit: Edit, hidesFields: boolean): string | undefined {
   let text: string
   try {
@@ -135,11 +139,11 @@ function editResponse(body: Uint8Array, edit: Edit, hidesFields: boolean): strin
 }
 
 function fail(reason: string): never {
-  const detail = `the response of the service is ${reason}, so that fields cannot be removed from it`
+  const detail = `the service response is ${reason}, so fields cannot be removed`
   throw new GatewayError(GATEWAY_ID, 502, detail)
 }
 
-/** Whether a body is JSON that can be read. */
+/** Whether a body is readable JSON. */
 function isJson(headers: HeaderList): boolean {
   const coding = headers.get('content-encoding')
   if (coding !== undefined && coding !== '' && coding.toLowerCase() !== 'identity') return false

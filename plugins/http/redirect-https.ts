@@ -11,16 +11,16 @@ const options = Type.Object({
   }),
   listeners: Type.Array(Type.String(), {
     default: [],
-    description: 'Names of the listeners that redirect; empty: all.',
+    description: 'Names of the listeners that redirect; all if empty.',
   }),
 })
 
-/** Requests of an ACME server, which begin without TLS (RFC 8555 §8.3). */
+/** Path of ACME server requests, which start without TLS (RFC 8555 §8.3). */
 const ACME_CHALLENGES = '/.well-known/acme-challenge/'
 
 /**
- * Redirects requests without TLS to the same URL with `https` (308, RFC 9110 §15.4.9), except ACME challenges. Behind a TLS proxy, its
- * scheme counts.
+ * Redirects requests without TLS to the same URL with `https` (308, RFC 9110 §15.4.9), except ACME challenges. Behind a
+ * TLS proxy, the scheme used by the client counts.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'redirect-https',

@@ -8,22 +8,22 @@ const options = Type.Object({
   limit: Type.Union([Type.String(), Type.Integer({ minimum: 1 })], {
     default: 'none',
     description:
-      'Maximum time from the request head to the end of the response: 250ms, 30s, 5m, none.',
+      'Maximum time from the request head to the end of the response, such as 250ms, 30s, 5m or none.',
   }),
   header: Type.Boolean({
     default: false,
     description:
-      'Send nodes the remaining time in Request-Timeout, in seconds, unless the client sent a shorter one.',
+      'Send nodes the remaining time in seconds in Request-Timeout, unless the client sent a shorter one.',
   }),
 })
 
-/** Maximum interval between checks in milliseconds, and checks per limit. */
+/** Maximum interval between checks in milliseconds, and number of checks per limit. */
 const CHECK_MS = 500
 const CHECKS = 10
 
 /**
- * Ends requests that exceed a time limit: with 504 before the response has started, otherwise by closing the connection (HTTP/2: the
- * stream). Does not apply to WebSockets.
+ * Ends requests that exceed a time limit: with 504 before the response has started, otherwise by closing the connection
+ * (for HTTP/2, the stream). Does not apply to WebSockets.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'time-limit',
@@ -32,7 +32,7 @@ const plugin: PluginDefinition = definePlugin({
   create({ limit, header }) {
     const limitMs = parseLimit(limit)
     if (limitMs === Number.POSITIVE_INFINITY) return {}
-    // In order of arrival, which is the order of expiry.
+    // In order of arrival, which is also the order of expiry.
     const running = new Set<Exchange>()
     const endExpired = (): void => {
       const oldest = performance.now() - limitMs
@@ -60,13 +60,14 @@ const plugin: PluginDefinition = definePlugin({
 
 export default plugin
 
-/** Sets `Request-Timeout` (draft-thomson-hybi-http-timeout-00), whole seconds. */
+/** Sets `Request-Timeout` (draft-thomson-hybi-http-timeout-00) in whole seconds. */
 function sendLimit(x: Exchange, limitMs: number): void {
   const leftMs = limitMs - (performance.now() - x.startMs)
   const seconds = Math.max(1, Math.floor(leftMs / 1000))
   const requested = x.headers.get('request-timeout')
-  const own = requested !== undefined && /^\d+$/.test(requested) ? Number(requested) : seconds
-  x.headers.set('request-timeout', `${Math.min(own, seconds)}`)
+  const clientSeconds =
+    requested !== undefined && /^\d+$/.test(requested) ? Number(requested) : seconds
+  x.headers.set('request-timeout', `${Math.min(clientSeconds, seconds)}`)
 }
 
 function parseLimit(text: string | number): number {

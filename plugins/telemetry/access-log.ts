@@ -27,13 +27,16 @@ const options = Type.Object({
   }),
 })
 
-/** Characters written unescaped. Control characters (terminal escapes) and non-ASCII characters (bidi marks) are escaped. */
+/**
+ * Characters written unescaped. Control characters (terminal escapes) and non-ASCII characters (bidi marks) are
+ * escaped.
+ */
 const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
 const FIELD_MAX_CHARS = 1024
 
 /**
- * Writes one JSON line per finished request, buffered; on a terminal the lines are formatted for reading.
- * Credentials are never logged: no Authorization, no Cookie, and the query only with `query: true`.
+ * Writes one buffered JSON line per finished request. Lines on a terminal are formatted for reading. Credentials are
+ * never logged: no Authorization, no Cookie, and the query only with `query: true`.
  *
  * | field | meaning |
  * |---|---|
@@ -46,7 +49,7 @@ const FIELD_MAX_CHARS = 1024
  * | `rpcStatus` | gRPC status code of gRPC and Connect calls, absent otherwise |
  * | `bytesIn`, `bytesOut` | body bytes |
  * | `durationMs` | from the request head to the last response byte |
- * | `upstreamMs` | from forwarding the request to the head of the backend's response; absent without one |
+ * | `upstreamMs` | from forwarding the request to the head of the backend response; absent without one |
  * | `service`, `node` | target service and the last node tried; absent if the request was not routed |
  * | `attempts` | number of attempts to send the request to a node; absent for one |
  * | `route` | name of the configured route (`routes:`), or its number from 1; absent if none matched |
@@ -166,7 +169,7 @@ function memoizeLast(format: (value: string) => string): (value: string) => stri
   }
 }
 
-/** ASCII-only JSON string, truncated to {@link FIELD_MAX_CHARS}. */
+/** Formats an ASCII-only JSON string, truncated to {@link FIELD_MAX_CHARS}. */
 function quote(value: string): string {
   if (value.length <= FIELD_MAX_CHARS && PLAIN.test(value)) return `"${value}"`
   const cut = value.length > FIELD_MAX_CHARS ? `${value.slice(0, FIELD_MAX_CHARS)}...` : value
@@ -183,7 +186,7 @@ function withoutQuery(url: string): string {
   return end === -1 ? url : url.slice(0, end)
 }
 
-/** Formats ISO 8601 times; memoizes the current millisecond. */
+/** Formats ISO 8601 times, memoizing the current millisecond. */
 function createTimeFormat(): (ms: number) => string {
   let lastMs = Number.NaN
   let last = ''

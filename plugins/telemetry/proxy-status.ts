@@ -8,7 +8,7 @@ const options = Type.Object({
   name: Type.String({
     default: 'mx',
     pattern: "^[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]{0,127}$",
-    description: 'Name of the gateway, a token.',
+    description: 'Name of the gateway, which must be a token.',
   }),
   nextHop: Type.Boolean({
     default: false,
@@ -17,12 +17,12 @@ const options = Type.Object({
 })
 
 /**
- * Adds `Proxy-Status: mx; error=connection_refused` (RFC 9209) to error responses of the gateway, after the elements of proxies
- * nearer to the service. Responses of services get an element only with `nextHop`.
+ * Adds `Proxy-Status: mx; error=connection_refused` (RFC 9209) to error responses from the gateway, after the elements
+ * of proxies nearer to the service. Service responses only get an element with `nextHop`.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'proxy-status',
-  description: 'Reports in Proxy-Status why the gateway sent an error itself.',
+  description: 'Reports the reason for gateway errors in Proxy-Status.',
   options,
   create({ name, nextHop }) {
     return {
@@ -41,7 +41,7 @@ const plugin: PluginDefinition = definePlugin({
 
 export default plugin
 
-/** `host:port` of the last node tried. */
+/** Returns the `host:port` of the last node tried. */
 function findHop({ node, upstream }: Exchange): string | undefined {
   const found = node === '' ? undefined : upstream?.nodes.find(({ id }) => id === node)
   if (found === undefined) return undefined
@@ -49,7 +49,7 @@ function findHop({ node, upstream }: Exchange): string | undefined {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** Structured-field string (RFC 9651 §3.3.3); drops characters that it cannot represent. */
+/** Formats a structured-field string (RFC 9651 §3.3.3) and drops characters that it cannot represent. */
 function quote(text: string): string {
   const ascii = text.replace(/[^\x20-\x7e]/g, '')
   return `"${ascii.replace(/[\\"]/g, '\\$&')}"`

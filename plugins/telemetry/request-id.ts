@@ -6,7 +6,7 @@ import { Type } from '../../core/schema.ts'
 const options = Type.Object({
   header: Type.String({
     default: 'X-Request-Id',
-    description: 'Header of the id in requests and responses.',
+    description: 'Header with the id in requests and responses.',
   }),
   trust: Type.Boolean({
     default: true,
@@ -19,13 +19,13 @@ const WELL_FORMED = /^[\w.:+/=@~-]{1,128}$/
 
 const ID_BYTES = 9
 const ID_LENGTH = 12
-/** Ids per system call. */
+/** Number of ids per system call. */
 const BATCH = 256
 
-/** Assigns every request an id, sent to the backend and the client and written to the log. */
+/** Assigns every request an id, which is sent to backend and client and logged. */
 const plugin: PluginDefinition = definePlugin({
   name: 'request-id',
-  description: 'Assigns every request an id, sent to backend and client.',
+  description: 'Assigns every request an id, which is sent to backend and client.',
   options,
   create({ header, trust }) {
     const name = header.toLowerCase()
@@ -55,14 +55,14 @@ const plugin: PluginDefinition = definePlugin({
 
 export default plugin
 
-/** Whether the header occurs more than once: a backend might log another id than the gateway. */
+/** Whether the header occurs more than once, in which case a backend might log a different id than the gateway. */
 function isRepeated(flat: readonly string[], name: string): boolean {
   return flat.indexOf(name) !== flat.lastIndexOf(name)
 }
 
 /**
- * Ids of 72 random bits: the chance of a duplicate among 10⁹ ids is about 10⁻⁴. V8 copies slices of at most twelve characters;
- * longer ones would reference the batch and cost more to write.
+ * Generates ids of 72 random bits; the probability of a duplicate among 10⁹ ids is about 10⁻⁴. V8 copies slices of up
+ * to twelve characters; longer ones would reference the batch and cost more to write.
  */
 function createIds(): () => string {
   let batch = ''

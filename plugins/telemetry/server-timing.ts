@@ -8,14 +8,14 @@ const options = Type.Object({
   clients: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'Address ranges of clients that receive the header: 10.0.0.0/8, loopback, private.',
+        'Address ranges of clients that receive the header, such as 10.0.0.0/8, loopback or private.',
     }),
   ),
 })
 
 /**
- * Adds `Server-Timing: gateway;dur=0.214, upstream;dur=12.400` in milliseconds (W3C Server Timing). `upstream` ends with the head
- * of the backend's response and is absent without one.
+ * Adds `Server-Timing: gateway;dur=0.214, upstream;dur=12.400` in milliseconds (W3C Server Timing). `upstream` ends
+ * with the head of the backend response and is absent without one.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'server-timing',

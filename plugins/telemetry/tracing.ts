@@ -12,16 +12,17 @@ const options = Type.Object({
   trust: Type.Array(Type.String(), {
     default: ['loopback', 'private', 'unix'],
     description:
-      'Address ranges of clients whose trace context is trusted. Requests from others start a new trace, linked to theirs.',
+      'Address ranges of clients whose trace context is trusted. Requests from other clients start a new trace with a link to theirs.',
   }),
 })
 
 /**
- * Adds every request to a trace (W3C Trace Context, W3C Baggage): one span for the request, one for each attempt, and the headers
- * that propagate the context to services and to the events that they publish.
+ * Adds every request to a trace (W3C Trace Context, W3C Baggage): a span for the request, a span for each attempt, and
+ * the headers that propagate the context to services and their published events.
  *
- * Clients outside the trusted ranges do not influence a trace: their `traceparent` becomes a link, their `tracestate` and `baggage`
- * are dropped. Without an exporter the plugin has no hooks, and the headers pass through unchanged.
+ * Clients outside the trusted ranges do not influence a trace: their `traceparent` becomes a link, and their
+ * `tracestate` and `baggage` are dropped. Without an exporter, the plugin has no hooks and the headers are forwarded
+ * unchanged.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'tracing',

@@ -28,22 +28,22 @@ const ruleSchema = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: 1_000_000_000,
-      description: 'Number of requests that a client may send at once. Without it: limit.',
+      description: 'Number of requests that a client may send at once; default: limit.',
     }),
   ),
   cost: Type.Integer({
     default: 1,
     minimum: 1,
     maximum: 1_000_000,
-    description: 'How many requests one request counts as; at most burst.',
+    description: 'Number of requests that one request counts as; at most burst.',
   }),
   methods: Type.Array(Type.String(), {
     default: [],
-    description: 'Methods of the requests that count. Empty: all.',
+    description: 'Methods of the requests that count; all if empty.',
   }),
   shadow: Type.Boolean({
     default: false,
-    description: 'Rejects nothing; logs how many requests would have been rejected.',
+    description: 'Only log how many requests would have been rejected.',
   }),
 })
 
@@ -58,7 +58,7 @@ const options = Type.Object({
     minimum: 1,
     maximum: 10_000_000,
     description:
-      'Maximum number of keys per rule, about 200 bytes each. Beyond it, the least recently used key is forgotten.',
+      'Maximum number of keys per rule, about 200 bytes each. Above it, the least recently used key is evicted.',
   }),
   headers: Type.Boolean({
     default: true,
@@ -82,7 +82,7 @@ interface Rule {
   readonly limiter: Limiter
   /** Item of `RateLimit-Policy`. */
   readonly policy: string
-  /** Undefined: requests are rejected. */
+  /** Undefined if requests are rejected. */
   readonly shadow: ShadowLog | undefined
 }
 
@@ -91,14 +91,14 @@ interface Counted {
   readonly decision: Decision
 }
 
-/** Maximum length of a window: counters are in memory, and lost at a restart. */
+/** Maximum length of a window, since counters are in memory and lost on restart. */
 const WINDOW_MAX_MS = 30 * 86_400_000
-/** Interval between two log entries of a shadow rule, milliseconds. */
+/** Interval between log entries of a shadow rule, in milliseconds. */
 const SHADOW_LOG_MS = 10_000
 
 /**
- * Limits the rate of requests. Each process counts by itself. Rules by account run after authentication, all others when the request
- * arrives.
+ * Limits the rate of requests. Each process counts separately. Rules by account run after authentication, all others
+ * when the request arrives.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'rate-limit',
@@ -107,8 +107,8 @@ const plugin: PluginDefinition = definePlugin({
   create({ rules, max_keys: maxKeys, headers, legacy_headers: hasLegacyHeaders }, { log }) {
     const compiled = rules.map((rule) => compileRule(rule, maxKeys, log))
     const names = compiled.map(({ name }) => name)
-    const twice = names.find((name, i) => names.indexOf(name) < i)
-    if (twice !== undefined) throw new TypeError(`rules: the name ${twice} is used twice`)
+    const duplicate = names.find((name, i) => names.indexOf(name) < i)
+    if (duplicate !== undefined) throw new TypeError(`rules: duplicate name ${duplicate}`)
     const early = compiled.filter((rule) => !rule.needsAccount)
     const late = compiled.filter((rule) => rule.needsAccount)
     const sendsHeaders = headers || hasLegacyHeaders
@@ -176,7 +176,7 @@ function parseWindow(text: string): number {
   throw new RangeError(`window must be from 1s to 30d, got ${text}`)
 }
 
-/** 429 (RFC 6585 §4) with `Retry-After` in seconds. */
+/** Creates the 429 error (RFC 6585 §4) with `Retry-After` in seconds. */
 function toError({ name, limit, windowMs }: Rule, { retryMs }: Decision): GatewayError {
   const seconds = Math.ceil(retryMs / 1000)
   return new GatewayError(
@@ -187,7 +187,7 @@ function toError({ name, limit, windowMs }: Rule, { retryMs }: Decision): Gatewa
   )
 }
 
-/** Lists of draft-ietf-httpapi-ratelimit-headers-10: `"name";q=100;w=60` and `"name";r=99;t=1`. */
+/** Adds the headers of draft-ietf-httpapi-ratelimit-headers-10: `"name";q=100;w=60` and `"name";r=99;t=1`. */
 function appendHeaders({ replyHeaders }: Exchange, counted: readonly Counted[]): void {
   replyHeaders.append('RateLimit-Policy', counted.map(({ rule }) => rule.policy).join(', '))
   const limits = counted.map(({ rule, decision }) => {

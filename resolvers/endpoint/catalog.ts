@@ -8,7 +8,10 @@ import { type Declared, type EndpointRoute, readDeclared } from './declared.ts'
 
 export interface CatalogOptions {
   readonly registry: Registry
-  /** Interval in milliseconds of listing services, while the registry has no `watch` or has not responded yet. @default 5000 */
+  /**
+   * Interval for listing services in milliseconds, used while the registry has no `watch` or has not responded yet.
+   * @default 5000
+   */
   readonly listMs?: number
   /** Timeout of a list request in milliseconds. @default 5000 */
   readonly timeoutMs?: number
@@ -17,33 +20,33 @@ export interface CatalogOptions {
   /** Called when the declared routes change. */
   readonly onChange: () => void
   readonly onWarning: (message: string) => void
-  /** As {@link ResolverOptions.onServices}. */
+  /** See {@link ResolverOptions.onServices}. */
   readonly onServices?: ResolverOptions['onServices']
 }
 
 /**
- * Declared routes of all services. During a registry outage they stay unchanged; routes of versions that vanish in the meantime are
- * retained for 95 s.
+ * Declared routes of all services. During a registry outage they stay unchanged, and routes of versions that disappear
+ * are retained for 95 s.
  */
 export interface Catalog {
   /** Resolves after the first list request; undefined if it completed synchronously. */
   readonly ready: Promise<void> | undefined
   /** Routes sorted by service, version and endpoint. */
   readonly listRoutes: () => EndpointRoute[]
-  /** Drops expired entries and lists the services again if required. Runs by a timer. */
+  /** Drops expired entries, and lists the services again if required. Called by a timer. */
   readonly sweep: () => void
   readonly close: () => void
 }
 
-/** Parsed version of a service. */
+/** A parsed service version. */
 interface Entry {
   readonly endpoints: Service['endpoints']
-  /** Handler in the service's metadata. */
+  /** Handler in the service metadata. */
   readonly handler: string | undefined
   readonly routes: Declared['routes']
 }
 
-/** Maximum number of warnings per version of a service. */
+/** Maximum number of warnings per service version. */
 const MAX_WARNINGS = 10
 /** Key of the only watch. */
 const ALL = '*'
@@ -57,12 +60,12 @@ export function createCatalog({
   onWarning,
   onServices,
 }: CatalogOptions): Catalog {
-  /** Keyed by name and version. */
+  /** Entries by name and version. */
   const entries = new Map<string, Entry>()
-  /** Keys of entries that vanished during an outage. */
+  /** Keys of entries that disappeared during an outage. */
   const stale = new StaleNodes<string>(nowMs)
   const outages = new Outages({ nowMs })
-  /** Watch events received while a list request is in flight; undefined without one. */
+  /** Watch events received while a list request is in flight; undefined without a request. */
   let pending: RegistryEvent[] | undefined
   let listed = false
   let failing = false
@@ -109,7 +112,7 @@ export function createCatalog({
     const { routes, problems } = readDeclared(service)
     for (const problem of problems.slice(0, MAX_WARNINGS)) onWarning(problem)
     const more = problems.length - MAX_WARNINGS
-    if (more > 0) onWarning(`service ${service.name}: ${more} more problems with its endpoints`)
+    if (more > 0) onWarning(`service ${service.name}: ${more} more endpoint problems`)
     return { endpoints: service.endpoints, handler: service.metadata['handler'], routes }
   }
 
@@ -122,17 +125,17 @@ export function createCatalog({
     for (const key of [...entries.keys()]) if (!keys.has(key)) changed = remove(key) || changed
     for (const service of services) changed = apply({ type: 'update', service }) || changed
     if (unwatch === undefined) outages.report(ALL, undefined)
-    // In order: pending events are at least as new as the list.
+    // Applied in this order, because pending events are at least as new as the list.
     if (applyPending() || changed) onChange()
   }
 
   function fail(reason: Error): void {
     if (unwatch === undefined) outages.report(ALL, reason)
     if (applyPending()) onChange()
-    // The service cache reports outages.
+    // Outages are reported by the service cache.
     if (failing || (unwatch !== undefined && outages.current !== undefined)) return
     failing = true
-    onWarning(`cannot list services, declared routes stay unchanged: ${reason.message}`)
+    onWarning(`cannot list services, keeping the declared routes: ${reason.message}`)
   }
 
   function applyPending(): boolean {
@@ -182,7 +185,7 @@ export function createCatalog({
     listRoutes() {
       const routes: EndpointRoute[] = []
       for (const key of [...entries.keys()].sort()) {
-        // No spread: the number of routes may exceed the limit of arguments.
+        // Not spread, since the number of routes may exceed the limit of arguments.
         for (const route of entries.get(key)!.routes) routes.push(route)
       }
       return routes
@@ -211,7 +214,7 @@ function isSame({ endpoints, handler }: Entry, service: Service): boolean {
   )
 }
 
-/** Names and versions contain no space, which sorts before all their characters. */
+/** Returns the key of an entry. Names and versions contain no space, which sorts before all their characters. */
 function keyOf({ name, version }: Service): string {
   return `${name} ${version}`
 }

@@ -6,15 +6,15 @@ import { isServiceName } from '../../core/registry/service-name.ts'
 
 /** Path declared in the metadata of an endpoint (reference 1.7). */
 export interface EndpointRoute {
-  /** Full name. */
+  /** Full service name. */
   readonly service: string
   /** `<Handler>.<Method>`. */
   readonly endpoint: string
   /** Requested handler; undefined for the default. */
   readonly handler: string | undefined
-  /** Upper case; empty for any method. */
+  /** Methods in upper case; empty for any method. */
   readonly methods: readonly string[]
-  /** Lower case: `*`, a name, or `*.` and a name; at least one. */
+  /** Hosts in lower case: `*`, a name, or `*.` and a name; at least one. */
   readonly hosts: readonly string[]
   readonly template: PathTemplate
 }
@@ -25,7 +25,7 @@ export interface Declared {
   readonly problems: readonly string[]
 }
 
-/** Handlers by their names in the metadata of endpoints and of services without endpoints. */
+/** Handlers by name in the metadata of endpoints and of services without endpoints. */
 export const HANDLERS: ReadonlyMap<string, string> = new Map([
   ['api', 'api'],
   ['event', 'event'],
@@ -34,7 +34,7 @@ export const HANDLERS: ReadonlyMap<string, string> = new Map([
   ['rpc', 'rpc'],
   ['web', 'web'],
 ])
-/** Shared one-element lists: nearly all routes declare one method. */
+/** Shared one-element lists, since nearly all routes declare one method. */
 const METHOD_LISTS: ReadonlyMap<string, readonly string[]> = new Map(
   METHODS.map((method) => [method, [method]]),
 )
@@ -54,7 +54,7 @@ const MAX_QUOTED = 200
  *
  * | key | value |
  * |---|---|
- * | `path` | comma-separated templates or `^...$`; without it there is no route |
+ * | `path` | comma-separated templates or `^...$`; without it, the endpoint has no route |
  * | `method` | comma-separated HTTP methods; default: any |
  * | `host` | comma-separated `*`, names, or `*.<name>`; default: any |
  * | `handler` | `api`, `event`, `http` or `proxy`, `rpc`, `web`; default: handler of the gateway |
@@ -120,19 +120,19 @@ function toMethods(texts: readonly string[]): readonly string[] {
   return known ?? texts.map(toMethod)
 }
 
-/** @throws {RangeError} */
+/** @throws {RangeError} if the text is not an HTTP method. */
 export function toMethod(text: string): string {
   const method = text.toUpperCase()
   if (!METHOD_LISTS.has(method)) throw new RangeError(`${quote(text)} is not an HTTP method`)
   return method
 }
 
-/** @throws {RangeError} */
+/** @throws {RangeError} if the host pattern is invalid. */
 export function toHost(text: string): string {
   const host = text.toLowerCase()
   if (host === '*' || isServiceName(host.startsWith('*.') ? host.slice(2) : host)) return host
   throw new RangeError(
-    `host must be *, a name or *.<name>, without port, got ${quote(text)}; regular expressions are not supported`,
+    `host must be *, a name or *.<name> without a port, got ${quote(text)}; regular expressions are not supported`,
   )
 }
 
@@ -156,7 +156,7 @@ function readList(metadata: Endpoint['metadata'], key: string): readonly string[
 
 function toUnknownHandler(name: string): string {
   const known = [...HANDLERS.keys()].join(', ')
-  return `unknown handler ${quote(name)}, using the default; known are ${known}`
+  return `unknown handler ${quote(name)}, using the default; known: ${known}`
 }
 
 function quote(text: string): string {

@@ -5,11 +5,12 @@ import { parseRequestPath } from './request-path.ts'
 import type { RouteTree, TreeRoute } from './route-tree.ts'
 
 /**
- * Finds the route of a path after a backend has merged its empty segments, removed path parameters or decoded it, even twice: `//` must
- * not bypass the plugins and policies of a route.
+ * Finds the route of a path after a backend has merged its empty segments, removed path parameters or decoded it, even
+ * twice. `//` must not bypass the plugins and policies of a route.
  *
- * @param found route of the path as received
- * @returns `found` if all are the same, or if the template of `found` has path parameters itself: `/a;v=1`.
+ * @param found route of the path as received.
+ * @returns `found` if all routes are the same, or if the template of `found` itself has path parameters, such as
+ * `/a;v=1`.
  */
 export function findOtherSpelling<R extends TreeRoute>(
   tree: RouteTree<R>,
@@ -28,9 +29,9 @@ export function findOtherSpelling<R extends TreeRoute>(
   return result
 }
 
-/** The error of a path whose other spelling leads elsewhere. */
+/** Creates the error for a path whose other spelling leads to a different route. */
 export function rejectSpelling(what: 'route' | 'endpoint'): GatewayError {
-  const detail = `the path must not contain empty segments, path parameters or escapes that lead to another ${what}`
+  const detail = `path must not contain empty segments, path parameters or escapes that lead to another ${what}`
   return new GatewayError(GATEWAY_ID, 400, detail)
 }
 

@@ -4,17 +4,17 @@ import { decodeSegment } from '../../core/path/decode.ts'
 import type { PathTemplate } from '../../core/path/template.ts'
 import type { Route } from '../../core/route.ts'
 
-/** Path of a request, parsed for matching. */
+/** Path of a request parsed for matching. */
 export interface RequestPath {
-  /** Percent-decoded one by one, so that an encoded slash does not separate segments. */
+  /** Individually percent-decoded segments, so that an encoded slash does not separate them. */
   readonly segments: string[]
-  /** Text after the last `:` of the last segment, which still contains it; empty without one. */
+  /** Text after the last `:` of the last segment, which still contains it; empty if none. */
   readonly verb: string
-  /** A segment is not percent-encoded UTF-8, or contains characters that parsers interpret differently. */
+  /** Whether a segment is not percent-encoded UTF-8 or contains characters that parsers interpret differently. */
   readonly malformed: boolean
 }
 
-/** Undefined for paths that match no template: see {@link splitPath}. */
+/** Parses a path. Returns undefined for paths that match no template, see {@link splitPath}. */
 export function parseRequestPath(path: string): RequestPath | undefined {
   const segments = splitPath(path)
   if (segments === undefined) return undefined
@@ -33,16 +33,16 @@ export function parseRequestPath(path: string): RequestPath | undefined {
   return { segments, verb: verb.includes('%') ? '' : verb, malformed }
 }
 
-/** 400 for a malformed path that matches a route. */
+/** Creates the 400 error for a malformed path that matches a route. */
 export function rejectEncoding(): GatewayError {
   return new GatewayError(
     GATEWAY_ID,
     400,
-    'the path must be percent-encoded UTF-8, without encoded control characters, slashes or escapes',
+    'path must be percent-encoded UTF-8, without encoded control characters, slashes or escapes',
   )
 }
 
-/** Values of the variables of a template in a path that it matches. */
+/** Returns the values of a template's variables in a path that it matches. */
 export function readVariables(
   template: PathTemplate,
   segments: readonly string[],
@@ -50,7 +50,7 @@ export function readVariables(
   if (template.variables.length === 0) return undefined
   const more = segments.length - template.segments.length
   const multi = more === 0 ? -1 : template.segments.indexOf('**')
-  /** Positions behind `**` shift by the number of segments that it covers beyond one. */
+  /** Positions after `**` shift by the number of additional segments that it covers. */
   const place = (at: number): number => (multi >= 0 && at > multi ? at + more : at)
   return template.variables.map(({ name, start, end }) => [
     name,

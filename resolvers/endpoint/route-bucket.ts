@@ -2,7 +2,7 @@ import type { RequestLine } from '../../core/route.ts'
 import type { EndpointRoute } from './declared.ts'
 import { type Bucket, RouteTree } from './route-tree.ts'
 
-/** The tree of the declared endpoints; of several equal routes inside a namespace, the one added first wins. */
+/** Creates the tree of declared endpoints. Among equal routes in a namespace, the route added first wins. */
 export function createEndpointTree(): RouteTree<EndpointRoute> {
   return new RouteTree(() => new EndpointBucket())
 }
@@ -23,7 +23,7 @@ class EndpointBucket implements Bucket<EndpointRoute> {
     }
   }
 
-  /** A route with the method goes before one for any method. GET routes also match HEAD (RFC 9110 §9.3.2). */
+  /** Routes with the method precede routes for any method. GET routes also match HEAD (RFC 9110 §9.3.2). */
   find({ method, namespace }: RequestLine): EndpointRoute | undefined {
     return (
       this.#methods.get(method)?.find(namespace) ??
@@ -42,10 +42,10 @@ class EndpointBucket implements Bucket<EndpointRoute> {
   }
 }
 
-/** Routes that differ only in their service: the first one in each namespace. */
+/** Routes that differ only in their service, of which the first one in each namespace counts. */
 class Owners {
   readonly #first: EndpointRoute
-  /** Undefined for a single service. */
+  /** Undefined if there is a single service. */
   #byNamespace: Map<string, EndpointRoute> | undefined = undefined
 
   constructor(first: EndpointRoute) {

@@ -1,6 +1,8 @@
 import { DirectMappedCache } from '../../lib/collections/direct-mapped-cache.ts'
 
-/** Key of the route cache for a path and the key of the inner resolver, the same string object for recent paths. */
+/**
+ * Returns the route cache key for a path and the key of the inner resolver. Recent paths yield the same string object.
+ */
 export type RouteKey = (path: string, inner: string) => string
 
 export function createRouteKey(): RouteKey {

@@ -13,17 +13,17 @@ const NO_PATTERNS: readonly string[] = []
 
 export interface TreeRoute {
   readonly template: PathTemplate
-  /** Lower case: `*`, a name, or `*.` and a name; at least one. */
+  /** Hosts in lower case: `*`, a name, or `*.` and a name; at least one. */
   readonly hosts: readonly string[]
-  /** Upper case; empty for any method. */
+  /** Methods in upper case; empty for any method. */
   readonly methods: readonly string[]
 }
 
-/** Routes of one path and one host pattern. */
+/** Routes with the same path and host pattern. */
 export interface Bucket<R> {
   readonly add: (route: R) => void
   readonly find: (request: RequestLine) => R | undefined
-  /** Adds the methods of routes that differ from the request in nothing else. */
+  /** Adds the methods of routes that only differ from the request by their method. */
   readonly collect: (request: RequestLine, methods: Set<string>) => void
 }
 
@@ -32,13 +32,13 @@ interface TreeNode<R> {
   literals: Map<string, TreeNode<R>> | undefined
   /** Child for any single segment. */
   single: TreeNode<R> | undefined
-  /** Children for `**`, by the number of segments behind it, most first. */
+  /** Children for `**`, by the number of segments after it, most first. */
   multi: Tail<R>[] | undefined
   /** Routes that end here, for any host. */
   any: Bucket<R> | undefined
   /** Routes that end here, by host pattern. */
   slots: Map<string, Bucket<R>> | undefined
-  /** Maximum number of nodes visited from here on, including this one. */
+  /** Maximum number of nodes visited from this node on, including it. */
   cost: number
   /** Maximum cost among `literals`. */
   literalCost: number
@@ -50,14 +50,14 @@ interface Tail<R> {
 }
 
 /**
- * Routes as a tree of path segments. A lookup visits at most {@link MAX_COST} nodes, independent of the number of routes;
- * a route that would exceed this bound is rejected.
+ * Routes as a tree of path segments. A lookup visits at most {@link MAX_COST} nodes, regardless of the number of
+ * routes. A route that would exceed this bound is rejected.
  *
  * The most specific matching route wins, in this order:
  *
- * 1. a template with a verb before one without;
+ * 1. a template with a verb before one without a verb;
  * 2. segments from the left: literal, then `*` or `{name}`, then `**`; the end of a template before `**`.
- *    among several `**`, the one with more segments behind it, then these segments;
+ *    among several `**`, the one with more segments after it, then these segments;
  * 3. host: exact name, then `*.<name>` with the longest name, then `*`;
  * 4. method: exact, then GET for HEAD, then any (in the bucket);
  * 5. the choice of the {@link Bucket}.
@@ -69,14 +69,14 @@ export class RouteTree<R extends TreeRoute> {
   byMethod = false
   /** Whether any route depends on the host. */
   byHost = false
-  /** Nodes visited by the last {@link find}. */
+  /** Number of nodes visited by the last {@link find} call. */
   visited = 0
   readonly #root: TreeNode<R> = createNode<R>()
-  /** Trees of the templates that end in a verb. */
+  /** Trees of templates that end with a verb. */
   readonly #verbs = new Map<string, TreeNode<R>>()
   readonly #hosts = new Set<string>()
   #slots = 0
-  // Arguments of the current `find`, as fields to avoid passing them down the recursion.
+  // Arguments of the current `find` call, stored in fields to avoid passing them through the recursion.
   #segments: readonly string[] = []
   #request: RequestLine | undefined = undefined
   #patterns: readonly string[] = NO_PATTERNS
@@ -87,7 +87,7 @@ export class RouteTree<R extends TreeRoute> {
     this.#createBucket = createBucket
   }
 
-  /** Adds a route; false if that would exceed {@link MAX_COST} or {@link MAX_SLOTS}. */
+  /** Adds a route. Returns false if this would exceed {@link MAX_COST} or {@link MAX_SLOTS}. */
   add(route: R): boolean {
     const { template, hosts, methods } = route
     const { segments, verb } = template
@@ -109,8 +109,8 @@ export class RouteTree<R extends TreeRoute> {
   }
 
   /**
-   * Finds the route of a request. Returns the allowed methods in the format of `Allow` if only the method differs, undefined if
-   * nothing matches. Removes the verb from `path.segments` if a template with a verb matches.
+   * Finds the route of a request. Returns the allowed methods in the format of `Allow` if only the method differs, and
+   * undefined if nothing matches. Removes the verb from `path.segments` if a template with a verb matches.
    */
   find(request: RequestLine, path: RequestPath): R | string | undefined {
     const { segments, verb } = path
@@ -122,11 +122,11 @@ export class RouteTree<R extends TreeRoute> {
     const verbs = verb === '' ? undefined : this.#verbs.get(verb)
     if (verbs !== undefined) {
       const end = segments.length - 1
-      const whole = segments[end]!
-      segments[end] = whole.slice(0, -verb.length - 1)
+      const lastSegment = segments[end]!
+      segments[end] = lastSegment.slice(0, -verb.length - 1)
       const found = segments[end] === '' ? undefined : this.#walk(verbs, 0)
       if (found !== undefined) return found
-      segments[end] = whole
+      segments[end] = lastSegment
     }
     const found = this.#walk(this.#root, 0)
     if (found !== undefined) return found
@@ -180,7 +180,7 @@ export class RouteTree<R extends TreeRoute> {
     return found
   }
 
-  /** Host patterns in use that match, most specific first, without `*`. */
+  /** Returns matching host patterns in use, most specific first, without `*`. */
   #listPatterns(received: string): readonly string[] {
     const host = toHostName(received)
     if (host.length > MAX_HOST) return NO_PATTERNS
@@ -206,7 +206,7 @@ function createNode<R>(): TreeNode<R> {
   }
 }
 
-/** Cost of `node` after adding these segments, from `at` on, below it. */
+/** Returns the cost of `node` after adding these segments, starting at `at`, below it. */
 function costWith<R>(
   node: TreeNode<R> | undefined,
   segments: readonly string[],
@@ -223,7 +223,7 @@ function costWith<R>(
     : Math.max(literalCost, nextCost) + others
 }
 
-/** Cost of a node and its non-literal children. */
+/** Returns the cost of a node and its non-literal children. */
 function costOfOthers<R>({ single, multi }: TreeNode<R>): number {
   let cost = 1 + (single?.cost ?? 0)
   if (multi !== undefined) for (const tail of multi) cost += tail.node.cost

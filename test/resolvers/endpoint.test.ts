@@ -328,7 +328,7 @@ t.test('ignores paths that would make matching slow, with a warning', async (t) 
     makeDeclaring('ns.b', { 'B.Get': { path: '/b' } }),
   ])
   t.match(warnings, [
-    /^ignored \d+ declared paths: too many paths, or too many overlapping ones; .* of service ns.a/,
+    /^ignored \d+ declared paths: too many paths, or too many overlapping paths; .* of service ns.a/,
   ])
   t.equal(resolver.resolve(at('/b'))?.service, 'ns.b')
 })

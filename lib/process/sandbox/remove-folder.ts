@@ -6,18 +6,19 @@ import { promisify } from 'node:util'
 import { isPrivileged } from '../capabilities.ts'
 import type { Sandbox } from './sandbox.ts'
 
-/** Makes folders writable first: Go caches modules in read-only folders. */
+/** Makes folders writable first, since Go caches modules in read-only folders. */
 const EMPTY = 'chmod -R u+rwx . 2>/dev/null; exec find . -mindepth 1 -delete'
 const SYSTEM_PATH = '/usr/sbin:/usr/bin:/sbin:/bin'
 const EMPTY_MAX_MS = 120_000
 const run = promisify(execFile)
 
 /**
- * Removes a folder with its content, if it exists. If the folder, or a folder directly in it, belongs to another user, it is
- * emptied as that user: a program of that user could concurrently replace a folder by a link, and root would delete the target.
+ * Removes a folder with its content, if it exists. If the folder, or a folder directly in it, belongs to another user,
+ * it is emptied as that user. Otherwise a program of that user could concurrently replace a folder with a link, and
+ * root would delete the target.
  *
- * @param sandbox hides other folders from the process that deletes. @default none
- * @throws {Error} if something is left.
+ * @param sandbox hides other folders from the deleting process. @default none
+ * @throws {Error} if something remains.
  */
 export async function removeFolder(path: string, sandbox?: Sandbox): Promise<void> {
   if (isPrivileged() && !(await isRemoved(path, sandbox)))
@@ -26,7 +27,7 @@ export async function removeFolder(path: string, sandbox?: Sandbox): Promise<voi
   await rm(path, { recursive: true, force: true, maxRetries: 3 })
 }
 
-/** Removes a folder of another user. Returns true if there is nothing at the path then. */
+/** Removes a folder of another user. Returns true if nothing remains at the path. */
 async function isRemoved(path: string, sandbox: Sandbox | undefined): Promise<boolean> {
   const stats = await lstat(path).catch(() => undefined)
   if (stats === undefined) return true

@@ -10,13 +10,16 @@ import { type Exposed, quoteShell, toViewScript } from './view.ts'
 
 /** Runs programs of each namespace as a separate user, with a restricted view of files and processes. */
 export interface Sandbox {
-  /** User and group id of a namespace. @throws {Error} if the range is exhausted. */
+  /** Returns the user and group id of a namespace. @throws {Error} if the range is exhausted. */
   readonly toUserId: (namespace: string) => number
   /** Wraps a command so that it starts in the sandbox. */
   readonly wrap: (words: readonly string[], run: SandboxedRun) => Start
-  /** Gives a folder with its content to a user, unless it belongs to that user. Nothing else may write to it during the call. */
+  /**
+   * Transfers the ownership of a folder and its content to a user, unless it already belongs to that user. Nothing else
+   * may write to it during the call.
+   */
   readonly give: (folder: string, userId: number) => Promise<void>
-  /** Whether `/proc` shows a program only the processes of its user. */
+  /** Whether `/proc` only shows a program the processes of its user. */
   readonly hasPrivateProc: boolean
 }
 
@@ -46,36 +49,39 @@ export type Isolation =
   | {
       readonly sandbox: undefined
       readonly reason: string
-      /** Whether a program without a sandbox has the privileges of root. */
+      /** Whether a program without a sandbox has root privileges. */
       readonly isPrivileged: boolean
     }
 
 export interface SandboxOptions {
-  /** Folder of the runtime, for assigned user ids and for assembling views. */
+  /** Folder of the runtime, used for assigned user ids and assembling views. */
   readonly folder: string
-  /** Folder of secrets and data, which no program may see. */
+  /** Folder with secrets and data that no program may see. */
   readonly hidden: string
-  /** Undefined: programs run as the user of the server. */
+  /** Undefined if programs run as the user of the server. */
   readonly userIds: UserIdRange | undefined
   /** Installation folders that programs read, such as this package. */
   readonly installed: readonly string[]
 }
 
-/** Mounts of `/proc` in the same pid namespace share their options before Linux 5.8: it would hide processes from everyone. */
+/**
+ * Before Linux 5.8, mounts of `/proc` in the same pid namespace share their options, which would hide processes from
+ * everyone.
+ */
 const PRIVATE_PROC_SINCE = [5, 8]
 const PRIVATE_PROC = 'mount -t proc -o hidepid=2,nosuid,nodev,noexec proc /proc'
-/** For programs of the system that run before privileges are dropped: never the search path of a program. */
+/** Search path for system programs that run before privileges are dropped. It never comes from a program. */
 const SYSTEM_PATH = '/usr/sbin:/usr/bin:/sbin:/bin'
 /**
- * Prefix of the program's variables until privileges are dropped: otherwise variables such as `LD_PRELOAD` would run its code as
- * root. They are not passed as arguments, which other users can see.
+ * Prefix of the program's variables until privileges are dropped; otherwise variables such as `LD_PRELOAD` would run
+ * its code as root. They are not passed as arguments, which other users can see.
  */
 const PREFIX = 'MX_RUN_'
 const IDENTIFIER = /^[A-Za-z_]\w*$/
 const PROBE_MS = 10_000
 const run = promisify(execFile)
 
-/** Opens the sandbox by trying it out. It is undefined, with a reason, where the system does not allow it. */
+/** Opens the sandbox by testing it. Returns the reason if the system does not permit it. */
 export async function openSandbox(options: SandboxOptions): Promise<Isolation> {
   const { userIds } = options
   const reason = findObstacle(userIds)
@@ -95,7 +101,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Isolation> {
 }
 
 function findObstacle(userIds: UserIdRange | undefined): string | undefined {
-  if (process.platform !== 'linux') return `it requires Linux, and this is ${process.platform}`
+  if (process.platform !== 'linux') return `it requires Linux, got ${process.platform}`
   if (userIds === undefined) return 'runtime_uids is none'
   const missing = findMissingCapabilities()
   if (missing.length === 0) return undefined
@@ -155,8 +161,8 @@ function createSandbox(
 }
 
 /**
- * Runs as the user of the program: sets limits and variables, and enters its folder, which may be a link to a folder that only the
- * server can enter.
+ * Runs as the user of the program: sets limits and variables, and enters its folder, which may be a link to a folder
+ * that only the server can enter.
  */
 function toStartScript(names: readonly string[], dataBytes: number | undefined): string {
   return [
@@ -167,7 +173,7 @@ function toStartScript(names: readonly string[], dataBytes: number | undefined):
   ].join('\n')
 }
 
-/** Folder to expose for an installation: includes packages beside it, or the libraries of a program. */
+/** Returns the folder to expose for an installation, including adjacent packages or the libraries of a program. */
 function toInstallation(path: string): string {
   const names = path.split(sep)
   const modules = names.indexOf('node_modules')
@@ -175,7 +181,10 @@ function toInstallation(path: string): string {
   return names.at(-1) === 'bin' ? dirname(path) : path
 }
 
-/** Checks from within: node and the installation can be read, neither the hidden folder nor other processes can be seen. */
+/**
+ * Checks from within the sandbox that node and the installation are readable, and that the hidden folder and other
+ * processes are invisible.
+ */
 async function probe(
   sandbox: Sandbox,
   { folder, installed }: SandboxOptions,

@@ -4,9 +4,9 @@ import type { Isolation, Sandbox } from './sandbox.ts'
 const OPERATORS = 'mx'
 
 /**
- * Returns the sandbox for programs of a namespace; undefined: they run as the user of the server.
+ * Returns the sandbox for programs of a namespace, or undefined if they run as the user of the server.
  *
- * @throws {Error} if programs of a namespace other than `mx` would run with the privileges of root.
+ * @throws {Error} if programs of a namespace other than `mx` would run with root privileges.
  */
 export function selectSandbox(isolation: Isolation, namespace: string): Sandbox | undefined {
   const { sandbox } = isolation

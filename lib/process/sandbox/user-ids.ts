@@ -1,17 +1,17 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** User ids that belong to the runtime, first and last included. */
+/** Inclusive range of user ids that belong to the runtime. */
 export interface UserIdRange {
   readonly first: number
   readonly last: number
 }
 
 /**
- * Assigns each namespace a unique user id, which is also its group id. Assignments are stored and never reused: files of a namespace
- * outlive its programs.
+ * Assigns each namespace a unique user id, which is also its group id. Assignments are stored and never reused, since
+ * files of a namespace outlive its programs.
  *
- * @param file for the assignments: `{"<namespace>": <uid>}`.
+ * @param file stores the assignments as `{"<namespace>": <uid>}`.
  * @returns a function that returns the user id of a namespace. It throws if the range is exhausted.
  */
 export function openUserIds(file: string, { first, last }: UserIdRange): (name: string) => number {
@@ -37,7 +37,7 @@ function read(file: string): Readonly<Record<string, number>> {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
-    // New assignments could expose the files of one namespace to another.
+    // New assignments could expose files of one namespace to another.
     throw new Error(`User ids of namespaces cannot be read: ${(error as Error).message}`, {
       cause: error,
     })

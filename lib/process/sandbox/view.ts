@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 
-/** A folder that a program may use although the folders above it are closed to its user. */
+/** A folder that a program may use although its user cannot enter the folders above it. */
 export interface Exposed {
   /** Absolute. */
   readonly path: string
@@ -12,19 +12,22 @@ export interface SandboxViewOptions {
   readonly exposed: readonly Exposed[]
   /** Folder whose other content must be invisible, regardless of its mode. */
   readonly hidden: string
-  /** Empty folder where the view is assembled. */
+  /** Empty folder in which the view is assembled. */
   readonly stage: string
-  /** Source of its mounts, as `/proc/<pid>/mountinfo` lists it: identifies the processes with this view. @default mx */
+  /**
+   * Source of its mounts as listed in `/proc/<pid>/mountinfo`, which identifies processes with this view. @default mx
+   */
   readonly source?: string | undefined
 }
 
 const OTHERS_MAY_SEARCH = 0o001
-/** Characters that need no quotes in a shell. */
+/** Text that needs no quotes in a shell. */
 const PLAIN = /^[\w@%+=:,./-]+$/
 
 /**
- * Lines of a shell script that changes the view of a private mount namespace. Each closed folder above an exposed one, and the
- * hidden folder, is covered with an empty file system in which the exposed folders appear at the same paths.
+ * Returns a shell script, as lines, that changes the view of a private mount namespace. Each closed folder above an
+ * exposed folder, and the hidden folder, is covered with an empty file system in which the exposed folders appear at
+ * the same paths.
  */
 export function toViewScript(options: SandboxViewOptions): readonly string[] {
   const { exposed, hidden, stage, source = 'mx' } = options
@@ -36,7 +39,7 @@ export function toViewScript(options: SandboxViewOptions): readonly string[] {
     if (covered === undefined) covers.set(cover, [one])
     else covered.push(one)
   }
-  // The stage is not accessible any more once it is covered itself.
+  // The stage is no longer accessible once it is covered itself.
   const ordered = [...covers].sort(([a], [b]) => Number(isIn(stage, a)) - Number(isIn(stage, b)))
   return ordered.flatMap(([cover, list]) => toCoverScript(cover, list, { stage, source }))
 }
@@ -49,7 +52,7 @@ function toCoverScript(
   const to = (path: string): string => quoteShell(join(stage, relative(cover, path)))
   return [
     `mount -t tmpfs -o mode=0755,size=256k,nosuid,nodev ${quoteShell(source)} ${quoteShell(stage)}`,
-    // Independent of the umask of the server.
+    // Independent of the server's umask.
     `(umask 022 && mkdir -p ${exposed.map(({ path }) => to(path)).join(' ')})`,
     ...exposed.map(
       ({ path, isWritable }) =>
@@ -59,7 +62,10 @@ function toCoverScript(
   ]
 }
 
-/** The folder to cover so that a path can be exposed: the topmost hidden or closed folder; undefined: anyone can reach it. */
+/**
+ * Returns the topmost hidden or closed folder, which must be covered to expose a path, or undefined if everyone can
+ * reach the path.
+ */
 function findCover(path: string, hidden: string): string | undefined {
   const above = isIn(path, hidden) ? hidden : undefined
   const closed = findClosed(dirname(path))
@@ -67,7 +73,7 @@ function findCover(path: string, hidden: string): string | undefined {
   return isIn(above, closed) ? closed : above
 }
 
-/** The topmost folder of a path, the last one included, that other users cannot enter. */
+/** Returns the topmost folder of a path, including the last one, that other users cannot enter. */
 function findClosed(path: string): string | undefined {
   const names = path.split(sep).slice(1)
   for (let i = 1; i <= names.length; i++) {
@@ -82,7 +88,7 @@ function isIn(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder + sep)
 }
 
-/** A word of a shell script. */
+/** Quotes a word for a shell script. */
 export function quoteShell(text: string): string {
   return PLAIN.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

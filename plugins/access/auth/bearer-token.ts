@@ -3,8 +3,8 @@ import { GATEWAY_ID, GatewayError } from '../../../core/errors.ts'
 import type { Exchange } from '../../../core/exchange.ts'
 
 /**
- * Reads the access token from `Authorization: Bearer`; undefined without one. Cookies are not read: browsers add them to requests of
- * any page.
+ * Reads the access token from `Authorization: Bearer`. Returns undefined if the header is absent. Cookies are not read,
+ * because browsers add them to requests from any page.
  *
  * @throws {GatewayError} 400 for several `Authorization` headers.
  */

@@ -5,7 +5,7 @@ import { toCanonicalPath } from '../../../core/path/canonical.ts'
 import { DEFAULT_DOMAIN } from '../../../core/registry/service.ts'
 
 /**
- * Target of a routed request for authorization: an endpoint, a proxied path, or an event of a topic.
+ * Returns the target of a routed request for authorization: an endpoint, a proxied path, or an event of a topic.
  *
  * @throws {GatewayError} 400 for several `Mx-Namespace` headers.
  */
@@ -24,7 +24,7 @@ export function toTarget(x: Exchange): CallTarget {
   }
 }
 
-/** Namespace of the request; empty for the default. */
+/** Returns the namespace of the request; empty for the default. */
 function readNamespace({ headers: { flat } }: Exchange): string {
   let found: string | undefined
   for (let i = 0; i < flat.length; i += 2) {

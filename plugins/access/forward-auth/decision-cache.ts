@@ -6,30 +6,30 @@ import { schemeOf } from '../../../core/http/scheme.ts'
 export interface DecisionCacheOptions {
   readonly ttlMs: number
   readonly maxEntries: number
-  /** Request headers that identify the caller, lower case. */
+  /** Request headers that identify the caller, in lower case. */
   readonly key: readonly string[]
-  /** Further request headers that the server decides by, lower case. */
+  /** Further request headers on which the decision depends, in lower case. */
   readonly described: readonly string[]
   readonly nowMs: () => number
 }
 
 interface Decision {
   readonly untilMs: number
-  /** Names and values for the request. */
+  /** Names and values of request headers. */
   readonly headers: readonly string[]
 }
 
 /** Positive decisions of an authentication server. */
 export interface DecisionCache {
-  /** Key of a request; undefined without any of the headers that identify a caller: such a request is not cached. */
+  /** Returns the key of a request, or undefined (not cached) if it has no header that identifies a caller. */
   readonly toKey: (x: Exchange) => string | undefined
   readonly get: (key: string) => readonly string[] | undefined
   readonly set: (key: string, headers: readonly string[]) => void
 }
 
 /**
- * Creates a cache by method, URL, client address and `key`: the server may decide by any of them. Keys are hashes, so that their length
- * is bounded and memory contains no credentials.
+ * Creates a cache by method, URL, client address and `key`, since the decision may depend on any of them. Keys are
+ * hashes, so that their length is bounded and memory contains no credentials.
  */
 export function createDecisionCache({
   ttlMs,

@@ -3,34 +3,34 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 
 export interface HttpClientOptions {
   readonly url: URL
-  /** From the start to the end of the response. */
+  /** Timeout from the start to the end of the response. */
   readonly timeoutMs: number
-  /** Maximum length of a response body, then the request fails. */
+  /** Maximum length of a response body; longer ones fail the request. */
   readonly maxBodyBytes: number
 }
 
 export interface HttpReply {
   readonly status: number
-  /** Names and values as received. */
+  /** Header names and values as received. */
   readonly headers: readonly string[]
   readonly body: Buffer
 }
 
 export interface HttpClient {
   /**
-   * Sends a GET. Redirects are not followed.
+   * Sends a GET request. Redirects are not followed.
    *
-   * @param headers names and values
-   * @throws {Error} when the server is unreachable, too slow, or its response too long.
+   * @param headers names and values.
+   * @throws {Error} if the server is unreachable or too slow, or its response is too long.
    */
   readonly get: (headers: readonly string[]) => Promise<HttpReply>
   readonly close: () => void
 }
 
-/** Idle connections. */
+/** Maximum number of idle connections. */
 const SOCKETS_MAX = 64
 
-/** Client of one URL with persistent connections. */
+/** Creates a client for one URL with persistent connections. */
 export function createHttpClient({ url, timeoutMs, maxBodyBytes }: HttpClientOptions): HttpClient {
   const isSecure = url.protocol === 'https:'
   const settings = { keepAlive: true, maxFreeSockets: SOCKETS_MAX }
@@ -45,12 +45,12 @@ export function createHttpClient({ url, timeoutMs, maxBodyBytes }: HttpClientOpt
         if (isSettled) return
         isSettled = true
         clearTimeout(timer)
-        // The server closed the persistent connection in the meantime.
+        // The server has closed the persistent connection in the meantime.
         const isStale = call.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET'
         if (isStale && !isRepeat) resolve(send(headers, true))
         else reject(error)
       }
-      // Without the error: a socket that the agent reuses has no handler for it.
+      // Without an error argument, since a socket reused by the agent has no error handler.
       const cancel = (reason: string): void => {
         fail(new Error(reason))
         call.destroy()

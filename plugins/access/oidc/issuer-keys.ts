@@ -10,27 +10,30 @@ import { toConnectDetail } from '../../../core/upstream/connect-error.ts'
 export interface IssuerKeysOptions {
   /** Configured by the operator, so the outgoing address policy does not apply to it. */
   readonly issuer: string
-  /** Empty: from OpenID Connect Discovery 1.0. */
+  /** Empty if determined by OpenID Connect Discovery 1.0. */
   readonly jwksUri: string
   /** Applies to a `jwks_uri` from the discovery document. */
   readonly egress: Pick<EgressPolicy, 'resolveKeys'>
   readonly log: PluginLog
   /** Called when the issuer has removed a key. */
   readonly onClosed: () => void
-  /** Unix time. */
+  /** Returns the Unix time in milliseconds. */
   readonly nowMs: () => number
 }
 
 /** Minimum time between fetches, even for tokens with unknown key ids. */
 const COOL_DOWN_MS = 30_000
-/** Age at which keys are fetched again; they stay valid until the fetch succeeds. */
+/** Age at which keys are refreshed. They stay valid until the fetch succeeds. */
 const FRESH_MS = 600_000
 const TIMEOUT_MS = 5000
 const MAX_BYTES = 1024 * 1024
 
 /** Signing keys of an issuer, fetched on first use, when stale, and when a key is missing. */
 export interface IssuerKeys {
-  /** Finds the key of a token. Rejects with `JWKSNoMatchingKey` if no key matches, with another error if no fetch has succeeded. */
+  /**
+   * Finds the key of a token. Rejects with `JWKSNoMatchingKey` if no key matches, or with another error if no fetch has
+   * succeeded.
+   */
   readonly find: JWTVerifyGetKey
 }
 
@@ -47,7 +50,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
     const { url, lookup } =
       options.jwksUri === '' ? await discover(issuer, egress) : { url: new URL(options.jwksUri) }
     const jwks = (await fetchJson(url, lookup)) as unknown as JSONWebKeySet
-    // Throws for a malformed key set.
+    // Throws if the key set is malformed.
     found = createLocalJWKSet(jwks)
     const before = names
     names = new Set(jwks.keys.map((key) => JSON.stringify([key.kid, key.kty, key.x, key.n])))
@@ -55,7 +58,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
     if ([...before].some((name) => !names.has(name))) onClosed()
   }
 
-  /** Fetches the keys, unless it did within {@link COOL_DOWN_MS}. */
+  /** Fetches the keys, at most once per {@link COOL_DOWN_MS}. */
   function refresh(): Promise<void> {
     if (fetching !== undefined) return fetching
     if (nowMs() - requestedMs < COOL_DOWN_MS) return Promise.resolve()
@@ -85,7 +88,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
     async find(header, token) {
       if (found === undefined) await refresh()
       else if (nowMs() - fetchedMs > FRESH_MS) void refresh()
-      // Not an error class of the library: its errors mean an invalid token.
+      // Not an error class of the library, whose errors indicate an invalid token.
       if (found === undefined)
         throw new Error('the signing keys of the issuer are unavailable', { cause: failure })
       try {
@@ -102,7 +105,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
 /**
  * Checks that a URL uses HTTPS, or HTTP on loopback, so that responses cannot be modified in transit.
  *
- * @throws {TypeError} for any other URL.
+ * @throws {TypeError} for other URLs.
  */
 export function checkUrl(text: string, what: string, mayBeLoopback = true): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -111,7 +114,7 @@ export function checkUrl(text: string, what: string, mayBeLoopback = true): URL 
     if (url!.username === '' && url!.password === '' && url!.hash === '') return url!
   }
   throw new TypeError(
-    `${what} must be a URL that begins with https:// (http:// on loopback), without user, password and #, got ${JSON.stringify(text.slice(0, 200))}`,
+    `${what} must be an https:// URL (or http:// on loopback) without user, password and #, got ${JSON.stringify(text.slice(0, 200))}`,
   )
 }
 
@@ -132,7 +135,7 @@ async function discover(
   const { issuer: named, jwks_uri: uri } = await fetchJson(
     new URL(`${base}/.well-known/openid-configuration`),
   )
-  if (named !== issuer) throw new Error('the discovery document names another issuer')
+  if (named !== issuer) throw new Error('the discovery document has a different issuer')
   if (typeof uri !== 'string') throw new Error('the discovery document has no jwks_uri')
   return locateKeys(uri, issuer, egress)
 }
@@ -141,7 +144,7 @@ async function discover(
  * Checks the `jwks_uri` of a discovery document. The outgoing address policy applies unless it has the issuer's host.
  *
  * @throws {TypeError} for an insecure URL.
- * @throws {GatewayError} as {@link EgressPolicy.resolveKeys}. Rejects.
+ * @throws {GatewayError} by rejecting, see {@link EgressPolicy.resolveKeys}.
  */
 export async function locateKeys(
   uri: string,
@@ -171,16 +174,16 @@ async function fetchJson(url: URL, lookup?: LookupFunction): Promise<Record<stri
   let bytes = 0
   for await (const chunk of reply) {
     bytes += (chunk as Uint8Array).length
-    if (bytes > MAX_BYTES) throw new Error(`the response of ${url} exceeds ${MAX_BYTES} bytes`)
+    if (bytes > MAX_BYTES) throw new Error(`the response from ${url} exceeds ${MAX_BYTES} bytes`)
     chunks.push(chunk as Uint8Array)
   }
   const value: unknown = JSON.parse(Buffer.concat(chunks).toString())
   if (typeof value !== 'object' || value === null)
-    throw new Error(`the response of ${url} is not a JSON object`)
+    throw new Error(`the response from ${url} is not a JSON object`)
   return value as Record<string, unknown>
 }
 
-/** Sends a GET and resolves with the response. The timeout covers the body. */
+/** Sends a GET request and resolves with the response. The timeout includes the body. */
 function request(url: URL, lookup: LookupFunction | undefined): Promise<IncomingMessage> {
   const get = url.protocol === 'http:' ? getHttp : getHttps
   return new Promise((resolve, reject) => {

@@ -7,7 +7,7 @@ export interface AccountClaims {
   readonly idClaim: string
   readonly nameClaim: string
   readonly scopesClaim: string
-  /** Scopes by claim value; empty: values become scopes unchanged. */
+  /** Scopes by claim value. If empty, values become scopes unchanged. */
   readonly scopes: Readonly<Record<string, string>>
   readonly namespace: string
 }
@@ -17,11 +17,11 @@ const PLATFORM_SCOPES: ReadonlySet<string> = new Set(['admin', 'service', '', '*
 const LENGTH_MAX = 256
 
 /**
- * Maps the claims of a token to an account; undefined without a valid id claim.
+ * Maps the claims of a token to an account. Returns undefined without a valid id claim.
  *
- * The id begins with the issuer, because a claim is unique together with its issuer only (OpenID Connect Core 1.0 §5.7): a
- * user named admin there must not revoke the tokens of admin here. Ids of the platform contain no slash, and an issuer no
- * `#`, so no other account has this id.
+ * The id starts with the issuer, because a claim is only unique together with its issuer (OpenID Connect Core 1.0
+ * §5.7): a user named admin there must not revoke the tokens of admin here. Platform ids contain no slash, and issuers
+ * no `#`, so no other account has this id.
  */
 export function toAccount(payload: JWTPayload, claims: AccountClaims): Account | undefined {
   const { issuer, idClaim, nameClaim, scopesClaim, scopes, namespace } = claims
@@ -49,7 +49,7 @@ function toScopes(value: unknown, map: AccountClaims['scopes']): string[] {
   return [...new Set(scopes)]
 }
 
-/** Reads a claim by name, else by path: `realm_access.roles`. */
+/** Reads a claim by name, or else by path, such as `realm_access.roles`. */
 function read(payload: JWTPayload, path: string): unknown {
   if (Object.hasOwn(payload, path)) return payload[path]
   let value: unknown = payload

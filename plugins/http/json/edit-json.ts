@@ -1,35 +1,36 @@
 import { splitJsonList, splitObject } from '../../../core/request/json/json-text.ts'
 import { EACH, type FieldPath, parseFieldPath } from './field-path.ts'
 
-/** Changes of JSON documents by paths of fields, see {@link parseFieldPath}. */
+/** Changes to JSON documents by field paths, see {@link parseFieldPath}. */
 export interface JsonEdits {
   readonly remove: readonly string[]
   /** New name in the same object, by path. */
   readonly rename: Readonly<Record<string, string>>
   readonly set: Readonly<Record<string, unknown>>
-  /** For fields that do not exist. */
+  /** Values for fields that do not exist. */
   readonly add: Readonly<Record<string, unknown>>
 }
 
 /**
- * JSON text, or a list or object that was opened to change it. Text stays as it was written, so that numbers are exact; maps have no
- * prototype that a name could change.
+ * JSON text, or a list or object that was parsed to change it. Text stays as written, so that numbers are exact. Maps
+ * have no prototype that a name could change.
  */
 type JsonNode = string | JsonNode[] | Members
 type Members = Map<string, JsonNode>
 
 interface Edit {
   readonly path: FieldPath
-  /** Missing objects on the path are created. */
+  /** Whether missing objects on the path are created. */
   readonly creates: boolean
   readonly apply: (members: Members, name: string) => void
 }
 
 /**
- * Compiles the edits into a function on a valid JSON text: remove, then rename, set and add, in the order of the lists. A path that does
- * not lead to an object changes nothing; `set` and `add` create missing objects. If members of an object on a path have the same name, the last counts.
+ * Compiles the edits into a function for valid JSON texts: remove, then rename, set and add, in list order. A path that
+ * does not lead to an object changes nothing; `set` and `add` create missing objects. If members of an object on a path
+ * have the same name, the last one counts.
  *
- * @throws {TypeError} when a path or name is malformed, or a value is not JSON.
+ * @throws {TypeError} if a path or name is malformed, or a value is not JSON.
  */
 export function compileEdits({ remove, rename, set, add }: JsonEdits): (text: string) => string {
   const edits: readonly Edit[] = [

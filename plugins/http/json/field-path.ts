@@ -1,18 +1,18 @@
-/** Every element of a list, or every member of an object: `[*]`. */
+/** All elements of a list, or all members of an object: `[*]`. */
 export const EACH: unique symbol = Symbol('[*]')
 
-/** Path of a field; ends with a name. */
+/** Path of a field, which ends with a name. */
 export type FieldPath = readonly (string | typeof EACH)[]
 
-/** Root of JSONPath, which may be omitted. */
+/** JSONPath root, which may be omitted. */
 const ROOT = /^\$(?:\.(?=[^.[])|(?=\[))/
 /** A name after a dot or at the start, `['a name']` or `["a name"]`, or `[*]`. */
 const SEGMENT = /(\.?)([^.[\]'"\s]+)|\[(?:(\*)|'([^']+)'|"([^"]+)")\]/y
 
 /**
- * Parses a path in the notation of JSONPath (RFC 9535), with or without `$`: `user.name`, `items[*].price`, `['a.b']`.
+ * Parses a path in JSONPath notation (RFC 9535), with or without `$`: `user.name`, `items[*].price`, `['a.b']`.
  *
- * @throws {TypeError} when it is malformed, or does not end with a name.
+ * @throws {TypeError} if it is malformed or does not end with a name.
  */
 export function parseFieldPath(text: string): FieldPath {
   const path: (string | typeof EACH)[] = []
@@ -22,7 +22,7 @@ export function parseFieldPath(text: string): FieldPath {
     const match = SEGMENT.exec(from)
     if (match === null) throw malformed(text)
     const [, dot, name, each, quoted, doubleQuoted] = match
-    // A dot separates two names; a name directly follows nothing else.
+    // Names after the first require a dot; the first must not have one.
     if (name !== undefined && (dot === '.') !== path.length > 0) throw malformed(text)
     path.push(each === undefined ? (name ?? quoted ?? doubleQuoted)! : EACH)
   }
@@ -32,6 +32,6 @@ export function parseFieldPath(text: string): FieldPath {
 
 function malformed(text: string): TypeError {
   return new TypeError(
-    `the path of a field must be like user.name, items[*].price or ['a.b'], got ${JSON.stringify(text)}`,
+    `a field path must have the form user.name, items[*].price or ['a.b'], got ${JSON.stringify(text)}`,
   )
 }

@@ -1,22 +1,22 @@
 import { LRUCache } from 'lru-cache'
 
-/** A limit: `limit` units per window, and up to `burst` units at once after a pause. */
+/** A limit of `limit` units per window, and of up to `burst` units at once after a pause. */
 export interface LimiterOptions {
   readonly limit: number
   readonly windowMs: number
   readonly burst: number
-  /** Maximum number of keys; the least recently used one is forgotten first. */
+  /** Maximum number of keys; the least recently used key is evicted first. */
   readonly maxKeys: number
 }
 
 /** Decision about a request. */
 export interface Decision {
   readonly isAllowed: boolean
-  /** Units that are available now. */
+  /** Number of units available now. */
   readonly remaining: number
-  /** Time until the whole burst is available again. */
+  /** Milliseconds until the full burst is available again. */
   readonly resetMs: number
-  /** Time until the request would be allowed; 0 if it is. */
+  /** Milliseconds until the request would be allowed; 0 if it is allowed. */
   readonly retryMs: number
 }
 
@@ -26,15 +26,15 @@ export interface Limiter {
 }
 
 /**
- * Creates a limiter by the generic cell rate algorithm (ITU-T I.371): for each key it stores only the time at which the whole burst is
- * available again.
+ * Creates a limiter with the generic cell rate algorithm (ITU-T I.371). For each key, it only stores the time at which
+ * the full burst is available again.
  */
 export function createLimiter({ limit, windowMs, burst, maxKeys }: LimiterOptions): Limiter {
   const unitMs = windowMs / limit
   const burstMs = unitMs * burst
   const fullAtMs = new LRUCache<string, number>({ max: maxKeys })
   const remainingAt = (aheadMs: number): number =>
-    // Rounded, because repeated additions of a fraction lose a unit otherwise.
+    // Rounded, because repeated additions of a fraction would lose a unit.
     Math.max(0, Math.floor((burstMs - aheadMs) / unitMs + 1e-6))
   return {
     take(key, cost, nowMs) {

@@ -3,7 +3,7 @@ import type { Exchange } from '../../../core/exchange.ts'
 import { HeaderList } from '../../../core/http/headers.ts'
 import { toNetwork } from '../../../core/limits/client-network.ts'
 
-/** Returns what requests are counted by. */
+/** Returns the key by which a request is counted. */
 export type ToKey = (x: Exchange) => string
 
 /** Longer values are hashed, so that the memory of a key is bounded. */
@@ -13,7 +13,7 @@ const HEADER = 'header:'
 
 const PARTS: Readonly<Record<string, ToKey>> = {
   ip: toClient,
-  // Without an account, so that callers cannot avoid a limit by logging out.
+  // Anonymous callers use the client address, so that logging out does not circumvent a limit.
   account: (x) => (x.account === undefined ? toClient(x) : `${x.account.issuer}/${x.account.id}`),
   path: (x) => x.path,
   host: (x) => x.host,
@@ -28,7 +28,7 @@ export function needsAccount(parts: readonly string[]): boolean {
 /**
  * Compiles the parts of a key: `ip`, `account`, `path`, `host`, `method`, `header:<name>`.
  *
- * @throws {TypeError} for an unknown part, a part that is listed twice, and a malformed header name.
+ * @throws {TypeError} if a part is unknown or listed twice, or a header name is malformed.
  */
 export function compileKey(parts: readonly string[]): ToKey {
   if (new Set(parts).size < parts.length) throw new TypeError('key: a part is listed twice')
@@ -55,7 +55,7 @@ function compilePart(part: string): ToKey {
   )
 }
 
-/** A relayed request has the address of the proxy: unknown clients behind a proxy share one key. */
+/** A relayed request has the address of the proxy, so unknown clients behind a proxy share one key. */
 function toClient({ clientAddress, relayed }: Exchange): string {
   return relayed ? 'relayed' : toNetwork(clientAddress)
 }

@@ -70,7 +70,7 @@ t.test('reloads the file within a second of a change and retains inline keys', a
 t.test('rejects invalid options at startup', async (t) => {
   const build = (options: object) => () =>
     buildPlugin(plugin, options, createTestEnv(makeTempFolder(t, 'keys')))
-  t.throws(build({ keys: [`shop ${KEY}`] }), { message: /keys:1: must be an id, a SHA-256/ })
+  t.throws(build({ keys: [`shop ${KEY}`] }), { message: /keys:1: expected an id, a SHA-256/ })
   t.throws(build({ keys: [`a ${digest(KEY)}`, `b ${digest(KEY)}`] }), { message: /the same key/ })
   t.throws(build({ file: 'none.txt' }), { message: /ENOENT/ })
   t.throws(build({ header: 'a b' }), { message: /header name must be a token/ })

@@ -116,7 +116,7 @@ t.test('responds with 401 without a token unless required is false', async (t) =
   const { status, headers, body } = await run()
   t.equal(status, 401)
   t.equal(headers.get('www-authenticate'), 'Bearer')
-  t.match(JSON.parse(body), { Detail: `access token of ${issuer.issuer} required` })
+  t.match(JSON.parse(body), { Detail: `access token from ${issuer.issuer} required` })
   const optional = await open(t, { required: false })
   t.equal((await optional.run()).status, 200)
   t.equal((await optional.run('a.b.c')).status, 401, 'an invalid token is rejected')
@@ -206,10 +206,12 @@ t.test('fetches keys from the configured jwksUri', async (t) => {
 t.test('rejects invalid options at startup', async (t) => {
   const audience = ['app']
   for (const issuer of ['http://id.example.com', 'ftp://id.example.com', 'id.example.com', ''])
-    t.throws(() => buildPlugin(plugin, { issuer, audience }), { message: /issuer must be a URL/ })
+    t.throws(() => buildPlugin(plugin, { issuer, audience }), {
+      message: /issuer must be an https:\/\/ URL/,
+    })
   const issuer = 'https://id.example.com'
   t.throws(() => buildPlugin(plugin, { issuer, audience, jwksUri: 'http://192.0.2.1/keys' }), {
-    message: /jwksUri must be a URL/,
+    message: /jwksUri must be an https:\/\/ URL/,
   })
   t.throws(() => buildPlugin(plugin, { issuer }), { message: /audience/ })
   t.throws(() => buildPlugin(plugin, { issuer, audience: [] }), { message: /audience/ })

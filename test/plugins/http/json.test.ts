@@ -222,7 +222,7 @@ t.test('may not be listed by endpoints of services', async (t) => {
 
 t.test('rejects invalid options', async (t) => {
   const rows: [object, RegExp][] = [
-    [{ request: { remove: ['a..b'] } }, /plugin "json": request: the path of a field must be/],
+    [{ request: { remove: ['a..b'] } }, /plugin "json": request: a field path must have the form/],
     [{ reply: { rename: { a: 'b.c' } } }, /plugin "json": reply: the new name of a must be a name/],
     [{ reply: { replace: {} } }, /unknown option "reply.replace"/],
     [{ reply: { remove: 'a' } }, /option "reply.remove" must be array/],

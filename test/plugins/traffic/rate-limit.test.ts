@@ -102,6 +102,6 @@ t.test('rejects invalid rules with their name', (t) => {
   t.throws(() => build({ ...RULE, window: '60' }), /rule per-client: window .*unit/)
   t.throws(() => build({ ...RULE, cost: 3 }), /rule per-client: cost must be at most burst \(2\)/)
   t.throws(() => build({ ...RULE, key: ['session'] }), /rule per-client: key must be ip/)
-  t.throws(() => build(RULE, RULE), /the name per-client is used twice/)
+  t.throws(() => build(RULE, RULE), /duplicate name per-client/)
   t.end()
 })

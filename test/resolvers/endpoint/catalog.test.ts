@@ -165,7 +165,7 @@ t.test('warns once about a failing registry and retries until it responds', asyn
   await catalog.ready
   catalog.sweep()
   await fail()
-  t.same(warnings, ['cannot list services, declared routes stay unchanged: out of order'])
+  t.same(warnings, ['cannot list services, keeping the declared routes: out of order'])
   emit({ type: 'create', service: books })
   catalog.sweep()
   await answer([users])
@@ -262,7 +262,7 @@ t.test('warns about ignored declarations, at most ten times per service', async 
   const { catalog, warnings } = open(t, registry)
   t.equal(warnings.length, 11)
   t.match(warnings[0], /endpoint "Bad.E0" of service ns.bad: ignored path "nowhere"/)
-  t.equal(warnings[10], 'service ns.bad: 5 more problems with its endpoints')
+  t.equal(warnings[10], 'service ns.bad: 5 more endpoint problems')
   t.same(list(catalog), ['ns.users Users.Get /users/*'])
   registry.replace([makeDeclaring('ns.bad', Object.fromEntries(bad))])
   t.equal(warnings.length, 11, 'not repeated while unchanged')

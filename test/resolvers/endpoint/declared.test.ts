@@ -79,7 +79,7 @@ t.test('warns about an unknown handler of a service without endpoints', async (t
     }).problems,
   ]
   t.same(plain('poxy'), [
-    'service shop: unknown handler "poxy", using the default; known are api, event, http, proxy, rpc, web',
+    'service shop: unknown handler "poxy", using the default; known: api, event, http, proxy, rpc, web',
   ])
   t.equal(plain('x'.repeat(9000))[0]!.length < 600, true, 'the reason is truncated')
   for (const handler of ['proxy', 'web', '']) t.same(plain(handler), [])
@@ -100,7 +100,7 @@ t.test('ignores invalid declarations with a reason and retains valid ones', asyn
     [{ path: 'users,/people' }, 1, /ignored path "users": it must begin with \//],
     [{ path: '/users', method: 'GET,FETCH' }, 0, /ignored: "FETCH" is not an HTTP method/],
     [{ path: '/users', host: '^.*$' }, 0, /ignored: host must be .* got "\^\.\*\$"/],
-    [{ path: '/users', host: 'example.com:80' }, 0, /without port/],
+    [{ path: '/users', host: 'example.com:80' }, 0, /without a port/],
     [{ path: '/users', host: '*' + '.*.example.com' }, 0, /ignored: host must be/],
     [{ path: '/users', endpoint: 'a b' }, 0, /invalid endpoint name "a b"/],
     [{ path: '/users', endpoint: 'a'.repeat(300) }, 0, /invalid endpoint name/],

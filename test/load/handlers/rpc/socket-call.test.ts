@@ -92,7 +92,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         })
         const other = await connect(t, gateway, 'hello')
         other.send({ name: 'x'.repeat(500_000) })
-        t.match(await other.closed, /^1011 too many responses are pending/)
+        t.match(await other.closed, /^1011 too many responses pending/)
         t.match(JSON.parse(other.messages[0]!), { Code: 503 })
         const short = await connect(t, gateway, 'hello')
         short.send({ name: 'Ann' })

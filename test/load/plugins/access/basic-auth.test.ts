@@ -100,7 +100,7 @@ t.test(
       const { status, headers, body } = await run(basic('shop', password))
       t.equal(status, 429)
       t.match(headers.get('retry-after'), /^\d\d?$/)
-      t.match(JSON.parse(body), { Detail: /^too many failed logins, try again in \d+ s$/ })
+      t.match(JSON.parse(body), { Detail: /^too many failed logins; try again in \d+ s$/ })
     }
     t.equal((await run(basic('bank', PASSWORD))).status, 200, 'other accounts may log in')
     t.equal((await run(basic('shop', PASSWORD), '192.0.2.9')).status, 200)

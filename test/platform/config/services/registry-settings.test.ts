@@ -49,7 +49,11 @@ t.test('ignores invalid and unknown settings, and reports the expected form', as
     ['mx/policies', '{"retry":{"attempts":0}}', /^attempts of retry must be/],
     ['mx/policies', '{"retries":1}', /^unknown key "retries"/],
     ['mx/policies', '{"health":{"port":22}}', /^health\.port and health\.body can only be set/],
-    ['mx/policies', '{"health":{"interval":"999ms"}}', /^interval and .* must be at least 1s/],
+    [
+      'mx/policies',
+      '{"health":{"interval":"999ms"}}',
+      /^health\.interval and .* must be at least 1s/,
+    ],
     ['mx/policies', '{"health":{"unhealthy_interval":"1ms"}}', /must be at least 1s/],
     ['mx/policies', '{"hedge":{"after":"25d"}}', /^after of hedge .* from 1ms to 24d/],
     ['mx/tls', '{}', /^is a setting of services in mx\.yaml only$/],

@@ -27,7 +27,7 @@ t.test('accepts https URLs, and http on loopback only', async (t) => {
     'a.test',
     '',
   ])
-    t.throws(() => checkUrl(url, 'issuer'), { message: /^issuer must be a URL/ }, url)
+    t.throws(() => checkUrl(url, 'issuer'), { message: /^issuer must be an https:\/\/ URL/ }, url)
   t.throws(() => checkUrl('http://127.0.0.1', 'jwks_uri', false))
 })
 

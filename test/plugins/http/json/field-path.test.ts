@@ -26,7 +26,7 @@ t.test('rejects a malformed path with examples', async (t) => {
   ])
     t.throws(
       () => parseFieldPath(text),
-      /^the path of a field must be like user\.name, items\[\*\]\.price or \['a\.b'\], got "/,
+      /^a field path must have the form user\.name, items\[\*\]\.price or \['a\.b'\], got "/,
       text,
     )
 })
