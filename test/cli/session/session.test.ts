@@ -165,7 +165,7 @@ t.test(
     t.teardown(() => far.close())
     await once(far, 'listening')
     const address = `http://127.0.0.1:${(far.address() as AddressInfo).port}`
-    const refused = { status: 2, message: /the server of far rejects tokens from local/ }
+    const rejected = { status: 2, message: /the server of far rejects tokens from local/ }
     const session = open()
     await t.rejects(session.call('far', 'Far.Call', {}, { address }), rejected)
     t.equal(new Set(shown.splice(0)).size, 2, 'the first token and one new token')

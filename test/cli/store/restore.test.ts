@@ -80,8 +80,8 @@ t.test('a damaged snapshot is rejected before any write', async (t) => {
   const lines = complete.split('\n')
   const damaged = {
     'its footer is missing': `${lines.slice(0, 3).join('\n')}\n`,
-    'its last line is incomplete': whole.slice(0, -10),
-    'its checksum does not match': whole.replace('new/2', 'new/3'),
+    'its last line is incomplete': complete.slice(0, -10),
+    'its checksum does not match': complete.replace('new/2', 'new/3'),
     'expected 2 records, got 1': [lines[0], lines[1], ...lines.slice(3)].join('\n'),
     'record 1 is invalid': complete.replace('"key":"new/1"', '"key":1'),
   }
