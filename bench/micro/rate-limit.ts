@@ -1,4 +1,4 @@
-import { createLimiter } from '../../plugins/traffic/rate-limit/limiter.ts'
+import { createRateLimiter } from '../../plugins/traffic/rate-limit/rate-limiter.ts'
 import type { Micro } from './micro.ts'
 
 const CLIENTS = 10_000
@@ -6,7 +6,7 @@ const clients = Array.from({ length: CLIENTS }, (_, i) => `192.0.${i >> 8}.${i &
 
 /** Requests of many clients, below their limit or far beyond it. */
 function createRun(limit: number): () => boolean {
-  const limiter = createLimiter({ limit, windowMs: 1000, burst: limit, maxKeys: 100_000 })
+  const limiter = createRateLimiter({ limit, windowMs: 1000, burst: limit, maxKeys: 100_000 })
   let i = 0
   return () => limiter.take(clients[i++ % CLIENTS]!, 1, i * 0.01).isAllowed
 }

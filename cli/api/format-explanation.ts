@@ -51,7 +51,10 @@ export function formatExplanation(
     ])
   if (settings !== undefined) lines.push(['settings', formatSettings(settings)])
   if (answer === undefined)
-    lines.push(['response', sentTo === 'topic' ? 'published as an event' : `from ${route?.service}`])
+    lines.push([
+      'response',
+      sentTo === 'topic' ? 'published as an event' : `from ${route?.service}`,
+    ])
   else {
     const { status, error } = answer
     lines.push(['response', `${status}${error === undefined ? '' : ` ${error.message}`}`])

@@ -3,7 +3,11 @@ import type { Exchange } from '../../core/exchange.ts'
 import { definePlugin, type PluginDefinition, type PluginLog } from '../../core/plugin/define.ts'
 import { type Static, Type } from '../../core/schema.ts'
 import { parseDuration } from '../../lib/text/units.ts'
-import { createLimiter, type Decision, type Limiter } from './rate-limit/limiter.ts'
+import {
+  createRateLimiter,
+  type RateDecision,
+  type RateLimiter,
+} from './rate-limit/rate-limiter.ts'
 import { compileKey, needsAccount, type ToKey } from './rate-limit/request-key.ts'
 
 const ruleSchema = Type.Object({
@@ -79,7 +83,7 @@ interface Rule {
   readonly toKey: ToKey
   readonly needsAccount: boolean
   readonly methods: ReadonlySet<string>
-  readonly limiter: Limiter
+  readonly limiter: RateLimiter
   /** Item of `RateLimit-Policy`. */
   readonly policy: string
   /** Undefined if requests are rejected. */
@@ -88,7 +92,7 @@ interface Rule {
 
 interface Counted {
   readonly rule: Rule
-  readonly decision: Decision
+  readonly decision: RateDecision
 }
 
 /** Maximum length of a window, since counters are in memory and lost on restart. */
@@ -156,7 +160,7 @@ function compileRule(rule: Static<typeof ruleSchema>, maxKeys: number, log: Plug
       toKey: compileKey(key),
       needsAccount: needsAccount(key),
       methods: new Set(methods.map((method) => method.toUpperCase())),
-      limiter: createLimiter({ limit, windowMs, burst, maxKeys }),
+      limiter: createRateLimiter({ limit, windowMs, burst, maxKeys }),
       policy: `"${name}";q=${limit};w=${Math.ceil(windowMs / 1000)}`,
       shadow: shadow ? new ShadowLog(name, log) : undefined,
     }
@@ -177,7 +181,7 @@ function parseWindow(text: string): number {
 }
 
 /** Creates the 429 error (RFC 6585 §4) with `Retry-After` in seconds. */
-function toError({ name, limit, windowMs }: Rule, { retryMs }: Decision): GatewayError {
+function toError({ name, limit, windowMs }: Rule, { retryMs }: RateDecision): GatewayError {
   const seconds = Math.ceil(retryMs / 1000)
   return new GatewayError(
     GATEWAY_ID,

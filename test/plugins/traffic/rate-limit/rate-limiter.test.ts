@@ -1,9 +1,9 @@
 import t from 'tap'
-import { createLimiter } from '../../../../plugins/traffic/rate-limit/limiter.ts'
+import { createRateLimiter } from '../../../../plugins/traffic/rate-limit/rate-limiter.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
 
 t.test('allows the burst at once, then the limit per window', (t) => {
-  const limiter = createLimiter({ limit: 10, windowMs: 1000, burst: 3, maxKeys: 10 })
+  const limiter = createRateLimiter({ limit: 10, windowMs: 1000, burst: 3, maxKeys: 10 })
   t.same(
     [0, 0, 0, 0].map((nowMs) => limiter.take('a', 1, nowMs)),
     [
@@ -23,7 +23,7 @@ t.test('allows the burst at once, then the limit per window', (t) => {
 t.test(
   'counts keys separately, and forgets the least recently used key beyond the maximum',
   (t) => {
-    const limiter = createLimiter({ limit: 1, windowMs: 1000, burst: 1, maxKeys: 2 })
+    const limiter = createRateLimiter({ limit: 1, windowMs: 1000, burst: 1, maxKeys: 2 })
     for (const key of ['a', 'b']) t.ok(limiter.take(key, 1, 0).isAllowed, key)
     for (const key of ['a', 'b']) t.notOk(limiter.take(key, 1, 0).isAllowed, key)
     t.ok(limiter.take('c', 1, 0).isAllowed)
@@ -34,7 +34,7 @@ t.test(
 )
 
 t.test('a rejected request costs nothing', (t) => {
-  const limiter = createLimiter({ limit: 10, windowMs: 1000, burst: 5, maxKeys: 10 })
+  const limiter = createRateLimiter({ limit: 10, windowMs: 1000, burst: 5, maxKeys: 10 })
   t.equal(limiter.take('a', 4, 0).remaining, 1)
   t.match(limiter.take('a', 4, 0), { isAllowed: false, remaining: 1, retryMs: 300 })
   t.match(limiter.take('a', 1, 0), { isAllowed: true, remaining: 0 })
@@ -46,7 +46,7 @@ t.test('decides like a token bucket that is filled continuously', (t) => {
     const limit = 1 + Math.floor(Math.random() * 50)
     const windowMs = 1000 + Math.floor(Math.random() * 60_000)
     const burst = 1 + Math.floor(Math.random() * 60)
-    const limiter = createLimiter({ limit, windowMs, burst, maxKeys: 1 })
+    const limiter = createRateLimiter({ limit, windowMs, burst, maxKeys: 1 })
     let tokens = burst
     let nowMs = 0
     for (let i = 0; i < 100; i++) {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 
-/** A limit of `limit` units per window, and of up to `burst` units at once after a pause. */
-export interface LimiterOptions {
+/** A limit of `limit` units per window, and of up to `burst` units immediately after a pause. */
+export interface RateLimiterOptions {
   readonly limit: number
   readonly windowMs: number
   readonly burst: number
@@ -10,7 +10,7 @@ export interface LimiterOptions {
 }
 
 /** Decision about a request. */
-export interface Decision {
+export interface RateDecision {
   readonly isAllowed: boolean
   /** Number of units available now. */
   readonly remaining: number
@@ -20,16 +20,21 @@ export interface Decision {
   readonly retryMs: number
 }
 
-export interface Limiter {
+export interface RateLimiter {
   /** Takes `cost` units of a key, or none if the request is not allowed. Times are monotonic milliseconds. */
-  readonly take: (key: string, cost: number, nowMs: number) => Decision
+  readonly take: (key: string, cost: number, nowMs: number) => RateDecision
 }
 
 /**
  * Creates a limiter with the generic cell rate algorithm (ITU-T I.371). For each key, it only stores the time at which
  * the full burst is available again.
  */
-export function createLimiter({ limit, windowMs, burst, maxKeys }: LimiterOptions): Limiter {
+export function createRateLimiter({
+  limit,
+  windowMs,
+  burst,
+  maxKeys,
+}: RateLimiterOptions): RateLimiter {
   const unitMs = windowMs / limit
   const burstMs = unitMs * burst
   const fullAtMs = new LRUCache<string, number>({ max: maxKeys })
