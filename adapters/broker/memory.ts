@@ -5,7 +5,7 @@ interface Subscriber {
   readonly handler: MessageHandler
 }
 
-/** Subscribers that share the messages of a topic. */
+/** Subscribers that share the messages of a topic, one recipient per message. */
 interface Queue {
   readonly members: Subscriber[]
   /** Index of the next recipient. */
@@ -34,7 +34,7 @@ export function createMemoryBroker(): Broker {
   /** Removes a topic without subscribers. */
   function removeIfEmpty(name: string, topic: Topic): void {
     if (topic.broadcast.size > 0 || topic.queues.size > 0) return
-    // After a close there may be another topic of that name.
+    // A topic of the same name may have been created after it was closed.
     if (topics.get(name) === topic) topics.delete(name)
   }
 

@@ -9,12 +9,16 @@ import { createOutbox } from './nats/outbox.ts'
 import { createSubscriptions } from './nats/subscriptions.ts'
 
 export interface NatsBrokerOptions extends Omit<NatsLinkOptions, 'onUp' | 'onDown'> {
-  /** Limit of unconfirmed bytes; publishing beyond it fails with 503. @default 67108864 */
+  /** Maximum number of unconfirmed bytes; publishing beyond it fails with 503. @default 67108864 */
   readonly maxUnconfirmedBytes?: number
 }
 
 export interface NatsBroker extends Broker {
-  /** Settles when every server was tried once. @throws {Error} if one rejected the connection, with `denied` true. */
+  /**
+   * Settles when each server has been tried once.
+   *
+   * @throws {Error} with `denied` set if a server rejected the connection.
+   */
   readonly tried: Promise<void>
 }
 
@@ -22,11 +26,12 @@ export interface NatsBroker extends Broker {
 const MESSAGE_BYTES = 256
 
 /**
- * Broker on a NATS server or cluster, shared by any number of gateways and other programs. A topic is the subject
- * `<prefix>.broker.<topic>`; queues are NATS queue groups, headers are NATS headers.
+ * Broker on a NATS server or cluster, shared by any number of gateways and other programs. A topic
+ * is the subject `<prefix>.broker.<topic>`; queues are NATS queue groups, headers are NATS headers.
  *
- * Without a connection, publishing and subscribing fail with 503. Existing subscriptions resume after a reconnect and miss the messages
- * in between. Messages in flight may be lost when the connection breaks; a warning reports their number.
+ * Without a connection, publishing and subscribing fail with 503. Existing subscriptions resume
+ * after a reconnect and miss the messages in between. Messages in flight may be lost when the
+ * connection breaks; a warning reports their number.
  */
 export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
   const { maxUnconfirmedBytes = 64 * 1024 * 1024, ...linkOptions } = options
@@ -34,7 +39,7 @@ export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
   const toSubject = (topic: string): string => `${address.prefix}.broker.${topic}`
   const subscriptions = createSubscriptions(() => link)
   const outbox = createOutbox()
-  /** Limit of the server, once known. */
+  /** Maximum body size of the server, set on the first connection. */
   let maxBodyBytes = Number.POSITIVE_INFINITY
   /** Bytes waiting for the first connection. */
   let waitingBytes = 0
@@ -43,13 +48,13 @@ export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
     ...linkOptions,
     onUp(connection) {
       maxBodyBytes = connection.info?.max_payload ?? maxBodyBytes
-      subscriptions.up(connection)
+      subscriptions.resubscribe(connection)
     },
     onDown() {
       const dropped = outbox.clear()
       if (dropped > 0)
         onWarning(
-          `NATS at ${formatNatsAddress(address)}: connection lost with ${dropped} unconfirmed messages, which may not have been delivered`,
+          `NATS at ${formatNatsAddress(address)}: connection lost; ${dropped} unconfirmed messages may not have been delivered`,
         )
     },
   })
@@ -62,10 +67,10 @@ export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
       throw brokerError(400, `body and headers must be at most ${maxBodyBytes} bytes, got ${size}`)
     if (outbox.bytes > 0 && outbox.bytes + size > maxUnconfirmedBytes)
       throw brokerUnavailable(
-        new Error(`the server is too slow: ${outbox.bytes} bytes are unconfirmed`),
+        new Error(`the server is too slow: ${outbox.bytes} unconfirmed bytes`),
       )
     try {
-      // A copy: the library sends it later, while the caller may reuse the buffer.
+      // Copied because the library sends the body later, while the caller may reuse the buffer.
       const body = new Uint8Array(message.body)
       connection.publish(toSubject(topic), body, headers === undefined ? {} : { headers })
     } catch (error) {
@@ -78,7 +83,9 @@ export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
   async function sendLater(topic: string, message: Message): Promise<void> {
     const size = message.body.length + MESSAGE_BYTES
     if (waitingBytes > 0 && waitingBytes + size > maxUnconfirmedBytes)
-      throw brokerUnavailable(new Error(`${waitingBytes} bytes are waiting for a connection`))
+      throw brokerUnavailable(
+        new Error(`${waitingBytes} bytes are already waiting for a connection`),
+      )
     waitingBytes += size
     try {
       send(await link.open(), topic, message)

@@ -22,16 +22,21 @@ export interface JetStreamEventsOptions extends SessionsOptions {
 }
 
 export interface JetStreamEvents extends EventsAdapter {
-  /** Settles when every server was tried once. @throws {Error} if one rejected the connection, with `denied` true, or does not support the replicas. */
+  /**
+   * Settles when each server has been tried once.
+   *
+   * @throws {Error} with `denied` set if a server rejected the connection or does not support the
+   * number of replicas.
+   */
   readonly tried: Promise<void>
 }
 
 /**
- * Event store on a NATS server or cluster with JetStream, shared by any number of gateways and other programs. A topic is a stream, and a
- * named group a durable consumer of it.
+ * Event store on a NATS server or cluster with JetStream, shared by any number of gateways and
+ * other programs. A topic is a stream; a named group is a durable consumer of that stream.
  *
- * Without a connection, calls fail with 503. Appends in flight are repeated after a quick reconnect and stored once. Members resume
- * after a reconnect.
+ * Calls fail with 503 while disconnected. Appends in flight are retried after a quick reconnect and
+ * stored once. Members resume after a reconnect.
  */
 export function createJetStreamEvents(options: JetStreamEventsOptions): JetStreamEvents {
   const { replicas = 1, nowMs = Date.now, ...sessionsOptions } = options
@@ -39,7 +44,7 @@ export function createJetStreamEvents(options: JetStreamEventsOptions): JetStrea
   const sessions = createSessions(sessionsOptions)
   const acks = createAcks(sessions, prefix, replicas)
   const parts = { sessions, acks, prefix, replicas, nowMs }
-  /** With the key of their topic and group. */
+  /** Members with the key of their topic and group. */
   const members = new Map<JetMember, string>()
   let closing: Promise<void> | undefined
 
@@ -50,7 +55,7 @@ export function createJetStreamEvents(options: JetStreamEventsOptions): JetStrea
   }
 
   const tried = tryReplicas()
-  // Without a waiter, a failure is not an unhandled rejection.
+  // Prevents an unhandled rejection if no caller awaits it.
   tried.catch(() => {})
 
   async function close(): Promise<void> {

@@ -30,14 +30,24 @@ import {
 } from './lmdb/topic-bytes.ts'
 
 export interface LmdbEventsOptions {
-  /** Folder of the database file; created with access for its owner only. Used by one process at a time. */
+  /**
+   * Folder of the database file, created with access for its owner only. Only one process may use
+   * it at a time.
+   */
   readonly folder: string
   /**
-   * When an event or acknowledgement is confirmed: `os` (survives a process crash) or `always` (fsync, survives a power failure). In any
-   * case the file stays consistent. @default 'os'
+   * When an event or acknowledgement is confirmed: `os` (survives a process crash) or `always`
+   * (fsync, survives a power failure). The file stays consistent in both modes.
+   *
+   * @default 'os'
    */
   readonly sync?: 'always' | 'os'
-  /** Called when writes start to fail, for example on a full disk, and when they succeed again. @default process.emitWarning */
+  /**
+   * Called when writes start to fail, for example because the disk is full, and when they succeed
+   * again.
+   *
+   * @default process.emitWarning
+   */
   readonly onWarning?: (message: string) => void
   /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
@@ -47,7 +57,7 @@ const TOPICS = Buffer.from('topics')
 const TIME = Buffer.from('time')
 /** Page size of the B-tree. */
 const PAGE_BYTES = 4096
-/** Mark of an absent event; less than any other. */
+/** Mark used if there is no event; less than any other mark. */
 const NO_MARK: LogMark = { storedMs: 0, highestMs: 0, startBytes: 0 }
 
 /**
@@ -64,7 +74,8 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
     ...(onWarning && { onWarning }),
   })
   const { openTable, transact, close } = environment
-  // The rest of the disk is for removals, acknowledgements and the records of operators in the store.
+  // The reserved disk space is for removals, acknowledgements and changes by operators in the
+  // store.
   const reserve = createReserve({
     what,
     folder,
@@ -77,13 +88,13 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
   const topics = openTable('topics')
   /** By namespace, topic and name. */
   const groups = openTable('groups')
-  /** Number of topics ever created, and the saved time. */
+  /** Number of topics ever created, and the last saved time. */
   const meta = openTable('notes')
   const savedMs = meta.getBinaryFast(TIME)?.readDoubleBE()
   let committing: Promise<unknown> = Promise.resolve()
   let isClosed = false
 
-  /** @throws {GatewayError} 507 if a write of this size would use the reserve. */
+  /** @throws {GatewayError} 507 if a write of this size would use reserved disk space. */
   function requireRoom(bytes: () => number): void {
     if (reserve.isLow(bytes)) throw eventsFull(new Error('only reserved disk space is left'))
   }
@@ -112,13 +123,13 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
     const range = { start: toEventKey(number, from), end: toEventKey(number, end) }
     let sequence = 0
     for (const { key, value } of events.getRange(range)) {
-      // Concurrent removals start at the front; there are no gaps otherwise.
+      // Concurrent removals only remove the oldest events; there are no other gaps.
       sequence = sequence === 0 ? parseSequence(key) : sequence + 1
       yield parseEvent(sequence, value)
     }
   }
 
-  /** Runs changes in a transaction and converts their errors. */
+  /** Runs changes in a transaction and converts errors. */
   async function change<T>(run: () => T): Promise<T> {
     const done = transact(run)
     committing = done.catch(() => {})
@@ -129,7 +140,7 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
     }
   }
 
-  /** Removes events before a sequence, in a transaction. */
+  /** Removes events before a sequence. Must run in a transaction. */
   function removeTo(key: Buffer, record: TopicRecord, first: number): void {
     const { number, last } = record
     const startBytes = first > last ? record.bytes : markReader(number)(first).startBytes
@@ -144,7 +155,8 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
     async append(batch) {
       requireRoom(() => toMaxBytes(batch))
       return change(() => {
-        // A clock that is behind, for example before NTP, does not make events older.
+        // A clock that runs behind, for example before NTP synchronization, must not make events
+        // older.
         const now = Math.max(nowMs(), savedMs ?? 0)
         const touched = new Map<string, TopicRecord>()
         const sequences = batch.map(({ topic, event }) => {
@@ -225,7 +237,7 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
             groupKeys().length === 0))
       const seen = findRecord(key)
       if (!isDeletable(seen)) return false
-      // Events published during the deletion are removed with the last part.
+      // Events published during the deletion are removed with the last batch.
       for (let first = seen.first; first <= seen.last; first += MAX_REMOVED)
         await change(() => {
           const record = findRecord(key)
@@ -286,7 +298,10 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
   return createLogEvents(log)
 }
 
-/** Maximum growth of the file in bytes by appending a batch: an event may copy a page. */
+/**
+ * Returns the maximum growth of the file in bytes when a batch is appended. Each event may copy a
+ * page.
+ */
 function toMaxBytes(batch: Parameters<EventLog['append']>[0]): number {
   return batch.reduce((bytes, { event }) => bytes + PAGE_BYTES + event.payload.length, 0)
 }
@@ -296,7 +311,7 @@ function toState({ namespace, topic }: EventTopic, record: TopicRecord): TopicSt
   return { namespace, topic, first, last, bytes: bytes - startBytes }
 }
 
-/** Bounds of keys that start with a NUL-terminated name. */
+/** Returns the key range of keys that start with a NUL-terminated name. */
 function toBounds(name: string): { readonly start: Buffer; readonly end: Buffer } {
   return { start: Buffer.from(`${name}\0`), end: Buffer.from(`${name}\u0001`) }
 }

@@ -9,16 +9,24 @@ export interface Cluster {
   /** `http:` or `https:`; may have a path, for example behind a proxy. */
   readonly server: URL
   readonly namespace: string
-  /** Returns the credentials and certificates for one request; tokens rotate. */
+  /** Returns the credentials and certificates for a single request, because tokens rotate. */
   readonly readOptions: () => Promise<RequestOptions>
 }
 
 export interface ClusterOptions {
-  /** @default the namespace of the pod or of the context of the kubeconfig, otherwise `default` */
+  /** @default the namespace of the pod or of the kubeconfig context, otherwise `default` */
   readonly namespace?: string
-  /** Context of the kubeconfig. @default the service account in a cluster, the current context outside */
+  /**
+   * Context of the kubeconfig.
+   *
+   * @default the service account inside a cluster, the current context outside
+   */
   readonly context?: string
-  /** Folder of the service account in a pod. @default /var/run/secrets/kubernetes.io/serviceaccount */
+  /**
+   * Folder of the service account in a pod.
+   *
+   * @default /var/run/secrets/kubernetes.io/serviceaccount
+   */
   readonly accountFolder?: string
 }
 
@@ -26,9 +34,10 @@ export interface ClusterOptions {
 const ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 /**
- * Finds the cluster of this pod, otherwise the cluster in `KUBECONFIG` or `~/.kube/config`.
+ * Finds the cluster of this pod, or the cluster in `KUBECONFIG` or `~/.kube/config`.
  *
- * @throws {Error} without a cluster, for a malformed configuration, or without the client library for kubeconfigs.
+ * @throws {Error} if there is no cluster, the configuration is malformed, or a kubeconfig is used
+ * without the client library.
  */
 export async function findCluster(options: ClusterOptions): Promise<Cluster> {
   const { context, accountFolder = ACCOUNT_FOLDER } = options
@@ -54,7 +63,10 @@ export function createFinder(options: ClusterOptions): () => Promise<Cluster> {
   }
 }
 
-/** Reads the three files directly: the client library would cost every gateway in a cluster 75 MB of memory. */
+/**
+ * Reads the three files directly: the client library would use 75 MB of memory in every gateway in
+ * a cluster.
+ */
 async function openAccount(host: string, folder: string, namespace?: string): Promise<Cluster> {
   const port = process.env['KUBERNETES_SERVICE_PORT'] ?? '443'
   const read = async (name: string): Promise<string> =>

@@ -2,7 +2,7 @@ import { toBackOffMs } from '../../lib/async/backoff.ts'
 import { ApiError } from './request.ts'
 import type { Resource } from './resource.ts'
 
-/** An operation and the verbs a role must grant for it. */
+/** An operation and the verbs that a role must grant for it. */
 export interface Attempt {
   readonly verb: string
   readonly verbs: string
@@ -13,15 +13,16 @@ const WATCH: Attempt = { verb: 'watch', verbs: 'get, list and watch' }
 const MAX_RETRY_MS = 10_000
 
 /**
- * Back-off in milliseconds: doubles up to 10 s, at least the server's `Retry-After`, with jitter so that gateways which lost the same
- * server do not reconnect together.
+ * Returns the back-off in milliseconds. It doubles up to 10 s and is at least the server's
+ * `Retry-After`. Jitter prevents gateways that lost the same server from reconnecting
+ * simultaneously.
  */
 export function toRetryMs(error: unknown, failures: number, firstMs: number): number {
   const requestedMs = error instanceof ApiError ? error.retryAfterMs : 0
   return Math.max(requestedMs, toBackOffMs(failures, { minMs: firstMs, maxMs: MAX_RETRY_MS }))
 }
 
-/** Adds advice to an error. */
+/** Adds advice to an error message. */
 export function explain(
   error: unknown,
   { name, group }: Resource,
@@ -34,16 +35,16 @@ export function explain(
     return toDenial(`${what}: the credentials were rejected (${cause.message})`, cause)
   if (status === 403) {
     const full =
-      group === '' ? `${name} of the core API group ""` : `${name} of the API group ${group}`
+      group === '' ? `${name} in the core API group ""` : `${name} in the API group ${group}`
     return toDenial(
-      `${what}: access denied; grant the verbs ${verbs} on ${full} by a Role and a RoleBinding (${cause.message})`,
+      `${what}: access denied; grant the verbs ${verbs} on ${full} with a Role and a RoleBinding (${cause.message})`,
       cause,
     )
   }
   return new Error(`${what}: ${cause.message}`, { cause })
 }
 
-/** See `isPermanent`. */
+/** Creates an error with `isPermanent` set. */
 function toDenial(message: string, cause: Error): Error {
   return Object.assign(new Error(message, { cause }), { denied: true })
 }

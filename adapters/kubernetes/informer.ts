@@ -11,26 +11,29 @@ export interface MirrorOptions {
   /** Name in errors, for example `the Kubernetes registry`. */
   readonly name: string
   readonly findCluster: () => Promise<Cluster>
-  /** Called with the reason when the first collection cannot be watched, and with undefined when all collections can be watched again. */
+  /**
+   * Called with the reason when watching the first collection fails, and with undefined when all
+   * collections are watched again.
+   */
   readonly onOutage: (reason: Error | undefined) => void
 }
 
-/** Local copies of collections. */
+/** In-memory mirror of collections. */
 export interface Mirror {
-  /** Adds a collection before the start. */
+  /** Adds a collection. Must be called before the start. */
   readonly add: <T>(collection: MirroredCollection<T>) => void
-  /** Starts to list and watch, once. */
+  /** Starts to list and watch; further calls have no effect. */
   readonly start: () => void
   /**
-   * Calls `read` when all collections are listed; starts them.
+   * Starts the mirror and calls `read` when all collections are listed.
    *
-   * @throws {Error} if closed, or if a collection cannot be listed for the first time.
+   * @throws {Error} if closed or if the initial list of a collection fails.
    */
   readonly query: <T>(read: () => T) => Maybe<T>
   readonly close: () => void
 }
 
-/** A query before the collections are listed. */
+/** A query waiting for the initial lists. */
 interface PendingQuery {
   readonly resolve: () => void
   readonly reject: (reason: Error) => void

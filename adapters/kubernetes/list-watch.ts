@@ -8,65 +8,83 @@ import { type Resource, toPath } from './resource.ts'
 /** A changed object. */
 export interface Change<T> {
   readonly name: string
-  /** Undefined: deleted. */
+  /** Undefined if the object was deleted. */
   readonly item: T | undefined
 }
 
 export interface ReflectOptions<T> {
   readonly findCluster: () => Promise<Cluster>
   readonly resource: Resource
-  /** Label selector such as `app=a`. @default all */
+  /** Label selector such as `app=a`. @default all objects */
   readonly selector?: string
-  /** Whether only the metadata of objects is read: `PartialObjectMetadata`. @default false */
+  /** Whether to read only the metadata of objects (`PartialObjectMetadata`). @default false */
   readonly isMetadataOnly?: boolean
-  /** Converts an object to the stored item. */
+  /** Converts an API object to the stored item. */
   readonly toItem: (object: unknown) => T
-  /** Called with all objects, first and after missed changes. */
+  /** Called with all objects after the initial list, and whenever changes were missed. */
   readonly onList: (items: ReadonlyMap<string, T>) => void
   /** Called with changes, batched as received. */
   readonly onChanges: (changes: readonly Change<T>[]) => void
   /**
-   * Called with the reason of each failed attempt, and with undefined when the watch is established: first, and after a failure when
-   * all missed changes are reported.
+   * Called with the reason of each failed attempt. Called with undefined when the watch is first
+   * established, and after a failure once all missed changes are reported.
    */
   readonly onOutage: (reason: Error | undefined) => void
   /** Objects per page: parsing one blocks the event loop. @default 100 */
   readonly pageSize?: number
-  /** Requested duration of a watch in seconds; it counts as broken after a longer silence. @default 120 */
+  /**
+   * Requested duration of a watch in seconds. A watch without events for longer is considered
+   * broken.
+   *
+   * @default 120
+   */
   readonly watchSeconds?: number
-  /** Back-off before the first retry in milliseconds, doubled for each further one. @default 250 */
+  /**
+   * Back-off before the first retry in milliseconds; doubles with each further retry.
+   *
+   * @default 250
+   */
   readonly retryMs?: number
-  /** Timeout of a page and grace period of a watch in milliseconds. @default 15000 */
+  /** Timeout of a page request and grace period of a watch in milliseconds. @default 15000 */
   readonly graceMs?: number
 }
 
-/** Minimum duration of a successful watch. A server that rejects its resourceVersion does so with the first event. */
+/**
+ * Minimum duration of a successful watch. A server that rejects the resourceVersion reports it in
+ * the first event.
+ */
 const STABLE_MS = 1000
 const MAX_PAGE_BYTES = 256 * 1024 ** 2
 /** etcd limits objects to 1.5 MiB. */
 const MAX_EVENT_BYTES = 8 * 1024 ** 2
-/** Statuses that reject the resourceVersion of a watch: too old, or newer than the state of a restored server. */
+/**
+ * Statuses that reject the resourceVersion of a watch: it is too old, or newer than the state of a
+ * restored server.
+ */
 const TOO_OLD = 410
 const INVALID_VERSION: ReadonlySet<number> = new Set([400, TOO_OLD, 504])
 
 /**
- * Lists a collection and watches it from there (https://kubernetes.io/docs/reference/using-api/api-concepts/). Returns a function that
- * stops it.
+ * Lists a collection and watches it from there
+ * (https://kubernetes.io/docs/reference/using-api/api-concepts/). Returns a function that stops it.
  */
 export function reflect<T>(options: ReflectOptions<T>): () => void {
   const { resource, selector, toItem, onOutage, pageSize = 100, watchSeconds = 120 } = options
   const { retryMs = 250, graceMs = 15_000, isMetadataOnly = false } = options
   const stop = new AbortController()
   let request = new AbortController()
-  /** `resourceVersion` of the last reported state; undefined: a list is required. */
+  /** `resourceVersion` of the last reported state. If undefined, a list is required. */
   let place: string | undefined
   /** Whether the server accepted the current watch. */
   let isAccepted = false
   let isFollowing = false
-  /** Consecutive expired lists and watches: the first is followed by a list at once, others are failures. */
+  /**
+   * Consecutive expired lists and watches. The first is followed by an immediate list; further ones
+   * count as failures.
+   */
   let expiries = 0
 
-  /** Requests the collection and reads the response, both within a timeout. */
+  /** Requests the collection and reads the response, each within its own timeout. */
   async function fetchCollection<R>(
     query: Record<string, string>,
     timeoutMs: number,
@@ -127,7 +145,10 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
     onOutage(explain(failure, resource))
   }
 
-  /** @param isListed whether `from` is of a current list: the server may have dropped changes since an older version. */
+  /**
+   * @param isListed whether `from` comes from a current list; the server may have dropped changes
+   * since an older version.
+   */
   async function watch(from: string, isListed: boolean): Promise<void> {
     const seconds = Math.ceil(watchSeconds * (0.75 + Math.random() / 4))
     const query = {
@@ -138,7 +159,8 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
     }
     await fetchCollection(query, seconds * 1000 + graceMs, async (response) => {
       isAccepted = true
-      // The API server also returns 200 for an expired version, and ends the watch with its first event.
+      // For an expired version, the API server also returns 200 and ends the watch with its first
+      // event.
       const timer = isListed ? undefined : setTimeout(follow, STABLE_MS)
       if (isListed) follow()
       try {
@@ -193,7 +215,7 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
       const isStable = isAccepted && performance.now() - beganMs >= STABLE_MS
       if (isStable) failures = expiries = 0
       if (status === TOO_OLD && expiries++ === 0) continue
-      // A broken connection may be replaced at once.
+      // A broken connection may be replaced immediately.
       if (failure !== undefined && !(isAccepted && status === undefined)) fail(failure)
       if (isInvalidVersion && !isListed && !isAccepted) continue
       if (isStable && failure === undefined) continue
@@ -228,14 +250,14 @@ function parse(text: string): unknown {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value
   } catch {
-    // Reported below.
+    // The error is reported below.
   }
   throw new ApiError(`the response is not a JSON object: ${JSON.stringify(text.slice(0, 100))}`, {
     status: 200,
   })
 }
 
-/** Converts an error while using a response to one of the response. */
+/** Converts an error thrown while using a response to an `ApiError`. */
 function toApiErrors<R>(use: () => R): R {
   try {
     return use()

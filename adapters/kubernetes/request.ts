@@ -3,7 +3,7 @@ import { request as requestHttps } from 'node:https'
 import { withTimeout } from '../../lib/async/timeout.ts'
 import type { Cluster } from './cluster.ts'
 
-/** An error response of the API server, or an unusable one. */
+/** An error response or an unusable response from the API server. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   /** HTTP status of the response, or status of the event that ended a watch. */
@@ -34,7 +34,7 @@ const MAX_RETRY_AFTER_SECONDS = 60
 export interface ApiRequest {
   /** @default GET */
   readonly method?: 'GET' | 'PATCH' | 'DELETE'
-  /** From the server's root, with the query. */
+  /** Path from the server root, including the query. */
   readonly path: string
   /** Media type of the response. @default application/json */
   readonly accept?: string
@@ -45,9 +45,10 @@ export interface ApiRequest {
 }
 
 /**
- * Sends a request and waits for the response head.
+ * Sends a request and waits for the response headers.
  *
- * @throws {ApiError} for any status but 200 to 202. @throws {Error} without a response.
+ * @throws {ApiError} for any status except 200 to 202.
+ * @throws {Error} if there is no response.
  */
 export async function send(
   { server, readOptions }: Cluster,
@@ -130,13 +131,13 @@ export async function* readLines(
   }
 }
 
-/** Message of a Status object (metav1.Status), otherwise the text. */
+/** Returns the message of a Status object (metav1.Status), otherwise the text itself. */
 function toReason(text: string): string {
   try {
     const message: unknown = JSON.parse(text)?.message
     if (typeof message === 'string') return message.slice(0, MAX_EXCERPT)
   } catch {
-    // The response of a proxy in front of the API server.
+    // Not JSON, for example from a proxy in front of the API server.
   }
   return text.slice(0, MAX_EXCERPT).replace(/\s+/g, ' ')
 }

@@ -23,7 +23,7 @@ export interface ConnectOptions {
 }
 
 /**
- * Connects to one server, once. A broken connection ends: the library does not reconnect.
+ * Connects once to one server. The library does not reconnect if the connection breaks.
  *
  * @throws {Error} see `toConnectError`.
  */
@@ -35,7 +35,7 @@ export async function connectNats(
   const { secure, user, password, token } = address
   const { ip, info } = await probeNats(host, timeoutMs, signal)
   if (info.headers !== true)
-    throw toPermissionError('no support for headers: NATS 2.2 or newer is required')
+    throw toPermissionError('the server does not support headers: NATS 2.2 or later is required')
   if (secure && info.tls_required !== true && info.tls_available !== true)
     throw toPermissionError('TLS is not supported; did you mean nats://?')
   if (!secure && info.tls_required === true)
@@ -67,7 +67,7 @@ async function readTls(address: NatsAddress, { host }: NatsHost): Promise<Tls> {
   const options: ConnectionOptions = {
     secureContext: await readCertificates(address),
     ...(isIP(host) === 0 && { servername: host }),
-    // The configured name: the library knows only the address.
+    // Verifies the configured host name, because the library only receives the IP address.
     checkServerIdentity: (_name, certificate) => checkServerIdentity(host, certificate),
   }
   return options as Tls

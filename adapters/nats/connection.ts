@@ -11,7 +11,11 @@ export interface NatsLinkOptions {
   readonly address: NatsAddress
   /** Timeout of each connection step and of a response in milliseconds. @default 5000 */
   readonly timeoutMs?: number
-  /** Ping interval in milliseconds; the connection is lost after two unanswered pings. @default 5000 */
+  /**
+   * Ping interval in milliseconds; the connection is lost after two unanswered pings.
+   *
+   * @default 5000
+   */
   readonly pingMs?: number
   /** Called with each new connection. */
   readonly onUp?: (connection: NatsConnection) => void
@@ -23,19 +27,31 @@ export interface NatsLinkOptions {
 /** A connection to NATS that reconnects. */
 export interface NatsLink {
   readonly connection: NatsConnection | undefined
-  /** Settles when every server was tried once. @throws {Error} if one rejected the connection. */
+  /**
+   * Settles when each server has been tried once.
+   *
+   * @throws {Error} if a server rejected the connection.
+   */
   readonly tried: Promise<void>
-  /** Returns the connection after the first attempt. @throws {Error} reason of the outage. */
+  /**
+   * Returns the connection after the first attempt.
+   *
+   * @throws {Error} with the reason of the outage.
+   */
   readonly open: () => Promise<NatsConnection>
-  /** Resolves when the server has processed everything sent before. @throws {Error} on connection loss or timeout. */
+  /**
+   * Resolves when the server has processed everything sent before.
+   *
+   * @throws {Error} on connection loss or timeout.
+   */
   readonly confirm: () => Promise<void>
-  /** Sends the buffer and closes the connection. */
+  /** Flushes buffered data and closes the connection. */
   readonly close: () => Promise<void>
 }
 
-/** Lifetime of a connection after which the back-off is reset. */
+/** The back-off is reset when a connection has lasted this long. */
 const STABLE_MS = 5000
-/** Timeout of sending the buffer on close. */
+/** Timeout for flushing buffered data on close. */
 const DRAIN_MS = 2000
 /** Maximum number of distinct server errors that are reported. */
 const MAX_REPORTED = 100
@@ -48,9 +64,9 @@ export function createNatsLink(options: NatsLinkOptions): NatsLink {
   const { signal } = stop
   const backOff = createBackOff()
   const hosts = [...address.hosts]
-  /** Rejects the pending confirmations. */
+  /** Reject functions of the pending confirmations. */
   const confirmations = new Set<(reason: Error) => void>()
-  /** Reported server errors. */
+  /** Server errors already reported. */
   const reported = new Set<string>()
   let connection: NatsConnection | undefined
   /** Reason of the outage. */
@@ -60,10 +76,10 @@ export function createNatsLink(options: NatsLinkOptions): NatsLink {
   const tried = new Promise<void>((resolve, reject) => {
     settle = (rejection) => (rejection === undefined ? resolve() : reject(rejection))
   })
-  // Without a waiter, a failure is not an unhandled rejection.
+  // Prevents an unhandled rejection if no caller awaits it.
   tried.catch(() => {})
 
-  /** Tries each server; the last failed server is tried last next time. */
+  /** Tries each server. The last server that failed is tried last next time. */
   async function attempt(): Promise<NatsConnection | undefined> {
     let rejection: Error | undefined
     const failures: string[] = []

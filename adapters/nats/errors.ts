@@ -1,14 +1,14 @@
-/** Node.js and OpenSSL codes of untrusted certificates, wrong names and failed handshakes. */
+/** Node.js and OpenSSL error codes of untrusted certificates, wrong names and failed handshakes. */
 const TLS_CODE = /CERT|TLS|SSL|SIGNATURE|ISSUER/
-/** Names of the library's errors. */
+/** Error names used by the library. */
 const DENIED = ['AuthorizationError', 'UserAuthenticationExpiredError']
 
-/** Creates an error that a reconnect does not resolve (`isPermanent`). */
+/** Creates an error with `isPermanent` set, which a reconnect does not resolve. */
 export function toPermissionError(message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { denied: true })
 }
 
-/** Reason of a failed or lost connection: a denial or an outage. */
+/** Returns the reason of a failed or lost connection, a denial or an outage. */
 export function toConnectError(error: unknown): Error {
   if (!(error instanceof Error)) return new Error('the connection was closed')
   if ('denied' in error) return error

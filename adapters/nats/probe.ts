@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import type { NatsHost } from './url.ts'
 
-/** Server information sent to clients on connect (NATS client protocol: INFO). */
+/** Server information that clients receive on connect (NATS client protocol: INFO). */
 export interface NatsInfo {
   readonly tls_required?: boolean
   readonly tls_available?: boolean
@@ -17,10 +17,10 @@ export interface Probed {
 const MAX_INFO_BYTES = 1024 * 1024
 
 /**
- * Checks whether a server responds. The library connects only to responding servers: if one of its own attempts times out, the socket
- * stays open until the peer closes it.
+ * Checks whether a server responds. The library is only used with responding servers: if one of its
+ * own attempts times out, the socket stays open until the peer closes it.
  *
- * @throws {Error} reason of the failure.
+ * @throws {Error} with the reason of the failure.
  */
 export function probeNats(
   { host, port }: NatsHost,

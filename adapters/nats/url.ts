@@ -4,31 +4,35 @@ import { suggest } from '../../lib/text/did-you-mean.ts'
 
 /** Address of a NATS server. */
 export interface NatsHost {
-  /** Name or IP address, without brackets. */
+  /** Host name or IP address without brackets. */
   readonly host: string
   readonly port: number
 }
 
 /** Parsed `nats://` or `tls://` URL. */
 export interface NatsAddress {
-  /** At least one; the servers of a cluster are tried in turn. */
+  /** At least one host; the servers of a cluster are tried in turn. */
   readonly hosts: readonly NatsHost[]
   /** Whether TLS with a verified certificate is used. */
   readonly secure: boolean
   readonly user?: string
   readonly password?: string
   readonly token?: string
-  /** PEM file of trusted authorities. @default the authorities of Node.js */
+  /**
+   * PEM file with trusted certificate authorities.
+   *
+   * @default the certificate authorities of Node.js
+   */
   readonly caFile?: string
   /** PEM file of the client certificate. */
   readonly certFile?: string
   /** PEM file of the client key. */
   readonly keyFile?: string
-  /** Prefix of all subjects, which separates installations on one server. */
+  /** Prefix of all subjects. It separates installations on the same server. */
   readonly prefix: string
 }
 
-/** Form of a NATS URL, for errors. */
+/** Expected form of a NATS URL, for error messages. */
 export const NATS_FORM = 'nats://[user:password@|token@]host:port[,host:port...]'
 
 const FORM = /^(nats|tls):\/\/(?:([^@/?#]*)@)?([^@/?#]*)\/?(?:\?([^#]*))?$/s
@@ -38,9 +42,11 @@ const DEFAULT_PORT = 4222
 const MAX_PREFIX = 64
 
 /**
- * Parses `nats://[user:password@|token@]host[:port][,host[:port]...][?prefix=..]`, or `tls://` with the parameters `ca=..&cert=..&key=..`.
+ * Parses `nats://[user:password@|token@]host[:port][,host[:port]...][?prefix=..]`, or `tls://` with
+ * the parameters `ca=..&cert=..&key=..`.
  *
- * @throws {RangeError} with the invalid part and the expected form; the URL is not quoted because it may contain a password.
+ * @throws {RangeError} with the invalid part and the expected form, without the URL because it may
+ * contain a password.
  */
 export function parseNatsUrl(text: string): NatsAddress {
   const [match, scheme, credentials, list = '', query = ''] = FORM.exec(text.trim()) ?? []

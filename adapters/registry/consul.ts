@@ -17,19 +17,29 @@ import { createWarnings } from './consul/warnings.ts'
 import { createSlots } from './consul/watch-slots.ts'
 
 export interface ConsulRegistryOptions extends ConsulAddress {
-  /** Domain of the services read and registered. @default mx */
+  /** Domain of the services that are read and registered. @default mx */
   readonly domain?: string
-  /** Concurrent blocking queries, each on its own connection: one per watched service, most recently used first. Consul allows 200 connections per client address by default. @default 128, divided among the workers of a gateway */
+  /**
+   * Maximum number of concurrent blocking queries, each on its own connection: one per watched
+   * service, most recently used first. By default, Consul allows 200 connections per client
+   * address.
+   *
+   * @default 128, divided among the workers of a gateway
+   */
   readonly maxWaiting?: number
-  /** Maximum number of watched services; further services, beyond `maxWaiting`, are polled. @default 10000 */
+  /** Maximum number of watched services. Services beyond `maxWaiting` are polled. @default 10000 */
   readonly maxWatched?: number
-  /** Minimum poll interval of an unused service without a connection in milliseconds. @default 5000 */
+  /**
+   * Minimum poll interval in milliseconds for an unused service without a connection.
+   *
+   * @default 5000
+   */
   readonly pollMs?: number
   /** Maximum size of a response in bytes. @default 67108864 */
   readonly maxResponseBytes?: number
   /** Rates and timeouts of queries. */
   readonly pace?: Partial<Pace>
-  /** Called with ignored catalog entries and security warnings. @default process.emitWarning */
+  /** Called for ignored catalog entries and security problems. @default process.emitWarning */
   readonly onWarning?: (message: string) => void
 }
 
@@ -44,16 +54,19 @@ const PACE: Pace = {
   lingerMs: 50,
 }
 
-/** Announced services looked up concurrently; the catalog reports changes of the others. */
+/**
+ * Maximum number of concurrent lookups of announced services. The catalog reports changes to other
+ * services.
+ */
 const MAX_LOOKUPS = 256
 /** Pauses before the lookups of an announced service. */
 const LOOKUP_PAUSES_MS = [50, 150, 300, 900]
 
 /**
- * Registry of the services of a Consul cluster, through a local or remote agent (docs/consul.md). Loads the library `consul` on the
- * first query.
+ * Registry of the services in a Consul cluster, accessed through a local or remote agent
+ * (docs/consul.md). Loads the library `consul` on the first query.
  *
- * @throws {RangeError} for a malformed domain.
+ * @throws {RangeError} if the domain is malformed.
  * @throws {Error} if a TLS file cannot be read.
  */
 export function createConsulRegistry(options: ConsulRegistryOptions = {}): Registry {
@@ -67,7 +80,7 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
   }
   const client = createConsulClient({
     ...options,
-    // One more for the catalog and one for announcements.
+    // Adds one connection for the catalog and one for announcements.
     maxWaiting: maxWaiting + 2,
     maxResponseBytes: options.maxResponseBytes ?? 67_108_864,
   })
@@ -109,7 +122,7 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
     const watch = createSharedWatch({
       request: (parameters) => queryApi.queryService(name, parameters),
       read: (response) => queryApi.readService(name, response),
-      // A version whose nodes all fail their checks is known but not running.
+      // A version whose nodes all fail their checks is known but not running, so it is not emitted.
       isEmitted: ({ nodes }) => nodes.length > 0,
       slots,
       pace,
@@ -133,7 +146,10 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
     return catalogWatch
   }
 
-  /** Looks an announced service up several times: the announcing agent may not have synchronized with the servers yet. */
+  /**
+   * Looks an announced service up several times: the announcing agent may not have synchronized
+   * with the servers yet.
+   */
   async function lookUp(name: string): Promise<void> {
     const before = watches.get(name)?.services()
     for (const pauseMs of LOOKUP_PAUSES_MS) {
@@ -171,7 +187,10 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
     lookups.delete(name)
   }
 
-  /** Waits for the first results of the watches before a call, so that their events start from the state before it. */
+  /**
+   * Waits for the first results of the watches, so that their events start from the state before
+   * the call.
+   */
   async function settle(...names: string[]): Promise<void> {
     if (closed) throw createConsulError('the registry is closed')
     if (aclCheck === 'due') {
@@ -198,7 +217,7 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
     },
 
     async listServices() {
-      // The first response of the watch will be newer than this call, so it is shared.
+      // The first response of the watch will be newer than this call, so it can be shared.
       const first = catalogWatch?.isSettled() === false ? catalogWatch : undefined
       await settle()
       return first?.services() ?? readOnce(queryApi.queryCatalog(), queryApi.readCatalog)
@@ -233,7 +252,7 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
   }
 }
 
-/** Sends a single query and releases its response. */
+/** Sends a single query and releases the memory of its response. */
 async function readOnce<T>(
   pending: Promise<ConsulResponse>,
   read: (response: ConsulResponse) => Maybe<T>,

@@ -6,15 +6,28 @@ import { toKubernetesService, toSlice } from './kubernetes/objects.ts'
 import { createServiceIndex } from './kubernetes/service-index.ts'
 
 export interface KubernetesRegistryOptions {
-  /** Namespace of the Services. @default the pod's in a cluster, the context's outside, otherwise `default` */
+  /**
+   * Namespace of the Services.
+   *
+   * @default the namespace of the pod inside a cluster, the namespace of the context outside,
+   * otherwise `default`
+   */
   readonly namespace?: string
-  /** Context of the kubeconfig. @default the service account in a cluster, the current context outside */
+  /**
+   * Context of the kubeconfig.
+   *
+   * @default the service account inside a cluster, the current context outside
+   */
   readonly context?: string
-  /** Folder of the service account in a pod. @default /var/run/secrets/kubernetes.io/serviceaccount */
+  /**
+   * Folder of the service account in a pod.
+   *
+   * @default /var/run/secrets/kubernetes.io/serviceaccount
+   */
   readonly accountFolder?: string
-  /** @default found by the options above */
+  /** @default the cluster found by the options above */
   readonly cluster?: Cluster
-  /** Called with the reason for every Service that is ignored. @default process.emitWarning */
+  /** Called with the reason for each ignored Service. @default process.emitWarning */
   readonly onProblem?: (message: string) => void
 }
 
@@ -22,11 +35,14 @@ export interface KubernetesRegistryOptions {
 const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
 /**
- * Registry of the Services of a Kubernetes namespace with the ready endpoints of their EndpointSlices, listed and watched from the
- * first query on. Read-only: Kubernetes tracks its instances. docs/kubernetes-registry.md lists the annotations and required permissions.
+ * Registry of the Services in a Kubernetes namespace with the ready endpoints of their
+ * EndpointSlices. It lists and watches them from the first query on. The registry is read-only,
+ * because Kubernetes tracks its instances. docs/kubernetes-registry.md lists the annotations and
+ * required permissions.
  *
- * @throws {TypeError} for a malformed namespace. (`getService`, `listServices`) {Error} if there is no cluster, or it is unreachable
- * or denies access before the first list; later the last known state is returned.
+ * @throws {TypeError} if the namespace is malformed. (`getService`, `listServices`) {Error} if
+ * there is no cluster, or it is unreachable or denies access before the first list. Later, the last
+ * known state is returned.
  */
 export function createKubernetesRegistry(options: KubernetesRegistryOptions = {}): Registry {
   const { namespace, onProblem = (message) => process.emitWarning(message) } = options

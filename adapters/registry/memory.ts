@@ -10,7 +10,7 @@ export interface MemoryRegistryOptions {
   readonly sweepMs?: number
 }
 
-/** A registry with synchronous results. */
+/** A registry that returns results synchronously. */
 export interface MemoryRegistry extends Registry {
   readonly getService: (name: string) => readonly Service[]
   readonly listServices: () => readonly Service[]
@@ -20,7 +20,9 @@ export interface MemoryRegistry extends Registry {
   readonly close: () => void
 }
 
-/** One version with the leases of its nodes by id, the one with the latest description last. */
+/**
+ * One version with the leases of its nodes by id. The node with the latest description comes last.
+ */
 interface Entry {
   service: Service
   /** The latest description. */
@@ -31,20 +33,21 @@ interface Entry {
 interface Lease {
   readonly entry: Entry
   readonly id: string
-  /** The service as described by the node; shared by nodes with the same description. */
+  /** The service as described by the node. Nodes with the same description share it. */
   description: Service
 }
 
 /**
  * Registry in the memory of this process.
  *
- * @throws {TypeError} (`register`) for a malformed name, version, node id or address, or without nodes.
+ * @throws {TypeError} (`register`) if a name, version, node id or address is malformed, or there
+ * are no nodes.
  */
 export function createMemoryRegistry({
   nowMs = () => performance.now(),
   sweepMs = 1000,
 }: MemoryRegistryOptions = {}): MemoryRegistry {
-  /** Name, then version. */
+  /** Services by name, then version. */
   const services = new Map<string, Map<string, Entry>>()
   const { watch, emit } = createRegistryWatchers()
   const expiry = createExpiryWheel<Lease>()
@@ -120,7 +123,8 @@ export function createMemoryRegistry({
         const known = entry.leases.get(id)
         const lease = known ?? { entry, id, description }
         expiry.set(lease, expiryMs)
-        // A heartbeat or draining state of an older node does not restore its description over a newer one.
+        // A heartbeat or draining state of an older node must not override the description of a
+        // newer one.
         if (known?.description === description) continue
         if (known !== undefined && isSameDescription(known.description, service)) continue
         lease.description = description
@@ -153,7 +157,7 @@ export function createMemoryRegistry({
   }
 }
 
-/** Whether metadata and endpoints are equal. */
+/** Returns whether metadata and endpoints are equal. */
 function isSameDescription(a: Service, b: Service): boolean {
   return (
     isSameMap(a.metadata, b.metadata) && JSON.stringify(a.endpoints) === JSON.stringify(b.endpoints)

@@ -13,43 +13,53 @@ import { createRegistrations } from './mx/registrations.ts'
 import { createSentDigests } from './mx/sent-digests.ts'
 
 export interface MxRegistryOptions {
-  /** Host name or IP address, without brackets. */
+  /** Host name or IP address without brackets. */
   readonly host: string
   readonly port: number
-  /** TLS. @default false */
+  /** Whether to use TLS. @default false */
   readonly secure?: boolean
-  /** PEM certificates to trust in place of the system's. */
+  /** PEM certificates to trust instead of the system's certificates. */
   readonly ca?: string
   /** Domain of the services. @default 'mx' */
   readonly domain?: string
-  /** Timeout of a call in milliseconds; a connection without a response to pings for as long is closed. @default 5000 */
+  /**
+   * Timeout of a call in milliseconds. A connection is closed if pings receive no response for this
+   * long.
+   *
+   * @default 5000
+   */
   readonly timeoutMs?: number
-  /** Credentials of registrations; reads use the current token, if any. @default anonymous */
+  /** Credentials for registrations. Reads use the current token, if any. @default anonymous */
   readonly tokens?: TokenSource | undefined
   /** Monotonic clock in milliseconds. @default performance.now */
   readonly nowMs?: () => number
 }
 
-/** Services per page: about 20 ms of work with 20 nodes each. */
+/** Services per page. A page takes about 20 ms with 20 nodes per service. */
 const PAGE = 200
-/** Idle time before a ping as a fraction of the timeout; a connection is closed after three unanswered pings. */
+/**
+ * Idle time before a ping as a fraction of the timeout. A connection is closed after three
+ * unanswered pings.
+ */
 const PING_SHARE = 0.4
 /** Methods that require an administrator. */
 const WRITES: ReadonlySet<string> = new Set(['Register', 'Deregister'])
-/** Ends an endless pagination; more pages than there can be services. */
+/** Limits an endless pagination. There cannot be enough services for this many pages. */
 const PAGES_MAX = 10_000
 
 /**
  * Client of a remote registry service (`mx://host:port`) over one connection.
  *
- * While there are watchers, it keeps one watch of all services: gateways and clients that watch one service also watch for new ones,
- * and a single watch is resynchronized at once after an outage. A process that only registers watches its own service: it learns of
- * an outage and registers again after it, because the registry may have restarted empty.
+ * While there are watchers, the client maintains a single watch of all services. Gateways and
+ * clients that watch one service also watch for new ones, and a single watch is resynchronized
+ * immediately after an outage. A process that only registers watches its own service: it detects an
+ * outage and registers again afterwards, because the registry may have restarted without data.
  *
- * Reads wait for the watch, so a read after `watch` misses no change. Rejected calls (400, 403, 404) are distinguished from an
- * outage. Only pending calls keep the process alive.
+ * Reads wait for the watch, so a read after `watch` misses no changes. Rejected calls (400, 403,
+ * 404) are distinguished from an outage. Only pending calls keep the process alive.
  *
- * @throws {TypeError} for the domain `*`; `register` for malformed services; {Error} if the registry is unreachable or denies the call.
+ * @throws {TypeError} for the domain `*`, and from `register` if a service is malformed.
+ * @throws {Error} if the registry is unreachable or denies the call.
  */
 export function createMxRegistry(options: MxRegistryOptions): Registry {
   const {
@@ -62,7 +72,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
     tokens,
   } = options
   const { nowMs = () => performance.now() } = options
-  // Other domains are visible to members only.
+  // Other domains are visible only to members.
   const mustLogIn = domain !== DEFAULT_DOMAIN
   if (domain === '*') throw new TypeError('domain must be one domain, got "*"')
   const url = `${secure ? 'mxs' : 'mx'}://${host.includes(':') ? `[${host}]` : host}:${port}`
@@ -78,12 +88,12 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
   const watchers = createRegistryWatchers()
   /** Number of first registrations in flight. */
   let registering = 0
-  /** The watch was replaced, so the registry may have been unavailable in between. */
+  /** Set when the watch was replaced, because the registry may have been unavailable in between. */
   let renewDue = false
   let sent = createSentDigests()
-  /** Latest events received while the list is read; undefined while it is not. */
+  /** Latest events received while the list is being read; undefined otherwise. */
   let pendingEvents: Map<string, RegistryEvent> | undefined
-  /** The list in flight, shared with reads that began before the watch. */
+  /** The list in flight, shared with reads that started before the watch. */
   let listing: Promise<Service[]> | undefined
   let closed = false
 
@@ -128,7 +138,10 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
     if (event !== undefined) watchers.emit(event)
   }
 
-  /** Reads the list after a watch opened. The first one emits nothing: watchers read it themselves. */
+  /**
+   * Reads the list after a watch has opened. The first list emits no events, because watchers read
+   * it themselves.
+   */
   function catchUp(again: boolean): void {
     pendingEvents = new Map()
     const events = pendingEvents
@@ -176,14 +189,14 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
     throw new GatewayError('registry', 502, `the list of services exceeds ${PAGES_MAX} pages`)
   }
 
-  /** Calls the registry after the watch opened, if one is requested. */
+  /** Calls the registry once the watch has opened, if one is requested. */
   async function call(method: string, request: object): Promise<Readonly<Record<string, unknown>>> {
     await link.opened()
     if (mustLogIn || WRITES.has(method)) await tokens?.ready()
     return send(method, request)
   }
 
-  /** Calls the registry and retries once if another token may help. */
+  /** Calls the registry and retries once if a different token may help. */
   async function send(method: string, request: object): Promise<Readonly<Record<string, unknown>>> {
     const token = tokens?.current()
     try {
@@ -195,7 +208,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
     }
   }
 
-  /** Keeps the process alive until `work` settled, and converts its errors. */
+  /** Keeps the process alive until `work` has settled, and converts errors. */
   async function perform<T>(work: () => Promise<T>): Promise<T> {
     const alive = setInterval(() => {}, timeoutMs)
     try {
@@ -221,7 +234,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
           cause: error,
         },
       )
-      // 429 is temporary.
+      // A 429 response is temporary.
       return Object.assign(denial, { denied: code !== 429 })
     }
     const reason = typeof cause === 'string' && cause !== '' ? cause : message
@@ -305,7 +318,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
   }
 }
 
-/** Whether the registry returned 404 for the service itself rather than for something else. */
+/** Returns whether a 404 response refers to the service itself. */
 function isNotFound(error: unknown, name: string): boolean {
   return (
     error instanceof GatewayError &&

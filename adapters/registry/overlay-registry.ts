@@ -2,15 +2,15 @@ import type { Registry, RegistryEvent, Service } from '../../core/contracts/regi
 
 type Watchable = Registry & Required<Pick<Registry, 'watch'>>
 
-/** A watchable registry with synchronous results. */
+/** A watchable registry that returns results synchronously. */
 export interface LocalRegistry extends Watchable {
   readonly getService: (name: string) => readonly Service[]
   readonly listServices: () => readonly Service[]
 }
 
 /**
- * Combines two registries: a service in `local` hides all versions of the same name in `remote`, because manual configuration takes
- * precedence. Read-only; closing it closes both.
+ * Combines two registries. A service in `local` hides all versions of the same name in `remote`,
+ * because manual configuration takes precedence. The result is read-only; closing it closes both.
  */
 export function createJoinedRegistry(local: LocalRegistry, remote: Watchable): Watchable {
   const isLocal = (name: string): boolean => local.getService(name).length > 0
@@ -30,12 +30,18 @@ export function createJoinedRegistry(local: LocalRegistry, remote: Watchable): W
 
     watch(listener, options = {}) {
       const { onOutage, ...scope } = options
-      /** Names handed over to the remote registry whose services could not be read. */
+      /**
+       * Names for which the remote registry is now responsible but whose services could not be
+       * read.
+       */
       const pending = new Set<string>()
       let stopped = false
       let isOut = false
 
-      /** Emits the versions of the remote registry that appear when a name leaves the local one, or disappear when it enters. */
+      /**
+       * Emits the versions of the remote registry that appear when a name leaves the local
+       * registry, or disappear when it is added.
+       */
       async function handOver(name: string): Promise<void> {
         const wasLocal = !isLocal(name)
         pending.delete(name)
@@ -55,7 +61,7 @@ export function createJoinedRegistry(local: LocalRegistry, remote: Watchable): W
         }
       }
 
-      /** Ends an outage after reading the pending names. */
+      /** Ends an outage once the pending names have been read. */
       async function recover(): Promise<void> {
         await Promise.all([...pending].map(handOver))
         if (!stopped && !isOut) onOutage?.(undefined)

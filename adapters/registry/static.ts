@@ -7,7 +7,7 @@ import { joinName } from '../../core/route.ts'
 import { parseNode } from '../../core/upstream/node/parse-node.ts'
 import { redactUrl } from '../../lib/text/redact.ts'
 
-/** A registry of services listed in flags and a configuration file. */
+/** A registry of the services listed in flags and a configuration file. */
 export interface StaticRegistry extends Registry {
   readonly getService: (name: string) => readonly Service[]
   readonly listServices: () => readonly Service[]
@@ -15,7 +15,7 @@ export interface StaticRegistry extends Registry {
   /**
    * Replaces all services and emits the changes to watchers.
    *
-   * @throws {TypeError} for a malformed entry; the current services stay.
+   * @throws {TypeError} if an entry is malformed; the current services remain in use.
    */
   readonly replace: (entries: readonly Service[]) => void
 }
@@ -30,8 +30,8 @@ const HAS_PORT = /:\d+$/
 const MORE = /[/?#].*$/s
 
 /**
- * @param entries entries with the same name and version are merged, their nodes by id.
- * @throws {TypeError} for a malformed entry.
+ * @param entries entries with the same name and version are merged, and nodes are merged by id.
+ * @throws {TypeError} if an entry is malformed.
  */
 export function createStaticRegistry(entries: readonly Service[]): StaticRegistry {
   const { watch, emit } = createRegistryWatchers()
@@ -53,10 +53,11 @@ export function createStaticRegistry(entries: readonly Service[]): StaticRegistr
 }
 
 /**
- * Parses `--backend`: `name=node,node...`, where a node is `[http://|https://|mx://|mxs://|grpc://|grpcs://]host:port[;weight][;pipeline=n]`.
- * IPv6 addresses are in brackets. The id of a node is its text before the first `;`.
+ * Parses `--backend`: `name=node,node...`, where a node is
+ * `[http://|https://|mx://|mxs://|grpc://|grpcs://]host:port[;weight][;pipeline=n]`. IPv6 addresses
+ * are in brackets. The id of a node is its text before the first `;`.
  *
- * @param namespace prefix of names without a dot; empty: no prefix.
+ * @param namespace prefix for names without a dot; no prefix if empty.
  * @throws {RangeError} with the invalid part and the expected form.
  */
 export function parseBackend(text: string, namespace: string): Service {
@@ -71,7 +72,8 @@ export function parseBackend(text: string, namespace: string): Service {
 }
 
 /**
- * Returns a service with nodes as in {@link parseBackend}. A service without nodes exists but is unavailable (503).
+ * Returns a service with the listed nodes, see {@link parseBackend}. A service without nodes exists
+ * but is unavailable (503).
  *
  * @throws {RangeError} with the invalid part and the expected form.
  */
@@ -129,7 +131,7 @@ function parseBackendNode(text: string): Node {
   return node
 }
 
-/** @throws {RangeError} for a URL with a path, query or fragment. */
+/** @throws {RangeError} if the URL has a path, query or fragment. */
 function checkOrigin(address: string, text: string): void {
   const more = MORE.exec(address)?.[0]
   if (more === undefined) return
@@ -150,7 +152,7 @@ function merge(entries: readonly Service[]): Services {
   return new Map([...merged].map(([name, versions]) => [name, [...versions.values()]]))
 }
 
-/** Quotes a text for errors, with secrets redacted. */
+/** Quotes a text for errors, with redacted secrets. */
 function quote(text: string): string {
   return JSON.stringify(redactUrl(text))
 }

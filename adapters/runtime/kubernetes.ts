@@ -16,33 +16,51 @@ import { createNamespaceState, type NamespaceState } from './kubernetes/namespac
 import { createSecretPruner } from './kubernetes/prune-secrets.ts'
 
 export interface KubernetesRuntimeOptions {
-  /** Kubernetes namespace of the namespace `mx`. @default the pod's in a cluster, the context's outside, otherwise `default` */
+  /**
+   * Kubernetes namespace of the mx namespace `mx`.
+   *
+   * @default the namespace of the pod inside a cluster, the namespace of the context outside,
+   * otherwise `default`
+   */
   readonly namespace?: string
-  /** Context of the kubeconfig. @default the service account in a cluster, the current context outside */
+  /**
+   * Context of the kubeconfig.
+   *
+   * @default the service account inside a cluster, the current context outside
+   */
   readonly context?: string
-  /** Folder of the service account in a pod. @default /var/run/secrets/kubernetes.io/serviceaccount */
+  /**
+   * Folder of the service account in a pod.
+   *
+   * @default /var/run/secrets/kubernetes.io/serviceaccount
+   */
   readonly accountFolder?: string
-  /** @default found by the options above */
+  /** @default the cluster found by the options above */
   readonly cluster?: Cluster
   /** Pod security of instances. @default restricted */
   readonly podSecurity?: PodSecurity
   /** Whether instances have a read-only root file system with a writable `/tmp`. @default true */
   readonly isRootReadOnly?: boolean
-  /** Resource requests of workloads without limits. @default none */
+  /** Resource requests for workloads without limits. @default none */
   readonly requests?: Resources
-  /** Called with the reason when a part of the cluster cannot be watched. @default process.emitWarning */
+  /**
+   * Called with the reason when part of the cluster cannot be watched.
+   *
+   * @default process.emitWarning
+   */
   readonly onProblem?: (message: string) => void
 }
 
-/** A namespace of mx with its cluster. */
+/** An mx namespace with its cluster. */
 interface OpenNamespace extends NamespaceContext {
   readonly findCluster: () => Promise<Cluster>
 }
 
 /**
- * Runs images as Deployments of a Kubernetes cluster, each with a Service and a Secret for its credentials. All state is in the
- * cluster, so several servers can share it, and a restarted server continues with it. docs/kubernetes.md lists the objects, the
- * namespaces and the required permissions.
+ * Runs images as Deployments in a Kubernetes cluster, each with a Service and a Secret for its
+ * credentials. All state is stored in the cluster, so several servers can share it and a restarted
+ * server resumes from it. docs/kubernetes.md lists the objects, the namespaces and the required
+ * permissions.
  */
 export function createKubernetesRuntime(options: KubernetesRuntimeOptions = {}): Runtime {
   const { cluster, podSecurity = 'restricted', isRootReadOnly = true, requests = {} } = options
@@ -52,9 +70,9 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions = {}):
   const listeners = new Set<(state: WorkloadState) => void>()
   const driftListeners = new Set<(key: WorkloadKey) => void>()
   const aborter = new AbortController()
-  /** By mx namespace. */
+  /** Namespaces by mx namespace. */
   const namespaces = new Map<string, OpenNamespace>()
-  /** Last operation of each workload: operations run in order. */
+  /** Last operation of each workload. Operations run in order. */
   const queues = new Map<string, Promise<void>>()
 
   function open(namespace: string): OpenNamespace {
@@ -66,7 +84,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions = {}):
     }
     const drift = createDrift({
       findCluster,
-      // Other failures are reported as outages of the space as well.
+      // Other failures are also reported as outages of the namespace.
       onOutage: (reason) => reason && isPermanent(reason) && onProblem(reason.message),
       onDrift: (key) => {
         for (const listener of driftListeners) listener(key)
@@ -108,7 +126,8 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions = {}):
     async read() {
       const { space } = open(DEFAULT_NAMESPACE)
       const states: (readonly WorkloadState[])[] = [await space.query(() => space.states())]
-      // An outage of another namespace was reported by its watch and must not fail the whole read.
+      // An outage of another namespace has been reported by its watch and must not fail the entire
+      // read.
       for (const { space: other } of namespaces.values())
         if (other !== space) states.push(await readStates(other))
       return states.flat()

@@ -18,16 +18,19 @@ import type { RuntimeLog } from './process/runtime-log.ts'
 import { type Supervised, supervise } from './process/supervise.ts'
 
 export interface ProcessRuntimeOptions {
-  /** Folder of logs and of the files of running instances; created if missing. Used by one runtime at a time. */
+  /**
+   * Folder for logs and for the files of running instances; created if missing. Only one runtime
+   * may use it at a time.
+   */
   readonly folder: string
   /** Registry operations for instances. */
   readonly registrar: InstanceRegistrar
   readonly log: RuntimeLog
-  /** Isolation of programs. @default none: programs run as the user of the server */
+  /** Isolation of programs. @default none; programs run as the server's user */
   readonly isolation?: Promise<Isolation>
   /** Control group folder of the server. @default {@link findCurrentCgroup} */
   readonly cgroupFolder?: string
-  /** Overrides of {@link ProcessLimits}' defaults. */
+  /** Overrides for the defaults of {@link ProcessLimits}. */
   readonly limits?: Partial<ProcessLimits>
 }
 
@@ -51,8 +54,9 @@ const WATCHDOG_MS = 1000
 const NAME_MAX = 180
 
 /**
- * Runs workloads as processes of this machine. Each instance leads its own process group and ends with this process. Processes left
- * over from a killed server are ended before anything starts (docs/runtime.md).
+ * Runs workloads as processes on this machine. Each instance has its own process group and ends
+ * with this process. Processes left over from a killed server are ended before any workload starts
+ * (docs/runtime.md).
  */
 export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
   const { folder, registrar, log } = options
@@ -61,7 +65,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
   const logs = new Map<string, LogFiles>()
   const emitted = new Map<string, string>()
   const listeners = new Set<(state: WorkloadState) => void>()
-  /** Last operation of each workload: operations run in order. */
+  /** Last operation of each workload. Operations run in order. */
   const operations = new Map<string, Promise<void>>()
   let isClosed = false
   const cgroup = options.cgroupFolder ?? findCurrentCgroup()
@@ -83,7 +87,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
   const endLeftover = async () =>
     endLeftoverInstances(instancesFolder, cgroup, (await context.isolation).sandbox)
 
-  /** Runs before anything starts. After a failure the next `apply` tries again. */
+  /** Runs before any workload starts. After a failure, the next `apply` retries. */
   function recover(): Promise<void> {
     recovered ??= endLeftover().then(
       (count) => {
@@ -134,7 +138,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
     return done
   }
 
-  recover().catch((error) => log.warn({ err: error }, 'recovery failed, services are not started'))
+  recover().catch((error) => log.warn({ err: error }, 'recovery failed; services are not started'))
 
   return {
     name: 'process',
@@ -188,7 +192,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
   }
 }
 
-/** Folder name of a workload: safe for any key, and unique. */
+/** Returns the folder name of a workload, which is unique and valid for any key. */
 function toName({ namespace, name, version }: WorkloadKey): string {
   const text = encodeURIComponent(JSON.stringify([namespace, name, version]))
   if (text.length <= NAME_MAX) return text

@@ -39,14 +39,24 @@ import {
 } from './lmdb/record-bytes.ts'
 
 export interface LmdbStoreOptions {
-  /** Folder of the database file; created with access for its owner only. Used by one process at a time. */
+  /**
+   * Folder of the database file, created with access for its owner only. Only one process may use
+   * it at a time.
+   */
   readonly folder: string
   /**
-   * When a write is acknowledged: `os` (survives a process crash) or `always` (fsync, survives a power failure). In any case the
-   * file stays consistent. @default 'os'
+   * When a write is acknowledged: `os` (survives a process crash) or `always` (fsync, survives a
+   * power failure). The file stays consistent in both modes.
+   *
+   * @default 'os'
    */
   readonly sync?: 'always' | 'os'
-  /** Called when writes start to fail, for example on a full disk, and when they succeed again. @default process.emitWarning */
+  /**
+   * Called when writes start to fail, for example because the disk is full, and when they succeed
+   * again.
+   *
+   * @default process.emitWarning
+   */
   readonly onWarning?: (message: string) => void
   /** @default no limits */
   readonly quotas?: StoreQuotas
@@ -54,10 +64,13 @@ export interface LmdbStoreOptions {
 
 const LAST_VERSION = Buffer.from('last version')
 const NOTHING = Buffer.alloc(0)
-/** Marker of a file with usage counters; the counter of each area is prefixed with {@link USAGE}. */
+/**
+ * Marks a file that contains usage counters. The counter of each area is prefixed with {@link
+ * USAGE}.
+ */
 const COUNTED = Buffer.from('counted')
 const USAGE = 'usage '
-/** Page size of the B-tree; a change may copy a page. */
+/** Page size of the B-tree. A change may copy a page. */
 const PAGE_BYTES = 4096
 
 /**
@@ -79,9 +92,9 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
     readFreeBytes: environment.readFreeBytes,
     onWarning: onWarning ?? ((message) => process.emitWarning(message)),
   })
-  /** By the keys of `keys.ts`. */
+  /** Keys are defined in `keys.ts`. */
   const records = openTextTable('records')
-  /** Expiring records by time, without values. */
+  /** Expiring records by time. Entries have no values. */
   const expiries = openTable('expiries')
   /** State of the store itself. */
   const meta = openTable('notes')
@@ -106,7 +119,7 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
     usage.set(area, usedOf(area) + bytes)
   }
 
-  /** Counts the records of a file that was written by a version without counters. */
+  /** Counts the records of a file written by a version without usage counters. */
   function countAll(): void {
     for (const { key, value } of records.getRange({ start: ALL[0], end: ALL[1] }))
       count(parseKey(key).table, toSize(key, value.length))
@@ -170,7 +183,7 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
     return change.value === undefined ? remove(key, change.table) : write(key, change)
   }
 
-  /** Runs changes in a transaction and converts their errors. */
+  /** Runs changes in a transaction and converts errors. */
   async function change<T>(run: () => T): Promise<T> {
     const done = transact(() => {
       const before = lastVersion
@@ -258,17 +271,17 @@ function toUsageKey(area: StoreArea): Buffer {
   return Buffer.from(USAGE + area)
 }
 
-/** Counted size of a record in bytes. */
+/** Returns the size of a record in bytes that counts towards quotas. */
 function toSize(key: string, length: number): number {
   return RECORD_OVERHEAD_BYTES + key.length + length
 }
 
-/** As {@link toSize}; 0 without a record. */
+/** See {@link toSize}; returns 0 if there is no record. */
 function sizeOfHead(key: string, head: RecordHead | undefined): number {
   return head === undefined ? 0 : toSize(key, head.length)
 }
 
-/** Maximum file growth of the groups in bytes. */
+/** Returns the maximum growth of the file in bytes when the groups are written. */
 function toMaxBytes(groups: readonly StoreGroup[]): number {
   let bytes = 0
   for (const group of groups)

@@ -19,8 +19,10 @@ import { createSortedKeys, type SortedKeys } from './memory/sorted-keys.ts'
 
 export interface MemoryStoreOptions {
   /**
-   * Approximate memory limit of records in bytes; writes beyond it fail with 507. A sixteenth more is reserved for accounts, rules,
-   * certificates and runtime objects. @default 268435456
+   * Approximate memory limit of records in bytes; writes beyond it fail with 507. An additional
+   * sixteenth is reserved for accounts, rules, certificates and runtime objects.
+   *
+   * @default 268435456
    */
   readonly maxBytes?: number
   /** @default no limits */
@@ -43,11 +45,11 @@ export function createMemoryStore({
   maxBytes = 256 * 1024 * 1024,
   quotas = NO_STORE_QUOTAS,
 }: MemoryStoreOptions = {}): StoreAdapter {
-  /** By database and name, joined by NUL; without empty tables. */
+  /** Tables by database and name, joined with NUL. There are no empty tables. */
   const tables = new Map<string, MemoryTable>()
   /** Sorted table names. */
   const names = createSortedKeys()
-  /** Sorted by time, table and key. */
+  /** Expiring records, sorted by time, table and key. */
   const expiring = createSortedKeys()
   let lastVersion = 0
   let usedBytes = 0
@@ -202,7 +204,7 @@ function toExpiring(name: string, { expiresMs, key }: StoreRecord): string {
   return `${toTime(expiresMs)}\0${name}\0${key}`
 }
 
-/** Padded, so that times sort as text. */
+/** Returns the time padded, so that times sort as text. */
 function toTime(ms: number): string {
   return String(ms).padStart(16, '0')
 }

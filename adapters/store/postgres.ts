@@ -22,21 +22,31 @@ import { createStatements } from './postgres/statements.ts'
 import { toPlaces, writeAtomically } from './postgres/write.ts'
 
 export interface PostgresStoreOptions {
-  /** As in `parsePostgresUrl`: `postgres://user:password@host/database?sslmode=verify-full`. */
+  /**
+   * See `parsePostgresUrl`; for example
+   * `postgres://user:password@host/database?sslmode=verify-full`.
+   */
   readonly url: string
   /** Maximum number of connections, in addition to one per watcher. @default 10 */
   readonly maxConnections?: number
-  /** Timeout of opening a connection or waiting for a free one in milliseconds. @default 5000 */
+  /** Timeout in milliseconds for opening a connection or waiting for a free one. @default 5000 */
   readonly connectTimeoutMs?: number
-  /** Timeout of a statement in milliseconds, including locks. @default 15000 */
+  /** Timeout of a statement in milliseconds, including waiting for locks. @default 15000 */
   readonly statementTimeoutMs?: number
   /** Heartbeat interval of watch connections in milliseconds. @default 10000 */
   readonly heartbeatMs?: number
-  /** Called with security and durability warnings, and at the start and end of outages. @default process.emitWarning */
+  /**
+   * Called with security and durability warnings, and at the start and end of outages.
+   *
+   * @default process.emitWarning
+   */
   readonly onWarning?: (message: string) => void
   /**
-   * Size limit of the records of all gateways in bytes, as counted by quotas; writes beyond it fail with 507. A sixteenth more is
-   * reserved for accounts, rules, certificates and runtime objects. @default no limit
+   * Size limit of the records of all gateways in bytes, as counted by quotas; writes beyond it fail
+   * with 507. An additional sixteenth is reserved for accounts, rules, certificates and runtime
+   * objects.
+   *
+   * @default no limit
    */
   readonly maxBytes?: number
   /** @default no limits */
@@ -47,10 +57,11 @@ export interface PostgresStoreOptions {
 const BEFORE_ALL = { database: '', table: '' }
 
 /**
- * Stores records in PostgreSQL 12 or newer, shared by any number of gateways. Acknowledged writes are flushed to the server's disk.
- * Connects and creates its schema on the first call; while the server is unreachable, calls fail with 503.
+ * Stores records in PostgreSQL 12 or later, shared by any number of gateways. Acknowledged writes
+ * are flushed to the server's disk. Connects and creates its schema on the first call. While the
+ * server is unreachable, calls fail with 503.
  *
- * @throws {RangeError} for a malformed URL.
+ * @throws {RangeError} if the URL is malformed.
  * @throws {Error} if a file in the URL cannot be read.
  */
 export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter {
@@ -188,7 +199,10 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
   }
 }
 
-/** PostgreSQL does not support NUL. A bound with NUL is replaced by the next possible key. */
+/**
+ * PostgreSQL does not support NUL in text, so a bound with NUL is replaced by the next possible
+ * key.
+ */
 function toBound(key: string): string {
   const end = key.indexOf('\0')
   return end < 0 ? key : `${key.slice(0, end)}\u0001`

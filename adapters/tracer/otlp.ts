@@ -4,18 +4,21 @@ import { logDiagnostics } from './otlp/log-diagnostics.ts'
 import { createSpanQueue, type SpanQueueOptions } from './otlp/span-queue.ts'
 import { toTracer } from './otlp/to-tracer.ts'
 
-/** Service of a tracer's spans. */
+/** Service that a tracer creates spans for. */
 export interface TracedService {
   readonly name: string
   readonly version?: string | undefined
   readonly instance?: string | undefined
 }
 
-/** Exports spans by OTLP over HTTP, configured by the variables `OTEL_*`. */
+/** Exports spans through OTLP over HTTP, configured by the `OTEL_*` variables. */
 export interface OtlpTracing {
-  /** `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` take precedence over the service. */
+  /**
+   * Creates a tracer. `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` take precedence over the
+   * service.
+   */
   readonly createTracer: (service: TracedService) => Tracer
-  /** Sends the queue within {@link SpanQueueOptions.closeMs}. Never rejects. */
+  /** Sends queued spans within {@link SpanQueueOptions.closeMs}. Never rejects. */
   readonly close: () => Promise<void>
 }
 

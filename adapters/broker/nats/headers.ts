@@ -7,9 +7,9 @@ import { createNullProto } from '../../../lib/object/null-proto.ts'
 const VERSION = 'NATS/1.0'
 const LINE_END = '\r\n'
 
-/** Headers in the form of the library, with their length. */
+/** Encoded headers as the library expects them, with their length in bytes. */
 export interface EncodedHeaders {
-  /** Undefined without headers. */
+  /** Undefined if there are no headers. */
   readonly headers: MsgHdrs | undefined
   readonly bytes: number
 }
@@ -17,7 +17,8 @@ export interface EncodedHeaders {
 const NONE: EncodedHeaders = { headers: undefined, bytes: 0 }
 
 /**
- * Encodes headers as bytes. The library's own encoder would trim values and write them as UTF-8; they are already validated.
+ * Encodes headers as bytes. The library's own encoder would trim values and write them as UTF-8.
+ * Headers are already validated here.
  */
 export function encodeHeaders(headers: Message['headers']): EncodedHeaders {
   let text = ''
@@ -30,8 +31,8 @@ export function encodeHeaders(headers: Message['headers']): EncodedHeaders {
 }
 
 /**
- * Decodes headers from bytes, because the decoder of the library would read values as UTF-8. Headers that HTTP does not allow are omitted:
- * any client of the server can publish.
+ * Decodes headers from bytes, because the library's decoder would read values as UTF-8. Headers
+ * that are invalid in HTTP are omitted: any client of the server can publish.
  */
 export function readHeaders(message: Msg): Message['headers'] {
   const { _rdata: bytes, _msg } = message as MsgImpl
@@ -45,7 +46,7 @@ export function readHeaders(message: Msg): Message['headers'] {
     try {
       fields.append(line.slice(0, colon), line.slice(colon + 1).trim())
     } catch {
-      // Omitted.
+      // Invalid headers are omitted.
     }
   }
   const headers: Record<string, string> = createNullProto()

@@ -1,12 +1,14 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 
-/** Counts unconfirmed messages: a PONG of the server confirms all messages before the PING. */
+/**
+ * Tracks unconfirmed messages: a PONG from the server confirms all messages sent before the PING.
+ */
 export interface Outbox {
   /** Unconfirmed bytes. */
   readonly bytes: number
-  /** Counts a message. */
+  /** Adds a message. */
   readonly add: (connection: NatsConnection, bytes: number) => void
-  /** Resets on connection loss. @returns the number of messages that may be lost. */
+  /** Resets the counters on connection loss. @returns the number of messages that may be lost. */
   readonly clear: () => number
 }
 
@@ -16,7 +18,7 @@ export function createOutbox(): Outbox {
   let bytes = 0
   let isFlushing = false
 
-  /** One PING at a time, which under load confirms many messages. */
+  /** Sends one PING at a time; under load, each PING confirms many messages. */
   function flush(connection: NatsConnection): void {
     const flushed = { messages, bytes }
     isFlushing = true
@@ -28,7 +30,7 @@ export function createOutbox(): Outbox {
         isFlushing = false
         if (messages > 0) flush(connection)
       },
-      // The connection is lost, which its owner reports.
+      // The owner of the connection reports the loss.
       () => {},
     )
   }

@@ -6,9 +6,12 @@ import { readHeaders } from './headers.ts'
 
 /** Subscriptions of this process across connections. */
 export interface Subscriptions {
-  /** Subscribes again on a new connection. */
-  readonly up: (connection: NatsConnection) => void
-  /** @throws {Error} without a connection; {GatewayError} 403 if the server denies the subject. */
+  /** Restores all subscriptions on a new connection. */
+  readonly resubscribe: (connection: NatsConnection) => void
+  /**
+   * @throws {Error} if not connected.
+   * @throws {GatewayError} 403 if the server denies the subject.
+   */
   readonly subscribe: (
     subject: string,
     queue: string | undefined,
@@ -16,7 +19,10 @@ export interface Subscriptions {
   ) => Promise<Unsubscribe>
 }
 
-/** A subscription on the server: of one member of a queue, or of all local subscribers of a subject. */
+/**
+ * Subscription on the server, shared by all local subscribers of a subject, or used by one queue
+ * member.
+ */
 interface SharedSubscription {
   readonly subject: string
   readonly queue: string | undefined
@@ -24,13 +30,13 @@ interface SharedSubscription {
   readonly members: Set<{ readonly handler: MessageHandler }>
   active: Subscription | undefined
   denial: Error | undefined
-  /** Settles when the current server confirmed it. */
+  /** Settles when the current server has confirmed the subscription. */
   confirmed: Promise<void> | undefined
 }
 
 export function createSubscriptions(link: () => NatsLink): Subscriptions {
   const all = new Set<SharedSubscription>()
-  /** Subscriptions without a queue by subject: the server sends each message once per process. */
+  /** Subscriptions without a queue, by subject. The server sends each message once per process. */
   const broadcast = new Map<string, SharedSubscription>()
 
   function activate(connection: NatsConnection, shared: SharedSubscription): void {
@@ -42,7 +48,7 @@ export function createSubscriptions(link: () => NatsLink): Subscriptions {
           shared.denial = error
           return
         }
-        // A copy: a view would retain the whole receive buffer.
+        // Copied because a view would retain the whole receive buffer.
         const message: Message = {
           headers: readHeaders(received),
           body: new Uint8Array(received.data),
@@ -68,22 +74,22 @@ export function createSubscriptions(link: () => NatsLink): Subscriptions {
     return shared
   }
 
-  /** @throws {Error} on connection loss, or if the server denies the subject. */
+  /** @throws {Error} on connection loss or if the server denies the subject. */
   async function confirm(shared: SharedSubscription): Promise<void> {
     await link().confirm()
     if (shared.denial !== undefined)
-      throw brokerError(403, `NATS denies subscribing to ${shared.subject}`)
+      throw brokerError(403, `NATS denied the subscription to ${shared.subject}`)
   }
 
   function begin(connection: NatsConnection, shared: SharedSubscription): void {
     shared.denial = undefined
     activate(connection, shared)
     shared.confirmed = confirm(shared)
-    // After a reconnect nothing awaits it; the link reports denials.
+    // Not awaited after a reconnect; the link reports denials.
     shared.confirmed.catch(() => {})
   }
 
-  /** Returns true if the last subscriber left and the server must be notified. */
+  /** Returns true if the last member left and the server must be notified. */
   function leave(
     shared: SharedSubscription,
     member: { readonly handler: MessageHandler },
@@ -96,7 +102,7 @@ export function createSubscriptions(link: () => NatsLink): Subscriptions {
   }
 
   return {
-    up(connection) {
+    resubscribe(connection) {
       for (const shared of all) begin(connection, shared)
     },
 
@@ -113,7 +119,8 @@ export function createSubscriptions(link: () => NatsLink): Subscriptions {
         throw error
       }
       return async () => {
-        // Waits until other members get its share; an unreachable server has dropped the subscription.
+        // Waits until the server delivers to the other members only. An unreachable server has
+        // already dropped the subscription.
         if (leave(shared, member))
           await link()
             .confirm()

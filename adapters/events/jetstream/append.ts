@@ -21,12 +21,12 @@ type Outcome = number | GatewayError
 
 /** Events whose timestamp is further in the future are published on a separate subject. */
 export const AHEAD_MS = 60_000
-/** Events of a deleted stream are published again after it is created. */
+/** Events are published a second time if the stream was deleted, after recreating it. */
 const ATTEMPTS = 2
 
-/** Publishes events. A batch stays in order and does not wait for acknowledgements in between. */
+/** Publishes events. Batches keep their order without waiting for each acknowledgement. */
 export function createAppend({ sessions, prefix, replicas, nowMs }: AppendOptions) {
-  /** Publishes the events without an outcome. */
+  /** Publishes the events that have no outcome yet. */
   async function publish(
     session: Session,
     batch: readonly EventAppend[],
@@ -70,12 +70,12 @@ export function createAppend({ sessions, prefix, replicas, nowMs }: AppendOption
     } catch (error) {
       failure = toFailure(error)
     }
-    const missing = failure ?? eventsUnavailable(new Error('the stream was deleted'))
+    const missing = failure ?? eventsUnavailable(new Error('the stream has been deleted'))
     return outcomes.map((outcome) => outcome ?? missing)
   }
 }
 
-/** Undefined if it is unknown whether the event is stored, or there is no stream. */
+/** Returns undefined if the stream does not exist or it is unknown whether the event was stored. */
 async function publishOne(
   session: Session,
   { stream, subject, aheadSubject }: TopicNames,

@@ -9,15 +9,18 @@ interface ApiError {
 
 const CONSUMER_NOT_FOUND = 10014
 const STREAM_NOT_FOUND = 10059
-/** The name is in use with another configuration. */
+/** The name is in use with a different configuration. */
 const NAME_IN_USE = [10013, 10058, 10148]
-/** Limits of the account or server: storage, streams, consumers. */
+/** A limit of the account or server was reached: storage, streams or consumers. */
 const NO_SPACE = [10002, 10023, 10026, 10027, 10028, 10047, 10122]
-/** The event could not be stored, for example without disk space. */
+/** The event could not be stored, for example because the disk is full. */
 const STORE_FAILED = 10077
 const OUT_OF_SPACE = /exceeded|no space/i
 
-/** Converts an error for callers: 403 denied, 507 full, 500 rejected by JetStream, otherwise 503. */
+/**
+ * Converts an error for callers: 403 if denied, 507 if full, 500 if rejected by JetStream,
+ * otherwise 503.
+ */
 export function toFailure(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
   if (!(error instanceof Error)) return eventsUnavailable(error)
@@ -30,12 +33,12 @@ export function toFailure(error: unknown): GatewayError {
   return toApiFailure(api, error)
 }
 
-/** @param reason message of the server: `Permissions Violation for Publish to "..."`. */
+/** @param reason server message such as `Permissions Violation for Publish to "..."`. */
 export function notPermitted(reason: string): GatewayError {
   return eventsError(403, `denied by NATS: ${reason}`)
 }
 
-/** Converts an error response to a publish. */
+/** Converts an error response to a published message. */
 export function toApiFailure({ code, status }: ApiError, error: Error): GatewayError {
   if (NO_SPACE.includes(code) || (code === STORE_FAILED && OUT_OF_SPACE.test(error.message)))
     return eventsFull(error)
@@ -44,18 +47,21 @@ export function toApiFailure({ code, status }: ApiError, error: Error): GatewayE
     : eventsError(500, `rejected by JetStream: ${error.message}`)
 }
 
-/** Whether the stream or consumer does not exist. */
+/** Returns whether the error means that the stream or consumer does not exist. */
 export function isMissing(error: unknown): boolean {
   const code = toApiError(error)?.code
   return code === STREAM_NOT_FOUND || code === CONSUMER_NOT_FOUND
 }
 
-/** Whether another client created it in the meantime. */
+/**
+ * Returns whether the error means that another client created the stream or consumer in the
+ * meantime.
+ */
 export function isNameInUse(error: unknown): boolean {
   return NAME_IN_USE.includes(toApiError(error)?.code ?? 0)
 }
 
-/** Recognized by its properties, because the library is loaded on demand. */
+/** Recognizes the error by its properties, because the library is loaded on demand. */
 function toApiError(error: unknown): ApiError | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('status' in error)) return undefined
   const { code, status } = error

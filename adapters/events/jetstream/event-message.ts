@@ -4,7 +4,7 @@ import { toDigestId } from '../../../domain/events/digest-id.ts'
 import { createNullProto } from '../../../lib/object/null-proto.ts'
 import type { Delivered } from './consumers/ack-subject.ts'
 
-/** Headers in the form of the library, with their length. */
+/** Encoded headers as the library expects them, with their length in bytes. */
 export interface EncodedHeaders {
   readonly headers: MsgHdrs
   readonly bytes: number
@@ -15,7 +15,7 @@ export const MAX_HEAD_BYTES = 128
 const NO_METADATA = {}
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i
 
-/** Encodes an event except its payload. The server deduplicates by the id. */
+/** Encodes everything except the payload. The server deduplicates events by id. */
 export function encodeHeaders({ id, timestampMs, metadata }: NewEvent): EncodedHeaders {
   let text = `NATS/1.0\r\nNats-Msg-Id: ${id}\r\nMx-Timestamp: ${timestampMs}\r\n`
   for (const _ in metadata) {
@@ -23,13 +23,14 @@ export function encodeHeaders({ id, timestampMs, metadata }: NewEvent): EncodedH
     break
   }
   const block = Buffer.from(`${text}\r\n`)
-  // The only method the library calls; its own encoder would validate each header.
+  // The library calls only this method; its own encoder would validate each header.
   return { headers: { encode: () => block } as unknown as MsgHdrs, bytes: block.length }
 }
 
 /**
- * Decodes a message into an event with a copy of the payload. For messages of other publishers the timestamp is the storage time, the
- * metadata are the headers, and the id is derived from the position.
+ * Decodes a message into an event with a copy of the payload. For messages from other publishers,
+ * the timestamp is the storage time, the metadata contains the headers, and the id is derived from
+ * the position.
  */
 export function decodeEvent(message: Msg, { sequence, storedMs }: Delivered): StoredEvent {
   const head = readHead(message)
@@ -46,7 +47,7 @@ export function decodeEvent(message: Msg, { sequence, storedMs }: Delivered): St
   return { sequence, id: made, timestampMs: storedMs, metadata, payload }
 }
 
-/** Header block as text; the library's own parser would split all headers. */
+/** Returns the header block as text; the library's own parser would split all headers. */
 function readHead(message: Msg): string {
   const { _rdata: bytes, _msg } = message as MsgImpl
   return _msg.hdr > 0 ? Buffer.from(bytes.buffer, bytes.byteOffset, _msg.hdr).toString() : ''

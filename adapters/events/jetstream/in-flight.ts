@@ -7,9 +7,12 @@ const NANOS = 1e6
 /** Pulled deliveries of a member that are neither acknowledged nor expired. */
 export interface InFlight {
   readonly add: (delivery: JetDelivery) => void
-  /** Returns false if it expired. */
+  /** Returns false if the delivery has expired. */
   readonly remove: (delivery: JetDelivery) => boolean
-  /** Makes a delivery available again, unless it expired. Without a connection it is redelivered after the ack timeout. */
+  /**
+   * Makes a delivery available again unless it has expired. Without a connection, it is redelivered
+   * after the ack timeout.
+   */
   readonly nack: (delivery: JetDelivery, delayMs: number) => Promise<void>
   /** Makes all deliveries available again. */
   readonly nackAll: () => Promise<void>
@@ -31,7 +34,7 @@ export function createInFlight(sessions: Sessions, ackWaitMs: number): InFlight 
     }
   }
 
-  /** Resolves when the consumer confirmed. */
+  /** Resolves when the consumer has confirmed. */
   async function nakAll(replies: readonly string[], delayMs = 0): Promise<void> {
     const { current } = sessions
     if (current === undefined) return
@@ -57,7 +60,7 @@ export function createInFlight(sessions: Sessions, ackWaitMs: number): InFlight 
 
     async nackAll() {
       dropExpired()
-      // They are redelivered in the order of the rejections.
+      // Events are redelivered in the order of the nacks.
       const deliveries = [...pending.keys()].sort((a, b) => a.event.sequence - b.event.sequence)
       pending.clear()
       await nakAll(deliveries.map(({ reply }) => reply))

@@ -4,20 +4,21 @@ import type { EventTopic } from '../../../core/contracts/events.ts'
 /** Names of a topic on the server. */
 export interface TopicNames {
   readonly stream: string
-  /** Subject of its events. */
+  /** Subject of the topic's events. */
   readonly subject: string
   /** Subject of events with a future timestamp. */
   readonly aheadSubject: string
 }
 
-/** Maximum length of a readable stream name, which is also a folder name. */
+/** Maximum length of a readable stream name, which is also used as a folder name. */
 const MAX_STREAM = 200
-/** Suffix that no topic has. */
+/** Suffix that no topic name contains. */
 const AHEAD = '.=ahead'
 
 /**
- * Names of a topic: the subject `<prefix>.events.<namespace>.<topic>`, with `=` for dots of the namespace, and a stream of that name
- * with `=` for dots and `+` as separator. Streams identify topics; a name that is too long is replaced by a digest.
+ * Returns the names of a topic. The subject is `<prefix>.events.<namespace>.<topic>`, with `=` for
+ * dots in the namespace. The stream has the same name with `=` for dots and `+` as the separator.
+ * Streams identify topics; names that are too long are replaced by a digest.
  */
 export function toTopicNames(prefix: string, { namespace, topic }: EventTopic): TopicNames {
   const subject = `${prefix}.events.${toToken(namespace)}.${topic}`
@@ -34,7 +35,7 @@ export function toTopicFilter(prefix: string, namespace?: string): string {
   return `${prefix}.events.${namespace === undefined ? '' : `${toToken(namespace)}.`}>`
 }
 
-/** Parses a subject; undefined if it is not a topic. */
+/** Parses a subject. Returns undefined if it does not belong to a topic. */
 export function parseSubject(prefix: string, subject: string): EventTopic | undefined {
   const start = `${prefix}.events.`
   const end = subject.indexOf('.', start.length)
@@ -43,7 +44,7 @@ export function parseSubject(prefix: string, subject: string): EventTopic | unde
   return { namespace: fromToken(subject.slice(start.length, end)), topic }
 }
 
-/** Consumer name of a group, with `=` for dots. */
+/** Returns the consumer name of a group, with `=` for dots. */
 export function toConsumerName(group: string): string {
   return toToken(group)
 }
@@ -52,16 +53,17 @@ export function parseConsumerName(consumer: string): string {
   return fromToken(consumer)
 }
 
-/** Stream of the groups' acknowledgements. */
+/** Returns the name of the stream that stores the groups' acknowledgements. */
 export function toAcksStream(prefix: string): string {
   return `${toToken(prefix)}+acks`
 }
 
 /**
- * Subject of a group's acknowledgements.
+ * Returns the subject of a group's acknowledgements.
  *
- * @param group default: all of them
- * @param run identifies one of the groups that had this name. @default all of them
+ * @param group default: all groups
+ * @param run identifies one of the groups that have had this name.
+ * @default all of them
  */
 export function toAcksSubject(
   prefix: string,

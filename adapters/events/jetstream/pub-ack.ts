@@ -12,12 +12,16 @@ interface PubAck {
   }
 }
 
-/** Whether the subject has no subscriber, so that there is no stream. */
+/** Returns whether the subject has no subscribers, which means that the stream does not exist. */
 export function isUnacknowledged({ data, headers }: Msg): boolean {
   return data.length === 0 && headers?.code === 503
 }
 
-/** Returns the sequence of a stored message. @throws {GatewayError} reason of the failure. */
+/**
+ * Returns the sequence of a stored message.
+ *
+ * @throws {GatewayError} with the reason of the failure.
+ */
 export function toStored(response: Msg): number {
   if (isUnacknowledged(response))
     throw eventsUnavailable(new Error('no stream exists, or JetStream is disabled'))

@@ -15,7 +15,7 @@ import { decodeEvent } from './event-message.ts'
 import { toTopicNames } from './names.ts'
 import type { Session } from './session.ts'
 
-/** Idle time after which the server deletes a consumer for reading. */
+/** Idle time after which the server deletes a temporary consumer. */
 const IDLE_MS = 10_000
 /** Maximum number of events scanned per call. */
 const MAX_SCANNED = 10_000
@@ -24,7 +24,10 @@ const MESSAGE_BYTES = 256
 
 const NOTHING: EventSlice = { events: [], next: undefined }
 
-/** Reads a part of a range through a temporary consumer, because only consumers receive several messages at a time. */
+/**
+ * Reads part of a range through a temporary consumer, because only consumers receive several
+ * messages at a time.
+ */
 export async function readSlice(
   session: Session,
   prefix: string,
@@ -36,7 +39,7 @@ export async function readSlice(
   const { from, sinceMs } = range
   try {
     const start =
-      // The first page starts by time, later ones by sequence.
+      // The first page starts by time, later pages start by sequence.
       from === 1 && sinceMs !== undefined
         ? await fromTime(session, names, sinceMs, nowMs)
         : fromSequence(from)
@@ -58,7 +61,7 @@ async function readFrom(
   let bytes = 0
   let next: number | undefined
 
-  /** Returns whether to continue. */
+  /** Adds a message. Returns whether to continue. */
   function add(message: Msg): boolean {
     const delivered = parseAckSubject(message.reply!)!
     const { sequence, pending } = delivered
@@ -83,7 +86,7 @@ async function readFrom(
         waitMs: 0,
       })
       for (const message of messages) if (!add(message)) return
-      // Deleted in the meantime, or the end of the topic.
+      // The consumer was deleted in the meantime, or the topic has no more events.
       if (messages.length === 0) next = undefined
       if (next === undefined) return
       if (end !== 'done') throw eventsUnavailable(new Error('the consumer for reading was deleted'))

@@ -14,7 +14,7 @@ export interface Outgoing {
 export interface RequestMux {
   /** @throws {GatewayError} 403, 503 */
   readonly request: (outgoing: Outgoing) => Promise<Msg>
-  /** Rejects all requests on connection loss. */
+  /** Rejects all pending requests on connection loss. */
   readonly end: (cause: unknown) => void
 }
 
@@ -32,7 +32,7 @@ export function createRequestMux(
 ): RequestMux {
   const start = `${inbox}.`
   const pending = new Map<number, PendingRequest>()
-  /** Set when no further requests are possible. */
+  /** Set when no more requests can be sent. */
   let failure: Error | undefined
   let tokens = 0
 
@@ -54,7 +54,7 @@ export function createRequestMux(
     failAll(error)
   }
 
-  /** Rejects requests that the server denies asynchronously, by their subject. */
+  /** Rejects requests, identified by subject, that the server denies asynchronously. */
   async function watchDenials(): Promise<void> {
     for await (const status of connection.status()) {
       if (status.type !== 'error' || status.error.name !== 'PermissionViolationError') continue

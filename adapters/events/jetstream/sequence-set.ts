@@ -1,10 +1,10 @@
 /** First and last of consecutive sequences. */
 export type SequenceRange = readonly [from: number, to: number]
 
-/** A set of sequences from 1 on, stored as ranges. */
+/** Set of sequences starting at 1, stored as ranges. */
 export interface SequenceSet {
   readonly ranges: readonly SequenceRange[]
-  /** All sequences up to this one are included. */
+  /** All sequences up to and including this one are in the set. */
   readonly floor: number
   readonly has: (sequence: number) => boolean
   /** Does nothing if `to` is less than `from`. */
@@ -59,7 +59,7 @@ export function formatRanges(ranges: readonly SequenceRange[]): string {
   return JSON.stringify(ranges)
 }
 
-/** Empty for malformed text. */
+/** Returns an empty list for malformed text. */
 export function parseRanges(text: string): readonly SequenceRange[] {
   try {
     const ranges: unknown = JSON.parse(text)

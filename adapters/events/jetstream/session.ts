@@ -2,16 +2,19 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
 import { createRequestMux, type Outgoing, type RequestMux } from './request-mux.ts'
 
-/** @param error the server denies the subscription. */
+/** @param error set if the server denies the subscription. */
 export type Listener = (error: Error | null, message: Msg) => void
-/** Resolves when the server sends nothing more and everything it sent has arrived, or after the timeout. */
+/**
+ * Resolves when the server has stopped sending and everything it sent has arrived, or after the
+ * timeout.
+ */
 export type StopListening = () => Promise<void>
 
 /** JetStream over one connection. */
 export interface Session
   extends Pick<JetStreamManager, 'streams' | 'consumers'>,
     Pick<RequestMux, 'request'> {
-  /** Whether the connection is lost: requests without a response may have been processed. */
+  /** True once the connection is lost. Requests without a response may have been processed. */
   readonly isEnded: boolean
   /** Whether the server belongs to a cluster. */
   readonly isClustered: boolean
@@ -19,16 +22,24 @@ export interface Session
   readonly maxMessageBytes: number
   /** Streams known to exist. */
   readonly knownStreams: Set<string>
-  /** Publishes without a response; does nothing after the session ended. @param reply reply subject. */
+  /**
+   * Publishes without waiting for a response. No-op once the session has ended.
+   *
+   * @param reply reply subject.
+   */
   readonly publish: (outgoing: Outgoing, reply?: string) => void
   /** Creates a unique subject; `<inbox>.*` receives its replies. */
   readonly createInbox: () => string
   readonly listen: (subject: string, listener: Listener) => StopListening
-  /** Calls `onEnd` once when the session ends, immediately if it has ended. @returns a function that unsubscribes. */
+  /**
+   * Calls `onEnd` once when the session ends, or immediately if it has already ended.
+   *
+   * @returns a function that unsubscribes.
+   */
   readonly onSettled: (onEnd: () => void) => () => void
 }
 
-/** The library's parts that a session needs. */
+/** Parts of the library that a session needs. */
 export interface Libraries {
   readonly createInbox: () => string
   readonly createManager: (connection: NatsConnection) => Promise<JetStreamManager>

@@ -10,16 +10,21 @@ export interface Sessions {
   readonly current: Session | undefined
   /** Returns the session after the first connection attempt. @throws {GatewayError} 503 */
   readonly open: () => Promise<Session>
-  /** Waits for a session; undefined on timeout, or if closed. */
+  /** Waits for a session. Returns undefined on timeout or if closed. */
   readonly wait: (ms: number) => Promise<Session | undefined>
   /**
-   * Runs an operation in a session; if the session is lost in the meantime, once more in the next one.
+   * Runs an operation in a session. If the session is lost in the meantime, the operation is
+   * repeated once in the next session.
    *
-   * @param run may be repeated.
+   * @param run may be called twice.
    * @throws {GatewayError}
    */
   readonly use: <T>(run: (session: Session) => Promise<T>) => Promise<T>
-  /** Settles when every server was tried once. @throws {Error} if one rejected the connection, with `denied` true. */
+  /**
+   * Settles when each server has been tried once.
+   *
+   * @throws {Error} with `denied` set if a server rejected the connection.
+   */
   readonly tried: Promise<void>
   readonly close: () => Promise<void>
 }
@@ -43,7 +48,7 @@ export function createSessions(options: SessionsOptions): Sessions {
           current = session
           wake(session)
         },
-        // Callers get the error from `open`.
+        // Callers receive the error from `open`.
         () => {},
       )
     },

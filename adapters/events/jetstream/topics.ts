@@ -7,11 +7,11 @@ import { isMissing, isNameInUse } from './errors.ts'
 import { parseSubject, type TopicNames, toTopicFilter } from './names.ts'
 import type { Session } from './session.ts'
 
-/** Deduplication window: longer than an unconfirmed append is retried. */
+/** Deduplication window; longer than unconfirmed appends are retried. */
 const DEDUPLICATION_MS = 120_000
-/** Minimum `max_age` of the server. */
+/** Minimum `max_age` that the server accepts. */
 const MIN_AGE_MS = 100
-/** Maximum number of messages removed at a time: removal blocks appends. */
+/** Maximum number of messages removed at a time, because removal blocks appends. */
 const MAX_REMOVED = 10_000
 const UNLIMITED = -1
 const NANOS = 1e6
@@ -31,7 +31,7 @@ export async function ensureTopic(
   })
 }
 
-/** Creates a stream without limits in file storage. */
+/** Creates a stream in file storage without limits. */
 export async function ensureStream(
   { streams, knownStreams }: Session,
   config: {
@@ -54,7 +54,7 @@ export async function ensureStream(
   knownStreams.add(config.name)
 }
 
-/** Undefined without the stream. */
+/** Returns undefined if the stream does not exist. */
 export async function findStream(
   { streams }: Session,
   stream: string,
@@ -76,15 +76,17 @@ export async function listTopics(
   for await (const { config, state } of streams.list(toTopicFilter(prefix, namespace))) {
     const topic = parseSubject(prefix, config.subjects[0] ?? '')
     const { first_seq, last_seq: last, bytes } = state
-    // 0 before the first event.
+    // `first_seq` is 0 before the first event.
     if (topic !== undefined) topics.push({ ...topic, first: Math.max(first_seq, 1), last, bytes })
   }
   return topics.sort((a, b) => (toTopicKey(a) < toTopicKey(b) ? -1 : 1))
 }
 
 /**
- * Applies the retention of a topic. Age is enforced by the server; size is not, because the server would reserve the maximum size of each
- * stream. Unused streams are deleted. @returns whether there is more to remove.
+ * Applies the retention of a topic. The server enforces the age, but not the size: it would reserve
+ * the maximum size of each stream. Unused streams are deleted.
+ *
+ * @returns whether there is more to remove.
  */
 export async function retain(
   session: Session,
@@ -109,15 +111,16 @@ export async function retain(
     })
   const { messages, bytes } = info.state
   if (maxBytes === 0 || bytes <= maxBytes || messages <= 1) return false
-  // Assumes equal sizes; the rest is removed next time.
+  // Assumes equally sized messages; the rest is removed next time.
   const remaining = Math.max(1, Math.floor(messages * (maxBytes / bytes)))
   await removeOldest(session, stream, Math.max(remaining, messages - MAX_REMOVED))
   return true
 }
 
 /**
- * Removes the oldest messages by a temporary limit. With a purge, the server loses track of messages in flight of groups
- * (nats-server 2.9.10) or of rejected ones (2.15.2), and redelivers them late or never.
+ * Removes the oldest messages by setting a temporary limit. With a purge, the server loses track of
+ * groups' messages in flight (nats-server 2.9.10) or of nacked messages (2.15.2), and redelivers
+ * them late or never.
  */
 async function removeOldest(
   { streams }: Session,
@@ -129,14 +132,15 @@ async function removeOldest(
 }
 
 /**
- * Distinguishes a stream from earlier streams of the same name: a random description. The creation time is reported differently after a restart.
- * Undefined for streams of other programs.
+ * Returns the random description that distinguishes a stream from earlier streams of the same name.
+ * The creation time is unsuitable because it is reported differently after a restart. Returns
+ * undefined for streams of other programs.
  */
 export function parseRun({ config }: StreamInfo): string | undefined {
   return config.description
 }
 
-/** Returns false if it did not exist. */
+/** Returns false if the stream did not exist. */
 export async function deleteStream(session: Session, stream: string): Promise<boolean> {
   session.knownStreams.delete(stream)
   try {
@@ -147,7 +151,7 @@ export async function deleteStream(session: Session, stream: string): Promise<bo
   }
 }
 
-/** Whether a stream has had neither messages nor consumers since a time. */
+/** Returns whether a stream has had no messages and no consumers since the specified time. */
 function isIdle({ created, state }: StreamInfo, sinceMs: number): boolean {
   const { messages, consumer_count, last_ts } = state
   const lastMs = Math.max(Date.parse(created), Date.parse(last_ts))

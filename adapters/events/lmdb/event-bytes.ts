@@ -1,7 +1,10 @@
 import type { NewEvent, StoredEvent } from '../../../core/contracts/events.ts'
 import type { LogMark } from '../../../domain/events/log/index.ts'
 
-/** Mark and timestamp as 64-bit floats, length of the metadata, and id; followed by the metadata as JSON and the payload. */
+/**
+ * Header layout: mark and timestamp as 64-bit floats, length of the metadata, and id. The metadata
+ * as JSON and the payload follow.
+ */
 const ID_AT = 4 * 8 + 4
 const HEAD_BYTES = ID_AT + 36
 const NO_METADATA = {}

@@ -2,7 +2,7 @@ import type { LogEnd } from '../../../domain/events/log/index.ts'
 
 /** Stored state of a topic. */
 export interface TopicRecord extends LogEnd {
-  /** Prefix of the keys of its events. */
+  /** Prefix of the keys of the topic's events. */
   readonly number: number
   /** Sequence of the oldest retained event. */
   readonly first: number
@@ -37,7 +37,7 @@ export function parseTopicRecord(bytes: Buffer): TopicRecord {
   }
 }
 
-/** Key of an event, sorted by topic and sequence. */
+/** Returns the key of an event. Keys are sorted by topic and sequence. */
 export function toEventKey(number: number, sequence: number): Buffer {
   const bytes = Buffer.allocUnsafe(NUMBER_BYTES + SEQUENCE_BYTES)
   bytes.writeUInt32BE(number)

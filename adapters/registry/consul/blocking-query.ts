@@ -7,11 +7,11 @@ import { createConsulError, isConsulError } from './http/errors.ts'
 import type { Slot, Slots } from './watch-slots.ts'
 
 export interface QueryParameters {
-  /** Consul responds once its state is newer; undefined: at once. */
+  /** Consul responds once its state is newer than this index, or immediately if undefined. */
   readonly index: string | undefined
-  /** {@link ConsulResponse.era} of the index, which is invalid in any other. */
+  /** {@link ConsulResponse.era} of the index. The index is invalid in any other era. */
   readonly era: number
-  /** Maximum time that Consul waits for a newer state, in seconds. */
+  /** Maximum time in seconds that Consul waits for a newer state. */
   readonly waitSeconds: number
   readonly signal: AbortSignal
 }
@@ -19,13 +19,13 @@ export interface QueryParameters {
 export interface BlockingQueryOptions {
   readonly request: (parameters: QueryParameters) => Promise<ConsulResponse>
   /**
-   * Called with the first response and every changed response; large responses may repeat. An error it throws counts as a
-   * failure.
+   * Called with the first response and each changed response; large responses may repeat. An error
+   * thrown by the callback counts as a failure.
    */
   readonly onResponse: (response: ConsulResponse) => Maybe<void>
-  /** As `WatchOptions.onOutage`; called again when an outage becomes a denial or vice versa. */
+  /** See `WatchOptions.onOutage`. Called again when an outage becomes a denial or vice versa. */
   readonly onOutage: (reason: Error | undefined) => void
-  /** As `WatchOptions.idleMs`. */
+  /** See `WatchOptions.idleMs`. */
   readonly idleMs: () => number
   readonly slots: Slots
   readonly pace: Pace
@@ -35,9 +35,9 @@ export interface BlockingQueryOptions {
 export interface Pace {
   /** Minimum interval between responses in milliseconds. */
   readonly gapMs: number
-  /** Number of responses without that interval. */
+  /** Number of responses allowed without that interval. */
   readonly burst: number
-  /** Maximum duration of a blocking query in seconds: with a slot for each query, and otherwise. */
+  /** Maximum duration of a blocking query in seconds: if every query has a slot, and otherwise. */
   readonly waitSeconds: number
   readonly shortWaitSeconds: number
   /** Back-off after a failure in milliseconds: first and maximum. */
@@ -45,37 +45,45 @@ export interface Pace {
   readonly maxRetryMs: number
   /** Back-off after a denial in milliseconds. */
   readonly deniedMs: number
-  /** Delay in milliseconds before the first blocking query, which short-lived watches thus never send. */
+  /**
+   * Delay before the first blocking query in milliseconds, so that short-lived watches never send
+   * one.
+   */
   readonly lingerMs: number
 }
 
 export interface BlockingQuery {
   /** Settles with the first response or failure. */
   readonly settled: Promise<void>
-  /** Current failure. */
+  /** Returns the current failure. */
   readonly failure: () => Error | undefined
-  /** Expects a change: queries soon. */
+  /** Queries soon because a change is expected. */
   readonly expedite: () => void
-  /** Delivers the next response even if it equals the last one. */
+  /** Delivers the next response even if it equals the previous one. */
   readonly invalidate: () => void
   readonly stop: () => void
 }
 
 const INDEX = /^\d{1,20}$/
-/** A connection over Consul's limit is reset within this time, in milliseconds. */
+/** Consul resets a connection over its limit within this time, in milliseconds. */
 const REJECTED_MS = 1000
-/** Maximum size in bytes of responses compared by hash; hashing larger ones takes too long. */
+/** Maximum size in bytes of responses compared by hash. Hashing larger responses takes too long. */
 const MAX_HASHED = 262_144
 
 /**
- * Repeats a blocking query by the rules of https://developer.hashicorp.com/consul/api-docs/features/blocking: an index that goes
- * backwards is reset, the minimum index is 1, fast responses are paced, failures back off, and a response may contain no change.
+ * Repeats a blocking query according to
+ * https://developer.hashicorp.com/consul/api-docs/features/blocking. An index that goes backwards
+ * is reset, the minimum index is 1, fast responses are paced, failures back off, and a response may
+ * contain no change.
  */
 export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery {
   return new Query(options)
 }
 
-/** There are thousands of instances: an instance waiting for a slot has neither a promise nor a signal. */
+/**
+ * Instances waiting for a slot have neither a promise nor a signal, because there are thousands of
+ * instances.
+ */
 class Query implements BlockingQuery {
   readonly settled: Promise<void>
   readonly #options: BlockingQueryOptions
@@ -84,7 +92,7 @@ class Query implements BlockingQuery {
   /** Consecutive failures. */
   #failures = 0
   #slot: Slot | undefined = undefined
-  /** `expedite` was called before there was a slot. */
+  /** True if `expedite` was called before a slot was available. */
   #isExpedited = false
   #index = 0n
   #era = 0
@@ -94,7 +102,7 @@ class Query implements BlockingQuery {
   #isWaiting = false
   #isRejected = false
   #isStopped = false
-  /** Aborts the query or pause in flight. */
+  /** Aborts the query or pause in progress. */
   #abort: AbortController | undefined = undefined
 
   constructor(options: BlockingQueryOptions) {
@@ -139,7 +147,7 @@ class Query implements BlockingQuery {
     this.#run()
   }
 
-  /** Queries until it has to wait for a slot. */
+  /** Runs queries until the next one has to wait for a slot. */
   async #queryUntilWaiting(): Promise<void> {
     this.#abort = new AbortController()
     const { signal } = this.#abort
@@ -151,7 +159,7 @@ class Query implements BlockingQuery {
         this.#isWaiting &&= this.#slot?.acquire() === true
         await this.#queryOnce(signal)
         this.#failures = 0
-        // Consul responds, but rejected the connection of the blocking query.
+        // Consul responds but has rejected the connection of the blocking query.
         if (this.#isRejected) this.#options.slots.reduce()
         const slot = await this.#joinSlots(signal)
         this.#isWaiting = !this.#isRejected && slot.acquire()
@@ -167,7 +175,10 @@ class Query implements BlockingQuery {
     }
   }
 
-  /** A separate function, so that no response is retained during the next query: there are thousands. */
+  /**
+   * A separate function, so that thousands of queries do not retain their last response while
+   * waiting.
+   */
   async #queryOnce(signal: AbortSignal): Promise<void> {
     const { slots, pace } = this.#options
     const waitSeconds = toJittered(slots.isShort() ? pace.shortWaitSeconds : pace.waitSeconds, 0.25)
@@ -184,9 +195,9 @@ class Query implements BlockingQuery {
   async #onResponse(response: ConsulResponse): Promise<void> {
     this.#era = response.era
     const next = INDEX.test(response.index) ? BigInt(response.index) : 0n
-    // Restored from a snapshot, or another cluster; the new state may be incomplete.
+    // Consul was restored from a snapshot or is another cluster; the new state may be incomplete.
     if (next > 0n && next < this.#index)
-      this.#report(createConsulError('Consul was restarted with another state'))
+      this.#report(createConsulError('Consul was restarted with a different state'))
     // Index 0 is a known bug of Consul and would not block.
     this.#index = next < this.#index ? 0n : next === 0n ? 1n : next
     const digest = toDigest(response)
@@ -196,7 +207,9 @@ class Query implements BlockingQuery {
     this.#settle()
   }
 
-  /** Joins the slots after the first response, unless the watch was stopped during the linger time. */
+  /**
+   * Joins the slots after the first response, unless the watch was stopped during the linger time.
+   */
   async #joinSlots(signal: AbortSignal): Promise<Slot> {
     if (this.#slot === undefined) await pause(this.#options.pace.lingerMs, signal)
     signal.throwIfAborted()
@@ -215,7 +228,8 @@ class Query implements BlockingQuery {
     if (this.#isRejected) return
     this.#report(error instanceof Error ? error : new Error(String(error)))
     this.#settle()
-    // The next response may come from another Consul: query its state without an index.
+    // The next response may come from another Consul server, so its state is queried without an
+    // index.
     this.#index = 0n
     this.#wait = createPacer(pace)
     const denied = kindOf(this.#failure) === 'denial'
@@ -231,7 +245,10 @@ class Query implements BlockingQuery {
   }
 }
 
-/** Returns the delay before the next query: none for `burst` queries, then `gapMs` each (token bucket). */
+/**
+ * Returns the delay before the next query: none for the first `burst` queries, then `gapMs` for
+ * each (token bucket).
+ */
 export function createPacer({
   gapMs,
   burst,
@@ -239,7 +256,8 @@ export function createPacer({
   let nextMs = 0
   return (nowMs) => {
     nextMs = Math.max(nextMs, nowMs) + gapMs
-    // Whole milliseconds: a rounding error would be a pause, too, and pauses do not keep the process alive.
+    // Rounded down to whole milliseconds: even a rounding error would cause a pause, and pauses do
+    // not keep the process alive.
     return Math.max(0, Math.floor(nextMs - nowMs - gapMs * burst))
   }
 }
@@ -249,7 +267,7 @@ function kindOf(failure: Error | undefined): 'none' | 'outage' | 'denial' {
   return isConsulError(failure) && failure.denied ? 'denial' : 'outage'
 }
 
-/** Empty for a large response. */
+/** Returns an empty string for a large response. */
 function toDigest({ chunks, filtered }: ConsulResponse): string {
   if (chunks.reduce((bytes, { length }) => bytes + length, 0) > MAX_HASHED) return ''
   const hash = createHash('sha1')
@@ -257,7 +275,7 @@ function toDigest({ chunks, filtered }: ConsulResponse): string {
   return hash.update(String(filtered)).digest('base64')
 }
 
-/** @throws {Error} when it was stopped in the meantime. */
+/** @throws {Error} if stopped in the meantime. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
   if (ms > 0) await delay(ms, undefined, { signal, ref: false })

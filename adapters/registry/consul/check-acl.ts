@@ -11,9 +11,10 @@ export interface AclCheckOptions {
 }
 
 /**
- * Warns about security problems of Consul: without ACLs, anyone who can reach it controls where requests go.
+ * Warns about security problems of Consul. Without ACLs, anyone who can reach Consul controls where
+ * requests are routed.
  *
- * @returns whether Consul responded, so that the check is complete.
+ * @returns whether Consul responded and the check is complete.
  */
 export async function warnIfNoAcl(
   client: ConsulClient,

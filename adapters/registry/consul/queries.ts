@@ -10,30 +10,39 @@ import { createConsulError, toNotConsulText } from './http/errors.ts'
 import { type CatalogOptions, type CatalogReader, createCatalogReader } from './read-catalog.ts'
 import { readHealth } from './read-health.ts'
 
-/** Queries of the registry and readers of their responses. */
+/** Queries of the registry, and parsers of their responses. */
 export interface Queries {
   readonly queryService: (name: string, parameters?: QueryParameters) => Promise<ConsulResponse>
-  /** @throws {ConsulError} if the token may not read the service, or the response is not from Consul. */
+  /**
+   * @throws {ConsulError} if the token lacks permission to read the service, or the response does
+   * not come from Consul.
+   */
   readonly readService: (name: string, response: ConsulResponse) => Service[]
   readonly queryCatalog: (parameters?: QueryParameters) => Promise<ConsulResponse>
-  /** @throws {ConsulError} if the token may read no service, or the response is not from Consul. */
+  /**
+   * @throws {ConsulError} if the token lacks permission to read any service, or the response does
+   * not come from Consul.
+   */
   readonly readCatalog: (response: ConsulResponse) => Promise<readonly Service[]>
   readonly isListed: CatalogReader['has']
-  /** As {@link CatalogReader.addUncataloged}, for a response about a service. */
+  /** See {@link CatalogReader.addUncataloged}; for a response about one service. */
   readonly addUncataloged: (
     name: string,
     response: ConsulResponse,
   ) => readonly Service[] | undefined
 }
 
-/** Grace period in milliseconds after the wait time of a blocking query. */
+/** Grace period in milliseconds added to the wait time of a blocking query. */
 const GRACE_MS = 2000
 const CATALOG_NEEDS = 'service:read and node:read'
 
 export function createQueries(client: ConsulClient, options: CatalogOptions): Queries {
   const catalog = createCatalogReader(options)
 
-  /** After a lost connection a query must not block on an index that another Consul may reach much later. */
+  /**
+   * After losing a connection, a query must not block on an index that another Consul server may
+   * reach much later.
+   */
   const canBlock = (parameters: QueryParameters): boolean =>
     parameters.index !== undefined && parameters.era === client.era()
 
@@ -101,7 +110,7 @@ export function createQueries(client: ConsulClient, options: CatalogOptions): Qu
   }
 }
 
-/** ACLs remove results silently, so an empty filtered response is treated as a denial. */
+/** Treats an empty filtered response as a denial, because ACLs remove results silently. */
 function checkVisible<T extends readonly Service[]>(
   services: T,
   { filtered }: ConsulResponse,

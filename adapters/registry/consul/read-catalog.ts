@@ -16,7 +16,7 @@ import {
   toPlainMetadata,
 } from './tags.ts'
 
-/** Consul's own service, which is not routable. */
+/** Name of Consul's own service, which is not routable. */
 export const CONSUL_SERVICE = 'consul'
 const NO_SERVICES =
   'Consul lists no services, not even itself: unless it has just started, the token is missing or lacks service:read and node:read'
@@ -24,7 +24,7 @@ const NO_SERVICES =
 export interface CatalogOptions extends ReadOptions {
   /** Called with all domains of the services when they may have changed. */
   readonly onDomains?: (domains: ReadonlySet<string>) => void
-  /** Called with a service whose tags, and so its nodes, have changed. */
+  /** Called with a service whose tags, and therefore nodes, have changed. */
   readonly onChanged?: (name: string) => void
 }
 
@@ -34,22 +34,23 @@ interface CachedService {
   readonly revision: number
   readonly services: readonly Service[]
   readonly domains: ReadonlySet<string>
-  /** Set if the catalog has not listed it yet. */
+  /** Set if the catalog does not list the service yet. */
   readonly uncataloged?: Pick<ConsulResponse, 'index' | 'era'>
 }
 
 export interface CatalogReader {
-  /** @throws {SyntaxError} unless the response is a JSON object. */
+  /** @throws {SyntaxError} if the response is not a JSON object. */
   readonly read: (
     response: Pick<ConsulResponse, 'chunks' | 'index' | 'era'>,
   ) => Promise<readonly Service[]>
-  /** Whether the catalog lists a service, or it was added. */
+  /** Returns whether the catalog lists the service or it was added. */
   readonly has: (name: string) => boolean
-  /** Listed or added versions of a service. */
+  /** Returns the listed or added versions of a service. */
   readonly find: (name: string) => readonly Service[]
   /**
-   * Returns the list with the versions of a service that the catalog does not list yet; undefined if it does. They stay until the
-   * catalog lists them or is newer.
+   * Returns the list with the versions of a service that the catalog does not list yet, or
+   * undefined if the catalog lists it. The versions are retained until the catalog lists them or is
+   * newer.
    */
   readonly addUncataloged: (
     name: string,
@@ -59,8 +60,9 @@ export interface CatalogReader {
 }
 
 /**
- * Reads responses of `/v1/catalog/services`: the versions of all services, without nodes. Tags are parsed again only after a
- * change, in any order; without changes the same list is returned.
+ * Reads responses of `/v1/catalog/services`, which contain the versions of all services without
+ * nodes. Tags are parsed again only when they change, regardless of order. If nothing changed, the
+ * same list is returned.
  */
 export function createCatalogReader({
   domain,
@@ -106,7 +108,7 @@ export function createCatalogReader({
 
   return {
     async read(response) {
-      // Another response may be read while this one yields.
+      // Another response may be read while this function yields.
       const before = cache
       const read: typeof cache = new Map()
       let changes = 0
@@ -126,7 +128,7 @@ export function createCatalogReader({
         const sorted = Array.isArray(tags) ? tags.filter((tag) => !isRevision(tag)).sort() : tags
         read.set(name, { hash, revision, ...readService(name, sorted) })
       })
-      // Consul before 1.11 does not report filtered results.
+      // Consul versions before 1.11 do not report filtered results.
       if (isEmpty) warn(NO_SERVICES)
       for (const [name, cached] of before) {
         if (read.has(name)) continue
@@ -157,7 +159,7 @@ export function createCatalogReader({
   }
 }
 
-/** Whether a catalog response is older than another response. */
+/** Returns whether a catalog response is older than another response. */
 function isOlder(
   response: Pick<ConsulResponse, 'index' | 'era'>,
   uncataloged: Pick<ConsulResponse, 'index' | 'era'>,
@@ -168,6 +170,6 @@ function isOlder(
 function listVersions({ marked, versions, domains }: ReadTags, domain: string): readonly string[] {
   if (marked && versions.length > 0) return versions
   const here = domains.size === 0 ? domain === DEFAULT_DOMAIN : domains.has(domain)
-  // Services registered by mx have a version tag in each of their domains.
+  // Services registered by mx have a version tag for each of their domains.
   return here && !(marked && domains.size > 0) ? [DEFAULT_VERSION] : []
 }

@@ -17,32 +17,36 @@ import {
 
 export interface ReadOptions {
   readonly domain: string
-  /** Called with the reason for everything that is ignored. */
+  /** Called with the reason for each ignored entry. */
   readonly warn: (reason: string) => void
 }
 
-/** One instance as a version of the service with a single node. */
+/** A single instance, represented as a version of the service with one node. */
 interface Instance {
   readonly service: Service
-  /** Raft index of the last change; the latest registration describes the version. */
+  /** Raft index of the last change. The latest registration describes the version. */
   readonly changed: number
   readonly passing: boolean
 }
 
-/** Node metadata keys with a meaning in mx, which may have another meaning in the Meta of other registrations. */
+/**
+ * Node metadata keys with a special meaning in mx. In the Meta of other registrations, they may
+ * have a different meaning.
+ */
 const RESERVED_KEYS = ['protocol', 'weight', 'pipeline', 'state', 'tags']
-/** Meta keys written by the adapter itself. */
+/** Meta keys written by this adapter. */
 const ADAPTER_META = ['mx-version', 'mx-domain']
 const MAX_WEIGHT = 1000
-/** Maximum length of the tag list in node metadata in characters. */
+/** Maximum length in characters of the tag list in node metadata. */
 const MAX_TAGS_TEXT = 512
 
 /**
- * Reads the versions of a service from a response of `/v1/health/service/<name>`, with the nodes whose checks all pass, sorted by id.
- * A version without passing nodes has no nodes.
+ * Reads the versions of a service from a response of `/v1/health/service/<name>`. Includes only
+ * nodes whose checks all pass, sorted by id. A version without passing nodes has an empty node
+ * list.
  *
  * @param known earlier versions, whose equal endpoints are reused.
- * @throws {SyntaxError} unless the response is a JSON list.
+ * @throws {SyntaxError} if the response is not a JSON list.
  */
 export function readHealth(
   body: Buffer,
@@ -69,7 +73,8 @@ function merge(instances: Instance[]): Service {
   let { metadata } = instances[0]!.service.nodes[0]!
   for (const { service, passing } of instances) {
     const node = service.nodes[0]!
-    // Mostly equal, so it is shared: with a hundred thousand nodes this saves much memory.
+    // Metadata is usually equal, so it is shared. With a hundred thousand nodes, this saves a lot
+    // of memory.
     if (!isSameMap(node.metadata, metadata)) metadata = node.metadata
     if (passing) nodes.set(node.id, { ...node, metadata })
   }
@@ -81,7 +86,10 @@ function merge(instances: Instance[]): Service {
 
 type TagsReader = (tags: unknown, warn: (reason: string) => void) => ReadTags
 
-/** Instances mostly have the same long tags apart from their revision, so tags equal to the previous ones are not parsed again. */
+/**
+ * Instances usually have the same long tags except for the revision, so tags equal to the previous
+ * ones are not parsed again.
+ */
 function createTagsReader(domain: string, services: readonly Service[]): TagsReader {
   const endpoints = new Map(
     services.flatMap(({ version, endpoints }) =>
@@ -119,11 +127,11 @@ function readRow(
   readTags: TagsReader,
 ): Instance | undefined {
   if (!isRecord(row) || !isRecord(row['Service']) || !isRecord(row['Node'])) {
-    warn(`an instance of ${name} is ignored: it has no Service or no Node`)
+    warn(`an instance of ${name} is ignored: it has no Service or Node`)
     return undefined
   }
   const { Service: entry, Node: host } = row
-  // Proxies of Consul's service mesh accept no plain connections.
+  // Proxies of Consul's service mesh do not accept plain connections.
   if (readText(entry, 'Kind') !== '') return undefined
   // Consul matches names case-insensitively.
   if (readText(entry, 'Service') !== name) return undefined
@@ -158,7 +166,8 @@ function readRow(
         endpoints: toPlainEndpoints(tags),
         nodes: [
           {
-            // Instances on different hosts may have the same id, by default the service name.
+            // Instances on different hosts may have the same id, which defaults to the service
+            // name.
             id: `${id}@${readText(host, 'Node')}`,
             address,
             metadata: {

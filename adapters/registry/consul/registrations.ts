@@ -11,20 +11,20 @@ export interface Registrations {
   readonly deregister: (service: Service) => Promise<void>
 }
 
-/** Last registration of a node. */
+/** The last registration sent for a node. */
 interface Sent {
   readonly text: string
   readonly draining: boolean
 }
 
-/** Minimum of `DeregisterCriticalServiceAfter` in seconds. */
+/** Minimum value of `DeregisterCriticalServiceAfter` in seconds. */
 const MIN_DEREGISTER_SECONDS = 60
 const REASON = 'mx: draining'
 /** Maximum length of a quoted response in characters. */
 const MAX_EXCERPT = 80
 
 /**
- * @param announce called with the name of a service after a change of its nodes.
+ * @param announce called with the service name after its nodes change.
  * @param nowMs monotonic clock.
  */
 export function createRegistrations(
@@ -34,9 +34,11 @@ export function createRegistrations(
   nowMs: () => number = () => performance.now(),
 ): Registrations {
   const sent = new Map<string, Sent>()
-  /** Expires registrations without heartbeats, whose nodes may have been removed elsewhere. */
+  /**
+   * Expires registrations without heartbeats, because their nodes may have been removed elsewhere.
+   */
   const expiry = createExpiryWheel<string>()
-  /** Last operation of each node: operations are sent in order. */
+  /** Last operation of each node. Operations are sent in order. */
   const queues = new Map<string, Promise<void>>()
 
   function enqueue(id: string, act: () => Promise<void>): Promise<void> {
@@ -61,7 +63,8 @@ export function createRegistrations(
       await put(registration)
       // A process killed while draining may have left its id in maintenance mode.
       await maintain(registration)
-      // A restarted agent restores the result of a pass, but not the initial status of a registration.
+      // A restarted agent restores the result of a pass request, but not the initial status of a
+      // registration.
       if (ttlSeconds > 0) await pass(registration)
     }
     renew(registration, text)
@@ -73,7 +76,7 @@ export function createRegistrations(
     expiry.set(id, ttlSeconds > 0 ? nowMs() + ttlSeconds * 1000 : Number.POSITIVE_INFINITY)
   }
 
-  /** Sends a heartbeat; false if the agent does not know the node. */
+  /** Sends a heartbeat. Returns false if the agent does not know the node. */
   async function sendHeartbeat(registration: Registration): Promise<boolean> {
     try {
       if (registration.ttlSeconds > 0) await pass(registration)
@@ -110,7 +113,7 @@ export function createRegistrations(
       // The library does not support weights.
       { needs: toWrite(entry.name), extra: { Weights: { Passing: weight, Warning: 1 } } },
     )
-    // Consul's response is empty; a server that accepts any request responds with a body.
+    // Consul's response is empty, whereas a server that accepts any request responds with a body.
     if (chunks.length > 0) {
       const excerpt = JSON.stringify(joinChunks(chunks).toString().slice(0, MAX_EXCERPT))
       throw createConsulError(
@@ -141,7 +144,7 @@ export function createRegistrations(
       if (!isConsulError(error) || !error.notFound) throw error
       return
     }
-    // Awaited, because the process may exit after deregistration.
+    // Awaited because the process may exit after deregistration.
     await announce(name)
   }
 

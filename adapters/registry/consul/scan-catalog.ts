@@ -12,11 +12,11 @@ export interface ScannedService {
   readonly readTags: () => unknown
 }
 
-/** Maximum time without yielding to the event loop in milliseconds. */
+/** Maximum time in milliseconds without yielding to the event loop. */
 const SLICE_MS = 4
 /** Bytes between two reads of the clock. */
 const CHECK_BYTES = 32_768
-/** Thrown internally when the buffered pieces end within a member. */
+/** Thrown internally if the buffered chunks end within a member. */
 const MORE = Symbol('more')
 /** Prefix of a revision tag with its quote. */
 const REVISION_START = Buffer.from(`"mx.${REVISION}`)
@@ -27,11 +27,12 @@ const [OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x5b, 0x5d, 0x7b, 0x7d]
 const [COMMA, COLON] = [0x2c, 0x3a]
 
 /**
- * Reads the members of a JSON object one by one and yields in between: the catalog of a large datacenter has megabytes, of which
- * almost nothing changes. Values are compared by the hashes of their strings only.
+ * Reads the members of a JSON object one by one and yields in between. The catalog of a large
+ * datacenter has megabytes, of which very little changes. Values are compared only by the hashes of
+ * their strings.
  *
- * @param chunks text in pieces, of which only the current ones are concatenated.
- * @throws {SyntaxError} unless it is a JSON object.
+ * @param chunks text in chunks, of which only the current ones are concatenated.
+ * @throws {SyntaxError} if the text is not a JSON object.
  */
 export async function scanCatalog(
   chunks: readonly Buffer[],
@@ -60,7 +61,10 @@ export async function scanCatalog(
     at++
   }
 
-  /** FNV-1a, twice. The loop uses locals, because captured variables are not stored in registers. */
+  /**
+   * Computes two FNV-1a hashes. The loop uses local variables, because captured variables are not
+   * stored in registers.
+   */
   function skipString(): void {
     const bytes = body
     const { length } = bytes
@@ -84,7 +88,7 @@ export async function scanCatalog(
   }
 
   function isRevisionAt(start: number): boolean {
-    // The byte after `"mx.` mostly decides.
+    // The byte after `"mx.` is usually sufficient.
     if (body[start + REVISION_LETTER] !== REVISION_START[REVISION_LETTER]) return false
     for (let i = 0; i < REVISION_START.length; i++)
       if (body[start + i] !== REVISION_START[i]) return false
@@ -148,7 +152,7 @@ export async function scanCatalog(
     return !isLast
   }
 
-  /** Runs `read` at the current position with as many pieces as it needs. */
+  /** Runs `read` at the current position with as many chunks as it needs. */
   function withMore<T>(read: () => T): T {
     let start = at
     for (let pieces = 1; ; pieces *= 2) {
@@ -158,7 +162,8 @@ export async function scanCatalog(
       } catch (error) {
         if (error !== MORE) throw error
         if (next >= chunks.length) throw createTruncatedError()
-        // Doubles each time, so that a member of megabytes is not scanned again for each piece.
+        // The size doubles each time, so that a member of several megabytes is not scanned again
+        // for each chunk.
         body = Buffer.concat([body.subarray(start), ...chunks.slice(next, next + pieces)])
         next += pieces
         checkAt -= start

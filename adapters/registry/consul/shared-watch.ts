@@ -13,15 +13,15 @@ import type { Slots } from './watch-slots.ts'
 
 export interface SharedWatchOptions
   extends Pick<BlockingQueryOptions, 'request' | 'slots' | 'pace'> {
-  /** Reads the services of a response. An error it throws counts as an outage. */
+  /** Reads the services of a response. An error thrown here counts as an outage. */
   readonly read: (response: ConsulResponse) => Maybe<readonly Service[]>
-  /** Whether events include a version. @default always */
+  /** Returns whether events include a version. @default always */
   readonly isEmitted?: (service: Service) => boolean
-  /** Called when the last listener was removed. */
+  /** Called when the last listener has been removed. */
   readonly onIdle: () => void
 }
 
-/** One repeated query shared by all its listeners. */
+/** A repeated query shared by all its listeners. */
 export interface SharedWatch {
   readonly add: (listener: (event: RegistryEvent) => void, options?: WatchOptions) => () => void
   /** Settles with the first response or failure. */
@@ -29,9 +29,9 @@ export interface SharedWatch {
   readonly isSettled: () => boolean
   /** Services of the last response; undefined during an outage. */
   readonly services: () => readonly Service[] | undefined
-  /** Expects a change: queries soon. */
+  /** Queries soon because a change is expected. */
   readonly expedite: () => void
-  /** Applies services read elsewhere. */
+  /** Applies services that were read elsewhere. */
   readonly update: (services: readonly Service[]) => void
   readonly stop: () => void
 }
@@ -46,14 +46,14 @@ interface Listener {
   readonly idleMs: WatchOptions['idleMs']
 }
 
-/** There are thousands, so the options of the query are the same object. */
+/** Also serves as the options of its query, because there are thousands of watches. */
 class Watch implements SharedWatch, BlockingQueryOptions {
   readonly #options: SharedWatchOptions
   readonly #query: BlockingQuery
-  /** Copied on change, because it may change during an event. */
+  /** Copied on change, because the list may change during an event. */
   #listeners: readonly Listener[] = []
   #isSettled = false
-  /** Undefined before the first response, which is not a change. */
+  /** Undefined before the first response, which does not count as a change. */
   #services: readonly Service[] | undefined = undefined
 
   constructor(options: SharedWatchOptions) {
@@ -144,7 +144,7 @@ class Watch implements SharedWatch, BlockingQueryOptions {
   }
 }
 
-/** An error of one listener does not affect the others. */
+/** Isolates listeners, so that an error in one does not affect the others. */
 function callListener(onEvent: () => void): void {
   try {
     onEvent()

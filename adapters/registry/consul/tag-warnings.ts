@@ -3,7 +3,7 @@ import { SETTING_NAMES } from '../../../core/registry/setting-metadata.ts'
 import { suggest } from '../../../lib/text/did-you-mean.ts'
 import type { ReadTags } from './tags.ts'
 
-/** `mx.path` and likely misspellings: capitals, blanks, `mx-path=` as in Meta. */
+/** Matches `mx.path` and likely misspellings: capitals, whitespace, or `mx-path=` as in Meta. */
 const LIKE_MX_TAG = /^\s*mx(?:\.|-(?=[a-z]+=))\s*([^=@\s]{1,40})/i
 const KEYS: readonly string[] = [
   'path',
@@ -20,7 +20,7 @@ const KEYS: readonly string[] = [
   ...SETTING_NAMES,
 ]
 
-/** Warnings about tags without effect. */
+/** Returns warnings about tags that have no effect. */
 export function findTagWarnings({ marked, domains, route, others }: ReadTags): string[] {
   const warnings: string[] = []
   for (const tag of others) {

@@ -8,7 +8,7 @@ export { DEFAULT_DOMAIN }
 export const MARKER = 'mx'
 export const DEFAULT_VERSION = 'latest'
 
-/** An endpoint with the version in its tag; empty without one. */
+/** An endpoint with the version from its tag; the version is empty if absent. */
 export interface ReadEndpoint {
   readonly version: string
   readonly endpoint: Endpoint
@@ -16,7 +16,7 @@ export interface ReadEndpoint {
 
 /** Parsed tags of an instance, or of all instances of a service. */
 export interface ReadTags {
-  /** Whether mx registered it. */
+  /** Whether the service was registered by mx. */
   readonly marked: boolean
   /** Domains of the service. */
   readonly domains: ReadonlySet<string>
@@ -25,21 +25,21 @@ export interface ReadTags {
   /** Endpoints with their versions. */
   readonly endpoints: readonly ReadEndpoint[]
   readonly metadata: ReadonlyMap<string, Readonly<Record<string, string>>>
-  /** Node metadata that does not fit Consul's Meta. */
+  /** Node metadata that does not fit into Consul's Meta. */
   readonly nodeMetadata: Readonly<Record<string, string>>
-  /** Value of `mx.protocol` of a plain service; empty without one. */
+  /** Value of `mx.protocol` of a plain service; empty if absent. */
   readonly protocol: string
   /** `mx.path`, `mx.host`, `mx.method` and `mx.handler` of a plain service, joined by commas. */
   readonly route: Readonly<Record<string, string>>
-  /** Metadata from the settings of a plain service, `mx.keep_alive` and so on. */
+  /** Metadata from the settings of a plain service, for example `mx.keep_alive`. */
   readonly settings: Readonly<Record<string, string>>
-  /** Tags without a meaning in mx. */
+  /** Tags that have no meaning in mx. */
   readonly others: readonly string[]
 }
 
 /**
- * Key of a tag that is unique per node and changes with it, so that the tag list of all services shows which of them have
- * changed nodes.
+ * Key of a tag that is unique per node and changes with it. The tag list of all services thus shows
+ * which of them have changed nodes.
  */
 export const REVISION = 'revision'
 const REVISION_START = `mx.${REVISION}`
@@ -52,12 +52,15 @@ const TAG = /^mx\.([a-z][a-z._]*)(?:@([^=]+))?=(.*)$/s
 const SETTING_KEYS: ReadonlySet<string> = new Set(SETTING_NAMES)
 const ROUTE_KEYS: ReadonlySet<string> = new Set(['path', 'host', 'method', 'handler'])
 
-/** Formats a tag: `mx.<key>=<value>`, with `@<domain>` after the key outside the default domain. */
+/**
+ * Formats a tag as `mx.<key>=<value>`, with `@<domain>` after the key unless it is the default
+ * domain.
+ */
 export function formatTag(key: string, domain: string, value: string): string {
   return `mx.${key}${domain === DEFAULT_DOMAIN ? '' : `@${domain}`}=${value}`
 }
 
-/** Value of an endpoint tag: JSON, without the default version. */
+/** Returns the value of an endpoint tag: JSON without the default version. */
 export function formatEndpoint(
   version: string,
   { name, request, response, metadata }: Endpoint,
@@ -66,13 +69,13 @@ export function formatEndpoint(
   return JSON.stringify({ name, ...ofVersion, request, response, metadata })
 }
 
-/** Whether a tag is a {@link REVISION}, which describes nothing. */
+/** Returns whether a tag is a {@link REVISION}, which contains no description. */
 export function isRevision(tag: unknown): boolean {
   return typeof tag === 'string' && tag.startsWith(REVISION_START)
 }
 
 /**
- * @param warn called with the reason for everything that is ignored.
+ * @param warn called with the reason for each ignored tag.
  * @param known parsed endpoints by {@link formatEndpoint}, which are reused.
  */
 export function parseTags(
@@ -158,7 +161,8 @@ export function parseTags(
 /**
  * Returns the endpoints of one version, unique by name, in the order of their tags.
  *
- * @param only whether the service has no other version, so that endpoints without a version belong to it.
+ * @param only whether the service has no other version, so that endpoints without a version belong
+ * to this one.
  */
 export function pickEndpoints({ endpoints }: ReadTags, version: string, only: boolean): Endpoint[] {
   const picked = new Map<string, Endpoint>()
@@ -170,7 +174,7 @@ export function pickEndpoints({ endpoints }: ReadTags, version: string, only: bo
   return [...picked.values()]
 }
 
-/** As {@link pickEndpoints}, for the metadata of the version. */
+/** Returns the metadata of the version; see {@link pickEndpoints}. */
 export function pickMetadata(
   { metadata }: ReadTags,
   version: string,
@@ -178,7 +182,9 @@ export function pickMetadata(
   return metadata.get(version) ?? (version === DEFAULT_VERSION ? metadata.get('') : undefined) ?? {}
 }
 
-/** Endpoint of a plain service's route tags; none without `mx.path`. */
+/**
+ * Returns the endpoint described by a plain service's route tags. Returns none without `mx.path`.
+ */
 export function toPlainEndpoints({ route }: ReadTags): Endpoint[] {
   if (route['path'] === undefined) return []
   const none = { name: '', type: '', values: [] }
@@ -186,7 +192,10 @@ export function toPlainEndpoints({ route }: ReadTags): Endpoint[] {
   return [{ name: 'Http.Any', request: none, response: none, metadata }]
 }
 
-/** Metadata of a plain service: its settings, and the handler, unless its endpoint has one or it speaks the call protocol. */
+/**
+ * Returns the metadata of a plain service: its settings, and the handler unless its endpoint has
+ * one or it uses the call protocol.
+ */
 export function toPlainMetadata(
   { route, settings }: ReadTags,
   protocol: string,

@@ -7,31 +7,35 @@ import { isRecord, readText } from './http/json.ts'
 import { callRaw } from './http/raw-call.ts'
 
 export interface AnnouncementsOptions {
-  /** Called with each announced service; Consul itself may report the change a little later. */
+  /** Called with each announced service. Consul itself may report the change a little later. */
   readonly onMessage: (name: string) => void
   /** Called once when announcements are denied. */
   readonly warn: (reason: string) => void
 }
 
 /**
- * Announces changes of services through user events of Consul's gossip, which arrive at once even if listing the catalog takes long.
- * Without the permission to send or receive them, changes only take longer to arrive.
+ * Announces changes to services through user events of Consul's gossip, which arrive immediately
+ * even if listing the catalog takes long. Without permission to send or receive events, changes
+ * only arrive later.
  */
 export interface Announcements {
-  /** Settles when the announcement was sent, with others, or failed. Never rejects. */
+  /**
+   * Settles when the announcement has been sent, possibly with others, or has failed. Never
+   * rejects.
+   */
   readonly announce: (name: string) => Promise<void>
   /** Starts to receive announcements. */
   readonly listen: () => void
   readonly stop: () => void
 }
 
-/** Event name; the payload is service names separated by blanks. */
+/** Event name. The payload consists of service names separated by spaces. */
 export const EVENT = 'mx'
-/** Maximum payload in bytes: Consul limits events to 512 bytes in all. */
+/** Maximum payload in bytes. Consul limits events to 512 bytes in total. */
 const MAX_PAYLOAD = 300
 /** Minimum interval between events sent and between queries, in milliseconds. */
 const GAP_MS = 200
-/** Maximum number of queued announcements; the catalog reports the other changes. */
+/** Maximum number of queued announcements. The catalog reports further changes. */
 const MAX_QUEUED = 1000
 /** Maximum duration of a blocking query in seconds. */
 const WAIT_SECONDS = 60
@@ -55,7 +59,8 @@ export function createAnnouncements(
 
   async function sendAll(): Promise<void> {
     for (;;) {
-      // Before the event rather than after it: deregistration waits for the send but not for the pause.
+      // Pauses before the event rather than after it: deregistration waits for the send but not for
+      // the pause.
       const pauseMs = nextMs - performance.now()
       if (pauseMs > 0) await delay(pauseMs, undefined, { signal }).catch(() => queued.clear())
       if (queued.size === 0) return
@@ -76,7 +81,7 @@ export function createAnnouncements(
         queued.clear()
         if (!isConsulError(error) || !error.denied) return
         deniedMs = performance.now()
-        warn(`changes of services are not announced and arrive later: ${error.message}`)
+        warn(`changes to services are not announced and arrive later: ${error.message}`)
         return
       }
       if (queued.size === 0) return
@@ -87,7 +92,7 @@ export function createAnnouncements(
     try {
       await sendAll()
     } finally {
-      // At once, because a later announcement must start another send.
+      // Reset immediately, because a later announcement must start another send.
       sending = undefined
     }
   }
@@ -101,7 +106,7 @@ export function createAnnouncements(
         const response = await request(index)
         const events = readEvents(response)
         response.release()
-        // Events from before the first query are old.
+        // Events sent before the first query are outdated.
         if (index !== undefined)
           for (const { names } of events.slice(events.findIndex(({ id }) => id === last) + 1))
             for (const name of names) if (isServiceName(name)) onMessage(name)
@@ -159,7 +164,7 @@ export function createAnnouncements(
   }
 }
 
-/** Removes as many names as fit one event, at least one. */
+/** Removes as many names as fit into one event, but at least one. */
 function takeNames(queued: Set<string>): string {
   let text = ''
   for (const name of queued) {

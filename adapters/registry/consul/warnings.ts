@@ -1,7 +1,10 @@
-/** Maximum number of remembered warnings. */
+/** Maximum number of distinct warnings. */
 const MAX_WARNINGS = 1000
 
-/** Passes each warning on once, and at most a thousand: catalog entries of others must not flood the log. */
+/**
+ * Reports each warning once, and at most a thousand warnings: other programs' catalog entries must
+ * not flood the log.
+ */
 export function createWarnings(onWarning: (message: string) => void): (message: string) => void {
   const seen = new Set<string>()
   return (message) => {

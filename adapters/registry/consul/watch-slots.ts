@@ -1,46 +1,60 @@
-/** A repeated query that prefers to block at Consul. */
+/** A repeated query that prefers to block on the Consul server. */
 export interface SlotUser {
-  /** Milliseconds since the service was used. */
+  /** Milliseconds since the service was last used. */
   readonly idleMs: () => number
 }
 
 export interface Slot {
-  /** Whether the next query may block; if false, call {@link Slot.wait} first. Releases a revoked slot. */
+  /**
+   * Returns whether the next query may block. If false, call {@link Slot.wait} first. Releases a
+   * revoked slot.
+   */
   readonly acquire: () => boolean
-  /** Calls `onTurn` once, when a slot is free, polling is due, or the slot was left. */
+  /** Calls `onTurn` once when a slot is free, polling is due, or the user has left. */
   readonly wait: (onTurn: () => void) => void
-  /** Announces an expected change: without a slot, the next poll is moved up. */
+  /** Called when a change is expected: without a slot, the next poll is moved up. */
   readonly expedite: () => void
   readonly leave: () => void
 }
 
 /**
- * Limits the connections for blocking queries. The most recently used services get slots; the others poll.
+ * Limits the number of connections for blocking queries. The most recently used services get slots;
+ * the others poll.
  *
- * A query in flight is never aborted for another: Consul counts its connection until the query would have ended.
+ * A query in flight is never aborted in favor of another: Consul counts its connection until the
+ * query would have ended.
  */
 export interface Slots {
   readonly join: (user: SlotUser) => Slot
-  /** Consul rejected a connection: reduces the capacity by two, to at least eight; it grows by one per minute. */
+  /**
+   * Called when Consul has rejected a connection. Reduces the capacity by two, but not below eight.
+   * The capacity grows by one per minute.
+   */
   readonly reduce: () => void
   readonly capacity: () => number
-  /** Whether there are more queries than slots, so that none should block for long. */
+  /** Returns whether there are more queries than slots, so that none should block for long. */
   readonly isShort: () => boolean
 }
 
 interface Member extends Slot {
   readonly user: SlotUser
   hasSlot: boolean
-  /** Whether the slot is revoked when its query ends. */
+  /** Whether the slot is revoked once its query ends. */
   isRevoked: boolean
   expedited: boolean
   requestedMs: number
   wake: (() => void) | undefined
 }
 
-/** Polls per second without a slot: of services with an expected change, in use, and unused. */
+/**
+ * Polls per second without a slot, for services with an expected change, services in use, and
+ * unused services.
+ */
 const PER_SECOND = { expedited: 500, used: 150, unused: 50 }
-/** Services used within this time count as in use; also the minimum difference for a slot to change hands. */
+/**
+ * Services used within this time count as in use. A slot is reassigned only if the idle times
+ * differ by at least this time.
+ */
 const USED_MS = 10_000
 /** Minimum poll interval of a service in use. */
 const USED_POLL_MS = 500
@@ -52,7 +66,8 @@ const RESTORE_MS = 60_000
 /**
  * @param limit maximum number of blocking queries.
  * @param minPollMs minimum poll interval of an unused service without a slot.
- * @param onShort called once per reason: when the slots are full, and when Consul rejects a connection.
+ * @param onShort called once per reason: when the slots are full, and when Consul rejects a
+ * connection.
  */
 export function createSlots(
   limit: number,
@@ -67,7 +82,7 @@ export function createSlots(
   let budgets = { expedited: 0, used: 0, unused: 0 }
   let timer: NodeJS.Timeout | undefined
   const members = new Set<Member>()
-  /** Members without a slot that wait to poll, longest wait first. */
+  /** Members without a slot that are waiting to poll, longest wait first. */
   const waiting = new Set<Member>()
 
   const pauses = { expedited: 0, used: Math.min(USED_POLL_MS, minPollMs), unused: minPollMs }
@@ -99,7 +114,9 @@ export function createSlots(
     wake?.()
   }
 
-  /** Assigns free slots, and slots of long unused services, to the most recently used services. */
+  /**
+   * Assigns free slots, and slots of services unused for long, to the most recently used services.
+   */
   function rebalance(): void {
     const candidates = byIdle(waiting)
     while (usedSlots < capacity) {
@@ -147,7 +164,7 @@ export function createSlots(
     timer = undefined
   }
 
-  /** A class rather than closures, because there are thousands. */
+  /** A class rather than closures, because there are thousands of instances. */
   class MemberSlot implements Member {
     readonly user: SlotUser
     hasSlot = false
@@ -167,12 +184,12 @@ export function createSlots(
         return false
       }
       if (this.hasSlot) return true
-      // Waiting members come first; a removed member gets no slot.
+      // Waiting members take precedence. A removed member gets no slot.
       if (usedSlots < capacity && waiting.size === 0 && members.has(this)) {
         grant(this)
         return true
       }
-      // A rejection by Consul has been reported instead.
+      // If Consul rejected a connection, that has already been reported.
       if (reported.size === 0) report('full')
       return false
     }
@@ -187,7 +204,7 @@ export function createSlots(
       this.wake = onTurn
     }
 
-    // A member with a slot learns of changes from Consul.
+    // Consul notifies a member with a slot of changes.
     expedite(): void {
       this.expedited = !this.hasSlot
     }
@@ -221,7 +238,7 @@ export function createSlots(
   }
 }
 
-/** Most recently used first. */
+/** Sorts members by use, most recently used first. */
 function byIdle(members: Iterable<Member>): { readonly member: Member; readonly idleMs: number }[] {
   return [...members]
     .map((member) => ({ member, idleMs: member.user.idleMs() }))

@@ -6,13 +6,15 @@ import { createNameResolver, type NameResolver } from './resolver.ts'
 
 /** How the names of a service are resolved. */
 export interface DnsOptions {
-  /** Milliseconds between two resolutions, reduced by a random part of up to a tenth. */
+  /**
+   * Interval between resolutions in milliseconds, reduced by a random fraction of up to a tenth.
+   */
   readonly refreshMs: number
-  /** Name servers, `address` or `address:port`; empty: the name servers of the system. */
+  /** Name servers as `address` or `address:port`. If empty, the system's name servers are used. */
   readonly servers: readonly string[]
 }
 
-/** A service, and how its names are resolved; without `dns` it stays as it is. */
+/** A service and the DNS options for its names. Without `dns`, the service is used as it is. */
 export interface DnsService {
   readonly service: Service
   readonly srv: readonly SrvName[]
@@ -22,7 +24,7 @@ export interface DnsService {
 export interface DnsServicesOptions {
   /** Called when the addresses of a service changed, with all services. */
   readonly onChange: (services: readonly Service[]) => void
-  /** Called when a name does not resolve, once until it does. */
+  /** Called when a name cannot be resolved, once until it resolves again. */
   readonly onFailure: (service: string, name: string, error: Error) => void
   /** Called when it resolves again. */
   readonly onRecovery: (service: string, name: string) => void
@@ -31,8 +33,8 @@ export interface DnsServicesOptions {
 /** Services whose names are resolved periodically. */
 export interface DnsServices {
   /**
-   * Replaces the services, and returns them with the addresses of their names. Services that are unchanged keep theirs;
-   * the names of others are resolved, for at most 5 s. Never rejects.
+   * Replaces the services and returns them with the addresses of their names. Unchanged services
+   * keep their addresses; names of other services are resolved for at most 5 s. Never rejects.
    */
   readonly use: (services: readonly DnsService[]) => Promise<readonly Service[]>
   /** Services with the current addresses. */
@@ -40,11 +42,14 @@ export interface DnsServices {
   readonly close: () => void
 }
 
-/** Maximum wait for names that are new. */
+/** Maximum wait for new names. */
 const START_MS = 5000
-/** First retry of a name that does not resolve; doubled up to the refresh interval. */
+/**
+ * Delay of the first retry for a name that cannot be resolved. It doubles up to the refresh
+ * interval.
+ */
 const RETRY_MS = 1000
-/** Spread of the interval, so that gateways do not query at the same time. */
+/** Random fraction of the interval, so that gateways do not query simultaneously. */
 const JITTER = 0.1
 
 export function createDnsServices(options: DnsServicesOptions): DnsServices {
@@ -87,7 +92,7 @@ class ResolvedService {
   readonly #options: DnsServicesOptions
   readonly #onChange: (service: ResolvedService) => void
   readonly #resolver: NameResolver | undefined
-  /** By position: nodes, then SRV names. */
+  /** Nodes by position: first from nodes, then from SRV names. */
   readonly #nodes: (readonly Node[])[] = []
   readonly #failing = new Set<string>()
   readonly #backOff: BackOff | undefined
@@ -132,7 +137,7 @@ class ResolvedService {
           if (this.#failing.delete(name) && !this.#closed)
             this.#options.onRecovery(service.name, name)
         } catch (error) {
-          // The last addresses stay in use.
+          // The last known addresses stay in use.
           if (this.#failing.has(name) || this.#closed) return
           this.#failing.add(name)
           this.#options.onFailure(service.name, name, error as Error)
@@ -153,7 +158,7 @@ class ResolvedService {
   }
 }
 
-/** Two names may lead to the same target. */
+/** Removes duplicates, because two names may resolve to the same target. */
 function withoutDuplicates(nodes: readonly Node[]): Node[] {
   return [...new Map(nodes.map((node) => [node.id, node])).values()]
 }

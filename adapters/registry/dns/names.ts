@@ -4,15 +4,15 @@ import type { Node } from '../../../core/contracts/registry.ts'
 import { PRIORITY, parseHostPort, RESOLVED } from '../../../core/upstream/node/parse-node.ts'
 import type { NameResolver } from './resolver.ts'
 
-/** An SRV name in place of a node. */
+/** An SRV name that is listed instead of a node. */
 export interface SrvName {
-  /** `_http._tcp.shop.internal` */
+  /** Name such as `_http._tcp.shop.internal`. */
   readonly name: string
   /** Protocol of the nodes, as in `protocol` of {@link Node.metadata}. */
   readonly protocol: string
 }
 
-/** Beginning of an SRV name in a list of nodes. */
+/** Prefix of SRV names in a list of nodes. */
 export const SRV_SCHEME = 'dns+srv'
 const SRV = /^dns\+srv(?:\+([a-z]+))?:\/\/(.*)$/
 const PROTOCOLS = ['http', 'https', 'mx', 'mxs', 'grpc', 'grpcs']
@@ -23,7 +23,8 @@ const MAX_WEIGHT = 1000
 const MAX_ADDRESS = 190
 
 /**
- * Parses `dns+srv://_http._tcp.name`, or with a protocol `dns+srv+https://_https._tcp.name`; undefined for other texts.
+ * Parses `dns+srv://_http._tcp.name`, or `dns+srv+https://_https._tcp.name` with a protocol.
+ * Returns undefined for other texts.
  *
  * @throws {RangeError} with the invalid part and the expected form.
  */
@@ -32,22 +33,25 @@ export function parseSrvName(text: string): SrvName | undefined {
   const [, protocol = 'http', name = ''] = SRV.exec(text) ?? []
   if (!PROTOCOLS.includes(protocol) || !NAME.test(name))
     throw new RangeError(
-      `SRV nodes are dns+srv://<name> or dns+srv+<protocol>://<name> with ${PROTOCOLS.join(', ')}, such as dns+srv+https://_https._tcp.shop.internal, got ${JSON.stringify(text)}`,
+      `SRV nodes must be dns+srv://<name> or dns+srv+<protocol>://<name> with ${PROTOCOLS.join(', ')}, such as dns+srv+https://_https._tcp.shop.internal, got ${JSON.stringify(text)}`,
     )
   return { name, protocol }
 }
 
-/** True if the address of a node is a name, which DNS resolves. */
+/** Returns whether the address of a node is a name that must be resolved through DNS. */
 export function hasName({ address }: Node): boolean {
   const { host = '' } = parseHostPort(address) ?? {}
   return isIP(host) === 0
 }
 
-/** Returns a node for each address of a node's host name; the node itself if that is an IP address. */
+/**
+ * Returns a node for each address of a node's host name, or the node itself if its host is an IP
+ * address.
+ */
 export async function resolveNode(node: Node, { addresses }: NameResolver): Promise<Node[]> {
   if (!hasName(node)) return [node]
   const found = await addresses(parseHostPort(node.address)!.host)
-  // The name stays the address: TLS and `Host` use it.
+  // The address still contains the name, which is used for TLS and `Host`.
   return found.map((address) => ({
     ...node,
     id: `${node.id}/${address}`,

@@ -1,20 +1,23 @@
 import { promises, type SrvRecord } from 'node:dns'
 import { resolveBySystem } from '../../../core/egress/resolve.ts'
 
-/** Resolves the names of nodes. Results are sorted, so that equal ones compare equal. */
+/** Resolves the names of nodes. Results are sorted, so that equal results compare equal. */
 export interface NameResolver {
-  /** IP addresses of a host name. @throws {Error} of Node.js, including for a missing name. */
+  /** IP addresses of a host name. @throws {Error} from Node.js, even if the name does not exist. */
   readonly addresses: (host: string) => Promise<readonly string[]>
-  /** SRV records (RFC 2782). @throws {Error} of Node.js, including for a missing name. */
+  /** SRV records (RFC 2782). @throws {Error} from Node.js, even if the name does not exist. */
   readonly services: (name: string) => Promise<readonly SrvRecord[]>
 }
 
-/** Timeout of a query, milliseconds, and attempts. */
+/** Timeout of a query in milliseconds, and number of attempts. */
 const QUERY = { timeout: 2000, tries: 2 }
-/** The name exists, without such a record; or does not exist. */
+/** Error codes: the name exists without such a record, or does not exist. */
 const NO_RECORD: ReadonlySet<string | undefined> = new Set(['ENODATA', 'ENOTFOUND'])
 
-/** @param servers name servers as `address` or `address:port`; empty: the hosts file and DNS of the system. */
+/**
+ * @param servers name servers as `address` or `address:port`. If empty, the system's hosts file and
+ * DNS are used.
+ */
 export function createNameResolver(servers: readonly string[]): NameResolver {
   const resolver = new promises.Resolver(QUERY)
   if (servers.length > 0) resolver.setServers(servers)
@@ -35,7 +38,7 @@ export function createNameResolver(servers: readonly string[]): NameResolver {
     const failures = [a, aaaa].flatMap((result) =>
       result.status === 'rejected' ? [result.reason as NodeJS.ErrnoException] : [],
     )
-    // A timeout of one family must not remove its addresses.
+    // A timeout for one address family must not remove its addresses.
     const failure = failures.find(({ code }) => !NO_RECORD.has(code))
     if (failure !== undefined) throw failure
     if (failures.length === 2) throw failures[0]

@@ -4,8 +4,8 @@ import { isRecord, readEndpoint } from '../../../core/registry/decode-service.ts
 const MAX_ENDPOINTS = 1000
 
 /**
- * Parses `mx/endpoints`: `[{"name": "Greeter.Hello", "request": {…}, "response": {…}, "metadata": {…}}, …]`; only the name is
- * required.
+ * Parses `mx/endpoints`: `[{"name": "Greeter.Hello", "request": {…}, "response": {…}, "metadata":
+ * {…}}, …]`. Only the name is required.
  *
  * @throws {TypeError} with the first invalid field and its expected form.
  */

@@ -1,7 +1,7 @@
-/** The used part of a Service (core/v1). */
+/** Subset of a Service (core/v1) that is used here. */
 export interface KubernetesService {
   readonly name: string
-  /** `resourceVersion`; equal for equal states. */
+  /** `resourceVersion`. Equal values mean equal states. */
   readonly revision: string
   /** Annotations with the prefix `mx/`, which is removed. */
   readonly annotations: ReadonlyMap<string, string>
@@ -16,11 +16,11 @@ export interface ServicePort {
   readonly appProtocol: string
 }
 
-/** The used part of an EndpointSlice (discovery.k8s.io/v1). */
+/** Subset of an EndpointSlice (discovery.k8s.io/v1) that is used here. */
 export interface Slice {
-  /** Name of the Service it belongs to. */
+  /** Name of the Service that the slice belongs to. */
   readonly service: string
-  /** `resourceVersion`; equal for equal states. */
+  /** `resourceVersion`. Equal values mean equal states. */
   readonly revision: string
   /** `IPv4`, `IPv6` or `FQDN`. */
   readonly addressType: string
@@ -33,7 +33,7 @@ export interface SliceEndpoint {
   readonly address: string
   /** Name of the pod. */
   readonly pod: string | undefined
-  /** Terminating but still serving. */
+  /** Whether the endpoint is terminating but still serving. */
   readonly draining: boolean
 }
 
@@ -42,8 +42,9 @@ const PREFIX = 'mx/'
 const SERVICE_LABEL = 'kubernetes.io/service-name'
 
 /**
- * Returns undefined for Services without routes: Services with `mx/ignore: "true"`, the API server itself, and `ExternalName`, which
- * would let anyone who can write Services point the gateway at any host.
+ * Returns undefined for Services without routes: Services with `mx/ignore: "true"`, the API server
+ * itself, and `ExternalName` Services. With the latter, anyone who can write Services could point
+ * the gateway to any host.
  */
 export function toKubernetesService(object: unknown): KubernetesService | undefined {
   const { metadata, spec } = object as RawService
@@ -70,7 +71,7 @@ export function toSlice(object: unknown): Slice {
   const { metadata, addressType = '', endpoints, ports } = object as RawSlice
   const usableEndpoints: SliceEndpoint[] = []
   for (const { addresses, conditions, targetRef } of endpoints ?? []) {
-    // The addresses of one endpoint are interchangeable; consumers may use the first only.
+    // The addresses of one endpoint are interchangeable, and consumers may use only the first.
     const address = addresses?.[0]
     const draining = conditions?.terminating === true
     // `ready` defaults to true, `serving` to `ready`.

@@ -5,20 +5,23 @@ import type { KubernetesService, Slice } from './objects.ts'
 import { findWarning, toService } from './to-service.ts'
 
 export interface ServiceIndexOptions {
-  /** Called with changes of listed versions only. */
+  /** Called only with changes to listed versions. */
   readonly onEvent: (event: RegistryEvent) => void
-  /** Called once for every Service that is ignored or only partly supported. */
+  /** Called once for each Service that is ignored or only partly supported. */
   readonly onProblem: (message: string) => void
 }
 
-/** Undefined for a Service without routes. */
+/** A Service, or undefined if it has no routes. */
 export type Services = KubernetesService | undefined
 
 /** Services of the namespace. */
 export interface ServiceIndex {
-  /** Includes versions without a ready endpoint; they have no nodes. */
+  /** Includes versions without a ready endpoint, which have no nodes. */
   readonly getService: (name: string) => readonly Service[]
-  /** Versions with nodes, or with slices but no ready endpoint: they keep their routes and return 503. */
+  /**
+   * Returns versions that have nodes, or slices but no ready endpoint. The latter keep their routes
+   * and return 503.
+   */
   readonly listServices: () => Service[]
   readonly replaceServices: (items: ReadonlyMap<string, Services>) => void
   readonly changeServices: (changes: readonly Change<Services>[]) => void
@@ -26,19 +29,25 @@ export interface ServiceIndex {
   readonly changeSlices: (changes: readonly Change<Slice>[]) => void
 }
 
-/** Empty until both Services and slices are loaded, because either alone would be wrong. */
+/**
+ * Creates an index that stays empty until both Services and slices are loaded, because either alone
+ * would be incorrect.
+ */
 export function createServiceIndex({ onEvent, onProblem }: ServiceIndexOptions): ServiceIndex {
   let services: Map<string, Services> | undefined
   let slices: Map<string, Slice> | undefined
   /** Slice names by Service name. */
   const slicesOf = new Map<string, Set<string>>()
-  /** By mx service name, then by Kubernetes Service name: several Services may be versions of one service. */
+  /**
+   * Versions by mx service name, then by Kubernetes Service name. Several Services may be versions
+   * of one service.
+   */
   const parts = new Map<string, Map<string, Service>>()
   /** Key in `parts` by Kubernetes Service name. */
   const nameOf = new Map<string, string>()
   const versions = new Map<string, readonly Service[]>()
   const problems = new Map<string, string>()
-  /** Services without a ready endpoint that have slices. */
+  /** Services that have slices but no ready endpoint. */
   const idle = new WeakSet<Service>()
 
   const isListed = (service: Service): boolean => isRunning(service) || idle.has(service)
@@ -58,7 +67,7 @@ export function createServiceIndex({ onEvent, onProblem }: ServiceIndexOptions):
     dirty.add(slice.service)
   }
 
-  /** Returns undefined for a Service without routes or with a problem. */
+  /** Returns undefined for a Service that has no routes or is invalid. */
   function read(name: string): Service | undefined {
     const from = services!.get(name)
     let problem: string | undefined
@@ -86,7 +95,7 @@ export function createServiceIndex({ onEvent, onProblem }: ServiceIndexOptions):
     }
   }
 
-  /** Reads the named Services again and emits their changes. */
+  /** Rereads the named Services and emits their changes. */
   function update(dirty: Iterable<string>): void {
     if (services === undefined || slices === undefined) return
     const touched = new Set<string>()
@@ -114,7 +123,7 @@ export function createServiceIndex({ onEvent, onProblem }: ServiceIndexOptions):
       }
       events.push(...diffServices(before.filter(isListed), after.filter(isListed)))
     }
-    // Listeners may query the index, so it is complete before the first event.
+    // Listeners may query the index, so it is completed before the first event.
     for (const event of events) onEvent(event)
   }
 
@@ -160,7 +169,7 @@ function isRunning({ nodes }: Service): boolean {
   return nodes.length > 0
 }
 
-/** Whether an object changed since the last event; a list contains all objects. */
+/** Returns whether an object has changed since the last event. A list contains all objects. */
 function isNew(
   old: { revision: string } | undefined,
   item: { revision: string } | undefined,
@@ -168,7 +177,10 @@ function isNew(
   return old?.revision !== item?.revision || item?.revision === ''
 }
 
-/** Merges the nodes of each version. The description comes from the first Service by name with nodes. */
+/**
+ * Merges the nodes of each version. The description comes from the first Service, by name, that has
+ * nodes.
+ */
 function merge(
   parts: ReadonlyMap<string, Service>,
   isListed: (service: Service) => boolean,

@@ -12,9 +12,12 @@ const NODE_KEYS = ['protocol', 'weight', 'pipeline']
 const METADATA = 'metadata-'
 /** Supported address types. */
 const FAMILIES: readonly string[] = ['IPv4', 'IPv6']
-/** Port names in order of preference, each with the protocol of the same name. */
+/** Port names in order of preference. Each implies the protocol of the same name. */
 const PORT_NAMES: readonly string[] = ['mx', 'mxs', 'http', 'https', 'grpc', 'grpcs']
-/** HTTP/2 with prior knowledge (https://kubernetes.io/docs/concepts/services-networking/service/#application-protocol). */
+/**
+ * HTTP/2 with prior knowledge
+ * (https://kubernetes.io/docs/concepts/services-networking/service/#application-protocol).
+ */
 const H2C = 'kubernetes.io/h2c'
 
 /**
@@ -28,7 +31,7 @@ export function toService(from: KubernetesService, slices: Iterable<Slice>): Ser
   const nodeMetadata = toNodeMetadata(annotations, port)
   const endpoints = toEndpoints(annotations)
   const metadata = toSettingMetadata((key) => annotations.get(key))
-  // Without endpoints the service is plain HTTP, unless its port only accepts calls.
+  // A Service without endpoints is plain HTTP, unless its port only accepts calls.
   const isPlain = endpoints.length === 0 && !annotations.has('endpoints')
   if (isPlain && !nodeMetadata['protocol']?.startsWith('mx'))
     metadata['handler'] = annotations.get('handler') ?? 'proxy'
@@ -45,12 +48,12 @@ export function toService(from: KubernetesService, slices: Iterable<Slice>): Ser
   return service
 }
 
-/** Warning about an unsupported setting of a Service. */
+/** Returns a warning about an unsupported setting of a Service. */
 export function findWarning(from: KubernetesService): string | undefined {
   const { name, appProtocol } = findPort(from)
   if (appProtocol !== H2C || PORT_NAMES.includes(name) || from.annotations.has('protocol'))
     return undefined
-  return `its port has the appProtocol ${H2C}, but HTTP/2 to backends is not supported and the gateway uses HTTP/1.1. Set mx/protocol: grpc for gRPC, or mx/protocol: http to confirm HTTP/1.1`
+  return `its port has the appProtocol ${H2C}, but HTTP/2 to backends is not supported and the gateway uses HTTP/1.1; set mx/protocol: grpc for gRPC, or mx/protocol: http to confirm HTTP/1.1`
 }
 
 function findPort({ annotations, ports }: KubernetesService): ServicePort {
@@ -107,8 +110,9 @@ function toEndpoints(annotations: KubernetesService['annotations']): Endpoint[] 
 }
 
 /**
- * Nodes sorted by id. A Service's slices may list an endpoint twice while it moves between them, and once per address family: it is one
- * node, and a ready entry takes precedence over a terminating one.
+ * Returns nodes sorted by id. A Service's slices may list an endpoint twice while it moves between
+ * them, and once per address family. Such an endpoint is a single node, and a ready entry takes
+ * precedence over a terminating one.
  */
 function toNodes(
   slices: Iterable<Slice>,
@@ -119,7 +123,7 @@ function toNodes(
   const nodes = new Map<string, { node: Node; rank: number }>()
   for (const { addressType, ports, endpoints } of slices) {
     const number = ports.get(port.name)
-    // An `FQDN` address could point the gateway at any host, like an ExternalName.
+    // An `FQDN` address could point the gateway to any host, like an ExternalName.
     if (number === undefined || !FAMILIES.includes(addressType)) continue
     for (const { address: host, pod, draining } of endpoints) {
       const address = addressType === 'IPv6' ? `[${host}]:${number}` : `${host}:${number}`

@@ -10,7 +10,7 @@ import { StreamCall } from '../../../core/rpc/ws/stream-call.ts'
 /** Full name of the registry service. */
 const SERVICE = 'registry'
 
-/** A unary call with a promise. */
+/** A unary call that returns a promise. */
 class UnaryCall extends OutgoingCall {
   readonly #resolve: (reply: unknown) => void
   readonly #reject: (error: GatewayError) => void
@@ -39,7 +39,7 @@ class UnaryCall extends OutgoingCall {
 /**
  * Calls an endpoint of the handler `Registry` and returns the parsed response.
  *
- * @throws {GatewayError} the error of the service; 408 or 502 for transport failures.
+ * @throws {GatewayError} the error returned by the service; 408 or 502 for transport failures.
  */
 export function callRegistry(
   channel: Channel,
@@ -59,9 +59,9 @@ export function callRegistry(
   })
 }
 
-/** Callbacks of a watch; `onSettled` is the last. */
+/** Callbacks of a watch. `onSettled` is called last. */
 export interface WatchReceiver {
-  /** The watch reports all changes from now on. */
+  /** Called when the watch is open and reports all further changes. */
   readonly onOpen: () => void
   readonly onMessage: (message: Readonly<Record<string, unknown>>) => void
   readonly onSettled: (error: GatewayError) => void
@@ -99,16 +99,16 @@ export class WatchCall extends StreamCall {
   }
 }
 
-/** Metadata with the current token, empty without one. */
+/** Returns the metadata with the current token; empty if there is no token. */
 export function formatToken(tokens: TokenSource | undefined): string {
   const token = tokens?.current()
   return token === undefined ? '' : `authorization: Bearer ${token}\r\n`
 }
 
 /**
- * Whether a failed call may succeed with another token, which is awaited first.
+ * Waits for another token if a failed call may succeed with it.
  *
- * @param sent the token of the failed call.
+ * @param sent the token used by the failed call.
  */
 export function canRetryWithToken(
   tokens: TokenSource | undefined,
@@ -120,7 +120,7 @@ export function canRetryWithToken(
   return isInvalidToken(error) && tokens.isRejected(sent)
 }
 
-/** Parses a JSON object; undefined for anything else. */
+/** Parses a JSON object. Returns undefined for any other text. */
 function parseBody(body: Uint8Array): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(

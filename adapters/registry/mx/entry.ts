@@ -1,7 +1,7 @@
 import type { Endpoint, Node, Service } from '../../../core/contracts/registry.ts'
 import { isRecord, readEndpoint, readMap } from '../../../core/registry/decode-service.ts'
 
-/** Converts a service to its wire form (specification: Service entry). */
+/** Converts a service to its wire format (specification: Service entry). */
 export function toEntry(
   { name, version, metadata, endpoints, nodes }: Service,
   options: { readonly ttl?: number; readonly domain?: string },
@@ -20,9 +20,10 @@ export function toEntry(
 }
 
 /**
- * Converts the wire form to a service; undefined without name or version. Other missing or mistyped fields are omitted.
+ * Converts the wire format to a service. Returns undefined if the name or version is missing. Other
+ * missing or mistyped fields are omitted.
  *
- * @param domain the default of the metadata `domain`, which is removed.
+ * @param domain default of the metadata `domain`, which is removed.
  */
 export function readEntry(entry: unknown, domain: string): Service | undefined {
   if (!isRecord(entry)) return undefined
@@ -39,7 +40,7 @@ export function readEntry(entry: unknown, domain: string): Service | undefined {
   }
 }
 
-/** Services of a response. */
+/** Returns the services of a response. */
 export function readEntries(
   response: Readonly<Record<string, unknown>>,
   domain: string,

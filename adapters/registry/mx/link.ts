@@ -6,37 +6,48 @@ import { canRetryWithToken, formatToken, WatchCall } from './calls.ts'
 
 export interface LinkOptions {
   readonly channel: Channel
-  /** Timeout of opening a watch in milliseconds. */
+  /** Timeout for opening a watch in milliseconds. */
   readonly timeoutMs: number
-  /** Credentials of the watch. After a rejection the next token is awaited. @default anonymous */
+  /**
+   * Credentials for the watch. After a rejection, the link waits for the next token.
+   *
+   * @default anonymous
+   */
   readonly tokens?: TokenSource | undefined
   /** Whether opening a watch waits for a token. */
   readonly mustLogIn: boolean
-  /** The watch opened; `again`: after an earlier one was lost or failed. The owner calls {@link Link.caughtUp} when it is synchronized. */
+  /**
+   * Called when the watch has opened. `again` is true if an earlier one was lost or failed. The
+   * owner calls {@link Link.caughtUp} once it is synchronized.
+   */
   readonly onOpen: (again: boolean) => void
   readonly onMessage: (message: Readonly<Record<string, unknown>>) => void
-  /** Called with the reason when the watch is lost, and with undefined when it is open and synchronized again. */
+  /**
+   * Called with the reason when the watch is lost, and with undefined when it is open and
+   * synchronized again.
+   */
   readonly onOutage: (reason: GatewayError | undefined) => void
 }
 
-/** Maintains one watch of the remote registry, which detects its outages. */
+/** Maintains one watch of the remote registry and detects outages. */
 export interface Link {
   /** Sets the watch request and replaces the current watch; undefined closes it. */
   readonly setRequest: (request: object | undefined) => void
   /**
-   * Settles when the requested watch opened or failed; at once without one. Skips the rest of a back-off.
+   * Settles when the requested watch has opened or failed, or immediately if none is requested.
+   * Skips the remaining back-off.
    *
-   * @throws {GatewayError} reason of the failure.
+   * @throws {GatewayError} with the reason of the failure.
    */
   readonly opened: () => Promise<void>
-  /** The owner is synchronized: ends an outage. */
+  /** Called when the owner is synchronized. Ends an outage. */
   readonly caughtUp: () => void
   /** Reopens the watch because the owner could not synchronize. */
   readonly fail: (reason: GatewayError) => void
 }
 
 const RETRY = { minMs: 100, maxMs: 5000 }
-/** Lifetime of a watch after which the back-off starts again at its minimum. */
+/** Minimum lifetime of a watch after which the back-off is reset. */
 const STABLE_MS = 5000
 
 interface Opening {
@@ -49,19 +60,19 @@ export function createLink(options: LinkOptions): Link {
   const { channel, timeoutMs, tokens, mustLogIn, onOpen, onMessage, onOutage } = options
   let watchRequest: object | undefined
   let call: WatchCall | undefined
-  /** Set while a token is awaited in place of {@link call}. */
+  /** Set while waiting for a token instead of running {@link call}. */
   let awaitingToken: object | undefined
   let isOpen = false
-  /** Whether a watch was lost or failed since the last one opened. */
+  /** Whether a watch has been lost or has failed since the last one opened. */
   let disconnected = false
   let isOut = false
   let openedMs = 0
   const backOff = createBackOff(RETRY)
-  /** Timeout of the attempt or end of the back-off. */
+  /** Timeout of the attempt, or end of the back-off. */
   let timer: NodeJS.Timeout | undefined
   let opening = createOpening()
 
-  /** @param isRetry the previous attempt failed because of its token. */
+  /** @param isRetry whether the previous attempt failed because of its token. */
   function attempt(isRetry = false): void {
     clearTimeout(timer)
     const token = tokens?.current()
@@ -86,7 +97,7 @@ export function createLink(options: LinkOptions): Link {
     channel.call(next)
   }
 
-  /** Retries at once with another token: an expired token is not an outage. */
+  /** Retries immediately with a different token, because an expired token is not an outage. */
   function retryWithToken(tokens: TokenSource): void {
     disconnected ||= isOpen
     drop()
@@ -184,7 +195,7 @@ function createOpening(): Opening {
     resolve = onOpen
     reject = onFail
   })
-  // Without a waiter, a failure is not an unhandled rejection.
+  // Prevents an unhandled rejection if no caller awaits it.
   promise.catch(() => {})
   return { promise, resolve, reject }
 }

@@ -1,23 +1,26 @@
 import type { Node, Service } from '../../../core/contracts/registry.ts'
 
 export interface RegistrationsOptions {
-  /** Sends a registration to the registry; 0 seconds: the registry's default TTL. */
+  /**
+   * Sends a registration to the registry. If `ttlSeconds` is 0, the registry's default TTL is used.
+   */
   readonly send: (service: Service, ttlSeconds: number) => Promise<void>
   /** Monotonic clock in milliseconds. */
   readonly nowMs: () => number
 }
 
-/** Active registrations of this process, sent again after an outage of the registry. */
+/** Active registrations of this process, which are sent again after a registry outage. */
 export interface Registrations {
   readonly size: number
   /**
-   * Sends a registration and stores it for its TTL once accepted. Changes of a stored node are stored before sending, because the
-   * registry may be unavailable. Registrations without TTL are renewed within the registry's default TTL.
+   * Sends a registration and, once accepted, stores it for its TTL. Changes to a stored node are
+   * stored before sending, because the registry may be unavailable. Registrations without a TTL are
+   * renewed within the registry's default TTL.
    */
   readonly add: (service: Service, ttlSeconds: number) => Promise<void>
-  /** Removes the nodes and waits for their sends in flight, which would register them again. */
+  /** Removes the nodes and waits for sends in flight, which would otherwise register them again. */
   readonly remove: (service: Service) => Promise<void>
-  /** Sends all of them again. Failures are left to the heartbeat of the caller. */
+  /** Sends all registrations again. Failures are left to the caller's heartbeats. */
   readonly renew: () => Promise<void>
   readonly close: () => void
 }
@@ -25,12 +28,12 @@ export interface Registrations {
 /** A registered node with its version. */
 interface Entry {
   service: Service
-  /** Infinity: until removed. */
+  /** Infinity if stored until removed. */
   endMs: number
   sending: Promise<void>
 }
 
-/** Concurrent sends of a renewal. */
+/** Number of concurrent sends during a renewal. */
 const PARALLEL = 16
 /** A third of the registry's default TTL. */
 const HEARTBEAT_MS = 30_000
@@ -105,7 +108,7 @@ export function createRegistrations({ send, nowMs }: RegistrationsOptions): Regi
   }
 }
 
-/** The parts are validated and contain no line feed. */
+/** The parts are validated and contain no line feeds. */
 function toKey({ name, version }: Service, { id }: Node): string {
   return `${name}\n${version}\n${id}`
 }

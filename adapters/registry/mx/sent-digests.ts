@@ -1,26 +1,29 @@
 import { createHash } from 'node:crypto'
 import type { Endpoint, Node, RegistryEvent, Service } from '../../../core/contracts/registry.ts'
 
-/** Digest of about 30 characters of each version sent to watchers; full states would take much memory. */
+/**
+ * Digest, about 30 characters long, of each version sent to watchers. Full states would use much
+ * more memory.
+ */
 export interface SentDigests {
-  /** Returns the event for a new state; undefined if it was already sent. */
+  /** Returns the event for a new state, or undefined if it was already sent. */
   readonly learn: (service: Service) => RegistryEvent | undefined
-  /** Returns the delete event; undefined if it was already sent. */
+  /** Returns the delete event, or undefined if it was already sent. */
   readonly forget: (service: Service) => RegistryEvent | undefined
   /** Returns delete events for all versions not passed to {@link learn} since {@link begin}. */
   readonly finish: () => RegistryEvent[]
-  /** Begins a full list. */
+  /** Starts a full list. */
   readonly begin: () => void
 }
 
 interface Version {
   digest: string
-  /** Number of the list that last contained it. */
+  /** Number of the last list that contained the version. */
   list: number
 }
 
 export function createSentDigests(): SentDigests {
-  /** Name, then version. */
+  /** Versions by name, then version. */
   const services = new Map<string, Map<string, Version>>()
   let list = 0
 
@@ -70,7 +73,7 @@ export function createSentDigests(): SentDigests {
   }
 }
 
-/** Independent of the order of endpoints, nodes and keys. */
+/** Returns a digest that is independent of the order of endpoints, nodes and keys. */
 function toDigest({ metadata, endpoints, nodes }: Service): string {
   const parts = [
     toPairs(metadata),

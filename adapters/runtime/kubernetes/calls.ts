@@ -4,12 +4,12 @@ import { type Attempt, explain, toRetryMs } from '../../kubernetes/failures.ts'
 import { ApiError, type ApiRequest, readText, send } from '../../kubernetes/request.ts'
 import { type Resource, toPath } from '../../kubernetes/resource.ts'
 
-/** A server-side apply manifest: its fields are enforced, others stay unchanged. */
+/** A server-side apply manifest. Its fields are enforced; other fields remain unchanged. */
 export interface Manifest {
   readonly metadata?: { readonly name?: string }
 }
 
-/** The used part of an API response. */
+/** Subset of an API response that is used here. */
 export interface ApiObject {
   readonly metadata: {
     readonly name: string
@@ -19,27 +19,30 @@ export interface ApiObject {
   }
 }
 
-/** Reads and writes objects of a namespace. Temporary failures are retried for 30 s. */
+/** Reads and writes objects in a namespace. Temporary failures are retried for 30 s. */
 export interface Calls {
-  /** Creates or changes an object by server-side apply and returns it. */
+  /** Creates or updates an object by server-side apply and returns it. */
   readonly apply: (resource: Resource, manifest: Manifest) => Promise<ApiObject>
   /**
-   * Starts the deletion of an object. Succeeds if it does not exist.
+   * Starts the deletion of an object. Succeeds if the object does not exist.
    *
-   * @param propagation `Foreground`: the object is deleted after its dependents.
+   * @param propagation with `Foreground`, the object is deleted after its dependents.
    */
   readonly remove: (
     resource: Resource,
     name: string,
     propagation?: 'Background' | 'Foreground',
   ) => Promise<void>
-  /** Removes the owner references of an object, so that it outlives its owner. Succeeds if it does not exist. */
+  /**
+   * Removes the owner references of an object, so that it outlives its owner. Succeeds if the
+   * object does not exist.
+   */
   readonly disown: (resource: Resource, name: string) => Promise<void>
   readonly list: (resource: Resource, selector: string) => Promise<readonly ApiObject[]>
 }
 
 const FIRST_RETRY_MS = 250
-/** Timeouts of an attempt and of all attempts in milliseconds. */
+/** Timeout of each attempt, and of all attempts together, in milliseconds. */
 const ATTEMPT_MS = 15_000
 const TOTAL_MS = 30_000
 const MAX_RESPONSE_BYTES = 64 * 1024 ** 2

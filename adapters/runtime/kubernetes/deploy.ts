@@ -28,9 +28,10 @@ export interface NamespaceContext {
 }
 
 /**
- * Applies the objects of a workload; watches report the result.
+ * Applies the objects of a workload. Watches report the result.
  *
- * @throws {TypeError} for a workload that Kubernetes cannot run. @throws {Error} with the message of the API server.
+ * @throws {TypeError} for a workload that Kubernetes cannot run.
+ * @throws {Error} with the message from the API server.
  */
 export async function deploy(
   context: NamespaceContext,
@@ -40,7 +41,7 @@ export async function deploy(
   const { space, calls, drift } = context
   const id = toId(workload)
   await space.query(() => {})
-  // The garbage collection of a Deployment being deleted would delete the new objects, too.
+  // Garbage collection of a Deployment that is being deleted would also delete the new objects.
   if (space.findDeployment(id)?.isEnding) await undeploy(context, workload)
   const attempt = chooseAttempt(space, id, workload.revision)
   const deployment = toDeployment(workload, { ...options, attempt })
@@ -57,7 +58,7 @@ export async function deploy(
   const { generation = 0, uid } = (await calls.apply(DEPLOYMENTS, deployment)).metadata
   expected.generation = generation
   if (uid !== owner) await applyParts(uid)
-  // Later reads must not return the state before the deployment.
+  // Ensures that later reads do not return the state from before the deployment.
   await waitFor(
     space,
     id,
@@ -67,13 +68,17 @@ export async function deploy(
   await context.secrets.prune(id, secret)
 }
 
-/** Stops all instances and deletes all objects of a workload. @throws {Error} if instances do not stop. */
+/**
+ * Stops all instances and deletes all objects of a workload.
+ *
+ * @throws {Error} if instances do not stop.
+ */
 export async function undeploy(context: NamespaceContext, key: WorkloadKey): Promise<void> {
   const { space, calls, drift, secrets } = context
   const id = toId(key)
   drift.forget(id)
   await space.query(() => {})
-  // The Service stays until the instances ended, because gateways drain them through it.
+  // The Service stays until the instances have ended, because gateways drain them through it.
   await calls.disown(SERVICES, id)
   await calls.remove(DEPLOYMENTS, id, 'Foreground')
   const isGone = (): boolean =>
@@ -81,14 +86,17 @@ export async function undeploy(context: NamespaceContext, key: WorkloadKey): Pro
   if (!(await waitFor(space, id, STOP_TIMEOUT_MS, isGone))) {
     const names = space.listPods(id).map(({ name }) => name)
     throw new Error(
-      `${key.name}@${key.version} did not stop within ${STOP_TIMEOUT_MS / 1000} s, remaining pods: ${names.join(', ') || 'none'}`,
+      `${key.name}@${key.version} did not stop within ${STOP_TIMEOUT_MS / 1000} s; remaining pods: ${names.join(', ') || 'none'}`,
     )
   }
   await calls.remove(SERVICES, id)
   await secrets.removeAll(id)
 }
 
-/** Failed instances of the same revision are restarted by a new attempt; otherwise the attempt stays. */
+/**
+ * Returns a new attempt if instances of the same revision have failed, so that they are restarted;
+ * otherwise the current attempt.
+ */
 function chooseAttempt(space: NamespaceState, id: string, revision: string): string | undefined {
   const deployment = space.findDeployment(id)
   const pods = space.listPods(id)
@@ -98,7 +106,7 @@ function chooseAttempt(space: NamespaceState, id: string, revision: string): str
   return isFailed ? new Date().toISOString() : deployment.attempt
 }
 
-/** Whether the condition becomes true before the timeout. */
+/** Resolves with whether the condition became true before the timeout. */
 function waitFor(
   space: NamespaceState,
   id: string,

@@ -12,30 +12,33 @@ export const SECRETS: Resource = { name: 'secrets', group: '' }
 export interface Expected {
   readonly key: WorkloadKey
   readonly revision: string
-  /** Name of its Secret. */
+  /** Name of the workload's Secret. */
   readonly secret: string
-  /** Generation of its Deployment; undefined before it is applied. */
+  /** Generation of the workload's Deployment; undefined until it is applied. */
   generation?: number
 }
 
 export interface DriftOptions {
-  /** The cluster with the namespace to watch. */
+  /** Returns the cluster with the namespace to watch. */
   readonly findCluster: () => Promise<Cluster>
-  /** Called when another client deleted an object of a workload or changed the revision of its Deployment. */
+  /**
+   * Called when another client has deleted an object of a workload or changed the revision of its
+   * Deployment.
+   */
   readonly onDrift: (key: WorkloadKey) => void
   readonly onOutage: (reason: Error | undefined) => void
 }
 
-/** Detects changes of applied objects by other clients. */
+/** Detects changes to applied objects by other clients. */
 export interface Drift {
   readonly expect: (id: string, expected: Expected) => void
   readonly forget: (id: string) => void
-  /** Compares a changed Deployment; undefined: deleted. */
+  /** Compares a changed Deployment; undefined if it was deleted. */
   readonly compare: (id: string, deployment: Deployment | undefined) => void
   readonly close: () => void
 }
 
-/** Reads only the metadata of Services and Secrets, no credentials. */
+/** Reads only the metadata of Services and Secrets, not the credentials. */
 export function createDrift({ findCluster, onDrift, onOutage }: DriftOptions): Drift {
   const expected = new Map<string, Expected>()
   const mirror = createMirror({ name: 'the Kubernetes runtime', findCluster, onOutage })

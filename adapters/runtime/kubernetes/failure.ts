@@ -1,13 +1,16 @@
 import { PROGRESS_SECONDS } from './manifests.ts'
 import type { Deployment, Ended, Pod } from './objects.ts'
 
-/** Consecutive failures after which an instance is in error (reference 15.24); fewer while an old revision serves. */
+/**
+ * Consecutive failures after which an instance is in the error state (reference 15.24). The limit
+ * is lower while an old revision serves requests.
+ */
 const MAX_FAILURES = 5
 const MAX_FAILURES_BESIDE_OLD = 2
-/** Uptime in milliseconds after which failures are counted from one again, as in Kubernetes. */
+/** Uptime in milliseconds after which the failure count restarts at one, as in Kubernetes. */
 const STABLE_MS = 600_000
 const MAX_LINE = 500
-/** Waiting reasons that do not resolve without a change. */
+/** Waiting reasons that persist until the workload is changed. */
 const UNSTARTABLE: ReadonlySet<string> = new Set([
   'ErrImagePull',
   'ImagePullBackOff',
@@ -16,20 +19,23 @@ const UNSTARTABLE: ReadonlySet<string> = new Set([
   'CreateContainerConfigError',
 ])
 
-/** Consecutive failures of an instance. */
+/** Returns the number of consecutive failures of an instance. */
 export function countFailures(pod: Pod): number {
   if (pod.readySinceMs !== undefined || pod.ended === undefined) return 0
   if (pod.ended.ranMs >= STABLE_MS) return 1
   return pod.isRunning ? pod.restarts : pod.restarts + 1
 }
 
-/** Description of the latest exit that the cluster stores. */
+/** Describes the latest exit recorded in the cluster. */
 export function findLastEnd(pods: readonly Pod[]): string | undefined {
   const ended = pods.find((pod) => pod.ended !== undefined)?.ended
   return ended && describeEnd(ended)
 }
 
-/** Reason of a permanent failure; undefined while the instance may still become ready. */
+/**
+ * Returns the reason of a permanent failure, or undefined while the instance may still become
+ * ready.
+ */
 function findFailure(pod: Pod, maxFailures: number): string | undefined {
   if (pod.readySinceMs !== undefined) return undefined
   const { waiting } = pod
@@ -38,10 +44,10 @@ function findFailure(pod: Pod, maxFailures: number): string | undefined {
 }
 
 /**
- * Reason why the current revision failed; undefined while it may still become ready.
+ * Returns the reason why the current revision failed, or undefined while it may still become ready.
  *
  * @param pods pods of the revision.
- * @param isBesideOld whether an older revision serves.
+ * @param isBesideOld whether an older revision is serving requests.
  */
 export function findDeploymentFailure(
   { isLate, failure }: Deployment,
@@ -60,7 +66,7 @@ export function findDeploymentFailure(
   return `not ready within ${PROGRESS_SECONDS} s${why ? `: ${why}` : ''}`
 }
 
-/** Reason why a pod is unscheduled. */
+/** Returns the reason why a pod cannot be scheduled. */
 export function findObstacle(pods: readonly Pod[]): string | undefined {
   const reason = pods.find(({ unscheduled }) => unscheduled !== undefined)?.unscheduled
   return reason === undefined ? undefined : describeUnscheduled(reason)

@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
 
-/** A log line of the API server with its timestamp. */
+/** A log line from the API server with its timestamp. */
 export interface StampedLine {
   /** Unix time in milliseconds. */
   readonly timestampMs: number
@@ -21,7 +21,10 @@ export interface Position {
 const MAX_LINE = 65_536
 const STAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d+))?(?:Z|[+-]\d\d:\d\d) ?/
 
-/** Reads the lines of a response with `timestamps=true`. Longer lines are split into parts with the same timestamp. */
+/**
+ * Reads the lines of a response with `timestamps=true`. Overlong lines are split into parts with
+ * the same timestamp.
+ */
 export async function* readStampedLines(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<readonly StampedLine[]> {
@@ -33,7 +36,7 @@ export async function* readStampedLines(
     })
 }
 
-/** Orders by time. */
+/** Compares lines by time. */
 export function compareStamps(
   a: Pick<StampedLine, 'timestampMs' | 'nanos'>,
   b: Pick<StampedLine, 'timestampMs' | 'nanos'>,
@@ -41,14 +44,16 @@ export function compareStamps(
   return a.timestampMs - b.timestampMs || a.nanos - b.nanos
 }
 
-/** Position after one more line. */
+/** Returns the position after another line. */
 export function advance(position: Position | undefined, line: StampedLine): Position {
   const { timestampMs, nanos } = line
   const isSame = position !== undefined && compareStamps(position, line) === 0
   return { timestampMs, nanos, count: isSame ? position.count + 1 : 1 }
 }
 
-/** Creates a filter that drops the lines of a log up to a position. Expects lines in order. */
+/**
+ * Creates a filter that drops the lines of a log up to a position. Lines must be passed in order.
+ */
 export function createFilter(position: Position | undefined): (line: StampedLine) => boolean {
   let passed = 0
   return (line) => {

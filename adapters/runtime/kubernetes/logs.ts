@@ -26,7 +26,7 @@ export interface LogsOptions {
 /** Parameters of a log request. */
 interface Part {
   readonly pod: string
-  /** Read the log of the previous container. */
+  /** Whether to read the log of the previous container. */
   readonly previous?: boolean
   readonly follow?: boolean
   readonly tailLines?: number
@@ -37,13 +37,16 @@ interface PodLine extends StampedLine {
   readonly pod: string
 }
 
-/** Maximum number of buffered lines, beyond which reading pauses. */
+/** Maximum number of buffered lines; reading pauses when it is reached. */
 const MAX_BUFFERED = 1000
 const FIRST_RETRY_MS = 250
-/** Statuses of a log that does not exist yet or any more. */
+/** Statuses for a log that does not exist yet or no longer exists. */
 const NO_LOG: ReadonlySet<number> = new Set([400, 404])
 
-/** Reads the log lines of a workload's pods: existing ones sorted by time, then new ones as they arrive. */
+/**
+ * Reads the log lines of a workload's pods: existing lines sorted by time, then new lines as they
+ * arrive.
+ */
 export async function* readLogs(
   options: LogsOptions,
   { lines, sinceMs, follow, signal }: LogQuery,
@@ -51,7 +54,7 @@ export async function* readLogs(
   const { space, id } = options
   const pods = await space.query(() => space.listPods(id))
   const positions = new Map<string, Position>()
-  // At least one line, which determines the position in each log.
+  // Reads at least one line, which determines the position in each log.
   const parts = pods.flatMap((pod) => toParts(pod, { ...limitTo(lines), ...since(sinceMs) }))
   const last: PodLine[] = []
   try {
@@ -151,7 +154,7 @@ async function* followPod(
         }
       }
     } catch {
-      // Retried below: the API server may be unavailable.
+      // Retried below, because the API server may be unavailable.
     }
     const pauseMs = toRetryMs(undefined, failures++, FIRST_RETRY_MS)
     await settlesWithin(changed, pauseMs)
@@ -180,7 +183,7 @@ async function* readPart(
   }
 }
 
-/** Requests for the logs of a pod: of the previous container and of the current one. */
+/** Returns requests for the logs of a pod's previous and current container. */
 function toParts({ name, restarts }: Pod, limits: Partial<Part>): Part[] {
   const current: Part = { pod: name, ...limits }
   return restarts > 0 ? [{ ...current, previous: true }, current] : [current]
@@ -194,7 +197,7 @@ function since(sinceMs: number | undefined): Partial<Part> {
   return sinceMs === undefined ? {} : { sinceMs }
 }
 
-/** Merges logs that are each sorted by time. */
+/** Merges logs, each of which is sorted by time. */
 async function* merge(logs: readonly AsyncGenerator<PodLine>[]): AsyncGenerator<PodLine> {
   const heads: { line: PodLine; log: AsyncGenerator<PodLine> }[] = []
   const add = async (log: AsyncGenerator<PodLine>): Promise<void> => {
@@ -214,7 +217,7 @@ async function* merge(logs: readonly AsyncGenerator<PodLine>[]): AsyncGenerator<
   }
 }
 
-/** Resolves on the next change of the workload or on abort. */
+/** Resolves on the next change to the workload or on abort. */
 function nextChange(space: NamespaceState, id: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const settle = (): void => {
@@ -227,7 +230,7 @@ function nextChange(space: NamespaceState, id: string, signal: AbortSignal): Pro
   })
 }
 
-/** A kubelet does not distinguish stdout and stderr. */
+/** Returns stdout for every line, because a kubelet does not distinguish stdout and stderr. */
 function toLogLine({ timestampMs, pod, text }: PodLine): LogLine {
   return { timestampMs, instance: pod, stream: 'stdout', text }
 }

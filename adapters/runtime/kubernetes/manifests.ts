@@ -10,8 +10,8 @@ import type { Resources, Workload } from '../../../core/contracts/runtime.ts'
 import { MANAGED, toId, toLabelValue, toSecretName, WORKLOAD_LABEL } from './names.ts'
 
 /**
- * Pod Security Standard of instances. `restricted`: the image must not run as root and has no capabilities. `baseline`: the image
- * decides, root included.
+ * Pod Security Standard of instances. `restricted`: the image must not run as root and has no
+ * capabilities. `baseline`: the image chooses its user, including root.
  */
 export type PodSecurity = 'restricted' | 'baseline'
 
@@ -29,30 +29,32 @@ export interface ManifestOptions extends PodOptions {
   readonly attempt: string | undefined
 }
 
-/** Key of a workload as JSON; object names contain only its hash. */
+/** Annotation with the key of a workload as JSON. Object names contain only its hash. */
 export const KEY_ANNOTATION = 'mx/key'
 /** Annotations of pods with their revision and attempt. */
 export const REVISION_ANNOTATION = 'mx/revision'
 export const ATTEMPT_ANNOTATION = 'mx/attempt'
-/** Annotation of pods with the Secret they read. */
+/** Pod annotation with the name of the Secret that the pod reads. */
 export const SECRET_ANNOTATION = 'mx/secret'
 /** Name of the single container of a pod. */
 export const CONTAINER = 'main'
-/** Time limit of a revision to become ready in seconds, including the image pull. */
+/** Time limit for a revision to become ready in seconds, including the image pull. */
 export const PROGRESS_SECONDS = 300
 /** Seconds from SIGTERM to SIGKILL. */
 export const GRACE_SECONDS = 30
 
-/** Time limit of an instance to listen in seconds, before it is restarted. */
+/** Time limit for an instance to start listening in seconds, after which it is restarted. */
 const START_SECONDS = 60
-/** Delay before SIGTERM in seconds, in which gateways learn that the instance is terminating. */
+/**
+ * Delay before SIGTERM in seconds, during which gateways discover that the instance is terminating.
+ */
 const LEAVE_SECONDS = 3
 const DEFAULT_PORT = 8080
 /** Name of the volume for `/tmp`. */
 const SCRATCH = 'tmp'
-/** Variable with the instance id, set only by this adapter. */
+/** Variable with the instance id. Only this adapter sets it. */
 const INSTANCE = 'MX_INSTANCE'
-/** Variables stored in the Deployment; all others may be secret. */
+/** Variables stored in the Deployment. All other variables may be secret. */
 const PLAIN: ReadonlySet<string> = new Set([
   'MX_PROFILE',
   'MX_SERVICE_NAME',
@@ -62,9 +64,10 @@ const PLAIN: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Deployment of the instances. A new instance must be ready before an old one is terminated.
+ * Returns the Deployment of the instances. A new instance must be ready before an old one is
+ * terminated.
  *
- * @throws {TypeError} for a program that is not an image, or an address without a port in the environment.
+ * @throws {TypeError} if the program is not an image, or an address in the environment has no port.
  */
 export function toDeployment(workload: Workload, options: ManifestOptions): V1Deployment {
   const { revision, instances } = workload
@@ -106,9 +109,11 @@ export function toDeployment(workload: Workload, options: ManifestOptions): V1De
 }
 
 /**
- * Service through which the Kubernetes registry and the cluster DNS discover the instances.
+ * Returns the Service through which the Kubernetes registry and the cluster DNS discover the
+ * instances.
  *
- * @param owner uid of the Deployment, whose deletion deletes the Service. @default none
+ * @param owner uid of the Deployment, whose deletion also deletes the Service.
+ * @default none
  */
 export function toService(workload: Workload, owner?: string): V1Service {
   const { name, version, env, protocol } = workload
@@ -125,7 +130,7 @@ export function toService(workload: Workload, owner?: string): V1Service {
         ...metadata.annotations,
         'mx/name': service,
         'mx/version': env['MX_SERVICE_VERSION'] || version,
-        // Gateways proxy all of its paths.
+        // Gateways proxy all paths to it.
         ...(protocol === 'http' && {
           'mx/path': `/${service},/${service}/**`,
           'mx/handler': 'web',
@@ -140,7 +145,7 @@ export function toService(workload: Workload, owner?: string): V1Service {
 }
 
 /**
- * Secret with the credentials and all other variables that may be secret.
+ * Returns the Secret with the credentials and all other variables that may be secret.
  *
  * @param owner see {@link toService}.
  */
@@ -218,7 +223,7 @@ function toEnv(workload: Workload): V1EnvVar[] {
   return all
 }
 
-/** Listening port of an instance, from its environment or set by this adapter. */
+/** Returns the listening port of an instance, from its environment or chosen by this adapter. */
 function toPort({ protocol, port, env }: Workload): number {
   const name = protocol === 'mx' ? 'MX_SERVICE_ADDRESS' : 'PORT'
   const text = env[name]
@@ -228,7 +233,7 @@ function toPort({ protocol, port, env }: Workload): number {
   throw new TypeError(`${name} must end with a port from 1 to 65535, got ${JSON.stringify(text)}`)
 }
 
-/** Escapes `$`: Kubernetes expands `$(NAME)` and `$$`. */
+/** Escapes `$`, because Kubernetes expands `$(NAME)` and `$$`. */
 function toLiteral(text: string): string {
   return text.replaceAll('$', () => '$$')
 }

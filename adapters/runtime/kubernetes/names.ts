@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { WorkloadKey } from '../../../core/contracts/runtime.ts'
 
-/** Label of all objects of a workload; its value is the workload id. */
+/** Label on all objects of a workload. Its value is the workload id. */
 export const WORKLOAD_LABEL = 'mx/workload'
 /** Labels of all objects created by mx. */
 export const MANAGED: Readonly<Record<string, string>> = { 'app.kubernetes.io/managed-by': 'mx' }
@@ -13,34 +13,39 @@ export const SELECTOR: string = Object.entries(MANAGED)
 
 /** Default namespace, in which mx itself runs. */
 export const DEFAULT_NAMESPACE = 'mx'
-/** Pod names, which are host names, append 17 characters and are limited to 63. */
+/**
+ * Pod names, which are used as host names, append 17 characters and are limited to 63 characters.
+ */
 const ID_MAX = 46
 const LABEL_MAX = 63
 const HASH = 10
-/** A name that ends like a hash gets a hash, to avoid collisions. */
+/** A hash is appended to names that end like a hash, to avoid collisions. */
 const HASHED = /-[0-9a-f]{10}$/
 
 /**
- * Object name of a workload: its name, shortened to a DNS label, and a hash that makes it unique. Starts with a letter as
- * required for Service names.
+ * Returns the object name of a workload: its name, shortened to a DNS label, and a hash that makes
+ * it unique. It starts with a letter as required for Service names.
  */
 export function toId({ namespace, name, version }: WorkloadKey): string {
   return toLabel(`mx-${name}-${version}`, hash(namespace, name, version), ID_MAX)
 }
 
-/** Secret name for these contents: instances of an earlier revision still read theirs. */
+/**
+ * Returns the Secret name for these contents. Instances of an earlier revision still read their own
+ * Secret.
+ */
 export function toSecretName(id: string, data: Readonly<Record<string, string>>): string {
   return `${id}-${hash(...Object.entries(data).sort().flat())}`
 }
 
-/** Workload id in the name of a Secret. */
+/** Returns the workload id from the name of a Secret. */
 export function toWorkloadId(secret: string): string {
   return secret.slice(0, -HASH - 1)
 }
 
 /**
- * Kubernetes namespace of an mx namespace: `base` for `mx`, which contains mx itself; otherwise `<base>-<namespace>`, with a hash
- * if that is not a DNS label.
+ * Returns the Kubernetes namespace of an mx namespace: `base` for `mx`, which contains mx itself;
+ * otherwise `<base>-<namespace>`, with a hash if that is not a DNS label.
  */
 export function toKubernetesNamespace(namespace: string, base: string): string {
   if (namespace === DEFAULT_NAMESPACE) return base
@@ -48,7 +53,7 @@ export function toKubernetesNamespace(namespace: string, base: string): string {
   return isLabel(plain) && !HASHED.test(plain) ? plain : toLabel(plain, hash(namespace), LABEL_MAX)
 }
 
-/** Converts a text to a label value and truncates it. */
+/** Converts a text to a label value, truncating it if necessary. */
 export function toLabelValue(text: string): string {
   return text
     .replace(/[^A-Za-z0-9._-]/g, '-')

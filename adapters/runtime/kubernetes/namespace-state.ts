@@ -13,25 +13,25 @@ export const DEPLOYMENTS: Resource = { name: 'deployments', group: 'apps' }
 export const PODS: Resource = { name: 'pods', group: '' }
 
 export interface NamespaceStateOptions {
-  /** The cluster with the namespace to watch. */
+  /** Returns the cluster with the namespace to watch. */
   readonly findCluster: () => Promise<Cluster>
-  /** Called with every change of a workload, and with `stopped` when all its objects are deleted. */
+  /** Called with each change to a workload, and with `stopped` once all its objects are deleted. */
   readonly onState: (state: WorkloadState) => void
-  /** Called with each changed Deployment by workload id; undefined: deleted. */
+  /** Called with the workload id and each changed Deployment; undefined if it was deleted. */
   readonly onDeployment?: (id: string, deployment: Deployment | undefined) => void
   readonly onOutage: (reason: Error | undefined) => void
 }
 
 /** Watched state of the workloads in a Kubernetes namespace. */
 export interface NamespaceState {
-  /** Starts the watches, once. */
+  /** Starts the watches; further calls have no effect. */
   readonly start: () => void
-  /** Calls `read` when the state is synchronized; rejects with the reason of an outage. */
+  /** Calls `read` once the state is synchronized. Rejects with the reason of an outage. */
   readonly query: <T>(read: () => T) => Maybe<T>
   readonly states: () => WorkloadState[]
   readonly findDeployment: (id: string) => Deployment | undefined
   readonly listPods: (id: string) => Pod[]
-  /** Subscribes to changes of a workload; returns the unsubscribe function. */
+  /** Subscribes to changes to a workload and returns a function that unsubscribes. */
   readonly onChange: (id: string, listener: () => void) => () => void
   readonly close: () => void
 }
@@ -39,7 +39,7 @@ export interface NamespaceState {
 export function createNamespaceState(options: NamespaceStateOptions): NamespaceState {
   const { findCluster, onState, onDeployment, onOutage } = options
   const deployments = new Map<string, Deployment>()
-  /** By workload id, then by name. */
+  /** Pods by workload id, then by name. */
   const pods = new Map<string, Map<string, Pod>>()
   /** Workload id by pod name, because a deletion contains only the name. */
   const workloads = new Map<string, string>()
@@ -66,7 +66,8 @@ export function createNamespaceState(options: NamespaceStateOptions): NamespaceS
 
   function changeDeployments(changes: readonly Change<Deployment | undefined>[]): void {
     for (const { name, item } of changes) {
-      // A Deployment that imitates mx does not have the name of its key.
+      // A Deployment created by another client to imitate mx does not have the name derived from
+      // its key.
       if (item !== undefined && toId(item.key) === name) deployments.set(name, item)
       else deployments.delete(name)
     }
@@ -107,7 +108,7 @@ export function createNamespaceState(options: NamespaceStateOptions): NamespaceS
     }
   }
 
-  /** Undefined after all objects are deleted. */
+  /** Returns undefined once all objects are deleted. */
   function read(id: string): WorkloadState | undefined {
     const deployment = deployments.get(id)
     if (deployment !== undefined) return toState(deployment, listPods(id))

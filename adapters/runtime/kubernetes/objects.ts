@@ -16,16 +16,16 @@ export interface Template {
   readonly secret: string
 }
 
-/** The used part of a Deployment (apps/v1). */
+/** Subset of a Deployment (apps/v1) that is used here. */
 export interface Deployment extends Template {
   readonly key: WorkloadKey
   readonly uid: string
   /** Generation of the spec. */
   readonly generation: number
   readonly instances: number
-  /** Whether it is being deleted. */
+  /** Whether the Deployment is being deleted. */
   readonly isEnding: boolean
-  /** Unix time in milliseconds at which the rollout of this revision completed. */
+  /** Time at which the rollout of this revision completed, Unix time in milliseconds. */
   readonly settledMs: number | undefined
   /** Reason why pods cannot be created. */
   readonly failure: string | undefined
@@ -33,19 +33,22 @@ export interface Deployment extends Template {
   readonly isLate: boolean
 }
 
-/** The used part of a Pod (core/v1). */
+/** Subset of a Pod (core/v1) that is used here. */
 export interface Pod extends Template {
   readonly name: string
   /** Workload id. */
   readonly workload: string
-  /** Whether it is being deleted, or ended by the cluster, for example evicted. */
+  /** Whether the pod is being deleted or was ended by the cluster, for example evicted. */
   readonly isEnding: boolean
-  /** Unix time in milliseconds since which it is ready. */
+  /** Time since which the pod has been ready, Unix time in milliseconds. */
   readonly readySinceMs: number | undefined
-  /** Reason why it cannot be scheduled; undefined if it was, or not tried yet. */
+  /**
+   * Reason why the pod cannot be scheduled. Undefined if it has been scheduled or scheduling has
+   * not been tried.
+   */
   readonly unscheduled: string | undefined
   readonly restarts: number
-  /** State of its container. */
+  /** State of the pod's container. */
   readonly waiting: Waiting | undefined
   readonly isRunning: boolean
   /** Current or last exit. */
@@ -69,7 +72,7 @@ export interface Ended {
 /** Final phases of pods. */
 const FINAL_PHASES: ReadonlySet<string> = new Set(['Failed', 'Succeeded'])
 
-/** Undefined for a Deployment not created by mx. */
+/** Returns undefined for a Deployment that was not created by mx. */
 export function toDeploymentState(object: unknown): Deployment | undefined {
   const { metadata, spec, status } = object as RawDeployment
   const key = parseKey(metadata?.annotations?.[KEY_ANNOTATION])
@@ -128,7 +131,7 @@ export function toPod(object: unknown): Pod {
   }
 }
 
-/** Whether a pod runs the current template of a Deployment. */
+/** Returns whether a pod runs the current template of a Deployment. */
 export function isManaged(deployment: Template, pod: Template): boolean {
   return (
     deployment.revision === pod.revision &&

@@ -5,13 +5,16 @@ import type { NamespaceState } from './namespace-state.ts'
 
 /** Deletes the Secrets of earlier revisions. */
 export interface SecretPruner {
-  /** Deletes the unused Secrets of a workload, and used Secrets, except `current`, when their last pod is gone. */
+  /**
+   * Deletes the unused Secrets of a workload. Other Secrets, except `current`, are deleted once
+   * their last pod is gone.
+   */
   readonly prune: (id: string, current: string) => Promise<void>
   readonly removeAll: (id: string) => Promise<void>
 }
 
 export function createSecretPruner(space: NamespaceState, calls: Calls): SecretPruner {
-  /** Ends the wait for instances of earlier revisions, by workload. */
+  /** Functions that end the wait for instances of earlier revisions, by workload. */
   const waits = new Map<string, () => void>()
 
   async function list(id: string): Promise<string[]> {
@@ -40,7 +43,7 @@ export function createSecretPruner(space: NamespaceState, calls: Calls): SecretP
         for (const name of old)
           if (!isRead(id, name)) {
             old.delete(name)
-            // A Secret whose deletion fails is deleted at the next change.
+            // If the deletion of a Secret fails, it is retried at the next change.
             calls.remove(SECRETS, name).catch(() => {})
           }
         if (old.size === 0) stop(id)

@@ -8,7 +8,7 @@ export function toState(deployment: Deployment, pods: readonly Pod[]): WorkloadS
   const ready = active.filter(({ readySinceMs }) => readySinceMs !== undefined)
   const old = ready.filter((pod) => !isManaged(deployment, pod))
   const error = findDeploymentFailure(deployment, current, old.length > 0)
-  // The old revision serves until all instances of the new one are ready.
+  // The old revision serves requests until all instances of the new one are ready.
   const isSettled = deployment.settledMs !== undefined
   const revision = (isSettled ? undefined : old[0]?.revision) ?? deployment.revision
   const serving = ready.filter((pod) => pod.revision === revision)
@@ -17,7 +17,8 @@ export function toState(deployment: Deployment, pods: readonly Pod[]): WorkloadS
   const restarts = instances.reduce((sum, pod) => sum + pod.restarts, 0)
   const lastFailure = findLastEnd(instances)
   const waiting = error === undefined ? findObstacle(current) : undefined
-  // A first revision is running when all instances are ready, or some are while others failed.
+  // A first revision counts as running when all instances are ready, or when some are ready and the
+  // others have failed.
   const isUp = isSettled || old.length > 0 || ready.length >= deployment.instances
   return {
     ...deployment.key,

@@ -15,20 +15,24 @@ import type { RuntimeLog } from './runtime-log.ts'
 export interface InstanceCgroup extends Cgroup {
   /** Whether the kernel enforces the limits of the instance. */
   readonly isBounded: boolean
-  /** Whether a process was killed because the group reached its memory limit. */
+  /** Returns whether a process was killed because the group reached its memory limit. */
   readonly ranOutOfMemory: () => boolean
 }
 
-/** Creates the group of an instance, with its limits; undefined if the hierarchy is not writable. */
+/**
+ * Creates the control group of an instance with its limits. Returns undefined if the hierarchy is
+ * not writable.
+ */
 export type OpenCgroup = (instance: string, resources: Resources) => InstanceCgroup | undefined
 
 const CONTROLLERS = ['cpu', 'memory']
-/** Period of the CPU limit, microseconds: the kernel's default. */
+/** Period of the CPU limit in microseconds, the kernel's default. */
 const PERIOD_US = 100_000
 
 /**
- * Creates a group for every instance, so that none of its processes survives it. The first instance with limits prepares the
- * server's own group; where the kernel cannot enforce them, that is logged once.
+ * Creates a control group for each instance, so that none of its processes outlives it. The first
+ * instance with limits prepares the server's own group. If the kernel cannot enforce limits, a
+ * warning is logged once.
  *
  * @param folder control group of the server.
  */
@@ -50,7 +54,7 @@ export function createCgroups(
         if (!isLogged)
           log.warn(
             { reason },
-            'control groups with limits are unavailable: CPU time of services is not limited, and their memory is checked once a second',
+            'control groups with limits are unavailable: CPU time of services is not limited, and their memory is checked once per second',
           )
         isLogged = true
       }
@@ -61,13 +65,13 @@ export function createCgroups(
 }
 
 /**
- * Enables the controllers for the groups of instances. A group that does so must not contain processes: the server moves into a
- * subgroup.
+ * Enables the controllers for the groups of instances. Such a group must not contain processes, so
+ * the server moves into a subgroup.
  *
  * @throws {Error} if the system does not allow it.
  */
 function prepare(folder: string | undefined): void {
-  if (folder === undefined) throw new Error('this machine has no cgroup v2')
+  if (folder === undefined) throw new Error('this machine does not support cgroup v2')
   const enabled = join(folder, 'cgroup.subtree_control')
   if (CONTROLLERS.every((name) => readWords(enabled).includes(name))) return
   if (readWords(join(folder, 'cgroup.procs')).join() !== String(process.pid))
@@ -93,7 +97,8 @@ function makeCgroup(folder: string, { memoryBytes, cpus }: Resources): InstanceC
   try {
     if (memoryBytes !== undefined) {
       writeFileSync(file('memory.max'), String(memoryBytes))
-      // The whole instance: without one of its processes it would continue broken.
+      // The kernel kills the entire instance, because it would not work correctly without one of
+      // its processes.
       writeFileSync(file('memory.oom.group'), '1')
     }
     if (cpus !== undefined)

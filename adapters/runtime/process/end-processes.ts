@@ -2,16 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { settlesWithin } from '../../../lib/async/timeout.ts'
 import { readProcesses, signal } from '../../../lib/process/processes.ts'
 
-/** Maximum time for killed processes to disappear in milliseconds. */
+/** Maximum time in milliseconds for killed processes to disappear. */
 const KILL_TIMEOUT_MS = 5000
 const POLL_MS = 20
 
 /**
- * Ends a process group: SIGTERM to its leader, which may pass it on, then to the rest of the group; SIGKILL to all that are left
- * after `graceMs`.
+ * Ends a process group: sends SIGTERM to its leader, which may forward it, then to the rest of the
+ * group, and SIGKILL to all remaining processes after `graceMs`.
  *
- * @param exited resolves when the leader exited.
- * @returns whether it ended without SIGKILL.
+ * @param exited resolves when the leader has exited.
+ * @returns whether the group ended without SIGKILL.
  */
 export async function endGroup(
   pid: number,
@@ -40,7 +40,10 @@ async function hasGroupEndedBy(group: number, untilMs: number): Promise<boolean>
   return true
 }
 
-/** A group of zombies only, as under an init that does not reap, has ended. */
+/**
+ * A group that contains only zombies counts as ended; an init process that does not reap may leave
+ * them.
+ */
 async function isGroupAlive(group: number): Promise<boolean> {
   if (!signal(-group, 0)) return false
   const processes = await readProcesses()

@@ -1,4 +1,4 @@
-/** Variables inherited from the server: variables of the machine without secrets. */
+/** Variables inherited from the server, which describe the machine and contain no secrets. */
 const INHERITED = ['PATH', 'LANG', 'LANGUAGE', 'LC_ALL', 'LC_CTYPE', 'TZ']
 
 /** Variables that are specific to an instance. */
@@ -6,22 +6,26 @@ export interface InstanceVariables {
   readonly instance: string
   readonly home: string
   readonly temp: string
-  /** Port to listen on; undefined: chosen by the program. */
+  /** Port to listen on. If undefined, the program chooses it. */
   readonly port: number | undefined
 }
 
-/** Variable that identifies all processes of an instance. */
+/** Returns the variable that identifies all processes of an instance. */
 export function toMark(instance: string): string {
   return `MX_INSTANCE=${instance}`
 }
 
-/** Mount source of an isolated instance ({@link SandboxedRun.mountSource}), which also identifies its processes. */
+/**
+ * Returns the mount source of an isolated instance ({@link SandboxedRun.mountSource}), which also
+ * identifies its processes.
+ */
 export function toMountSource(instance: string): string {
   return `mx-${instance}`
 }
 
 /**
- * Complete environment of an instance. Only the listed variables of the server are inherited.
+ * Returns the complete environment of an instance. Only the listed variables of the server are
+ * inherited.
  *
  * @param workloadEnv variables of the workload.
  */

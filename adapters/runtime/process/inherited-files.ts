@@ -5,8 +5,9 @@ const CLOSE_ON_EXEC = 0o2000000
 const STANDARD = 3
 
 /**
- * Lists the file descriptors, apart from the standard streams, that child processes would inherit: descriptors that this
- * process itself inherited. Node.js closes low numbers only. Empty without `/proc`.
+ * Lists the file descriptors that child processes would inherit, except the standard streams. This
+ * process inherited them itself, and Node.js closes only low numbers. Returns an empty list without
+ * `/proc`.
  */
 export function listInheritedFiles(): readonly number[] {
   try {
@@ -23,7 +24,7 @@ function isInherited(file: number): boolean {
     const [, flags] = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${file}`, 'latin1'))!
     return (Number.parseInt(flags!, 8) & CLOSE_ON_EXEC) === 0
   } catch {
-    // Closed in the meantime: the descriptor of the listing itself.
+    // Closed in the meantime, as is the descriptor of the listing itself.
     return false
   }
 }

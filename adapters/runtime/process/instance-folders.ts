@@ -14,16 +14,19 @@ export interface InstanceFolder {
   readonly path: string
   readonly home: string
   readonly temp: string
-  /** Lets another user have the home and the temporary folder. */
+  /** Makes another user the owner of the home and the temporary folder. */
   readonly changeOwner: (userId: number) => void
-  /** Stores the process id for the recovery after a kill of the server. */
+  /** Stores the process id for recovery after the server was killed. */
   readonly store: (pid: number) => void
   readonly remove: (sandbox: Sandbox | undefined) => Promise<void>
 }
 
 const PROCESS_FILE = 'process'
 
-/** Creates the folder of an instance, before its process so that recovery misses none. */
+/**
+ * Creates the folder of an instance. It is created before the process, so that recovery finds every
+ * process.
+ */
 export function createInstanceFolder(parent: string, instance: string): InstanceFolder {
   const folder = join(parent, instance)
   const home = toHome(folder)
@@ -46,13 +49,16 @@ export function createInstanceFolder(parent: string, instance: string): Instance
 }
 
 /**
- * Ends the processes of a killed server, identified by its instance folders: processes with the mark of such an instance, the
- * stored process with its group, and processes of its user that left its sandbox.
+ * Ends the processes of a killed server, which are identified by its instance folders: processes
+ * with the mark of such an instance, the stored process with its group, and processes of its user
+ * that left its sandbox.
  *
- * @param cgroup control group folder of the server. @default none
- * @param sandbox sandbox of the instances. @default none
+ * @param cgroup control group folder of the server.
+ * @default none
+ * @param sandbox sandbox of the instances.
+ * @default none
  * @returns number of ended processes; a group counts as one.
- * @throws {Error} if some do not end, because they must not run twice.
+ * @throws {Error} if some processes do not end, because they must not run twice.
  */
 export async function endLeftoverInstances(
   parent: string,
@@ -73,7 +79,7 @@ function toHome(folder: string): string {
   return join(folder, 'home')
 }
 
-/** Kills the process stored in the folder if it still runs. */
+/** Kills the process stored in the folder if it is still running. */
 function killStored(folder: string): number | undefined {
   const { pid, start, boot } = readStored(folder)
   if (pid === undefined || boot !== readBoot() || readProcess(pid)?.start !== start) return
@@ -85,12 +91,12 @@ function readStored(folder: string): { pid?: number; start?: string; boot?: stri
   try {
     return JSON.parse(readFileSync(join(folder, PROCESS_FILE), 'utf8'))
   } catch {
-    // The server was killed before it stored the process: the mark identifies it.
+    // The server was killed before it stored the process id. The mark identifies the process.
     return {}
   }
 }
 
-/** Boot id of the machine; empty if unavailable. */
+/** Returns the boot id of the machine; empty if unavailable. */
 function readBoot(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
@@ -99,7 +105,7 @@ function readBoot(): string {
   }
 }
 
-/** Failures are ignored: the folder may contain too many or undeletable files. */
+/** Ignores failures, because the folder may contain too many or undeletable files. */
 async function tryRemove(folder: string, sandbox: Sandbox | undefined): Promise<void> {
   await removeFolder(folder, sandbox).catch(() => {})
 }

@@ -2,13 +2,16 @@ import type { Resources } from '../../../core/contracts/runtime.ts'
 import { findProgram } from '../../../lib/process/find-program.ts'
 import type { RuntimeLog } from './runtime-log.ts'
 
-/** Wraps a command to run with limits. */
+/** Wraps a command so that it runs with limits. */
 export type Confine = (words: readonly string[], dataBytes: number | undefined) => string[]
 
-/** Memory of a program beyond its data: stacks and JIT code. */
+/** Memory of a program in addition to its data: stacks and JIT code. */
 const DATA_MARGIN_BYTES = 512 * 1024 * 1024
 
-/** Data segment limit of each process of an instance; undefined without a limit or with a limited group. */
+/**
+ * Returns the data segment limit for each process of an instance. Returns undefined if there is no
+ * limit or the control group has one.
+ */
 export function toDataBytes(
   { memoryBytes }: Resources,
   hasLimitedGroup: boolean,
@@ -17,8 +20,8 @@ export function toDataBytes(
 }
 
 /**
- * Returns the confinement available on this machine: `setpriv` ends programs with the server in any case, `prlimit` prevents core
- * files and limits data. Missing programs are logged once.
+ * Returns the confinement available on this machine. `setpriv` ensures that programs end with the
+ * server; `prlimit` prevents core files and limits data. Missing programs are logged once.
  */
 export function findConfinement(log: RuntimeLog): Confine {
   const path = process.env['PATH'] ?? ''

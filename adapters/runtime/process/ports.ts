@@ -4,14 +4,14 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
 const LOOPBACK = '127.0.0.1'
-/** Addresses of programs that listen on a port only, or on `localhost`. */
+/** Addresses of programs that listen on all addresses or on `localhost`. */
 const HOSTS = [LOOPBACK, '::1']
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6']
 const ESTABLISHED = '01'
 const LISTEN = '0A'
 /**
- * Local addresses that accept connections to {@link HOSTS}, the most specific first, as {@link TABLES} list them on
- * machines of either byte order.
+ * Local addresses that accept connections to {@link HOSTS}, most specific first, in the notation of
+ * {@link TABLES} on machines of either byte order.
  */
 const ACCEPTING: Readonly<Record<string, readonly RegExp[]>> = {
   [LOOPBACK]: [/^(0100007F|7F000001)$/, /^0{16}.{8}(0100007F|7F000001)$/, /^0{8}$/, /^0{32}$/],
@@ -21,7 +21,7 @@ const POLL_MS = 50
 const CONNECT_MS = 1000
 
 /**
- * Finds a free loopback port, preferably the requested one.
+ * Finds a free loopback port, preferably the requested port.
  *
  * @throws {Error} if the requested port is in use.
  */
@@ -41,8 +41,9 @@ export async function findPort(requested: number | undefined): Promise<number> {
 /**
  * Resolves with `host:port` when the loopback port accepts connections. Rejects only on abort.
  *
- * @param userId user that must listen: a program of another namespace could listen on the port at `::1`, or before the
- * instance does, and would receive its requests. @default any
+ * @param userId user that must be listening. A program in another namespace could listen on the
+ * port at `::1`, or before the instance does, and would receive its requests.
+ * @default any
  */
 export async function whenListening(
   port: number,
@@ -57,13 +58,18 @@ export async function whenListening(
   }
 }
 
-/** Resolves when the port has no open connections, or after `timeoutMs`; at once without `/proc`. */
+/**
+ * Resolves when the port has no open connections or after `timeoutMs`; immediately without `/proc`.
+ */
 export async function whenUnused(port: number, timeoutMs: number): Promise<void> {
   const untilMs = performance.now() + timeoutMs
   while (isUsed(port) && performance.now() < untilMs) await delay(POLL_MS)
 }
 
-/** Whether the system lists an established connection with the local port (proc(5), `/proc/net/tcp`). */
+/**
+ * Returns whether the system lists an established connection with this local port (proc(5),
+ * `/proc/net/tcp`).
+ */
 function isUsed(port: number): boolean {
   const local = new RegExp(`^\\s*\\d+: [0-9A-F]+:${toHex(port)} [0-9A-F:]+ ${ESTABLISHED} `, 'm')
   return TABLES.some((table) => {
@@ -86,14 +92,16 @@ async function findListening(port: number, userId?: number): Promise<string | un
   return
 }
 
-/** Whether the socket that accepts connections to a loopback address belongs to a user. */
+/**
+ * Returns whether the socket that accepts connections to a loopback address belongs to the user.
+ */
 function isOf(userId: number, host: string, port: number): boolean {
   const row = `^\\s*\\d+: ([0-9A-F]+):${toHex(port)} [0-9A-F:]+ ${LISTEN} \\S+ \\S+ \\S+\\s+(\\d+)`
   const listeners = TABLES.flatMap((table) => {
     try {
       return [...readFileSync(table, 'latin1').matchAll(new RegExp(row, 'gm'))]
     } catch {
-      // There is no IPv6.
+      // The machine has no IPv6.
       return []
     }
   })

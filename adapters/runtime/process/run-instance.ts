@@ -19,28 +19,32 @@ import { spawnInstance } from './spawn-instance.ts'
 export interface InstanceLife {
   /** Stops the instance after draining its calls. */
   readonly stop: AbortSignal
-  /** The instance accepts calls. */
+  /** Called when the instance accepts calls. */
   readonly onReady: () => void
-  /** The instance was not ready in time. */
+  /** Called when the instance was not ready in time. */
   readonly onLate: () => void
-  /** The instance accepts no more calls and is about to end. */
+  /** Called when the instance accepts no more calls and is about to end. */
   readonly onLeaving: () => void
-  /** The instance ended by itself. The owner calls `leave` when its replacement is ready. */
+  /**
+   * Called when the instance has ended by itself. The owner calls `leave` when its replacement is
+   * ready.
+   */
   readonly onFailed: (registration: RegisteredInstance) => void
 }
 
 type Child = Awaited<ReturnType<typeof spawnInstance>>
 
-/** Maximum length of the last output line in a failure. */
+/** Maximum length of the last output line quoted in a failure. */
 const LINE_MAX = 500
-/** Maximum time in milliseconds for open calls after deregistration, before SIGTERM. */
+/** Maximum time in milliseconds for open calls to finish after deregistration, before SIGTERM. */
 const CALLS_MS = 5000
 const NO_MEMORY = 'was killed: memory limit exceeded'
 
 /**
- * Runs one instance of a workload, from before its process exists until its process group, escaped processes and files are removed.
+ * Runs one instance of a workload, from before its process starts until its process group, escaped
+ * processes and files are removed.
  *
- * @returns reason of its end with its last output line, for people.
+ * @returns human-readable reason why it ended, with its last output line.
  */
 export async function runInstance(
   workload: Workload,
@@ -119,7 +123,7 @@ async function superviseInstance(
     child.once('exit', (code, signal) => resolve(toExit(code, signal)))
   })
   const output = captureOutput(child, instance, context.openLog(workload), () =>
-    log.warn(fields, 'output exceeds the log rate, service throttled'),
+    log.warn(fields, 'output exceeds the log rate limit; service throttled'),
   )
   const watch = watchdog.watch({
     pid: child.pid,
@@ -137,13 +141,14 @@ async function superviseInstance(
   if (earlyExit === undefined && !isExcessive) {
     await settlesWithin(startup, limits.drainMs)
     if (registration !== undefined) await ignoreFailure(registration.leave(), limits.drainMs)
-    // Programs without graceful shutdown end at SIGTERM in the middle of their calls.
+    // Programs without graceful shutdown end on SIGTERM while calls are in progress.
     if (port !== undefined) await whenUnused(port, Math.min(CALLS_MS, limits.drainMs))
-    // Orphans are found by their group only, so the descendants are listed before any signal.
+    // Orphans can be found only by their group, so the descendants are listed before any signal is
+    // sent.
     if (group === undefined) await watch.list()
     const followed = group === undefined && followTree(watch, exit)
     if (!(await endGroup(child.pid, exit, limits.drainMs)))
-      log.warn(fields, `killed after ${limits.drainMs} ms: service did not end on SIGTERM`)
+      log.warn(fields, `service killed: not ended ${limits.drainMs} ms after SIGTERM`)
     await followed
   } else {
     await endGroup(child.pid, exit, 0)

@@ -8,11 +8,14 @@ import { toLaunch } from './spawn-instance.ts'
 /** State of the instances of a revision. */
 export interface RevisionView {
   readonly ready: number
-  /** Whether all instances were ready at some time. */
+  /** Whether all instances have been ready simultaneously at some point. */
   readonly wasComplete: boolean
-  /** An instance failed too often in a row. If the revision was ready before, restarts continue after the maximum pause. */
+  /**
+   * Whether an instance has failed too often in a row. If the revision was ready before, restarts
+   * continue after the maximum pause.
+   */
   readonly isGivenUp: boolean
-  /** Maximum of consecutive failures per instance. */
+  /** Maximum number of consecutive failures of any instance. */
   readonly retries: number
   /** Latest failure of an instance that has not been ready since. */
   readonly error: string | undefined
@@ -25,7 +28,10 @@ export interface RevisionView {
 export interface RunningRevision {
   readonly workload: Workload
   readonly view: () => RevisionView
-  /** Whether all instances became ready; false: an instance was given up, or the revision was stopped. */
+  /**
+   * Resolves with true when all instances are ready, or with false when an instance is given up or
+   * the revision is stopped.
+   */
   readonly settled: Promise<boolean>
   /** Restarts instances that were given up, and ends all pauses. */
   readonly retry: () => void
@@ -38,9 +44,9 @@ interface Slot {
   readyMs: number
   failures: number
   isGivenUp: boolean
-  /** The last instance was not ready in time. */
+  /** Whether the last instance was not ready in time. */
   isLate: boolean
-  /** No further restarts. */
+  /** Whether no further restarts follow. */
   isEnded: boolean
   error: string | undefined
   /** Registration of the last failed instance, until its replacement is ready. */
@@ -48,16 +54,22 @@ interface Slot {
   done: Promise<void>
 }
 
-/** Consecutive failures after which an instance counts as failed, and is given up if its revision was never ready (reference 15.24). */
+/**
+ * Consecutive failures after which an instance counts as failed. If its revision was never ready,
+ * the instance is given up (reference 15.24).
+ */
 const FAILURES_MAX = 5
-/** Limit for a revision that replaces a serving one: lower, to report a failed deployment soon. */
+/**
+ * Limit for a revision that replaces a serving one. It is lower, so that a failed deployment is
+ * reported soon.
+ */
 const FAILURES_MAX_OF_NEXT = 2
-/** Spreads the restarts of instances that failed together. */
+/** Random spread for the restarts of instances that failed simultaneously. */
 const JITTER = 0.2
 
 export interface DesiredRevision {
   readonly workload: Workload
-  /** Whether it replaces a serving revision. */
+  /** Whether the revision replaces a serving one. */
   readonly isNext: boolean
   /** Delays the start. @default none */
   readonly startAfter?: Promise<void>
@@ -128,7 +140,7 @@ export function runRevision(
     try {
       toLaunch(workload)
     } catch (error) {
-      // A retry does not help against a missing program or folder.
+      // Retrying does not help if the program or folder is missing.
       slot.error = `could not be started: ${(error as Error).message}`
       slot.isGivenUp = true
       slot.isEnded = true
@@ -143,7 +155,7 @@ export function runRevision(
       slot.failures++
       const wasReady = wasComplete || workload.wasReady === true
       slot.isGivenUp =
-        // A program that never registers is not retried: `mx run` waits for the failure.
+        // A program that never registers is not retried, because `mx run` waits for the failure.
         (slot.isLate && !wasReady) ||
         slot.failures >= (isNext && !wasComplete ? FAILURES_MAX_OF_NEXT : FAILURES_MAX)
       const { namespace, name, version } = workload
@@ -152,7 +164,7 @@ export function runRevision(
         `service instance ${failure}`,
       )
       change()
-      // The cause may be external, such as a restarting database.
+      // The cause may be external, such as a database that is restarting.
       if (slot.isGivenUp && !wasReady) {
         slot.isEnded = true
         return
@@ -169,7 +181,7 @@ export function runRevision(
     if (registration !== undefined) await ignoreFailure(registration.leave(), limits.drainMs)
   }
 
-  /** Waits for the restart back-off; ends on stop or retry. */
+  /** Waits for the restart back-off. Ends early on stop or retry. */
   async function pause(failures: number): Promise<void> {
     const ms = limits.pauseMinMs * 2 ** (failures - 1) * (1 + Math.random() * JITTER)
     const signal = AbortSignal.any([stopping.signal, waking.signal])
@@ -213,7 +225,7 @@ export function runRevision(
   }
 }
 
-/** Failures are reset after a stable time. */
+/** Returns the number of failures, which is reset after a stable time. */
 function toRetries({ isReady, readyMs, failures }: Slot, { steadyMs }: ProcessLimits): number {
   return isReady && performance.now() - readyMs >= steadyMs ? 0 : failures
 }

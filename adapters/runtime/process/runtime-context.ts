@@ -9,14 +9,14 @@ import type { RuntimeLog } from './runtime-log.ts'
 
 /** Limits and timeouts of instances, in milliseconds. */
 export interface ProcessLimits {
-  /** Time for an instance to become ready. @default 60000 */
+  /** Time limit for an instance to become ready. @default 60000 */
   readonly startMs: number
-  /** Time for an instance to finish its calls before it is killed. @default 15000 */
+  /** Time limit for an instance to finish its calls before it is killed. @default 15000 */
   readonly drainMs: number
   /** First and maximum restart pause. @default 1000 and 60000 */
   readonly pauseMinMs: number
   readonly pauseMaxMs: number
-  /** Ready time after which failures are reset. @default 60000 */
+  /** Time an instance must be ready before its failures are reset. @default 60000 */
   readonly steadyMs: number
   /** Maximum number of processes of an instance. @default 512 */
   readonly processes: number

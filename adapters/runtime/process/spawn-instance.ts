@@ -20,13 +20,13 @@ interface Launch {
 }
 
 /**
- * Resolves the command of a workload.
+ * Returns the command of a workload.
  *
- * @throws {Error} if it cannot run on this machine.
+ * @throws {Error} if the workload cannot run on this machine.
  */
 export function toLaunch({ program, env, port, instances }: Workload): Launch {
   if (program.kind !== 'process')
-    throw new Error('container images are not supported by this runtime, which runs local programs')
+    throw new Error('container images are not supported by this runtime: it runs local programs')
   const { folder, command } = program
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     throw new Error(`folder ${folder} does not exist`)
@@ -44,10 +44,10 @@ export interface InstanceParts extends Omit<InstanceVariables, 'home' | 'temp'> 
 }
 
 /**
- * Starts the process of an instance as the leader of a process group. It inherits only two pipes for its output. With isolation it
- * runs in the sandbox of its namespace.
+ * Starts the process of an instance as the leader of a process group. The process inherits only two
+ * pipes for its output. With isolation, it runs in the sandbox of its namespace.
  *
- * @throws {Error} if the command does not exist, or the system denies it.
+ * @throws {Error} if the command does not exist or the system denies it.
  */
 export async function spawnInstance(
   workload: Workload,
@@ -83,7 +83,10 @@ interface SandboxedInstance {
   readonly parts: InstanceParts
 }
 
-/** Changes the owner of the instance's files and returns the sandboxed command. The build may be older than the isolation. */
+/**
+ * Changes the owner of the instance's files and returns the sandboxed command. The build may
+ * predate the isolation.
+ */
 async function enterSandbox(
   sandbox: Sandbox,
   { workload, words, env, dataBytes, parts }: SandboxedInstance,

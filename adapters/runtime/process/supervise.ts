@@ -4,7 +4,7 @@ import type { RuntimeContext } from './runtime-context.ts'
 
 /** A supervised workload. */
 export interface Supervised {
-  /** Applies a revision; the current one again restarts instances that were given up. */
+  /** Applies a revision. Applying the current revision restarts instances that were given up. */
   readonly apply: (workload: Workload) => void
   readonly state: () => WorkloadState
   /** Resolves when no instance runs. */
@@ -12,8 +12,9 @@ export interface Supervised {
 }
 
 /**
- * Runs a workload and replaces its revision by applied ones: a new revision starts beside the serving one, and replaces it when all
- * its instances are ready. If it fails it is removed, and the old one continues.
+ * Runs a workload and replaces its revision when another is applied. A new revision starts beside
+ * the serving one and replaces it when all its instances are ready. If the new revision fails, it
+ * is removed and the old one continues.
  *
  * @param onChange called when the state may have changed.
  */
@@ -22,7 +23,7 @@ export function supervise(
   onChange: () => void,
   context: RuntimeContext,
 ): Supervised {
-  /** Revisions that are stopping. */
+  /** Promises of revisions that are stopping. */
   const pendingStops = new Set<Promise<void>>()
   let current = runRevision({ workload, isNext: false }, change, context)
   let next: RunningRevision | undefined
@@ -81,7 +82,8 @@ export function supervise(
         } else if (current.view().ready > 0 && !isSamePort(current.workload, desired)) {
           void replace(desired)
         } else {
-          // No instance serves: the old revision stops first and releases its port and memory.
+          // No instance is serving requests, so the old revision stops first and releases its port
+          // and memory.
           const after = end(current)
           current = runRevision(
             { workload: desired, isNext: false, startAfter: after },
@@ -96,7 +98,7 @@ export function supervise(
       const { workload, view } = current
       const { namespace, name, version, revision } = workload
       const { ready, retries, error, restarts, lastFailure } = view()
-      // A failure of the old revision does not affect the state of the applied one.
+      // A failure of the old revision does not affect the state of the applied revision.
       const reason = next === undefined ? (rejection ?? error) : undefined
       return {
         namespace,
@@ -123,7 +125,9 @@ export function supervise(
   }
 }
 
-/** Whether instances of both cannot run at the same time. */
+/**
+ * Returns whether instances of both workloads cannot run simultaneously because they share a port.
+ */
 function isSamePort(a: Workload, b: Workload): boolean {
   return a.port !== undefined && a.port === b.port
 }

@@ -1,20 +1,23 @@
 import type { StorePlace, StoreTable } from '../../../core/contracts/store.ts'
 
-/** Separator, which no name or key contains. */
+/** Separator, which does not occur in names or keys. */
 const END = '\0'
 /** The character after {@link END}. */
 const AFTER_END = '\u0001'
 const TIME_BYTES = 8
 
-/** Bounds of all databases: names are ASCII. */
+/** Bounds of all databases, whose names are ASCII. */
 export const ALL: readonly [string, string] = [AFTER_END, '\u007f']
 
-/** Key of a record: database, table and key, so that the records of a table are sorted by key. */
+/**
+ * Returns the key of a record: database, table and key, so that the records of a table are sorted
+ * by key.
+ */
 export function toKey({ database, table }: StoreTable, key: string): string {
   return database + END + table + END + key
 }
 
-/** Upper bound of a table. */
+/** Returns the upper bound of a table. */
 export function toTableEnd({ database, table }: StoreTable): string {
   return database + END + table + AFTER_END
 }
@@ -30,7 +33,7 @@ export function parseKey(text: string): StorePlace {
   return { table, key: text.slice(keyAt) }
 }
 
-/** Key of an expiry entry, sorted by time. */
+/** Returns the key of an expiry entry. Keys are sorted by time. */
 export function toExpiryKey(expiresMs: number, key: string): Buffer {
   const bytes = Buffer.allocUnsafe(TIME_BYTES + Buffer.byteLength(key))
   bytes.writeBigUInt64BE(BigInt(expiresMs))
@@ -38,7 +41,7 @@ export function toExpiryKey(expiresMs: number, key: string): Buffer {
   return bytes
 }
 
-/** Key of the record of an expiry entry. */
+/** Returns the key of the record that an expiry entry belongs to. */
 export function fromExpiryKey(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8', TIME_BYTES)
 }

@@ -6,7 +6,10 @@ export interface RecordHead extends Pick<StoreRecord, 'version' | 'expiresMs'> {
   readonly length: number
 }
 
-/** Version and expiry as 64-bit floats, and the length of the metadata; followed by the metadata as JSON and the value. */
+/**
+ * Header layout: version and expiry as 64-bit floats, and the length of the metadata. The metadata
+ * as JSON and the value follow.
+ */
 const HEAD_BYTES = 8 + 8 + 4
 const EMPTY = Buffer.alloc(0)
 const NO_METADATA = {}
@@ -29,7 +32,7 @@ export function formatRecord({
   return bytes
 }
 
-/** Stored size in bytes, assuming ASCII metadata. */
+/** Returns the stored size in bytes, assuming ASCII metadata. */
 export function toRecordLength({
   value,
   metadata,
@@ -48,7 +51,7 @@ export function parseHead(bytes: Buffer): RecordHead {
 
 /**
  * @param bytes a stored record of `length` bytes; not retained.
- * @param keysOnly leaves value and metadata empty.
+ * @param keysOnly whether to leave value and metadata empty.
  */
 export function parseRecord(
   key: string,

@@ -2,11 +2,14 @@ import { compareKeys } from '../../../domain/store/compare-keys.ts'
 
 /** A sorted set of keys. */
 export interface SortedKeys {
-  /** Adds a key, which must be absent. */
+  /** Adds a key that must be absent. */
   readonly add: (key: string) => void
-  /** Removes a key, which must be present. */
+  /** Removes a key that must be present. */
   readonly delete: (key: string) => void
-  /** Iterates over the keys in [from, to) in either direction; undefined: unbounded. The set must not change during the iteration. */
+  /**
+   * Iterates over the keys in [from, to) in either direction. Undefined bounds are unlimited. The
+   * set must not change during the iteration.
+   */
   readonly walk: (
     from: string | undefined,
     to: string | undefined,
@@ -14,15 +17,24 @@ export interface SortedKeys {
   ) => Iterable<string>
 }
 
-/** Maximum block length before a split: an insertion moves half a block on average, and finding a block is a binary search. */
+/**
+ * Maximum length of a block before it is split. An insertion moves half a block on average, and
+ * finding a block is a binary search.
+ */
 const MAX_BLOCK = 512
 
-/** Stores keys in sorted blocks, so that insertions and deletions take little more than a binary search even with millions. */
+/**
+ * Stores keys in sorted blocks, so that insertions and deletions cost little more than a binary
+ * search even with millions of keys.
+ */
 export function createSortedKeys(): SortedKeys {
-  /** Without empty blocks. */
+  /** There are no empty blocks. */
   const blocks: string[][] = []
 
-  /** Index of the last block that starts at or before a key; 0 if all start after it. */
+  /**
+   * Returns the index of the last block that starts at or before a key, or 0 if all blocks start
+   * after it.
+   */
   const findBlock = (key: string): number =>
     Math.max(0, search(blocks.length, (i) => compareKeys(blocks[i]![0]!, key) > 0) - 1)
 
@@ -66,12 +78,15 @@ export function createSortedKeys(): SortedKeys {
   }
 }
 
-/** Index of the first key of a block that is not less than `key`. */
+/** Returns the index of the first key in a block that is not less than `key`. */
 function findIn(block: readonly string[], key: string): number {
   return search(block.length, (i) => compareKeys(block[i]!, key) >= 0)
 }
 
-/** Binary search: the first index for which a monotonic condition holds; `length` if it never holds. */
+/**
+ * Returns the first index for which a monotonic condition is true, or `length` if it is never true
+ * (binary search).
+ */
 function search(length: number, condition: (index: number) => boolean): number {
   let low = 0
   let high = length

@@ -1,26 +1,26 @@
-/** Type OIDs of elements (pg_type.dat). */
+/** Type OIDs of array elements (pg_type.dat). */
 const BYTEA = 17
 const INT8 = 20
 const TEXT = 25
-/** Dimensions, null flag, type; length and lower bound of the single dimension. */
+/** Dimensions, null flag and type, then the length and lower bound of the only dimension. */
 const HEAD_BYTES = 12 + 8
 
 /**
- * Serializes an array in PostgreSQL's binary format (`array_recv` in its sources), which the library passes on unchanged: no
- * escaping, and no hexadecimal encoding that doubles the size.
+ * Serializes an array in PostgreSQL's binary format (`array_recv` in its sources), which the
+ * library sends unchanged. This avoids escaping and hexadecimal encoding, which doubles the size.
  */
 export function toTextArray(texts: readonly string[]): Buffer {
   const lengths = texts.map((text) => Buffer.byteLength(text))
   return toArray(TEXT, lengths, (array, at, i) => array.write(texts[i]!, at))
 }
 
-/** As {@link toTextArray}, for bytea. */
+/** See {@link toTextArray}; for bytea. */
 export function toBytesArray(values: readonly Uint8Array[]): Buffer {
   const lengths = values.map((value) => value.length)
   return toArray(BYTEA, lengths, (array, at, i) => array.set(values[i]!, at))
 }
 
-/** As {@link toTextArray}, for bigint; safe integers only. */
+/** See {@link toTextArray}; for bigint with safe integers only. */
 export function toBigintArray(numbers: readonly number[]): Buffer {
   const lengths = numbers.map(() => 8)
   return toArray(INT8, lengths, (array, at, i) => array.writeBigInt64BE(BigInt(numbers[i]!), at))

@@ -8,9 +8,9 @@ export interface SqlError extends Error {
 
 /** disk_full */
 const FULL = '53100'
-/** serialization_failure and deadlock_detected: a retry may succeed. */
+/** serialization_failure and deadlock_detected. A retry may succeed. */
 const RETRYABLE: ReadonlySet<string> = new Set(['40001', '40P01'])
-/** Error classes for the state of the server or access to it rather than for the statement. */
+/** Error classes that concern the state of the server or access to it rather than the statement. */
 const UNAVAILABLE = new Set([
   '08', // connection exception
   '25', // invalid transaction state: read-only, or idle for too long
@@ -27,12 +27,15 @@ export function isSqlError(error: unknown): error is SqlError {
   return typeof error.code === 'string' && error.code.length === 5
 }
 
-/** Whether the server rolled a transaction back because of another one. */
+/** Returns whether the server rolled back a transaction because of another one. */
 export function isRetryable(error: unknown): boolean {
   return isSqlError(error) && RETRYABLE.has(error.code)
 }
 
-/** Converts errors as specified by the store contract: 507 for a full disk, 503 for an outage; programming errors stay unchanged. */
+/**
+ * Converts errors as specified by the store contract: 507 for a full disk, 503 for an outage.
+ * Programming errors are returned unchanged.
+ */
 export function toStoreError(error: unknown): unknown {
   if (error instanceof GatewayError) return error
   if (isSqlError(error)) {
@@ -40,6 +43,6 @@ export function toStoreError(error: unknown): unknown {
     return UNAVAILABLE.has(error.code.slice(0, 2)) ? storeUnavailable(error) : error
   }
   if (error instanceof TypeError || error instanceof RangeError) return error
-  // Socket, TLS or library errors, which have no common class.
+  // Socket, TLS and library errors have no common class.
   return storeUnavailable(error)
 }

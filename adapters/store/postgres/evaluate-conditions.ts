@@ -19,7 +19,7 @@ export interface Plan {
   readonly puts: readonly { readonly change: StoreChange; readonly offset: number }[]
   readonly deletes: readonly StorePlace[]
   readonly events: readonly StoreEvent[]
-  /** Number of new versions; a put has the first one plus its offset. */
+  /** Number of new versions. The version of a put is the first one plus its offset. */
   readonly versions: number
 }
 
@@ -29,12 +29,15 @@ export interface Decision {
   readonly toOutcomes: (first: number) => readonly StoreOutcome[]
 }
 
-/** Unique name of a key; its parts contain no NUL. */
+/** Returns the unique name of a key. Its parts contain no NUL. */
 function toName({ table: { database, table }, key }: StorePlace): string {
   return `${database}\0${table}\0${key}`
 }
 
-/** Keys by name that determine the outcome: keys with conditions, and deleted keys, whose version is returned. */
+/**
+ * Returns the keys that determine the outcome, by name: keys with conditions, and deleted keys,
+ * whose version is returned.
+ */
 export function evaluateConditions(groups: readonly StoreGroup[]): Map<string, StorePlace> {
   const decisive = new Map<string, StorePlace>()
   for (const group of groups) {
@@ -49,7 +52,7 @@ export function evaluateConditions(groups: readonly StoreGroup[]): Map<string, S
 /**
  * Computes the outcome of groups in order, without writing.
  *
- * @param stored state of the decisive keys by name.
+ * @param stored state of the relevant keys by name.
  */
 export function decide(
   groups: readonly StoreGroup[],
@@ -57,7 +60,7 @@ export function decide(
   stored: ReadonlyMap<string, StoredVersion>,
   nowMs: number,
 ): Decision {
-  /** Planned state. A negative version is new: -1 is offset 0. */
+  /** Planned state. A negative version is new; -1 means offset 0. */
   const state = new Map<string, StoredVersion | undefined>(stored)
   /** Last change of each key. */
   const last = new Map<string, { readonly change: StoreChange; readonly offset: number }>()

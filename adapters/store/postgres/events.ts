@@ -1,9 +1,12 @@
 import type { StoreEvent } from '../../../core/contracts/store.ts'
 
-/** PostgreSQL limits payloads to less than 8000 bytes, which fits a key of 1024 bytes in any JSON encoding. */
+/**
+ * PostgreSQL limits payloads to less than 8000 bytes. A key of 1024 bytes fits in any JSON
+ * encoding.
+ */
 const MAX_BYTES = 7999
 
-/** Packs events into payloads of NOTIFY, in order. */
+/** Packs events, in order, into payloads for NOTIFY. */
 export function packEvents(events: readonly StoreEvent[]): string[] {
   const payloads: string[] = []
   let packed = ''
@@ -23,13 +26,13 @@ export function packEvents(events: readonly StoreEvent[]): string[] {
   return payloads
 }
 
-/** Reads a payload of {@link packEvents}; undefined for any other payload. */
+/** Parses a payload from {@link packEvents}. Returns undefined for any other payload. */
 export function unpackEvents(payload: string): StoreEvent[] | undefined {
   try {
     const entries: unknown = JSON.parse(payload)
     return Array.isArray(entries) ? entries.map(toEvent) : undefined
   } catch {
-    // Anyone who can connect to the database can notify.
+    // Any client of the database can send notifications.
     return undefined
   }
 }

@@ -11,19 +11,19 @@ export interface ListenOptions {
   readonly connect: () => Promise<DedicatedConnection>
   readonly channel: string
   readonly listener: StoreListener
-  /** Heartbeat interval and its timeout. */
+  /** Heartbeat interval, which is also the timeout of a heartbeat. */
   readonly heartbeatMs: number
 }
 
 export interface Listening {
-  /** Settles when it listens, or the first attempt failed. */
+  /** Settles when listening has started or the first attempt has failed. */
   readonly settled: Promise<void>
   readonly stop: () => Promise<void>
 }
 
 /**
- * Receives notifications of a channel on a dedicated connection and reconnects after failures. Notifications may be missed in
- * between.
+ * Receives notifications of a channel on a dedicated connection and reconnects after failures.
+ * Notifications may be missed in between.
  */
 export function listen({ connect, channel, listener, heartbeatMs }: ListenOptions): Listening {
   const controller = new AbortController()
@@ -45,7 +45,7 @@ export function listen({ connect, channel, listener, heartbeatMs }: ListenOption
       if (events === undefined) listener.onMissedEvents()
       else for (const event of events) listener.onEvent(event)
     })
-    // The server queues unread notifications, so it should drop an unresponsive client soon.
+    // The server queues unread notifications, so it should soon drop an unresponsive client.
     await client.query(`SET tcp_user_timeout = ${heartbeatMs * 2}; LISTEN "${channel}"`)
     backOff.reset()
     if (hasGap && !signal.aborted) listener.onMissedEvents()
@@ -69,7 +69,7 @@ export function listen({ connect, channel, listener, heartbeatMs }: ListenOption
         connection = await connect()
         if (!signal.aborted) await receive(connection.client)
       } catch {
-        // Reads and writes report the reason; this only reconnects.
+        // Reads and writes report the reason; this function only reconnects.
       }
       connection?.end()
       hasGap = true

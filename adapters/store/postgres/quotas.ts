@@ -13,15 +13,20 @@ import type { RunStatement } from './client/connections.ts'
 import type { Statements } from './statements.ts'
 import { toPlaces } from './write.ts'
 
-/** Enforces the quotas of namespaces and the limit of a store that other servers write to as well. */
+/**
+ * Enforces the quotas of namespaces and the size limit of a store to which other servers also
+ * write.
+ */
 export interface QuotaCheck {
-  /** Returns an error for each group that exceeds a quota; accepted groups are counted at once. */
+  /**
+   * Returns an error for each group that exceeds a quota. Accepted groups are counted immediately.
+   */
   readonly check: (groups: readonly StoreGroup[]) => Promise<readonly (GatewayError | undefined)[]>
 }
 
 export interface QuotaCheckOptions {
   readonly quotas: StoreQuotas
-  /** As in `PostgresStoreOptions`. */
+  /** See `PostgresStoreOptions`. */
   readonly maxBytes: number
   readonly statements: Pick<Statements, 'usage' | 'used' | 'sizes'>
   readonly query: RunStatement
@@ -29,15 +34,15 @@ export interface QuotaCheckOptions {
   readonly nowMs?: () => number
 }
 
-/** Maximum age of the cached usage: other servers' writes within this time may exceed a quota. */
+/** Maximum age of the cached usage. Writes by other servers within this time may exceed a quota. */
 const FRESH_MS = 1000
 
 export function createQuotaCheck(options: QuotaCheckOptions): QuotaCheck {
   const { quotas, maxBytes, statements, query, nowMs = () => performance.now() } = options
   const hasLimit = maxBytes !== Number.POSITIVE_INFINITY
-  /** Usage as last read, plus own writes since. */
+  /** Usage at the last read, plus this process's writes since then. */
   const usage = new Map<StoreArea, number>()
-  /** The sum of all areas; 0 without a limit. */
+  /** Total of all areas; 0 if there is no limit. */
   let usedBytes = 0
   let readMs = Number.NEGATIVE_INFINITY
 
@@ -107,7 +112,7 @@ export function createQuotaCheck(options: QuotaCheckOptions): QuotaCheck {
         count(first.grown)
         return first.excesses
       }
-      // Near a quota, usage and sizes are read exactly.
+      // Usage and sizes are read exactly when usage is close to a quota.
       await readUsage(databases)
       const { excesses, grown } = checkAll(groups, {
         ...estimate,
@@ -119,7 +124,7 @@ export function createQuotaCheck(options: QuotaCheckOptions): QuotaCheck {
   }
 }
 
-/** Databases in the groups that have a quota. */
+/** Returns the databases in the groups that have a quota. */
 function listLimited(groups: readonly StoreGroup[], { store, config }: StoreQuotas): string[] {
   const databases = new Set<string>()
   for (const group of groups)
@@ -136,7 +141,7 @@ function toName({ table: { database, table }, key }: StoreChange): string {
   return `${database}\0${table}\0${key}`
 }
 
-/** As `size_of` in schema.ts. */
+/** Returns the same size as `size_of` in schema.ts. */
 function sizeOf({ key, value, metadata }: StoreChange): number {
   const json = Buffer.byteLength(JSON.stringify(metadata))
   return RECORD_OVERHEAD_BYTES + Buffer.byteLength(key) + value!.length + json

@@ -5,7 +5,7 @@ import type { StoredVersion } from './evaluate-conditions.ts'
 const NO_BYTES = new Uint8Array(0)
 const NO_METADATA = {}
 
-/** @param row key, expires, version, and unless only keys were requested, value and metadata. */
+/** @param row key, expires and version; value and metadata unless only keys were requested. */
 export function toRecord([key, expires, version, value, metadata]: Row): StoreRecord {
   return {
     key: key!,
@@ -21,7 +21,7 @@ export function toStoredVersion(expires: string | null, version: string | null):
   return { expiresMs: Number(expires), version: Number(version) }
 }
 
-/** @param row database, table. */
+/** @param row database and table. */
 export function toTable([database, table]: Row): StoreTable {
   return { database: database!, table: table! }
 }

@@ -2,17 +2,17 @@ import type { ClientBase } from 'pg'
 import { RECORD_OVERHEAD_BYTES } from '../../../domain/store/usage.ts'
 import { LOCK_CLASS } from './statements.ts'
 
-/** PostgreSQL 12, the first with `plan_cache_mode`. */
+/** PostgreSQL 12, the first version with `plan_cache_mode`. */
 const OLDEST = 120_000
 
-/** Quoted notification channel, one per schema of a database. */
+/** Returns the quoted notification channel, which is unique per schema of a database. */
 export function toChannel(schema: string): string {
   return `mx_store:${schema}`
 }
 
 /**
- * Migrations from each schema version to the next. A published step never changes; a replaced function gets a new name, because
- * gateways of the previous version continue to call theirs.
+ * Migrations from each schema version to the next. A published step never changes. A replaced
+ * function gets a new name, because gateways running the previous version still call the old one.
  */
 const STEPS: readonly ((schema: string) => string)[] = [
   (schema) => `
@@ -117,9 +117,10 @@ const STEPS: readonly ((schema: string) => string)[] = [
 ]
 
 /**
- * Creates or migrates the schema; of several gateways that start at once, one does so.
+ * Creates or migrates the schema. If several gateways start simultaneously, only one of them does
+ * so.
  *
- * @throws {Error} if the server or database is unsuitable, with the requirement.
+ * @throws {Error} with the requirement if the server or database is unsuitable.
  */
 export async function prepareSchema(
   client: ClientBase,
@@ -137,15 +138,16 @@ export async function prepareSchema(
     await client.query(`UPDATE ${schema}.schema_version SET version = ${STEPS.length}`)
     await client.query('COMMIT')
   } catch (error) {
-    // If the rollback fails, the connection is lost and the transaction with it.
+    // If the rollback fails, the connection is lost and the transaction is aborted.
     await client.query('ROLLBACK').catch(() => {})
     throw error
   }
 }
 
-/** 0 without a schema. */
+/** Returns 0 if there is no schema. */
 async function readVersion(client: ClientBase, schema: string): Promise<number> {
-  // With a current snapshot: to_regclass() uses cached state of the connection, even behind a lock.
+  // Uses a current snapshot: to_regclass() would use the connection's cached state even after
+  // acquiring the lock.
   const tables = await client.query(
     `SELECT FROM pg_tables WHERE schemaname = '${schema}' AND tablename = 'schema_version'`,
   )
@@ -179,10 +181,10 @@ async function checkServer(
   )
   const { encoding, version, fsync } = rows[0]!
   if (Number(version) < OLDEST)
-    throw new RangeError(`PostgreSQL must be 12 or newer, not ${Number(version) / 10_000}`)
+    throw new RangeError(`PostgreSQL must be 12 or newer, got ${Number(version) / 10_000}`)
   if (encoding !== 'UTF8') {
     throw new RangeError(
-      `the PostgreSQL database must have the encoding UTF8, not ${encoding}: CREATE DATABASE ... ENCODING 'UTF8'`,
+      `the PostgreSQL database must have the encoding UTF8, got ${encoding}; use CREATE DATABASE ... ENCODING 'UTF8'`,
     )
   }
   if (fsync === 'off')

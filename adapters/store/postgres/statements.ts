@@ -28,14 +28,14 @@ export interface Statements {
 /** Class of the advisory locks (`mx`), to avoid collisions with other applications. */
 export const LOCK_CLASS = 0x6d78
 
-/** @param schema a validated plain name. */
+/** @param schema a validated, unquoted name. */
 export function createStatements(schema: string): Statements {
   const records = `${schema}.records`
   const scans = new Map<string, Statement>()
 
   function toScan(bounded: boolean, reverse: boolean, keysOnly: boolean): Statement {
     const order = `ORDER BY key ${reverse ? 'DESC' : 'ASC'}`
-    // One extra row shows whether there are more.
+    // The extra row indicates whether there are more records.
     const range = `FROM ${records} WHERE database = $1 AND "table" = $2 AND key >= $3
       ${bounded ? 'AND key < $5' : ''} ${order} LIMIT $4 + 1`
     const maxBytes = bounded ? '$6' : '$5'
@@ -66,7 +66,7 @@ export function createStatements(schema: string): Statements {
       return cached ?? statement
     },
 
-    // Skips from table to table through the index, however many records each has.
+    // Skips from table to table through the index, regardless of their number of records.
     listTables: {
       name: 'tables',
       text: `WITH RECURSIVE found AS (

@@ -8,20 +8,20 @@ import type { Plan } from './evaluate-conditions.ts'
 import { packEvents } from './events.ts'
 import type { Statements } from './statements.ts'
 
-/** Writes computed from the read values. */
+/** Writes computed from the values that were read. */
 export interface Draft<T> {
   readonly plan: Plan
   /** @param first the version at offset 0. */
   readonly toResult: (first: number) => T
 }
 
-/** Optimistic attempts before one with a lock. */
+/** Number of optimistic attempts before locking. */
 const OPTIMISTIC_ATTEMPTS = 2
 const ATTEMPTS = 4
 
 /**
- * Reads, computes and writes with optimistic concurrency: retries if the records changed in between. The last attempts lock out
- * other writers.
+ * Reads, computes and writes with optimistic concurrency. Retries if the records changed in
+ * between. The last attempts lock out other writers.
  */
 export async function writeAtomically<T>(
   connections: Connections,

@@ -4,7 +4,7 @@ type Api = Pick<OtlpLibraries['api'], 'diag' | 'DiagLogLevel'>
 
 /** Process-wide state of the libraries, including the logger. */
 const SHARED = Symbol.for('opentelemetry.js.api.1')
-/** Variables of files by their name in the exporter's messages. */
+/** File variables by their label in the exporter's messages. */
 const FILES: readonly [label: string, variable: string][] = [
   ['root certificate', 'CERTIFICATE'],
   ['client certificate chain', 'CLIENT_CERTIFICATE'],
@@ -12,8 +12,8 @@ const FILES: readonly [label: string, variable: string][] = [
 ]
 
 /**
- * Runs `build` and reports the libraries' warnings about the variables `OTEL_*`, unless the program has set its own diagnostic
- * logger.
+ * Runs `build` and reports the libraries' warnings about the `OTEL_*` variables, unless the program
+ * has set its own diagnostic logger.
  */
 export function logDiagnostics<T>(
   { diag, DiagLogLevel }: Api,
@@ -24,7 +24,7 @@ export function logDiagnostics<T>(
   if (shared?.diag !== undefined) return build()
   const noop = (): void => {}
   const warn = (message: string): void => onProblem(nameVariable(message))
-  // Errors are about samplers, whose variables are validated before.
+  // Errors concern samplers, whose variables have already been validated.
   const logger = { error: noop, warn, info: noop, debug: noop, verbose: noop }
   diag.setLogger(logger, DiagLogLevel.WARN)
   try {

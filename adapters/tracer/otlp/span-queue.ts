@@ -7,12 +7,12 @@ export interface SpanQueueOptions {
   readonly onError: (reason: string) => void
   /** Called on the next success with the number of dropped spans. */
   readonly onRecover: (dropped: number) => void
-  /** Timeout of closing in milliseconds. @default 2000 */
+  /** Timeout for closing in milliseconds. @default 2000 */
   readonly closeMs?: number
 }
 
 export interface SpanQueue extends SpanProcessor {
-  /** Sends the queue within `closeMs`. Never rejects. */
+  /** Sends queued spans within `closeMs`. Never rejects. */
   readonly close: () => Promise<void>
 }
 
@@ -22,8 +22,8 @@ const CLOSE_MS = 2000
 const SUCCESS = 0
 
 /**
- * Queue of spans for the collector. Sends batches, and drops spans beyond `OTEL_BSP_MAX_QUEUE_SIZE` (2048) or while the collector is
- * unavailable; drops are reported once.
+ * Queue of spans for the collector. Sends batches and drops spans beyond `OTEL_BSP_MAX_QUEUE_SIZE`
+ * (2048) or while the collector is unavailable. Drops are reported once.
  */
 export function createSpanQueue(
   exporter: SpanExporter,
@@ -89,7 +89,10 @@ function readMax(): number {
   return Number.isInteger(max) && max > 0 ? max : MAX_QUEUED
 }
 
-/** Describes an exporter error: of Node.js, of several addresses, or an HTTP status. */
+/**
+ * Describes an exporter error: an HTTP status, or an error from Node.js for one or several
+ * addresses.
+ */
 function describe(error: Error | undefined): string {
   if (error === undefined) return 'the collector rejected the spans'
   const { code, message, errors } = error as Error & { code?: unknown; errors?: readonly Error[] }

@@ -10,13 +10,13 @@ import type {
 import { formatTraceparent } from '../../../core/tracing/span-context.ts'
 import { readSpanOrigin } from './span-clock.ts'
 
-/** The used part of the library. */
+/** Subset of the library that is used here. */
 type Api = Pick<
   typeof api,
   'createTraceState' | 'ROOT_CONTEXT' | 'SpanKind' | 'SpanStatusCode' | 'TraceFlags' | 'trace'
 >
 
-/** Adapts an OpenTelemetry tracer to the contract. */
+/** Adapts an OpenTelemetry tracer to the tracer contract. */
 export function toTracer(otel: Api, tracer: api.Tracer): Tracer {
   const { ROOT_CONTEXT, SpanKind: Kind, trace } = otel
   const kinds: Readonly<Record<SpanKind, api.SpanKind>> = {

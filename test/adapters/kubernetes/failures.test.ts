@@ -13,7 +13,7 @@ t.test('explains an error and keeps its cause', async (t) => {
     [new ApiError('401 no', { status: 401 }), 'the credentials were rejected (401 no)'],
     [
       new ApiError('403 no', { status: 403 }),
-      'access denied; grant the verbs get, list and watch on services of the core API group "" by a Role and a RoleBinding (403 no)',
+      'access denied; grant the verbs get, list and watch on services in the core API group "" with a Role and a RoleBinding (403 no)',
     ],
   ]
   for (const [error, message] of cases) {
@@ -38,7 +38,7 @@ t.test('names the operation and the required verbs', async (t) => {
   const denied = new ApiError('403 no', { status: 403 })
   t.equal(
     explain(denied, { name: 'deployments', group: 'apps' }, attempt).message,
-    'cannot apply Kubernetes deployments: access denied; grant the verbs create and patch on deployments of the API group apps by a Role and a RoleBinding (403 no)',
+    'cannot apply Kubernetes deployments: access denied; grant the verbs create and patch on deployments in the API group apps with a Role and a RoleBinding (403 no)',
   )
 })
 

@@ -87,7 +87,7 @@ t.test('requires TLS for tls:// without fallback', async (t) => {
 t.test('rejects a server without support for headers', async (t) => {
   const server = await startNats(t, { settings: ['no_header_support: true'] })
   if (server === undefined) return
-  await t.rejects(connect(t, server.url), { denied: true, message: /no support for headers/ })
+  await t.rejects(connect(t, server.url), { denied: true, message: /does not support headers/ })
 })
 
 t.test('treats an unreachable server as an outage', async (t) => {

@@ -3,7 +3,7 @@ export interface Delivered {
   /** Number of deliveries, including this one. */
   readonly attempt: number
   readonly sequence: number
-  /** Unix time in milliseconds of its storage. */
+  /** Time when the message was stored, Unix time in milliseconds. */
   readonly storedMs: number
   /** Number of messages left for the consumer. */
   readonly pending: number
@@ -11,16 +11,17 @@ export interface Delivered {
 
 const START = '$JS.ACK.'
 
-/** Whether a subject is a reply subject of a consumer. */
+/** Returns whether a subject is the reply subject of a consumer. */
 export function isAckSubject(subject: string): boolean {
   return subject.startsWith(START)
 }
 
-/** Parses the reply subject of a delivered message; undefined for any other message. */
+/** Parses the reply subject of a delivered message. Returns undefined for other messages. */
 export function parseAckSubject(subject: string): Delivered | undefined {
   if (!isAckSubject(subject)) return undefined
   const tokens = subject.split('.')
-  // `$JS.ACK.<stream>.<consumer>.<attempt>...`; with twelve tokens, domain and account precede the stream.
+  // `$JS.ACK.<stream>.<consumer>.<attempt>...`; with twelve tokens, domain and account precede the
+  // stream.
   const at = tokens.length < 12 ? 4 : 6
   return {
     attempt: Number(tokens[at]),

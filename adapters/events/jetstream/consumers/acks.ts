@@ -17,22 +17,32 @@ import { fromSequence } from './start.ts'
 
 /** A group whose acknowledgements are stored. */
 export interface AckedGroup {
-  /** Stream of its topic. */
+  /** Stream of the group's topic. */
   readonly stream: string
-  /** Subject of its acknowledgements. */
+  /** Subject of the group's acknowledgements. */
   readonly subject: string
 }
 
 /**
- * Stores acknowledgements of groups in a stream, as durable as events: the server persists its own consumer state later and may lose it
- * in a crash.
+ * Stores acknowledgements of groups in a stream with the durability of events. The server persists
+ * its own consumer state later and may lose it in a crash.
  */
 export interface Acks {
-  /** Stores an acknowledgement and acknowledges the message at `reply`; resolves when both are done. Batches per tick. */
+  /**
+   * Stores an acknowledgement and acknowledges the message at `reply`. Resolves when both are done.
+   * Calls are batched per tick.
+   */
   readonly note: (group: AckedGroup, sequence: number, reply: string) => Promise<void>
-  /** Loads the acknowledgements of a group, including events that are no longer stored, and follows new ones. */
+  /**
+   * Loads the acknowledgements of a group, including events that are no longer stored, and
+   * subscribes to new ones.
+   */
   readonly follow: (session: Session, group: AckedGroup) => Promise<FollowedAcks>
-  /** Deletes the acknowledgements of groups with this name. @param group default: all of the topic */
+  /**
+   * Deletes the acknowledgements of groups with this name.
+   *
+   * @param group default: all groups of the topic
+   */
   readonly forget: (session: Session, topic: EventTopic, group?: string) => Promise<void>
   /** Resolves when no write is in flight. */
   readonly drained: () => Promise<void>
@@ -49,20 +59,20 @@ interface Ack {
   readonly reply: string
 }
 
-/** Number of records of a group from this server after which its records are merged. */
+/** This server merges the records of a group after writing this many. */
 const MAX_RECORDS = 1000
 const PULL = { limit: 1000, maxBytes: 1024 * 1024, waitMs: 0 }
 
 export function createAcks(sessions: Sessions, prefix: string, replicas: number): Acks {
   const stream = toAcksStream(prefix)
   const config = { name: stream, subjects: [`${prefix}.acks.>`], num_replicas: replicas }
-  /** Records written since a group was joined. */
+  /** Number of records written since the group was joined. */
   const records = new WeakMap<AckedGroup, number>()
 
   const queue = createGroupCommit<Ack, void>({
     commit: (acks) => sessions.use((session) => commit(session, acks)),
     sizeOf: ({ reply }) => reply.length + 64,
-    tooMuch: () => eventsError(503, 'too many acknowledgements are waiting'),
+    tooMuch: () => eventsError(503, 'too many pending acknowledgements'),
   })
 
   async function commit(session: Session, acks: readonly Ack[]) {
@@ -87,7 +97,10 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
     return acks.map(({ group }) => outcomes.get(group))
   }
 
-  /** Waits for the consumer's response to the last one, which it processes after the others. Failures are ignored. */
+  /**
+   * Awaits the consumer's response to the last acknowledgement only: the consumer processes them in
+   * order. Failures are ignored.
+   */
   async function acknowledgeAll(session: Session, acks: readonly Ack[]): Promise<void> {
     for (const { reply } of acks.slice(0, -1)) session.publish({ subject: reply, body: '+ACK' })
     await session.request({ subject: acks.at(-1)!.reply, body: '+ACK' }).catch(() => {})
@@ -105,7 +118,7 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
       toStored(await session.request({ subject, body: formatRanges(done.ranges) }))
       const count = (records.get(group) ?? 0) + 1
       records.set(group, count)
-      // A failed merge is repeated with later records.
+      // A failed merge is retried with later records.
       if (count % MAX_RECORDS === 0) load(session, group, createSequenceSet()).catch(() => {})
       return undefined
     } catch (error) {
@@ -114,7 +127,7 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
     }
   }
 
-  /** Adds the stored acknowledgements, and merges many records into one. */
+  /** Adds the stored acknowledgements to `done` and merges many records into one. */
   async function load(session: Session, group: AckedGroup, done: SequenceSet): Promise<void> {
     const topic = await findStream(session, group.stream)
     done.add(1, (topic?.state.first_seq ?? 1) - 1)
@@ -141,7 +154,7 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
     if (count >= MAX_RECORDS) await merge(session, group, done, last)
   }
 
-  /** Replaces many records by one; both exist in between. */
+  /** Replaces many records with one; both exist for a moment. */
   async function merge(session: Session, { subject }: AckedGroup, done: SequenceSet, last: number) {
     toStored(await session.request({ subject, body: formatRanges(done.ranges) }))
     await session.streams.purge(stream, { filter: subject, seq: last + 1 })
@@ -152,7 +165,7 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
 
     async follow(session, group) {
       const done = createSequenceSet()
-      // Members of other servers may store acknowledgements that this server has lost.
+      // Members on other servers may have stored acknowledgements that this server does not have.
       const stop = session.listen(group.subject, (error, message) => {
         if (error === null) addAll(done, message)
       })

@@ -12,18 +12,22 @@ import type { Puller } from './puller.ts'
 /** Messages of a consumer in one session. */
 export interface Attached extends Puller {
   readonly session: Session
-  /** Undefined for a message that the member skips. */
+  /** Returns undefined for a message that the member skips. */
   readonly toDelivery: (message: Msg) => EventDelivery | undefined
 }
 
 export interface MemberOptions {
   readonly sessions: Sessions
   readonly attached: Attached
-  /** Finds the consumer again, in another session or after it may have been deleted. @throws {GatewayError} 410 */
+  /**
+   * Attaches to the consumer in another session, or after it may have been deleted.
+   *
+   * @throws {GatewayError} 410
+   */
   readonly attach: (session: Session) => Promise<Attached>
   /** Returns undelivered messages to the consumer. */
   readonly giveBack: (messages: readonly Msg[]) => Promise<void>
-  /** Called when nothing is pulled any more; twice if the member leaves while it attaches. */
+  /** Called when pulling has stopped; twice if the member leaves while it attaches. */
   readonly onLeave: () => Maybe<void>
 }
 
@@ -32,7 +36,7 @@ export interface JetMember extends EventMember {
   readonly fail: (error: GatewayError) => void
 }
 
-/** Maximum wait of a pull, for events or for a session. */
+/** Maximum wait of a pull for events or for a session. */
 const WAIT_MS = 30_000
 const LOST_MS = 1000
 /** Maximum pause after a failure. */
@@ -66,7 +70,7 @@ export function createMember(options: MemberOptions): JetMember {
     if (leaving !== undefined) await end()
   }
 
-  /** Undefined without events yet. */
+  /** Returns undefined if there are no events yet. */
   async function pullFrom(
     session: Session,
     limit: number,

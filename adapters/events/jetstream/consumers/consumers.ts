@@ -4,10 +4,13 @@ import { isMissing } from '../errors.ts'
 import type { Session } from '../session.ts'
 import type { ConsumerStart } from './start.ts'
 
-/** Options of an ephemeral consumer, which the server deletes when it is idle or restarts. */
+/**
+ * Options of an ephemeral consumer. The server deletes it when the consumer is idle or the server
+ * restarts.
+ */
 export interface EphemeralConsumer {
   readonly start: ConsumerStart
-  /** Undefined: no acknowledgements. */
+  /** Acknowledgements are disabled if undefined. */
   readonly ackWaitMs: number | undefined
   readonly idleMs: number
   /** @default all subjects of the stream */
@@ -26,7 +29,7 @@ export interface GroupConsumer {
 /** Maximum number of unacknowledged events of a group. */
 const MAX_ACK_PENDING = 10_000
 const NANOS = 1e6
-/** Range of `max_waiting`; larger values take memory. */
+/** Range of `max_waiting`; larger values use more memory. */
 const MIN_WAITING = 512
 const MAX_WAITING = 4096
 const SINCE = / since (\d+)$/
@@ -63,7 +66,7 @@ export function addGroup(
   })
 }
 
-/** Undefined without the consumer or stream. */
+/** Returns undefined if the consumer or stream does not exist. */
 export async function findConsumer(
   { consumers }: Session,
   stream: string,
@@ -86,20 +89,21 @@ export async function setAckWait(
   await consumers.update(stream_name, name, { ack_wait: ackWaitMs * NANOS })
 }
 
-/** Does not wait: the server deletes an idle ephemeral consumer anyway. */
+/** Does not wait for a response: the server deletes an idle ephemeral consumer anyway. */
 export function removeEphemeral(session: Session, { stream_name, name }: ConsumerInfo): void {
   session.publish({ subject: `$JS.API.CONSUMER.DELETE.${stream_name}.${name}` })
 }
 
 /**
- * Distinguishes a consumer from earlier consumers of the same name: an immutable random number. The creation time is unsuitable, because the server
- * reports it with different precision. If two servers create the consumer with different numbers, one fails.
+ * Returns the random number that distinguishes a consumer from earlier consumers of the same name.
+ * It is immutable, whereas servers report the creation time with different precision. If two
+ * servers create the consumer with different numbers, one of them fails.
  */
 export function parseRun({ config }: ConsumerInfo): string {
   return String(config.max_waiting)
 }
 
-/** The timestamp stored by {@link addGroup}. */
+/** Returns the timestamp stored by {@link addGroup}. */
 export function parseSince({ config }: ConsumerInfo): number | undefined {
   const [, since] = SINCE.exec(config.description ?? '') ?? []
   return since === undefined ? undefined : Number(since)

@@ -7,7 +7,7 @@ export interface DeliveryCalls {
   readonly nack: (delivery: JetDelivery, delayMs: number) => Maybe<void>
 }
 
-/** A class, because members have thousands of deliveries. */
+/** Delivery of an event. It is a class because members have thousands of deliveries. */
 export class JetDelivery implements EventDelivery {
   readonly event: StoredEvent
   readonly attempt: number

@@ -24,7 +24,7 @@ export interface MemberParts {
   readonly nowMs: () => number
 }
 
-/** Joins a named group: a durable consumer, shared with members of other servers. */
+/** Joins a named group: a durable consumer shared with members on other servers. */
 export async function joinGroup(
   parts: MemberParts,
   topic: EventTopic,
@@ -36,17 +36,20 @@ export async function joinGroup(
   const { stream } = names
   const consumer = toConsumerName(name)
   const inFlight = createInFlight(sessions, ackWaitMs)
-  /** Identifies the group; undefined after its deletion. */
+  /** Identifies the group; undefined once the group is deleted. */
   let run: string | undefined
 
-  /** Drops deliveries of an earlier group, whose acknowledgements would go to a new consumer of the same name. */
+  /**
+   * Drops deliveries of a previous group: their acknowledgements would go to a new consumer of the
+   * same name.
+   */
   function enter(next: string | undefined): void {
     if (run !== next) inFlight.forgetAll()
     run = next
   }
 
   async function begin(session: Session): Promise<ConsumerInfo> {
-    // The stream may have been deleted by others.
+    // Another client may have deleted the stream.
     session.knownStreams.delete(stream)
     await ensureTopic(session, names, replicas)
     const from = await toConsumerStart(session, names, start, nowMs())
@@ -54,7 +57,7 @@ export async function joinGroup(
     try {
       return await addGroup(session, stream, { name: consumer, start: from, ackWaitMs, sinceMs })
     } catch (error) {
-      // Another server may have created it in the meantime.
+      // Another server may have created the consumer in the meantime.
       const existing = await findConsumer(session, stream, consumer)
       if (existing === undefined) throw error
       return existing
@@ -69,7 +72,7 @@ export async function joinGroup(
     const group: AckedGroup = { stream, subject: toAcksSubject(prefix, topic, name, currentRun) }
     enter(currentRun)
     const { done, stop } = await acks.follow(session, group)
-    // The server reduces a start after the end of the stream to its end.
+    // The server reduces a start position beyond the end of the stream to its end.
     done.add(1, (config.opt_start_seq ?? 1) - 1)
     const sinceMs = parseSince(info) ?? Number.NEGATIVE_INFINITY
     const calls: DeliveryCalls = {
@@ -87,8 +90,8 @@ export async function joinGroup(
 
       async close() {
         const [messages] = await Promise.all([puller.close(), stop()])
-        // A pending pull of this member would receive rejected messages and block them until the ack timeout. A consumer info
-        // request makes the server drop pulls without a subscriber.
+        // A pending pull of this member would receive nacked messages and block them until the ack
+        // timeout. A consumer info request makes the server drop pulls without a subscriber.
         await findConsumer(session, stream, consumer).catch(() => {})
         return run === currentRun ? messages : []
       },
@@ -102,7 +105,7 @@ export async function joinGroup(
         }
         const event = decodeEvent(message, delivered)
         if (event.timestampMs < sinceMs) {
-          // Without a stored acknowledgement it is delivered and skipped again.
+          // If the acknowledgement is not stored, the event is delivered and skipped again.
           acks.note(group, event.sequence, reply).catch(() => {})
           return undefined
         }

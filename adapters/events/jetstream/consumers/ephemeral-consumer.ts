@@ -15,12 +15,13 @@ import type { MemberParts } from './durable-consumer.ts'
 import { createPuller } from './puller.ts'
 import { fromSequence, toConsumerStart } from './start.ts'
 
-/** Idle time after which the server deletes the consumer; a slower member creates another. */
+/** Idle time after which the server deletes the consumer. A slower member creates a new one. */
 const IDLE_MS = 10 * 60_000
 
 /**
- * Joins an anonymous group with a single member, with or without acknowledgements. Its consumer is ephemeral and its progress is stored
- * in this process: after the loss of the consumer, another one continues.
+ * Joins an anonymous group with a single member, with or without acknowledgements. Its consumer is
+ * ephemeral and its progress is stored in this process: if the consumer is lost, a new one
+ * continues from there.
  */
 export async function joinAlone(
   { sessions, prefix, replicas, nowMs }: Omit<MemberParts, 'acks'>,
@@ -35,7 +36,7 @@ export async function joinAlone(
   const done = createSequenceSet()
   const idleMs = Math.max(IDLE_MS, 2 * (ackWaitMs ?? 0))
   let consumer: ConsumerInfo | undefined
-  /** Identifies the stream it started with. */
+  /** Identifies the stream that the member started with. */
   let run: string | undefined
 
   const calls: DeliveryCalls = {
@@ -53,7 +54,7 @@ export async function joinAlone(
   }
 
   async function begin(session: Session): Promise<Attached> {
-    // The stream may have been deleted by others.
+    // Another client may have deleted the stream.
     session.knownStreams.delete(stream)
     await ensureTopic(session, names, replicas)
     run = parseRun(await session.streams.info(stream))
@@ -63,7 +64,10 @@ export async function joinAlone(
     return toAttached(session, consumer)
   }
 
-  /** Resumes in another session. Without acknowledgements a new consumer is needed, because messages in flight may be lost. */
+  /**
+   * Resumes in another session. Without acknowledgements, a new consumer is required because
+   * messages in flight may be lost.
+   */
   async function resume(session: Session): Promise<Attached> {
     const existing = await findStream(session, stream)
     if (existing === undefined || parseRun(existing) !== run) throw topicDeleted(topic)

@@ -7,9 +7,9 @@ import { isAckSubject } from './ack-subject.ts'
 
 export interface PullRequest {
   readonly limit: number
-  /** Bytes of messages including headers; a single message may be larger. */
+  /** Maximum bytes of all messages including headers; a single message may be larger. */
   readonly maxBytes: number
-  /** Maximum wait for a message in milliseconds; 0: return available messages. */
+  /** Maximum wait for a message in milliseconds; 0 returns only available messages. */
   readonly waitMs: number
 }
 
@@ -17,8 +17,9 @@ export interface PullRequest {
 export interface Pulled {
   readonly messages: readonly Msg[]
   /**
-   * `done`: complete, or no more messages for now. `busy`: other pulls compete. `gone`: the consumer or stream was deleted, or does not
-   * respond. `over`: the session ended or the puller was closed.
+   * `done`: complete, or no more messages for now. `busy`: other pulls compete. `gone`: the
+   * consumer or stream was deleted or does not respond. `over`: the session ended or the puller was
+   * closed.
    */
   readonly end: 'done' | 'busy' | 'gone' | 'over'
 }
@@ -27,11 +28,14 @@ export interface Pulled {
 export interface Puller {
   /** @throws {GatewayError} 403, 503 */
   readonly pull: (request: PullRequest) => Promise<Pulled>
-  /** Resolves with received but undelivered messages when no more arrive. */
+  /** Resolves with received but undelivered messages once no more arrive. */
   readonly close: () => Promise<readonly Msg[]>
 }
 
-/** Limits of a request: the server sends its messages at once and disconnects slow consumers. */
+/**
+ * Maximum number of messages per request. The server sends them all immediately and disconnects
+ * slow consumers.
+ */
 const MAX_MESSAGES = 1000
 const MAX_BYTES = 1024 * 1024
 /** Idle heartbeat interval of a request. */
@@ -86,7 +90,7 @@ export function createPuller(session: Session, stream: string, consumer: string)
 
   /** Handles the status that ends an incomplete request (ADR-13). */
   function receiveStatus(code: number, text: string): void {
-    // A complete batch ends with its last message, which in a cluster may arrive later.
+    // A complete batch ends with its last message, which may arrive after this status in a cluster.
     if (code === 100 || pending === undefined || /Batch Completed/i.test(text)) return
     if (code === 404 || (code === 408 && /Timeout/i.test(text))) end('done')
     else if (code === 408 || /MaxWaiting|Leadership|Shutdown/i.test(text)) end('busy')
@@ -97,7 +101,7 @@ export function createPuller(session: Session, stream: string, consumer: string)
     else sendForOne()
   }
 
-  /** The next message exceeds the requested size, so it is requested alone. */
+  /** Requests the next message alone because it exceeds the requested size. */
   function sendForOne(): void {
     pending = { ...pending!, limit: 1 }
     send({ batch: 1 })
@@ -131,7 +135,7 @@ export function createPuller(session: Session, stream: string, consumer: string)
         lastSeenMs = performance.now()
         if (denial !== undefined) end(denial)
         else if (isClosed || session.isEnded) end('over')
-        // Late messages of an earlier request.
+        // The messages belong to an earlier request.
         else if (messages.length > 0) end('done')
         else {
           deadlines.add(watch, LATE_MS)

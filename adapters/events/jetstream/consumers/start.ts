@@ -10,12 +10,15 @@ export type ConsumerStart = Pick<
   'deliver_policy' | 'opt_start_seq' | 'opt_start_time'
 >
 
-/** Starts at a sequence. The server reduces a sequence beyond the end of the stream. */
+/** Starts at a sequence. The server reduces a sequence beyond the end of the stream to its end. */
 export function fromSequence(sequence: number): ConsumerStart {
   return { deliver_policy: 'by_start_sequence', opt_start_seq: sequence }
 }
 
-/** Start of a new group: always a fixed position, so that a consumer lost by the server does not skip events. */
+/**
+ * Returns the start position of a new group. The position is fixed, so no events are skipped if the
+ * server loses the consumer.
+ */
 export async function toConsumerStart(
   session: Session,
   names: TopicNames,
@@ -29,8 +32,9 @@ export async function toConsumerStart(
 }
 
 /**
- * Starts before all events with this or a later timestamp. The server searches by storage time, which is after the timestamp apart from
- * clock differences; events ahead of their time are found by their subject.
+ * Starts before all events with this or a later timestamp. The server searches by storage time,
+ * which follows the timestamp except for clock differences. Events ahead of their time are found by
+ * their subject.
  */
 export async function fromTime(
   { streams }: Session,
@@ -40,7 +44,8 @@ export async function fromTime(
 ): Promise<ConsumerStart> {
   const query = { seq: 1, next_by_subj: aheadSubject }
   const ahead = await streams.getMessage(stream, query)
-  // Twice: for events ahead by less than `AHEAD_MS`, which have no separate subject, and for clock differences.
+  // Subtracts `AHEAD_MS` twice: once for events ahead by less than `AHEAD_MS`, which have no
+  // separate subject, and once for clock differences.
   const startMs = Math.min(sinceMs, nowMs) - 2 * AHEAD_MS
   if (ahead !== null && ahead.time.getTime() < startMs) return fromSequence(ahead.seq)
   return { deliver_policy: 'by_start_time', opt_start_time: new Date(startMs).toISOString() }

@@ -6,22 +6,23 @@ import { acquireBuffer, releaseBuffer } from '../../../../lib/io/buffer-pool.ts'
 const BUFFER_BYTES = 65_536
 
 /**
- * Collects a response of at most `maxBytes` for the library, which itself accepts any size and waits for its timeout when a connection
- * ends within a response. Emits `cancel` to abort the request.
+ * Collects a response of at most `maxBytes` for the library. The library itself accepts any size,
+ * and waits for its timeout if a connection closes within a response. Emits `cancel` to abort the
+ * request.
  *
- * Buffers are pooled: with thousands of responses, garbage collection would free them long after use. For the same reason it is a
- * minimal legacy stream.
+ * Buffers are pooled, because with thousands of responses, garbage collection would free them long
+ * after use. For the same reason, this class is a minimal legacy stream.
  */
 export class ResponseSink extends Stream {
   /** Required by the library. */
   readonly writable = true
   headers: IncomingHttpHeaders = {}
-  /** Reason of an abort. */
+  /** Reason for aborting the request. */
   problem: string | undefined = undefined
   readonly #maxBytes: number
   readonly #full: Buffer[] = []
   #memory: Buffer | undefined = undefined
-  /** Bytes used in {@link #memory}. */
+  /** Number of bytes used in {@link #memory}. */
   #filled = 0
   #bytes = 0
 
@@ -37,7 +38,7 @@ export class ResponseSink extends Stream {
     })
   }
 
-  /** Received data in pieces: concatenating a large response would double its memory. */
+  /** Received data in chunks, because concatenating a large response would double its memory. */
   get chunks(): readonly Buffer[] {
     const memory = this.#memory
     return memory === undefined ? this.#full : [...this.#full, memory.subarray(0, this.#filled)]
@@ -46,14 +47,14 @@ export class ResponseSink extends Stream {
   write(chunk: Buffer): boolean {
     this.#bytes += chunk.length
     if (this.#bytes <= this.#maxBytes) this.#collect(chunk)
-    else this.#fail(`the response of Consul exceeds the limit of ${this.#maxBytes} bytes`)
+    else this.#fail(`the Consul response exceeds the limit of ${this.#maxBytes} bytes`)
     return true
   }
 
   /** Required by the library. */
   end(): void {}
 
-  /** Returns the buffers to the pool; the chunks must not be used afterwards. Optional. */
+  /** Optionally returns the buffers to the pool. The chunks must not be used afterwards. */
   release(): void {
     if (this.#memory !== undefined) this.#full.push(this.#memory)
     for (const memory of this.#full.splice(0)) releaseBuffer(memory)

@@ -12,7 +12,7 @@ import { type ConsulAddress, createAgent } from './http-agent.ts'
 export interface ClientOptions extends ConsulAddress {
   /** Maximum number of connections for blocking queries. */
   readonly maxWaiting: number
-  /** Maximum number of connections for other calls, which queue beyond. @default 16 */
+  /** Maximum number of connections for other calls; further calls are queued. @default 16 */
   readonly maxCalls?: number
   /** Maximum size of a response in bytes. */
   readonly maxResponseBytes: number
@@ -20,30 +20,30 @@ export interface ClientOptions extends ConsulAddress {
 
 /** Unparsed response. */
 export interface ConsulResponse {
-  /** `X-Consul-Index`; empty without one. */
+  /** Value of `X-Consul-Index`; empty if absent. */
   readonly index: string
   /** Whether ACLs removed results (`X-Consul-Results-Filtered-By-ACLs`; Consul 1.11 and later). */
   readonly filtered: boolean
-  /** {@link ConsulClient.era} on receipt. */
+  /** {@link ConsulClient.era} when the response was received. */
   readonly era: number
   readonly chunks: readonly Buffer[]
-  /** Returns the memory of the chunks to the pool; they must not be used afterwards. */
+  /** Returns the memory of the chunks to the pool. They must not be used afterwards. */
   readonly release: () => void
 }
 
 export interface QueryOptions {
-  /** Required permissions, for the message of a denial. */
+  /** Required permissions, included in the error message of a denial. */
   readonly needs: string
   /** @default 5000 */
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
-  /** Whether it is a blocking query, which uses its own connections. @default false */
+  /** Whether this is a blocking query, which uses separate connections. @default false */
   readonly blocking?: boolean
   /** JSON fields that the library does not support. */
   readonly extra?: Readonly<Record<string, unknown>>
 }
 
-/** Options added to every call of the library. */
+/** Options that are added to every library call. */
 export interface CallOptions {
   readonly ctx: EventEmitter
   /** Milliseconds. */
@@ -59,7 +59,10 @@ export interface ConsulClient {
   readonly where: string
   /** @throws {ConsulError} if Consul is unreachable, denies the request or fails. */
   readonly request: (call: Call, options: QueryOptions) => Promise<ConsulResponse>
-  /** Incremented when a connection is lost: the next response may come from another Consul with other indexes. */
+  /**
+   * Incremented when a connection is lost, because the next response may come from another Consul
+   * server with different indexes.
+   */
   readonly era: () => number
   /** Closes the connections and aborts the calls in flight. */
   readonly close: () => void
@@ -69,7 +72,7 @@ export function joinChunks(chunks: readonly Buffer[]): Buffer {
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
 }
 
-/** The library's hook before it sends a request. */
+/** Library hook that runs before a request is sent. */
 interface Hooked {
   readonly _ext: (
     name: 'onCreate',
@@ -82,7 +85,7 @@ interface HookedRequest {
   readonly ctx: Attempt
 }
 
-/** Context of an attempt for the library: the sink, which also cancels it. */
+/** Library context of an attempt: the response sink, which can also cancel the request. */
 class Attempt extends ResponseSink {
   readonly extra: QueryOptions['extra']
 
@@ -94,14 +97,20 @@ class Attempt extends ResponseSink {
 
 const TIMEOUT_MS = 5000
 const AUTHORITIES = '?ca= or CONSUL_CACERT'
-/** The agent closed an idle connection at the same moment: the call had no effect, or is idempotent. */
+/**
+ * The agent closed an idle connection when the call was sent. The call had no effect or is
+ * idempotent.
+ */
 const STALE = new Set(['ECONNRESET', 'EPIPE'])
-/** Attempts of a call after a stale or rejected connection, and the base of the pauses from the third on. */
+/**
+ * Maximum number of attempts of a call after a stale or rejected connection, and base of the pauses
+ * from the third attempt on.
+ */
 const MAX_TRIES = 6
 const RETRY = { minMs: 40, maxMs: 1000 }
 
 /**
- * Client of Consul's HTTP API on the library `consul`, which is loaded on the first call.
+ * Client for Consul's HTTP API, based on the library `consul`, which is loaded on the first call.
  *
  * @throws {Error} if a TLS file cannot be read.
  */
@@ -191,7 +200,7 @@ export function createConsulClient({
     where,
 
     async request(call, options) {
-      // A rejected blocking query is reported soon, because its caller can poll instead.
+      // A rejected blocking query is reported early, because its caller can poll instead.
       const tries = options.blocking === true ? 2 : MAX_TRIES
       for (let i = 1; ; i++) {
         try {
@@ -205,7 +214,7 @@ export function createConsulClient({
             continue
           }
           if (isConsulError(error)) throw error
-          // The message only: the error references the request, and so the token.
+          // Only the message is used: the error references the request and therefore the token.
           const reason =
             code === '' || !message.includes(code) ? `${message} ${code}`.trim() : message
           if (code === '' && isPapi === undefined) throw error

@@ -1,25 +1,33 @@
 /** A failed call. */
 export interface ConsulError extends Error {
-  /** The token is unknown or lacks a permission, or the request is malformed: a retry does not help. */
+  /**
+   * The token is unknown or lacks a permission, or the request is malformed. A retry does not help.
+   */
   readonly denied: boolean
   /** The agent does not know the service or check. */
   readonly notFound: boolean
-  /** The connection was rejected or reset, as over a connection limit. */
+  /** The connection was rejected or reset because of a connection limit. */
   readonly overLimit: boolean
 }
 
-/** Maximum length of Consul's text in a message, in characters. */
+/** Maximum length in characters of Consul's text quoted in a message. */
 const MAX_EXCERPT = 200
-/** Response to a pass, deregistration or maintenance of something unknown; old versions return 500, newer ones 404. */
+/**
+ * Consul's response when an unknown node or check is passed, deregistered or put into maintenance.
+ * Old versions return 500, newer ones 404.
+ */
 const NOT_FOUND =
   /does not have associated TTL|Unknown (?:check|service)|No service registered|does not exist/i
 const UNKNOWN_TOKEN = /ACL not found/i
 const DENIED = /Permission denied|lacks permission/i
-/** Statuses that Consul returns to these requests only with a text of {@link NOT_FOUND}. */
+/** Statuses that Consul returns for these requests only with a text matching {@link NOT_FOUND}. */
 const OTHER_STATUS: readonly number[] = [401, 404, 405]
 const MARKUP = /^\s*</
 
-/** Creates an error without the library's own one, which references the request and its token. */
+/**
+ * Creates an error that, unlike the library's own error, does not reference the request and its
+ * token.
+ */
 export function createConsulError(
   message: string,
   kind: Partial<Pick<ConsulError, 'denied' | 'notFound' | 'overLimit'>> = {},
@@ -68,7 +76,7 @@ export function toResponseError(
   }
   if (status === 429) {
     return createConsulError(
-      `${consul} rejected the connection, too many from this address (${excerpt}): raise its limits.http_max_conns_per_client`,
+      `${consul} rejected the connection because this address has too many (${excerpt}): raise its limits.http_max_conns_per_client`,
       { overLimit: true },
     )
   }
@@ -83,7 +91,10 @@ export function toNotConsulText(where: string, why: string): string {
   return `the server at ${where} is not Consul: ${why}`
 }
 
-/** Whether an error response is not from Consul. A 5xx may be from a proxy in front of it. */
+/**
+ * Returns whether an error response does not come from Consul. A 5xx response may come from a proxy
+ * in front of Consul.
+ */
 function isNotConsul(status: number, text: string): boolean {
   if (status >= 500) return false
   if (status < 400 || MARKUP.test(text)) return true

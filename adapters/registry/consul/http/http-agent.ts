@@ -7,29 +7,33 @@ import { isIPv6, type Socket } from 'node:net'
 export interface ConsulAddress {
   /** @default 127.0.0.1 */
   readonly host?: string
-  /** @default 8500, with `secure` 8501 */
+  /** @default 8500, or 8501 with `secure` */
   readonly port?: number
-  /** HTTPS. @default false */
+  /** Whether to use HTTPS. @default false */
   readonly secure?: boolean
   /** ACL token. */
   readonly token?: string
-  /** PEM file of trusted authorities. @default the authorities of Node.js */
+  /**
+   * PEM file with trusted certificate authorities.
+   *
+   * @default the certificate authorities of Node.js
+   */
   readonly caFile?: string
   /** PEM file of the client certificate. */
   readonly certFile?: string
   /** PEM file of the client key. */
   readonly keyFile?: string
-  /** @default as in the agent */
+  /** @default the datacenter of the agent */
   readonly datacenter?: string
 }
 
-/** Idle time before TCP keep-alive probes in milliseconds. */
+/** Idle time in milliseconds before TCP keep-alive probes. */
 const PROBE_MS = 10_000
 /** Shared by all connections. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
 
 /**
- * Creates a bounded keep-alive pool of connections to a Consul agent.
+ * Creates a limited keep-alive pool of connections to a Consul agent.
  *
  * @param onLost called when the peer closes a reused connection.
  * @throws {Error} if a TLS file cannot be read.
@@ -47,7 +51,8 @@ export function createAgent(
     maxFreeSockets: maxSockets,
     keepAliveMsecs: PROBE_MS,
     ...(secure && readTls(address)),
-    // The library keeps the brackets of an IPv6 address, which would be resolved by DNS.
+    // The library does not remove the brackets of an IPv6 address, which would then be resolved by
+    // DNS.
     ...(isIPv6(host) && { host }),
   })
   shareReads(agent)
@@ -64,7 +69,7 @@ export function createAgent(
     destroy.call(agent)
   }
   agent.on('free', (socket: Socket) => {
-    // A socket that is handed to a queued request at once is not idle.
+    // A socket that is immediately assigned to a queued request is not idle.
     if (Object.values(agent.freeSockets).some((sockets) => sockets?.includes(socket)))
       idle.add(socket)
     if (tracked.has(socket)) return
@@ -76,7 +81,8 @@ export function createAgent(
     }
     socket.once('end', report)
     socket.once('close', (hadError) => {
-      // Node.js from 22 on destroys an idle socket that receives a response without a request, without an error.
+      // Node.js 22 and later silently destroy an idle socket that receives a response without a
+      // request.
       if (hadError || idle.has(socket)) report()
     })
   })
@@ -84,8 +90,9 @@ export function createAgent(
 }
 
 /**
- * Reads all connections of an agent into one buffer: the parser copies its data before the next read. Node.js allocates 64 KiB
- * per read, which with thousands of responses stays allocated until garbage collection.
+ * Reads all connections of an agent into one buffer, because the parser copies data before the next
+ * read. Node.js would allocate 64 KiB per read, which with thousands of responses stays allocated
+ * until garbage collection.
  */
 function shareReads(agent: http.Agent): void {
   const connect = agent.createConnection
@@ -94,7 +101,7 @@ function shareReads(agent: http.Agent): void {
       buffer: READ_BUFFER,
       callback(length: number): boolean {
         if (socket.emit('data', READ_BUFFER.subarray(0, length))) return true
-        // A response without a request must not become the response of the next request.
+        // A response without a request must not be taken for the response to the next request.
         socket.destroy()
         return true
       },

@@ -10,16 +10,16 @@ export { isRecord }
 
 /** Maximum number of pairs read from a map. */
 const MAX_PAIRS = 256
-/** Keys of a value in their wire order. */
+/** Keys of a value in the order of the wire format. */
 const VALUE_KEYS = ['name', 'type', 'values']
 
-/** Returns an own string property; empty if absent. */
+/** Returns an own string property, or an empty string if absent. */
 export function readText(record: Readonly<Record<string, unknown>>, key: string): string {
   const value = Object.hasOwn(record, key) ? record[key] : undefined
   return typeof value === 'string' ? value : ''
 }
 
-/** Returns the string values among the first 256 pairs. */
+/** Returns the string values of the first 256 pairs. */
 export function readMap(value: unknown): Record<string, string> {
   if (!isRecord(value)) return {}
   if (Object.keys(value).length <= MAX_PAIRS) return readTexts(value)
@@ -27,7 +27,7 @@ export function readMap(value: unknown): Record<string, string> {
 }
 
 /**
- * Reads an endpoint from parsed JSON, whose values it may reuse.
+ * Reads an endpoint from parsed JSON and may reuse its values.
  *
  * @throws {SyntaxError} with the invalid part.
  */
@@ -43,7 +43,10 @@ export function readEndpoint(value: Readonly<Record<string, unknown>>): Endpoint
   }
 }
 
-/** Whether a value can be used without a copy: copying ten thousand endpoints takes longer than parsing them. */
+/**
+ * Returns whether a value can be used without copying: copying ten thousand endpoints takes longer
+ * than parsing them.
+ */
 function isValue(value: unknown, depth: number = MAX_VALUE_DEPTH): value is Value {
   if (!isRecord(value)) return false
   let count = 0

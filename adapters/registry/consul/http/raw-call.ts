@@ -6,14 +6,14 @@ export interface RawCall {
   readonly body?: Buffer
 }
 
-/** Internal methods of the library that all public methods use. */
+/** Internal library methods that all public methods use. */
 interface Library {
   readonly _get: (options: object) => Promise<unknown>
   readonly _put: (options: object) => Promise<unknown>
   readonly _defaults?: { readonly token?: string; readonly dc?: string }
 }
 
-/** Sends a request that the library does not support, or supports only without a response sink. */
+/** Sends a request that the library does not support, or not with a response sink. */
 export function callRaw(
   consul: unknown,
   method: 'get' | 'put',

@@ -7,7 +7,7 @@ import type { ConsulAddress } from './http-agent.ts'
 /** Options from a `consul://` URL and the environment. */
 export interface ConsulUrl extends ConsulAddress {
   readonly domain?: string
-  /** As `ConsulRegistryOptions.maxWaiting`. */
+  /** See `ConsulRegistryOptions.maxWaiting`. */
   readonly maxWaiting?: number
 }
 
@@ -17,18 +17,22 @@ const SCHEME = /^consuls?:\/\//
 const TLS_PARAMETERS = ['ca', 'cert', 'key']
 const PARAMETERS = ['dc', 'domain', 'max_waiting', ...TLS_PARAMETERS]
 const MAX_WAITING = 100_000
-/** Consul allows 200 connections per address: share of all processes of a gateway, and connections of each for other purposes. */
+/**
+ * Consul allows 200 connections per address. These are the connections shared by all processes of a
+ * gateway, and the connections that each process needs for other purposes.
+ */
 const SHARED_CONNECTIONS = 190
 const OTHER_CONNECTIONS = 17
 const MIN_WAITING = 8
-/** Characters of a token in a header. */
+/** Characters allowed in a token, which is sent as a header. */
 const TOKEN = /^[\x21-\x7e]{1,1024}$/
 const PORT = /:(\d+)(?:[/?#]|$)/
 const ENV_ADDRESS = /^(?:(https?):\/\/)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)?(?::(\d{1,5}))?\/?$/
 
 /**
- * Parses `consul://[token@][host[:port]][?dc=..&domain=..&max_waiting=..&ca=..&cert=..&key=..]`; `consuls` is HTTPS. Defaults are the
- * variables of the Consul command line: `CONSUL_HTTP_ADDR`, `CONSUL_HTTP_TOKEN`, `CONSUL_HTTP_SSL`, `CONSUL_CACERT`,
+ * Parses `consul://[token@][host[:port]][?dc=..&domain=..&max_waiting=..&ca=..&cert=..&key=..]`.
+ * The scheme `consuls` enables HTTPS. Defaults come from the environment variables of the Consul
+ * command line: `CONSUL_HTTP_ADDR`, `CONSUL_HTTP_TOKEN`, `CONSUL_HTTP_SSL`, `CONSUL_CACERT`,
  * `CONSUL_CLIENT_CERT`, `CONSUL_CLIENT_KEY`.
  *
  * @throws {RangeError} with the invalid part and the expected form; tokens are redacted.
@@ -132,7 +136,7 @@ function readParameters({ searchParams }: URL): Record<string, string> {
   return result
 }
 
-/** Undefined: the default of the registry. */
+/** Returns undefined for the default of the registry. */
 function readMaxWaiting(text: string | undefined, env: Environment): number | undefined {
   const workers = readWorkerCount(env)
   if (text === undefined) {
@@ -154,7 +158,7 @@ function decode(text: string): string {
   }
 }
 
-/** Rejects other values: a typo must not send a token unencrypted. */
+/** Rejects all other values, because a typo must not cause a token to be sent unencrypted. */
 function readSsl(text: string): boolean {
   const value = text.toLowerCase()
   if (['1', 't', 'true'].includes(value)) return true
@@ -168,7 +172,7 @@ function removeBrackets(host: string): string {
   return host.startsWith('[') ? host.slice(1, -1) : host
 }
 
-/** Quotes a text with tokens redacted. */
+/** Quotes a text with redacted tokens. */
 function quote(text: string): string {
   return JSON.stringify(redactUrl(text).slice(0, 200))
 }

@@ -6,15 +6,23 @@ import { createLineSplitter } from '../../../../lib/io/split-lines.ts'
 import type { LogFiles } from './log-files.ts'
 
 export interface Output {
-  /** Last meaningful line, for example the error above its stack trace; empty without one. */
+  /**
+   * Returns the last meaningful line, for example the error above its stack trace; empty without
+   * output.
+   */
   readonly lastLine: () => string
-  /** Resolves when all output is logged. Pipes that leftover processes keep open are closed after a timeout. */
+  /**
+   * Resolves when all output is logged. Pipes that leftover processes still have open are closed
+   * after a timeout.
+   */
   readonly end: () => Promise<void>
 }
 
-/** Maximum length of a line; the rest becomes further lines. */
+/** Maximum length of a line; longer lines are split. */
 const LINE_MAX_BYTES = 16 * 1024
-/** Output budget of an instance per window, so that a flood does not slow down the machine. */
+/**
+ * Output budget of an instance per window, so that excessive output does not slow down the machine.
+ */
 const WINDOW_MS = 100
 const WINDOW_COST = 1_600_000
 /** Cost of a line in addition to its bytes. */
@@ -22,8 +30,8 @@ const LINE_COST = 256
 const DRAIN_MS = 1000
 
 /**
- * Writes the output of a process to a log with backpressure, limited to about 60 000 lines or 16 MB per second: a program that
- * writes more blocks.
+ * Writes the output of a process to a log with backpressure, limited to about 60 000 lines or 16 MB
+ * per second: a program that writes more blocks.
  *
  * @param onFlood called once when the output is throttled.
  */
@@ -39,7 +47,7 @@ export function captureOutput(
   let windowMs = 0
   let isFlooding = false
 
-  /** Returns how long to pause reading in milliseconds. */
+  /** Returns how long to pause reading, in milliseconds. */
   const toPauseMs = (spent: number): number => {
     const nowMs = performance.now()
     if (nowMs - windowMs >= WINDOW_MS) {
@@ -72,7 +80,7 @@ export function captureOutput(
       }
       if (ms > 0 || log.isFull()) void pause(stream, ms)
     })
-    // A broken pipe has delivered all its data.
+    // A broken pipe has already delivered all its data.
     stream.on('error', () => {})
     stream.once('close', () => append(splitter.end()))
   }
@@ -93,7 +101,10 @@ export function captureOutput(
   }
 }
 
-/** False for stack frames, the rest of an object, and the version that Node.js prints below them. */
+/**
+ * Returns false for stack frames, the rest of an object, and the version that Node.js prints below
+ * them.
+ */
 function isMeaningful(text: string): boolean {
   return /^[^\s}]/.test(text) && !text.startsWith('Node.js v')
 }

@@ -14,7 +14,7 @@ export interface LogRetention {
 
 export interface LogFilePosition {
   readonly file: number
-  /** Bytes before it in the file. */
+  /** Number of bytes before the position in the file. */
   readonly offset: number
 }
 
@@ -22,11 +22,11 @@ export interface LogFilePosition {
 export interface LogFiles {
   /** Appends lines with the current time, which never decreases. */
   readonly append: (from: Pick<LogLine, 'instance' | 'stream'>, texts: readonly string[]) => void
-  /** Whether the buffer is full, so that reading from the writers should pause. */
+  /** Returns whether the buffer is full, so that reading from the writers should pause. */
   readonly isFull: () => boolean
-  /** Resolves when all appended lines are written, or failed to be. */
+  /** Resolves when all appended lines have been written or have failed. */
   readonly written: () => Promise<void>
-  /** Position after the last written line. */
+  /** Returns the position after the last written line. */
   readonly end: () => LogFilePosition
   /** Resolves with the next written line, or when the log is closed. */
   readonly changed: () => Promise<void>
@@ -34,21 +34,21 @@ export interface LogFiles {
   /** Numbers of the existing files, oldest first. */
   readonly list: () => readonly number[]
   readonly toPath: (file: number) => string
-  /** Writes the buffer and ends followers. */
+  /** Flushes the buffer and ends all followers. */
   readonly close: () => Promise<void>
 }
 
-/** Buffered characters from which `isFull` is true. */
+/** Number of buffered characters at which `isFull` returns true. */
 const MAX_BUFFERED = 1024 * 1024
 const NAME = /^(\d{10})\.log$/
 const LINE_FEED = 0x0a
-/** Longer than any line. */
+/** Exceeds the length of any line. */
 const TAIL_BYTES = 64 * 1024
 
 /**
- * Opens the log in a folder and appends to it; the folder is created with the first line.
+ * Opens the log in a folder for appending. The folder is created with the first line.
  *
- * @param onError called when writes start to fail; lines are lost until they succeed again.
+ * @param onError called when writes start to fail; lines are lost until writes succeed again.
  */
 export function openLogFiles(
   folder: string,
@@ -95,7 +95,7 @@ export function openLogFiles(
   }
 
   async function writeBuffer(): Promise<void> {
-    // Lines appended in one tick are written together.
+    // Lines appended in the same tick are written together.
     await undefined
     while (buffer !== '') {
       const bytes = Buffer.from(buffer)
@@ -152,7 +152,7 @@ function listFiles(folder: string): readonly number[] {
   }
 }
 
-/** Truncates a partial last line, left by a crash of the machine. Returns the remaining size. */
+/** Truncates a partial last line left by a machine crash. Returns the remaining size. */
 async function truncatePartialLine(handle: FileHandle, size: number): Promise<number> {
   const tail = Buffer.alloc(Math.min(size, TAIL_BYTES))
   await handle.read(tail, 0, tail.length, size - tail.length)

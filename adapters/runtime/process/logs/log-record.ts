@@ -2,7 +2,10 @@ import type { LogLine } from '../../../../core/contracts/runtime.ts'
 
 const STREAMS = { o: 'stdout', e: 'stderr' } as const
 
-/** Formats log lines for the file, each as `<Unix ms> <instance> <o|e> <text>` with a line feed. */
+/**
+ * Formats log lines for the file, each as `<Unix ms> <instance> <o|e> <text>` followed by a line
+ * feed.
+ */
 export function formatRecords(
   { timestampMs, instance, stream }: Omit<LogLine, 'text'>,
   texts: readonly string[],
@@ -11,7 +14,10 @@ export function formatRecords(
   return `${head}${texts.join(`\n${head}`)}\n`
 }
 
-/** Parses a line of {@link formatRecords} without its line feed; undefined for a malformed or partial line. */
+/**
+ * Parses a line from {@link formatRecords} without its line feed. Returns undefined for a malformed
+ * or partial line.
+ */
 export function parseRecord(record: string): LogLine | undefined {
   const time = record.indexOf(' ')
   const instance = record.indexOf(' ', time + 1)

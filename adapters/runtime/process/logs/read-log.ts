@@ -8,7 +8,10 @@ const CHUNK_BYTES = 64 * 1024
 const LINE_FEED = 0x0a
 const NOTHING = Buffer.alloc(0)
 
-/** Reads lines of a log as selected by {@link LogQuery}. A reader slower than the rotation misses the deleted lines. */
+/**
+ * Reads the lines of a log selected by {@link LogQuery}. A reader slower than the rotation misses
+ * deleted lines.
+ */
 export async function* readLog(log: LogFiles, query: LogQuery): AsyncGenerator<LogLine> {
   const { lines, sinceMs = 0, follow, signal } = query
   await log.written()
@@ -38,7 +41,7 @@ function isBehind(a: LogFilePosition, b: LogFilePosition): boolean {
   return a.file > b.file || (a.file === b.file && a.offset > b.offset)
 }
 
-/** Position of the last `lines` lines. */
+/** Returns the position of the last `lines` lines. */
 async function findLast(log: LogFiles, lines: number): Promise<LogFilePosition> {
   const end = log.end()
   if (lines === 0) return end
@@ -96,7 +99,7 @@ async function* readRecords(
   }
 }
 
-/** Undefined if the file was deleted by rotation. */
+/** Returns undefined if the file was deleted by rotation. */
 async function openFile(path: string): Promise<FileHandle | undefined> {
   try {
     return await open(path, 'r')

@@ -2,7 +2,7 @@ import type { ClientConfig } from 'pg'
 import { toTls } from './tls.ts'
 import type { PostgresAddress } from './url.ts'
 
-/** Milliseconds. */
+/** Timeouts in milliseconds. */
 export interface Timeouts {
   readonly connectTimeoutMs: number
   readonly statementTimeoutMs: number
@@ -10,11 +10,13 @@ export interface Timeouts {
 
 /** Idle time before TCP keep-alive probes. */
 const KEEP_ALIVE_MS = 10_000
-/** Grace period after the server-side timeout, after which the server counts as unresponsive. */
+/**
+ * Grace period after the server-side timeout, after which the server is considered unresponsive.
+ */
 const GRACE_MS = 2000
 
 /**
- * Configuration of the client library.
+ * Returns the configuration of the client library.
  *
  * @throws {Error} if a TLS file cannot be read.
  */
@@ -33,7 +35,7 @@ export function toClientConfig(
     application_name: 'mx',
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
-    // Shorter than the statement timeout of others that wait for a lock of the transaction.
+    // Shorter than the statement timeout of other clients waiting for a lock of the transaction.
     idle_in_transaction_session_timeout: Math.ceil(statementTimeoutMs / 3),
     query_timeout: statementTimeoutMs + GRACE_MS,
     keepAlive: true,

@@ -13,14 +13,14 @@ import type { PostgresAddress } from './url.ts'
 export interface ConnectionOptions extends Timeouts {
   readonly address: PostgresAddress
   readonly maxConnections: number
-  /** Runs once, on the first connection before other statements; again after a failure. */
+  /** Runs once on the first connection, before other statements, and again after a failure. */
   readonly prepare: (client: ClientBase) => Promise<void>
   /** Called at the start and end of an outage. */
   readonly onWarning: (message: string) => void
 }
 
 export type Row = readonly (string | null)[]
-/** Runs a statement; values are returned in PostgreSQL's text format. */
+/** Runs a statement. Values are returned in PostgreSQL's text format. */
 export type RunStatement = (
   statement: Statement,
   values: readonly unknown[],
@@ -40,7 +40,7 @@ export interface Connections {
   readonly transact: <T>(work: (runStatement: RunStatement) => Promise<T>) => Promise<T>
   /** Opens a dedicated connection. */
   readonly connect: () => Promise<DedicatedConnection>
-  /** Closes idle connections gracefully and aborts the others. */
+  /** Closes idle connections gracefully and aborts all other connections. */
   readonly close: () => Promise<void>
 }
 
@@ -63,10 +63,10 @@ export function createConnections(options: ConnectionOptions): Connections {
   let closed = false
   /** Number of open connections. */
   let openCount = 0
-  /** End of the back-off, and the error that started it. */
+  /** Time at which the back-off ends, and the error that started it. */
   let retryAtMs = 0
   let reason: unknown
-  /** Whether the server was ever reachable: a failed start reports its error itself. */
+  /** Whether the server has ever been reachable. A failed start reports its error itself. */
   let wasReachable = false
   /** Start of the outage. */
   let downSinceMs: number | undefined
@@ -85,7 +85,7 @@ export function createConnections(options: ConnectionOptions): Connections {
         return socket
       },
       async onConnect(client) {
-        // The caller gets the error, too; without a listener the process would exit.
+        // The caller also receives the error. Without a listener, the process would exit.
         client.on('error', () => {})
         openCount++
         client.once('end', () => {
@@ -109,7 +109,7 @@ export function createConnections(options: ConnectionOptions): Connections {
       reportRecovery()
       return client
     } catch (error) {
-      // With open connections it is no outage; concurrent failures count as one.
+      // While connections are open, this is not an outage. Concurrent failures count as one.
       if (openCount === 0 && performance.now() >= retryAtMs) {
         retryAtMs = performance.now() + backOff.next()
         reportOutage(error)
@@ -122,7 +122,7 @@ export function createConnections(options: ConnectionOptions): Connections {
   function reportOutage(error: unknown): void {
     if (!wasReachable || closed || downSinceMs !== undefined) return
     downSinceMs = performance.now()
-    onWarning(`PostgreSQL is unreachable, store calls fail with 503: ${toText(error)}`)
+    onWarning(`PostgreSQL is unreachable; store calls fail with 503: ${toText(error)}`)
   }
 
   function reportRecovery(): void {
@@ -180,7 +180,7 @@ export function createConnections(options: ConnectionOptions): Connections {
           await client.query('COMMIT')
           return result
         } catch (error) {
-          // If the rollback fails, the connection is lost and the transaction with it.
+          // If the rollback fails, the connection is lost and the transaction is aborted.
           await client.query('ROLLBACK').catch(() => {})
           throw error
         }

@@ -1,16 +1,16 @@
 import type { Duplex } from 'node:stream'
 import type { Client, ClientConfig } from 'pg'
 
-/** Internals of a client for password requests of the server; `pg` 8 has no setting for them. */
+/** Client internals for password requests from the server. `pg` 8 has no setting for them. */
 interface Authentication {
   readonly connection: { readonly stream: Duplex }
 }
 
 /**
- * Returns a client class that sends a cleartext password only over TLS (libpq: `require_auth`): without TLS, any program that
- * listens on the port could request it.
+ * Returns a client class that sends a cleartext password only over TLS (libpq: `require_auth`).
+ * Without TLS, any program listening on the port could request it.
  *
- * @param client the class of `pg`.
+ * @param client the `pg` client class.
  */
 export function toSafeClient(client: typeof Client, { ssl }: ClientConfig): typeof Client {
   if (ssl !== false) return client

@@ -3,8 +3,9 @@ import type { ClientBase } from 'pg'
 /**
  * Settings of every connection.
  *
- * Every statement can use an index. The planner knows neither the lengths of arrays nor, before the first ANALYZE, the table sizes,
- * so other plans are disabled. Synchronous commit overrides settings of the role or database.
+ * They ensure that every statement can use an index: the planner knows neither the lengths of
+ * arrays nor, before the first ANALYZE, the table sizes, so other plans are disabled. Synchronous
+ * commit overrides settings of the role or database.
  */
 const SETTINGS = `
   SET client_encoding = 'UTF8';

@@ -3,7 +3,7 @@ export interface Slots {
   /**
    * Resolves when a slot is free, in FIFO order.
    *
-   * @throws {Error} if the queue is full, or on timeout.
+   * @throws {Error} if the queue is full or on timeout.
    */
   readonly acquire: () => Promise<void>
   readonly release: () => void
@@ -22,7 +22,7 @@ export function createSlots(size: number, maxWaiting: number, timeoutMs: number)
       }
       return new Promise((resolve, reject) => {
         if (waiting.size >= maxWaiting) {
-          reject(new Error(`${maxWaiting} calls already wait for a connection`))
+          reject(new Error(`${maxWaiting} calls are already waiting for a connection`))
           return
         }
         const proceed = (): void => {

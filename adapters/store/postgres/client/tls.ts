@@ -3,7 +3,7 @@ import type { ConnectionOptions } from 'node:tls'
 import type { PostgresAddress } from './url.ts'
 
 /**
- * Options of node:tls for the `sslmode`; false: no TLS.
+ * Returns the node:tls options for the `sslmode`, or false to disable TLS.
  *
  * @throws {Error} if a file cannot be read.
  */

@@ -6,7 +6,7 @@ export type SslMode = (typeof SSL_MODES)[number]
 
 /** Parsed `postgres://` URL. */
 export interface PostgresAddress {
-  /** Host, or folder of a Unix socket starting with a slash. */
+  /** Host, or folder of a Unix socket, which starts with a slash. */
   readonly host: string
   readonly port: number
   /** @default the variable PGUSER, otherwise the user of this process */
@@ -17,7 +17,11 @@ export interface PostgresAddress {
   /** Schema of all tables. */
   readonly schema: string
   readonly sslmode: SslMode
-  /** PEM file of trusted authorities. @default the authorities of Node.js */
+  /**
+   * PEM file with trusted certificate authorities.
+   *
+   * @default the certificate authorities of Node.js
+   */
   readonly caFile?: string
   /** PEM file of the client certificate. */
   readonly certFile?: string
@@ -30,11 +34,14 @@ const PARAMETERS = ['host', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sche
 const SCHEMA = /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/
 
 /**
- * Parses `postgres://[user[:password]@]host[:port]/database[?sslmode=..&sslrootcert=..&sslcert=..&sslkey=..&schema=..]`. The folder of
- * a Unix socket is a percent-encoded host, or, without host and user, `?host=/folder`. Without `sslmode`, local hosts are trusted and
- * others must present a valid certificate; there is no fallback to weaker modes.
+ * Parses
+ * `postgres://[user[:password]@]host[:port]/database[?sslmode=..&sslrootcert=..&sslcert=..&sslkey=..&schema=..]`.
+ * The folder of a Unix socket is specified as a percent-encoded host or, without host and user, as
+ * `?host=/folder`. Without `sslmode`, local hosts are trusted and other hosts must present a valid
+ * certificate. There is no fallback to weaker modes.
  *
- * @throws {RangeError} with the invalid part and the expected form; the URL is not quoted because it may contain a password.
+ * @throws {RangeError} with the invalid part and the expected form, without the URL because it may
+ * contain a password.
  */
 export function parsePostgresUrl(text: string): PostgresAddress {
   const url = parseUrl(text)
@@ -102,7 +109,8 @@ function readSslMode(given: string | undefined, host: string): SslMode {
   if (given === undefined) return isLocal(host) ? 'disable' : 'verify-full'
   const mode = SSL_MODES.find((known) => known === given)
   if (mode === undefined) throw invalid(`sslmode must be one of ${SSL_MODES.join(', ')}`)
-  if (mode !== 'disable' && host.startsWith('/')) throw invalid('a Unix socket has no TLS')
+  if (mode !== 'disable' && host.startsWith('/'))
+    throw invalid('a Unix socket does not support TLS')
   return mode
 }
 

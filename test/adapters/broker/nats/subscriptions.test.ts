@@ -43,7 +43,7 @@ t.test('renews only active subscriptions on a new connection', async (t) => {
   await leave()
   await leave()
   t.same(events.splice(0), ['first a', 'first a q', 'first b', 'first no b'])
-  subscriptions.up(connect('second'))
+  subscriptions.resubscribe(connect('second'))
   t.same(events, ['second a', 'second a q'])
 })
 
@@ -56,6 +56,6 @@ t.test('removes a subscription that failed to start', async (t) => {
   const beginning = [1, 2].map(() => subscriptions.subscribe('a', undefined, () => {}))
   for (const { status } of await Promise.allSettled(beginning)) t.equal(status, 'rejected')
   t.same(events.splice(0), ['first a', 'first no a'])
-  subscriptions.up(connect('second'))
+  subscriptions.resubscribe(connect('second'))
   t.same(events, [])
 })

@@ -105,7 +105,7 @@ t.test('reports an outage and resets an index that goes backwards', async (t) =>
   ])
   await until(() => requests.length === 4)
   t.same(requests, [undefined, '900719925474099312', undefined, '20'])
-  t.same(events, ['a', 'Consul was restarted with another state', 'b', 'back', 'c'])
+  t.same(events, ['a', 'Consul was restarted with a different state', 'b', 'back', 'c'])
 })
 
 t.test('replaces a missing or zero index by one', async (t) => {

@@ -119,7 +119,7 @@ t.test('kills an instance that ignores SIGTERM and logs it', async (t) => {
   const [pid] = await readNumbers(runtime, workload, 1)
   await runtime.remove(workload)
   t.equal(readProcess(pid!), undefined)
-  t.match(warnings, [/killed after 500 ms: service did not end on SIGTERM/])
+  t.match(warnings, [/service killed: not ended 500 ms after SIGTERM/])
 })
 
 t.test('explains how to fix a program whose instance exits or does not listen', async (t) => {

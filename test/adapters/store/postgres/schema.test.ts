@@ -86,7 +86,7 @@ t.test('the schema', async (t) => {
     )
     const client = await connect(t, server, server.url('sslmode=disable', 'latin'))
     await t.rejects(prepareSchema(client, 'mx', quiet), {
-      message: /must have the encoding UTF8, not LATIN1: CREATE DATABASE/,
+      message: /must have the encoding UTF8, got LATIN1; use CREATE DATABASE/,
     })
   })
 

@@ -130,7 +130,7 @@ t.test('names the required permissions when the cluster denies access', async (t
     }),
   )
   const message =
-    /^cannot watch Kubernetes endpointslices: access denied; grant the verbs get, list and watch on endpointslices of the API group discovery\.k8s\.io by a Role and a RoleBinding \(403 endpointslices/
+    /^cannot watch Kubernetes endpointslices: access denied; grant the verbs get, list and watch on endpointslices in the API group discovery\.k8s\.io with a Role and a RoleBinding \(403 endpointslices/
   await t.rejects(Promise.resolve(registry.getService('greeter')), { message })
   t.throws(() => registry.listServices(), { message }, 'later queries fail immediately')
   t.match(reasons, [{ message }])

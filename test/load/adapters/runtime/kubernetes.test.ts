@@ -285,7 +285,7 @@ t.test('names the required verbs on missing permissions', async (t) => {
   }
   await t.rejects(Promise.resolve(runtime.apply(toWorkload('serves'))), {
     message:
-      'cannot apply Kubernetes secrets: access denied; grant the verbs create and patch on secrets of the core API group "" by a Role and a RoleBinding (403 secrets is forbidden)',
+      'cannot apply Kubernetes secrets: access denied; grant the verbs create and patch on secrets in the core API group "" with a Role and a RoleBinding (403 secrets is forbidden)',
   })
 })
 

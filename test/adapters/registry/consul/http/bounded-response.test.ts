@@ -34,7 +34,7 @@ t.test('cancels once and drops data beyond the limit', async (t) => {
   const sink = createSink(4, () => cancelled++)
   for (let i = 0; i < 3; i++) sink.write(Buffer.from('abc'))
   t.equal(Buffer.concat(sink.chunks).toString(), 'abc')
-  t.equal(sink.problem, 'the response of Consul exceeds the limit of 4 bytes')
+  t.equal(sink.problem, 'the Consul response exceeds the limit of 4 bytes')
   t.equal(cancelled, 1)
 })
 

@@ -73,7 +73,7 @@ t.test('aborts a response beyond the limit', async (t) => {
     pour()
   })
   await t.rejects(list(open(t, double)), {
-    message: 'the response of Consul exceeds the limit of 1000 bytes',
+    message: 'the Consul response exceeds the limit of 1000 bytes',
   })
   await until(() => double.countConnections() === 0)
   t.ok(sent < 64 * 2 ** 20, `${sent} bytes`)

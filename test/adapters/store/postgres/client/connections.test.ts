@@ -37,7 +37,7 @@ t.test('connections', async (t) => {
     )
     const rejected = responses.filter(({ status }) => status === 'rejected')
     t.ok(rejected.length > 0 && rejected.length < 600, `${rejected.length} were rejected`)
-    t.match(rejected[0], { reason: { code: 503, cause: { message: /calls already wait/ } } })
+    t.match(rejected[0], { reason: { code: 503, cause: { message: /calls are already waiting/ } } })
   })
 
   t.test('prepares before the first statement, and again after a failure', async (t) => {
@@ -146,7 +146,7 @@ t.test('connections', async (t) => {
     t.ok(performance.now() - startedMs < 5000)
     t.equal(warnings.length, 2, 'one warning for the outage and one for its end')
     t.match(warnings, [
-      /^PostgreSQL is unreachable, store calls fail with 503: connect ECONNREFUSED/,
+      /^PostgreSQL is unreachable; store calls fail with 503: connect ECONNREFUSED/,
       /^PostgreSQL is reachable again after \d+ s$/,
     ])
   })

@@ -20,7 +20,7 @@ t.test('rejects beyond the queue limit', async (t) => {
   const { acquire, release } = createSlots(1, 2, 1000)
   await acquire()
   const pending = [acquire(), acquire()]
-  await t.rejects(acquire(), { message: '2 calls already wait for a connection' })
+  await t.rejects(acquire(), { message: '2 calls are already waiting for a connection' })
   release()
   release()
   await Promise.all(pending)

@@ -60,7 +60,7 @@ t.test('names the invalid part without quoting the URL', async (t) => {
     ['postgres://h/d?sslmode=prefer', /one of disable, require, verify-ca, verify-full/],
     ['postgres://h/d?sslmode=', /sslmode= must have a value/],
     ['postgres://h/d?sslmode=require&sslmode=disable', /duplicate parameter sslmode/],
-    ['postgres://%2Frun/d?sslmode=require', /Unix socket has no TLS/],
+    ['postgres://%2Frun/d?sslmode=require', /Unix socket does not support TLS/],
     ['postgres://h/d?sslmode=disable&sslrootcert=/ca', /certificates require/],
     ['postgres://h/d?sslcert=/c', /sslcert and sslkey must be set together/],
     ['postgres://h/d?schema=Bad', /schema must be at most 40/],

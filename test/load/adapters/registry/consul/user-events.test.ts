@@ -69,7 +69,7 @@ t.test('warns once when Consul denies announcements', async (t) => {
   listen()
   await announce('a')
   await announce('b')
-  t.match(warnings, [/^changes of services are not announced.*event:write "mx"/])
+  t.match(warnings, [/^changes to services are not announced.*event:write "mx"/])
   t.equal(warnings.length, 1)
   t.equal(double.requests.filter(({ method }) => method === 'PUT').length, 1)
 })

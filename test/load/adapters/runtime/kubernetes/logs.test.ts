@@ -165,7 +165,7 @@ t.test('names the required permission when access to logs is denied', async (t) 
   }
   await t.rejects(
     read(runtime),
-    /cannot read Kubernetes pods\/log: access denied; grant the verbs get on pods\/log of the core API group ""/,
+    /cannot read Kubernetes pods\/log: access denied; grant the verbs get on pods\/log in the core API group ""/,
   )
 })
 
