@@ -14,27 +14,32 @@ import { brokerError } from './errors.ts'
 import { isTopicName } from './topic-name.ts'
 
 export interface BrokerOptions extends DeliveryOptions {
-  /** Maximum length of a message body in bytes; an adapter may allow less. @default 16777216 */
+  /** Maximum length of a message body in bytes. An adapter may allow less. @default 16777216 */
   readonly maxBodyBytes?: number
 }
 
 export interface CheckedSubscribeOptions extends SubscribeOptions {
   /** @default the policy of the broker */
   readonly whenSlow?: OverflowPolicy
-  /** Called with a 503 when the subscription was ended because the subscriber is too slow (`end`). */
+  /**
+   * Called with a 503 error when the subscription has ended because the subscriber is too slow
+   * (`end`).
+   */
   readonly onEnd?: (error: GatewayError) => void
 }
 
-/** Broker with validation and limits on top of an adapter. */
+/** A broker that adds validation and limits to an adapter. */
 export interface CheckedBroker extends Broker {
   readonly maxBodyBytes: number
-  /** Messages dropped for slow subscribers since the start. */
+  /** Number of messages dropped for slow subscribers since startup. */
   readonly dropped: number
-  /** Messages that subscribers reported as dropped from their own queues since the start. */
+  /**
+   * Number of messages that subscribers reported as dropped from their own queues since startup.
+   */
   readonly droppedRemotely: number
   /** Adds to {@link droppedRemotely}. */
   readonly reportDropped: (topic: string, count: number) => void
-  /** Subscriptions ended for slow subscribers since the start. */
+  /** Number of subscriptions ended for slow subscribers since startup. */
   readonly ended: number
   readonly subscribe: (
     topic: string,
@@ -47,13 +52,15 @@ export interface CheckedBroker extends Broker {
 const MAX_HEADER_BYTES = 64 * 1024
 
 /**
- * Wraps an adapter with the behavior that all brokers share. Topics and queues are named like services; invalid names and
- * messages are rejected before they reach the adapter. A subscriber that is slow or throws does not block publishers or
- * other subscribers: each has a separate queue ({@link Delivery}).
+ * Wraps an adapter with the behavior that all brokers share. Topics and queues follow the naming
+ * rules of services; invalid names and messages are rejected before they reach the adapter. A
+ * subscriber that is slow or throws does not block publishers or other subscribers, because each
+ * subscriber has a separate queue ({@link Delivery}).
  *
- * The broker owns the adapter: {@link Broker.close} closes it; afterwards calls fail with 503.
+ * The broker owns the adapter: {@link Broker.close} closes it, and subsequent calls fail with 503.
  *
- * @throws {GatewayError} (`publish`, `subscribe`) 400 for an invalid name or header, and for a message that is too long.
+ * @throws {GatewayError} (`publish`, `subscribe`) 400 for an invalid name or header, and for a
+ * message that is too long.
  */
 export function createBroker(
   adapter: Broker,
@@ -62,7 +69,7 @@ export function createBroker(
   const deliveries = new Set<Delivery>()
   const deliveryOptions = withRemoteReport(options, adapter)
   let droppedRemotely = 0
-  /** Dropped for subscribers that have left. */
+  /** Messages dropped for subscribers that have left. */
   let dropped = 0
   let ended = 0
   let closed = false
@@ -77,7 +84,7 @@ export function createBroker(
     if (deliveries.delete(delivery)) dropped += delivery.dropped
   }
 
-  /** Evaluated per call, since a server may announce its limit only when connected. */
+  /** Evaluated on each call, because a server may announce its limit only once connected. */
   function findLongest(): number {
     return Math.min(maxBodyBytes, adapter.maxBodyBytes ?? Number.POSITIVE_INFINITY)
   }
@@ -129,7 +136,7 @@ export function createBroker(
           end(delivery)
           if (leave !== undefined) void settle(leave)
           onEnd?.(
-            brokerError(503, `the subscriber of ${topic} is too slow: its subscription has ended`),
+            brokerError(503, `the subscriber of ${topic} is too slow; its subscription has ended`),
           )
         },
       )
@@ -164,7 +171,7 @@ export function createBroker(
   }
 }
 
-/** Also reports drops to the adapter, whose server does not know of them. */
+/** Also reports drops to the adapter, because its server is not aware of them. */
 function withRemoteReport(options: DeliveryOptions, adapter: Broker): DeliveryOptions {
   if (adapter.reportDropped === undefined) return options
   const { onDrop = warnOfDrop } = options
@@ -216,6 +223,6 @@ async function settle(stop: Unsubscribe): Promise<void> {
   try {
     await stop()
   } catch {
-    // Its handler is inactive.
+    // Ignored, because its handler is inactive.
   }
 }

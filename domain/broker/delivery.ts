@@ -3,13 +3,13 @@ import type { Message, MessageHandler } from '../../core/contracts/broker.ts'
 /** Topic of a subscription, and the queue that shares it. */
 export interface Subscription {
   readonly topic: string
-  /** Undefined: not shared. */
+  /** Name of the queue; undefined if not shared. */
   readonly queue: string | undefined
 }
 
 /**
- * Policy for a subscriber whose queue is full: drop new messages (`drop-new`), drop the oldest pending messages
- * (`drop-old`), or end the subscription (`end`).
+ * Policy for a subscriber whose queue is full: drop new messages (`drop-new`), drop the oldest
+ * pending messages (`drop-old`), or end the subscription (`end`).
  */
 export type OverflowPolicy = (typeof WHEN_SLOW)[number]
 
@@ -18,20 +18,29 @@ export const WHEN_SLOW = ['drop-new', 'drop-old', 'end'] as const
 export interface DeliveryOptions {
   /** Maximum number of pending messages per subscriber. @default 10000 */
   readonly maxWaiting?: number
-  /** Maximum size of pending messages per subscriber in bytes; a single message may be longer. @default 67108864 */
+  /**
+   * Maximum size in bytes of pending messages per subscriber. A single message may be longer.
+   *
+   * @default 67108864
+   */
   readonly maxWaitingBytes?: number
   /** @default 'drop-new' */
   readonly whenSlow?: OverflowPolicy
   /**
-   * Called with the number of messages dropped since the last call: for the first one immediately, then every `reportMs`
-   * while more are dropped, and when the subscriber has caught up or its subscription has ended.
+   * Called with the number of messages dropped since the last call: immediately for the first one,
+   * then every `reportMs` while further messages are dropped, and when the subscriber has caught up
+   * or its subscription has ended.
    *
    * @default a process warning
    */
   readonly onDrop?: (subscription: Subscription, count: number) => void
-  /** Minimum interval between reports of a slow subscriber in milliseconds. @default 5000 */
+  /** Minimum interval in milliseconds between reports for a slow subscriber. @default 5000 */
   readonly reportMs?: number
-  /** Called with errors of a subscriber; the message counts as delivered. @default a process warning */
+  /**
+   * Called with errors thrown by a subscriber. The message counts as delivered.
+   *
+   * @default a process warning
+   */
   readonly onError?: (subscription: Subscription, error: unknown) => void
 }
 
@@ -39,12 +48,12 @@ export interface DeliveryOptions {
 const TURN_MAX = 100
 
 /**
- * Queue of a subscriber: decouples publishers from a handler that may be slow.
+ * Queue of a subscriber, which decouples publishers from a handler that may be slow.
  *
- * Messages are delivered in order, one at a time, never during {@link push}.
+ * Messages are delivered in order, one at a time, and never during {@link push}.
  */
 export class Delivery {
-  /** Messages dropped so far. */
+  /** Number of messages dropped so far. */
   dropped = 0
   readonly #subscription: Subscription
   readonly #handler: MessageHandler
@@ -55,23 +64,23 @@ export class Delivery {
   readonly #onDrop: NonNullable<DeliveryOptions['onDrop']>
   readonly #onError: NonNullable<DeliveryOptions['onError']>
   readonly #reportMs: number
-  /** Set while drops are to be reported. */
+  /** Set while drops still have to be reported. */
   #reportTimer: NodeJS.Timeout | undefined = undefined
-  /** Messages being delivered, from `#at` on, and messages added since. */
+  /** Messages being delivered, starting at `#at`, and messages added since then. */
   #batch: (Message | undefined)[] = []
   #at = 0
   #later: Message[] = []
   #bytes = 0
-  /** Messages delivered in this event loop tick. */
+  /** Number of messages delivered in this event loop tick. */
   #handed = 0
-  /** A tick is scheduled, or a handler is pending. */
+  /** Whether a tick is scheduled or a handler is pending. */
   #busy = false
   #closed = false
-  /** Drops since the queue was last empty, and how many of these were reported. */
+  /** Number of drops since the queue was last empty, and how many of them have been reported. */
   #lost = 0
   #reportedLost = 0
 
-  /** @param onEnd called when the subscriber was too slow (`end`), after closing. */
+  /** @param onEnd called after closing if the subscriber was too slow (`end`). */
   constructor(
     subscription: Subscription,
     handler: MessageHandler,
@@ -129,7 +138,7 @@ export class Delivery {
     return waiting === 0 || this.#bytes + size <= this.#maxWaitingBytes
   }
 
-  /** False: the message does not fit. */
+  /** Returns false if the message does not fit. */
   #makeRoom(size: number): boolean {
     if (this.#whenSlow === 'drop-old') {
       while (!this.#hasRoom(size) && this.#next() !== undefined) this.#lose(1)
@@ -179,7 +188,8 @@ export class Delivery {
         this.#onError(this.#subscription, error)
       }
     }
-    // Yields to the event loop, even if handlers complete synchronously or their promises are already resolved.
+    // Yields to the event loop, even if handlers complete synchronously or return resolved
+    // promises.
     setImmediate(this.#run)
   }
 
@@ -200,7 +210,7 @@ export class Delivery {
     }
     const message = this.#batch[this.#at]
     if (message === undefined) return undefined
-    // Released for garbage collection.
+    // Allows garbage collection.
     this.#batch[this.#at] = undefined
     this.#at++
     this.#bytes -= sizeOf(message)

@@ -1,9 +1,9 @@
 import { GatewayError } from '../../core/errors.ts'
 
-/** Error id: the name of the built-in service. */
+/** Id used in errors, which is the name of the built-in service. */
 const BROKER_ID = 'broker'
 
-/** 503: the broker is unavailable. */
+/** Returns a 503 error: the broker is unavailable. */
 export function brokerUnavailable(cause: unknown): GatewayError {
   return new GatewayError(BROKER_ID, 503, 'the broker cannot be reached', { cause })
 }

@@ -6,18 +6,21 @@ import { eventsError } from './errors.ts'
 
 /** Maximum size of an event's metadata as JSON. */
 export const MAX_EVENT_METADATA_BYTES: number = 16 * 1024
-/** Maximum time of a JavaScript date. */
+/** Maximum time that a JavaScript date can represent. */
 export const MAX_TIME_MS = 8.64e15
-/** Maximum acknowledgement timeout and redelivery delay: a day. */
+/** Maximum acknowledgement timeout and redelivery delay (one day). */
 export const MAX_WAIT_MS: number = 24 * 60 * 60 * 1000
 /** Maximum number of unacknowledged events per consumer. */
 export const MAX_IN_FLIGHT = 100_000
 
-/** Rule for names of topics and groups, for errors. */
+/** Rule for names of topics and groups, used in error messages. */
 export const TOPIC_NAME_RULE =
   'must be letters, digits and inner dots, dashes or underscores, at most 253'
 
-/** Whether a topic, namespace or group may have this name; same rule as for services. */
+/**
+ * Returns whether a topic, namespace or group may have this name. The rule is the same as for
+ * services.
+ */
 export function isEventName(name: unknown): name is string {
   return typeof name === 'string' && isServiceName(name)
 }
@@ -44,7 +47,7 @@ export function checkEvent(event: NewEvent, maxPayloadBytes: number): void {
   if (sizeOfMetadata(metadata) > MAX_EVENT_METADATA_BYTES)
     throw eventsError(
       400,
-      `metadata must be texts of at most ${MAX_EVENT_METADATA_BYTES} bytes as JSON`,
+      `metadata must contain only strings, with at most ${MAX_EVENT_METADATA_BYTES} bytes as JSON`,
     )
   checkNumber('timestampMs', timestampMs, 0, MAX_TIME_MS)
 }
@@ -64,7 +67,7 @@ export function checkRetries({ topic }: EventTopic, retryLimit: number): void {
   checkNumber('retryLimit', retryLimit, -1, Number.MAX_SAFE_INTEGER)
   if (retryLimit === -1) return
   if (isDeadTopic(topic))
-    throw eventsError(400, `retryLimit must be -1: ${topic} has dead letters already`)
+    throw eventsError(400, `retryLimit must be -1: ${topic} already contains dead letters`)
   if (!isEventName(toDeadTopic(topic)))
     throw eventsError(
       400,
@@ -78,7 +81,7 @@ export function checkNumber(what: string, value: unknown, min: number, max: numb
   throw eventsError(400, `${what} must be a whole number from ${min} to ${max}, got ${show(value)}`)
 }
 
-/** Quotes a value in an error. */
+/** Quotes a value for an error message. */
 function show(value: unknown): string {
   return JSON.stringify(value)?.slice(0, 100) ?? String(value)
 }

@@ -15,20 +15,27 @@ export interface ConsumeOptions {
   readonly group?: string
   /** Start of a new group. @default new events only */
   readonly start?: EventStart
-  /** Acknowledge events when more are requested. @default true */
+  /** Whether to acknowledge events when more are requested. @default true */
   readonly autoAck?: boolean
-  /** Redelivery timeout of unacknowledged events in milliseconds: from 1 to a day. Required without `autoAck`. */
+  /**
+   * Redelivery timeout of unacknowledged events in milliseconds, from 1 ms to one day. Required
+   * without `autoAck`.
+   */
   readonly ackWaitMs?: number
-  /** Maximum number of redeliveries before an event becomes a dead letter; -1: unlimited. @default -1 */
+  /**
+   * Maximum number of redeliveries before an event becomes a dead letter; -1 for unlimited.
+   *
+   * @default -1
+   */
   readonly retryLimit?: number
   /** Maximum number of unacknowledged events in flight. @default 1000 */
   readonly maxInFlight?: number
 }
 
-/** Redelivery timeout with automatic acknowledgement: reached only if a server dies. */
+/** Redelivery timeout with automatic acknowledgement, which is only reached if a server dies. */
 const AUTO_ACK_WAIT_MS = 60_000
 
-/** Validated options of a consumer. */
+/** Validated options for a consumer. */
 export interface Consumption {
   readonly acks: Acks
   readonly group: EventGroup

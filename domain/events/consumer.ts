@@ -4,33 +4,42 @@ import type { DeadReason } from './dead-letters.ts'
 
 export type ConsumedEvent = Pick<EventDelivery, 'event' | 'attempt'>
 
-/** Pulls events as fast as its owner processes them, with a limit of events in flight. */
+/** Pulls events as fast as its owner processes them, with a limited number of events in flight. */
 export interface EventConsumer {
   /** Whether events must be acknowledged. */
   readonly acks: boolean
-  /** Waits for the next events; empty after leaving. Must not be called again before it has settled. */
+  /**
+   * Waits for the next events. Returns an empty list after leaving. Must not be called again before
+   * it has settled.
+   */
   readonly next: () => Promise<readonly ConsumedEvent[]>
-  /** Acknowledges an event. No-op for an event that is not in flight any more; it is redelivered. */
+  /** Acknowledges an event. No-op if the event is no longer in flight; it is then redelivered. */
   readonly ack: (id: string) => Maybe<void>
-  /** Rejects an event: it is redelivered after a delay, or becomes a dead letter after the last attempt. */
+  /**
+   * Rejects an event. It is redelivered after a delay, or becomes a dead letter after the last
+   * attempt.
+   */
   readonly nack: (id: string, delayMs: number) => Maybe<void>
-  /** Leaves; unacknowledged events are redelivered to others. */
+  /** Leaves the group. Unacknowledged events are redelivered to other consumers. */
   readonly leave: () => Promise<void>
 }
 
-/** Who acknowledges: no one, the next request for events, or the owner of the consumer. */
+/**
+ * Determines what acknowledges events: nothing, the next request for events, or the owner of the
+ * consumer.
+ */
 export type Acks = 'none' | 'auto' | 'owner'
 
 export interface ConsumerOptions {
   readonly acks: Acks
   readonly ackWaitMs: number
-  /** Maximum number of redeliveries; -1: unlimited. */
+  /** Maximum number of redeliveries; -1 for unlimited. */
   readonly retryLimit: number
   /** Maximum number of unacknowledged events in flight. */
   readonly maxInFlight: number
   /** Writes an event to the dead letters. */
   readonly bury: (delivery: EventDelivery, reason: DeadReason) => Promise<void>
-  /** Called when an event could not become a dead letter or be returned: it is redelivered. */
+  /** Called if an event could not become a dead letter or be returned. The event is redelivered. */
   readonly onError: (error: unknown) => void
   readonly onDisconnect: () => void
 }
@@ -40,21 +49,24 @@ interface LeasedEvent {
   readonly untilMs: number
 }
 
-/** Maximum number of events per pull; lower with acknowledgements, so that few are pending while their timeout runs. */
+/**
+ * Maximum number of events per pull. It is lower with acknowledgements, so that few events are
+ * pending while their timeout runs.
+ */
 const MAX_PULLED = 512
 const MAX_PULLED_TO_ACK = 64
-/** Maximum size of payloads per pull in bytes; one event may be longer. */
+/** Maximum size in bytes of payloads per pull. A single event may be longer. */
 const MAX_PULLED_BYTES = 1024 * 1024
-/** Maximum size of payloads in flight in bytes; one event may be longer. */
+/** Maximum size in bytes of payloads in flight. A single event may be longer. */
 const MAX_IN_FLIGHT_BYTES = 16 * 1024 * 1024
 
 export function createConsumer(member: EventMember, options: ConsumerOptions): EventConsumer {
   const { acks, ackWaitMs, retryLimit, maxInFlight, bury, onError, onDisconnect } = options
   const maxPulled = acks === 'none' ? MAX_PULLED : MAX_PULLED_TO_ACK
-  /** By id, oldest pull first. */
+  /** Events by id, oldest pull first. */
   const inFlight = new Map<string, LeasedEvent>()
   let bufferedBytes = 0
-  /** Delivered, to be acknowledged with the next request. */
+  /** Delivered events that are acknowledged by the next request. */
   let handed: readonly EventDelivery[] = []
   let acking: Promise<unknown> = Promise.resolve()
   let onRoom: () => void = () => {}
@@ -76,20 +88,20 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
     return delivery
   }
 
-  /** Milliseconds until the next timeout; undefined: nothing is in flight. */
+  /** Returns the milliseconds until the next timeout, or undefined if no event is in flight. */
   function releaseExpired(): number | undefined {
     const nowMs = performance.now()
     for (const [id, { delivery, untilMs }] of inFlight) {
       if (untilMs > nowMs) return untilMs - nowMs
       release(id)
-      // The group may notice the timeout later and would deliver subsequent events first.
+      // The group may notice the timeout later and would then deliver subsequent events first.
       const nacked = delivery.nack(0)
       if (nacked instanceof Promise) nacked.catch(onError)
     }
     return undefined
   }
 
-  /** Waits until fewer events are in flight than the limit. */
+  /** Waits until fewer events are in flight than the limit allows. */
   async function waitForRoom(): Promise<void> {
     for (;;) {
       const leftMs = releaseExpired()
@@ -118,7 +130,7 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
 
   const isLast = ({ attempt }: EventDelivery): boolean => retryLimit >= 0 && attempt > retryLimit
 
-  /** Returns the deliverable events; events with too many attempts become dead letters. */
+  /** Returns the deliverable events. Events with too many attempts become dead letters. */
   async function sort(pulled: readonly EventDelivery[]): Promise<readonly EventDelivery[]> {
     if (retryLimit < 0) return pulled
     const isTooOften = ({ attempt }: EventDelivery): boolean => attempt > retryLimit + 1
@@ -130,7 +142,7 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
     if (handed.length > 0) {
       await acking
       acking = Promise.all(handed.map((delivery) => delivery.ack()))
-      // Thrown when it is awaited.
+      // The error is thrown when the promise is awaited.
       acking.catch(() => {})
       handed = []
     }

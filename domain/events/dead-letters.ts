@@ -1,25 +1,31 @@
 import type { EventDelivery, EventTopic, NewEvent } from '../../core/contracts/events.ts'
 import { toDigestId } from './digest-id.ts'
 
-/** Why an event became a dead letter: rejected by its last consumer, or not acknowledged in time. */
+/**
+ * Reason why an event became a dead letter: its last consumer rejected it, or did not acknowledge
+ * it in time.
+ */
 export type DeadReason = 'nack' | 'ack_wait'
 
-/** Suffix of topics of dead letters. */
+/** Suffix of dead-letter topics. */
 const SUFFIX = '.dead'
 /** Approximate size of the metadata added to a dead letter. */
 export const DEAD_METADATA_BYTES = 2048
 
-/** Topic of the dead letters of a topic. */
+/** Returns the dead-letter topic of a topic. */
 export function toDeadTopic(topic: string): string {
   return topic + SUFFIX
 }
 
-/** Whether a topic contains dead letters: its consumers create none. */
+/** Returns whether a topic contains dead letters. Its consumers create no further dead letters. */
 export function isDeadTopic(topic: string): boolean {
   return topic.endsWith(SUFFIX)
 }
 
-/** Converts an event to a dead letter with its payload, metadata and origin. Repeated after a crash, it gets the same id. */
+/**
+ * Converts an event to a dead letter with its payload, metadata and origin. If the conversion is
+ * repeated after a crash, the dead letter gets the same id.
+ */
 export function toDeadLetter(
   { topic }: EventTopic,
   group: string | undefined,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** A UUID derived from a text, deterministic (RFC 9562 §5.8). */
+/** Returns a UUID that is derived deterministically from a text (RFC 9562 §5.8). */
 export function toDigestId(text: string): string {
   const bytes = createHash('sha256').update(text).digest().subarray(0, 16)
   bytes[6] = (bytes[6]! & 0x0f) | 0x80

@@ -25,31 +25,54 @@ import { createRetentionClock } from './retention-clock.ts'
 import { createTopicCache } from './topic-cache.ts'
 
 export interface EventsOptions {
-  /** Maximum length of a payload in bytes; at most 4 MiB and the limit of the adapter. @default 1048576 */
+  /**
+   * Maximum length of a payload in bytes, at most 4 MiB and the limit of the adapter.
+   *
+   * @default 1048576
+   */
   readonly maxPayloadBytes?: number
-  /** Maximum size of pending events; more are rejected with 503. @default 67108864 */
+  /**
+   * Maximum size of pending events in bytes; further events are rejected with 503.
+   *
+   * @default 67108864
+   */
   readonly maxWaitingBytes?: number
-  /** Maximum number of topics per namespace, including dead letters; one more is rejected with 429. @default 10000 */
+  /**
+   * Maximum number of topics per namespace, including dead-letter topics; further topics are
+   * rejected with 429.
+   *
+   * @default 10000
+   */
   readonly maxTopics?: number
-  /** Maximum number of topics of all namespaces. @default 100000 */
+  /** Maximum total number of topics in all namespaces. @default 100000 */
   readonly maxAllTopics?: number
-  /** Maximum number of named groups per topic; one more is rejected with 429. @default 1000 */
+  /**
+   * Maximum number of named groups per topic; further groups are rejected with 429.
+   *
+   * @default 1000
+   */
   readonly maxGroups?: number
-  /** Maximum number of consumers; one more is rejected with 429. @default 10000 */
+  /** Maximum number of consumers; further consumers are rejected with 429. @default 10000 */
   readonly maxConsumers?: number
   /** Retention of topics. @default 7 days (604800000 ms) and 1 GiB (1073741824 bytes) */
   readonly retention?: Partial<EventRetention>
-  /** Retention per topic name, in all namespaces. @default `retention` */
+  /** Retention by topic name in all namespaces. @default `retention` */
   readonly topics?: Readonly<Record<string, Partial<EventRetention>>>
-  /** Bytes of events per namespace; more are rejected with 507. @default no limits */
+  /**
+   * Quota in bytes of events per namespace; further events are rejected with 507.
+   *
+   * @default no limits
+   */
   readonly quota?: Quota
-  /** Interval of retention in milliseconds. @default 10000 */
+  /** Interval between retention runs in milliseconds. @default 10000 */
   readonly retainMs?: number
   /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
   /**
-   * Called with background errors of retention and dead letters, unless the store is unavailable or full. @default a process
-   * warning
+   * Called with background errors of retention and dead letters, except if the store is unavailable
+   * or full.
+   *
+   * @default a process warning
    */
   readonly onError?: (error: unknown) => void
 }
@@ -65,7 +88,7 @@ export interface Publication {
   readonly timestampMs?: number
 }
 
-/** Result of publishing. */
+/** Result of publishing an event. */
 export interface Published {
   readonly id: string
   readonly sequence: number
@@ -73,40 +96,50 @@ export interface Published {
 }
 
 /**
- * Event streams with validation, limits and dead letters on top of an adapter.
+ * Event streams that add validation, limits and dead letters to an adapter.
  *
- * Throws or rejects with `GatewayError`: 400 naming the invalid input, 410 for a deleted group or topic, 429 for too many
- * topics, groups or consumers, 503 if the events are closed, unavailable or overloaded, 507 if the store is full.
+ * Methods throw or reject with `GatewayError`: 400 with the invalid input, 410 for a deleted group
+ * or topic, 429 for too many topics, groups or consumers, 503 if the events are closed, unavailable
+ * or overloaded, 507 if the store is full.
  */
 export interface Events {
   readonly name: string
   readonly maxPayloadBytes: number
-  /** Resolves once the event is as durable as the adapter promises. Events of one tick are stored together. */
+  /**
+   * Resolves once the event is as durable as the adapter guarantees. Events published in the same
+   * tick are stored together.
+   */
   readonly publish: (topic: EventTopic, publication: Publication) => Promise<Published>
-  /** Starts a consumer; events published after it resolves reach the consumer. Delivery is at least once. */
+  /**
+   * Starts a consumer. Events published after the promise resolves reach the consumer. Delivery is
+   * at least once.
+   */
   readonly consume: (topic: EventTopic, options?: ConsumeOptions) => Promise<EventConsumer>
   /** Reads a page of at most 1000 events and about 8 MiB. */
   readonly read: (topic: EventTopic, query?: EventQuery) => Promise<EventPage>
-  /** Topics that have or had events or a named group. */
+  /** Returns the topics that have or had events or a named group. */
   readonly listTopics: (namespace?: string) => Maybe<readonly TopicState[]>
-  /** Named groups of a topic. */
+  /** Returns the named groups of a topic. */
   readonly listGroups: (topic: EventTopic) => Maybe<readonly GroupState[]>
-  /** Deletes a named group. False: it does not exist. */
+  /** Deletes a named group. Returns false if it does not exist. */
   readonly deleteGroup: (topic: EventTopic, name: string) => Maybe<boolean>
-  /** Deletes a topic with its events and groups, whose consumers get 410. Later events recreate it. False: it does not exist. */
+  /**
+   * Deletes a topic with its events and groups, whose consumers fail with 410. Later events
+   * recreate the topic. Returns false if it does not exist.
+   */
   readonly deleteTopic: (topic: EventTopic) => Promise<boolean>
-  /** Ends all consumers and rejects new ones; other calls continue. */
+  /** Ends all consumers and rejects new ones. Other calls continue. */
   readonly endConsumers: () => Promise<void>
   /** Ends consumers, rejects calls, waits for pending writes, then closes the adapter. */
   readonly close: () => Promise<void>
 }
 
-/** Upper limit of payloads: a page must have space for one and others. */
+/** Upper limit for payloads, because a page must have space for at least one event. */
 const MOST_PAYLOAD_BYTES = 4 * 1024 * 1024
 const RETENTION: EventRetention = { maxAgeMs: 7 * 24 * 60 * 60 * 1000, maxBytes: 1024 ** 3 }
 const NO_METADATA = {}
 
-/** Wraps an adapter with the behavior that all event stores share, and owns it. */
+/** Wraps an adapter, which it owns, with the behavior that all event stores share. */
 export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}): Events {
   const { maxTopics = 10_000, maxAllTopics = 100_000 } = options
   const { maxGroups = 1000, maxConsumers = 10_000 } = options
@@ -119,7 +152,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   const queue = createGroupCommit<EventAppend, number>({
     commit: (batch) => adapter.append(batch),
     sizeOf: ({ event }) => sizeOfEvent(event),
-    tooMuch: () => eventsError(503, 'too many events are waiting'),
+    tooMuch: () => eventsError(503, 'too many pending events'),
     ...(options.maxWaitingBytes !== undefined && { maxWaitingBytes: options.maxWaitingBytes }),
   })
   const known = createTopicCache(adapter, {
@@ -141,7 +174,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   let isEnding = false
   let closing: Promise<void> | undefined
 
-  // Remote adapters know their limit only when connected.
+  // Remote adapters know their limit only once connected.
   function getMaxPayloadBytes(): number {
     const { maxEventBytes = Number.POSITIVE_INFINITY } = adapter
     return Math.min(ownMaxBytes, maxEventBytes - MAX_EVENT_METADATA_BYTES - DEAD_METADATA_BYTES)
@@ -156,7 +189,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
     await Promise.all([...consumers].map((consumer) => consumer.leave()))
   }
 
-  /** Monotonic time, so that events published without a timestamp are in order. */
+  /** Returns a monotonic time, so that events published without a timestamp are in order. */
   function now(): number {
     lastMs = Math.max(lastMs, nowMs())
     return lastMs
@@ -171,7 +204,8 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
     const { namespace } = topic
     const dead = { namespace, topic: toDeadTopic(topic.topic) }
     await queue.push({ topic: dead, event: toDeadLetter(topic, group, delivery, reason, now()) })
-    // In this order: a crash in between leaves the event in both topics rather than in none.
+    // Acknowledged last, so that after a crash in between, the event is in both topics rather than
+    // in neither.
     await delivery.ack()
   }
 

@@ -3,18 +3,18 @@ import type { EventsAdapter, EventTopic, StoredEvent } from '../../core/contract
 import { checkNumber, checkStart } from './checks.ts'
 
 export interface EventQuery {
-  /** First sequence. @default the first available */
+  /** First sequence. @default the first available sequence */
   readonly sequence?: number
   /** Omits events with an earlier timestamp, Unix time in milliseconds. @default none */
   readonly sinceMs?: number
-  /** Page size; 0 or more than the maximum: the maximum. @default 250 */
+  /** Page size. 0 or a larger value means the maximum. @default 250 */
   readonly limit?: number
 }
 
 export interface EventPage {
-  /** Sorted by timestamp, then by sequence; pages are divided by sequence. */
+  /** Events sorted by timestamp, then by sequence. Pages are divided by sequence. */
   readonly events: readonly StoredEvent[]
-  /** First sequence of the next page; absent on the last one. */
+  /** First sequence of the next page; absent on the last page. */
   readonly next?: number
 }
 
@@ -22,13 +22,16 @@ export interface EventPage {
 const MAX_PAGE = 1000
 /** Default page size. */
 const DEFAULT_PAGE = 250
-/** Approximate size of a page as JSON, with payloads in base64: messages are limited to 16 MiB. */
+/**
+ * Approximate maximum size in bytes of a page as JSON, with payloads in base64. Messages are
+ * limited to 16 MiB.
+ */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024
-/** Maximum bytes per read: metadata may be six times as long as JSON. */
+/** Maximum bytes per read, because metadata may be six times as long in JSON. */
 const MAX_READ_BYTES = 1024 * 1024
 
 /**
- * Reads a page. Events skipped by time are read in parts, one per tick.
+ * Reads a page. Events that are skipped by time are read in batches, one per tick.
  *
  * @throws {GatewayError} 400
  */
@@ -65,15 +68,15 @@ export async function readEvents(
   }
 }
 
-/** Orders events by timestamp, then by sequence. */
+/** Compares events by timestamp, then by sequence. */
 function compareEvents(a: StoredEvent, b: StoredEvent): number {
   return a.timestampMs - b.timestampMs || a.sequence - b.sequence
 }
 
-/** Approximate size of an event as JSON. */
+/** Returns the approximate size of an event as JSON. */
 function toBytes({ payload, metadata }: StoredEvent): number {
   let chars = 0
   for (const name in metadata) chars += name.length + metadata[name]!.length
-  // A control character takes six bytes, `\u0001`; base64 takes four per three bytes.
+  // A control character takes six bytes (`\u0001`); base64 takes four bytes for three.
   return chars * 6 + Math.ceil(payload.length / 3) * 4
 }

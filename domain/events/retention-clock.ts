@@ -5,26 +5,33 @@ export interface RetentionClockOptions {
   readonly wallMs?: () => number
   /** Monotonic clock in milliseconds. @default performance.now */
   readonly steadyMs?: () => number
-  /** Called once per forward jump. Gaps of less than a day before the start are not reported: servers are stopped. */
+  /**
+   * Called once per forward jump. Gaps of less than a day before startup are not reported, because
+   * servers are sometimes stopped.
+   */
   readonly onJump: (error: Error) => void
 }
 
-/** Deviation explained by NTP, drift and short pauses of the machine. */
+/** Deviation that NTP, drift and short pauses of the machine can explain. */
 const MAX_STEP_MS = 2 * 60_000
-/** A clock that stays ahead for this long is correct: the machine slept, the server was stopped, or the clock was set. */
+/**
+ * A clock that stays ahead for this long is considered correct: the machine slept, the server was
+ * stopped, or the clock was set.
+ */
 const CONFIRM_MS = 60 * 60_000
 const DAY_MS = 24 * 60 * 60_000
 
 /**
- * Unix time for irreversible work. While the wall clock is further ahead than the elapsed time explains (a resumed VM, a
- * wrong RTC or NTP server), it returns the time without the jump, for an hour. The same applies to the gap from the last
- * save to the start, which only the wall clock measures.
+ * Returns the Unix time for irreversible work. If the wall clock is further ahead than the elapsed
+ * time explains (a resumed VM, a wrong RTC or NTP server), it returns the time without the jump for
+ * an hour. The same applies to the gap between the last save and startup, which only the wall clock
+ * measures.
  */
 export function createRetentionClock(options: RetentionClockOptions): () => number {
   const { savedMs, wallMs = () => Date.now(), steadyMs = () => performance.now(), onJump } = options
   const startMs = wallMs()
   const gapMs = Math.max(0, startMs - (savedMs ?? startMs))
-  /** Wall clock minus steady clock, as last trusted. */
+  /** Last trusted difference between the wall clock and the monotonic clock. */
   let offsetMs = startMs - gapMs - steadyMs()
   /** Jump that is not trusted yet. */
   let ahead = { sinceMs: steadyMs(), jumpMs: gapMs }

@@ -7,13 +7,13 @@ import type {
 } from '../../core/contracts/events.ts'
 
 export interface RetentionOptions {
-  /** Interval in milliseconds. */
+  /** Interval between runs in milliseconds. */
   readonly everyMs: number
   readonly nowMs: () => number
   readonly retentionOf: (topic: EventTopic) => EventRetention
   /** Called with all topics in each run. */
   readonly onTopics: (topics: readonly TopicState[]) => void
-  /** Called for the first failure of a series. */
+  /** Called for the first failure in a series. */
   readonly onError: (error: unknown) => void
 }
 
@@ -21,11 +21,11 @@ export interface RetentionOptions {
 export interface RetentionJob {
   /** Applies retention to a topic that is new to the adapter. Errors are ignored. */
   readonly begin: (topic: EventTopic) => void
-  /** Stops after the current run. */
+  /** Stops the job after the current run. */
   readonly stop: () => Promise<void>
 }
 
-/** Topics processed per event loop tick. */
+/** Number of topics processed per event loop tick. */
 const AT_ONCE = 100
 const SAVE_TIME_MS = 10 * 60_000
 
@@ -57,7 +57,7 @@ export function startRetention(adapter: EventsAdapter, options: RetentionOptions
         if (index % AT_ONCE === AT_ONCE - 1) await nextTick()
         await retain(topic)
       }
-      // Last: on a full disk, removed events free the space for it.
+      // Done last, because on a full disk, removed events free the space for it.
       await saveTime()
       isFailing = false
     } catch (error) {
@@ -76,7 +76,7 @@ export function startRetention(adapter: EventsAdapter, options: RetentionOptions
 
   schedule()
   return {
-    // Retried by the next run.
+    // The next run retries.
     begin: (topic) => void retain(topic).catch(() => {}),
     stop() {
       isStopped = true

@@ -3,34 +3,38 @@ import { noQuota, type Quota, quotaReached } from '../../core/limits/quota.ts'
 import { formatSize } from '../../lib/text/units.ts'
 import { EVENTS_ID, eventsError } from './errors.ts'
 
-/** Known topics and their sizes. Other servers may create topics, too. */
+/** Known topics and their sizes. Other servers may also create topics. */
 export interface TopicCache {
   readonly has: (topic: EventTopic) => boolean
   /**
-   * Adds a topic. False: it is already known.
+   * Adds a topic. Returns false if it is already known.
    *
-   * @throws {GatewayError} 429 when its namespace, or all namespaces together, have too many topics.
+   * @throws {GatewayError} 429 if its namespace, or all namespaces together, have too many topics.
    */
   readonly admit: (topic: EventTopic) => Promise<boolean>
-  /** Replaces the known topics by the existing ones. Topics added since the last call are retained: they may not be created yet. */
+  /**
+   * Replaces the known topics with the existing ones. Topics added since the last call are
+   * retained, because they may not have been created yet.
+   */
   readonly learn: (topics: readonly TopicState[]) => void
   readonly forget: (topic: EventTopic) => void
   /**
-   * Adds the size of an event of a known topic. Removed events are counted until the next {@link learn}.
+   * Adds the size of an event to a known topic. Removed events are counted until the next {@link
+   * learn}.
    *
-   * @throws {GatewayError} 507 when the namespace exceeds its quota.
+   * @throws {GatewayError} 507 if the namespace exceeds its quota.
    */
   readonly addBytes: (topic: EventTopic, bytes: number) => void
-  /** Replaces the counted size of a namespace by the size of its topics. */
+  /** Replaces the counted size of a namespace with the size of its topics. */
   readonly learnBytes: (namespace: string, topics: readonly TopicState[]) => void
 }
 
 export interface TopicCacheOptions {
   /** Maximum number of topics per namespace. */
   readonly maxTopics: number
-  /** Maximum number of topics of all namespaces. */
+  /** Maximum total number of topics in all namespaces. */
   readonly maxAllTopics: number
-  /** Bytes of events per namespace. @default no limits */
+  /** Quota in bytes of events per namespace. @default no limits */
   readonly quota?: Quota
 }
 
@@ -43,7 +47,7 @@ export function createTopicCache(
   /** Topics added since the last {@link TopicCache.learn}. */
   let readable: EventTopic[] = []
   let count = 0
-  /** Bytes by namespace. */
+  /** Counted bytes by namespace. */
   const usage = new Map<string, number>()
   let learning: Promise<void> | undefined
 

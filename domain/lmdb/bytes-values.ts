@@ -1,10 +1,10 @@
 /**
- * Encoding of byte values, each with its own buffer. lmdb-js would copy it by `slice`, which takes several times as long as
- * a piece of the pool.
+ * Encoding of byte values, each with its own buffer. lmdb-js would copy values with `slice`, which
+ * takes several times as long as allocating from the pool.
  */
 export const bytesValues = {
   encode: (value: Buffer): Buffer => value,
-  /** @param bytes contain the value at their start and may be reused afterwards. */
+  /** @param bytes contains the value at its start and may be reused afterwards. */
   decode(bytes: Buffer, length: number = bytes.length): Buffer {
     const value = Buffer.allocUnsafe(length)
     // lmdb-js sets the length of its buffer to the length of the value, which `copy` would respect.

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import { isIntact } from './check-tree.ts'
 
-// LMDB's `mdb.c`: MDB_meta, after the header of the first and of the second page.
+// MDB_meta in LMDB's `mdb.c`, after the header of the first and the second page.
 const MAGIC_AT = 24
 const MAGIC = 0xbeefc0de
 const PAGE_SIZE_AT = 48
@@ -12,18 +12,18 @@ const BOOT_AT = 160
 const META_BYTES = 168
 const BOOT_FILE = '/proc/sys/kernel/random/boot_id'
 
-/** Meta page: state of the file after a transaction. */
+/** Meta page, which contains the state of the file after a transaction. */
 interface Meta {
   readonly roots: readonly bigint[]
   readonly lastPage: number
   readonly transaction: bigint
-  /** Boot id of the machine at that time, as a number. */
+  /** Boot id of the machine at that time as a number. */
   readonly boot: bigint
 }
 
 /**
- * Rejects a file that is not an LMDB file or is truncated: accessing it through the memory map would kill the process. An
- * empty file is new.
+ * Rejects a file that is not an LMDB file or is truncated, because accessing it through the memory
+ * map would kill the process. An empty file is new.
  *
  * @returns whether the file exists and is not empty.
  * @throws {Error} with the reason.
@@ -42,17 +42,17 @@ export function checkFile(file: string): boolean {
     const head = read(descriptor, 0, META_BYTES)
     if (head.readUInt32LE(MAGIC_AT) !== MAGIC) throw new Error(`${file} is not an LMDB file`)
     const pageSize = head.readUInt32LE(PAGE_SIZE_AT)
-    // Only two pages are needed to find the others.
+    // Two pages are sufficient to find all others.
     if (size < 2 * pageSize) throw truncated(file, size)
     const metas = [toMeta(head), toMeta(read(descriptor, pageSize, META_BYTES))]
     const [newest, older] = metas.sort((a, b) => Number(b.transaction - a.transaction))
     const pages = Math.floor(size / pageSize)
     if (newest!.lastPage < pages) return true
-    // Pages beyond the end may all be free.
+    // Pages beyond the end of the file may all be free.
     const readPage = (page: number) =>
       page < pages ? read(descriptor, page * pageSize, pageSize) : undefined
     const isReadable = ({ roots }: Meta): boolean => isIntact(roots, readPage, pages)
-    // After a restart of the machine, LMDB returns to the state that was synced.
+    // After a restart of the machine, LMDB returns to the last synced state.
     if (isReadable(newest!) || (newest!.boot !== readBoot() && isReadable(older!))) return true
     throw truncated(file, size)
   } finally {
@@ -75,7 +75,7 @@ function toMeta(page: Buffer): Meta {
   }
 }
 
-/** As in LMDB: the first part of the boot id, as a number. */
+/** Returns the first part of the boot id as a number, like LMDB. */
 function readBoot(): bigint {
   try {
     return BigInt(`0x${readFileSync(BOOT_FILE, 'utf8').split('-')[0]}`)

@@ -1,7 +1,7 @@
-/** Reads a page; undefined: beyond the end of the file. */
+/** Reads a page. Returns undefined if the page is beyond the end of the file. */
 export type ReadPage = (page: number) => Buffer | undefined
 
-// LMDB's `mdb.c`: MDB_page_header, MDB_node, MDB_db, MDB_ovpage.
+// MDB_page_header, MDB_node, MDB_db and MDB_ovpage in LMDB's `mdb.c`.
 const FLAGS_AT = 18
 const LOWER_AT = 20
 const HEADER_BYTES = 24
@@ -15,14 +15,14 @@ const ROOT_AT = 40
 const NO_PAGE = 0xffff_ffff_ffff_ffffn
 
 /**
- * Whether all pages reachable from the roots are inside the file. Free pages at the end may be missing: LMDB may never have
- * written them.
+ * Returns whether all pages reachable from the roots are inside the file. Free pages at the end may
+ * be missing, because LMDB may never have written them.
  *
- * @param roots of the trees.
+ * @param roots root pages of the trees.
  */
 export function isIntact(roots: readonly bigint[], readPage: ReadPage, pages: number): boolean {
   const left = roots.filter((root) => root !== NO_PAGE)
-  // A page has one parent: visiting more pages than exist is a cycle.
+  // Each page has one parent, so visiting more pages than exist means that there is a cycle.
   for (let count = 0; left.length > 0; count++) {
     const page = readPage(Number(left.pop()))
     if (page === undefined || count > pages) return false

@@ -1,24 +1,24 @@
 import { statfsSync } from 'node:fs'
 
-/** ENOSPC, EDQUOT, EFBIG of errno.h, and LMDB's codes for a full map or transaction. */
+/** ENOSPC, EDQUOT and EFBIG of errno.h, and LMDB's codes for a full map or transaction. */
 const FULL = new Set([28, 122, 27, -30792, -30788])
 /** EIO, which LMDB also returns for a short write. */
 export const IO_ERROR = 5
-/** A short write with less free space than this is caused by a full disk. */
+/** A short write with less free space than this is attributed to a full disk. */
 const LITTLE_ROOM_BYTES = 16 * 1024 * 1024
 
-/** Whether a transaction failed because the disk of its file is full. */
+/** Returns whether a transaction failed because the disk of its file is full. */
 export function isDiskFull(error: unknown, folder: string): boolean {
   const { code } = error as { readonly code?: unknown }
   return FULL.has(code as number) || (code === IO_ERROR && hasLittleRoom(folder))
 }
 
-/** Whether the free space of a folder is so low that a write may not fit. */
+/** Returns whether the free space of a folder is so low that a write may not fit. */
 export function hasLittleRoom(folder: string): boolean {
   return readRoom(folder) < LITTLE_ROOM_BYTES
 }
 
-/** Free space of a folder in bytes; infinite if the system does not report it. */
+/** Returns the free space of a folder in bytes, or infinity if the system does not report it. */
 export function readRoom(folder: string): number {
   try {
     const { bavail, bsize } = statfsSync(folder)

@@ -10,26 +10,26 @@ import { reserveLock } from './preallocate-lock.ts'
 import { silenceFailures } from './suppress-stderr.ts'
 import { textKeys } from './text-keys.ts'
 
-/** Sorted table of the file with byte keys and values. */
+/** Sorted table in the file, with byte keys and values. */
 export type LmdbTable = Database<Buffer, Buffer>
 
-/** Like {@link LmdbTable}, with text keys; its ranges have two bounds. */
+/** Sorted table like {@link LmdbTable}, but with text keys. Its ranges have two bounds. */
 export type LmdbTextTable = Database<Buffer, string>
 
 /** An open LMDB file. */
 export interface Environment {
-  /** @throws {Error} if it does not exist and the disk is full. */
+  /** @throws {Error} if the table does not exist and the disk is full. */
   readonly openTable: (name: string) => LmdbTable
-  /** @throws {Error} as {@link openTable}. */
+  /** @throws {Error} same errors as {@link openTable}. */
   readonly openTextTable: (name: string) => LmdbTextTable
   /** Runs `change` in an atomic transaction. */
   readonly transact: <T>(change: () => T) => Promise<T>
-  /** Bytes of the file that are free for reuse. */
+  /** Returns the number of bytes in the file that can be reused. */
   readonly readFreeBytes: () => number
   readonly close: () => Promise<void>
 }
 
-/** Statistics of a tree in LMDB; the library has no type for it. */
+/** Statistics of an LMDB tree, for which the library has no type. */
 interface TreeStats {
   readonly pageSize: number
   readonly lastPageNumber: number
@@ -41,22 +41,27 @@ interface TreeStats {
 }
 
 export interface EnvironmentOptions {
-  /** Name in errors: `the store`. */
+  /** Name used in error messages, such as `the store`. */
   readonly what: string
-  /** Whether a transaction waits for fsync, or only for the operating system. */
+  /** Whether a transaction waits for fsync rather than only for the operating system. */
   readonly isFlushed: boolean
   /**
-   * Called with a message when the file becomes unwritable, such as on a full disk, and when it is writable again. @default
-   * process.emitWarning
+   * Called with a message when the file becomes unwritable, for example because the disk is full,
+   * and when it is writable again.
+   *
+   * @default process.emitWarning
    */
   readonly onWarning?: (message: string) => void
 }
 
 // Data file and lock file.
 const FILES = ['data.mdb', 'lock.mdb'] as const
-/** Delay after which an empty transaction is started, because lmdb-js may report a failed one only with the next. */
+/**
+ * Delay after which an empty transaction is started, because lmdb-js may report a failed
+ * transaction only with the next one.
+ */
 const OVERDUE_MS = 5000
-// Pages with the roots of the trees.
+// Number of pages with the roots of the trees.
 const META_PAGES = 2
 const BYTES = {
   encoding: 'binary',
@@ -72,7 +77,7 @@ const TEXTS = {
 } as const
 
 /**
- * Opens the file in a folder, which is created if missing with mode 700.
+ * Opens the file in a folder, which is created with mode 700 if missing.
  *
  * @throws {Error} if the folder is not usable.
  */
@@ -91,9 +96,11 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
       path: folder,
       noSubdir: false,
       maxDbs: 8,
-      // A transaction already spans an event loop tick; otherwise a failed one causes an unhandled rejection.
+      // A transaction already spans an event loop tick. With this option, a failed transaction
+      // would cause an unhandled rejection.
       eventTurnBatching: false,
-      // With overlapping sync, a commit completes before it is on disk, and the disk always has a complete transaction.
+      // With overlapping sync, a commit completes before it is on disk, but the disk always
+      // contains a complete transaction.
       overlappingSync: !isFlushed,
       ...BYTES,
     })
@@ -149,7 +156,7 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
       return (stats.lastPageNumber + 1 - used) * stats.pageSize
     },
     async close() {
-      // Closing waits until the last transaction is flushed: a failed one never is.
+      // Closing waits until the last transaction is flushed, which never happens after a failure.
       if (hasFailed) await root.transaction(() => {}).catch(() => {})
       await root.close()
     },

@@ -1,15 +1,18 @@
 import { hasLittleRoom, isDiskFull, readRoom } from './disk-space.ts'
 
-/** State of a file that cannot be written. Start and end of a failure are reported once. */
+/** Tracks whether a file can be written. The start and the end of a failure are reported once. */
 export interface Failures {
   readonly onFailure: (error: unknown) => void
   readonly onSuccess: () => void
-  /** Returns the cause while the disk is known to be full, to avoid futile writes; undefined: try. */
+  /**
+   * Returns the cause while the disk is known to be full, to avoid futile writes, or undefined if a
+   * write should be tried.
+   */
   readonly findReason: () => unknown
 }
 
 export interface FailuresOptions {
-  /** Name in messages: `the store`. */
+  /** Name used in messages, such as `the store`. */
   readonly what: string
   readonly folder: string
   readonly onWarning: (message: string) => void
@@ -17,16 +20,22 @@ export interface FailuresOptions {
   readonly nowMs?: () => number
 }
 
-/** Time without failures until the end is reported, if the free space is unknown. */
+/** Time without failures after which the end is reported if the free space is unknown. */
 const CALM_MS = 10_000
-/** Time until writes are retried on a full disk, unless space is freed: LMDB logs each failure to standard error itself. */
+/**
+ * Time until writes are retried on a full disk, unless space is freed. LMDB itself logs each
+ * failure to standard error.
+ */
 const PAUSE_MS = 2000
 
 export function createFailures(options: FailuresOptions): Failures {
   const { what, folder, onWarning, nowMs = () => performance.now() } = options
   let sinceMs: number | undefined
   let lastMs = 0
-  /** On a nearly full disk, small writes still succeed: alternating with failures, each would be reported. */
+  /**
+   * On an almost full disk, small writes still succeed. If they alternate with failures, each
+   * change would be reported.
+   */
   let isForRoom = false
   let reason: unknown
   let room = 0
@@ -42,7 +51,7 @@ export function createFailures(options: FailuresOptions): Failures {
       const { message } = error as Error
       onWarning(
         reason === undefined
-          ? `${what} is not writable in ${folder}, writes are rejected until it is: ${message}`
+          ? `${what} is not writable in ${folder}; writes are rejected until it is: ${message}`
           : `${what} is full: no space left in ${folder}; writes are rejected until space is free`,
       )
     },
@@ -54,7 +63,7 @@ export function createFailures(options: FailuresOptions): Failures {
       if (!isOver) return
       const seconds = Math.round((nowMs() - sinceMs) / 1000)
       sinceMs = undefined
-      onWarning(`${what} can be written again, after ${seconds} s: ${folder}`)
+      onWarning(`${what} is writable again after ${seconds} s: ${folder}`)
     },
 
     findReason() {

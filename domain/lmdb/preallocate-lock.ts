@@ -9,17 +9,19 @@ import {
   writeFileSync,
 } from 'node:fs'
 
-/** Size of the reader table in whole pages (LMDB's `mdb.c`: MDB_txninfo and 125 MDB_reader). */
+/**
+ * Size of the reader table rounded up to pages (LMDB's `mdb.c`: MDB_txninfo and 125 MDB_reader).
+ */
 const LOCK_BYTES = 12 * 1024
-/** Upper bound of the size of a new, empty data file. */
+/** Upper limit for the size of a new, empty data file. */
 const ROOM_BYTES = 256 * 1024
 const BLOCK_BYTES = 512
 
 /**
- * Creates LMDB's lock file, or fills its holes: it is memory-mapped, and on a full disk the first access to a hole would
- * kill the process.
+ * Creates LMDB's lock file or fills its holes. The file is memory-mapped, so on a full disk, the
+ * first access to a hole would kill the process.
  *
- * @param isNew whether the data file is created as well and needs space.
+ * @param isNew whether the data file is also created and needs space.
  * @throws {Error} ENOSPC
  */
 export function reserveLock(file: string, isNew: boolean): void {

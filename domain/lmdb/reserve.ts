@@ -1,26 +1,29 @@
 import { statfsSync } from 'node:fs'
 
 export interface ReserveOptions {
-  /** Name in warnings: `the store`. */
+  /** Name used in warnings, such as `the store`. */
   readonly what: string
   readonly folder: string
-  /** Free bytes in the file: LMDB never shrinks it. */
+  /** Returns the number of free bytes in the file, because LMDB never shrinks it. */
   readonly readFreeBytes: () => number
   readonly onWarning: (message: string) => void
   /** Monotonic clock in milliseconds. @default performance.now */
   readonly nowMs?: () => number
 }
 
-/** Disk space reserved for operators, who need to write records to resolve a full disk. */
+/** Disk space reserved for operators, who must be able to write records to resolve a full disk. */
 export interface Reserve {
-  /** Whether a write of this size would use the reserve. */
+  /** Returns whether a write of this size would use the reserve. */
   readonly isLow: (bytes: () => number) => boolean
 }
 
-/** Share of the disk, and maximum: operators write little. */
+/** Share of the disk, and maximum size. Operators write little. */
 const SHARE = 1 / 16
 const MAX_BYTES = 16 * 1024 * 1024
-/** With this margin above the reserve, free space is not checked again for {@link CALM_MS}. */
+/**
+ * If the free space exceeds the reserve by this margin, it is not checked again for {@link
+ * CALM_MS}.
+ */
 const FAR_BYTES = 64 * 1024 * 1024
 const CALM_MS = 100
 
@@ -29,7 +32,7 @@ export function createReserve(options: ReserveOptions): Reserve {
   let calmUntilMs = Number.NEGATIVE_INFINITY
   let sinceMs: number | undefined
 
-  /** Bytes available without the reserve, and its size. */
+  /** Returns the number of bytes available without the reserve, and the size of the reserve. */
   function readRoom(): { readonly left: number; readonly reserved: number } {
     try {
       const { bavail, blocks, bsize } = statfsSync(folder)
@@ -54,10 +57,10 @@ export function createReserve(options: ReserveOptions): Reserve {
           `${what} is full: no space left in ${folder}; writes are rejected until space is free`,
         )
       } else if (!isLow && sinceMs !== undefined && left >= reserved) {
-        // With less, the disk would be full again soon.
+        // With less free space, the disk would soon be full again.
         const seconds = Math.round((nowMs() - sinceMs) / 1000)
         sinceMs = undefined
-        onWarning(`${what} can be written again, after ${seconds} s: ${folder}`)
+        onWarning(`${what} is writable again after ${seconds} s: ${folder}`)
       }
       return isLow
     },

@@ -1,16 +1,16 @@
-/** Internals of the library that are used to commit. */
+/** Library internals that are used to commit. */
 interface NativeEnvironment {
   readonly startWriting: (address: unknown, onStatus: (status: number) => void) => void
 }
 
-/** Higher codes are errors of LMDB or the system (lmdb's `write.js`: startWriting). */
+/** Higher codes are errors from LMDB or the system (lmdb's `write.js`: startWriting). */
 const LAST_GOOD_STATUS = 2
 
 /**
- * Prevents the library from writing a stack trace to standard error for each failed transaction: callers get the error, and
- * a full disk would flood the output.
+ * Prevents the library from writing a stack trace to standard error for each failed transaction.
+ * Callers receive the error, and a full disk would flood the output.
  *
- * @param root a database as returned by `open`.
+ * @param root a database returned by `open`.
  */
 export function silenceFailures(root: object): void {
   const { env } = root as { readonly env: NativeEnvironment }

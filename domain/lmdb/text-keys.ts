@@ -1,12 +1,18 @@
-/** Maximum length of a character in UTF-8. */
+/** Maximum length in bytes of a UTF-16 code unit in UTF-8. */
 const MOST_BYTES = 3
 
-/** Encoding of text keys in UTF-8 byte order: lmdb-js writes them in place, without an intermediate buffer. */
+/**
+ * Encoding of text keys in UTF-8 byte order. lmdb-js writes them in place, without an intermediate
+ * buffer.
+ */
 export const textKeys = {
-  /** @returns the end of the key. @throws {RangeError} if it does not fit, as lmdb-js expects. */
+  /**
+   * @returns the end of the key.
+   * @throws {RangeError} if the key does not fit, as lmdb-js expects.
+   */
   writeKey(key: string, target: Buffer, start: number): number {
     const isShort = start + key.length * MOST_BYTES <= target.length
-    // `write` would truncate it.
+    // `write` would truncate the key.
     if (!isShort && start + Buffer.byteLength(key) > target.length)
       throw new RangeError('the key does not fit into the buffer')
     return start + target.write(key, start)

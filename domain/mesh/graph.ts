@@ -4,22 +4,22 @@ import type { RouteTable } from './routing-table.ts'
 
 export interface ServerInfo {
   readonly id: string
-  /** Address of its RPC proxy; empty: unknown. */
+  /** Address of the server's RPC proxy; empty if unknown. */
   readonly address: string
-  /** Distance in links; 0: this server. */
+  /** Distance in links; 0 for this server. */
   readonly hops: number
-  /** Ids of the linked servers, known or not. */
+  /** Ids of the linked servers, whether known or not. */
   readonly peers: readonly string[]
 }
 
-/** A server with its linked servers. */
+/** A server and its linked servers. */
 export interface ServerTree {
   readonly id: string
   readonly address: string
   readonly peers: readonly ServerTree[]
 }
 
-/** All reachable servers, this one first, then by distance and id. */
+/** Lists all reachable servers: this one first, then by distance and id. */
 export function listServers(table: RouteTable): ServerInfo[] {
   const servers: ServerInfo[] = []
   for (const key of table.keys()) {
@@ -33,7 +33,8 @@ export function listServers(table: RouteTable): ServerInfo[] {
 }
 
 /**
- * Tree of servers seen from this one. The peers of each server are listed at its first occurrence, without its parent.
+ * Returns the tree of servers starting at this one. The peers of each server are listed at its
+ * first occurrence, without its parent.
  *
  * @param depth maximum distance in links.
  */

@@ -2,7 +2,10 @@ import { createHmac, randomBytes, scryptSync, timingSafeEqual } from 'node:crypt
 import { isServerAddress } from './address.ts'
 import { isServerId } from './names.ts'
 
-/** Version of the link protocol. Servers with different versions cannot link. 2: the caller proves first. */
+/**
+ * Version of the link protocol. Servers with different versions cannot link. Since version 2, the
+ * caller proves first.
+ */
 export const LINK_VERSION = 2
 
 /** Introduction of a server at the start of a link. */
@@ -10,19 +13,19 @@ export interface Introduction {
   readonly version: number
   /** Name of the network; servers of other networks are rejected. */
   readonly network: string
-  /** Stable across restarts. */
+  /** Id, which is stable across restarts. */
   readonly id: string
-  /** Changes with each restart. */
+  /** Instance id, which changes with each restart. */
   readonly instance: string
-  /** Advertised address of its RPC proxy; empty if none. */
+  /** Advertised address of the server's RPC proxy; empty if none. */
   readonly address: string
-  /** Random, unique per link. */
+  /** Random value that is unique per link. */
   readonly nonce: string
 }
 
 /** Introductions of both sides. */
 export interface Introductions {
-  /** The side that opened the link. */
+  /** Introduction of the side that opened the link. */
   readonly caller: Introduction
   readonly callee: Introduction
 }
@@ -40,22 +43,23 @@ const SALT = 'mx network link'
 const KEY_BYTES = 32
 
 /**
- * Derives the key of proofs from the token of the network by key stretching, so that a received proof is no cheap test of
- * guesses. Takes about 40 ms.
+ * Derives the key for proofs from the network's token by key stretching, so that a received proof
+ * is not a cheap test for guesses. Takes about 40 ms.
  *
- * @param token empty if none, and no key is derived.
+ * @param token if empty, no key is derived.
  */
 export function deriveLinkKey(token: string): Buffer {
   return token === '' ? Buffer.alloc(0) : scryptSync(token, SALT, KEY_BYTES, SCRYPT)
 }
 
-/** 128 random bits. */
+/** Returns 128 random bits. */
 export function createNonce(): string {
   return randomBytes(16).toString('hex')
 }
 
 /**
- * Proves knowledge of the token without sending it: an HMAC of both introductions and their nonces (RFC 2104).
+ * Proves knowledge of the token without sending it, with an HMAC of both introductions and their
+ * nonces (RFC 2104).
  *
  * @param key from {@link deriveLinkKey}.
  * @param role side of the prover.
@@ -85,7 +89,7 @@ export function isProof(
 /**
  * Parses an introduction.
  *
- * @throws {TypeError} naming the invalid field.
+ * @throws {TypeError} with the invalid field.
  */
 export function readIntroduction(fields: Readonly<Record<string, unknown>>): Introduction {
   const { version, network, id, instance, address, nonce } = fields
@@ -110,7 +114,7 @@ export function readIntroduction(fields: Readonly<Record<string, unknown>>): Int
   return { version, network, id, address, instance, nonce } as Introduction
 }
 
-// No field contains a line end.
+// No field contains a line break.
 function toTexts({ version, network, id, instance, address, nonce }: Introduction): string[] {
   return [String(version), network, id, instance, address, nonce]
 }

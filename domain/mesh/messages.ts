@@ -5,16 +5,17 @@ import { findServerId, isDestination, isServerId } from './names.ts'
 import { readServer, readVersions } from './registry/entry.ts'
 import type { AdvertisedRoute } from './routing-table.ts'
 
-/** Update of a destination. */
+/** Update of a destination's route. */
 export interface RouteUpdate {
   readonly key: string
-  /** Undefined: unreachable. */
+  /** Advertised route; undefined if the destination is unreachable. */
   readonly advertised: AdvertisedRoute | undefined
 }
 
 /**
- * Messages of a link. The caller, which opened it, sends `hello`, `proof` and periodic `ping`s; the callee sends `welcome`,
- * `proof` after a valid proof of the caller, `pong` for each ping, and `routes`.
+ * Messages on a link. The caller, which opened the link, sends `hello`, `proof` and periodic
+ * `ping`s. The callee sends `welcome`, a `proof` after a valid proof from the caller, a `pong` for
+ * each ping, and `routes`.
  */
 export type LinkMessage =
   | { readonly type: 'hello'; readonly introduction: Introduction }
@@ -26,7 +27,7 @@ export type LinkMessage =
 /**
  * Parses a message.
  *
- * @throws {TypeError} naming the invalid field.
+ * @throws {TypeError} with the invalid field.
  */
 export function readMessage(message: unknown): LinkMessage {
   if (!isRecord(message)) throw new TypeError('message must be an object')
@@ -52,7 +53,7 @@ export function readMessage(message: unknown): LinkMessage {
   }
 }
 
-/** Fields of the message `routes`. */
+/** Returns the fields of a `routes` message. */
 export function formatUpdate({ key, advertised }: RouteUpdate): object {
   if (advertised === undefined) return { key }
   const { path, metric, entry } = advertised

@@ -10,27 +10,36 @@ import { createRouteTable, type RouteTable } from './routing-table.ts'
 export interface NetworkOptions {
   /** Stable id of this server: 1 to 100 letters, digits, and inner dots, dashes or underscores. */
   readonly id: string
-  /** Registry of this server. Closed by its owner. */
+  /** Registry of this server. Its owner closes it. */
   readonly registry: Registry
-  /** Called when the registry cannot be read: peers get no updates until a retry succeeds. */
+  /** Called when the registry cannot be read. Peers receive no updates until a retry succeeds. */
   readonly onError?: (error: Error) => void
-  /** Called when the entry of a service is too long for peers: it is not advertised. */
+  /**
+   * Called when the entry of a service is too large for peers, so that the service is not
+   * advertised.
+   */
   readonly onTooLong?: (name: string) => void
 }
 
-/** Services of this server and others with the routes to them. The service `network` feeds it (`services/network`). */
+/**
+ * Services of this server and of other servers, with the routes to them. The `network` service
+ * updates it (`services/network`).
+ */
 export interface Network {
   readonly id: string
-  /** The registry, plus services of other servers with the peers that calls may go to. */
+  /**
+   * The registry combined with services of other servers, whose nodes are the peers that calls are
+   * sent to.
+   */
   readonly registry: Registry
   readonly table: RouteTable
   /** Services of other servers. */
   readonly routes: Pick<RouteRegistry, 'listKnown' | 'restore' | 'watch'>
-  /** Callers of peers, by id. Set by the network service. */
+  /** Nodes of peers by id, set by the `network` service. */
   readonly nodes: Map<string, Node>
-  /** Calls `listener` with every destination that changes. For the network service. */
+  /** Calls `listener` with each destination that changes. Used by the `network` service. */
   readonly listen: (listener: (key: string) => void) => void
-  /** Starts to watch the registry. Resolves after the first query, successful or not. */
+  /** Starts to watch the registry. Resolves after the first query, whether successful or not. */
   readonly start: () => Promise<void>
   readonly close: () => void
 }
@@ -38,9 +47,9 @@ export interface Network {
 const noop = (): void => {}
 
 /**
- * Creates the network of a server, without links.
+ * Creates the network of a server without links.
  *
- * @throws {TypeError} for an invalid id, or a registry without watches.
+ * @throws {TypeError} for an invalid id, or a registry that does not support watches.
  */
 export function createNetwork(options: NetworkOptions): Network {
   const { id, registry, onError = noop, onTooLong = noop } = options

@@ -7,26 +7,30 @@ export interface RouteAdvertiserOptions {
   readonly table: Pick<RouteTable, 'advertise' | 'keys'>
   /** Id of the peer. */
   readonly peer: string
-  /** Called once, when the limits of a peer are exceeded. */
+  /** Called once when the limits of a peer are exceeded. */
   readonly onTooMuch: () => void
 }
 
-/** Routes to advertise to a peer: all at first, then changes; for each destination the state when it is sent. */
+/**
+ * Routes to advertise to a peer: initially all routes, then changes. Each destination is advertised
+ * with its state at the time of sending.
+ */
 export interface RouteAdvertiser {
   /** Marks a destination as changed. */
   readonly mark: (key: string) => void
   readonly isPending: () => boolean
   /**
-   * Returns updates of about `maxBytes` bytes, at least one; empty if none. Not to be called in the middle of a batch of
-   * changes.
+   * Returns updates of about `maxBytes` bytes, at least one, or an empty list without updates.
+   * Must not be called in the middle of a batch of changes.
    *
-   * Servers go before services and come after them: a peer knows a server only with all its services, and a service that
-   * vanishes while its server stays was withdrawn.
+   * Servers are withdrawn before their services and advertised after them. A peer therefore knows a
+   * server only together with all its services, and a service that disappears while its server
+   * remains was withdrawn.
    */
   readonly take: (maxBytes: number) => RouteUpdate[]
 }
 
-/** Overhead of an entry: key, path and metric. */
+/** Overhead of an entry in bytes: key, path and metric. */
 const UPDATE_BYTES = 1500
 
 export function createRouteAdvertiser({
@@ -36,10 +40,10 @@ export function createRouteAdvertiser({
 }: RouteAdvertiserOptions): RouteAdvertiser {
   const servers = new Set<string>()
   const services = new Set<string>()
-  /** Size of the peer's entries. */
+  /** Sizes of the peer's entries. */
   const advertised = new Map<string, number>()
   let advertisedBytes = 0
-  /** Destinations omitted for lack of space. */
+  /** Destinations omitted because of the limits. */
   const leftOut = new Set<string>()
   let isTooMuch = false
 
@@ -56,7 +60,7 @@ export function createRouteAdvertiser({
     yield* servers
   }
 
-  /** Same limits as the peer. */
+  /** Applies the same limits as the peer. */
   function hasRoom(key: string, bytes: number): boolean {
     const size = advertised.has(key) ? advertised.size : advertised.size + 1
     // Services leave space for the servers that follow.

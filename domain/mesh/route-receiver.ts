@@ -4,23 +4,23 @@ import { findServerId, isShared } from './names.ts'
 import type { RouteTable } from './routing-table.ts'
 
 /**
- * Applies the updates of a peer to the table within limits.
+ * Creates a function that applies updates from a peer to the table, within limits.
  *
- * @param table with the peer, without routes.
+ * @param table table that contains the peer, without routes.
  * @throws {TypeError} (the returned function) for an invalid update.
  */
 export function createRouteReceiver(
   table: Pick<RouteTable, 'applyRoute'>,
   peer: string,
 ): (updates: readonly RouteUpdate[]) => void {
-  /** Size of its entries, by destination. */
+  /** Sizes of its entries by destination. */
   const reserved = new Map<string, number>()
   let bufferedBytes = 0
 
   return (updates) => {
     for (const { key, advertised } of updates) {
       if (advertised !== undefined && advertised.path[0] !== peer)
-        throw new TypeError(`path of ${key} must begin with ${peer}, which advertises it`)
+        throw new TypeError(`path of ${key} must start with ${peer}, which advertises it`)
       // Built-in services exist on every server.
       if (findServerId(key) === undefined && !isShared(key)) continue
       bufferedBytes -= reserved.get(key) ?? 0
@@ -31,7 +31,7 @@ export function createRouteReceiver(
         reserved.set(key, bytes)
         if (reserved.size > MAX_DESTINATIONS || bufferedBytes > MAX_ADVERTISED_BYTES)
           throw new TypeError(
-            `routes must be at most ${MAX_DESTINATIONS}, of ${MAX_ADVERTISED_BYTES} bytes together`,
+            `routes must have at most ${MAX_DESTINATIONS} entries with a total of ${MAX_ADVERTISED_BYTES} bytes`,
           )
       }
       table.applyRoute(peer, key, advertised)

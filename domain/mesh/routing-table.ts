@@ -1,19 +1,25 @@
 import { MAX_HOPS } from './limits.ts'
 import { findServerId } from './names.ts'
 
-/** Advertised route to a destination. */
+/** An advertised route to a destination. */
 export interface AdvertisedRoute {
-  /** Ids of the servers on the route: first the advertising server, last the server with the destination. */
+  /**
+   * Ids of the servers on the route, from the advertising server to the server with the
+   * destination.
+   */
   readonly path: readonly string[]
-  /** Cost from the advertising server: the sum of its links (`rtt.ts`). */
+  /** Cost from the advertising server, which is the sum of the costs of its links (`rtt.ts`). */
   readonly metric: number
   /** Serialized entry of the destination (`entry.ts`). */
   readonly entry: string
 }
 
-/** Route to a destination: `path` starts with the next server, `metric` counts from here. */
+/**
+ * A route to a destination. `path` starts with the next server, and `metric` is the cost from this
+ * server.
+ */
 export interface Route extends AdvertisedRoute {
-  /** All routes of equal cost, this one first; calls may use any of them. */
+  /** All routes of equal cost, starting with this one. Calls may use any of them. */
   readonly ways: readonly AdvertisedRoute[]
 }
 
@@ -22,40 +28,47 @@ export interface RouteTableOptions {
   readonly id: string
   /** @default 8 */
   readonly maxHops?: number
-  /** Called for every destination whose result of {@link RouteTable.find} or {@link RouteTable.advertise} changes. */
+  /**
+   * Called for each destination for which the result of {@link RouteTable.find} or {@link
+   * RouteTable.advertise} changes.
+   */
   readonly onChange: (key: string) => void
 }
 
 /**
- * Path vector routing table, like BGP, of destinations (services and servers).
+ * Path vector routing table, like BGP, for destinations (services and servers).
  *
- * A server advertises only the route it uses, with its path, and ignores routes through itself, so there are no loops. Each
- * link has a cost, so calls come closer with each hop, and all tables converge to the cheapest routes regardless of the
- * order of updates (Griffin, Shepherd, Wilfong 2002; Sobrinho 2005).
+ * A server advertises only the route that it uses, including the path, and ignores routes through
+ * itself, so there are no loops. Each link has a cost, so calls get closer with each hop, and all
+ * tables converge to the cheapest routes regardless of the order of updates (Griffin, Shepherd,
+ * Wilfong 2002; Sobrinho 2005).
  */
 export interface RouteTable {
   /**
    * Sets a destination on this server, which takes precedence.
    *
-   * @param entry null: local and not advertised; undefined: removed.
+   * @param entry null if local and not advertised; undefined if removed.
    */
   readonly setLocal: (key: string, entry: string | null | undefined) => void
   readonly findLocal: (key: string) => string | null | undefined
-  /** Adds a peer, or changes its cost. */
+  /** Adds a peer or changes its cost. */
   readonly setPeer: (peer: string, cost: number) => void
-  /** Removes a peer with its routes, servers first. */
+  /** Removes a peer and its routes, servers first. */
   readonly removePeer: (peer: string) => void
-  /** Applies the advertised route of a peer to a destination; undefined: withdrawn. */
+  /** Applies a peer's advertised route to a destination; undefined if withdrawn. */
   readonly applyRoute: (peer: string, key: string, advertised: AdvertisedRoute | undefined) => void
-  /** The last usable route of a peer. */
+  /** Returns the last usable route advertised by a peer. */
   readonly findAdvertised: (peer: string, key: string) => AdvertisedRoute | undefined
-  /** The cheapest route; undefined if none, or local. */
+  /** Returns the cheapest route, or undefined if the destination is unreachable or local. */
   readonly find: (key: string) => Route | undefined
-  /** All routes, cheapest first. */
+  /** Returns all routes, cheapest first. */
   readonly list: (key: string) => readonly AdvertisedRoute[]
-  /** Route to advertise to a peer; undefined if none, since the peer is on the path. */
+  /**
+   * Returns the route to advertise to a peer, or undefined if no route may be advertised, for
+   * example because the peer is on the path.
+   */
   readonly advertise: (key: string, peer: string) => AdvertisedRoute | undefined
-  /** Remote and local destinations. */
+  /** Returns remote and local destinations. */
   readonly keys: () => Iterable<string>
 }
 
@@ -154,7 +167,8 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
   }
 }
 
-// Servers first: their state decides whether a vanished service was lost or withdrawn.
+// Returns servers first, because their state determines whether a disappeared service is missing or
+// withdrawn.
 function serversFirst(keys: Iterable<string>): string[] {
   const servers: string[] = []
   const services: string[] = []
@@ -162,7 +176,7 @@ function serversFirst(keys: Iterable<string>): string[] {
   return [...servers, ...services]
 }
 
-/** Cheapest first, then shortest, then in an order that is the same on all servers. */
+/** Compares routes by cost, then by length, then in an order that is the same on all servers. */
 function compare(a: AdvertisedRoute, b: AdvertisedRoute): number {
   return (
     a.metric - b.metric ||

@@ -6,19 +6,20 @@ export interface RoundTrip {
   readonly add: (ms: number) => boolean
   /** Minimum of recent samples in milliseconds. */
   readonly ms: number
-  /** Cost of the link: 1, plus 1 for every 5 ms. */
+  /** Cost of the link: 1, plus 1 for each 5 ms. */
   readonly cost: number
 }
 
 const SAMPLES = 8
 const STEP_MS = 5
-/** Hysteresis beyond a step, and share of the round trip. */
+/** Hysteresis beyond a step in milliseconds, and as a share of the round trip. */
 const SLACK_MS = 1.5
 const SLACK_SHARE = 0.15
 
 /**
- * Uses the minimum of recent round trips as the round trip of the line: longer ones are caused by busy processes. At the edge of two
- * steps the cost stays, because each change is advertised to all servers.
+ * Measures the round-trip time of a line as the minimum of recent samples, because longer ones are
+ * caused by busy processes. At the edge between two steps, the cost does not change, because each
+ * change is advertised to all servers.
  */
 export function createRoundTrip(): RoundTrip {
   const samples: number[] = []

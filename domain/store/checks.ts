@@ -56,13 +56,14 @@ function checkNumber(what: string, value: number, max: number): void {
   throw storeError(400, `${what} must be a whole number from 0 to ${max}, got ${show(value)}`)
 }
 
-/** @throws {GatewayError} 400 when a key is named twice. */
+/** @throws {GatewayError} 400 if a key occurs twice. */
 export function checkApart(group: StoreGroup): void {
   if (group.length < 2) return
   const names = new Set<string>()
   for (const { table, key } of group) {
     const name = `${table.database}\0${table.table}\0${key}`
-    if (names.has(name)) throw storeError(400, `key must not occur twice, got ${show(key)}`)
+    if (names.has(name))
+      throw storeError(400, `keys must be unique, got the duplicate ${show(key)}`)
     names.add(name)
   }
 }
@@ -75,12 +76,15 @@ export function checkChange(change: StoreChange, maxValueBytes: number): void {
   if (value !== undefined && value.length > maxValueBytes)
     throw storeError(400, `value must be at most ${maxValueBytes} bytes, got ${value.length}`)
   if (sizeOfMetadata(metadata) > MAX_METADATA_BYTES)
-    throw storeError(400, `metadata must be texts of at most ${MAX_METADATA_BYTES} bytes as JSON`)
+    throw storeError(
+      400,
+      `metadata must contain only strings, with at most ${MAX_METADATA_BYTES} bytes as JSON`,
+    )
   checkNumber('expiresMs', expiresMs, MAX_EXPIRES_MS)
   if (ifVersion !== undefined) checkNumber('ifVersion', ifVersion, Number.MAX_SAFE_INTEGER)
 }
 
-/** Quotes a value in an error. */
+/** Quotes a value for an error message. */
 export function show(value: unknown): string {
   return JSON.stringify(value)?.slice(0, 100) ?? String(value)
 }

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { Store, StoreWrite } from './store.ts'
 
-/** Like the store's `commit`, for conditional changes. Undefined on a conflict. */
+/** Commits conditional changes like the store's `commit`. Returns undefined on a conflict. */
 export async function commitIf(
   store: Store,
   writes: readonly StoreWrite[],

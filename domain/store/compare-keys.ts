@@ -1,4 +1,6 @@
-/** Compares well-formed texts by their UTF-8 bytes, unlike JavaScript. */
+/**
+ * Compares well-formed texts by their UTF-8 bytes, whereas JavaScript compares UTF-16 code units.
+ */
 export function compareKeys(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let i = 0; i < length; i++) {
@@ -9,7 +11,7 @@ export function compareKeys(a: string, b: string): number {
   return a.length - b.length
 }
 
-// Surrogates encode characters beyond U+FFFF, but are lower than U+E000.
+// Surrogates encode characters beyond U+FFFF but are less than U+E000.
 function toRank(unit: number): number {
   if (unit < 0xd800) return unit
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800

@@ -3,15 +3,15 @@ import { GatewayError } from '../../core/errors.ts'
 
 const FORMAT = 1
 
-/** Encodes a value as a record in JSON. */
+/** Encodes a value as a JSON record. */
 export function encodeRecord(content: object): Buffer {
   return Buffer.from(JSON.stringify({ format: FORMAT, ...content }))
 }
 
 /**
- * Decodes a record of {@link encodeRecord}.
+ * Decodes a record from {@link encodeRecord}.
  *
- * @param table of the record, named after its service; for the error.
+ * @param table table of the record, named after its service; used in the error.
  * @throws {GatewayError} 500
  */
 export function decodeRecord<T extends object>(
@@ -23,7 +23,7 @@ export function decodeRecord<T extends object>(
   try {
     content = JSON.parse(Buffer.from(value).toString())
   } catch {
-    // Reported below.
+    // The error is reported below.
   }
   if (content?.format !== FORMAT || !isComplete(content))
     throw new GatewayError(

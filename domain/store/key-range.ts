@@ -1,25 +1,25 @@
 import { compareKeys } from './compare-keys.ts'
 
-/** Range of keys; absent fields do not limit it. */
+/** Range of keys. Absent fields do not limit it. */
 export interface KeyBounds {
   readonly prefix?: string
   /** First key, inclusive. */
   readonly from?: string
-  /** End of the range, exclusive. */
+  /** Exclusive end of the range. */
   readonly to?: string
-  /** Last key of the previous page: the range continues after it, in the requested order. */
+  /** Last key of the previous page. The range continues after it in the requested order. */
   readonly after?: string
-  /** Descending order. */
+  /** Whether to use descending order. */
   readonly reverse?: boolean
 }
 
-/** Bounds of an adapter's range. */
+/** Bounds of a range for adapters. */
 export interface KeyRange {
   readonly from: string | undefined
   readonly to: string | undefined
 }
 
-/** Intersection of all bounds. */
+/** Returns the intersection of all bounds. */
 export function toKeyRange({ prefix = '', from, to, after, reverse = false }: KeyBounds): KeyRange {
   const start = later(from, prefix === '' ? undefined : prefix)
   const end = earlier(to, toPrefixEnd(prefix))
@@ -28,13 +28,13 @@ export function toKeyRange({ prefix = '', from, to, after, reverse = false }: Ke
     : skipTo({ from: start, to: end }, after, reverse)
 }
 
-/** Part of the range after a key. */
+/** Returns the part of the range after a key. */
 export function skipTo({ from, to }: KeyRange, key: string, reverse: boolean): KeyRange {
-  // No key contains NUL: a key with NUL appended is its direct successor.
+  // No key contains NUL, so a key with NUL appended is its direct successor.
   return reverse ? { from, to: earlier(to, key) } : { from: later(from, `${key}\0`), to }
 }
 
-/** First text after all with the prefix; undefined if none. */
+/** Returns the first text after all texts with the prefix, or undefined if no such text exists. */
 function toPrefixEnd(prefix: string): string | undefined {
   const points = [...prefix]
   while (points.length > 0) {

@@ -1,21 +1,23 @@
 import { isServiceName } from '../../core/registry/service-name.ts'
 
-/** Maximum length of a key in bytes of UTF-8. */
+/** Maximum length of a key in UTF-8 bytes. */
 export const MAX_KEY_BYTES = 1024
-/** Maximum size of a record's metadata as JSON. */
+/** Maximum size of a record's metadata as JSON in bytes. */
 export const MAX_METADATA_BYTES: number = 16 * 1024
-/** Maximum time of a JavaScript date. */
+/** Maximum time that a JavaScript date can represent. */
 export const MAX_EXPIRES_MS = 8.64e15
 
-/** NUL, which separates keys in storage, and lone surrogates, which have no UTF-8 encoding. */
+/**
+ * Matches NUL, which separates keys in storage, and lone surrogates, which have no UTF-8 encoding.
+ */
 const UNWRITABLE = /[\0\p{Surrogate}]/u
 
-/** Whether a record may have this key. */
+/** Returns whether a record may have this key. */
 export function isStoreKey(key: unknown): key is string {
   return isKeyPart(key) && key !== ''
 }
 
-/** Whether this may be a prefix or suffix of keys. */
+/** Returns whether a text may be a prefix or suffix of keys. */
 export function isKeyPart(text: unknown): text is string {
   return (
     typeof text === 'string' &&
@@ -25,12 +27,12 @@ export function isKeyPart(text: unknown): text is string {
   )
 }
 
-/** Whether a database or table may have this name; same rule as for services. */
+/** Returns whether a database or table may have this name. The rule is the same as for services. */
 export function isTableName(name: unknown): name is string {
   return typeof name === 'string' && isServiceName(name)
 }
 
-/** Size of metadata as JSON; infinite if they are not strings. */
+/** Returns the size of metadata as JSON, or infinity if its values are not strings. */
 export function sizeOfMetadata(metadata: Readonly<Record<string, string>>): number {
   let size = 2
   for (const name of Object.keys(metadata)) {

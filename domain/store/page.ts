@@ -7,28 +7,32 @@ export interface StoreQuery extends KeyBounds {
   readonly suffix?: string
   /** Number of matching records to skip. */
   readonly offset?: number
-  /** Page size; 0 or more than the maximum: the maximum. @default 0 */
+  /** Page size. 0 or a larger value means the maximum. @default 0 */
   readonly limit?: number
-  /** Omits values and metadata. */
+  /** Whether to omit values and metadata. */
   readonly keysOnly?: boolean
 }
 
 export interface StorePage {
   readonly records: readonly StoreRecord[]
-  /** Cursor of the next page (`after`); absent on the last one. */
+  /** Cursor of the next page (`after`); absent on the last page. */
   readonly next?: string
 }
 
 /** Maximum page size. */
 export const MAX_PAGE = 1000
-/** Approximate size of a page as JSON, with values in base64: messages are limited to 16 MiB. */
+/**
+ * Approximate maximum size in bytes of a page as JSON, with values in base64. Messages are limited
+ * to 16 MiB.
+ */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024
 
 /**
- * Reads a page. Records skipped by offset or suffix are read 1000 per event loop tick.
+ * Reads a page. Records skipped by offset or suffix are read in batches of 1000 per event loop
+ * tick.
  *
- * @param isThere whether a record exists (not expired).
- * @param signal cancels between two ticks.
+ * @param isThere returns whether a record exists and has not expired.
+ * @param signal aborts between two ticks.
  * @throws the reason of the signal.
  */
 export async function readPage(
@@ -77,10 +81,10 @@ export async function readPage(
   }
 }
 
-/** Approximate size of a record as JSON. */
+/** Returns the approximate size of a record as JSON. */
 function toBytes({ key, value, metadata }: StoreRecord): number {
   let chars = key.length
   for (const name in metadata) chars += name.length + metadata[name]!.length
-  // A control character takes six bytes, `\u0001`; base64 takes four per three bytes.
+  // A control character takes six bytes (`\u0001`); base64 takes four bytes for three.
   return chars * 6 + Math.ceil(value.length / 3) * 4
 }

@@ -1,21 +1,21 @@
 import type { StoreAdapter, StorePlace } from '../../core/contracts/store.ts'
 
 export interface PurgeOptions {
-  /** Interval in milliseconds. */
+  /** Interval between runs in milliseconds. */
   readonly everyMs: number
   readonly nowMs: () => number
   readonly onPurged: (places: readonly StorePlace[]) => void
-  /** Called for the first failure of a series. */
+  /** Called for the first failure in a series. */
   readonly onError: (error: unknown) => void
 }
 
-/** Maximum number of records deleted at once. */
+/** Maximum number of records deleted per batch. */
 const AT_ONCE = 1000
 
 /**
  * Deletes expired records in the background.
  *
- * @returns stops it, after the current run.
+ * @returns a function that stops after the current run.
  */
 export function startPurge(
   adapter: StoreAdapter,

@@ -1,7 +1,7 @@
 import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
 import type { Store } from './store.ts'
 
-/** Reads all records with a prefix in order, over any number of pages. */
+/** Reads all records with a prefix in order, across all pages. */
 export async function readAll(
   store: Store,
   table: StoreTable,

@@ -33,15 +33,23 @@ import {
 import { createStoreWatchers } from './watchers.ts'
 
 export interface StoreOptions {
-  /** Maximum length of a value in bytes; at most 8 MiB. @default 1048576 */
+  /** Maximum length of a value in bytes, at most 8 MiB. @default 1048576 */
   readonly maxValueBytes?: number
-  /** Maximum size of pending writes; more are rejected with 503. @default 67108864 */
+  /**
+   * Maximum size of pending writes in bytes; further writes are rejected with 503.
+   *
+   * @default 67108864
+   */
   readonly maxWaitingBytes?: number
-  /** Interval of deleting expired records in milliseconds. @default 1000 */
+  /** Interval in milliseconds between deletions of expired records. @default 1000 */
   readonly purgeMs?: number
   /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
-  /** Called if expired records cannot be deleted, unless the store is unavailable or full. @default a process warning */
+  /**
+   * Called if expired records cannot be deleted, except if the store is unavailable or full.
+   *
+   * @default a process warning
+   */
   readonly onError?: (error: unknown) => void
 }
 
@@ -53,54 +61,58 @@ export interface StoreWrite {
   readonly value?: Uint8Array
   /** Must not be modified afterwards. @default none */
   readonly metadata?: Readonly<Record<string, string>>
-  /** Expiry, Unix time in milliseconds; 0: never. @default 0 */
+  /** Expiry, Unix time in milliseconds; 0 if the record never expires. @default 0 */
   readonly expiresMs?: number
-  /** Expected version; 0: the record must not exist. @default any */
+  /** Expected version; 0 if the record must not exist. @default any version */
   readonly ifVersion?: number
   /**
-   * Whether the write may use the reserve of a full store, if its table may. False for writes on behalf of tenants: the
-   * reserve is for operators.
+   * Whether the write may use the reserve of a full store, provided that its table may. Must be
+   * false for writes on behalf of tenants, because the reserve is for operators.
+   *
    * @default true
    */
   readonly mayUseReserve?: boolean
 }
 
 /**
- * Store with validation, expiry and limits on top of an adapter.
+ * A store that adds validation, expiry and limits to an adapter.
  *
- * Throws or rejects with `GatewayError`: 400 naming the invalid input, 409 if a condition does not hold, 503 if the store is
- * closed, unavailable or overloaded, 507 if it is full.
+ * Methods throw or reject with `GatewayError`: 400 with the invalid input, 409 if a condition is
+ * not met, 503 if the store is closed, unavailable or overloaded, 507 if it is full.
  */
 export interface Store {
   readonly name: string
   readonly maxValueBytes: number
-  /** Returns the record of a key; undefined if it does not exist. */
+  /** Returns the record with a key, or undefined if it does not exist. */
   readonly read: (table: StoreTable, key: string) => Maybe<StoreRecord | undefined>
   /**
-   * Records in the order of their keys' UTF-8 bytes, at most 1000 and about 8 MiB at a time.
+   * Returns records in the order of their keys' UTF-8 bytes, at most 1000 records and about 8 MiB
+   * at a time.
    *
-   * @param signal cancels; the promise rejects with its reason.
+   * @param signal aborts the call; the promise rejects with its reason.
    */
   readonly list: (table: StoreTable, query?: StoreQuery, signal?: AbortSignal) => Promise<StorePage>
   /**
-   * Writes and deletes records atomically; each key at most once. Resolves once they are as durable as the adapter promises.
+   * Writes and deletes records atomically. Each key may occur only once. Resolves once the changes
+   * are as durable as the adapter guarantees.
    *
-   * @returns the new version of each record; for a deletion the deleted version, 0 if the record did not exist.
+   * @returns the new version of each record. For a deletion, the deleted version, or 0 if the
+   * record did not exist.
    */
   readonly commit: (writes: readonly StoreWrite[]) => Promise<readonly number[]>
-  /** Tables with records, in order; all of them without a limit. */
+  /** Returns the tables with records in order; all of them if there is no limit. */
   readonly listTables: (
     query?: StoreTableQuery,
     signal?: AbortSignal,
   ) => Promise<readonly StoreTable[]>
-  /** Databases with records, in order; all of them without a limit. */
+  /** Returns the databases with records in order; all of them if there is no limit. */
   readonly listDatabases: (
     query?: StoreDatabaseQuery,
     signal?: AbortSignal,
   ) => Promise<readonly string[]>
   /**
-   * Reports changes of keys that start with `prefix`, including expiry, from when the promise resolves until the returned
-   * function is called. The listener must not throw.
+   * Reports changes to keys that start with `prefix`, including expiry, from the time the promise
+   * resolves until the returned function is called. The listener must not throw.
    */
   readonly watch: (
     table: StoreTable,
@@ -111,14 +123,14 @@ export interface Store {
   readonly close: () => Promise<void>
 }
 
-/** Upper limit of values: a page must fit at least one. */
+/** Upper limit for values, because a page must have space for at least one record. */
 const MOST_VALUE_BYTES = 8 * 1024 * 1024
-/** Approximate overhead of a change, without its key, value and metadata. */
+/** Approximate overhead of a change in bytes, in addition to its key, value and metadata. */
 const CHANGE_BYTES = 200
 const NO_METADATA = {}
 const NOTHING: Promise<readonly number[]> = Promise.resolve([])
 
-/** Wraps an adapter with the behavior that all stores share, and owns it. */
+/** Wraps an adapter, which it owns, with the behavior that all stores share. */
 export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): Store {
   const { maxWaitingBytes, purgeMs = 1000, nowMs = Date.now, onError = warn } = options
   const maxValueBytes = Math.min(options.maxValueBytes ?? 1024 * 1024, MOST_VALUE_BYTES)
@@ -129,7 +141,7 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
     },
     sizeOf,
     countOf: (group) => group.length,
-    tooMuch: () => storeError(503, 'too many writes are waiting'),
+    tooMuch: () => storeError(503, 'too many pending writes'),
     ...(maxWaitingBytes !== undefined && { maxWaitingBytes }),
   })
   const watchers = createStoreWatchers()
@@ -161,7 +173,7 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
     return change
   }
 
-  /** Result of a write, after its watchers were notified. */
+  /** Returns the result of a write after its watchers have been notified. */
   function conclude(group: StoreGroup, outcome: StoreOutcome): readonly number[] | GatewayError {
     if (outcome instanceof GatewayError) return outcome
     if ('index' in outcome) return toConflict(group[outcome.index]!, outcome.version)

@@ -3,11 +3,11 @@ import type { StoreAdapter, StoreTable } from '../../core/contracts/store.ts'
 
 /** Query of tables. */
 export interface StoreTableQuery {
-  /** Database of the tables. @default all */
+  /** Database of the tables. @default all databases */
   readonly database?: string
   /** Last table of the previous page. */
   readonly after?: StoreTable
-  /** Maximum number of tables; 0: all. @default 0 */
+  /** Maximum number of tables; 0 for all. @default 0 */
   readonly limit?: number
 }
 
@@ -15,11 +15,11 @@ export interface StoreTableQuery {
 export interface StoreDatabaseQuery {
   /** Last database of the previous page. */
   readonly after?: string
-  /** Maximum number of databases; 0: all. @default 0 */
+  /** Maximum number of databases; 0 for all. @default 0 */
   readonly limit?: number
 }
 
-/** Tables read per event loop tick. */
+/** Number of tables read per event loop tick. */
 const AT_ONCE = 100
 /** Sorts after all names, which start with letters or digits. */
 const BEHIND = '~'
@@ -48,7 +48,7 @@ export async function listTables(
   }
 }
 
-/** Lists databases by name; reads only the first table of each. */
+/** Lists databases by name. Only the first table of each is read. */
 export async function listDatabases(
   { listTables }: StoreAdapter,
   { after, limit = 0 }: StoreDatabaseQuery,

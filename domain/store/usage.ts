@@ -11,18 +11,22 @@ export interface StoreQuotas {
 }
 
 /**
- * Unit of accounting: name of a database and kind of a table, joined by NUL. `reserved` tables of accounts, rules, certificates and
- * runtime objects have no quota and may use the reserve of a full store.
+ * Unit of accounting: the name of a database and the kind of a table, joined with NUL. `reserved`
+ * tables (accounts, rules, certificates and runtime objects) have no quota and may use the reserve
+ * of a full store.
  */
 export type StoreArea = string
 
-/** Current usage and limits for the check of a group. */
+/** Current usage and limits for checking a group. */
 export interface GroupCheck {
   readonly quotas: StoreQuotas
   readonly usedOf: (area: StoreArea) => number
   /** Stored size of a record. */
   readonly sizeOf: (change: StoreChange) => number
-  /** Stored size of the record that a change replaces or deletes; 0 if none. */
+  /**
+   * Returns the stored size of the record that a change replaces or deletes; 0 if it does not
+   * exist.
+   */
   readonly sizeBefore: (change: StoreChange) => number
   /** Whether only the reserve is left. */
   readonly isLow?: boolean
@@ -33,16 +37,16 @@ export const NO_STORE_QUOTAS: StoreQuotas = {
   config: noQuota('quota_config'),
 }
 
-/** Share of the store limit that reserved tables may use in addition. */
+/** Share of the store limit that reserved tables may use in addition to it. */
 const RESERVED_SHARE = 1 / 16
 
-/** Approximate overhead of a record, without its key, value and metadata. */
+/** Approximate overhead of a record in bytes, in addition to its key, value and metadata. */
 export const RECORD_OVERHEAD_BYTES = 100
 
 const RESERVED: ReadonlySet<string> = new Set(['acme', 'auth', 'runtime'])
 const CONFIG_TABLE = 'config'
 
-/** Cache of the last area: consecutive writes mostly use the same table. */
+/** Cache of the last area, because consecutive writes usually use the same table. */
 const last = { database: '', table: '', area: '\0store' }
 
 export function toArea({ database, table }: StoreTable): StoreArea {
@@ -63,9 +67,10 @@ function isReservedArea(area: StoreArea): boolean {
 }
 
 /**
- * Checks a group against quotas and free space. A group that does not increase the size always passes: deletions free space.
+ * Checks a group against quotas and free space. A group that does not increase the size always
+ * passes, because deletions free space.
  *
- * Most groups fit by their own size, so that replaced records need not be read.
+ * Most groups fit even if replaced records are not subtracted, so that these need not be read.
  */
 export function findExcess(group: StoreGroup, check: GroupCheck): GatewayError | undefined {
   const { quotas, usedOf, sizeOf, sizeBefore, isLow = false } = check
@@ -85,7 +90,10 @@ export function findExcess(group: StoreGroup, check: GroupCheck): GatewayError |
   return undefined
 }
 
-/** {@link findExcess} of a store with a size limit, which reserved tables may exceed by a sixteenth. */
+/**
+ * Applies {@link findExcess} to a store with a size limit, which reserved tables may exceed by a
+ * sixteenth.
+ */
 export function findLack(
   group: StoreGroup,
   check: Omit<GroupCheck, 'isLow'>,
@@ -101,7 +109,7 @@ export function findLack(
   return findExcess(group, { ...check, isLow: usedBytes + growth > maxBytes })
 }
 
-/** Whether a group is within quotas by its own size. */
+/** Returns whether a group is within quotas by its own size. */
 function fits(group: StoreGroup, { quotas, usedOf, sizeOf }: GroupCheck): boolean {
   let single: StoreArea | undefined
   let limit = Number.POSITIVE_INFINITY

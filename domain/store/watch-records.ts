@@ -10,20 +10,24 @@ export interface WatchRecordsOptions {
   /** Prefix of the keys. */
   readonly prefix: string
   /**
-   * Called with new and changed records by key; undefined: deleted.
+   * Called with new and changed records by key; undefined for deleted records.
    *
-   * @param isAll the map is a complete snapshot.
+   * @param isAll whether the map is a complete snapshot.
    */
   readonly onRecords: (
     records: ReadonlyMap<string, StoreRecord | undefined>,
     isAll: boolean,
   ) => void
-  /** Called for the first failure to read changes of a series; reads are retried. */
+  /** Called for the first failed read in a series. Reads are retried. */
   readonly onError: (error: unknown) => void
 }
 
 export interface WatchedRecords {
-  /** Resolves once all earlier writes were reported. @throws {GatewayError} 503 when the store is unreachable. */
+  /**
+   * Resolves once all earlier writes have been reported.
+   *
+   * @throws {GatewayError} 503 if the store is unreachable.
+   */
   readonly refresh: () => Promise<void>
   readonly close: () => void
 }
@@ -31,7 +35,7 @@ export interface WatchedRecords {
 /**
  * Reports all records, then each change.
  *
- * @throws {GatewayError} 503 when the store is unreachable.
+ * @throws {GatewayError} 503 if the store is unreachable.
  */
 export async function watchRecords(options: WatchRecordsOptions): Promise<WatchedRecords> {
   const { store, table, prefix, onRecords, onError } = options
@@ -57,7 +61,7 @@ export async function watchRecords(options: WatchRecordsOptions): Promise<Watche
     }
   }
 
-  /** One read at a time, so that the last report is the current state. */
+  /** Only one read runs at a time, so that the last report is the current state. */
   function readOnce(): Promise<void> {
     reading ??= readChanges().finally(() => {
       reading = undefined

@@ -1,9 +1,11 @@
 import type { StoreEvent, StoreListener, StoreTable } from '../../core/contracts/store.ts'
 
-/** StoreWatchers of key prefixes. */
+/** Watchers of key prefixes. */
 export interface StoreWatchers extends StoreListener {
   readonly size: number
-  /** Watches the keys of a table that start with `prefix`, until the returned function is called. */
+  /**
+   * Watches the keys in a table that start with `prefix`, until the returned function is called.
+   */
   readonly add: (table: StoreTable, prefix: string, listener: StoreListener) => () => void
 }
 
@@ -14,7 +16,7 @@ interface Watcher {
 
 /** Dispatches each change to the watchers of its key. */
 export function createStoreWatchers(): StoreWatchers {
-  /** By database and name of the table, joined by NUL; no set is empty. */
+  /** Watchers by database and name of the table, joined with NUL. There are no empty sets. */
   const tables = new Map<string, Set<Watcher>>()
   let size = 0
 

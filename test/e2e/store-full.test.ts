@@ -62,7 +62,7 @@ for (const sync of ['os', 'always'] as const) {
 
       disk.resize(48)
       t.ok(await write(store, written++), 'writes work once there is space')
-      t.match(messages, [/^the store is full: /, /^the store can be written again, after \d+ s: /])
+      t.match(messages, [/^the store is full: /, /^the store is writable again after \d+ s: /])
       t.equal(messages.length, 2)
       disk.resize(16)
       while (await write(store, written)) written++

@@ -1,11 +1,13 @@
-/** Acknowledged position of a group: all events up to a sequence, and individual ones after it. */
+/**
+ * Acknowledged position of a group: all events up to a sequence, and individual events after it.
+ */
 export interface Progress {
   /** All events up to this sequence are acknowledged. */
   readonly acked: number
-  /** Acknowledged events after it, in no order. */
+  /** Acknowledged events after that sequence, in no particular order. */
   readonly ahead: ReadonlySet<number>
   readonly isDone: (sequence: number) => boolean
-  /** Acknowledges an event. False: it already was. */
+  /** Acknowledges an event. Returns false if it was already acknowledged. */
   readonly finish: (sequence: number) => boolean
   /** Acknowledges all events up to a sequence. */
   readonly skipTo: (sequence: number) => void

@@ -2,23 +2,23 @@ import type { EventDelivery, StoredEvent } from '../../../core/contracts/events.
 import { deadlines, type Timed } from '../../../core/rpc/deadlines.ts'
 import type { Maybe } from '../../../lib/async/maybe.ts'
 
-/** Member of a group, as seen by its events in flight. */
+/** Member of a group as seen by its events in flight. */
 export interface LogConsumer {
   readonly ackWaitMs: number
 }
 
-/** A pulled event that is neither acknowledged nor removed. */
+/** A pulled event that has been neither acknowledged nor removed. */
 export class InFlightEvent implements Timed {
   deadlineMs = 0
   timedNext: Timed['timedNext'] = undefined
   timedPrev: Timed['timedPrev'] = undefined
   readonly sequence: number
   readonly attempt: number
-  /** Undefined: released; the event is redelivered after its deadline, if it has one. */
+  /** Undefined once released. The event is then redelivered after its deadline, if it has one. */
   consumer: LogConsumer | undefined
   readonly #onAvailable: (inFlight: InFlightEvent) => void
 
-  /** @param onAvailable called when the deadline expires and the event can be redelivered. */
+  /** @param onAvailable called when the deadline has expired and the event can be redelivered. */
   constructor(
     sequence: number,
     attempt: number,
@@ -32,7 +32,10 @@ export class InFlightEvent implements Timed {
     deadlines.add(this, consumer.ackWaitMs)
   }
 
-  /** Detaches the event from its consumer. With a delay, `onAvailable` is called after it; without one, the caller redelivers. */
+  /**
+   * Detaches the event from its consumer. With a delay, `onAvailable` is called after the delay;
+   * without one, the caller redelivers the event.
+   */
   release(delayMs: number): void {
     deadlines.remove(this)
     this.consumer = undefined
@@ -51,7 +54,7 @@ export interface AckHandlers {
   readonly nack: (inFlight: InFlightEvent, delayMs: number) => void
 }
 
-/** A class, so that thousands of deliveries share their methods. */
+/** Delivery of an event. It is a class, so that thousands of deliveries share its methods. */
 export class LogDelivery implements EventDelivery {
   readonly event: StoredEvent
   readonly attempt: number

@@ -5,13 +5,13 @@ import type { EventLog, GroupSave } from './log.ts'
 
 /** A group whose state is stored. */
 export interface SavableGroup {
-  /** State to store; undefined: ended, nothing. */
+  /** Returns the state to be stored, or undefined if the group has ended. */
   readonly format: () => Uint8Array | undefined
 }
 
-/** Stores the states of groups, coalesced per tick. */
+/** Stores the states of groups, batched per tick. */
 export interface GroupSaver {
-  /** Schedules a save of the then current state. Resolves once it is stored. */
+  /** Schedules a save of the state at the end of the tick. Resolves once it is stored. */
   readonly save: (topic: EventTopic, name: string, group: SavableGroup) => Promise<void>
   readonly drained: () => Promise<void>
 }
@@ -37,7 +37,7 @@ export function createGroupSaver(log: Pick<EventLog, 'saveGroups'>): GroupSaver 
       return items.map(() => undefined)
     },
     sizeOf: () => 1,
-    tooMuch: () => eventsError(503, 'too many groups are waiting'),
+    tooMuch: () => eventsError(503, 'too many pending groups'),
   })
 
   return {

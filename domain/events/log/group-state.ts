@@ -2,9 +2,9 @@
 export interface GroupProgress {
   /** All events up to this sequence are acknowledged. */
   readonly acked: number
-  /** Acknowledged events after it, in any order. */
+  /** Acknowledged events after that sequence, in any order. */
   readonly ahead: Iterable<number>
-  /** Events with an earlier timestamp are skipped; undefined if none. */
+  /** Events with an earlier timestamp are skipped. Undefined if none are skipped. */
   readonly sinceMs: number | undefined
   /** Number of pulls of unacknowledged events. */
   readonly attempts: ReadonlyMap<number, number>
@@ -12,11 +12,11 @@ export interface GroupProgress {
 
 const VERSION = 1
 /**
- * Version, `acked` and `sinceMs` as 64-bit floats (NaN if none), and the number of attempts; followed by a bit for each event
- * ahead.
+ * Header layout: version, `acked` and `sinceMs` as 64-bit floats (NaN if none), and the number of
+ * attempts. One bit for each event ahead follows.
  */
 const HEAD_BYTES = 1 + 8 + 8 + 4
-/** Distance of an event from `acked`, and its count. */
+/** Distance of an event from `acked`, and its attempt count. */
 const ATTEMPT_BYTES = 4 + 4
 
 export function formatGroupState({ acked, ahead, sinceMs, attempts }: GroupProgress): Uint8Array {

@@ -16,9 +16,12 @@ import { createPulls } from './pull-queue.ts'
 export interface LogGroupOptions {
   readonly log: EventLog
   readonly topic: EventTopic
-  /** Start, or stored progress, of the group. */
+  /** Start of the group, or its stored progress. */
   readonly from: GroupProgress
-  /** Schedules a save of the then current state; resolves once it is stored. No-op for a temporary group. */
+  /**
+   * Schedules a save of the current state, and resolves once it is stored. No-op for a temporary
+   * group.
+   */
   readonly save: () => Maybe<void>
 }
 
@@ -26,38 +29,43 @@ export interface LogGroupOptions {
 export interface LogMembers {
   readonly size: number
   readonly join: (ackWaitMs: number) => EventMember
-  /** Called when events were appended. */
+  /** Called when events have been appended. */
   readonly wake: () => void
   /** Removes all members. */
   readonly close: () => void
-  /** Ends the group: pending and later pulls reject. */
+  /** Ends the group. Pending and later pulls are rejected. */
   readonly fail: (error: Error) => void
 }
 
 /** A group whose events are acknowledged. */
 export interface LogGroup extends LogMembers {
-  /** State to store; undefined: the group has ended. */
+  /** Returns the state to be stored, or undefined if the group has ended. */
   readonly format: () => Uint8Array | undefined
   readonly describe: () => Omit<GroupState, 'name'>
 }
 
-/** Maximum distance of a pulled event from the first unacknowledged one: memory stays bounded when an event is never acknowledged. */
+/**
+ * Maximum distance of a pulled event from the first unacknowledged one. It limits memory usage if
+ * an event is never acknowledged.
+ */
 const WINDOW = 10_000
 
 export function createLogGroup({ log, topic, from, save }: LogGroupOptions): LogGroup {
   const { sinceMs } = from
   const since = sinceMs === undefined ? {} : { sinceMs }
   const progress = createProgress(from.acked, from.ahead)
-  /** Attempts before the group was loaded, of events not pulled since. */
+  /**
+   * Attempt counts from before the group was loaded, for events that have not been pulled since.
+   */
   const counts = new Map(from.attempts)
-  /** Events in flight, by sequence. */
+  /** Events in flight by sequence. */
   const inFlight = new Map<number, InFlightEvent>()
   /** Events to redeliver. */
   const redeliverable = new Set<InFlightEvent>()
   const members = new Set<LogConsumer>()
   const pulls = createPulls<LogConsumer>(take)
   const calls = { ack, nack }
-  /** First sequence that was not pulled since the group was loaded. */
+  /** First sequence that has not been pulled since the group was loaded. */
   let next = progress.acked + 1
   let failure: Error | undefined
   let hasEnded = false
@@ -73,7 +81,7 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
     inFlight.delete(one.sequence)
   }
 
-  /** Errors are ignored: without stored progress, events are redelivered. */
+  /** Errors are ignored, because without stored progress, events are redelivered. */
   function saveSoon(): void {
     Promise.resolve(save()).catch(() => {})
   }
@@ -111,7 +119,7 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
     return new LogDelivery(event, one, calls)
   }
 
-  /** Takes events to redeliver. Returns the size of their payloads. */
+  /** Takes events for redelivery. Returns the total size of their payloads. */
   function takeRedeliverable(
     taken: EventDelivery[],
     member: LogConsumer,
@@ -157,7 +165,7 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
     }
     finishUpTo(slice.end)
     if (passed > 0) saveSoon()
-    // Continues in another tick: there may be many events to skip.
+    // Continues in another tick, because many events may be skipped.
     if (taken.length === 0 && slice.next !== undefined) setImmediate(pulls.wake)
   }
 

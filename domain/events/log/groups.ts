@@ -19,22 +19,25 @@ import { createLogTail } from './tail.ts'
 interface NamedGroup {
   readonly group: LogGroup
   readonly save: () => Promise<void>
-  /** Settles when the group is stored in the log. */
+  /** Settles when the group has been stored in the log. */
   readonly stored: Promise<void>
 }
 
 const NOTHING: Pick<GroupProgress, 'ahead' | 'attempts'> = { ahead: [], attempts: new Map() }
 
-/** Creates an adapter on top of a log in this process: runs its groups; the log stores their states. */
+/**
+ * Creates an adapter based on a log in this process. The adapter runs the groups; the log stores
+ * their states.
+ */
 export function createLogEvents(log: EventLog): EventsAdapter {
   const saver = createGroupSaver(log)
-  /** Groups with members, by topic; no set is empty. */
+  /** Groups with members by topic. There are no empty sets. */
   const topics = new Map<string, Set<LogMembers>>()
-  /** By topic and name. */
+  /** Named groups by topic and name. */
   const named = new Map<string, NamedGroup>()
-  /** Groups that are still in the log, by topic and name. */
+  /** Deleted groups that are still in the log, by topic and name. */
   const deleting = new Set<string>()
-  /** Topics being removed; joins wait until their promise settles. */
+  /** Topics being removed. Joins wait until their promise has settled. */
   const removing = new Map<string, Promise<unknown>>()
 
   function remove(topic: EventTopic, group: LogMembers): void {
@@ -198,7 +201,7 @@ export function createLogEvents(log: EventLog): EventsAdapter {
   }
 }
 
-/** Progress of a new group. */
+/** Returns the progress of a new group. */
 function toProgress(
   log: EventLog,
   topic: EventTopic,

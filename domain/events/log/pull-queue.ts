@@ -1,14 +1,14 @@
 import type { EventDelivery } from '../../../core/contracts/events.ts'
 
-/** Takes available events for a member, possibly none. */
+/** Takes the available events for a member. There may be none. */
 export type Pull<M> = (member: M, limit: number, maxBytes: number) => readonly EventDelivery[]
 
-/** Members that wait for events, longest waiting first. */
+/** Members waiting for events, longest wait first. */
 export interface Pulls<M> {
   readonly pull: (member: M, limit: number, maxBytes: number) => Promise<readonly EventDelivery[]>
-  /** Events may be available. */
+  /** Called when events may be available. */
   readonly wake: () => void
-  /** Cancels the wait of a member, which gets nothing. */
+  /** Cancels the wait of a member, which receives no events. */
   readonly leave: (member: M) => void
   /** Cancels all waits. */
   readonly fail: (error: Error) => void

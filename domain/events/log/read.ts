@@ -10,11 +10,11 @@ export interface LogReader {
   readonly first: number
   readonly last: number
   readonly readMark: (sequence: number) => LogMark
-  /** Events from an existing sequence on. */
+  /** Iterates over the events, starting at an existing sequence. */
   readonly walk: (from: number) => Iterable<StoredEvent>
 }
 
-/** Part of a range, located by binary search. */
+/** Reads part of a range, which is located by binary search. */
 export function readSlice(
   { first, last, readMark, walk }: LogReader,
   { from, sinceMs, limit, maxBytes }: EventRange,

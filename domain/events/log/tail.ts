@@ -8,11 +8,11 @@ export interface LogTailOptions {
   readonly topic: EventTopic
   /** First sequence. */
   readonly from: number
-  /** Skips events with an earlier timestamp; undefined if none. */
+  /** Events with an earlier timestamp are skipped. Undefined if none are skipped. */
   readonly sinceMs: number | undefined
 }
 
-/** Delivers events in order to one member, without acknowledgement. */
+/** Delivers events in order to a single member without acknowledgements. */
 export function createLogTail({ log, topic, from, sinceMs }: LogTailOptions): LogMembers {
   const since = sinceMs === undefined ? {} : { sinceMs }
   const pulls = createPulls<object>(take)
@@ -24,7 +24,7 @@ export function createLogTail({ log, topic, from, sinceMs }: LogTailOptions): Lo
   function take(_: object, limit: number, maxBytes: number): readonly EventDelivery[] {
     const { events, end, next: more } = log.read(topic, { from: next, limit, maxBytes, ...since })
     next = end
-    // Continues in another tick: there may be many events to skip.
+    // Continues in another tick, because many events may be skipped.
     if (events.length === 0 && more !== undefined) setImmediate(pulls.wake)
     return events.map((event) => new TailDelivery(event))
   }

@@ -5,15 +5,15 @@ import { isServerAddress } from '../address.ts'
 import { MAX_PEERS } from '../limits.ts'
 import { isServerId, isShared } from '../names.ts'
 
-/** Entry of a server: its address, and the ids of the servers it can call. */
+/** Entry of a server: its address, and the ids of the servers that it can call. */
 export interface ServerEntry {
   readonly address: string
   readonly peers: readonly string[]
 }
 
 /**
- * Whether peers can call a service: a version declares endpoints, or has a node with the call protocol. The RPC proxy
- * cannot forward plain HTTP.
+ * Returns whether peers can call a service: a version declares endpoints, or has a node with the
+ * call protocol. The RPC proxy cannot forward plain HTTP.
  */
 export function isCallable(versions: readonly Service[]): boolean {
   const [first] = versions
@@ -32,7 +32,10 @@ export function formatVersions(versions: readonly Service[]): string {
   )
 }
 
-/** Serializes the routes of a service for {@link parseRoutes}: its versions with the endpoints that declare a path, without descriptions. */
+/**
+ * Serializes the routes of a service for {@link parseRoutes}: its versions with the endpoints that
+ * declare a path, without descriptions.
+ */
 export function toRoutes(versions: readonly Service[]): readonly object[] {
   return versions.map(({ version, metadata, endpoints }) => ({
     version,
@@ -43,12 +46,15 @@ export function toRoutes(versions: readonly Service[]): readonly object[] {
   }))
 }
 
-/** Versions without nodes. @throws {TypeError} naming the invalid part. */
+/** Parses versions without nodes. @throws {TypeError} with the invalid part. */
 export function parseRoutes(name: string, routes: unknown): Service[] {
   return parseVersions(name, readVersions(routes, name), [])
 }
 
-/** The versions of an entry created by {@link formatVersions} or {@link readVersions}, with these nodes. */
+/**
+ * Parses the versions of an entry created by {@link formatVersions} or {@link readVersions}, and
+ * adds these nodes.
+ */
 export function parseVersions(name: string, entry: string, nodes: readonly Node[]): Service[] {
   const versions = JSON.parse(entry) as Pick<Service, 'version' | 'metadata' | 'endpoints'>[]
   return versions.map((version) => ({ name, ...version, nodes }))
@@ -57,8 +63,8 @@ export function parseVersions(name: string, entry: string, nodes: readonly Node[
 /**
  * Parses a received entry of a service.
  *
- * @param path of the value, for errors.
- * @throws {TypeError} naming the invalid field.
+ * @param path path of the value, for error messages.
+ * @throws {TypeError} with the invalid field.
  */
 export function readVersions(value: unknown, path: string): string {
   if (!Array.isArray(value) || value.length === 0) throw wrong(path, 'must be a list of versions')
@@ -88,7 +94,7 @@ export function formatServer({ address, peers }: ServerEntry): string {
   return JSON.stringify({ address, peers })
 }
 
-/** Parses an entry of {@link formatServer} or {@link readServer}. */
+/** Parses an entry created by {@link formatServer} or {@link readServer}. */
 export function parseServer(entry: string): ServerEntry {
   return JSON.parse(entry) as ServerEntry
 }
@@ -96,8 +102,8 @@ export function parseServer(entry: string): ServerEntry {
 /**
  * Parses a received entry of a server.
  *
- * @param path of the value, for errors.
- * @throws {TypeError} naming the invalid field.
+ * @param path path of the value, for error messages.
+ * @throws {TypeError} with the invalid field.
  */
 export function readServer(value: unknown, path: string): string {
   if (!isRecord(value)) throw wrong(path, 'must be an object')

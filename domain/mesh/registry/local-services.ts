@@ -3,15 +3,15 @@ import { createBackOff } from '../../../lib/async/backoff.ts'
 
 export interface LocalServicesOptions {
   readonly registry: Registry & Required<Pick<Registry, 'watch'>>
-  /** Called with the current versions of a service; empty: removed. */
+  /** Called with the current versions of a service; empty if it was removed. */
   readonly onChange: (name: string, versions: readonly Service[]) => void
-  /** Called when the registry cannot be read; it is retried. */
+  /** Called when the registry cannot be read. Reading is retried. */
   readonly onError: (error: Error) => void
 }
 
 /** Services registered on this server by name, cached from watch events. */
 export interface LocalServices {
-  /** Starts to watch. Resolves after the first query, successful or not. */
+  /** Starts to watch. Resolves after the first query, whether successful or not. */
   readonly start: () => Promise<void>
   readonly has: (name: string) => boolean
   readonly close: () => void
@@ -20,7 +20,7 @@ export interface LocalServices {
 export function createLocalServices(options: LocalServicesOptions): LocalServices {
   const { registry, onChange, onError } = options
   const backOff = createBackOff()
-  /** Keyed by name, then version. */
+  /** Services by name, then version. */
   const services = new Map<string, Map<string, Service>>()
   /** Events received while a list query is in flight. */
   let events: RegistryEvent[] | undefined

@@ -4,10 +4,10 @@ import { choose, type FallbackServices, watchJoined } from './mesh-watch.ts'
 type Watchable = Registry & Required<Pick<Registry, 'watch'>>
 
 /**
- * Combines a registry with services of other servers, which registered services hide. Registrations go to the registry,
- * which its owner closes.
+ * Combines a registry with services of other servers. Registered services take precedence.
+ * Registrations are sent to the registry, which its owner closes.
  *
- * @param isLocal whether the registry, not `network`, has a service.
+ * @param isLocal returns whether a service is in the registry rather than in `network`.
  */
 export function createJoinedRegistry(
   registry: Watchable,

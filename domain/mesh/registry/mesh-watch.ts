@@ -14,11 +14,11 @@ export interface FallbackServices extends Required<Pick<Registry, 'watch'>> {
 export interface JoinedWatchOptions {
   readonly registry: Registry & Required<Pick<Registry, 'watch'>>
   readonly network: FallbackServices
-  /** Whether the registry, not `network`, has a service. */
+  /** Returns whether a service is in the registry rather than in `network`. */
   readonly isLocal: (name: string) => boolean
 }
 
-/** Versions by service name; never empty. */
+/** Versions by service name. There are no empty sets. */
 type Versions = Map<string, Set<string>>
 
 /** Delay before an unavailable registry is queried again. */
@@ -27,19 +27,19 @@ const RETRY_MS = 1000
 /**
  * Watches a registry together with the network, like `Registry.watch`.
  *
- * Two watches report that a service moves between both: this one of the registry, and, behind `network`, one of all its
- * services. Either may be ahead. If both have the service, the registry is queried, so that the last event matches its
- * state.
+ * Two watches report when a service moves between them: the watch of the registry and, behind
+ * `network`, a watch of all its services. Either may be ahead. If both contain the service, the
+ * registry is queried, so that the last event matches its state.
  */
 export function watchJoined(
   { registry, network, isLocal }: JoinedWatchOptions,
   listener: (event: RegistryEvent) => void,
   options: WatchOptions,
 ): () => void {
-  /** State published by the registry, and names of the network that the listener may know. */
+  /** Versions published by the registry, and names from the network that the listener may know. */
   const mine: Versions = new Map()
   const published: Versions = new Map()
-  /** Services with a query in flight; true: an event arrived during the query. */
+  /** Services with a query in flight. True if an event arrived during the query. */
   const asking = new Map<string, boolean>()
   let stopped = false
 
@@ -58,7 +58,7 @@ export function watchJoined(
       listener(event)
       return
     }
-    // A reader may have seen the service in the meantime and needs the removal.
+    // A reader may have seen the service in the meantime and needs to receive the removal.
     note(published, { ...event, type: 'update' })
     void settle(name)
   }
@@ -85,7 +85,7 @@ export function watchJoined(
     if (!stopped) notify(name, local)
   }
 
-  /** Publishes the versions of a service, and the removal of others. */
+  /** Publishes the versions of a service, and the removal of versions that no longer exist. */
   function notify(name: string, local: readonly Service[]): void {
     const services = choose(local, network.getService(name))
     const before = published.get(name) ?? new Set<string>()
@@ -113,7 +113,10 @@ export function watchJoined(
   }
 }
 
-/** Registered services take precedence over services of other servers, unless only the latter have nodes. */
+/**
+ * Registered services take precedence over services of other servers, unless only the latter have
+ * nodes.
+ */
 export function choose(local: readonly Service[], others: readonly Service[]): readonly Service[] {
   return others.length === 0 || local.some(({ nodes }) => nodes.length > 0) ? local : others
 }

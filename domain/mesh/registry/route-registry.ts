@@ -8,43 +8,47 @@ import { createUnreachableServices } from './unreachable-services.ts'
 
 export interface RouteRegistryOptions {
   readonly table: Pick<RouteTable, 'find' | 'findLocal' | 'keys'>
-  /** Calls a peer. */
+  /** Returns the node for calls to a peer. */
   readonly findNode: (peer: string) => Node | undefined
   /** Monotonic clock in milliseconds. @default performance.now */
   readonly nowMs?: () => number
 }
 
-/** A stored service of other servers, to restore after a restart. */
+/** A stored service of other servers, to be restored after a restart. */
 export interface KnownService {
   readonly name: string
-  /** As of {@link toRoutes}. */
+  /** See {@link toRoutes}. */
   readonly versions: readonly object[]
-  /** Ids of the servers that have it. */
+  /** Ids of the servers that provide it. */
   readonly owners: readonly string[]
-  /** Milliseconds since it is unreachable; 0: reachable. */
+  /** Milliseconds since it became unreachable; 0 if reachable. */
   readonly ageMs: number
 }
 
 /**
- * Services of other servers, at the peers that calls may go to. A service that vanishes while its server is unreachable over
- * any number of links is lost: it stays without nodes, so that requests return 503, not 404. A service that vanishes while its
- * server is reachable was withdrawn.
+ * Services of other servers. Their nodes are the peers that calls are sent to. If a service
+ * disappears while its server is unreachable over any number of links, it is missing: it remains
+ * listed without nodes, so that requests return 503 rather than 404. If a service disappears while
+ * its server is reachable, it was withdrawn.
  */
 export interface RouteRegistry extends Pick<Registry, 'name'>, FallbackServices {
-  /** Updates the routes of a destination. Servers come before the services that are lost with them. */
+  /**
+   * Updates the routes of a destination. Servers must be updated before the services that become
+   * missing with them.
+   */
   readonly changed: (key: string) => void
-  /** Services of other servers, for {@link restore}. */
+  /** Returns the services of other servers, for {@link restore}. */
   readonly listKnown: () => KnownService[]
-  /** Adds services of an earlier process as lost, until there is a route to them. */
+  /** Adds services from an earlier process as missing until there is a route to them. */
   readonly restore: (known: readonly KnownService[]) => void
-  /** Drops services that were lost for too long. Runs by a timer. */
+  /** Drops services that have been missing for too long. Called by a timer. */
   readonly sweep: () => void
   readonly close: () => void
 }
 
-/** Parts of a route that its service depends on. */
+/** Parts of a route that affect its service. */
 interface Part {
-  /** Id of the server that has it. */
+  /** Id of the server that provides it. */
   readonly owner: string
   readonly node: string | undefined
   readonly hops: number
@@ -53,7 +57,7 @@ interface Part {
 
 /** Last published state of a service. */
 interface View {
-  /** Empty: lost. */
+  /** Parts of the routes; empty if the service is missing. */
   readonly parts: readonly Part[]
   readonly services: readonly Service[]
 }
@@ -88,7 +92,7 @@ export function createRouteRegistry(options: RouteRegistryOptions): RouteRegistr
     }
   }
 
-  /** Marks a service without routes as lost, unless it was withdrawn or is on this server. */
+  /** Marks a service without routes as missing, unless it was withdrawn or is on this server. */
   function lose(name: string, { parts, services }: View): void {
     const owners = toOwners(parts)
     if (table.findLocal(name) !== undefined || owners.every(isReachable)) return
@@ -114,7 +118,7 @@ export function createRouteRegistry(options: RouteRegistryOptions): RouteRegistr
       const parts = toParts(table.find(name), findNode)
       const isTakenOver = unreachable.get(name) !== undefined && table.findLocal(name) !== undefined
       if (isSame(before?.parts ?? [], parts) && !isTakenOver) {
-        // Another server may provide it now, behind the same peers.
+        // Another server behind the same peers may now provide the service.
         if (before !== undefined) views.set(name, { ...before, parts })
         return
       }
@@ -172,7 +176,10 @@ function toOwners(parts: readonly Part[]): string[] {
   return [...new Set(parts.map(({ owner }) => owner))]
 }
 
-/** Versions of a service, each at the peers whose routes provide it. */
+/**
+ * Returns the versions of a service. The nodes of each version are the peers whose routes provide
+ * it.
+ */
 function toServices(
   name: string,
   { ways }: Route,

@@ -8,20 +8,21 @@ export interface UnreachableService {
   readonly services: readonly Service[]
   /** Ids of the servers that provided it. */
   readonly owners: readonly string[]
-  /** Size of its entry. */
+  /** Size of its entry in bytes. */
   readonly bytes: number
   /** Milliseconds since it became unreachable. */
   readonly ageMs: number
 }
 
 /**
- * Lost services: retained for a day, and for 95 s once all their servers are reachable again. Limited in number and size
- * like the routes of one peer; the oldest are dropped first.
+ * Missing services, which are retained for a day, or for 95 s once all their servers are reachable
+ * again. Their number and size have the same limits as the routes of one peer; the oldest are
+ * dropped first.
  */
 export interface UnreachableServices {
   readonly get: (name: string) => UnreachableService | undefined
   readonly list: () => UnreachableService[]
-  /** @returns names of services dropped to free space. */
+  /** @returns the names of services dropped to free space. */
   readonly add: (lost: UnreachableService) => string[]
   readonly release: (name: string) => void
   /** Drops expired services. @returns their names. */
@@ -29,7 +30,7 @@ export interface UnreachableServices {
 }
 
 export interface UnreachableServicesOptions {
-  /** Whether a server is reachable. */
+  /** Returns whether a server is reachable. */
   readonly isReachable: (server: string) => boolean
   /** Monotonic clock in milliseconds. */
   readonly nowMs: () => number
@@ -38,11 +39,14 @@ export interface UnreachableServicesOptions {
 interface Entry {
   readonly lost: UnreachableService
   readonly sinceMs: number
-  /** Time when all owners became reachable; undefined: some are not. */
+  /** Time when all owners became reachable; undefined while any is unreachable. */
   backMs: number | undefined
 }
 
-/** A service of a restarted server registers within its heartbeat of 30 s, and the TTL of a service is 90 s. */
+/**
+ * A service of a restarted server registers within its heartbeat interval of 30 s, and the TTL of a
+ * service is 90 s.
+ */
 const BACK_MS = 95_000
 const LOST_MS = 24 * 60 * 60_000
 
@@ -50,7 +54,7 @@ export function createUnreachableServices({
   isReachable,
   nowMs,
 }: UnreachableServicesOptions): UnreachableServices {
-  /** Oldest first. */
+  /** Entries, oldest first. */
   const entries = new Map<string, Entry>()
   let bytes = 0
 

@@ -240,7 +240,7 @@ t.test('applies the slow-consumer policy of each subscription', async (t) => {
   t.equal(broker.dropped, 2 + 2 + 2 + 3)
   t.equal(broker.ended, 1)
   t.match(ends, [
-    { code: 503, message: 'the subscriber of orders is too slow: its subscription has ended' },
+    { code: 503, message: 'the subscriber of orders is too slow; its subscription has ended' },
   ])
   publish(['5'])
   while (received['drop-new']!.length < 3) await turn()

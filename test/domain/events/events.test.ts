@@ -169,7 +169,7 @@ t.test('rejects events while too many are pending', async (t) => {
   const { events } = open(t, { maxWaitingBytes: 2000 })
   await publish(events)
   const first = publish(events, { payload: new Uint8Array(3000) })
-  await t.rejects(publish(events), { code: 503, message: 'too many events are waiting' })
+  await t.rejects(publish(events), { code: 503, message: 'too many pending events' })
   await first
   await publish(events)
 })

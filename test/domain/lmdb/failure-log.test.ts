@@ -38,7 +38,7 @@ t.test('logs a full disk once, and its end once', async (t) => {
   ])
   clock.nowMs = 11_000
   for (let i = 0; i < 100; i++) onSuccess()
-  t.same(events, [`the store can be written again, after 11 s: ${folder}`])
+  t.same(events, [`the store is writable again after 11 s: ${folder}`])
 })
 
 t.test('logs once for alternating success and failure', async (t) => {
@@ -54,7 +54,7 @@ t.test('logs the message of another cause', async (t) => {
   const { folder, onFailure, messages: events } = openInTemp(t)
   onFailure(BROKEN)
   t.same(events, [
-    `the store is not writable in ${folder}, writes are rejected until it is: input/output error`,
+    `the store is not writable in ${folder}; writes are rejected until it is: input/output error`,
   ])
 })
 

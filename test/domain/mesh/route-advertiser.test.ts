@@ -207,7 +207,7 @@ t.test('applies the same limits as the receiver', (t) => {
   t.equal([...received.keys()].length, MAX_DESTINATIONS)
   t.throws(() => receive([update('one-more', '1')]), {
     name: 'TypeError',
-    message: /^routes must be at/,
+    message: /^routes must have at/,
   })
   const other = createRouteReceiver(received, 'a')
   t.throws(() => other([update('x', 'x'.repeat(MAX_ADVERTISED_BYTES + 1))]), { name: 'TypeError' })

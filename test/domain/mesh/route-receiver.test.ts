@@ -44,7 +44,7 @@ t.test('rejects a path that omits the advertising peer', (t) => {
   const { receive } = open()
   t.throws(() => receive([{ key: 'greeter', advertised: { ...advertisement, path: ['c'] } }]), {
     name: 'TypeError',
-    message: 'path of greeter must begin with b, which advertises it',
+    message: 'path of greeter must start with b, which advertises it',
   })
   t.end()
 })

@@ -145,9 +145,9 @@ t.test(
       [{ ...good, value: new Uint8Array(11) }, /^value must be at most 10 bytes, got 11$/],
       [
         { ...good, metadata: { a: 'x'.repeat(16 * 1024) } },
-        /^metadata must be texts of at most 16384/,
+        /^metadata must contain only strings, with at most 16384/,
       ],
-      [{ ...good, metadata: { a: 1 } }, /^metadata must be texts/],
+      [{ ...good, metadata: { a: 1 } }, /^metadata must contain only strings/],
       [{ ...good, expiresMs: -1 }, /^expiresMs must be a whole number from 0 to/],
       [{ ...good, expiresMs: Number.NaN }, /^expiresMs must be/],
       [{ ...good, expiresMs: 1e16 }, /^expiresMs must be/],
@@ -160,7 +160,7 @@ t.test(
     }
     await t.rejects(store.commit([good, { ...good }]), {
       code: 400,
-      message: /^key must not occur twice/,
+      message: /^keys must be unique, got the duplicate/,
     })
     for (const invalid of [
       { prefix: '\0' },
@@ -244,7 +244,7 @@ t.test('close waits for writes in flight and rejects further writes', async (t) 
 t.test('rejects writes while too many are pending', async (t) => {
   const { store } = open(t, { maxWaitingBytes: 2000 })
   const first = write(store, 'a', { value: new Uint8Array(2000) })
-  await t.rejects(write(store, 'b'), { code: 503, message: 'too many writes are waiting' })
+  await t.rejects(write(store, 'b'), { code: 503, message: 'too many pending writes' })
   t.ok(await first)
   t.ok(await write(store, 'b'))
 })
