@@ -1,12 +1,12 @@
 const WINDOW_MS = 60_000
-/** Names per minute. */
+/** Maximum number of names per minute. */
 const NAMES_MAX = 100
 
 /**
- * Returns true for the first occurrence of a name within a minute, at most a hundred names per minute. It limits audit
- * records that unauthenticated callers can cause in any number.
+ * Returns true for the first occurrence of a name within a minute, for at most one hundred names
+ * per minute. It limits audit records that unauthenticated callers can cause in any number.
  *
- * @param nowMs unix time.
+ * @param nowMs Unix time.
  */
 export function createThrottle(nowMs: () => number): (name: string) => boolean {
   const seen = new Set<string>()

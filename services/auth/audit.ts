@@ -6,23 +6,26 @@ import type { ServiceLog } from '../../sdk/log/service-log.ts'
 
 /** Audit record. It contains no secrets or tokens. */
 export interface AuditRecord {
-  /** `<object>.<action>`, such as `account.create`; `login.failed`, `login.refused`, `refresh.failed`, `token.reused`. */
+  /**
+   * Action as `<object>.<action>`, such as `account.create`, `login.failed`, `login.refused`,
+   * `refresh.failed` or `token.reused`.
+   */
   readonly action: string
   /** Namespace of the target. */
   readonly namespace: string
   /** Id of the target. */
   readonly target: string
-  /** Account, `<namespace>/<id>`; `server`: the server itself; empty: anonymous. */
+  /** Account as `<namespace>/<id>`; `server` for the server itself; empty if anonymous. */
   readonly account: string
-  /** IP address of the caller; empty: unknown. */
+  /** IP address of the caller; empty if unknown. */
   readonly address: string
-  /** Request id, as in the gateway's log. */
+  /** Request id as shown in the gateway's log. */
   readonly request: string
   /** Unix time in milliseconds. */
   readonly time: number
 }
 
-/** Records an action of the caller; without one, of the server itself. */
+/** Records an action of the caller, or of the server itself if there is no caller. */
 export type Audit = (
   ctx: Context | undefined,
   action: string,
@@ -37,19 +40,19 @@ export interface AuditOptions {
   readonly nowMs: () => number
 }
 
-// No account can have this name: all have a namespace prefix.
-const OF_SERVER = { account: 'server', address: '', request: '' }
+// No account can have this name, because account names start with a namespace.
+const SERVER_ACTOR = { account: 'server', address: '', request: '' }
 
-/** Creates an audit log. A record that cannot be stored is logged. */
+/** Creates an audit log. A record that cannot be stored is written to the server log. */
 export function createAudit({ log, store, nowMs }: AuditOptions): Audit {
   return (ctx, action, { namespace, target }) => {
     const record: AuditRecord = {
       ...{ action, namespace, target: target.slice(0, 200) },
-      ...(ctx === undefined ? OF_SERVER : toCaller(ctx)),
+      ...(ctx === undefined ? SERVER_ACTOR : toCaller(ctx)),
       time: nowMs(),
     }
     const onError = (err: unknown): void =>
-      log.warn({ ...record, err }, 'storing an audit record failed')
+      log.warn({ ...record, err }, 'cannot store audit record')
     try {
       Promise.resolve(store(record)).catch(onError)
     } catch (error) {
@@ -67,7 +70,7 @@ function toCaller(ctx: Context) {
   }
 }
 
-/** IP address of the caller as set by the gateway or RPC proxy; empty: unknown. */
+/** Returns the IP address of the caller as set by the gateway or RPC proxy; empty if unknown. */
 export function addressOf(ctx: Context): string {
   return metadata.get(ctx, CALLER_ADDRESS)[0]
 }

@@ -180,7 +180,9 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
       request: Type.Object({
         token: secret('An access token or a refresh token.'),
         refresh_token: secret('Same as token.'),
-        id: text('Account id; administrators may name any account, others their own.'),
+        id: text(
+          'Account id; administrators may specify any account, other callers only their own.',
+        ),
         options: Options,
       }),
       response: Type.Object({}),
@@ -257,8 +259,9 @@ function toTokenMessage({ accessToken, refreshToken, created, expiry }: TokenPai
 }
 
 /**
- * Filter of revocations for a watcher: all for accounts of the platform; for others the revocations of their namespace, including
- * accounts of `mx`, which may belong to it.
+ * Returns the filter of revocations for a watcher. Accounts of the platform receive all
+ * revocations; others receive the revocations of their own namespace, including accounts of `mx`,
+ * which may belong to it.
  */
 function toFilter(account: Account | undefined): (revocation: Revocation) => boolean {
   if (account === undefined || !isEnforcer(account)) return () => false

@@ -14,7 +14,7 @@ export interface SourceOptions {
   readonly revoked: Revoked
 }
 
-/** Rules and keys for enforcement in this process. */
+/** Source of rules and keys for enforcement in this process. */
 export function createSource({ store, rules, keys, revoked }: SourceOptions): AuthSource {
   return {
     watchRules: (namespace, signal) =>
@@ -37,7 +37,8 @@ export function createSource({ store, rules, keys, revoked }: SourceOptions): Au
           known = new Set(await rules.namespaces(signal))
           return known
         },
-        // Each change of rules writes a head; only the first one of a namespace changes the list.
+        // Each change to rules writes a head record. Only the first one in a namespace changes the
+        // list.
         watch: (onUpdate) =>
           store.watch(AUTH_TABLE, RULES_HEADS_PREFIX, {
             onEvent: ({ key }) => known.has(key.slice(RULES_HEADS_PREFIX.length)) || onUpdate(),

@@ -6,8 +6,8 @@ import { type Audit, addressOf } from './audit.ts'
 import { idOf } from './messages.ts'
 
 /**
- * Verifies credentials of the account `id`; rejects the attempt after too many failures. Failures and the start of
- * rejections are audited.
+ * Verifies the credentials of the account `id`. Rejects the attempt after too many failures.
+ * Failures and the start of rejections are audited.
  */
 export type AttemptLogin = <T>(
   ctx: Context,
@@ -15,7 +15,7 @@ export type AttemptLogin = <T>(
   logIn: (slot: HashSlot) => Promise<T>,
 ) => Promise<T>
 
-/** Codes of failed logins: wrong credentials, and accounts that the rules deny. */
+/** Codes of failed logins: wrong credentials, or an account that the rules deny. */
 const FAILED: readonly number[] = [400, 401]
 
 export function createAttemptLogin(limit: LoginLimit, audit: Audit): AttemptLogin {

@@ -5,25 +5,25 @@ import { DEFAULT_NAMESPACE, NAMESPACE_RULE, toNamespace } from '../../sdk/namesp
 import type { AccountRecord } from './records.ts'
 
 export interface NamespaceOptions {
-  /** Empty: the namespace of the call. */
+  /** Namespace; empty for the namespace of the call. */
   readonly namespace: string
 }
 
-/** Account in responses (reference 2.1). */
+/** An account in responses (reference 2.1). */
 export interface AccountMessage {
   readonly id: string
   readonly type: string
   readonly metadata: Readonly<Record<string, string>>
   readonly scopes: readonly string[]
   readonly issuer: string
-  /** Returned once, by the call that creates the account. */
+  /** Only returned by the call that creates the account. */
   readonly secret?: string
   readonly name: string
-  /** Seconds since 1970; 0: not stored. */
+  /** Seconds since 1970; 0 if not stored. */
   readonly created: number
 }
 
-/** Rule in requests and responses. */
+/** A rule in requests and responses. */
 export interface RuleMessage {
   readonly id: string
   readonly scope: string
@@ -84,7 +84,7 @@ const ResourceParts = Type.Object({
   endpoint: text('Handler.Method or a path, a prefix (Handler.*, /path/*), or *.'),
 })
 
-/** An object or `type:name:endpoint` (specification: Rule); handlers receive the object. */
+/** An object or `type:name:endpoint` (specification: Rule). Handlers receive the object. */
 export const Resource: TUnsafe<ResourceMessage> = Type.Codec(
   Type.Refine(
     Type.Unsafe<string | ResourceMessage>({
@@ -108,7 +108,7 @@ export const RuleOfCaller: TUnsafe<RuleMessage> = Type.Unsafe(
     {
       id: text('Unique in its namespace.'),
       scope: text(
-        'Scope of the callers; empty: everyone, *: all accounts of the namespace, +: all accounts.',
+        'Scope of the callers; empty for everyone, * for all accounts of the namespace, + for all accounts.',
       ),
       resource: Resource,
       access: text('GRANTED or DENIED.'),
@@ -133,12 +133,18 @@ export const RuleView: TUnsafe<RuleMessage> = Type.Unsafe(
   }),
 )
 
-/** Namespace of a call: from the request, otherwise the one the call was made in. */
+/**
+ * Returns the namespace of a call: from the request, otherwise the namespace in which the call was
+ * made.
+ */
 export function namespaceOf({ namespace }: NamespaceOptions, ctx: Context): string {
   return namespace || toNamespace(ctx, idOf(ctx))
 }
 
-/** Id of errors (reference 2.2): `auth.Auth.Token` without the caller's namespace prefix. */
+/**
+ * Returns the id used in errors (reference 2.2), such as `auth.Auth.Token`, without the caller's
+ * namespace prefix.
+ */
 export function idOf(ctx: Context): string {
   return `auth.${ctx.endpoint}`
 }

@@ -1,17 +1,17 @@
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { createEventFeed } from '../../sdk/events/event-feed.ts'
 
-/** A value that changes. */
+/** A value that can change. */
 export interface Observable<T> {
   readonly read: () => Maybe<T>
   /** Calls `onUpdate` after each change, until the returned function is called. */
   readonly watch: (onUpdate: () => void) => Maybe<() => void>
 }
 
-// Updates coalesce: one pending entry means that the value changed.
+// Updates coalesce: a single pending entry means that the value has changed.
 const UPDATE = 'update'
 
-/** Yields the value immediately and after changes. */
+/** Yields the value immediately and after each change. */
 export async function* streamValue<T>(
   signal: AbortSignal,
   { read, watch }: Observable<T>,

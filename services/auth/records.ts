@@ -4,10 +4,10 @@ import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
 import { decodeRecord } from '../../domain/store/json-record.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
-/** Table of all namespaces (reference 2.5). */
+/** Table used for all namespaces (reference 2.5). */
 export const AUTH_TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: 'auth' }
 
-/** Stored account. */
+/** A stored account. */
 export interface AccountRecord extends Account {
   /** Seconds since 1970. */
   readonly created: number
@@ -17,38 +17,52 @@ export interface AccountRecord extends Account {
   readonly since: number
 }
 
-/** Stored key pair. */
+/** A stored key pair. */
 export interface KeyRecord {
   /** Key id (`kid`). */
   readonly id: string
-  /** SPKI, DER in base64. */
+  /** SPKI public key as DER in base64. */
   readonly publicKey: string
-  /** PKCS #8, DER in base64, possibly encrypted; empty: only the signing server stores it. */
+  /**
+   * PKCS #8 private key as DER in base64, possibly encrypted. Empty if only the signing server
+   * stores it.
+   */
   readonly privateKey: string
-  /** Id of the key that encrypts the private key; empty: not encrypted. */
+  /** Id of the key that encrypts the private key; empty if not encrypted. */
   readonly sealedWith: string
-  /** Time from which the key signs, Unix time in milliseconds: by then all servers have the key. */
+  /**
+   * Time from which the key is used for signing, Unix time in milliseconds. All servers have
+   * received the key by then.
+   */
   readonly from: number
 }
 
 export interface UsedToken {
-  /** SHA-256 of the token, in base64url. */
+  /** SHA-256 of the token in base64url. */
   readonly hash: string
-  /** Random key. Derives the successor from the token itself, so that repeating the token yields the same one. */
+  /**
+   * Random key that derives the successor from the token itself, so that repeating the token yields
+   * the same successor.
+   */
   readonly seed: string
-  /** First use, Unix time in milliseconds. */
+  /** Time of the first use, Unix time in milliseconds. */
   readonly usedMs: number
 }
 
-/** Stored token family: all refresh tokens of one login. */
+/** A stored token family, which consists of all refresh tokens of one login. */
 export interface FamilyRecord {
   readonly namespace: string
   readonly account: string
-  /** Start of the login, Unix time in milliseconds. */
+  /** Time of the login, Unix time in milliseconds. */
   readonly began: number
-  /** SHA-256 of the valid token, in base64url. */
+  /** SHA-256 of the valid token in base64url. */
   readonly hash: string
-  /** Tokens used within the grace period, oldest first. Each derives the next one, the last one the valid token. @default none */
+  /**
+   * Tokens used within the grace period, oldest first. Each token derives the next one; the last
+   * one derives the valid token.
+   *
+   * @default none
+   */
   readonly used?: readonly UsedToken[]
 }
 
@@ -63,7 +77,7 @@ export function toAccountKey(namespace: string, id: string): string {
   return `${toAccountsPrefix(namespace)}${id}`
 }
 
-/** Record with the account id of a name. */
+/** Returns the key of the record with the account id of a name. */
 export function toNameKey(namespace: string, name: string): string {
   return `accountByName/${namespace}/${name}`
 }
@@ -78,7 +92,10 @@ export function toRuleKey(namespace: string, id: string): string {
 
 export const RULES_HEADS_PREFIX = 'rulesHead/'
 
-/** Record of a namespace with changed rules; each change of the rules rewrites it. */
+/**
+ * Returns the key of the record of a namespace with changed rules. Each change to the rules
+ * rewrites the record.
+ */
 export function toRulesHeadKey(namespace: string): string {
   return `${RULES_HEADS_PREFIX}${namespace}`
 }
@@ -87,17 +104,17 @@ export function toKeyKey(id: string): string {
   return `${KEYS_PREFIX}${id}`
 }
 
-/** Record of a revoked token or token prefix. */
+/** Returns the key of the record of a revoked token or token prefix. */
 export function toRevokedTokenKey(id: string): string {
   return `${REVOKED_PREFIX}token/${id}`
 }
 
-/** Record of an account whose tokens were revoked. */
+/** Returns the key of the record of an account whose tokens were revoked. */
 export function toRevokedAccountKey(namespace: string, account: string): string {
   return `${REVOKED_PREFIX}account/${namespace}/${account}`
 }
 
-/** Record of a token family. */
+/** Returns the key of the record of a token family. */
 export function toFamilyKey(family: string): string {
   return `refresh/${family}`
 }

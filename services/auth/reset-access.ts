@@ -10,8 +10,9 @@ export const ADMIN_ID = 'admin'
 const ERROR_ID = 'auth'
 
 /**
- * Restores the access of operators regardless of accounts and rules of `mx`: the account `admin` with the scope `admin` and
- * a new password, the rule `default`, and no rule that denies operators a call of `auth`.
+ * Restores operators' access regardless of the accounts and rules of `mx`: creates the account
+ * `admin` with the scope `admin` and a new password, restores the rule `default`, and deletes rules
+ * that deny operators a call to `auth`.
  *
  * @returns the ids of the deleted rules.
  */

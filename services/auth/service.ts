@@ -27,20 +27,28 @@ import { createWatchers } from './watchers.ts'
 const DESCRIPTION = 'Accounts, tokens and rules'
 
 export interface AuthServiceOptions extends Omit<ServiceOptions, 'name'> {
-  /** Stores everything in the table `auth` of the database `mx`. Not closed with the service. */
+  /**
+   * Stores all data in the table `auth` of the database `mx`. It is not closed with the service.
+   */
   readonly store: Store
   /** Encrypts the stored signing keys. @default stored unencrypted */
   readonly sealer?: KeySealer
   /** Ed25519 key that signs tokens. @default key pairs are generated and stored */
   readonly privateKey?: KeyObject
-  /** Stores audit records of changes and failed logins; on failure the record is logged. @default no-op */
+  /**
+   * Stores audit records of changes and failed logins. If it fails, the record is logged.
+   *
+   * @default no-op
+   */
   readonly audit?: (record: AuditRecord) => Maybe<void>
   /**
-   * Maximum number of watchers; one more is rejected with 429. Nine tenths are reserved for watchers that enforce rules.
+   * Maximum number of watchers; further watchers are rejected with 429. Nine tenths are reserved
+   * for watchers that enforce rules.
+   *
    * @default 10000
    */
   readonly maxWatchers?: number
-  /** Looks up the services in rules, for warnings. @default none */
+  /** Looks up the services named in rules, for warnings. @default none */
   readonly findService?: FindService
   /** @default scrypt, about 100 ms */
   readonly hasher?: SecretHasher
@@ -52,22 +60,22 @@ export interface AuthServiceOptions extends Omit<ServiceOptions, 'name'> {
 
 /** The built-in service `auth`. */
 export interface AuthService {
-  /** Not started yet. */
+  /** A service that has not been started yet. */
   readonly service: Service<object>
-  /** For other components of the server: changes are audited as made by the server. */
+  /** Accounts for other server components. Changes are audited as made by the server. */
   readonly accounts: Accounts
-  /** Rules and keys for enforcement in this process. */
+  /** Source of rules and keys for enforcement in this process. */
   readonly source: AuthSource
-  /** Issues an access token for an account, stored or not. */
+  /** Issues an access token for an account, which need not be stored. */
   readonly issue: (account: Account) => Promise<string>
-  /** Ends watches and rejects new ones; other calls continue. */
+  /** Ends watches and rejects new ones. Other calls continue. */
   readonly endStreams: () => void
   /** Ends watches and stops the service. */
   readonly close: () => Promise<void>
 }
 
 /**
- * Creates the service `auth` (specification: Authentication; reference 2).
+ * Creates the `auth` service (specification: Authentication; reference 2).
  *
  * @throws {GatewayError} 503 if the store is unavailable.
  */

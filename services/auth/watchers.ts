@@ -7,7 +7,7 @@ export interface Watchers {
   /**
    * Returns the events of `stream` until the caller leaves or the service stops.
    *
-   * @throws {GatewayError} 429 if there are too many, 503 while the service stops.
+   * @throws {GatewayError} 429 if there are too many watchers, 503 while the service is stopping.
    */
   readonly open: <T>(
     ctx: Context,
@@ -18,12 +18,17 @@ export interface Watchers {
   readonly close: () => void
 }
 
-/** Whether an account enforces or administers rules: a service or an administrator. */
+/**
+ * Returns whether an account enforces or administers rules, which services and administrators do.
+ */
 export function isEnforcer({ type, scopes }: Account): boolean {
   return type === 'service' || scopes.includes(ADMIN)
 }
 
-/** @param max watchers; nine tenths are reserved for enforcers, so that others cannot block them. */
+/**
+ * @param max maximum number of watchers. Nine tenths are reserved for enforcers, so that others
+ * cannot block them.
+ */
 export function createWatchers(max: number): Watchers {
   const maxNonEnforcers = Math.ceil(max / 10)
   const slots = new SharedPlaces(max, 'watchers')
@@ -70,5 +75,5 @@ export function createWatchers(max: number): Watchers {
 }
 
 function stopping(errorId: string): Error {
-  return unavailable(errorId, 'the service auth is stopping')
+  return unavailable(errorId, 'the auth service is stopping')
 }

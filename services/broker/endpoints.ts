@@ -10,12 +10,12 @@ import { Entry, WhenSlowChoice } from './messages.ts'
 import { toBrokerNamespace, toEffective } from './namespaces.ts'
 import type { Subscriptions } from './subscriptions.ts'
 
-/** Prefix of headers set by the platform. */
+/** Prefix of headers that only the platform may set. */
 const PLATFORM = 'mx-'
 /** Maximum number of messages in a report. */
 const MAX_REPORTED = 1e9
 
-/** Endpoints of the broker for members of the namespace (reference 5.1). */
+/** Endpoints of the broker for members of a namespace (reference 5.1). */
 export function createBrokerEndpoints(
   broker: CheckedBroker,
   subscriptions: Subscriptions,
@@ -51,7 +51,7 @@ export function createBrokerEndpoints(
 
     subscribe: endpoint({
       description:
-        'Streams messages published to a topic. The stream starts once the subscription is active.',
+        'Streams the messages published to a topic. The stream starts once the subscription is active.',
       request: Type.Object({
         topic: Type.String({ default: '', description: 'Topic of the namespace.' }),
         queue: Type.String({
@@ -97,8 +97,7 @@ export function createBrokerEndpoints(
 
     stats: endpoint({
       readOnly: true,
-      description:
-        'Statistics of the subscribers of this server, in all namespaces, since it started.',
+      description: 'Statistics about subscribers in all namespaces since this server started.',
       request: Type.Object({}),
       response: Type.Object({
         subscribers: Type.Integer({ description: 'Current subscriptions through calls.' }),
@@ -106,7 +105,7 @@ export function createBrokerEndpoints(
           description: 'Messages this server dropped for slow subscribers.',
         }),
         dropped_remotely: Type.Integer({
-          description: 'Messages that slow subscribers reported as dropped from their own queues.',
+          description: 'Messages that slow subscribers reported as dropped from their queues.',
         }),
         ended: Type.Integer({
           description: 'Subscriptions ended because the subscriber was too slow.',
@@ -125,12 +124,15 @@ export function createBrokerEndpoints(
   }
 }
 
-/** Id of errors (reference 6): `broker.Broker.Publish` without the namespace prefix of the caller. */
+/**
+ * Returns the id used in errors (reference 6), such as `broker.Broker.Publish`, without the
+ * caller's namespace prefix.
+ */
 function idOf(ctx: Context): string {
   return `broker.${ctx.endpoint}`
 }
 
-/** Removes headers that only the platform may set: receivers trust them. */
+/** Removes headers that only the platform may set, because receivers trust them. */
 function toHeaders(header: Message['headers']): Record<string, string> {
   const headers: Record<string, string> = createNullProto()
   for (const [name, value] of Object.entries(header))

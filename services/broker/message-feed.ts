@@ -1,9 +1,12 @@
 import type { Message } from '../../core/contracts/broker.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 
-/** Buffers messages for a subscriber, which iterates over them. */
+/** Buffers messages for a subscriber, which iterates over the feed. */
 export interface MessageFeed extends AsyncIterableIterator<Message> {
-  /** Adds a message. The returned promise settles when there is space for the next one (backpressure). */
+  /**
+   * Adds a message. The returned promise settles when there is space for another one
+   * (backpressure).
+   */
   readonly take: (message: Message) => Maybe<void>
   /** Ends the feed with an error. */
   readonly fail: (error: Error) => void
@@ -14,12 +17,15 @@ interface Reader {
   readonly reject: (error: Error) => void
 }
 
-/** Maximum number of buffered messages per event loop tick, so that each tick carries many. */
+/**
+ * Maximum number of buffered messages per event loop tick, so that each tick transfers many
+ * messages.
+ */
 const MAX_BUFFERED = 256
-/** Maximum size of their bodies in bytes; one message may be longer. */
+/** Maximum size of the buffered bodies in bytes. A single message may be larger. */
 const MAX_BUFFERED_BYTES = 1024 * 1024
 
-/** @param onClose called once, when the feed ends. */
+/** @param onClose called once when the feed ends. */
 export function createMessageFeed(onClose: () => void): MessageFeed {
   // Delivered entries are undefined.
   let buffered: (Message | undefined)[] = []
@@ -44,7 +50,7 @@ export function createMessageFeed(onClose: () => void): MessageFeed {
     onClose()
   }
 
-  /** Undefined: the buffer is empty. */
+  /** Returns undefined if the buffer is empty. */
   function shift(): Message | undefined {
     const message = buffered[at]
     if (message === undefined) return undefined

@@ -3,7 +3,7 @@ import { type TUnsafe, Type } from '../../core/schema.ts'
 import { type OverflowPolicy, WHEN_SLOW } from '../../domain/broker/delivery.ts'
 import { Bytes } from '../../sdk/schema/schema-types.ts'
 
-/** Broker message (specification: Broker message). */
+/** A broker message (specification: Broker message). */
 export interface MessageEntry {
   /** Header values with one character per byte. */
   readonly header: Message['headers']
@@ -18,7 +18,7 @@ const Fields = {
   body: Bytes({ default: '', description: 'Bytes; base64 in JSON.' }),
 }
 
-/** Message of publishers and subscribers. */
+/** Message sent by publishers and to subscribers. */
 export const Entry: TUnsafe<MessageEntry> = Type.Unsafe(Type.Object(Fields))
 
 export const WhenSlowChoice: TUnsafe<OverflowPolicy | ''> = Type.Unsafe(
@@ -27,7 +27,7 @@ export const WhenSlowChoice: TUnsafe<OverflowPolicy | ''> = Type.Unsafe(
     {
       default: '',
       description:
-        'Overflow policy of a slow subscriber: drop new messages, drop the oldest pending ones, or end the subscription. Empty: drop-new.',
+        'Overflow policy for a slow subscriber: drop new messages, drop the oldest pending messages, or end the subscription. Default: drop-new.',
     },
   ),
 )

@@ -4,14 +4,14 @@ import type { Context } from '../../sdk/context.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import { toNamespace } from '../../sdk/namespace.ts'
 
-/** Maximum length including the namespace. */
+/** Maximum length of a name including the namespace. */
 const MAX_LENGTH = 253
-/** Maximum length of a namespace, so that the limit of topics is the same in all. */
+/** Maximum length of a namespace, so that topics have the same limit in all namespaces. */
 const MAX_NAMESPACE = 100
 const MAX_NAME = MAX_LENGTH - MAX_NAMESPACE - 1
 
 /**
- * Namespace of the topics of a call.
+ * Returns the namespace of the topics in a call.
  *
  * @throws {GatewayError} 400
  */
@@ -20,9 +20,9 @@ export function toBrokerNamespace(ctx: Context, id: string): string {
 }
 
 /**
- * Global name of a topic or queue of a namespace (reference 5.1).
+ * Returns the global name of a topic or queue in a namespace (reference 5.1).
  *
- * @param field of the request, for errors.
+ * @param field field of the request, for error messages.
  * @throws {GatewayError} 400
  */
 export function toEffective(namespace: string, name: string, field: string, id: string): string {

@@ -9,28 +9,31 @@ import { createSubscriptions } from './subscriptions.ts'
 const DESCRIPTION = 'Publishes messages to subscribers'
 
 export interface BrokerServiceOptions extends Omit<ServiceOptions, 'name' | 'broker'> {
-  /** Transports the messages. Closed by its owner, after the service. */
+  /** Transports the messages. Its owner closes it after the service. */
   readonly broker: CheckedBroker
-  /** Maximum number of subscribers; one more is rejected with 429. @default 10000 */
+  /** Maximum number of subscribers; further subscribers are rejected with 429. @default 10000 */
   readonly maxSubscribers?: number
 }
 
 /** The built-in service `broker`. */
 export interface BrokerService {
-  /** Not started yet. */
+  /** A service that has not been started yet. */
   readonly service: Service<object>
-  /** Number of subscriptions through calls. */
+  /** Returns the number of subscriptions made through calls. */
   readonly subscribers: () => number
-  /** Ends subscriptions and rejects new ones; other calls continue. */
+  /** Ends subscriptions and rejects new ones. Other calls continue. */
   readonly endStreams: () => void
   /** Ends subscriptions, then stops the service. */
   readonly close: () => Promise<void>
 }
 
-/** Allowance for the JSON around headers and body. */
+/** Allowance for the JSON that surrounds headers and body. */
 const ENVELOPE_BYTES = 1024
 
-/** Creates the service `broker` (reference 5.1): topics and queues are prefixed with their namespace, `<namespace>.<topic>`. */
+/**
+ * Creates the `broker` service (reference 5.1). Topics and queues are prefixed with their
+ * namespace: `<namespace>.<topic>`.
+ */
 export function createBrokerService(options: BrokerServiceOptions): BrokerService {
   const { broker, maxSubscribers = 10_000, ...rest } = options
   const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'broker' })
@@ -39,7 +42,7 @@ export function createBrokerService(options: BrokerServiceOptions): BrokerServic
     let bytes = Math.ceil(body.length / 3) * 4
     for (const name in headers) bytes += 2 * (name.length + headers[name]!.length) + 8
     if (bytes + ENVELOPE_BYTES <= PAYLOAD_MAX_BYTES) return true
-    service.log.warn({ topic, bytes: body.length }, 'message omitted: too long for a stream')
+    service.log.warn({ topic, bytes: body.length }, 'message skipped: too large for a stream')
     return false
   }
 

@@ -8,21 +8,21 @@ export interface SubscriptionsOptions {
   readonly broker: CheckedBroker
   /** Maximum number of subscribers. */
   readonly maxSubscribers: number
-  /** Whether a message fits into one of the stream; others are dropped. */
+  /** Returns whether a message fits into a stream message. Larger messages are dropped. */
   readonly fits: (message: Message, topic: string) => boolean
 }
 
-/** Subscriptions through calls. */
+/** Subscriptions made through calls. */
 export interface Subscriptions {
   /**
    * Subscribes until the stream ends.
    *
-   * @param namespace of the topic.
-   * @param topic global name.
-   * @param id of errors.
+   * @param namespace namespace of the topic.
+   * @param topic global name of the topic.
+   * @param id id used in errors.
    * @param onStart called once the subscription is active.
-   * @throws {GatewayError} 429 if there are too many subscribers, 503 while the service stops; errors of the broker end the
-   * stream.
+   * @throws {GatewayError} 429 if there are too many subscribers, 503 while the service is
+   * stopping. Broker errors end the stream.
    */
   readonly open: (
     namespace: string,
@@ -48,7 +48,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     try {
       await stop()
     } catch {
-      // An unavailable broker has dropped the subscription.
+      // If the broker is unavailable, it has dropped the subscription.
     }
   }
 

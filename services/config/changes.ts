@@ -15,30 +15,32 @@ export interface Change {
   readonly action: ConfigAction
   readonly path: string
   readonly secret: boolean
-  /** Account id of the author; empty: anonymous. */
+  /** Account id of the author; empty if anonymous. */
   readonly account: string
-  /** Id of errors. */
+  /** Id used in errors. */
   readonly id: string
   /** Cancels the change before it is applied. */
   readonly signal: AbortSignal
-  /** Approximate size while pending. */
+  /** Approximate size in bytes while pending. */
   readonly bytes: number
-  /** Computes the new tree from the current one; called again after a version conflict. */
+  /** Computes the new tree from the current one. It is called again after a version conflict. */
   readonly edit: (before: Snapshot, readVersion: ReadVersion) => Maybe<Edit>
 }
 
-/** Returns the tree of a version; undefined if it is not stored. */
+/** Returns the tree of a version, or undefined if the version is not stored. */
 export type ReadVersion = (version: number) => Promise<ConfigMap | undefined>
 
 export interface Changes {
   /**
-   * Applies a change as a new version, unless it changes nothing. Concurrent changes are all applied.
+   * Applies a change as a new version, unless it changes nothing. All concurrent changes are
+   * applied.
    *
    * @returns the resulting version.
-   * @throws {GatewayError} errors of the edit; 413 if the tree is too long, 503 under contention.
+   * @throws {GatewayError} errors from the edit; 413 if the tree is too large, 503 under
+   * contention.
    */
   readonly make: (change: Change) => Promise<number>
-  /** Rejects new changes; resolves when all pending ones are done. */
+  /** Rejects new changes. Resolves when all pending changes have settled. */
   readonly close: () => Promise<void>
 }
 
@@ -57,12 +59,13 @@ type Settle = () => void
 const MAX_ATTEMPTS = 100
 const MAX_DELAY_MS = 50
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
-/** Maximum number of changes per commit, which is processed synchronously. */
+/** Maximum number of changes per commit, because a commit is processed synchronously. */
 const MAX_BATCH = 100
 
 /**
- * Applies changes of a namespace sequentially and commits pending ones together: each is a version, but versions beyond the
- * limit are not written. Changes of other processes are detected by compare-and-set.
+ * Applies changes to a namespace sequentially and commits pending changes together. Each change is
+ * a version, but versions beyond the limit are not written. Changes by other processes are detected
+ * by compare-and-set.
  */
 export function createChanges(options: ChangesOptions): Changes {
   const { store, snapshots } = options
@@ -80,7 +83,7 @@ export function createChanges(options: ChangesOptions): Changes {
       if (attempts > 0) await delay(Math.random() * Math.min(2 ** attempts, MAX_DELAY_MS))
       if (await attempt(namespace, batch)) return
     }
-    const detail = `the configuration of ${namespace} is being changed concurrently: try again`
+    const detail = `the configuration of ${namespace} is being changed concurrently; try again`
     for (const { work, reject } of batch) reject(unavailable(work.id, detail))
   }
 
@@ -119,7 +122,7 @@ export function createChanges(options: ChangesOptions): Changes {
     return draft.now().version
   }
 
-  /** @returns the version of the first record; undefined on a conflict. */
+  /** @returns the version of the first record, or undefined on a conflict. */
   async function tryCommit(writes: readonly StoreWrite[]): Promise<number | undefined> {
     return (await commitIf(store, writes))?.[0]
   }

@@ -24,7 +24,7 @@ import { type ConfigMap, holdsSecret } from './tree/tree.ts'
 import { formatTree, sizeOfTree } from './tree/tree-text.ts'
 
 export interface Edit {
-  /** The same tree if nothing changes. */
+  /** New tree; the same object if nothing changes. */
   readonly tree: ConfigMap
   /** Paths of values that become secret. */
   readonly newlySecret?: readonly (readonly string[])[]
@@ -35,25 +35,29 @@ export interface NewVersion extends Edit {
   readonly path: string
   readonly secret: boolean
   readonly account: string
-  /** Id of errors. */
+  /** Id used in errors. */
   readonly id: string
 }
 
-/** Versions of a namespace to be stored. */
+/** Versions of a namespace that are about to be stored. */
 export interface Draft {
-  /** Snapshot including the added versions. */
+  /** Returns the snapshot including the added versions. */
   readonly now: () => Snapshot
-  /** Returns the tree of a version; undefined if it is not stored. */
+  /** Returns the tree of a version, or undefined if the version is not stored. */
   readonly readVersion: (version: number) => Promise<ConfigMap | undefined>
   /**
    * Adds a version.
    *
-   * @throws {GatewayError} 413 if the tree is too long, 503 if the key of secrets has changed; nothing is added then.
+   * @throws {GatewayError} 413 if the tree is too large, 503 if the key of secrets has changed. No
+   * version is added in these cases.
    */
   readonly add: (version: NewVersion) => Promise<void>
-  /** Writes of all added versions; the first is the head. Empty if nothing was added. */
+  /**
+   * Returns the writes of all added versions, starting with the head. Empty if no version was
+   * added.
+   */
   readonly writes: () => StoreWrite[]
-  /** Size of the tree in bytes. */
+  /** Returns the size of the tree in bytes. */
   readonly bytes: () => number
 }
 
@@ -68,7 +72,7 @@ export interface DraftOptions {
 /** A previous version. */
 interface Past {
   readonly entry: VersionEntry
-  /** Patch to restore it from the next version, unless it is stored already. */
+  /** Patch that restores it from the next version, unless the patch is already stored. */
   readonly patch?: Patch
 }
 
@@ -90,14 +94,19 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
   const read = async ({ entry, patch }: Past): Promise<Patch | undefined> =>
     patch ?? (await readPatch(store, namespace, entry))
 
-  /** Returns a previous version with its patch; undefined if the patch is too long to be stored. */
+  /**
+   * Returns a previous version with its patch, or undefined if the patch is too large to be stored.
+   */
   function toPast({ keyId: _, ...entry }: VersionEntry, patch: Patch): Past | undefined {
     return sizeOfTree(patch) > store.maxValueBytes
       ? undefined
       : { entry: { ...entry, ...toKeyId(patch) }, patch }
   }
 
-  /** Encrypts newly secret values in previous versions, too. Versions before one without a patch are dropped. */
+  /**
+   * Also encrypts newly secret values in previous versions. Versions before one without a patch are
+   * dropped.
+   */
   async function toSealed(
     all: readonly Past[],
     places: readonly (readonly string[])[],
@@ -115,7 +124,10 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
     return sealed
   }
 
-  /** Note of the key, written with the first secret of a namespace: it conflicts with a concurrent key rotation. */
+  /**
+   * Returns the write of the key note with the first secret of a namespace, which conflicts with a
+   * concurrent key rotation.
+   */
   async function noteKey(currentKeyId: string, id: string): Promise<StoreWrite> {
     const record = await store.read(KEY_NOTE.table, KEY_NOTE.key)
     const found =
@@ -147,7 +159,7 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
         if (patch === undefined)
           throw conflict(
             'config',
-            `version ${requested} of ${namespace} is being changed: try again`,
+            `version ${requested} of ${namespace} is being changed; try again`,
           )
         found = applyPatch(found, patch)
       }
@@ -163,7 +175,7 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
           `the configuration of ${namespace} exceeds the limit of ${store.maxValueBytes} bytes, got ${bytes}`,
         )
       const undone = last && toPast(last, toPatch(next, tree))
-      // Previous versions and the new one together are at most `maxVersions`.
+      // Previous versions and the new one may together be at most `maxVersions`.
       const excess = Math.max(0, past.length + 2 - maxVersions)
       let all = undone === undefined ? [] : [...past, undone].slice(excess)
       if (newlySecret.length > 0) {

@@ -44,7 +44,7 @@ interface RequestOf {
   readonly namespace: string
   readonly path: string
   readonly secret: boolean
-  /** Id of errors. */
+  /** Id used in errors. */
   readonly id: string
 }
 
@@ -59,8 +59,8 @@ const ReadingMessage: TUnsafe<Reading> = Type.Unsafe(
 const MAX_ACCOUNT = 256
 
 /**
- * Endpoints of the handler `Config` (reference 3): services may read, workloads only the subtree of their name;
- * administrators of the namespace may do everything.
+ * Endpoints of the handler `Config` (reference 3). Services may read; workloads may only read the
+ * subtree of their name; administrators of the namespace have full access.
  */
 export function createEndpoints(options: EndpointsOptions): Endpoints {
   const { snapshots, changes, watches, secretKey, maxValueBytes, checks } = options
@@ -70,7 +70,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
     checks.mustBeAdmin(ctx, namespace, idOf(ctx))
     return namespace
   }
-  /** Namespace of a call that reads a path. */
+  /** Returns the namespace of a call that reads a path. */
   const readableOf = (requested: string, path: string, ctx: Context): string => {
     const namespace = requested || toNamespace(ctx, idOf(ctx))
     mustBeReader(checks, ctx, { namespace, path, id: idOf(ctx) })
@@ -244,7 +244,10 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
   }
 }
 
-/** Id of errors (reference 2.2): `config.Config.Get` without the caller's namespace prefix. */
+/**
+ * Returns the id used in errors (reference 2.2), such as `config.Config.Get`, without the caller's
+ * namespace prefix.
+ */
 function idOf(ctx: Context): string {
   return `config.${ctx.endpoint}`
 }

@@ -3,7 +3,7 @@ import { unavailable } from '../../sdk/errors.ts'
 /** Pending work and its caller. */
 export interface Waiting<T, R> {
   readonly work: T
-  /** Settles the work; later calls are ignored. */
+  /** Settles the work. Later calls are ignored. */
   readonly resolve: (result: R) => void
   readonly reject: (error: unknown) => void
 }
@@ -11,25 +11,27 @@ export interface Waiting<T, R> {
 /** Processes work in sequential batches per name. */
 export interface Batches<T, R> {
   /**
-   * Adds work to the next batch of the name.
+   * Adds work to the next batch of a name.
    *
    * @param bytes size while pending.
    * @throws {GatewayError} 503 if too much work is pending, or after close.
    */
   readonly push: (name: string, work: T, bytes: number) => Promise<R>
-  /** Rejects new work; resolves when all pending work is done. */
+  /** Rejects new work. Resolves when all pending work has settled. */
   readonly close: () => Promise<void>
 }
 
 export interface BatchesOptions<T, R> {
-  /** Processes a batch and settles its work; an error applies to the unsettled rest. */
+  /**
+   * Processes a batch and settles its work. If it fails, the error applies to all unsettled work.
+   */
   readonly run: (name: string, batch: readonly Waiting<T, R>[]) => Promise<void>
   /** Maximum size of a batch. */
   readonly maxBatch: number
   readonly maxWaitingBytes: number
 }
 
-/** Overhead of pending work. */
+/** Overhead of pending work in bytes. */
 const OVERHEAD_BYTES = 1000
 
 export function createBatches<T, R>(options: BatchesOptions<T, R>): Batches<T, R> {
@@ -53,10 +55,10 @@ export function createBatches<T, R>(options: BatchesOptions<T, R>): Batches<T, R
 
   return {
     async push(name, work, bytes) {
-      if (closed) throw unavailable('config', 'the service config is stopping')
+      if (closed) throw unavailable('config', 'the config service is stopping')
       const size = bytes + OVERHEAD_BYTES
       if (waitingBytes + size > maxWaitingBytes)
-        throw unavailable('config', 'too many changes of the configuration are pending')
+        throw unavailable('config', 'too many pending changes to the configuration')
       waitingBytes += size
       try {
         return await new Promise<R>((resolve, reject) => {

@@ -8,21 +8,21 @@ export interface SecretOptions {
 }
 
 export interface GetOptions extends SecretOptions {
-  /** 0: the latest. */
+  /** Version; 0 for the latest. */
   readonly version: number
 }
 
 export interface ListOptions {
-  /** Page size; 0: the maximum. */
+  /** Page size; 0 for the maximum. */
   readonly limit: number
-  /** Path after which the page begins; empty: from the start. */
+  /** Path after which the page starts; empty to start with the first path. */
   readonly after: string
 }
 
-/** Value in responses. */
+/** A value in responses. */
 export interface Reading {
   readonly value: {
-    /** JSON; `null` if there is no value. */
+    /** Value as JSON; `null` if there is no value. */
     readonly data: string
     readonly format: string
   }
@@ -31,7 +31,7 @@ export interface Reading {
   readonly version: number
 }
 
-/** Maximum page size: that many paths of maximum length are 1 MiB. */
+/** Maximum page size. This many paths of maximum length have a size of 1 MiB. */
 export const MAX_PAGE = 1000
 
 const text = (description: string) => Type.String({ default: '', description })
@@ -84,7 +84,7 @@ export const Listing: TUnsafe<ListOptions> = Type.Unsafe(
   ),
 )
 
-/** Value to set; never quoted in an error. */
+/** Value to be set. It is never quoted in errors. */
 export const ConfigValueInput: TUnsafe<{ readonly data: string }> = Type.Unsafe(
   Type.Object({
     data: Type.String({ writeOnly: true, description: 'JSON.' }),

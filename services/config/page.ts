@@ -8,14 +8,14 @@ export interface ListedLeaf {
 
 export interface Page {
   readonly entries: ListedLeaf[]
-  /** Cursor of the next page; absent on the last one. */
+  /** Cursor of the next page; absent on the last page. */
   readonly next?: string
 }
 
 /**
- * Leaves at or below a path, sorted by path.
+ * Returns the leaves at or below a path, sorted by path.
  *
- * @param after path after which the page begins; empty: from the start.
+ * @param after path after which the page starts; empty to start with the first path.
  */
 export function toPage(tree: ConfigMap, path: string, after: string, limit: number): Page {
   const entries: ListedLeaf[] = []
@@ -40,12 +40,13 @@ function* walk(
     return
   }
   const start = path === '' ? '' : `${path}.`
-  // The whole subtree is before the cursor.
+  // The entire subtree precedes the cursor.
   if (after > start && !after.startsWith(start)) return
   const children = [...node].map(([name, child]) => ({
     name,
     child,
-    // Compares with the dot that follows a map's name in the paths below: `a-b` is before `a.b`.
+    // Compares with the dot that follows a map's name in the paths below it, because `a-b` sorts
+    // before `a.b`.
     place: isMap(child) ? `${name}.` : name,
   }))
   children.sort((a, b) => (a.place < b.place ? -1 : 1))

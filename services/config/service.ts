@@ -10,13 +10,15 @@ import { createWatches } from './watches.ts'
 const DESCRIPTION = 'Configuration values of services'
 
 export interface ConfigServiceOptions extends Omit<ServiceOptions, 'name'> {
-  /** Stores each namespace in the table `config` of its database. Not closed with the service. */
+  /**
+   * Stores each namespace in the table `config` of its database. It is not closed with the service.
+   */
   readonly store: Store
-  /** Key that encrypts secrets, from `openSecretKey`. @default none: secrets are rejected */
+  /** Key that encrypts secrets, from `openSecretKey`. @default none, so secrets are rejected */
   readonly secretKey?: SecretKey
   /** Maximum number of stored versions per namespace, including the current one. @default 20 */
   readonly maxVersions?: number
-  /** Maximum number of watchers; one more is rejected with 429. @default 10000 */
+  /** Maximum number of watchers; further watchers are rejected with 429. @default 10000 */
   readonly maxWatchers?: number
   /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
@@ -24,15 +26,15 @@ export interface ConfigServiceOptions extends Omit<ServiceOptions, 'name'> {
 
 /** The built-in service `config`. */
 export interface ConfigService {
-  /** Not started yet. */
+  /** A service that has not been started yet. */
   readonly service: Service<object>
-  /** Ends watches and rejects new ones; other calls continue. */
+  /** Ends watches and rejects new ones. Other calls continue. */
   readonly endStreams: () => void
   /** Ends watches, stops the service, then waits for changes in progress. */
   readonly close: () => Promise<void>
 }
 
-/** Creates the service `config` (specification: Config entry; reference 3). */
+/** Creates the `config` service (specification: Config entry; reference 3). */
 export function createConfigService(options: ConfigServiceOptions): ConfigService {
   const { store, secretKey, maxVersions = 20, maxWatchers = 10_000, ...more } = options
   const { nowMs = Date.now, ...rest } = more

@@ -15,12 +15,12 @@ import { applyPatch, type Patch } from './tree/patch.ts'
 import { type ConfigMap, EMPTY } from './tree/tree.ts'
 import { parseStored } from './tree/tree-text.ts'
 
-/** State of a namespace at a version. */
+/** State of a namespace at a certain version. */
 export interface Snapshot {
-  /** Version of the head's record in the store; 0: the namespace was never written. */
+  /** Version of the head's record in the store; 0 if the namespace was never written. */
   readonly headVersion: number
   readonly head: Head | undefined
-  /** Version of the tree; 0: the namespace was never written. */
+  /** Version of the tree; 0 if the namespace was never written. */
   readonly version: number
   readonly tree: ConfigMap
 }
@@ -29,26 +29,29 @@ export interface Snapshots {
   /** Reads the current state. */
   readonly read: (namespace: string) => Promise<Snapshot>
   /**
-   * Reads the state of a version.
+   * Reads the state at a version.
    *
-   * @throws {GatewayError} 404 if it is not stored.
+   * @throws {GatewayError} 404 if the version is not stored.
    */
   readonly readVersion: (namespace: string, version: number, id: string) => Promise<Snapshot>
-  /** Caches a written state. */
+  /** Caches a state that was written. */
   readonly remember: (namespace: string, snapshot: Snapshot, bytes: number) => void
 }
 
-/** Maximum size of the records whose trees are cached. */
+/** Maximum total size in bytes of the records whose trees are cached. */
 const CACHE_BYTES = 16 * 1024 * 1024
-/** Overhead of a cached tree. */
+/** Overhead of a cached tree in bytes. */
 const OVERHEAD_BYTES = 1000
-/** Maximum number of attempts: the namespace may change between reading the head and a version. */
+/**
+ * Maximum number of attempts, because the namespace may change between reading the head and a
+ * version.
+ */
 const MAX_TRIES = 5
 const NOTHING: Snapshot = { headVersion: 0, head: undefined, version: 0, tree: EMPTY }
 
 /**
- * Reads the head on each call, so that writes of other processes are visible immediately; the tree is read and parsed only
- * if the head has changed.
+ * Reads the head on each call, so that writes by other processes are visible immediately. The tree
+ * is read and parsed only if the head has changed.
  */
 export function createSnapshots(store: Store): Snapshots {
   const cache = new LRUCache<string, Snapshot>({ maxSize: CACHE_BYTES })
@@ -63,7 +66,7 @@ export function createSnapshots(store: Store): Snapshots {
     if (last === undefined) return NOTHING
     const cached = cache.get(namespace)
     if (cached?.headVersion === last.version) return cached
-    // Head and tree in one consistent read.
+    // Head and tree in a single consistent read.
     const { records } = await store.list(table, { prefix: NOW })
     const record = records.find(({ key }) => key === HEAD)
     if (record === undefined) return NOTHING
@@ -77,7 +80,10 @@ export function createSnapshots(store: Store): Snapshots {
     return snapshot
   }
 
-  /** Restores a version from the current tree; undefined if a version on the way was deleted or re-encrypted. */
+  /**
+   * Restores a version from the current tree. Returns undefined if a version in between was deleted
+   * or re-encrypted.
+   */
   async function goBack(
     namespace: string,
     { tree }: Snapshot,
@@ -111,7 +117,7 @@ export function createSnapshots(store: Store): Snapshots {
   }
 }
 
-/** 404 for a version that is not stored. */
+/** Returns a 404 error for a version that is not stored. */
 export function noSuchVersion(
   namespace: string,
   version: number,
@@ -122,7 +128,10 @@ export function noSuchVersion(
   return notFound(id, `not found: version ${version} of ${namespace}; stored versions: ${range}`)
 }
 
-/** Reads the patch that restores a version from the next one; undefined if it was deleted or re-encrypted. */
+/**
+ * Reads the patch that restores a version from the next one. Returns undefined if it was deleted or
+ * re-encrypted.
+ */
 export async function readPatch(
   store: Store,
   namespace: string,

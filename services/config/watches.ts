@@ -21,32 +21,33 @@ export interface WatchTarget {
 
 export interface Watches {
   /**
-   * Streams the current value, then each change, including secrets; a slow watcher gets only the latest.
+   * Streams the current value, then each change, including secrets. A slow watcher receives only
+   * the latest value.
    *
-   * @param id of errors.
+   * @param id id used in errors.
    * @param onStart called once changes are observed.
-   * @throws {GatewayError} 429 if there are too many watchers, 503 while the service stops.
+   * @throws {GatewayError} 429 if there are too many watchers, 503 while the service is stopping.
    */
   readonly open: (
     target: WatchTarget,
     id: string,
     onStart: () => void,
   ) => AsyncIterableIterator<Snapshot>
-  /** Number of watchers. */
+  /** Returns the number of watchers. */
   readonly count: () => number
   /** Ends all streams with 503 and rejects new ones. */
   readonly close: () => void
 }
 
 export function createWatches({ store, snapshots, maxWatchers }: WatchesOptions): Watches {
-  const stopping = 'the service config is stopping'
+  const stopping = 'the config service is stopping'
   const hub = createWatchHub<string>({ maxWatchers, maxWaiting: 1, stopping })
 
   return {
     open({ namespace, path }, id, onStart) {
       const names = splitConfigPath(path)
       let last: { readonly node: ConfigNode | undefined; readonly digest: string } | undefined
-      // Reads the current value, whether or not events were missed.
+      // Reads the current value regardless of whether events were missed.
       const onChange = (): void => feed.push(HEAD, namespace)
       const listener = { onEvent: onChange, onMissedEvents: onChange }
       const onSubscribed = (): void => {
@@ -75,7 +76,7 @@ export function createWatches({ store, snapshots, maxWatchers }: WatchesOptions)
   }
 }
 
-// Nodes changed by another process are never shared, so compare digests.
+// Compares digests, because nodes changed by another process are never shared.
 function toDigest(node: ConfigNode | undefined): string {
   return node === undefined ? '' : createHash('sha256').update(formatStored(node)).digest('base64')
 }

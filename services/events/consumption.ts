@@ -16,14 +16,14 @@ import {
 export interface ConsumptionOptions {
   readonly events: Events
   readonly namespace: string
-  /** Throws for a topic that the caller may not read. @default allows all topics */
+  /** Throws if the caller may not read the topic. @default allows all topics */
   readonly mustBeReadable?: (topic: EventTopic) => void
   /**
-   * The first message starts the consumption, the others acknowledge events. If acknowledgements are required, the end of
-   * requests ends the consumption.
+   * The first message starts the consumption; further messages acknowledge events. If
+   * acknowledgements are required, the consumption ends when the requests end.
    */
   readonly requests: AsyncIterable<ConsumeMessage>
-  /** Id of errors. */
+  /** Id used in errors. */
   readonly id: string
   /** Called once the consumption is active. */
   readonly onStart: () => void
@@ -32,7 +32,7 @@ export interface ConsumptionOptions {
 const NONE: readonly ConsumedEvent[] = []
 const DONE = { done: true, value: undefined } as const
 
-/** Streams events at the pace of the caller. */
+/** Streams events at the caller's pace. */
 export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMessage> {
   const { events, namespace, requests, id, onStart, mustBeReadable } = options
   const messages = requests[Symbol.asyncIterator]()
@@ -41,7 +41,7 @@ export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMes
   let batch = NONE
   let at = 0
   let isEnded = false
-  /** Settles once events in flight are returned to the group; undefined before the end. */
+  /** Settles once events in flight have been returned to the group. Undefined before the end. */
   let leaving: Promise<void> | undefined
   let failure: unknown
 
@@ -71,7 +71,7 @@ export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMes
         const settled = value.success
           ? begun.ack(value.id)
           : begun.nack(value.id, toWaitMs(value.delay))
-        // Not awaited: acknowledgements of the same tick are stored together.
+        // Not awaited, so that acknowledgements of the same tick are stored together.
         if (settled instanceof Promise) {
           const stored = settled.catch(fail).finally(() => settling.delete(stored))
           settling.add(stored)
@@ -82,13 +82,13 @@ export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMes
     }
   }
 
-  /** The caller has finished: its stream ends once its acknowledgements are stored. */
+  /** Called when the caller has finished. The stream ends once its acknowledgements are stored. */
   async function leave(begun: EventConsumer, settling: Iterable<Promise<void>>): Promise<void> {
     leaving = Promise.all(settling).then(() => begun.leave())
     await leaving
   }
 
-  /** Reports an error to the caller, unless it has left. */
+  /** Reports an error to the caller unless it has left. */
   function fail(error: unknown): void {
     failure ??= error
     void consumer?.leave()
@@ -102,7 +102,8 @@ export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMes
   }
 
   function take(): Maybe<IteratorResult<DeliveryMessage>> {
-    // The stream ends afterwards, so that a caller that consumes again at once gets the events in order.
+    // The stream ends afterwards, so that a caller that immediately consumes again receives the
+    // events in order.
     if (leaving !== undefined) return leaving.then(end)
     const event = batch[at++]
     return event === undefined ? end() : { done: false, value: toDelivery(topic, event) }
@@ -110,7 +111,7 @@ export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMes
 
   function end(): IteratorResult<DeliveryMessage> {
     if (isEnded || (leaving !== undefined && failure === undefined)) return DONE
-    throw failure ?? unavailable(id, 'the service events is stopping')
+    throw failure ?? unavailable(id, 'the events service is stopping')
   }
 
   const iterator = {

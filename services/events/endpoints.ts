@@ -27,7 +27,10 @@ import {
 import { hasAuditEvents, rejectForged, rejectReserved } from './reserved.ts'
 import { GroupView, TopicView, toGroupMessage, toTopicMessage, withGroups } from './topics.ts'
 
-/** Endpoints of the handler `Stream` (reference 5.2) for services of the namespace; deleting requires an administrator. */
+/**
+ * Endpoints of the handler `Stream` (reference 5.2) for services of the namespace. Deleting
+ * requires an administrator.
+ */
 export function createStreamEndpoints(events: Events, checks: AccountChecks): Endpoints {
   const { namespaceOf, topicOf, writableTopicOf, publishedTopicOf, mustBeReadable } =
     createPlaces(checks)
@@ -63,7 +66,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
 
     consume: endpoint({
       description:
-        'Streams the events of a topic. The first message selects them; further messages acknowledge them.',
+        'Streams the events of a topic. The first message selects the topic; further messages acknowledge events.',
       request: Consuming,
       response: DeliveryView,
       stream: 'both',
@@ -81,7 +84,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
     topics: endpoint({
       readOnly: true,
       description:
-        'Lists the topics with past or present events or groups in the namespace, or a single topic.',
+        'Lists the topics in the namespace that have or had events or groups, or a single topic.',
       request: Type.Object({
         topic: Topic,
         groups: Type.Boolean({
@@ -113,7 +116,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
     }),
 
     deleteGroup: endpoint({
-      description: 'Deletes a group, if it exists. Its consumers get 410.',
+      description: 'Deletes a group, if it exists. Its consumers fail with 410.',
       request: Type.Object({ topic: Topic, group: Group }),
       response: Type.Object({}),
       async handle({ topic, group }, ctx) {
@@ -126,7 +129,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
 
     deleteTopic: endpoint({
       description:
-        'Deletes a topic with its events and groups, if it exists. Its consumers get 410.',
+        'Deletes a topic with its events and groups, if it exists. Its consumers fail with 410.',
       request: Type.Object({ topic: Topic }),
       response: Type.Object({}),
       async handle({ topic }, ctx) {
@@ -179,14 +182,22 @@ export function createStoreEndpoints(events: Events, checks: AccountChecks): End
   }
 }
 
-/** Id of errors (reference 6): `events.Stream.Publish` without the namespace prefix of the caller. */
+/**
+ * Returns the id used in errors (reference 6), such as `events.Stream.Publish`, without the
+ * caller's namespace prefix.
+ */
 function idOf(ctx: Context): string {
   return `events.${ctx.endpoint}`
 }
 
 /** Authorizes callers and returns the namespace or topic of a call. */
 function createPlaces({ mustBeService, mustBeAdmin }: AccountChecks) {
-  /** The audit contains addresses and failed logins of all callers. @throws {GatewayError} 401 */
+  /**
+   * Only operators may read the audit log, because it contains addresses and failed logins of all
+   * callers.
+   *
+   * @throws {GatewayError} 401
+   */
   const mustBeReadable = (topic: EventTopic, ctx: Context): void => {
     if (hasAuditEvents(topic)) mustBeAdmin(ctx, topic.namespace, idOf(ctx))
   }
@@ -203,7 +214,7 @@ function createPlaces({ mustBeService, mustBeAdmin }: AccountChecks) {
     mustBeReadable({ namespace, topic }, ctx)
     return { namespace, topic }
   }
-  /** Topic that may be changed. @throws {GatewayError} as above. */
+  /** Returns a topic that may be changed. @throws {GatewayError} same errors as above. */
   const writableTopicOf = (topic: string, ctx: Context): EventTopic => {
     const eventTopic = topicOf(topic, ctx)
     rejectReserved(eventTopic, idOf(ctx))

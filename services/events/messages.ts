@@ -12,7 +12,7 @@ import type { ConsumedEvent } from '../../domain/events/consumer.ts'
 import { sizeOfMetadata } from '../../domain/store/limits.ts'
 import { Bytes } from '../../sdk/schema/schema-types.ts'
 
-/** Event in responses (specification: Event; reference 5.2). */
+/** An event in responses (specification: Event; reference 5.2). */
 export interface EventMessage {
   readonly id: string
   readonly topic: string
@@ -21,11 +21,11 @@ export interface EventMessage {
   /** Seconds since 1970. */
   readonly timestamp: number
   readonly timestamp_ms: number
-  /** Position in the topic, from 1. */
+  /** Position in the topic, starting at 1. */
   readonly sequence: number
 }
 
-/** Consumed event. */
+/** A consumed event. */
 export interface DeliveryMessage extends EventMessage {
   /** Number of deliveries to the group, including this one. */
   readonly attempt: number
@@ -57,7 +57,7 @@ interface LongOptions {
   readonly description: string
 }
 
-/** An integer that 64-bit clients write as a string (reference 15.11). */
+/** An integer that 64-bit clients may write as a string (reference 15.11). */
 function Long({ min = 0, max, ...options }: LongOptions) {
   const schema = { type: ['integer', 'string'], format: 'int64', default: 0, ...options }
   const checked = Type.Refine(
@@ -126,7 +126,7 @@ export const DeliveryView: TUnsafe<DeliveryMessage> = Type.Unsafe(
   }),
 )
 
-/** Request message of a consumer. */
+/** Request message from a consumer. */
 export const Consuming: TUnsafe<ConsumeMessage> = Type.Unsafe(
   Type.Object({
     topic: name(
@@ -149,7 +149,7 @@ export const Consuming: TUnsafe<ConsumeMessage> = Type.Unsafe(
       max: Number.MAX_SAFE_INTEGER,
       default: -1,
       description:
-        'Maximum number of redeliveries before an event becomes a dead letter; -1: unlimited.',
+        'Maximum number of redeliveries before an event becomes a dead letter; -1 for unlimited.',
     }),
     max_in_flight: Long({
       max: MAX_IN_FLIGHT,
@@ -173,7 +173,7 @@ export function toDelivery(topic: string, { event, attempt }: ConsumedEvent): De
   return { id, topic, metadata, payload, timestamp, timestamp_ms: timestampMs, sequence, attempt }
 }
 
-/** Combines a time in two units; undefined if neither is set. */
+/** Combines a time specified in two units. Returns undefined if neither is set. */
 export function toTimeMs(seconds: number, milliseconds: number): number | undefined {
   return milliseconds || seconds * 1000 || undefined
 }

@@ -3,16 +3,16 @@ import { toDeadTopic } from '../../domain/events/dead-letters.ts'
 import { forbidden } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
-/** Audit log of the service `auth`. */
+/** Audit log of the `auth` service. */
 export const AUDIT_TOPIC: EventTopic = { namespace: DEFAULT_NAMESPACE, topic: 'auth' }
-/** Changes of runtime objects of all namespaces, by the service `runtime`. */
+/** Changes to runtime objects in all namespaces, published by the `runtime` service. */
 export const RUNTIME_TOPIC: EventTopic = { namespace: DEFAULT_NAMESPACE, topic: 'runtime' }
 
 function isSame({ namespace, topic }: EventTopic, other: EventTopic): boolean {
   return topic.toLowerCase() === other.topic && namespace === other.namespace
 }
 
-/** Whether a topic contains audit records: the audit log and its dead letters. */
+/** Returns whether a topic contains audit records, which are the audit log and its dead letters. */
 export function hasAuditEvents({ namespace, topic }: EventTopic): boolean {
   const isDead = topic.toLowerCase() === toDeadTopic(AUDIT_TOPIC.topic)
   return (
@@ -21,7 +21,7 @@ export function hasAuditEvents({ namespace, topic }: EventTopic): boolean {
 }
 
 /**
- * Rejects changes of the audit log: audited accounts must not write or delete it.
+ * Rejects changes to the audit log, because audited accounts must not write or delete it.
  *
  * @throws {GatewayError} 403
  */
@@ -30,12 +30,13 @@ export function rejectReserved(eventTopic: EventTopic, id: string): void {
   const { namespace, topic } = eventTopic
   throw forbidden(
     id,
-    `the topic ${topic} of ${namespace} is the audit log of the service auth; choose another topic`,
+    `the topic ${topic} of ${namespace} is the audit log of the auth service; choose another topic`,
   )
 }
 
 /**
- * Rejects events that only the service `runtime` publishes: a program could report changes of other programs.
+ * Rejects events that only the `runtime` service may publish. Otherwise, a program could report
+ * changes to other programs.
  *
  * @throws {GatewayError} 403
  */
@@ -45,6 +46,6 @@ export function rejectForged(eventTopic: EventTopic, id: string): void {
   if (!isSame(eventTopic, RUNTIME_TOPIC) && !isDead) return
   throw forbidden(
     id,
-    `only the service runtime publishes to the topic ${topic} of ${namespace}; choose another topic`,
+    `only the runtime service may publish to the topic ${topic} of ${namespace}; choose another topic`,
   )
 }

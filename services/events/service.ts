@@ -7,7 +7,7 @@ import { createStoreEndpoints, createStreamEndpoints } from './endpoints.ts'
 const DESCRIPTION = 'Streams of stored events'
 
 export interface EventsServiceOptions extends Omit<ServiceOptions, 'name'> {
-  /** Stores the events; closed with the service. */
+  /** Stores the events. It is closed with the service. */
   readonly adapter: EventsAdapter
   /** Limits and retention. */
   readonly events?: EventsOptions
@@ -15,16 +15,16 @@ export interface EventsServiceOptions extends Omit<ServiceOptions, 'name'> {
 
 /** The built-in service `events`. */
 export interface EventsService {
-  /** Not started yet. */
+  /** A service that has not been started yet. */
   readonly service: Service<object>
   readonly events: Events
-  /** Ends consumptions and rejects new ones; other calls continue. */
+  /** Ends consumptions and rejects new ones. Other calls continue. */
   readonly endStreams: () => Promise<void>
   /** Ends consumptions, stops the service, then closes the events. */
   readonly close: () => Promise<void>
 }
 
-/** Creates the service `events` (specification: Events; reference 5.2). */
+/** Creates the `events` service (specification: Events; reference 5.2). */
 export function createEventsService(options: EventsServiceOptions): EventsService {
   const { adapter, events: eventsOptions, ...rest } = options
   const checks = createAccountChecks(rest.authorizer)

@@ -8,7 +8,7 @@ export interface GroupMessage {
   readonly pending: number
 }
 
-/** Group with its lag. */
+/** A group with its lag. */
 export interface LaggingGroupMessage extends GroupMessage {
   readonly lag: number
 }
@@ -46,7 +46,7 @@ export const TopicView: TUnsafe<TopicMessage> = Type.Unsafe(
   }),
 )
 
-/** Concurrent group queries: with NATS, each is a request. */
+/** Maximum number of concurrent group queries, because with NATS each query is a request. */
 const MAX_CONCURRENT = 16
 
 export function toTopicMessage({ topic, first, last, bytes }: TopicState): TopicMessage {
@@ -57,7 +57,7 @@ export function toGroupMessage({ name, acked, pending }: GroupState): GroupMessa
   return { group: name, acked, pending }
 }
 
-/** Adds the groups to topics. @throws the reason of the signal. */
+/** Adds the groups to topics. @throws the reason of the abort signal. */
 export async function withGroups(
   events: Events,
   topics: readonly TopicState[],
@@ -80,7 +80,10 @@ export async function withGroups(
   return messages
 }
 
-/** Events removed by retention count as acknowledged; a group may be ahead of its topic. */
+/**
+ * Returns the lag. Events removed by retention count as acknowledged, and a group may be ahead of
+ * its topic.
+ */
 function lagOf({ first, last }: TopicState, { acked }: GroupState): number {
   return Math.max(0, last - Math.max(acked, first - 1))
 }

@@ -8,9 +8,9 @@ import type { ConfigVersions } from './config-versions.ts'
 export interface ConfigEndpointsOptions {
   /** Undefined while the server is starting. */
   readonly versions: () => ConfigVersions | undefined
-  /** Checks the access of a caller. @throws {GatewayError} */
+  /** Checks whether the caller is an operator. @throws {GatewayError} */
   readonly mustBeOperator: (ctx: Context) => void
-  /** Id of errors. */
+  /** Returns the id used in errors. */
   readonly idOf: (ctx: Context) => string
 }
 
@@ -21,10 +21,11 @@ const Text = Type.String({
 })
 const IfMatch = Type.String({
   ...{ minLength: 1, maxLength: 100 },
-  description: 'ETag of the version to replace, * for any; another version is 412.',
+  description:
+    'ETag of the version to replace, or * for any version. If another version is in use, the call fails with 412.',
 })
 
-/** Endpoints of the configuration versions of the gateway, for operators. */
+/** Endpoints for the configuration versions of the gateway, for operators only. */
 export function createVersionEndpoints(options: ConfigEndpointsOptions): Endpoints {
   const { versions, mustBeOperator, idOf } = options
 
@@ -85,7 +86,7 @@ export function createVersionEndpoints(options: ConfigEndpointsOptions): Endpoin
   }
 }
 
-/** Without an authorizer there are no accounts. */
+/** Returns the author of a change. Without an authorizer, there are no accounts. */
 export function toAuthor({ account }: Context): string {
   return account === undefined ? 'anonymous' : `${account.issuer}/${account.id}`
 }

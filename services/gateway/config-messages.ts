@@ -6,7 +6,7 @@ export const Version: TUnsafe<ConfigVersion> = Type.Unsafe(
     number: Type.Integer(),
     time: Type.Integer({ description: 'Unix time in milliseconds.' }),
     author: Type.String({
-      description: 'Account, or file for a change of the configuration file.',
+      description: 'Account, or file if the configuration file was changed.',
     }),
     etag: Type.String({ description: 'Hash of the text as written.' }),
     summary: Type.String({ description: 'Changes in one line.' }),
@@ -28,7 +28,7 @@ const DIFF = {
   etag: Type.String({ description: 'Version that the configuration was compared with.' }),
   changes: Type.Array(Change),
   restart: Type.Array(Type.String(), {
-    description: 'Changed settings that take effect at the next start.',
+    description: 'Changed settings that take effect after a restart.',
   }),
 }
 
@@ -39,7 +39,8 @@ export const Applied: TUnsafe<AppliedConfig> = Type.Unsafe(
     ...DIFF,
     version: Version,
     file: Type.String({
-      description: 'Configuration file that was written; empty: a restart loses the version.',
+      description:
+        'Configuration file that was written. Empty without a file: the version is then lost on a restart.',
     }),
   }),
 )

@@ -4,7 +4,10 @@ export interface ConfigChange {
   /** Name of the route, service, consumer, plugin or setting. */
   readonly name: string
   readonly change: 'added' | 'removed' | 'changed'
-  /** Values of a setting, with secrets redacted; changed keys of a route, service or plugin; empty if none. */
+  /**
+   * Values of a setting with redacted secrets, or changed keys of a route, service or plugin; empty
+   * if none.
+   */
   readonly detail: string
 }
 
@@ -14,11 +17,11 @@ export interface ConfigVersion {
   readonly number: number
   /** Unix time in milliseconds. */
   readonly time: number
-  /** Account, `admin token`, or `file` for a change of the configuration file. */
+  /** Account, `admin token`, or `file` if the configuration file was changed. */
   readonly author: string
   /** Hash of the text as written. */
   readonly etag: string
-  /** Changes in one line. */
+  /** Changes summarized in one line. */
   readonly summary: string
 }
 
@@ -26,18 +29,21 @@ export interface ConfigDiff {
   /** Version that the text was compared with. */
   readonly etag: string
   readonly changes: readonly ConfigChange[]
-  /** Changed settings that take effect at the next start. */
+  /** Changed settings that take effect after a restart. */
   readonly restart: readonly string[]
 }
 
 export interface AppliedConfig extends ConfigDiff {
   readonly version: ConfigVersion
-  /** Configuration file that was written; empty: there is none, and a restart loses the version. */
+  /**
+   * Configuration file that was written. Empty without a file: the version is then lost on a
+   * restart.
+   */
   readonly file: string
 }
 
 export interface ApplyOptions {
-  /** ETag of the version to replace; `*`: any. */
+  /** ETag of the version to replace, or `*` for any version. */
   readonly ifMatch: string
   readonly author: string
 }
@@ -46,23 +52,23 @@ export interface ApplyOptions {
 export interface ConfigVersions {
   /** Version in use. */
   readonly current: () => ConfigVersion
-  /** Oldest first. */
+  /** Returns the versions, oldest first. */
   readonly list: () => readonly ConfigVersion[]
-  /** Compares a configuration with the running one. @throws {GatewayError} 400 for an invalid one. */
+  /** Compares a configuration with the running one. @throws {GatewayError} 400 if it is invalid. */
   readonly diff: (text: string) => Promise<ConfigDiff>
   /**
-   * Replaces the configuration for new requests and writes the configuration file. Settings that require a restart are
-   * written and reported only.
+   * Replaces the configuration for new requests and writes the configuration file. Settings that
+   * require a restart are only written and reported.
    *
-   * @throws {GatewayError} 400 for an invalid one, 412 if `ifMatch` is not the current version, 409 if the file cannot
-   *   be written; nothing is changed then.
+   * @throws {GatewayError} 400 if the configuration is invalid, 412 if `ifMatch` is not the current
+   * version, 409 if the file cannot be written. Nothing is changed in these cases.
    */
   readonly apply: (text: string, options: ApplyOptions) => Promise<AppliedConfig>
   /**
-   * Applies an earlier version as a new one.
+   * Applies an earlier version as a new version.
    *
-   * @param number 0: the version before the current one.
-   * @throws {GatewayError} as {@link apply}, and 404 for an unknown version.
+   * @param number version number; 0 for the version before the current one.
+   * @throws {GatewayError} same errors as {@link apply}, and 404 for an unknown version.
    */
   readonly rollback: (number: number, options: ApplyOptions) => Promise<AppliedConfig>
 }

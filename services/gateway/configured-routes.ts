@@ -7,35 +7,35 @@ export interface RoutePluginMessage {
   readonly source: string
 }
 
-/** A route of the configuration. */
+/** A configured route. */
 export interface ConfiguredRouteMessage {
   readonly name: string
-  /** Line of the configuration file. */
+  /** Line in the configuration file. */
   readonly source: string
   readonly paths: readonly string[]
-  /** Empty: any. */
+  /** Hosts; any host if empty. */
   readonly hosts: readonly string[]
-  /** Empty: any. */
+  /** Methods; any method if empty. */
   readonly methods: readonly string[]
-  /** Conditions on headers, parameters and clients: `header x-beta = 1`. */
+  /** Conditions on headers, parameters and clients, such as `header x-beta = 1`. */
   readonly conditions: readonly string[]
-  /** `service shop`, `redirect`, `respond 200` or `files`. */
+  /** Action such as `service shop`, `redirect`, `respond 200` or `files`. */
   readonly action: string
   readonly plugins: readonly RoutePluginMessage[]
 }
 
 export interface ConfiguredRoutesRequest {
-  /** Words that all must occur in a route; empty: all routes. */
+  /** Words that a route must all contain; all routes if empty. */
   readonly search: string
   readonly limit: number
   /** Number of matching routes to skip. */
   readonly skip: number
 }
 
-/** Page of configured routes in the order of the file. */
+/** A page of configured routes in the order of the file. */
 export interface ConfiguredRoutesPage {
   readonly routes: readonly ConfiguredRouteMessage[]
-  /** Number of all matching routes. */
+  /** Total number of matching routes. */
   readonly total: number
 }
 
@@ -59,8 +59,8 @@ export const ConfiguredRouteList: TUnsafe<ConfiguredRoutesPage> = Type.Unsafe(
           { description: 'Plugins of the route and its service.' },
         ),
       }),
-      { description: 'In the order of the file.' },
+      { description: 'Routes in the order of the file.' },
     ),
-    total: Type.Integer({ description: 'Number of all matching routes.' }),
+    total: Type.Integer({ description: 'Total number of matching routes.' }),
   }),
 )

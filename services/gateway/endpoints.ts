@@ -33,16 +33,16 @@ export interface EndpointsOptions {
   readonly maxPoints: number
 }
 
-/** Maximum number of concurrent explanations: each builds a chain. */
+/** Maximum number of concurrent explanations, because each one builds a chain. */
 const MAX_EXPLAINING = 4
 const MAX_PATH = 8192
 const MAX_BODY = 65_536
-/** Maximum characters of a search. */
+/** Maximum number of characters in a search. */
 const MAX_SEARCH = 200
 
 /**
- * Endpoints of the gateway: statistics and routes for members of the platform, as in registry and runtime; plugins,
- * rules and tokens for administrators (reference 15.15).
+ * Endpoints of the gateway. Statistics and routes are available to members of the platform, as in
+ * registry and runtime; plugins, rules and tokens to administrators (reference 15.15).
  */
 export function createApiEndpoints(options: EndpointsOptions): Endpoints {
   const { gateway, feeds, rates, recent, checks, maxPoints } = options
@@ -118,11 +118,11 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
 
     configuredRoutes: endpoint({
       readOnly: true,
-      description: 'Lists the routes of the configuration in their order.',
+      description: 'Lists the configured routes in order.',
       request: Type.Object({
         search: Type.String({
           ...{ default: '', maxLength: MAX_SEARCH },
-          description: 'Words that all must occur in a route; empty: all routes.',
+          description: 'Words that a route must all contain; empty for all routes.',
         }),
         limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
         skip: Type.Integer({ minimum: 0, default: 0, description: 'Number of routes to skip.' }),
@@ -173,7 +173,8 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
         secure: Type.Boolean({ default: false, description: 'The client uses HTTPS.' }),
         listener: Type.String({
           default: '',
-          description: 'Name of the listener that receives it; empty: the main one.',
+          description:
+            'Name of the listener that receives the request; empty for the main listener.',
         }),
         as_caller: Type.Boolean({
           default: false,
@@ -226,7 +227,10 @@ function withToken(
   return found && !hasToken ? { ...headers, authorization } : headers
 }
 
-/** Id of errors (reference 6): `api.Api.Stats` without the namespace prefix of the caller. */
+/**
+ * Returns the id used in errors (reference 6), such as `api.Api.Stats`, without the caller's
+ * namespace prefix.
+ */
 function idOf(ctx: Context): string {
   return `api.${ctx.endpoint}`
 }

@@ -9,17 +9,17 @@ import type {
 } from './messages.ts'
 import type { NodeControl } from './node-control.ts'
 
-/** Access of the service to the running gateway. */
+/** View of the running gateway for the service. */
 export interface GatewayView {
   /**
-   * Returns a page of routes, sorted by service name; invalid routes are listed in `left_out`.
+   * Returns a page of routes sorted by service name. Invalid routes are listed in `left_out`.
    *
    * @throws {GatewayError} 503 if the registry is unavailable.
    */
   readonly listRoutes: (request: RoutesRequest) => Promise<RoutesPage>
-  /** Returns a page of the routes of the configuration. */
+  /** Returns a page of the configured routes. */
   readonly listConfiguredRoutes: (request: ConfiguredRoutesRequest) => ConfiguredRoutesPage
-  /** Plugins in the order of the chain. */
+  /** Returns the plugins in the order of the chain. */
   readonly listPlugins: () => readonly PluginMessage[]
   /**
    * Runs a request through the chain without sending it.
@@ -29,6 +29,6 @@ export interface GatewayView {
   readonly explain: (request: ExplainRequest) => Promise<Explained>
   /** Nodes of the services. */
   readonly nodes: NodeControl
-  /** Versions of the configuration; undefined while the server is starting. */
+  /** Returns the versions of the configuration; undefined while the server is starting. */
   readonly versions: () => ConfigVersions | undefined
 }

@@ -3,7 +3,7 @@ import type { RequestPoint } from '../../core/metrics/request-history.ts'
 import type { ServiceRate } from '../../core/metrics/service-rates.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
 
-/** Statistics of one second. */
+/** Statistics for one second. */
 export interface PointMessage {
   readonly time: number
   readonly seconds: number
@@ -22,47 +22,47 @@ export interface PointMessage {
   readonly p99_ms?: number
 }
 
-/** Consecutive seconds, oldest first. */
+/** Statistics for consecutive seconds, oldest first. */
 export interface StatsMessage {
   readonly points: readonly PointMessage[]
 }
 
-/** Request statistics of a service in the last minute. */
+/** Request statistics of a service for the last minute. */
 export interface ServiceStatsMessage {
   readonly service: string
   readonly requests_per_second: number
-  /** Share of 5xx responses, 0 to 1; absent: no requests. */
+  /** Share of 5xx responses from 0 to 1; absent if there were no requests. */
   readonly error_share?: number
   readonly p50_ms?: number
   readonly p99_ms?: number
 }
 
-/** Route from requests to an endpoint. */
+/** A route from requests to an endpoint. */
 export interface RouteMessage {
   readonly service: string
-  /** `Handler.Method`; empty: passed through unchanged. */
+  /** `Handler.Method`. If empty, requests are passed through unchanged. */
   readonly endpoint: string
   readonly handler: string
-  /** Empty: any. */
+  /** Methods; any method if empty. */
   readonly methods: readonly string[]
-  /** Empty: any. */
+  /** Hosts; any host if empty. */
   readonly hosts: readonly string[]
   /** Path template. */
   readonly path: string
-  /** Declared by the endpoint; otherwise derived from the name. */
+  /** Whether the endpoint declares the route; otherwise, it is derived from the name. */
   readonly declared: boolean
 }
 
 export interface RoutesRequest {
-  /** Full name of a service; empty: all. */
+  /** Full name of a service; all services if empty. */
   readonly service: string
   /** Maximum number of services. */
   readonly limit: number
-  /** Service name after which the page begins; empty: from the start. */
+  /** Service name after which the page starts; empty to start with the first service. */
   readonly after: string
 }
 
-/** Page of routes with the settings that determine them. */
+/** A page of routes with the settings that determine them. */
 export interface RoutesPage {
   /** URL of the gateway: scheme, address and port. */
   readonly url: string
@@ -71,19 +71,19 @@ export interface RoutesPage {
   readonly namespace: string
   readonly routes: readonly RouteMessage[]
   readonly left_out: readonly string[]
-  /** Cursor of the next page; absent on the last one. */
+  /** Cursor of the next page; absent on the last page. */
   readonly next?: string
 }
 
 export interface PluginMessage {
   readonly name: string
   readonly description: string
-  /** Setting that enables it. */
+  /** Setting that enables the plugin. */
   readonly source: string
   /** Configured name, package or file. */
   readonly specifier: string
   readonly hooks: readonly string[]
-  /** Options with defaults, secrets masked. */
+  /** Options with defaults and masked secrets. */
   readonly options: Readonly<Record<string, unknown>>
 }
 
@@ -93,7 +93,7 @@ export interface ExplainRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   readonly secure: boolean
-  /** Empty: the main one. */
+  /** Name of the listener; empty for the main listener. */
   readonly listener: string
 }
 
@@ -130,7 +130,7 @@ export interface Explained {
     readonly protocol: string
     readonly draining: boolean
   }[]
-  /** By key of `mx.yaml`. */
+  /** Settings by their key in `mx.yaml`. */
   readonly settings?: Readonly<Record<string, string>> | undefined
   readonly endpoints: readonly string[]
   readonly sent_to: string
@@ -145,8 +145,8 @@ const Point: TUnsafe<PointMessage> = Type.Unsafe(
   Type.Object({
     time: count('End of the interval, milliseconds since 1970.'),
     seconds: Type.Number({ description: 'Duration: 1, or more while the server was busy.' }),
-    requests: count('Completed requests; streams and WebSockets count when they end.'),
-    no_reply: count('Requests whose client left before a response.'),
+    requests: count('Completed requests. Streams and WebSockets are counted when they end.'),
+    no_reply: count('Requests whose client disconnected before a response.'),
     status_1xx: count('WebSockets.'),
     status_2xx: Type.Integer(),
     status_3xx: Type.Integer(),
@@ -171,7 +171,9 @@ export const Stats: TUnsafe<StatsMessage> = Type.Unsafe(
 
 export const ServiceStats: TUnsafe<ServiceStatsMessage> = Type.Unsafe(
   Type.Object({
-    service: Type.String({ description: 'Full name; of another namespace than mx: acme/shop.' }),
+    service: Type.String({
+      description: 'Full name, prefixed with the namespace unless it is mx: acme/shop.',
+    }),
     requests_per_second: Type.Number({ description: 'Average over the last minute.' }),
     error_share: Type.Optional(
       Type.Number({ description: 'Share of 5xx responses, 0 to 1; absent: no requests.' }),
@@ -188,7 +190,7 @@ export const Request: TUnsafe<RecentRequest> = Type.Unsafe(
     trace_id: Type.String({ description: 'Empty: not traced.' }),
     method: Type.String(),
     path: Type.String({ description: 'Path without the query.' }),
-    status: count('0: the client left before a response.'),
+    status: count('Status; 0 if the client disconnected before a response.'),
     rpc_status: count('Status of gRPC or Connect; -1 if none.'),
     duration_ms: Type.Number(),
     service: Type.String({ description: 'Full name; empty: not found.' }),
@@ -234,7 +236,7 @@ export const Plugin: TUnsafe<PluginMessage> = Type.Unsafe(
     specifier: Type.String({ description: 'Configured name, package or file.' }),
     hooks: Type.Array(Type.String(), { description: 'In order of execution.' }),
     options: Type.Record(Type.String(), Type.Unknown(), {
-      description: 'Options with defaults, secrets masked.',
+      description: 'Options with defaults and masked secrets.',
     }),
   }),
 )
@@ -250,7 +252,7 @@ export const Explanation: TUnsafe<Explained> = Type.Unsafe(
         }),
         source: Type.String({ description: 'Setting or line of mx.yaml; empty: built in.' }),
       }),
-      { description: 'Steps that the request passed, in order.' },
+      { description: 'Steps that the request passed through, in order.' },
     ),
     namespace: Type.String({ description: 'Prefix of service names; empty if none.' }),
     account: Type.String({ description: 'Account of the caller; empty: anonymous.' }),
@@ -293,7 +295,7 @@ export const Explanation: TUnsafe<Explained> = Type.Unsafe(
     ),
     endpoints: Type.Array(Type.String(), { description: 'Endpoints declared by the service.' }),
     sent_to: Type.String({
-      description: 'Id of the selected node, or topic; empty: the gateway responds itself.',
+      description: 'Id of the selected node, or topic; empty if the gateway itself responds.',
     }),
     answer: Type.Optional(
       Type.Object({
@@ -302,9 +304,11 @@ export const Explanation: TUnsafe<Explained> = Type.Unsafe(
         detail: Type.String(),
       }),
     ),
-    why: Type.String({ description: 'Why the gateway responds itself; empty: it does not.' }),
+    why: Type.String({
+      description: 'Reason why the gateway itself responds; empty if it does not.',
+    }),
     known: Type.Array(Type.String(), {
-      description: 'Existing services, if the requested one was not found.',
+      description: 'Existing services if the requested service was not found.',
     }),
   }),
 )

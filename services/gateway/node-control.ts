@@ -1,50 +1,51 @@
 import { type TUnsafe, Type } from '../../core/schema.ts'
 
-/** A node of a service as the gateway sees it. */
+/** A node of a service as seen by the gateway. */
 export interface NodeMessage {
   readonly namespace: string
-  /** Full name. */
+  /** Full name of the service. */
   readonly service: string
   readonly id: string
-  /** `<host>:<port>` */
+  /** Address as `<host>:<port>`. */
   readonly address: string
-  /** Empty: unknown. */
+  /** Zone; empty if unknown. */
   readonly zone: string
-  /** usable, warming, open, unhealthy, ejected, draining or drained. */
+  /** State: usable, warming, open, unhealthy, ejected, draining or drained. */
   readonly state: string
-  /** Unix time in milliseconds; absent: not ejected. */
+  /** Unix time in milliseconds; absent if the node is not ejected. */
   readonly ejected_until?: number
   readonly in_flight: number
   readonly connections: number
-  /** Absent: unknown. */
+  /** Average latency; absent if unknown. */
   readonly latency_ms?: number
 }
 
 export interface NodesRequest {
   readonly namespace: string
-  /** Full name, or the name in the namespace of the gateway; empty: all services in use. */
+  /** Full name, or name in the namespace of the gateway. If empty, all services in use. */
   readonly service: string
 }
 
 export interface NodeSelection extends NodesRequest {
-  /** Id or address. */
+  /** Id or address of the node. */
   readonly node: string
 }
 
-/** Source of a call: id of its errors, and the operator for the log. */
+/** Source of a call: the id used in its errors, and the operator for the log. */
 export interface NodeCaller {
   readonly id: string
   readonly author: string
 }
 
-/** The nodes of a gateway, in all its processes together. */
+/** The nodes of a gateway in all its processes. */
 export interface NodeControl {
-  /** Sorted by service and id. */
+  /** Returns the nodes sorted by service and id. */
   readonly list: (request: NodesRequest) => Promise<readonly NodeMessage[]>
   /**
-   * Sends no new requests to a node until it is restored or the gateway restarts; requests in flight complete.
+   * Stops sending new requests to a node until it is restored or the gateway restarts. Requests in
+   * flight complete.
    *
-   * @param force even if no other node of the service is usable.
+   * @param force drains the node even if no other node of the service is usable.
    * @throws {GatewayError} 404 for an unknown node, 409 for the last usable node.
    */
   readonly drain: (
@@ -52,7 +53,7 @@ export interface NodeControl {
     caller: NodeCaller,
   ) => Promise<NodeMessage>
   /**
-   * Ends {@link drain}.
+   * Reverts {@link drain}.
    *
    * @throws {GatewayError} 404 for an unknown node.
    */

@@ -10,7 +10,7 @@ export interface NodeEndpointsOptions {
   /** @throws {GatewayError} 503 while the gateway is starting. */
   readonly nodes: (ctx: Context) => NodeControl
   readonly checks: AccountChecks
-  /** Id of errors. */
+  /** Returns the id used in errors. */
   readonly idOf: (ctx: Context) => string
 }
 
@@ -25,7 +25,10 @@ const NODE = {
   node: Type.String({ ...{ minLength: 1, maxLength: MAX_NAME }, description: 'Id or address.' }),
 } satisfies TProperties
 
-/** Endpoints of the nodes of the gateway: states for members of a namespace, changes for operators. */
+/**
+ * Endpoints for the nodes of the gateway. States are available to members of a namespace, changes
+ * to operators.
+ */
 export function createNodeEndpoints({ nodes, checks, idOf }: NodeEndpointsOptions): Endpoints {
   return {
     nodes: endpoint({
@@ -48,11 +51,12 @@ export function createNodeEndpoints({ nodes, checks, idOf }: NodeEndpointsOption
     }),
 
     drain: endpoint({
-      description: 'Sends no new requests to a node until it is restored or the gateway restarts.',
+      description:
+        'Stops sending new requests to a node until it is restored or the gateway restarts.',
       request: Type.Object({
         ...NODE,
         force: Type.Boolean({
-          ...{ default: false, description: 'Even if no other node is usable.' },
+          ...{ default: false, description: 'Drain the node even if no other node is usable.' },
         }),
       }),
       response: Type.Object({ node: NodeItem }),

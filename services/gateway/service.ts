@@ -14,26 +14,26 @@ export interface ApiServiceOptions extends Omit<ServiceOptions, 'name'> {
   readonly metrics: RequestMetrics
   /** Number of requests in flight. */
   readonly inFlight: () => number
-  /** Undefined while the gateway is starting. */
+  /** Returns undefined while the gateway is starting. */
   readonly gateway: () => GatewayView | undefined
-  /** Maximum number of watchers; one more is rejected with 429. @default 1000 */
+  /** Maximum number of watchers; further watchers are rejected with 429. @default 1000 */
   readonly maxWatchers?: number
 }
 
-/** The service `api` of the gateway. */
+/** The gateway's `api` service. */
 export interface ApiService {
-  /** Not started yet. */
+  /** A service that has not been started yet. */
   readonly service: Service<object>
-  /** Ends watches and rejects new ones; other calls continue. */
+  /** Ends watches and rejects new ones. Other calls continue. */
   readonly endStreams: () => void
-  /** {@link endStreams}, then stops the service. */
+  /** Calls {@link endStreams}, then stops the service. */
   readonly close: () => Promise<void>
 }
 
-// Five minutes.
+// Number of points in five minutes.
 const MAX_POINTS = 300
 
-/** Creates the service `api`: statistics, routes and plugins of the gateway. */
+/** Creates the `api` service, which provides statistics, routes and plugins of the gateway. */
 export function createApiService(options: ApiServiceOptions): ApiService {
   const { metrics, inFlight, gateway, maxWatchers = 1000, ...rest } = options
   const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'api' })

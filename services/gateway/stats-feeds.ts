@@ -4,7 +4,7 @@ import { createWatchHub } from '../../sdk/events/watch-hub.ts'
 import { type StatsMessage, toPointMessage } from './messages.ts'
 
 export interface StatsFeedsOptions {
-  /** Recent points, oldest first. */
+  /** Returns recent points, oldest first. */
   readonly points: () => readonly RequestPoint[]
   /** Maximum number of watchers. */
   readonly maxWatchers: number
@@ -15,8 +15,8 @@ export interface StatsFeeds {
    * Streams recent points, then each new one.
    *
    * @param seconds number of recent points.
-   * @param id of errors.
-   * @throws {GatewayError} 429 if there are too many watchers, 503 while the service stops.
+   * @param id id used in errors.
+   * @throws {GatewayError} 429 if there are too many watchers, 503 while the service is stopping.
    */
   readonly open: (seconds: number, id: string) => AsyncIterableIterator<StatsMessage>
   readonly publish: (point: RequestPoint) => void
@@ -25,7 +25,7 @@ export interface StatsFeeds {
   readonly close: () => void
 }
 
-/** Maximum number of pending points for a slow watcher: a minute. */
+/** Maximum number of pending points for a slow watcher (one minute). */
 const MAX_WAITING = 60
 
 export function createStatsFeeds({ points, maxWatchers }: StatsFeedsOptions): StatsFeeds {

@@ -9,34 +9,40 @@ import { createOutbox, type UpdateSource } from './update-queue.ts'
 
 /** Callbacks of an accepted link. */
 export interface AcceptOwner {
-  /** The peer has proved that it knows the token: from now on it receives updates. @throws {GatewayError} to reject the link. */
+  /**
+   * Called when the peer has proved that it has the token. It receives updates from now on.
+   *
+   * @throws {GatewayError} to reject the link.
+   */
   readonly onOpen: (link: AcceptedLink, peer: CheckedPeer) => UpdateSource
   readonly onClose: (link: AcceptedLink) => void
 }
 
 export interface AcceptedLinkOptions {
-  /** Messages of the peer. */
+  /** Messages from the peer. */
   readonly messages: AsyncIterable<unknown>
   readonly admission: Admission
-  /** Checks the peer's address. @default accepts it */
+  /** Checks the peer's address. @default accepts any address */
   readonly checkPeer?: ((peer: Introduction) => Promise<CheckedPeer>) | undefined
-  /** Id of errors. */
+  /** Id used in errors. */
   readonly id: string
   readonly owner: AcceptOwner
 }
 
-/** A link opened by another server, which learns the services of this one through it. */
+/**
+ * A link opened by another server, through which that server discovers the services of this one.
+ */
 export interface AcceptedLink {
   /** Messages to the peer. */
   readonly stream: AsyncIterableIterator<object>
-  /** Updates may be available. */
+  /** Called when updates may be available. */
   readonly wake: () => void
-  /** Ends the stream, with an error if given. */
+  /** Ends the stream, with an error if `reason` is set. */
   readonly end: (reason?: Error) => void
 }
 
 const OPEN_MS = 5000
-/** Timeout of messages: a peer sends one every second, later on a busy connection. */
+/** Timeout for messages. A peer sends one every second, or later on a busy connection. */
 const CHECK_MS = 5000
 const MAX_SILENT_CHECKS = 3
 
@@ -56,7 +62,7 @@ export function acceptLink(options: AcceptedLinkOptions): AcceptedLink {
     outbox.end(timeout(id, `no link within ${OPEN_MS} ms`))
   }, OPEN_MS).unref()
 
-  /** Next message, which must be of this type. @throws {GatewayError} */
+  /** Receives the next message, which must be of this type. @throws {GatewayError} */
   async function receive<T extends LinkMessage['type']>(
     type: T,
   ): Promise<Extract<LinkMessage, { readonly type: T }>> {
@@ -86,7 +92,8 @@ export function acceptLink(options: AcceptedLinkOptions): AcceptedLink {
     const pair = { caller, callee }
     outbox.send({ type: 'welcome', ...callee })
     const { proof } = await receive('proof')
-    // The caller proves first: a stranger receives nothing to verify guesses of the token with.
+    // The caller must prove first, so that an unknown caller receives nothing that it could verify
+    // guesses of the token with.
     admission.authenticate('caller', proof, pair)
     outbox.send({ type: 'proof', proof: admission.prove('callee', pair) })
     await answerPing()

@@ -15,30 +15,30 @@ export interface AcceptedLinksOptions {
   readonly table: RouteTable
   readonly links: Pick<Links, 'openReverseLink' | 'closeReverseLink'>
   readonly log: PluginLog
-  /** Checks the addresses of linking servers. @default accepts them */
+  /** Checks the addresses of linking servers. @default accepts any address */
   readonly checkPeer?: CheckPeer | undefined
 }
 
-/** Links opened by other servers, which learn the services of this one through them. */
+/** Links opened by other servers, through which they discover the services of this one. */
 export interface AcceptedLinks {
   /**
    * Serves `Network.Link`.
    *
-   * @param messages of the caller.
+   * @param messages messages from the caller.
    * @param from IP address of the caller.
-   * @param id of errors.
-   * @throws {GatewayError} 429 if there are too many, 503 while links are not accepted.
+   * @param id id used in errors.
+   * @throws {GatewayError} 429 if there are too many links, 503 while links are not accepted.
    */
   readonly open: (
     messages: AsyncIterable<unknown>,
     from: string,
     id: string,
   ) => AsyncIterableIterator<object>
-  /** Accepts links from now on. */
+  /** Starts to accept links. */
   readonly begin: () => void
-  /** The routes to a destination changed. */
+  /** Called when the routes to a destination have changed. */
   readonly changed: (key: string) => void
-  /** Ids of the servers with an accepted link. */
+  /** Returns the ids of the servers with an accepted link. */
   readonly peers: () => ReadonlySet<string>
   /** Ends all links and rejects new ones. */
   readonly close: () => void
@@ -49,7 +49,7 @@ interface Entry {
   readonly advertiser: RouteAdvertiser
 }
 
-/** Maximum number of links without proof of the token: in total, and per IP address. */
+/** Maximum number of links that have not proved the token yet, in total and per IP address. */
 const MAX_OPENING = 2 * MAX_PEERS
 const MAX_OPENING_PER_ADDRESS = 16
 
@@ -57,7 +57,7 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
   const { admission, table, links, log, checkPeer } = options
   const all = new Set<AcceptedLink>()
   const byPeer = new Map<string, Entry>()
-  /** Links without proof, by IP address. */
+  /** Links that have not proved the token yet, by IP address. */
   const opening = new Map<AcceptedLink, string>()
   let state: 'starting' | 'open' | 'stopping' = 'starting'
 
@@ -75,10 +75,10 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
       throw tooManyRequests(NETWORK, `limit of ${MAX_PEERS} linked servers reached`)
     links.openReverseLink(peer)
     const onTooMuch = (): void =>
-      log.warn({ server: id }, 'too many services to advertise to a peer: some are omitted')
+      log.warn({ server: id }, 'too many services to advertise to a peer; some are omitted')
     const advertiser = createRouteAdvertiser({ table, peer: id, onTooMuch })
     byPeer.set(id, { link, advertiser: advertiser })
-    // The link of a restarted server may not have ended yet.
+    // The previous link of a restarted server may not have ended yet.
     old?.link.end(conflict(NETWORK, `the server ${id} has opened another link`))
     return advertiser
   }

@@ -13,31 +13,38 @@ import { NETWORK } from './link-call.ts'
 export interface AdmissionOptions {
   /** Id of this server. */
   readonly id: string
-  /** Name of its network. */
+  /** Name of the server's network. */
   readonly network: string
-  /** Advertised address of its RPC proxy; empty if none. */
+  /** Returns the advertised address of the server's RPC proxy; empty if none. */
   readonly address: () => string
   /** Shared token of the network; empty if none. */
   readonly token: string
-  /** Whether all servers may link without a token; otherwise none. */
+  /**
+   * Whether all servers may link without a token. If false and there is no token, no server may
+   * link.
+   */
   readonly isOpen: boolean
 }
 
-/** Identity of this server, and the only component that decides which servers may link. */
+/** Identity of this server. Only this component decides which servers may link. */
 export interface Admission {
-  /** First message of a link. */
+  /** Returns the first message of a link. */
   readonly createHello: () => Introduction
-  /** Proves that this server knows the token. @throws {GatewayError} 403 if this server has no token. */
+  /**
+   * Proves that this server has the token.
+   *
+   * @throws {GatewayError} 403 if this server has no token.
+   */
   readonly prove: (role: keyof Introductions, pair: Introductions) => string
   /**
    * Authenticates the other server.
    *
-   * @param role of the other server.
-   * @throws {GatewayError} 403 if it does not know the token, or there is none; 409 if it is in another network, or has the
-   * id of this server.
+   * @param role role of the other server.
+   * @throws {GatewayError} 403 if the other server does not have the token or there is no token;
+   * 409 if it is in another network or has the id of this server.
    */
   readonly authenticate: (role: keyof Introductions, proof: string, pair: Introductions) => void
-  /** Whether an introduction is of this server, which has called itself. */
+  /** Returns whether an introduction comes from this server, which has called itself. */
   readonly isSelf: (other: Introduction) => boolean
 }
 
@@ -45,7 +52,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const { id, network, address, token, isOpen } = options
   const instance = createNonce()
   const isSelf = (other: Introduction): boolean => other.instance === instance
-  // Derived for the first link, since it is expensive.
+  // Derived for the first link, because derivation is expensive.
   let linkKey: Buffer | undefined
   const toKey = (): Buffer => {
     if (token === '' && !isOpen)
@@ -82,7 +89,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       if (other.id === id && !isSelf(other))
         throw conflict(
           NETWORK,
-          `duplicate server id ${id}: the data folder of the other server is a copy; give that server a different id`,
+          `duplicate server id ${id}: the other server uses a copy of the data folder; give it a different id`,
         )
     },
   }

@@ -5,8 +5,8 @@ import type { Introduction } from '../../domain/mesh/handshake.ts'
 import { NETWORK } from './link-call.ts'
 
 /**
- * Introduction of a linking server, with the checked IP addresses of its address; undefined: not checked, or already an IP
- * address.
+ * Introduction of a linking server with the checked IP addresses of its host. They are undefined if
+ * the host was not checked or is already an IP address.
  */
 export interface CheckedPeer extends Introduction {
   readonly resolved?: readonly string[]
@@ -16,12 +16,16 @@ export interface CheckedPeer extends Introduction {
  * Checks the address that a linking server advertises.
  *
  * @param from IP address that its link comes from.
- * @returns the introduction, without a denied address: no link is opened to it. The resolution of a host name may change
- * until the link is opened: it is opened to the checked addresses, with the certificate of the name.
+ * @returns the introduction, without the address if it is denied: no link is then opened to it. A
+ * host name may resolve differently by the time the link is opened, so the link is opened to the
+ * checked addresses, with the certificate of the name.
  */
 export type CheckPeer = (peer: Introduction, from: string) => Promise<CheckedPeer>
 
-/** @param isTrusted whether peers know `network_token`: they may advertise any public or private address. */
+/**
+ * @param isTrusted whether peers have `network_token`, in which case they may advertise any public
+ * or private address.
+ */
 export function createPeerCheck(
   egress: Pick<EgressPolicy, 'resolvePeer'>,
   log: PluginLog,
@@ -37,7 +41,7 @@ export function createPeerCheck(
       return resolved.length === 0 ? peer : { ...peer, resolved }
     } catch (error) {
       const { message } = error as Error
-      log.warn({ server: peer.id, reason: message }, 'no link to the address of a server')
+      log.warn({ server: peer.id, reason: message }, 'server address denied; link not opened')
       return { ...peer, address: '' }
     }
   }

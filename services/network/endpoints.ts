@@ -19,8 +19,8 @@ export interface EndpointsOptions {
 }
 
 /**
- * Endpoints of the network (reference 9); changes and service names are restricted to operators. `admission.ts` decides
- * which servers may link.
+ * Endpoints of the network (reference 9). Changes and service names are restricted to operators.
+ * `admission.ts` decides which servers may link.
  */
 export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
   const { view, links, accepted, checks } = options
@@ -39,7 +39,7 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
       }),
       response: Type.Object({ links: Type.Array(LinkStatus) }),
       async handle({ nodes }, ctx) {
-        // Restricted, because the server connects to any given address.
+        // Restricted, because the server connects to any specified address.
         mustBeOperator(ctx)
         const addresses = nodes.map(({ address }, i) => {
           const parsed = parseServerAddress(address)
@@ -58,7 +58,7 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
 
     graph: endpoint({
       readOnly: true,
-      description: 'Graph of linked servers, starting at this one.',
+      description: 'Returns the graph of linked servers, starting at this one.',
       request: Type.Object({ depth: Depth }),
       response: Type.Object({ root: Peer }),
       handle: ({ depth }) => ({ root: view.toGraph(depth) }),
@@ -96,7 +96,7 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
 
     status: endpoint({
       readOnly: true,
-      description: 'Status and traffic of the links.',
+      description: 'Returns the status and traffic of the links.',
       response: Type.Object({
         node: Server,
         links: Type.Array(LinkStatus, { description: 'Links for outgoing calls.' }),
@@ -112,7 +112,7 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
     }),
 
     link: endpoint({
-      description: 'For servers: exchanges routes to services.',
+      description: 'Exchanges routes to services; for servers only.',
       stream: 'both',
       handle: (messages, ctx) =>
         accepted.open(messages, metadata.get(ctx, CALLER_ADDRESS)[0], idOf(ctx)),
@@ -120,7 +120,10 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
   }
 }
 
-/** Id of errors (reference 6): `network.Network.Graph` without the namespace prefix of the caller. */
+/**
+ * Returns the id used in errors (reference 6), such as `network.Network.Graph`, without the
+ * caller's namespace prefix.
+ */
 function idOf(ctx: Context): string {
   return `network.${ctx.endpoint}`
 }

@@ -4,12 +4,12 @@ import { decodeRecord, encodeRecord } from '../../domain/store/json-record.ts'
 import type { Store } from '../../domain/store/store.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
-/** Services that outlive the process, each as JSON. */
+/** Source of services that outlive the process, each serialized as JSON. */
 export interface KnownServicesSource<T> {
   readonly listKnown: () => readonly T[]
-  /** @throws {TypeError} for malformed input. */
+  /** @throws {TypeError} if the input is malformed. */
   readonly restore: (known: readonly T[]) => void
-  /** Calls `listener` after every change, until the function that is returned is called. */
+  /** Calls `listener` after each change until the returned function is called. */
   readonly watch: (listener: () => void) => () => void
 }
 
@@ -19,15 +19,18 @@ export interface KnownServicesOptions<T> {
   readonly key: string
   readonly source: KnownServicesSource<T>
   readonly log: PluginLog
-  /** Delay from a change to the save in milliseconds. @default 5000 */
+  /** Delay in milliseconds between a change and saving it. @default 5000 */
   readonly saveMs?: number
 }
 
-/** Services with the paths they declare, in the store: after a restart they are unavailable, not unknown, until they register again. */
+/**
+ * Stores services with the paths they declare. After a restart, they are unavailable rather than
+ * unknown until they register again.
+ */
 export interface KnownServices {
-  /** Restores saved names, and saves changes from now on. Errors are logged. */
+  /** Restores saved names and starts saving changes. Errors are logged. */
   readonly open: () => Promise<void>
-  /** Saves a last time. */
+  /** Saves one last time. */
   readonly close: () => Promise<void>
 }
 
@@ -58,7 +61,7 @@ export function createKnownServices<T>(options: KnownServicesOptions<T>): KnownS
       hasSaved = true
       isFailing = false
     } catch (error) {
-      if (!isFailing) log.warn({ err: error }, 'known services were not saved')
+      if (!isFailing) log.warn({ err: error }, 'cannot save known services')
       isFailing = true
     }
   }
@@ -80,10 +83,10 @@ export function createKnownServices<T>(options: KnownServicesOptions<T>): KnownS
               .services,
           )
       } catch (error) {
-        log.warn({ err: error }, 'known services were not restored')
+        log.warn({ err: error }, 'cannot restore known services')
       }
       const unwatch = source.watch(schedule)
-      // How long services have been lost, and that this server is in use.
+      // Updates how long services have been missing, and records that this server is in use.
       const refresh = setInterval(schedule, HOUR_MS).unref()
       stop = () => {
         unwatch()
@@ -93,7 +96,7 @@ export function createKnownServices<T>(options: KnownServicesOptions<T>): KnownS
     },
 
     async close() {
-      // Services that were not restored would be overwritten.
+      // Skipped if services were not restored, because they would be overwritten.
       if (stop === undefined) return
       stop()
       await saving
@@ -102,7 +105,10 @@ export function createKnownServices<T>(options: KnownServicesOptions<T>): KnownS
   }
 }
 
-/** As many as fit into a value, shortest first: a long entry does not displace others. */
+/**
+ * Returns as many services as fit into a value, shortest first, so that a long entry does not
+ * displace others.
+ */
 function fit<T>(services: readonly T[], maxBytes: number): readonly T[] {
   let left = maxBytes - 100
   return services

@@ -9,16 +9,25 @@ export const NETWORK = 'network'
 /** Maximum length of a logged message. */
 export const MAX_REASON = 500
 
-/** Bytes of a peer that are read per second after its initial routes: a MiB of routes takes about 120 ms to apply. */
+/**
+ * Number of bytes read from a peer per second after its initial routes. One MiB of routes takes
+ * about 120 ms to apply.
+ */
 const BYTES_PER_SECOND = 1024 * 1024
 
-/** Bytes of routes that a link may read, over all of its connections: a peer that reconnects gets no second full set at once. */
+/**
+ * Number of bytes of routes that a link may read across all of its connections. A peer that
+ * reconnects may not immediately send another full set.
+ */
 export class ReadAllowance {
-  /** Bytes that may be read without delay at {@link #sinceMs}; negative: read ahead. */
+  /**
+   * Number of bytes that may be read without delay at {@link #sinceMs}. Negative if more was read
+   * than allowed.
+   */
   #bytes = MAX_ADVERTISED_BYTES
   #sinceMs = performance.now()
 
-  /** Returns the delay in ms before as much may be read again. */
+  /** Consumes bytes and returns the delay in milliseconds before the next read. */
   take(bytes: number): number {
     const nowMs = performance.now()
     const earned = ((nowMs - this.#sinceMs) / 1000) * BYTES_PER_SECOND
@@ -49,7 +58,7 @@ export class LinkCall extends StreamCall {
     this.more = true
   }
 
-  /** False: not sent, because the connection is slow. */
+  /** Returns false if the message was not sent because the connection is slow. */
   send(message: object): boolean {
     return this.#over || this.sendData(JSON.stringify(message))
   }
@@ -73,7 +82,7 @@ export class LinkCall extends StreamCall {
     const { length } = body
     const delayMs = this.#allowance.take(length)
     if (delayMs === 0) this.consumed(length)
-    // The flow-control window stays closed until then, so the peer cannot send more.
+    // The flow-control window remains closed until then, so the peer cannot send more.
     else setTimeout(() => this.consumed(length), delayMs).unref()
   }
 

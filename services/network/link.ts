@@ -20,25 +20,25 @@ export type LinkState = 'connecting' | 'linked' | 'waiting' | 'asleep'
 
 /** Callbacks of a link. */
 export interface LinkOwner {
-  /** Returns why a link with this server is not needed; undefined if it is. */
+  /** Returns why a link with this server is not needed, or undefined if it is needed. */
   readonly reject: (link: Link, peer: Introduction) => string | undefined
-  /** The link is established, and its metric is known. */
+  /** Called when the link is established and its metric is known. */
   readonly onLinked: (link: Link, peer: Introduction) => void
   readonly onCost: (link: Link, peer: Introduction) => void
   /** @throws {TypeError} for an invalid message. */
   readonly onUpdate: (link: Link, peer: Introduction, updates: readonly RouteUpdate[]) => void
-  /** The link is now `waiting` or `asleep`. */
+  /** Called when the link has become `waiting` or `asleep`. */
   readonly onSettled: (link: Link, end: LinkEnd) => void
 }
 
 /** Result of an attempt. */
 export interface LinkEnd {
   readonly reason: GatewayError
-  /** The peer; undefined: unknown. */
+  /** The peer; undefined if unknown. */
   readonly peer: Introduction | undefined
-  /** The link was established. */
+  /** Whether the link was established. */
   readonly wasLinked: boolean
-  /** The previous attempt failed as well. */
+  /** Whether the previous attempt also failed. */
   readonly again: boolean
 }
 
@@ -48,29 +48,35 @@ export interface LinkOptions {
   readonly owner: LinkOwner
 }
 
-/** Link to the server at an address, whose services this one learns and calls through it. Retried forever. */
+/**
+ * Link to the server at an address, through which this server discovers and calls its services. It
+ * is retried indefinitely.
+ */
 export interface Link {
   readonly address: ServerAddress
   readonly state: LinkState
-  /** Last error; undefined: established, or not known yet. */
+  /** Last error. Undefined if the link is established or has not failed yet. */
   readonly reason: GatewayError | undefined
   readonly roundTrip: RoundTrip
   /** Resolves once no attempt is in flight. */
   readonly settled: () => Promise<void>
-  /** Retries immediately if it is waiting or asleep. */
+  /** Retries immediately if the link is waiting or asleep. */
   readonly wake: () => void
-  /** Ends an established link with this reason, as if it had failed. */
+  /** Ends an established link with this reason, as if the link had failed. */
   readonly lose: (detail: string) => void
-  /** Closes the link. No callback is called afterwards. */
+  /** Closes the link. No callbacks are called afterwards. */
   readonly close: () => void
 }
 
 /** Timeout from the first packet until the link is established. */
 const OPEN_MS = 5000
 const PING_MS = 1000
-// Sequential, since a single ping may hit a busy moment.
+// Pings are sequential, because a single ping may coincide with a busy moment.
 const FIRST_PINGS = 3
-/** Idle time after which the connection is tested; after the same time again it is closed with its calls in flight. */
+/**
+ * Idle time after which the connection is tested. After the same time again, the connection and its
+ * calls in flight are closed.
+ */
 export const SILENCE_MS = 1500
 /** Uptime after which the back-off is reset. */
 const GOOD_MS = 5000
@@ -81,14 +87,14 @@ interface Attempt {
   readonly channel: Channel
   readonly call: LinkCall
   readonly roundTrip: RoundTrip
-  /** Introduction of the reached server, not authenticated. */
+  /** Introduction of the reached server, which has not been authenticated. */
   callee: Introduction | undefined
-  /** The introduction, once the server has proved that it knows the token. */
+  /** Introduction of the server, set once it has proved that it has the token. */
   peer: Introduction | undefined
-  /** Number and time of the last ping; 0: answered. */
+  /** Number and time of the last ping. A time of 0 means that it was answered. */
   pings: number
   pingMs: number
-  /** 0: not established yet. */
+  /** 0 if not established yet. */
   linkedMs: number
 }
 
@@ -98,7 +104,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
   let state: LinkState = 'connecting'
   let reason: GatewayError | undefined
   let attempt: Attempt | undefined
-  /** Timer of the attempt's timeout, the back-off, or the next ping. */
+  /** Timer for the attempt's timeout, the back-off, or the next ping. */
   let timer: NodeJS.Timeout | undefined
   let waiting: (() => void)[] = []
   let closed = false
@@ -178,7 +184,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
   function ping(current: Attempt): void {
     current.pings++
     const isSent = current.call.send({ type: 'ping', n: current.pings })
-    // Skipped on a busy connection; the next one follows.
+    // Skipped on a busy connection; the next ping follows.
     current.pingMs = isSent ? performance.now() : 0
   }
 
@@ -266,7 +272,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
   return link
 }
 
-/** Address that a channel to a server connects to. */
+/** Returns the address that a channel to a server connects to. */
 export function toChannelTarget({ host, port, secure, resolved }: ServerAddress): ChannelOptions {
   const target = { host, port, secure }
   return resolved === undefined ? target : { ...target, lookup: createPinnedLookup(resolved) }

@@ -29,16 +29,26 @@ export interface LinksOptions {
 /** A link with its traffic. */
 export interface LinkInfo {
   readonly link: Link
-  /** The current or last peer; undefined: unknown. */
+  /** The current or last peer; undefined if unknown. */
   readonly peer: Introduction | undefined
   readonly traffic: Readonly<Traffic>
 }
 
-/** Links opened by this server: it learns and calls the services of others through them. */
+/**
+ * Links opened by this server, through which it discovers and calls the services of other servers.
+ */
 export interface Links {
-  /** Links with the server at an address permanently. @throws {GatewayError} 429 if there are too many. */
+  /**
+   * Links permanently with the server at an address.
+   *
+   * @throws {GatewayError} 429 if there are too many links.
+   */
   readonly connect: (address: ServerAddress) => Link
-  /** Links with a server that has a link to this one, until {@link closeReverseLink}. @throws {GatewayError} 429 */
+  /**
+   * Links with a server that has a link to this one until {@link closeReverseLink} is called.
+   *
+   * @throws {GatewayError} 429
+   */
   readonly openReverseLink: (peer: CheckedPeer) => void
   readonly closeReverseLink: (peer: string) => void
   readonly list: () => LinkInfo[]
@@ -48,15 +58,15 @@ export interface Links {
 interface Entry {
   readonly link: Link
   readonly traffic: Traffic
-  /** Configured on this server. */
+  /** Whether the link is configured on this server. */
   isConfigured: boolean
-  /** Otherwise the server that the reverse link is opened for. */
+  /** Otherwise, the server for which the reverse link is opened. */
   requestedBy: string | undefined
   peer: Introduction | undefined
   way: Way | undefined
 }
 
-/** Caller of a linked server. */
+/** Caller for a linked server. */
 interface Way {
   readonly caller: Caller
   readonly receive: (updates: readonly RouteUpdate[]) => void
@@ -65,7 +75,7 @@ interface Way {
 
 export function createLinks({ admission, network, log, onChange }: LinksOptions): Links {
   const { table, nodes } = network
-  /** Keyed by {@link toKey}. */
+  /** Entries by {@link toKey}. */
   const entries = new Map<string, Entry>()
   /** Links that are or will soon be established, by server id. */
   const taken = new Map<string, Link>()
@@ -95,7 +105,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
       const caller = createPeerCaller({
         caller: openChannel(link.address),
         traffic: entry.traffic,
-        // The link may stay open for a moment, but calls are rerouted at once.
+        // The link may stay open for a moment, but calls are rerouted immediately.
         onDenied(detail) {
           if (entry.way?.caller === caller) link.lose(detail)
         },
@@ -121,8 +131,8 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
       if (!again) {
         const details = { address: link.address.text, reason: reason.message, server: peer?.id }
         if (wasLinked) log.warn(details, 'link lost')
-        else if (link.state === 'waiting' || !entry.isConfigured) log.warn(details, 'no link')
-        else log.info(details, 'no link needed')
+        else if (link.state === 'waiting' || !entry.isConfigured) log.warn(details, 'link failed')
+        else log.info(details, 'link not needed')
       }
       if (!isNeeded(entry)) remove(entry)
     },
@@ -132,7 +142,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
     return isConfigured || (requestedBy !== undefined && callers.has(requestedBy))
   }
 
-  /** Wakes another link to the same server, if there is one. */
+  /** Wakes another link to the same server if there is one. */
   function release(id: string): void {
     taken.delete(id)
     for (const { link, peer } of entries.values())
@@ -190,7 +200,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
         known.push(entry)
       }
       callers.add(peer.id)
-      // The server is up, so waiting is unnecessary.
+      // The server is reachable, so waiting is unnecessary.
       if (!taken.has(peer.id)) for (const { link } of known) link.wake()
     },
 
@@ -212,7 +222,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
   }
 }
 
-// A link to checked addresses differs from a configured link to the same name.
+// A link to checked addresses differs from a configured link to the same host name.
 function toKey({ text, resolved = [] }: ServerAddress): string {
   return [text, ...resolved].join(' ')
 }
@@ -228,7 +238,7 @@ function openChannel(address: ServerAddress): Channel {
 function toNode({ secure, text, resolved }: ServerAddress, peer: string): Node {
   const metadata = { protocol: secure ? 'mxs' : 'mx', server: peer }
   return {
-    // Not the peer's id: another link to it is another node.
+    // The peer's id cannot be used, because another link to the same peer is a different node.
     id: `${peer}-${randomUUID()}`,
     address: text.slice(text.indexOf('//') + 2),
     metadata: resolved === undefined ? metadata : { ...metadata, [RESOLVED]: resolved.join(',') },

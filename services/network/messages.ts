@@ -3,53 +3,53 @@ import type { LinkState } from './link.ts'
 
 export interface ServerMessage {
   readonly id: string
-  /** Address of its RPC proxy; empty: unknown. */
+  /** Address of the server's RPC proxy; empty if unknown. */
   readonly address: string
   readonly network: string
 }
 
-/** A server with its linked servers. */
+/** A server and its linked servers. */
 export interface PeerMessage {
   readonly node: ServerMessage
   readonly peers: readonly PeerMessage[]
 }
 
-/** Filter of routes; empty fields match all. */
+/** Filter for routes. Empty fields match all routes. */
 export interface RouteQuery {
   readonly service: string
-  /** Address of the server with the service. */
+  /** Address of the server that provides the service. */
   readonly address: string
   /** Address of the next server. */
   readonly gateway: string
-  /** Id of the next server, or of this one. */
+  /** Id of the next server, or of this server. */
   readonly router: string
   readonly network: string
 }
 
-/** Route to a service. */
+/** A route to a service. */
 export interface RouteMessage extends RouteQuery {
-  /** `local`: on this server; `gateway` and `path` are empty. */
+  /** `local` for services on this server, in which case `gateway` and `path` are empty. */
   readonly link: 'local' | 'network'
   readonly metric: number
   /** Ids of the servers on the route. */
   readonly path: readonly string[]
 }
 
-/** Page of a list sorted by service name. */
+/** Request for a page of a list sorted by service name. */
 export interface PageRequest {
   /** Maximum number of services. */
   readonly limit: number
-  /** Service name after which the page begins; empty: from the start. */
+  /** Service name after which the page starts; empty to start with the first service. */
   readonly after: string
 }
 
-/** Link opened by this server. */
+/** A link opened by this server. */
 export interface LinkMessage {
   readonly address: string
-  /** Id of the peer; empty: unknown. */
+  /** Id of the peer; empty if unknown. */
   readonly id: string
   readonly state: LinkState
-  /** Error; empty: established. */
+  /** Last error; empty if the link is established. */
   readonly error: string
   readonly rtt_ms: number
   readonly metric: number

@@ -3,14 +3,14 @@ import { type Carrier, OutgoingCall, type TransportFailure } from '../../core/rp
 import type { Caller } from '../../core/rpc/caller.ts'
 import { deadlines } from '../../core/rpc/deadlines.ts'
 
-/** Traffic to a peer since the start of counting. */
+/** Traffic to a peer since counting started. */
 export interface Traffic {
   calls: number
-  /** Calls without a result, or with a status of 500 or above. */
+  /** Calls without a result or with a status of 500 or above. */
   failures: number
-  /** Request bytes. */
+  /** Number of request bytes. */
   sentBytes: number
-  /** Response bytes. */
+  /** Number of response bytes. */
   receivedBytes: number
 }
 
@@ -21,11 +21,11 @@ export function createTraffic(): Traffic {
 export interface PeerCallerOptions {
   readonly caller: Caller
   readonly traffic: Traffic
-  /** Called before the caller when the peer accepts no connection. */
+  /** Called before the caller if the peer does not accept the connection. */
   readonly onDenied: (detail: string) => void
 }
 
-/** Forwards calls to `caller` and counts them. */
+/** Forwards calls to `caller` and counts their traffic. */
 export function createPeerCaller(options: PeerCallerOptions): Caller {
   const { caller, traffic } = options
   return {
@@ -41,7 +41,7 @@ export function createPeerCaller(options: PeerCallerOptions): Caller {
   }
 }
 
-/** A call in flight to a peer, in place of the original one. */
+/** A call in flight to a peer that replaces the original call. */
 class CountedCall extends OutgoingCall {
   readonly #call: OutgoingCall
   readonly #traffic: Traffic
@@ -55,7 +55,7 @@ class CountedCall extends OutgoingCall {
     this.service = call.service
     this.endpoint = call.endpoint
     this.metadata = call.metadata
-    // It may have been sent before.
+    // The call may have been sent earlier.
     const isTimed = call.timeoutMs > 0 && call.timedNext !== undefined
     this.timeoutMs = isTimed ? Math.ceil(deadlines.left(call)) : call.timeoutMs
     this.body = call.body
@@ -71,7 +71,7 @@ class CountedCall extends OutgoingCall {
     call.answering = false
   }
 
-  /** False: blocked; the caller is notified when it may continue. */
+  /** Returns false if blocked. The caller is notified when it may continue. */
   send(call: OutgoingCall, body: string | Uint8Array): boolean {
     if (!this.sendData(body)) {
       call.held = true

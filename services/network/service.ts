@@ -26,38 +26,55 @@ import { createView } from './status.ts'
 const DESCRIPTION = 'Links with other servers'
 
 export interface NetworkServiceOptions extends Omit<ServiceOptions, 'name' | 'proxy'> {
-  /** Network of this server; started and closed with the service. */
+  /** Network of this server, which is started and closed with the service. */
   readonly network: Network
   /** Name of the network; servers of other networks are rejected. @default 'mx' */
   readonly networkName?: string
-  /** Advertised address of the RPC proxy: `host:port`, `mx://host:port` or `mxs://host:port`. @default address of the service */
+  /**
+   * Advertised address of the RPC proxy as `host:port`, `mx://host:port` or `mxs://host:port`.
+   *
+   * @default address of the service
+   */
   readonly advertise?: string
   /** RPC proxies of the servers to link with, in the format of `advertise`. */
   readonly nodes?: readonly string[]
-  /** Shared token of the network; only servers that know it may link. @default '', none may */
+  /**
+   * Shared token of the network. Only servers that have it may link.
+   *
+   * @default '', which allows no links
+   */
   readonly token?: string
-  /** Allow links without a token, for tests: any server that links can offer services. @default false */
+  /**
+   * Whether to allow links without a token, for tests. Any server that links can then provide
+   * services.
+   *
+   * @default false
+   */
   readonly isOpen?: boolean
-  /** Stores the services of other servers across restarts. @default not stored */
+  /** Stores the services of other servers across restarts. @default services are not stored */
   readonly store?: Store
-  /** Policy for the addresses that linking servers advertise. @default any address */
+  /** Policy for the addresses that linking servers advertise. @default any address is allowed */
   readonly egress?: Pick<EgressPolicy, 'resolvePeer'>
 }
 
 /** The built-in service `network`. */
 export interface NetworkService {
-  /** Not started yet. */
+  /** A service that has not been started yet. */
   readonly service: Service<object>
-  /** Opens and accepts links; call it once the service has started and the RPC proxy accepts calls. */
+  /**
+   * Opens and accepts links. Must be called once the service has started and the RPC proxy accepts
+   * calls.
+   */
   readonly begin: () => Promise<void>
-  /** Notifies peers that this server accepts no more calls. It continues to call them. */
+  /** Notifies peers that this server no longer accepts calls. It can still call them. */
   readonly leave: () => void
-  /** {@link leave}, ends all links, then stops the service. */
+  /** Calls {@link leave}, ends all links, then stops the service. */
   readonly close: () => Promise<void>
 }
 
 /**
- * The service `network` (reference 9): linked servers call each other's services.
+ * Creates the `network` service (reference 9), through which linked servers call each other's
+ * services.
  *
  * @throws {TypeError} for an invalid name or address.
  */
@@ -70,7 +87,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
       `networkName must be 1 to 253 visible ASCII characters, got ${JSON.stringify(networkName)}`,
     )
   if (nodes.length > MAX_PEERS)
-    throw new TypeError(`nodes must be at most ${MAX_PEERS}, got ${nodes.length}`)
+    throw new TypeError(`nodes must have at most ${MAX_PEERS} entries, got ${nodes.length}`)
   const addresses = nodes.map((text) => toAddress(text, 'nodes'))
   let ownAddress = advertise === undefined ? '' : toAddress(advertise, 'advertise').text
   let peers: readonly string[] = []
@@ -138,7 +155,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
   }
 }
 
-// Links require the token regardless of rules: servers have no accounts on each other.
+// Links require the token regardless of rules, because servers have no accounts on each other.
 function exceptLinks(authorizer: Authorizer): Authorizer {
   return {
     ...authorizer,

@@ -20,7 +20,7 @@ export interface ViewOptions {
 /** State of the network as seen by this server. */
 export interface View {
   readonly self: () => ServerMessage
-  /** @param depth maximum distance in links; 0: unlimited. */
+  /** @param depth maximum distance in links; 0 for unlimited. */
   readonly toGraph: (depth: number) => PeerMessage
   readonly listServers: (depth: number) => ServerMessage[]
   readonly listServices: (page: PageRequest) => {

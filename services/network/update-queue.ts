@@ -3,19 +3,19 @@ import { formatUpdate, type RouteUpdate } from '../../domain/mesh/messages.ts'
 /** Source of updates. */
 export interface UpdateSource {
   readonly isPending: () => boolean
-  /** Returns updates of about this size in bytes; empty if none. */
+  /** Returns updates of about this size in bytes; empty if nothing has changed. */
   readonly take: (maxBytes: number) => readonly RouteUpdate[]
 }
 
-/** Messages to a peer, which its call iterates over. */
+/** Messages to a peer, over which its call iterates. */
 export interface Outbox extends AsyncIterableIterator<object> {
-  /** Sends a message before any updates; replaces a pending one of its type. */
+  /** Sends a message before any updates. It replaces a pending message of the same type. */
   readonly send: <M extends { readonly type: string }>(message: M) => void
-  /** Sends the updates of this source from now on. */
+  /** Starts sending the updates from this source. */
   readonly begin: (source: UpdateSource) => void
-  /** Updates may be available. */
+  /** Called when updates may be available. */
   readonly wake: () => void
-  /** Ends the stream, with an error if given. */
+  /** Ends the stream, with an error if `reason` is set. */
   readonly end: (reason?: Error) => void
 }
 
@@ -26,14 +26,17 @@ interface Reader {
 
 /** Approximate size of an update message in bytes. */
 const UPDATE_BYTES = 256 * 1024
-/** Interval for which updates are collected: updates of one change are close together. */
+/**
+ * Interval during which updates are collected, because the updates caused by one change arrive
+ * close together.
+ */
 const COLLECT_MS = 10
 
-/** @param onClose called once, when the iteration ends. */
+/** @param onClose called once when the iteration ends. */
 export function createOutbox(onClose: () => void): Outbox {
   const pendingMessages = new Map<string, object>()
   let source: UpdateSource | undefined
-  // Updates may be sent.
+  // Whether updates may be sent.
   let isDue = true
   let timer: NodeJS.Timeout | undefined
   let reader: Reader | undefined

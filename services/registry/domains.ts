@@ -13,24 +13,30 @@ export const ALL_DOMAINS = '*'
 export interface Domain extends Omit<SortedList, 'close'>, Omit<RegistryUsage, 'close'> {
   readonly name: string
   readonly registry: Registry
-  /** Watches all services; absent if the registry does not support watches. */
+  /** Watches all services. Absent if the registry does not support watches. */
   readonly watchAll: ReturnType<typeof createWatchAll>
 }
 
-/** Listener of changes in a domain. */
+/** Listener for changes in a domain. */
 export type DomainListener = (event: RegistryEvent, domain: string) => void
 
-/** Domains with a registry each. */
+/** Domains, each with its own registry. */
 export interface Domains {
-  /** Domains that a reader selects; none if nothing was ever registered, since reading opens no domain. */
+  /**
+   * Returns the domains that a reader selects. Empty if no service has been registered, because
+   * reading does not open domains.
+   */
   readonly select: (name: string) => readonly Domain[]
   /**
-   * Opens the domain of this name for a registration.
+   * Opens the domain with this name for a registration.
    *
    * @throws {GatewayError} 429 if there are too many domains.
    */
   readonly open: (name: string, id: string) => Domain
-  /** Listens to the selected domains, including domains opened later, until the returned function is called. */
+  /**
+   * Calls `listener` for the selected domains, including domains opened later, until the returned
+   * function is called.
+   */
   readonly watch: (
     name: string,
     service: string | undefined,
@@ -47,15 +53,17 @@ interface Watcher {
   readonly name: string
   readonly service: string | undefined
   readonly listener: DomainListener
-  /** Stops listening, by domain name. */
+  /** Functions that stop listening, by domain name. */
   readonly stops: Map<string, () => void>
 }
 
 /**
  * Creates the domains, with the default domain open.
  *
- * @param listOthers domains with services registered by other servers that share the registries.
- * @param max number of domains; a domain without services is closed for another one.
+ * @param listOthers returns domains with services registered by other servers that share the
+ * registries.
+ * @param max maximum number of domains. A domain without services is closed to make room for
+ * another one.
  */
 export function createDomains(
   createRegistry: (domain: string) => Registry,
@@ -90,7 +98,7 @@ export function createDomains(
     }
   }
 
-  /** Opens the selected domains of other servers, up to the maximum. */
+  /** Opens the selected domains of other servers up to the maximum. */
   function openOthers(name: string): void {
     for (const other of listOthers())
       if ((name === other || name === ALL_DOMAINS) && domains.size < max) open(other, '')

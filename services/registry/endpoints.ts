@@ -29,12 +29,13 @@ import { compareServices } from './sorted-list.ts'
 import type { Watches } from './watches.ts'
 
 /**
- * Endpoints of the registry (specification: Registry endpoints): services of the default domain are public, services of other
- * domains visible to members of their namespaces (reference 15.15). Services register themselves, operators register the services of
- * the platform.
+ * Endpoints of the registry (specification: Registry endpoints). Services of the default domain are
+ * public; services of other domains are visible to members of their namespaces (reference 15.15).
+ * Services register themselves; operators register the services of the platform.
  *
- * @param quota of nodes of a namespace.
- * @param ownAddress of built-in services of this process; undefined: there are no others.
+ * @param quota quota of nodes per namespace.
+ * @param ownAddress address of built-in services in this process; undefined without built-in
+ * services.
  * @param checkAddresses checks the addresses of registered nodes.
  */
 export function createEndpoints(
@@ -47,14 +48,14 @@ export function createEndpoints(
   quota: Quota,
 ): Endpoints {
   const changeAsOwner = createOwnerChanges()
-  /** Domain to read. */
+  /** Returns the domain to read from. */
   const readable = (options: { readonly domain: string }, ctx: Context): string => {
     const domain = toDomain(options)
     if (domain === ALL_DOMAINS) mustBeOperator(ctx, idOf(ctx))
     else if (domain !== DEFAULT_DOMAIN) mustBeMember(ctx, domain, idOf(ctx))
     return domain
   }
-  /** Domain to write. */
+  /** Returns the domain to write to. */
   const writable = (
     { name, options }: { readonly name: string; readonly options: { readonly domain: string } },
     ctx: Context,
@@ -123,7 +124,8 @@ export function createEndpoints(
         if (register === undefined) throw isFixed(domain, id)
         const ttlSeconds = entry.options.ttl || TTL_SECONDS
         await changeAsOwner(service, { registry, namespace: name }, ctx, id, () => {
-          // No await before the registration: concurrent registrations could exceed the quota.
+          // Does not await before the registration, because concurrent registrations could exceed
+          // the quota.
           checkLetterCase(domain, service, id)
           checkRoom(domain, service, id, quota)
           return queryRegistry(registry, id, () => register(service, { ttlSeconds }))
@@ -157,7 +159,7 @@ export function createEndpoints(
 
     watch: endpoint({
       readOnly: true,
-      description: 'Streams all changes from now on. The stream starts immediately.',
+      description: 'Streams all further changes. The stream starts immediately.',
       request: Type.Object({
         service: Type.Refine(
           Type.String({ default: '', description: 'Full name; empty: all services.' }),
@@ -185,7 +187,10 @@ export function createEndpoints(
   }
 }
 
-/** Id of errors (reference 6): `registry.Registry.GetService` without the namespace prefix of the caller. */
+/**
+ * Returns the id used in errors (reference 6), such as `registry.Registry.GetService`, without the
+ * caller's namespace prefix.
+ */
 function idOf(ctx: Context): string {
   return `registry.${ctx.endpoint}`
 }
@@ -194,7 +199,7 @@ function toDomain({ domain }: { readonly domain: string }): string {
   return domain === '' ? DEFAULT_DOMAIN : domain
 }
 
-/** Domain to write. */
+/** Returns the domain to write to. */
 function toOneDomain(options: { readonly domain: string }, id: string): string {
   const domain = toDomain(options)
   if (domain === ALL_DOMAINS)

@@ -1,6 +1,6 @@
 import type { Endpoint, Node, Service, Value } from '../../core/contracts/registry.ts'
 
-/** Node in requests and responses (specification: Service entry, Node). */
+/** A node in requests and responses (specification: Service entry, Node). */
 export interface EntryNode extends Node {
   /** Port of the address. */
   readonly port: string
@@ -8,35 +8,35 @@ export interface EntryNode extends Node {
 
 /** Options of a registration or query. */
 export interface EntryOptions {
-  /** TTL of a registration in seconds; 0: default. */
+  /** TTL of a registration in seconds; 0 for the default. */
   readonly ttl: number
-  /** Empty: the default domain. */
+  /** Domain; empty for the default domain. */
   readonly domain: string
 }
 
-/** Version of a service in requests and responses (specification: Service entry). */
+/** A version of a service in requests and responses (specification: Service entry). */
 export interface ServiceEntry extends Omit<Service, 'nodes'> {
   readonly nodes: readonly EntryNode[]
-  /** `ttl` applies to registrations; 0 in responses. */
+  /** The `ttl` applies to registrations and is 0 in responses. */
   readonly options: EntryOptions
 }
 
 /** Default version. */
 export const DEFAULT_VERSION = 'latest'
 
-// `null` and an empty version count as missing.
+// `null` and an empty version are treated as missing.
 type OrNull<T, Keys extends keyof T> = Omit<T, Keys> & {
   readonly [Key in Keys]: T[Key] | null
 }
 
-/** Converts a received version. */
+/** Converts a version received from a caller. */
 export interface ServiceInput extends Pick<Service, 'name' | 'version'> {
   readonly metadata: Service['metadata'] | null
   readonly endpoints: readonly OrNull<Endpoint, 'metadata'>[] | null
   readonly nodes: readonly OrNull<Node, 'metadata'>[] | null
 }
 
-/** Converts a version for responses; its metadata include the domain. */
+/** Converts a version for responses. Its metadata contains the domain. */
 export function toEntry(service: Service, domain: string): ServiceEntry {
   const { name, version, metadata, endpoints, nodes } = service
   return {
@@ -49,13 +49,13 @@ export function toEntry(service: Service, domain: string): ServiceEntry {
   }
 }
 
-/** Size of a version as JSON; add one byte per node. */
+/** Returns the size of a version as JSON. Callers must add one byte per node. */
 export function toEntryBytes(service: Service, domain: string): number {
   const entry = toEntry({ ...service, nodes: [] }, domain)
   return service.nodes.reduce((sum, node) => sum + toNodeBytes(node), toBytes(entry))
 }
 
-/** Size of a node, to add to {@link toEntryBytes}. */
+/** Returns the size of a node, which must be added to {@link toEntryBytes}. */
 export function toNodeBytes(node: Node): number {
   return toBytes(toEntryNode(node)) + 1
 }
@@ -64,7 +64,7 @@ function toBytes(value: object): number {
   return Buffer.byteLength(JSON.stringify(value))
 }
 
-/** Converts an entry for the registry: known fields without the domain. */
+/** Converts an entry for the registry. The result contains the known fields without the domain. */
 export function toService({ name, version, metadata, endpoints, nodes }: ServiceInput): Service {
   const { domain: _, ...own } = metadata ?? {}
   return {

@@ -8,19 +8,22 @@ import { OWNER } from './nodes/node-owner.ts'
 
 /** Default TTL of a registration in seconds (specification: Limits). */
 export const TTL_SECONDS = 90
-/** Maximum TTL: an abandoned registration must expire eventually. */
+/** Maximum TTL, so that an abandoned registration eventually expires. */
 export const MAX_TTL_SECONDS = 86_400
 /** Maximum number of endpoints of a version. */
 export const MAX_ENDPOINTS = 1000
 /** Maximum number of nodes of a registration. */
 export const MAX_NODES = 100
-/** Maximum number of nodes of a version, from all registrations. */
+/** Maximum total number of nodes of a version across all registrations. */
 export const MAX_VERSION_NODES = 1000
 /** Maximum size of a version as JSON, including its nodes. */
 export const MAX_VERSION_BYTES: number = 1024 * 1024
-/** Maximum size of all versions of a service in a domain as JSON: half of a response. */
+/** Maximum size of all versions of a service in a domain as JSON, which is half of a response. */
 export const MAX_SERVICE_BYTES: number = 8 * 1024 * 1024
-/** JSON bytes that a namespace may register per node of its quota; one service of {@link MAX_SERVICE_BYTES} is always allowed. */
+/**
+ * Number of JSON bytes that a namespace may register per node of its quota. One service of {@link
+ * MAX_SERVICE_BYTES} is always allowed.
+ */
 export const QUOTA_NODE_BYTES: number = 8 * 1024
 /** Maximum number of versions in a domain. */
 export const MAX_VERSIONS = 100_000
@@ -34,7 +37,7 @@ const MAX_METADATA_PAIRS = 64
 const MAX_METADATA_KEY = 128
 const MAX_VALUE_DEPTH = 16
 
-/** Predicate of a field and its description for errors. */
+/** Predicate for a field and its description for error messages. */
 export type Demand<T> = readonly [holds: (value: T) => boolean, message: () => string]
 
 const NAME = 'letters, digits and inner dots, dashes or underscores, at most 253'
@@ -69,7 +72,7 @@ const WRITTEN_BY_REGISTRY: ReadonlySet<string> = new Set(['domain', RESOLVED, OW
 export const METADATA: Demand<Readonly<Record<string, unknown>> | null> = [
   (metadata) => {
     if (metadata === null) return true
-    // Set by the registry: entries that were read contain them.
+    // Set by the registry, so entries that were read from it contain these keys.
     const keys = Object.keys(metadata).filter((key) => !WRITTEN_BY_REGISTRY.has(key))
     return (
       keys.length <= MAX_METADATA_PAIRS &&
@@ -86,13 +89,13 @@ export const VALUE: Demand<Value> = [
 ]
 
 /**
- * Checks that the nodes of a registration are reachable by callers.
+ * Checks that callers can reach the nodes of a registration.
  *
- * @param id of the error.
+ * @param id id used in the error.
  * @throws {GatewayError} 400 if the list is empty, or with the first invalid node.
  */
 export function checkNodes({ nodes }: Service, id: string): void {
-  if (nodes.length === 0) throw badRequest(id, 'request.nodes must have a node')
+  if (nodes.length === 0) throw badRequest(id, 'request.nodes must contain at least one node')
   for (const [i, node] of nodes.entries()) {
     const parsed = parseNode(node)
     if (typeof parsed === 'string') throw badRequest(id, `request.nodes[${i}].metadata: ${parsed}`)
@@ -102,8 +105,8 @@ export function checkNodes({ nodes }: Service, id: string): void {
 /**
  * Checks the size of a registration.
  *
- * @param id of the error.
- * @throws {GatewayError} 400 if it is too long.
+ * @param id id used in the error.
+ * @throws {GatewayError} 400 if it is too large.
  */
 export function checkSize(service: Service, id: string): void {
   const bytes = Buffer.byteLength(JSON.stringify(service))

@@ -44,7 +44,7 @@ export const Options: TUnsafe<EntryOptions> = Type.Unsafe<EntryOptions>(
       domain: Type.Refine(
         Type.String({
           default: '',
-          description: `Domain; empty: ${DEFAULT_DOMAIN}; *: all, for reads.`,
+          description: `Domain; empty for ${DEFAULT_DOMAIN}; * for all domains in reads.`,
         }),
         ...DOMAIN,
       ),
@@ -65,7 +65,7 @@ const Metadata = Type.Refine(
   ...METADATA,
 )
 const ValueInput = Type.Refine({ ...Value, default: {} } as typeof Value, ...VALUE)
-/** Registration: bounded, with defaults for optional fields. */
+/** A registration with limits and defaults for optional fields. */
 export const RegisterInput: TUnsafe<ServiceInput & { readonly options: EntryOptions }> =
   Type.Unsafe(
     Type.Object({
@@ -81,7 +81,7 @@ export const RegisterInput: TUnsafe<ServiceInput & { readonly options: EntryOpti
             name: Type.Refine(Type.String(), ...TEXT),
             request: ValueInput,
             response: ValueInput,
-            // Schemas and descriptions are long; they are limited by the size of the entry.
+            // Schemas and descriptions may be long; they are only limited by the size of the entry.
             metadata: Type.Refine(
               orNull(Type.Record(Type.String(), Type.String(), { default: {} })),
               ...METADATA,

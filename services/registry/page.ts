@@ -10,13 +10,13 @@ import { compareServices, compareText } from './sorted-list.ts'
 export interface PageRequest {
   /** Page size, including omitted entries. */
   readonly limit: number
-  /** Cursor of the previous page; empty: the first page. */
+  /** Cursor of the previous page; empty for the first page. */
   readonly after: string
 }
 
 export interface Page {
   readonly services: readonly ServiceEntry[]
-  /** Cursor of the next page; absent on the last one. */
+  /** Cursor of the next page; absent on the last page. */
   readonly next?: string
 }
 
@@ -24,7 +24,7 @@ interface Found extends Listed {
   readonly place: Place
 }
 
-/** Position in the list: by name, version and domain. */
+/** Position in the list, which is sorted by name, version and domain. */
 interface Place {
   readonly name: string
   readonly version: string
@@ -32,16 +32,16 @@ interface Place {
 }
 
 /**
- * Maximum size of a page as JSON: it is built in one event loop tick, which must be short
+ * Maximum size of a page as JSON. A page is built in one event loop tick, which must be short
  * (bench/micro/routing/registry-list.ts).
  */
 const MAX_PAGE_BYTES = 512 * 1024
 
 /**
- * Reads a page of the services of some domains.
+ * Reads a page of the services in some domains.
  *
- * @param onOmit called for each entry that is too long for a response.
- * @param id of the error.
+ * @param onOmit called for each entry that is too large for a response.
+ * @param id id used in the error.
  * @throws {GatewayError} 400 for an invalid cursor, 503 if a registry is unavailable.
  */
 export async function readPage(
@@ -55,7 +55,7 @@ export async function readPage(
   for (const { name: domain, list, registry } of domains) {
     const services = await queryRegistry(registry, id, list)
     const first = place === undefined ? 0 : findFirstAfter(services, domain, place)
-    // One more than the page size, to detect further pages.
+    // Reads one more than the page size, to detect further pages.
     for (const service of services.slice(first, first + limit + 1))
       found.push({ place: toPlace(service, domain), service, registry })
   }
@@ -80,7 +80,7 @@ export async function readPage(
   return { services, next: formatPlace(found[seen - 1]!.place) }
 }
 
-/** Index of the first service after a position. */
+/** Returns the index of the first service after a position. */
 function findFirstAfter(services: readonly Service[], domain: string, place: Place): number {
   let low = 0
   let high = services.length
@@ -100,7 +100,7 @@ function comparePlaces(a: Place, b: Place): number {
   return compareServices(a, b) || compareText(a.domain, b.domain)
 }
 
-// None of the three contains a space.
+// None of the three parts contains a space.
 function formatPlace({ name, version, domain }: Place): string {
   return `${name} ${version} ${domain}`
 }

@@ -6,14 +6,15 @@ import { toTopicName } from '../../domain/broker/topic-name.ts'
 import { ALL_DOMAINS } from './domains.ts'
 import type { WatchEvent, Watches } from './watches.ts'
 
-/** Topic suffix after the domain. */
+/** Topic suffix that follows the domain. */
 const TOPIC = 'registry.events'
-/** Delay before a watch that ended is restarted. */
+/** Delay before a watch that has ended is restarted. */
 const PAUSE_MS = 1000
 
 /**
- * Publishes all changes to `<domain>.registry.events` (reference 5.1) as JSON watch messages, until the watches are closed.
- * While the broker is unavailable, changes are lost and logged.
+ * Publishes all changes to `<domain>.registry.events` (reference 5.1) as JSON watch messages until
+ * the watches are closed. While the broker is unavailable, changes are lost and a warning is
+ * logged.
  *
  * @param pauseMs delay before a watch that could not keep up is restarted.
  */
@@ -37,7 +38,7 @@ export function publishChanges(
       await broker.publish(topic, { headers, body: Buffer.from(JSON.stringify(event)) })
       isFailing = false
     } catch (error) {
-      if (!isFailing) log.warn({ err: error, topic }, 'publishing registry changes failed')
+      if (!isFailing) log.warn({ err: error, topic }, 'cannot publish registry changes')
       isFailing = true
     }
   }

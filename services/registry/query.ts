@@ -5,10 +5,12 @@ import type { Maybe } from '../../lib/async/maybe.ts'
 import { badRequest, forbidden, unavailable } from '../../sdk/errors.ts'
 
 /**
- * Queries a registry and maps its errors for callers. The service cache of the gateway logs outages.
+ * Queries a registry and maps its errors for callers. Outages are logged by the gateway's service
+ * cache.
  *
- * @param id of the error.
- * @throws {GatewayError} 400 for malformed input, 403 if it denies access, 503 if it is unavailable.
+ * @param id id used in the error.
+ * @throws {GatewayError} 400 for malformed input, 403 if the registry denies access, 503 if it is
+ * unavailable.
  */
 export async function queryRegistry<T>(
   registry: Registry,

@@ -13,13 +13,14 @@ import {
 } from './limits.ts'
 
 /**
- * Checks that a domain has capacity for a registration merged with existing entries: everything must fit into responses.
+ * Checks that a domain has capacity for a registration merged with existing entries, so that all
+ * entries fit into responses.
  *
  * Existing entries may be registered again unless they grow.
  *
- * @param id of the error.
- * @param quota of nodes of a domain, by name.
- * @throws {GatewayError} 429 naming the limit and the value that exceeds it.
+ * @param id id used in the error.
+ * @param quota quota of nodes per domain.
+ * @throws {GatewayError} 429 with the limit and the value that exceeds it.
  */
 export function checkRoom(domain: Domain, service: Service, id: string, quota: Quota): void {
   const known = domain.find(service)

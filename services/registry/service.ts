@@ -16,17 +16,34 @@ const DESCRIPTION = 'Registered services and their nodes'
 
 export interface RegistryServiceOptions
   extends Omit<ServiceOptions, 'name' | 'registry' | 'broker'> {
-  /** Creates the registry of a domain; closed with the service. */
+  /** Creates the registry of a domain, which is closed with the service. */
   readonly createRegistry: (domain: string) => Registry
-  /** Domains with services registered by other servers that share the registries; called for every query. @default none */
+  /**
+   * Returns domains with services registered by other servers that share the registries. Called for
+   * each query.
+   *
+   * @default none
+   */
   readonly listDomains?: () => ReadonlySet<string>
-  /** Receives every change on the topic `<domain>.registry.events`. Closed by its owner. @default none */
+  /**
+   * Receives all changes on the topic `<domain>.registry.events`. Its owner closes it.
+   *
+   * @default none
+   */
   readonly broker?: Pick<Broker, 'publish'>
-  /** Maximum number of watchers; one more is rejected with 429. @default 50000 */
+  /** Maximum number of watchers; further watchers are rejected with 429. @default 50000 */
   readonly maxWatchers?: number
-  /** Policy for addresses of nodes that non-operators register. @default any address */
+  /**
+   * Policy for addresses of nodes that callers other than operators register.
+   *
+   * @default any address
+   */
   readonly policy?: NodePolicy
-  /** Maximum number of nodes per namespace; one more is rejected with 429. @default no limits */
+  /**
+   * Maximum number of nodes per namespace; further nodes are rejected with 429.
+   *
+   * @default no limits
+   */
   readonly quota?: Quota
   /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
@@ -34,18 +51,19 @@ export interface RegistryServiceOptions
 
 /** The built-in service `registry`. */
 export interface RegistryService {
-  /** Not started yet. */
+  /** A service that has not been started yet. */
   readonly service: Service<object>
   /** Registry of the default domain, where the service itself is registered. */
   readonly registry: Registry
   /**
-   * Starts the service as the purpose of its process: SIGTERM and SIGINT close it gracefully, including watches, with status
-   * 0; if it cannot start, it logs the reason and exits with status 1.
+   * Starts the service as the main purpose of its process. SIGTERM and SIGINT close it gracefully,
+   * including watches, with status 0. If it cannot start, it logs the reason and exits with status
+   * 1.
    *
-   * @returns its address, `host:port`.
+   * @returns its address as `host:port`.
    */
   readonly run: () => Promise<string>
-  /** Ends watches and rejects new ones; other calls continue. */
+  /** Ends watches and rejects new ones. Other calls continue. */
   readonly endStreams: () => void
   /** Ends watches, stops the service, then closes the registries. */
   readonly close: () => Promise<void>

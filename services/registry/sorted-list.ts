@@ -3,15 +3,19 @@ import type { Maybe } from '../../lib/async/maybe.ts'
 
 /** Sorted services of a registry. */
 export interface SortedList {
-  /** All versions of all services, sorted by name and version. Sorted once per change. */
+  /**
+   * Returns all versions of all services, sorted by name and version. The list is sorted once per
+   * change.
+   */
   readonly list: () => Maybe<readonly Service[]>
   /** Stops listening to the registry. */
   readonly close: () => void
 }
 
 /**
- * Sorts the services of a registry and caches the order. An asynchronous registry may return more than it has published: its
- * list is sorted unless it is the same object as before. A registry without watches is sorted on each call.
+ * Sorts the services of a registry and caches the order. An asynchronous registry may return more
+ * than it has published, so its list is sorted unless it is the same object as before. A registry
+ * without watches is sorted on each call.
  */
 export function createSortedList(registry: Registry): SortedList {
   let changes = 0
@@ -42,7 +46,7 @@ export function createSortedList(registry: Registry): SortedList {
   }
 }
 
-/** Orders services by name, then by version, both by code units. */
+/** Compares services by name, then by version, both by code units. */
 export function compareServices(
   a: Pick<Service, 'name' | 'version'>,
   b: Pick<Service, 'name' | 'version'>,
@@ -50,7 +54,7 @@ export function compareServices(
   return compareText(a.name, b.name) || compareText(a.version, b.version)
 }
 
-// By code units, independent of the locale.
+// Compares by code units, independent of the locale.
 export function compareText(a: string, b: string): number {
   if (a === b) return 0
   return a < b ? -1 : 1

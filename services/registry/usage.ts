@@ -1,7 +1,7 @@
 import type { Registry, Service } from '../../core/contracts/registry.ts'
 import { toEntryBytes } from './entry.ts'
 
-/** Version with the size of its entry. */
+/** A version with the size of its entry. */
 export interface CountedVersion {
   readonly service: Service
   readonly bytes: number
@@ -9,25 +9,26 @@ export interface CountedVersion {
 
 /** Usage of a registry, counted from its events. */
 export interface RegistryUsage {
-  /** Number of versions of all services. */
+  /** Returns the number of versions of all services. */
   readonly size: () => number
-  /** Number of nodes of all versions. */
+  /** Returns the number of nodes of all versions. */
   readonly nodes: () => number
   readonly find: (service: Pick<Service, 'name' | 'version'>) => CountedVersion | undefined
-  /** Size of all entries. */
+  /** Returns the size of all entries. */
   readonly bytes: () => number
-  /** Size of the entries of all versions of a service. */
+  /** Returns the size of the entries of all versions of a service. */
   readonly bytesOf: (name: string) => number
   /**
-   * A registered name that differs from `name` only in letter case; undefined if no name does, or if `name` is registered
-   * as well, since a registry filled by others may contain both.
+   * Returns a registered name that differs from `name` only in letter case. Returns undefined if
+   * there is no such name or if `name` itself is registered, because a registry filled by other
+   * programs may contain both.
    */
   readonly findOtherCase: (name: string) => string | undefined
   /** Stops listening to the registry. */
   readonly close: () => void
 }
 
-/** @param domain of the registry, included in entries. */
+/** @param domain domain of the registry, which entries include. */
 export function createRegistryUsage(registry: Registry, domain: string): RegistryUsage {
   const versions = new Map<string, CountedVersion>()
   const bytesByName = new Map<string, number>()
@@ -71,7 +72,7 @@ export function createRegistryUsage(registry: Registry, domain: string): Registr
   }
 }
 
-// Neither contains a space.
+// Neither part contains a space.
 function toKey({ name, version }: Pick<Service, 'name' | 'version'>): string {
   return `${name} ${version}`
 }

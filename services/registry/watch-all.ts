@@ -11,15 +11,18 @@ interface Followed {
   readonly stop: () => void
 }
 
-/** State that listeners have of a newly watched service: read by themselves, none, or possibly outdated. */
+/**
+ * State known to listeners of a newly watched service: read by themselves, none, or possibly
+ * outdated.
+ */
 type Start = 'read' | 'new' | 'missed'
 
-/** Delay before an unavailable registry, or one without capacity for watches, is retried. */
+/** Delay before retrying a registry that is unavailable or has no capacity for watches. */
 const RETRY_MS = 5000
 
 /**
- * Watches all services of a registry with their nodes: if its events contain no nodes (`Registry.watch`), each service is
- * also watched individually while there are listeners.
+ * Watches all services of a registry with their nodes. If the registry's events contain no nodes
+ * (`Registry.watch`), each service is also watched individually while there are listeners.
  *
  * @returns undefined if the registry does not support watches.
  */
@@ -43,7 +46,7 @@ export function createWatchAll(
 function follow(registry: Registry, emit: Listener, retryMs: number): () => void {
   const watch = registry.watch!
   const followed = new Map<string, Followed>()
-  /** Unpublished services that could not be watched yet. */
+  /** Services that have not been published because they could not be watched yet. */
   const unannounced = new Set<string>()
   let retry: NodeJS.Timeout | undefined
   let stopped = false

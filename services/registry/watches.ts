@@ -4,7 +4,7 @@ import type { Domains } from './domains.ts'
 import { type ServiceEntry, toEntry } from './entry.ts'
 import { type ReportOmitted, truncateToMessage } from './fit-message.ts'
 
-/** Watch message; `service` is the state after the change. */
+/** A watch message. `service` is the state after the change. */
 export interface WatchEvent {
   readonly action: RegistryEvent['type']
   readonly service: ServiceEntry
@@ -16,7 +16,7 @@ export interface WatchesOptions {
   readonly domains: Domains
   /** Maximum number of watchers. */
   readonly maxWatchers: number
-  /** Called for each change that is too long for a message. */
+  /** Called for each change that is too large for a message. */
   readonly onOmit: ReportOmitted
   /** Maximum number of pending changes per watcher. @default 20000 */
   readonly maxWaiting?: number
@@ -26,13 +26,13 @@ export interface WatchesOptions {
 
 export interface Watches {
   /**
-   * Streams changes from now on, in order per version.
+   * Streams all further changes, in order per version.
    *
-   * @param domain name, or `*`.
-   * @param service full name; empty: all.
-   * @param caller namespace of the caller; empty: anonymous.
-   * @param id of errors.
-   * @throws {GatewayError} 429 if there are too many watchers, 503 while the service stops.
+   * @param domain name, or `*` for all domains.
+   * @param service full name; empty for all services.
+   * @param caller namespace of the caller; empty if anonymous.
+   * @param id id used in errors.
+   * @throws {GatewayError} 429 if there are too many watchers, 503 while the service is stopping.
    */
   readonly open: (
     domain: string,
@@ -40,9 +40,9 @@ export interface Watches {
     caller: string,
     id: string,
   ) => AsyncIterable<WatchEvent>
-  /** Number of watchers. */
+  /** Returns the number of watchers. */
   readonly count: () => number
-  /** Whether new watchers are rejected. */
+  /** Returns whether new watchers are rejected. */
   readonly closed: () => boolean
   /** Ends all streams and rejects new watchers. */
   readonly close: () => void
@@ -52,7 +52,8 @@ export function createWatches(options: WatchesOptions): Watches {
   const { domains, maxWatchers, onOmit, maxWaiting = 20_000, nowMs } = options
   const stopping = 'the registry is stopping'
   const hub = createWatchHub<WatchEvent>({ maxWatchers, maxWaiting, stopping })
-  // Created once for all watchers: there may be many, and a version may be long. Null: too long.
+  // Created once for all watchers, because there may be many watchers and large versions. Null if
+  // too large.
   const made = new WeakMap<RegistryEvent, WatchEvent | null>()
 
   function toWatchEvent(event: RegistryEvent, domain: string): WatchEvent | null {

@@ -4,13 +4,14 @@ import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
 export interface RunAccessOptions {
   readonly checks: Pick<AccountChecks, 'mustBeAdmin' | 'mustBeOperator'>
-  /** Namespaces whose administrators may run programs; undefined: all. */
+  /** Namespaces whose administrators may run programs; all namespaces if undefined. */
   readonly namespaces: readonly string[] | undefined
 }
 
 /**
- * Checks that a caller may run programs in a namespace: operators of the platform, and administrators of a listed namespace.
- * A program on this server can do more than an administrator of a namespace.
+ * Checks that a caller may run programs in a namespace. Operators of the platform and
+ * administrators of a listed namespace may, because a program on this server can do more than an
+ * administrator of a namespace.
  */
 export function createRunCheck({ checks, namespaces }: RunAccessOptions): AccountCheck {
   return (ctx, namespace, id) => {

@@ -3,7 +3,7 @@ import { toWorkloadScope } from '../../core/auth/policy/account-rights.ts'
 import type { WorkloadKey } from '../../core/contracts/runtime.ts'
 import { conflict } from '../../sdk/errors.ts'
 
-/** Manages accounts through the service `auth`. */
+/** Manages accounts through the `auth` service. */
 export interface AccountManager {
   readonly find: (
     namespace: string,
@@ -46,14 +46,15 @@ export interface ServiceAccount {
 /** The accounts that services run as. */
 export interface ServiceAccounts {
   /**
-   * Creates the account of an object, or rotates the secret of an existing one.
+   * Creates the account of an object, or rotates the secret of an existing account.
    *
-   * @throws {GatewayError} 409 if the runtime did not create the account with that id.
+   * @throws {GatewayError} 409 if the account with that id was not created by the runtime.
    */
   readonly open: (key: WorkloadKey) => Promise<ServiceAccount>
   /**
-   * Sets the scope of a workload's account and revokes its tokens, if the scope differs: earlier versions granted `service`.
-   * Ignores an account that is missing or that the runtime did not create.
+   * Sets the scope of a workload's account and revokes its tokens if the scope differs, because
+   * earlier versions granted `service`. Ignores an account that is missing or was not created by
+   * the runtime.
    */
   readonly migrate: (key: WorkloadKey) => Promise<void>
   /** Deletes the account; its tokens become invalid. */
@@ -62,7 +63,7 @@ export interface ServiceAccounts {
 
 const ERROR_ID = 'runtime'
 const SECRET_BYTES = 32
-/** Metadata key of accounts created by the runtime; the value identifies the object. */
+/** Metadata key of accounts created by the runtime. Its value identifies the object. */
 const OBJECT = 'runtime'
 
 export function createServiceAccounts(accounts: AccountManager): ServiceAccounts {
@@ -107,7 +108,10 @@ export function createServiceAccounts(accounts: AccountManager): ServiceAccounts
   }
 }
 
-/** Returns the account id of an object, unique per object, in the characters that account ids allow. */
+/**
+ * Returns the account id of an object. It is unique per object and contains only characters that
+ * account ids allow.
+ */
 export function toAccountId({ name, version }: Omit<WorkloadKey, 'namespace'>): string {
   return `${name}@${version.replaceAll('/', ':')}`
 }

@@ -28,7 +28,7 @@ import type { Servers } from './state/servers.ts'
 import { toServiceMessage, toUnavailableMessage, toUnreadMessage } from './to-message.ts'
 import { STOPPING, type Watches } from './watches.ts'
 
-/** Audited action on an object. */
+/** An audited action on an object. */
 export type Action = 'service.created' | 'service.updated' | 'service.deleted'
 
 export interface RuntimeEndpointsOptions {
@@ -40,10 +40,10 @@ export interface RuntimeEndpointsOptions {
   readonly runtime: Runtime
   readonly servers: Servers
   readonly nowMs: () => number
-  /** Whether this server manages an object. */
+  /** Returns whether this server manages an object. */
   readonly owns: (record: ServiceRecord) => boolean
   readonly checks: AccountChecks
-  /** Checks that a caller may run programs. */
+  /** Checks whether a caller may run programs. */
   readonly checkRun: AccountCheck
   /** Called after each accepted change. */
   readonly onChange: (ctx: Context, action: Action, record: ServiceRecord) => void
@@ -52,8 +52,8 @@ export interface RuntimeEndpointsOptions {
 const NONE = Type.Object({})
 
 /**
- * Endpoints of the handler `Runtime` (reference 7.1): members may read, administrators of the namespace may also write
- * (reference 2.2).
+ * Endpoints of the handler `Runtime` (reference 7.1). Members may read; administrators of the
+ * namespace may also write (reference 2.2).
  */
 export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoints {
   const { operations, objects, watches, runtime, servers, nowMs, owns, checks, onChange } = options
@@ -128,7 +128,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
 
     update: endpoint({
       description:
-        'Rebuilds a service from the current source and applies the given options; omitted options keep their values. Old instances serve until the new ones are ready.',
+        'Rebuilds a service from the current source and applies the specified options; omitted options keep their values. Old instances serve requests until the new ones are ready.',
       idempotent: false,
       request: Type.Object({
         resource: Resource,
@@ -164,7 +164,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
     watch: endpoint({
       readOnly: true,
       description:
-        'Streams the services of the runtime, then each change. Ends if a service is named and does not exist or is deleted.',
+        'Streams the services of the runtime, then each change. The stream ends if a service is specified that does not exist or is deleted.',
       request: Type.Object({ options: Reading }),
       response: Type.Object({
         action: Type.Union([Type.Literal('write'), Type.Literal('delete')]),
@@ -218,5 +218,5 @@ export function requireLocal(
   errorId: string,
 ): void {
   if (owns(record)) return
-  throw unavailable(errorId, `the service runs on server ${record.server}: send the request there`)
+  throw unavailable(errorId, `the service runs on server ${record.server}; send the request there`)
 }

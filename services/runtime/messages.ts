@@ -6,31 +6,34 @@ import { DEFAULT_NAMESPACE, NAMESPACE_RULE, toNamespace } from '../../sdk/namesp
 import { Bytes } from '../../sdk/schema/schema-types.ts'
 import { isObjectName, isVersion, NAME_RULE, VERSION_RULE } from './names.ts'
 
-/** Runtime object in requests and responses (specification: Runtime object; reference 7.1). */
+/** A runtime object in requests and responses (specification: Runtime object; reference 7.1). */
 export interface ServiceMessage {
   readonly name: string
-  /** Empty: `latest`, or the only version if that does not exist. */
+  /** Version. If empty, `latest`, or the only version if `latest` does not exist. */
   readonly version: string
   /** Repository address, or `source://<name>:<version>` of an upload. */
   readonly source: string
   /** Status number (reference 7.2). */
   readonly status: number
-  /** In responses also the keys of reference 7.2, and `update` with the phase of an update in progress. */
+  /**
+   * Metadata. In responses, it also contains the keys of reference 7.2, and `update` with the phase
+   * of an update in progress.
+   */
   readonly metadata: Readonly<Record<string, string>>
 }
 
-/** Resource of a call: exactly one is set. */
+/** Resource of a call. Exactly one field must be set. */
 export interface ResourceMessage {
   readonly service?: ServiceMessage
-  /** Types of other runtimes, ignored here. */
+  /** Types used by other runtimes, which are ignored here. */
   readonly namespace?: unknown
   readonly networkpolicy?: unknown
   readonly resourcequota?: unknown
 }
 
-/** Options to run a service. An update keeps the values of empty ones. */
+/** Options for running a service. In an update, empty options keep their values. */
 export interface RunOptions {
-  /** Empty: the namespace of the call. */
+  /** Namespace; empty for the namespace of the call. */
   readonly namespace: string
   readonly command: readonly string[]
   readonly args: readonly string[]
@@ -40,14 +43,14 @@ export interface RunOptions {
   readonly image: string
   readonly entrypoint: string
   readonly volumes: Readonly<Record<string, string>>
-  /** 0: defined by the project, 1 by default. */
+  /** Number of instances. If 0, defined by the project, or 1. */
   readonly instances: number
   readonly force: boolean
   readonly protocol: '' | 'mx' | 'http'
   readonly port: number
-  /** Bytes; 0: defined by the project. */
+  /** Bytes; 0 if defined by the project. */
   readonly memory: number
-  /** Cores; 0: defined by the project. */
+  /** Cores; 0 if defined by the project. */
   readonly cpus: number
   readonly allow_scripts: boolean
   readonly credentials: string
@@ -60,7 +63,7 @@ export interface ReadOptions {
   readonly namespace: string
 }
 
-/** Log line (reference 7.1). */
+/** A log line (reference 7.1). */
 export interface LogMessage {
   /** Unix time in milliseconds. */
   readonly timestamp: number
@@ -69,7 +72,7 @@ export interface LogMessage {
   readonly message: string
 }
 
-/** `<name>=<value>` of an environment variable. */
+/** Environment variable as `<name>=<value>`. */
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,254}=/
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/
 const INSTANCES_MAX = 100
@@ -92,7 +95,7 @@ const Version = Type.Refine(
   () => VERSION_RULE,
 )
 const Labels = Type.Record(Type.String(), Type.String(), { default: {} })
-/** An integer that 64-bit clients write as a string (reference 15.11). */
+/** An integer that 64-bit clients may write as a string (reference 15.11). */
 const count = (description: string): TUnsafe<number> =>
   Type.Codec(
     Type.Refine(
@@ -139,7 +142,7 @@ export const Options: TUnsafe<RunOptions> = Type.Unsafe(
       env: Type.Refine(
         texts('Environment variables, <name>=<value>.'),
         (list) => list.every((one) => VARIABLE.test(one) && !one.includes('\0')),
-        () => 'must each be <name>=<value>, with a name of letters, digits and underscores',
+        () => 'must all be <name>=<value> with names of letters, digits and underscores',
       ),
       secrets: Type.Refine(
         Type.Record(Type.String(), Type.String(), {
@@ -149,7 +152,7 @@ export const Options: TUnsafe<RunOptions> = Type.Unsafe(
         (secrets) => Object.keys(secrets).every((name) => VARIABLE_NAME.test(name)),
         () => 'must have names of letters, digits and underscores',
       ),
-      type: text('Free-form type, a filter for reads.'),
+      type: text('Free-form type, which reads can filter by.'),
       image: text('Container image, if the runtime runs containers.'),
       entrypoint: text('Folder to run, relative to the root of the source.'),
       volumes: Type.Record(Type.String(), Type.String(), {
@@ -157,7 +160,7 @@ export const Options: TUnsafe<RunOptions> = Type.Unsafe(
       }),
       instances: Type.Integer({
         ...{ default: 0, minimum: 0, maximum: INSTANCES_MAX },
-        description: 'Instances; 0: defined by the project, 1 by default.',
+        description: 'Number of instances; 0 uses the number defined by the project, or 1.',
       }),
       force: Type.Boolean({
         default: false,
@@ -165,7 +168,8 @@ export const Options: TUnsafe<RunOptions> = Type.Unsafe(
       }),
       protocol: Type.Union([Type.Literal(''), Type.Literal('mx'), Type.Literal('http')], {
         default: '',
-        description: 'mx: registers itself. http: listens on the port in PORT.',
+        description:
+          'mx: the program registers itself. http: the program listens on the port in PORT.',
       }),
       port: Type.Integer({
         ...{ default: 0, minimum: 0, maximum: 65_535 },
@@ -246,12 +250,18 @@ export const Data: TUnsafe<Uint8Array> = Type.Unsafe(
   Bytes({ default: '', description: 'Next chunk; base64 in JSON.' }),
 )
 
-/** Namespace of a call: from the request, otherwise the one the call was made in. */
+/**
+ * Returns the namespace of a call: from the request, otherwise the namespace in which the call was
+ * made.
+ */
 export function namespaceOf({ namespace }: { readonly namespace: string }, ctx: Context): string {
   return namespace || toNamespace(ctx, idOf(ctx))
 }
 
-/** Id of errors (reference 2.2): `runtime.Runtime.Create` without the caller's namespace prefix. */
+/**
+ * Returns the id used in errors (reference 2.2), such as `runtime.Runtime.Create`, without the
+ * caller's namespace prefix.
+ */
 export function idOf(ctx: Context): string {
   return `runtime.${ctx.endpoint}`
 }

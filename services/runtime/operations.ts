@@ -24,26 +24,26 @@ import {
   toObjectKey,
 } from './state/records.ts'
 
-/** Request of a caller. */
+/** Request from a caller. */
 export interface Order {
   readonly namespace: string
   readonly service: ServiceMessage
   readonly options: RunOptions
-  /** Undefined: anonymous. */
+  /** Account of the caller; undefined if anonymous. */
   readonly account: Account | undefined
-  /** Id of errors. */
+  /** Id used in errors. */
   readonly errorId: string
 }
 
 /**
- * Operations on runtime objects (specification: States and transitions). Each records the desired state and returns; the
- * reconciler applies it.
+ * Operations on runtime objects (specification: States and transitions). Each operation records the
+ * desired state and returns; the reconciler applies it.
  */
 export interface Operations {
-  /** @returns whether the object is new: with `force` an existing one is updated. */
+  /** @returns whether the object is new. With `force`, an existing object is updated. */
   readonly create: (order: Order) => Promise<{ readonly record: ServiceRecord; isNew: boolean }>
   readonly update: (order: Order, isRollback: boolean) => Promise<ServiceRecord>
-  /** Resolves once all its instances have ended and the record is deleted. */
+  /** Resolves once all instances of the object have ended and its record is deleted. */
   readonly remove: (order: Order) => Promise<ServiceRecord>
 }
 
@@ -56,16 +56,16 @@ export interface OperationsOptions {
   readonly admission: Admission
   readonly runtime: Runtime
   readonly server: string
-  /** Whether this server manages an object. */
+  /** Returns whether this server manages an object. */
   readonly owns: (record: ServiceRecord) => boolean
-  /** Whether repositories of a namespace may be local paths of this server. */
+  /** Returns whether repositories of a namespace may be local paths on this server. */
   readonly allowsLocal: (namespace: string) => boolean
-  /** Timeout of a removal by another server in milliseconds. */
+  /** Timeout in milliseconds for a removal by another server. */
   readonly otherServerMs: number
   readonly nowMs: () => number
 }
 
-/** Timeout of a removal by this server. */
+/** Timeout for a removal by this server. */
 const LOCAL_REMOVAL_MS = 60_000
 /** Variable with the service name that the runtime registers for an image. */
 const SERVICE_NAME = 'MX_SERVICE_NAME'
@@ -91,10 +91,10 @@ export function createOperations(options: OperationsOptions): Operations {
     if (image !== '' && !runsImages)
       throw badRequest(
         errorId,
-        'request.options.image: this server runs processes, not containers; set request.resource.service.source',
+        'request.options.image: not supported, because this server runs processes; set request.resource.service.source',
       )
     if (image === '' && runsImages)
-      throw badRequest(errorId, 'request.options.image is missing: this server runs containers')
+      throw badRequest(errorId, 'request.options.image is missing; this server runs containers')
   }
 
   /** Checks the source and claims its upload. */
@@ -116,11 +116,11 @@ export function createOperations(options: OperationsOptions): Operations {
     if (uploads.wasClaimed(key))
       throw conflict(
         errorId,
-        `another deployment of ${formatObject(key)} used this upload: upload the source again`,
+        `another deployment of ${formatObject(key)} has used this upload; upload the source again`,
       )
     throw badRequest(
       errorId,
-      `no source was uploaded for ${formatObject(key)} to this server: upload it first`,
+      `no source has been uploaded for ${formatObject(key)} to this server; upload it first`,
     )
   }
 
@@ -133,11 +133,11 @@ export function createOperations(options: OperationsOptions): Operations {
     if (reserved !== undefined)
       throw badRequest(
         errorId,
-        `the name ${reserved} is reserved for a built-in service: choose another name`,
+        `the name ${reserved} is reserved for a built-in service; choose another name`,
       )
   }
 
-  /** Like the registry: rules do not distinguish letter case. */
+  /** Same check as in the registry: rules ignore letter case. */
   async function checkLetterCase(namespace: string, name: string, errorId: string): Promise<void> {
     const { records } = await objects.list(namespace)
     const lowerName = name.toLowerCase()
@@ -147,7 +147,7 @@ export function createOperations(options: OperationsOptions): Operations {
     if (other !== undefined)
       throw conflict(
         errorId,
-        `the name ${name} differs from ${formatObject(other)} only in letter case: choose another name`,
+        `the name ${name} differs from ${formatObject(other)} only in letter case; choose another name`,
       )
   }
 
@@ -199,7 +199,7 @@ export function createOperations(options: OperationsOptions): Operations {
     }
   }
 
-  /** Replaces a record that never came up. False: a newer request exists. */
+  /** Replaces a record that never came up. Returns false if there is a newer request. */
   async function replace(existing: ServiceRecord, record: ServiceRecord): Promise<boolean> {
     const change = (now: ServiceRecord): ServiceRecord =>
       neverCameUp(now) && now.asked.id === existing.asked.id
@@ -225,7 +225,7 @@ export function createOperations(options: OperationsOptions): Operations {
     if (isUpload && !owns(existing))
       throw unavailable(
         errorId,
-        `the service runs on server ${existing.server}: upload the source there`,
+        `the service runs on server ${existing.server}; upload the source there`,
       )
     checkImage(wish.image, errorId)
     const source = service.source || existing.source
@@ -247,7 +247,7 @@ export function createOperations(options: OperationsOptions): Operations {
         if (now.deleting) return now
         const { failure: _, fault: __, update: ___, ...rest } = now
         const serves = now.current !== undefined && now.status === 'running'
-        // The previous deployment may just have become ready and deleted its upload.
+        // The previous deployment may have just become ready and deleted its upload.
         const isConsumed = upload === retained && now.current !== undefined
         return {
           ...{ ...rest, wish, source, type: options.type || now.type },
@@ -289,7 +289,7 @@ export function createOperations(options: OperationsOptions): Operations {
     if (!options.force)
       throw unavailable(
         errorId,
-        `server ${existing.server}, which runs the service, is unreachable; force deletes its record`,
+        `server ${existing.server}, which runs the service, is unreachable; use force to delete its record`,
       )
     await accounts.remove(existing)
     await objects.change(existing, () => undefined)

@@ -4,15 +4,15 @@ import type { Action } from './endpoints.ts'
 import { toMessage } from './state/deployment.ts'
 import { formatObject, type ServiceRecord } from './state/records.ts'
 
-/** Audit event of a service change (reference 7.3). */
+/** Audit event for a service change (reference 7.3). */
 export interface RuntimeEvent {
   readonly action: Action
   readonly namespace: string
   readonly name: string
   readonly version: string
-  /** Account that made the change, `<namespace>/<id>`; empty: anonymous. */
+  /** Account that made the change as `<namespace>/<id>`; empty if anonymous. */
   readonly account: string
-  /** Request id, as in the gateway's log. */
+  /** Request id as shown in the gateway's log. */
   readonly request: string
   /** Unix time in milliseconds. */
   readonly time: number
@@ -20,7 +20,7 @@ export interface RuntimeEvent {
 
 export interface PublishEventOptions {
   readonly log: ServiceLog
-  /** Stores an event. @default logged only */
+  /** Stores an event. @default events are only logged */
   readonly store?: (event: RuntimeEvent) => Promise<void>
   readonly nowMs: () => number
 }
@@ -36,7 +36,7 @@ export function createPublishEvent({ log, store = async () => {}, nowMs }: Publi
     }
     log.info({ service: formatObject(record), namespace, account: event.account }, action)
     store(event).catch((error: unknown) =>
-      log.warn({ ...event, reason: toMessage(error) }, 'storing a runtime event failed'),
+      log.warn({ ...event, reason: toMessage(error) }, 'cannot store runtime event'),
     )
   }
 }

@@ -5,20 +5,21 @@ import { isInProgress, needsBuild, type ServiceRecord, toObjectKey } from './sta
 /** Runtime quotas of a namespace. */
 export interface RuntimeQuotas {
   readonly programs: Quota
-  /** Running or queued. */
+  /** Builds that are running or queued. */
   readonly builds: Quota
-  /** Running, or not deployed yet. */
+  /** Uploads that are running or not deployed yet. */
   readonly uploads: Quota
 }
 
 /** Enforces the quotas of namespaces. */
 export interface Admission {
   /**
-   * Admits a request for an object, and a new object.
+   * Admits a request for an object, which may be new.
    *
-   * @param isBuild whether it needs a build, see `needsBuild`.
-   * @returns releases the reservation; call it once the record is written or the request failed.
-   * @throws {GatewayError} 429 naming the quota.
+   * @param isBuild whether the request needs a build, see `needsBuild`.
+   * @returns a function that releases the reservation. It must be called once the record is written
+   * or the request has failed.
+   * @throws {GatewayError} 429 with the name of the quota.
    */
   readonly admit: (key: WorkloadKey, isBuild: boolean, errorId: string) => () => void
 }
@@ -28,10 +29,10 @@ export function createAdmission(
   { programs, builds }: Pick<RuntimeQuotas, 'programs' | 'builds'>,
   records: ReadonlyMap<string, ServiceRecord>,
 ): Admission {
-  /** Admitted requests without a record yet; several may be concurrent. */
+  /** Admitted requests whose record has not been written yet. Several may be concurrent. */
   const admitted = new Map<symbol, { readonly key: WorkloadKey; readonly isBuild: boolean }>()
 
-  /** Other objects of a namespace, and objects being built. */
+  /** Returns other objects of a namespace, and objects being built. */
   function listOthers(
     namespace: string,
     ownKey: string,

@@ -22,9 +22,12 @@ export interface ReconcilerOptions {
   readonly store: Store
   readonly objects: Objects
   readonly runtime: Runtime
-  /** Whether this server manages an object. */
+  /** Returns whether this server manages an object. */
   readonly owns: (record: ServiceRecord) => boolean
-  /** Whether this server acts now: false while another server holds the lease. */
+  /**
+   * Returns whether this server currently acts, which is false while another server holds the
+   * lease.
+   */
   readonly isActing: () => boolean
   readonly folders: Folders
   readonly prepare: Prepare
@@ -36,32 +39,43 @@ export interface ReconcilerOptions {
   readonly log: ServiceLog
   /** Maximum number of concurrent builds. */
   readonly builds: number
-  /** Interval of full reconciliation in milliseconds. */
+  /** Interval between full reconciliations in milliseconds. */
   readonly everyMs: number
   readonly nowMs: () => number
 }
 
-/** Makes the objects of this server match their records, even after changes by other servers. */
+/**
+ * Makes the objects of this server match their records, even after changes made by other servers.
+ */
 export interface Reconciler {
-  /** Reads all records and starts reconciling. @throws {GatewayError} 503 if the store is unavailable. */
+  /**
+   * Reads all records and starts reconciling.
+   *
+   * @throws {GatewayError} 503 if the store is unavailable.
+   */
   readonly begin: () => Promise<void>
-  /** Reconciles all objects: another server may have changed them. */
+  /** Reconciles all objects, because another server may have changed them. */
   readonly resume: () => void
-  /** Stops work in progress; the server that takes over starts it again. */
+  /** Stops work in progress. The server that takes over starts it again. */
   readonly pause: () => Promise<void>
-  /** Resolves once all earlier changes are noticed. */
+  /** Resolves once all earlier changes have been detected. */
   readonly refresh: () => Promise<void>
   /** Records of all servers, by key. */
   readonly records: ReadonlyMap<string, ServiceRecord>
-  /** Deployment in progress of an object of this server. */
+  /** Returns the deployment in progress of an object of this server. */
   readonly deployment: (key: string) => Deployment | undefined
-  /** Calls `listener` with the new and old state of each changed record, until the returned function is called. */
+  /**
+   * Calls `listener` with the new and the old state of each changed record until the returned
+   * function is called.
+   */
   readonly watch: (listener: RecordListener) => () => void
-  /** Stops everything that runs here and all work in progress; the next start resumes it. */
+  /**
+   * Stops everything that runs on this server and all work in progress. The next start resumes it.
+   */
   readonly close: () => Promise<void>
 }
 
-/** `now` is undefined for a deleted record. */
+/** Listener for changed records. `now` is undefined for a deleted record. */
 export type RecordListener = (
   now: ServiceRecord | undefined,
   before: ServiceRecord | undefined,
@@ -72,11 +86,11 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const { owns, isActing, log, builds, everyMs, nowMs } = options
   const records = new Map<string, ServiceRecord>()
   const states = new Map<string, WorkloadState>()
-  /** The revision last applied per object. */
+  /** The last applied revision of each object. */
   const applied = new Map<string, Revision>()
   /** Objects whose state in the runtime differs from `applied`. */
   const drifted = new Set<string>()
-  /** Errors of the last reconciliation, by key. */
+  /** Errors of the last reconciliation by key. */
   const errors = new Map<string, string>()
   const reconciling = new Map<string, Promise<void>>()
   const queued = new Set<string>()
@@ -86,7 +100,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   let timer: NodeJS.Timeout | undefined
   let closing: Promise<void> | undefined
 
-  /** Reconciles an object after the current reconciliation of it. */
+  /** Reconciles an object once its current reconciliation has ended. */
   function reconcile(key: string): void {
     if (closing !== undefined || !isActing()) return
     queued.add(key)
@@ -102,7 +116,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
         const reason = toMessage(error)
         const service = records.get(key)?.name ?? key
         if (errors.get(key) !== reason)
-          log.warn({ service, reason }, 'reconciling a service failed; retrying')
+          log.warn({ service, reason }, 'service reconciliation failed; retrying')
         errors.set(key, reason)
       }
     }
@@ -119,8 +133,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const isInProgress = asked.id !== settled
     if (isInProgress && deployments.get(key)?.requestId !== asked.id) {
       await deployments.giveUp(key)
-      // The cancelled deployment may just have become ready while the cached record is stale: settled requests are not built
-      // again.
+      // The cancelled deployment may have just become ready while the cached record is stale.
+      // Settled requests are not built again.
       const now = await objects.read(record)
       if (now?.deleting === false && now.asked.id !== now.settled) await begin(now)
     } else if (current !== undefined) {
@@ -130,7 +144,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     await saveState(key)
   }
 
-  /** Starts the requested deployment; the current revision serves until then. */
+  /** Starts the requested deployment. The current revision serves requests until it is ready. */
   async function begin(record: ServiceRecord): Promise<void> {
     const { current } = record
     const appliedId = applied.get(toObjectKey(record))?.id
@@ -160,10 +174,10 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       if (applied.has(key)) drifted.add(key)
       throw error
     }
-    log.info({ service: record.name }, 'restored a service that was modified externally')
+    log.info({ service: record.name }, 'restored externally modified service')
   }
 
-  /** Applies the current revision; errors appear in its state. */
+  /** Applies the current revision. Errors are shown in its state. */
   async function applyCurrent(record: ServiceRecord, current: Revision): Promise<void> {
     try {
       await apply(record, current)
@@ -253,9 +267,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     else records.set(key, now)
     for (const listener of listeners) listener(now, before)
     if (now === undefined && before !== undefined && isActing() && applied.has(key))
-      // The record alone was deleted.
+      // Only the record was deleted.
       remove({ ...before, deleting: true }).catch((error: unknown) =>
-        log.warn({ service: before.name, reason: toMessage(error) }, 'stopping a service failed'),
+        log.warn({ service: before.name, reason: toMessage(error) }, 'cannot stop service'),
       )
     reconcile(key)
   }
@@ -267,7 +281,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     async begin() {
       watched = await watchRecords({
         ...{ store, table: RUNTIME_TABLE, prefix: OBJECTS_PREFIX },
-        onError: (error) => log.warn({ reason: toMessage(error) }, 'reading services failed'),
+        onError: (error) => log.warn({ reason: toMessage(error) }, 'cannot read services'),
         onRecords(changed, isAll) {
           const deletedKeys = isAll ? [...records.keys()].filter((key) => !changed.has(key)) : []
           for (const key of deletedKeys) notice(key, undefined)
@@ -275,7 +289,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
             try {
               notice(key, record && parseServiceRecord(record))
             } catch (error) {
-              log.warn({ reason: toMessage(error) }, 'reading a service failed')
+              log.warn({ reason: toMessage(error) }, 'cannot read service')
             }
         },
       })

@@ -1,9 +1,9 @@
 import { badRequest } from '../../sdk/errors.ts'
 
-/** Encrypts secrets, bound to the path they are stored at. */
+/** Encrypts secrets, bound to the path at which they are stored. */
 export interface Sealer {
   readonly seal: (namespace: string, path: string, text: string) => string
-  /** Returns undefined if it was encrypted with another key or for another path. */
+  /** Returns undefined if the text was encrypted with another key or for another path. */
   readonly open: (namespace: string, path: string, sealed: string) => string | undefined
 }
 
@@ -12,13 +12,13 @@ export interface Secrets {
   /** Whether a key is configured. */
   readonly canKeep: boolean
   /**
-   * Encrypts a text for the store; an empty text stays empty.
+   * Encrypts a text for the store. An empty text remains empty.
    *
-   * @throws {GatewayError} 400 without a key, naming the option.
+   * @throws {GatewayError} 400 with the name of the option if there is no key.
    */
   readonly seal: (place: SecretPlace, text: string) => string
   readonly canOpen: (place: SecretPlace, sealed: string) => boolean
-  /** @throws {Error} a one-line message if it cannot be decrypted. */
+  /** @throws {Error} with a one-line message if the text cannot be decrypted. */
   readonly open: (place: SecretPlace, sealed: string) => string
 }
 
@@ -43,7 +43,7 @@ export function createSecrets(sealer: Sealer | undefined): Secrets {
       if (sealer !== undefined) return sealer.seal(place.namespace, toPath(place), text)
       throw badRequest(
         'runtime',
-        `request.options.${place.what} cannot be stored: the server has no config_secret_key to encrypt it with`,
+        `request.options.${place.what} cannot be stored: the server has no config_secret_key for encryption`,
       )
     },
 

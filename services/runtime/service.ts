@@ -52,73 +52,89 @@ const NO_QUOTAS: RuntimeQuotas = {
 }
 
 export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'proxy'> {
-  /** Stores the objects in the table `runtime` of the database `mx`. Not closed with the service. */
+  /**
+   * Stores the objects in the table `runtime` of the database `mx`. It is not closed with the
+   * service.
+   */
   readonly store: Store
-  /** Runs the workloads. Closed with the service. */
+  /** Runs the workloads. It is closed with the service. */
   readonly runtime: Runtime
   /** Manages the accounts of services. */
   readonly accounts: AccountManager
-  /** Encrypts stored secrets. @default none: secrets are rejected, and accounts get a new one at each start */
+  /**
+   * Encrypts stored secrets.
+   *
+   * @default none: secrets are rejected, and accounts get a new secret on each start
+   */
   readonly sealer?: Sealer
   /** Stable id of this server. */
   readonly server: string
   /** Folder for sources and builds. */
   readonly folder: string
   /**
-   * Lease duration in milliseconds: after this time without renewal another server takes over the workloads of a cluster.
+   * Lease duration in milliseconds. If the lease is not renewed for this time, another server takes
+   * over the workloads of a cluster.
+   *
    * @default 15000
    */
   readonly leaseMs?: number
-  /** Whether no other server uses this store: if so, all objects in it run here. */
+  /** Whether no other server uses this store, so that all objects in it run here. */
   readonly isAlone: boolean
-  /** Whether repositories of the default namespace may be local paths of this server. */
+  /** Whether repositories of the default namespace may be local paths on this server. */
   readonly allowLocal: boolean
   /** Outgoing address policy for other repositories. */
   readonly egress: RepositoryPolicy
-  /** Address of the RPC proxy for services. */
+  /** Address of the RPC proxy that services connect to. */
   readonly reachedAt: string
-  /** Called with each service before it starts, and again when it is removed. @default no-op */
+  /** Called with each service before it starts and again when it is removed. @default no-op */
   readonly onExpected?: (service: ExpectedService, isExpected: boolean) => void
   /** Stores audit events. @default none */
   readonly events?: (event: RuntimeEvent) => Promise<void>
-  /** Free disk space in bytes to preserve during uploads and builds. @default 0, no limit */
+  /** Free disk space in bytes that uploads and builds must leave. @default 0, no limit */
   readonly minFreeDiskBytes?: number
   /** Maximum number of concurrent builds; one is reserved for other namespaces. @default 3 */
   readonly builds?: number
-  /** Namespaces whose administrators may run processes on this server, in addition to operators. @default all */
+  /**
+   * Namespaces whose administrators may run processes on this server, in addition to operators.
+   *
+   * @default all
+   */
   readonly namespaces?: readonly string[]
-  /** Isolation of programs. @default none, they run as the user of the server */
+  /** Isolation of programs. @default none; programs run as the user of the server */
   readonly isolation?: Promise<Isolation>
   /** Quotas of namespaces. @default no limits */
   readonly quotas?: RuntimeQuotas
-  /** Interval of full reconciliation in milliseconds. @default 5000 */
+  /** Interval between full reconciliations in milliseconds. @default 5000 */
   readonly everyMs?: number
-  /** Timeout of a removal by another server in milliseconds. @default 10000 */
+  /** Timeout in milliseconds for a removal by another server. @default 10000 */
   readonly otherServerMs?: number
   /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
 }
 
-/** A service that a record of the runtime requests. */
+/** A service requested by a record of the runtime. */
 export interface ExpectedService extends WorkloadKey {
   readonly protocol: 'mx' | 'http'
 }
 
 /** The built-in service `runtime`. */
 export interface RuntimeService {
-  /** Not started yet. */
+  /** A service that has not been started yet. */
   readonly service: Service<object>
-  /** Starts reconciling; call it once services can register. */
+  /** Starts reconciling. Must be called once services can register. */
   readonly begin: () => Promise<void>
-  /** Ends watches and followed outputs, and rejects new ones; other calls continue. */
+  /** Ends watches and followed outputs, and rejects new ones. Other calls continue. */
   readonly endStreams: () => void
   /** Stops workloads and work in progress. */
   readonly end: () => Promise<void>
-  /** {@link endStreams}, {@link end}, then stops the service. */
+  /** Calls {@link endStreams} and {@link end}, then stops the service. */
   readonly close: () => Promise<void>
 }
 
-/** Creates the service `runtime` (specification: Runtime object, States and transitions; reference 7). */
+/**
+ * Creates the `runtime` service (specification: Runtime object, States and transitions; reference
+ * 7).
+ */
 export function createRuntimeService(options: RuntimeServiceOptions): RuntimeService {
   const { store, runtime, accounts: accountManager, sealer, server, folder, ...more } = options
   const {
@@ -142,7 +158,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'runtime' })
   const { log } = service
   const checks = createAccountChecks(rest.authorizer)
-  // Container isolation is up to the container runtime.
+  // Container isolation is the responsibility of the container runtime.
   const allowed = runtime.runs === 'process' ? namespaces : undefined
   const checkRun = createRunCheck({ checks, namespaces: allowed })
   const folders = createFolders(folder)
@@ -162,7 +178,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   const uploads = createUploads({ folders, room, quota: quotas.uploads })
   const logIns = new Map<string, Promise<ServiceAccount>>()
 
-  /** Credentials of an object, cached as long as they can be stored. */
+  /** Returns the credentials of an object, which are cached as long as they can be stored. */
   function findAccount(record: ServiceRecord): Promise<ServiceAccount> {
     const key = toObjectKey(record)
     const existing = logIns.get(key)
@@ -180,7 +196,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
       what: 'account',
     } as const
     const id = toAccountId(record)
-    // Another server may have just written it.
+    // Another server may have just written the secret.
     const { secret: sealed } = (await objects.read(record)) ?? record
     const isStored = sealed !== '' && secrets.canOpen(place, sealed)
     if (isStored && (await accountManager.find(record.namespace, id)) !== undefined)
@@ -209,7 +225,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
       : withFolders(workload, folders, revision.build)
   }
 
-  /** Adopts the objects of a server with another id. */
+  /** Adopts the objects of a server with a different id. */
   async function adopt(): Promise<void> {
     for (const record of await readAll(store, RUNTIME_TABLE, OBJECTS_PREFIX)) {
       const key = parseServiceRecord(record)
@@ -217,7 +233,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     }
   }
 
-  /** Earlier versions granted workload accounts the scope `service`. */
+  /** Migrates accounts, because earlier versions granted workload accounts the scope `service`. */
   async function migrateAccounts(): Promise<void> {
     for (const record of await readAll(store, RUNTIME_TABLE, OBJECTS_PREFIX)) {
       const [namespace = ''] = record.key.slice(OBJECTS_PREFIX.length).split(':')
@@ -225,7 +241,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     }
   }
 
-  /** Workloads of a cluster belong to the cluster, not to one of its servers. */
+  /** Workloads of a cluster belong to the cluster rather than to one of its servers. */
   const owns = (record: ServiceRecord): boolean =>
     record.server === server || (runtime.scope === 'cluster' && record.wish.image !== '')
   const lease = createLease({

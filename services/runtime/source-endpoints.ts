@@ -19,7 +19,7 @@ export interface SourceEndpointsOptions {
   readonly uploads: Uploads
   readonly reconciler: Reconciler
   readonly folders: Folders
-  /** Whether this server manages an object. */
+  /** Returns whether this server manages an object. */
   readonly owns: (record: ServiceRecord) => boolean
   readonly checks: AccountChecks
   readonly checkRun: AccountCheck
@@ -27,7 +27,7 @@ export interface SourceEndpointsOptions {
   readonly ending: AbortSignal
 }
 
-/** Endpoints of the handler `Source` (reference 7.1), for administrators of the namespace. */
+/** Endpoints of the handler `Source` (reference 7.1) for administrators of the namespace. */
 export function createSourceEndpoints(options: SourceEndpointsOptions): Endpoints {
   const { objects, uploads, owns, checkRun } = options
   return {
@@ -43,7 +43,7 @@ export function createSourceEndpoints(options: SourceEndpointsOptions): Endpoint
         const messages = requests[Symbol.asyncIterator]()
         const { done, value: first } = await messages.next()
         if (done === true || first.service.name === '')
-          throw badRequest(errorId, 'request.service.name of the first message is missing')
+          throw badRequest(errorId, 'request.service.name is missing in the first message')
         const { name, version } = first.service
         const namespace = namespaceOf(first.options, ctx)
         checkRun(ctx, namespace, errorId)
@@ -62,7 +62,7 @@ export function createSourceEndpoints(options: SourceEndpointsOptions): Endpoint
   }
 }
 
-/** Endpoints of the handler `Build` (reference 7.1), for administrators of the namespace. */
+/** Endpoints of the handler `Build` (reference 7.1) for administrators of the namespace. */
 export function createBuildEndpoints(options: SourceEndpointsOptions): Endpoints {
   const { objects, reconciler, folders, owns, checks, ending } = options
   return {

@@ -37,19 +37,22 @@ export function toServiceMessage(record: ServiceRecord): ServiceMessage {
   }
 }
 
-/** Message of an object whose server sent no recent heartbeat: its state is unknown. */
+/**
+ * Returns the message for an object whose state is unknown, because its server has not sent a
+ * recent heartbeat.
+ */
 export function toUnavailableMessage(
   message: ServiceMessage,
   server: string,
   silentMs: number,
 ): ServiceMessage {
   const silent = formatDuration(Math.floor(silentMs / MINUTE_MS) * MINUTE_MS)
-  const error = `server ${server}, which runs the service, sent no heartbeat for ${silent}: restart the server, or delete the service with force and run it elsewhere`
+  const error = `server ${server}, which runs the service, has sent no heartbeat for ${silent}; restart the server, or delete the service with force and run it elsewhere`
   const metadata = { ...message.metadata, status: 'unknown', error }
   return { ...message, status: RUNTIME_STATUS.unknown, metadata }
 }
 
-/** Message of an object written by another version of mx. */
+/** Returns the message for an object written by another version of mx. */
 export function toUnreadMessage({ name, version, error }: UnreadRecord): ServiceMessage {
   const metadata = { status: 'unknown', error: error.message }
   return { name, version, source: '', status: RUNTIME_STATUS.unknown, metadata }

@@ -8,17 +8,17 @@ import { toServiceMessage, toUnavailableMessage } from './to-message.ts'
 
 export interface WatchMessage {
   readonly action: 'write' | 'delete'
-  /** Current object; of a deleted one, its last state with the status `stopped`. */
+  /** Current object. For a deleted object, its last state with the status `stopped`. */
   readonly service: ServiceMessage
 }
 
 export interface Watches {
   /**
-   * Streams the matching objects, then each change; a slow watcher gets only the latest state of each. Ends if an object is
-   * named and does not exist or is deleted.
+   * Streams the matching objects, then each change. A slow watcher receives only the latest state
+   * of each object. The stream ends if an object is specified that does not exist or is deleted.
    *
    * @param starter called once the watch has started.
-   * @throws {GatewayError} 429 if there are too many watchers, 503 while the service stops.
+   * @throws {GatewayError} 429 if there are too many watchers, 503 while the service is stopping.
    */
   readonly open: (
     namespace: string,
@@ -32,13 +32,13 @@ export interface Watches {
 
 const MOST_WATCHERS = 10_000
 const MOST_WAITING = 10_000
-/** Error of streams when the service stops. */
+/** Error message of streams when the service stops. */
 export const STOPPING = 'the runtime is stopping'
 
 export interface WatchesOptions {
   readonly reconciler: Pick<Reconciler, 'records' | 'watch'>
   readonly servers: Pick<Servers, 'unreachable' | 'watch'>
-  /** Whether this server manages an object. */
+  /** Returns whether this server manages an object. */
   readonly owns: (record: ServiceRecord) => boolean
   readonly nowMs: () => number
 }
@@ -48,7 +48,7 @@ export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptio
     ...{ maxWatchers: MOST_WATCHERS, maxWaiting: MOST_WAITING, stopping: STOPPING },
   })
 
-  /** Current state; unknown if the server of the object is unavailable. */
+  /** Returns the current state, which is unknown if the object's server is unavailable. */
   function toWritten(record: ServiceRecord): WatchMessage {
     const message = toServiceMessage(record)
     const seenMs = owns(record) ? undefined : servers.unreachable().get(record.server)

@@ -5,10 +5,10 @@ import type { Revision, ServiceRecord } from './state/records.ts'
 export interface WorkloadInput {
   readonly record: ServiceRecord
   readonly revision: Revision
-  /** Decrypted. */
+  /** Decrypted secrets. */
   readonly secrets: Readonly<Record<string, string>>
   readonly account: ServiceAccount
-  /** Address of the RPC proxy for services, `host:port`. */
+  /** Address of the RPC proxy for services as `host:port`. */
   readonly proxy: string
 }
 

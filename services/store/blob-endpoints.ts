@@ -15,8 +15,8 @@ const IN_OPTIONS = 'request.options.namespace'
 const Part = Bytes({ default: '', description: 'Next chunk; base64 in JSON.' })
 
 /**
- * Endpoints of the handler `BlobStore` (reference 4) for administrators and `service` accounts of the namespace: streamed
- * values of any length.
+ * Endpoints of the handler `BlobStore` (reference 4), which streams values of any length. Available
+ * to administrators and `service` accounts of the namespace.
  */
 export function createBlobEndpoints(
   store: Store,
@@ -57,7 +57,8 @@ export function createBlobEndpoints(
     }),
 
     write: endpoint({
-      description: 'Writes a blob from the sent chunks; the first message sets key and options.',
+      description:
+        'Writes a blob from the received chunks; the first message sets key and options.',
       request: Type.Object({ key: Type.Optional(KeyPart), options: BlobOptions, blob: Part }),
       response: Type.Object({ size: Type.Integer({ description: 'Bytes written.' }) }),
       stream: 'client',

@@ -13,14 +13,16 @@ export interface Blob extends BlobDetails {
   readonly parts: AsyncIterable<Uint8Array>
 }
 
-/** Values of any length, stored as several records: a blob appears completely or not at all. */
+/**
+ * Values of any length, stored as several records. A blob becomes visible completely or not at all.
+ */
 export interface Blobs {
   /** @throws {GatewayError} 404 */
   readonly read: (namespace: string, key: string) => Promise<Blob>
   /**
-   * Writes a blob and replaces an existing one, once its last chunk has arrived.
+   * Writes a blob, replacing an existing one once the last chunk has arrived.
    *
-   * @throws {GatewayError} 413 if it is too long.
+   * @throws {GatewayError} 413 if it is too large.
    */
   readonly write: (
     namespace: string,
@@ -38,7 +40,7 @@ export interface BlobsOptions {
   readonly nowMs: () => number
 }
 
-/** Part size in bytes; the limit of records may be lower. */
+/** Part size in bytes. The limit of records may be lower. */
 const PART_BYTES = 256 * 1024
 /** Timeout of an upload. */
 const MAX_UPLOAD_MS = 86_400_000
@@ -49,10 +51,10 @@ const ID = 'store'
 
 /** Tables of the blobs of a namespace. */
 export interface BlobTables {
-  /** Existing blobs. */
+  /** Heads of existing blobs. */
   readonly heads: StoreTable
   readonly parts: StoreTable
-  /** Blobs with orphaned parts, unless their upload completes. */
+  /** Blobs whose parts are orphaned unless their upload completes. */
   readonly loose: StoreTable
 }
 
@@ -75,7 +77,7 @@ export function createBlobs({ store, maxBytes, nowMs }: BlobsOptions): Blobs {
     await store.commit([{ table: loose, key: orphanKey }])
   }
 
-  /** Deletes files of interrupted processes. */
+  /** Deletes the parts of interrupted uploads. */
   async function deleteOrphans(namespace: string): Promise<void> {
     const to = toLooseKey(nowMs() - MAX_UPLOAD_MS, '')
     const { records } = await store.list(toBlobTables(namespace).loose, {
@@ -85,7 +87,7 @@ export function createBlobs({ store, maxBytes, nowMs }: BlobsOptions): Blobs {
     for (const { key } of records) await drop(namespace, key.slice(key.indexOf('/') + 1), key)
   }
 
-  /** Replaces or deletes the head of a blob under concurrency. */
+  /** Replaces or deletes the head of a blob, handling concurrent changes. */
   async function replace(
     namespace: string,
     key: string,
@@ -130,7 +132,7 @@ export function createBlobs({ store, maxBytes, nowMs }: BlobsOptions): Blobs {
           for (let i = 0; i < count; i++) {
             const part = await store.read(parts, toPartKey(id, i))
             if (part === undefined)
-              throw conflict(ID, `${key} was written or deleted while it was read`)
+              throw conflict(ID, `${key} was written or deleted while it was being read`)
             yield part.value
           }
         })(),
@@ -189,12 +191,12 @@ function toPartKey(id: string, index: number): string {
   return `${id}/${String(index).padStart(8, '0')}`
 }
 
-/** Sorted by time, oldest first. */
+/** Returns the key, which sorts by time, oldest first. */
 function toLooseKey(nowMs: number, id: string): string {
   return `${String(Math.max(0, Math.floor(nowMs))).padStart(16, '0')}/${id}`
 }
 
-/** Splits a stream into parts of equal length, except the last. */
+/** Splits a stream into parts of equal length. The last part may be shorter. */
 async function* split(
   chunks: AsyncIterable<Uint8Array>,
   partBytes: number,

@@ -42,8 +42,8 @@ interface RecordsMessage {
 }
 
 /**
- * Endpoints of the handler `Store` (reference 4) for services of the namespace that the database is named after; workloads
- * may access the table of their name.
+ * Endpoints of the handler `Store` (reference 4) for services of the namespace that the database is
+ * named after. Workloads may access the table with their name.
  */
 export function createStoreEndpoints(
   store: Store,
@@ -51,7 +51,9 @@ export function createStoreEndpoints(
   nowMs: () => number,
   { mustBeAdmin, mustBeOperator, mustBeService }: AccountChecks,
 ): Endpoints {
-  /** @throws {GatewayError} 401 and 403 if the caller may not use the table, 403 if it is reserved. */
+  /**
+   * @throws {GatewayError} 401 or 403 if the caller may not use the table, 403 if it is reserved.
+   */
   const tableOf = (options: TableOptions, ctx: Context): StoreTable => {
     const id = idOf(ctx)
     const table = toTable(options, ctx)
@@ -59,7 +61,7 @@ export function createStoreEndpoints(
     rejectReserved(table, id)
     return table
   }
-  /** @param field of the request that contains the record. */
+  /** @param field field of the request that contains the record. */
   const toWrite = (
     { key, value, expiry, metadata }: RecordMessage,
     field: string,
@@ -79,7 +81,7 @@ export function createStoreEndpoints(
       expiresMs: toExpiresMs(expiry, nowMs()),
     }
   }
-  /** Response with one record, or an error if it is missing. */
+  /** Returns a response with one record, or an error if it does not exist. */
   const toOneRecord = (
     record: StoreRecord | undefined,
     key: string,
@@ -146,11 +148,11 @@ export function createStoreEndpoints(
       }),
       response: Type.Object({
         version: Type.Integer({
-          description: 'Version of the record; of several, of the last one.',
+          description: 'Version of the record, or of the last one if there are several.',
         }),
         versions: Type.Optional(
           Type.Array(Type.Integer(), {
-            description: 'Versions of several records, in their order.',
+            description: 'Versions of several records, in the same order.',
           }),
         ),
       }),
@@ -186,7 +188,7 @@ export function createStoreEndpoints(
 
     list: endpoint({
       readOnly: true,
-      description: 'Streams keys, at most 1000 per message; at least one message.',
+      description: 'Streams keys in at least one message, with at most 1000 keys per message.',
       request: Type.Object({ options: Listing }),
       response: Type.Object({ keys: Type.Array(Type.String()) }),
       stream: 'server',
@@ -247,7 +249,7 @@ export function createStoreEndpoints(
 
     watch: endpoint({
       readOnly: true,
-      description: 'Streams all changes from now on. The stream starts immediately.',
+      description: 'Streams all further changes. The stream starts immediately.',
       request: Type.Object({ options: Watching }),
       response: Type.Object({
         action: Type.Union([Type.Literal('write'), Type.Literal('delete')]),
@@ -263,12 +265,15 @@ export function createStoreEndpoints(
   }
 }
 
-/** Id of errors (reference 6): `store.Store.Read` without the namespace prefix of the caller. */
+/**
+ * Returns the id used in errors (reference 6), such as `store.Store.Read`, without the caller's
+ * namespace prefix.
+ */
 function idOf(ctx: Context): string {
   return `store.${ctx.endpoint}`
 }
 
-/** Each namespace has its own database. */
+/** Returns the table of a request. Each namespace has its own database. */
 function toTable({ database, table }: TableOptions, ctx: Context): StoreTable {
   return { database: database || toNamespace(ctx, idOf(ctx)), table: table || DEFAULT_TABLE }
 }
@@ -277,7 +282,7 @@ function toPageLimit(limit: number): number {
   return Math.min(limit || MAX_PAGE, MAX_PAGE)
 }
 
-/** Cursor of the next page, if there are more results than the page holds. */
+/** Returns the cursor of the next page if there are more results than fit into the page. */
 function toNext(page: readonly string[], found: readonly unknown[]): { readonly next?: string } {
   return found.length === page.length ? {} : { next: page.at(-1)! }
 }
@@ -286,7 +291,7 @@ function toCondition({ version }: { readonly version?: number }): { readonly ifV
   return version === undefined ? {} : { ifVersion: version }
 }
 
-/** Whether the request reads several records. */
+/** Returns whether the request reads several records. */
 function isList({ prefix, suffix, from, to, after }: ReadOptions): boolean {
   return prefix !== false || suffix !== false || from !== '' || to !== '' || after !== ''
 }
@@ -300,7 +305,9 @@ function toBounds({ from, to, after, order }: RangeOptions): StoreQuery {
   }
 }
 
-/** Prefix and suffix of keys: the key if the flag is true, or the text of the option. */
+/**
+ * Returns the prefix and suffix of keys: the key if the flag is true, or the text of the option.
+ */
 function toParts(key: string, { prefix, suffix }: ReadOptions, id: string): StoreQuery {
   if (key !== '' && prefix !== true && suffix !== true)
     throw badRequest(

@@ -15,21 +15,21 @@ import { type RecordMessage, toMetadata } from './records.ts'
 
 /** Default table (reference 4). */
 export const DEFAULT_TABLE = 'mx'
-/** Maximum lifetime of a record, about 300 years. */
+/** Maximum lifetime of a record in seconds (about 300 years). */
 const MAX_EXPIRY_SECONDS = 1e10
 /** The type of a metadata field is the text before the first colon. */
 const FIELD_TYPE = '^[^:]{0,64}$'
 
 export interface TableOptions {
-  /** Empty: the namespace of the call. */
+  /** Database; empty for the namespace of the call. */
   readonly database: string
-  /** Empty: `mx`. */
+  /** Table; empty for `mx`. */
   readonly table: string
 }
 
 /** Expected version. */
 export interface ConditionOptions extends TableOptions {
-  /** 0: the record must not exist; absent: any. */
+  /** Expected version. If 0, the record must not exist; if absent, any version is accepted. */
   readonly version?: number
 }
 
@@ -37,21 +37,21 @@ export interface ConditionOptions extends TableOptions {
 export interface RangeOptions extends TableOptions {
   /** Number of records to skip. */
   readonly offset: number
-  /** Maximum number of records; 0: unlimited. */
+  /** Maximum number of records; 0 for unlimited. */
   readonly limit: number
   readonly order: '' | 'asc' | 'desc'
-  /** First key; empty: from the start. */
+  /** First key; empty to start with the first key. */
   readonly from: string
-  /** End of the range, exclusive; empty: to the end. */
+  /** Exclusive end of the range; empty for no end. */
   readonly to: string
-  /** Key after which the page begins; empty: from the start. */
+  /** Key after which the page starts; empty to start with the first key. */
   readonly after: string
 }
 
 export interface ReadOptions extends RangeOptions {
-  /** `true`: the key is a prefix; or the prefix itself. */
+  /** `true` if the key is a prefix, or the prefix itself. */
   readonly prefix: boolean | string
-  /** Like `prefix`, for suffixes. */
+  /** Same as `prefix`, for suffixes. */
   readonly suffix: boolean | string
 }
 
@@ -66,7 +66,7 @@ export interface WatchOptions extends TableOptions {
 
 /** Location and details of a blob. */
 export interface BlobOptions {
-  /** Empty: the namespace of the call. */
+  /** Namespace; empty for the namespace of the call. */
   readonly namespace: string
   readonly public: boolean
   readonly content_type: string
@@ -107,7 +107,7 @@ const Count = (description: string) => Type.Integer({ minimum: 0, default: 0, de
 
 const where = {
   database: Database(`Database; empty: the namespace of the call, otherwise ${DEFAULT_NAMESPACE}.`),
-  table: Name(`Table; empty: ${DEFAULT_TABLE}; services use their name.`),
+  table: Name(`Table; empty for ${DEFAULT_TABLE}. Services use a table with their name.`),
 }
 const range = {
   limit: Count('Maximum number of records; 0: unlimited.'),
@@ -124,7 +124,7 @@ const condition = {
   version: Type.Optional(
     Type.Integer({
       minimum: 0,
-      description: 'Expected version of the record; 0: it must not exist.',
+      description: 'Expected version of the record; 0 if it must not exist.',
     }),
   ),
 }
@@ -137,7 +137,9 @@ export const Key: TUnsafe<string> = Type.Unsafe(
   ),
 )
 /** A key, or a prefix or suffix of keys. */
-export const KeyPart: TUnsafe<string> = Type.Unsafe(Part('Key of a record, or prefix of several.'))
+export const KeyPart: TUnsafe<string> = Type.Unsafe(
+  Part('Key of a record, or prefix of several keys.'),
+)
 export const DatabaseName: TUnsafe<string> = Type.Unsafe(where.database)
 export const Condition: TUnsafe<ConditionOptions> = Type.Unsafe(
   Type.Object({ ...where, ...condition }, { default: {} }),
@@ -146,8 +148,8 @@ export const Reading: TUnsafe<ReadOptions> = Type.Unsafe(
   Type.Object(
     {
       ...where,
-      prefix: Flag('true if the key is a prefix; or the prefix.'),
-      suffix: Flag('true if the key is a suffix; or the suffix.'),
+      prefix: Flag('true if the key is a prefix, or the prefix itself.'),
+      suffix: Flag('true if the key is a suffix, or the suffix itself.'),
       ...range,
     },
     { default: {} },
@@ -231,7 +233,8 @@ export const RecordsInput: TUnsafe<readonly RecordMessage[]> = Type.Unsafe(
     Type.Array(RecordInput, {
       minItems: 1,
       maxItems: MAX_PAGE,
-      description: 'Alternative to record: all are written atomically; keys must be unique.',
+      description:
+        'Alternative to record. All records are written atomically; keys must be unique.',
     }),
     (records) => new Set(records.map(({ key }) => key)).size === records.length,
     () => 'must not repeat a key',

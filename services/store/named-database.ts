@@ -4,11 +4,11 @@ import { badRequest } from '../../sdk/errors.ts'
 import { toNamespace } from '../../sdk/namespace.ts'
 
 /**
- * Rejects a read without results from a named database without any records, which is likely misspelled. The default database
- * may be empty.
+ * Rejects a read without results from an explicitly named database that has no records, because its
+ * name is probably misspelled. The default database may be empty.
  *
- * @param database of the request; empty: database of the namespace.
- * @param field of the request.
+ * @param database database in the request; empty for the database of the namespace.
+ * @param field field of the request.
  * @throws {GatewayError} 400
  */
 export async function requireDatabase(

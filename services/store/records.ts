@@ -1,19 +1,19 @@
 import type { StoreRecord } from '../../core/contracts/store.ts'
 
-/** Metadata value with its type: `string`, `int64` (reference 4). */
+/** A metadata value with its type: `string` or `int64` (reference 4). */
 export interface Field {
   readonly type: string
   readonly value: string
 }
 
-/** Record in requests and responses (specification: Store record). */
+/** A record in requests and responses (specification: Store record). */
 export interface RecordMessage {
   readonly key: string
   readonly value: Uint8Array
-  /** Seconds until expiry, from the time of the write or read; 0: never. */
+  /** Seconds until expiry, from the time of the write or read; 0 if it never expires. */
   readonly expiry: number
   readonly metadata: Readonly<Record<string, Field>>
-  /** Increases with each write; ignored in writes. */
+  /** Increases with each write. It is ignored in writes. */
   readonly version: number
 }
 
@@ -28,7 +28,7 @@ export function toMessage(record: StoreRecord, nowMs: number): RecordMessage {
   return { key, value, expiry, metadata, version }
 }
 
-/** Expiry of a record written now. */
+/** Returns the expiry of a record written now. */
 export function toExpiresMs(expiry: number, nowMs: number): number {
   return expiry === 0 ? 0 : nowMs + expiry * 1000
 }

@@ -3,7 +3,7 @@ import { forbidden } from '../../sdk/errors.ts'
 import { findTableOwner } from '../../sdk/store/reserved-tables.ts'
 
 /**
- * Rejects access to tables of built-in services: it would bypass encryption and consistency.
+ * Rejects access to tables of built-in services, which would bypass encryption and consistency.
  *
  * @throws {GatewayError} 403
  */

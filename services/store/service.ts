@@ -10,11 +10,11 @@ import { createWatches } from './watches.ts'
 const DESCRIPTION = 'Records and blobs'
 
 export interface StoreServiceOptions extends Omit<ServiceOptions, 'name'> {
-  /** Stores the records; closed with the service. */
+  /** Stores the records. It is closed with the service. */
   readonly adapter: StoreAdapter
   /** Limits of records. */
   readonly store?: StoreOptions
-  /** Maximum number of watchers; one more is rejected with 429. @default 10000 */
+  /** Maximum number of watchers; further watchers are rejected with 429. @default 10000 */
   readonly maxWatchers?: number
   /** Maximum length of a blob in bytes. @default 1073741824 */
   readonly maxBlobBytes?: number
@@ -22,16 +22,16 @@ export interface StoreServiceOptions extends Omit<ServiceOptions, 'name'> {
 
 /** The built-in service `store`. */
 export interface StoreService {
-  /** Not started yet. */
+  /** A service that has not been started yet. */
   readonly service: Service<object>
   readonly store: Store
-  /** Ends watches and rejects new ones; other calls continue. */
+  /** Ends watches and rejects new ones. Other calls continue. */
   readonly endStreams: () => void
   /** Ends watches, stops the service, then closes the store. */
   readonly close: () => Promise<void>
 }
 
-/** Creates the service `store` (reference 4). */
+/** Creates the `store` service (reference 4). */
 export function createStoreService(options: StoreServiceOptions): StoreService {
   const { adapter, store: storeOptions = {}, maxWatchers = 10_000, ...more } = options
   const { maxBlobBytes = 1024 ** 3, ...rest } = more

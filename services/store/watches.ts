@@ -7,7 +7,7 @@ import { type RecordMessage, toMessage } from './records.ts'
 export interface WatchEvent {
   readonly action: StoreEvent['type']
   readonly key: string
-  /** Current record; absent if deleted. */
+  /** Current record; absent if the record was deleted. */
   readonly record?: RecordMessage
 }
 
@@ -27,18 +27,18 @@ export interface WatchTarget {
 
 export interface Watches {
   /**
-   * Streams the latest state of each changed key; a slow watcher skips intermediate writes.
+   * Streams the latest state of each changed key. A slow watcher skips intermediate writes.
    *
    * @param onStart called once changes are observed.
-   * @param id of errors.
-   * @throws {GatewayError} 429 if there are too many watchers, 503 while the service stops.
+   * @param id id used in errors.
+   * @throws {GatewayError} 429 if there are too many watchers, 503 while the service is stopping.
    */
   readonly open: (
     target: WatchTarget,
     id: string,
     onStart: () => void,
   ) => AsyncIterableIterator<WatchEvent>
-  /** Number of watchers. */
+  /** Returns the number of watchers. */
   readonly count: () => number
   /** Ends all streams with 503 and rejects new ones. */
   readonly close: () => void
@@ -49,11 +49,14 @@ export function createWatches(options: WatchesOptions): Watches {
   const stopping = 'the store is stopping'
   const hub = createWatchHub<StoreEvent>({ maxWatchers, maxWaiting, stopping })
 
-  /** Queues only keys, so that a slow watcher takes little memory for values of any size. */
+  /**
+   * Reads the record of a queued key. Only keys are queued, so that a slow watcher needs little
+   * memory for values of any size.
+   */
   async function toEvent({ type, table, key }: StoreEvent): Promise<WatchEvent | undefined> {
     if (type === 'delete') return { action: type, key }
     const record = await store.read(table, key)
-    // Deleted in the meantime, which is a separate change.
+    // The record was deleted in the meantime, which is a separate change.
     return record && { action: type, key, record: toMessage(record, nowMs()) }
   }
 

@@ -22,9 +22,10 @@ export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoi
   let deletion: Promise<unknown> = Promise.resolve()
 
   /**
-   * Deletes accounts one at a time: two administrators that delete each other concurrently would leave none.
+   * Deletes accounts one at a time: two administrators deleting each other concurrently would leave
+   * no administrator.
    *
-   * @throws {GatewayError} 401 for a caller that was deleted in the meantime.
+   * @throws {GatewayError} 401 if the caller was deleted in the meantime.
    */
   async function remove(
     caller: { readonly issuer: string; readonly id: string },
@@ -103,7 +104,7 @@ export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoi
         const caller = mustBeMember(ctx, namespace, errorId)
         if (id === '') throw badRequest(errorId, 'ID missing')
         if (new_secret === '') throw badRequest(errorId, 'New secret should not be blank')
-        // Accepts the account name as well.
+        // The account name is accepted as well.
         const target = (await accounts.find(namespace, id))?.id ?? id
         const isSelf = caller.issuer === namespace && caller.id === target
         if (isSelf && old === '')

@@ -26,24 +26,27 @@ import {
 } from '../records.ts'
 import { nextSecond, revokeAccount } from '../tokens/revocation-store.ts'
 
-/** Stored names and ids: no control characters, whitespace or slashes. */
+/** Stored names and ids contain no control characters, whitespace or slashes. */
 const STORED_ID = /^[^\s/\p{C}]{1,128}$/u
-const NAME_FORM = 'at most 128 characters without whitespace and slashes'
+const NAME_FORM = 'at most 128 characters without whitespace or slashes'
 /**
- * Ids of new accounts: ASCII, so that no two look alike and none can be mistaken for a scope (`*`, `<public>`) in the audit
- * log.
+ * Ids of new accounts are ASCII, so that no two look alike and none can be mistaken for a scope
+ * (`*`, `<public>`) in the audit log.
  */
 const NEW_ID = /^[A-Za-z0-9][\w.@:+=~-]{0,127}$/
 const ID_FORM =
   'at most 128 characters: a letter or digit, then letters, digits and . _ - @ : + = ~'
-/** Minimum length of new secrets in characters. Shorter secrets of earlier versions remain valid. */
+/**
+ * Minimum length of new secrets in characters. Shorter secrets created by earlier versions remain
+ * valid.
+ */
 export const SECRET_MIN = 8
 const SECRET_MAX = 1024
-/** Rule for scopes, for errors. */
+/** Rule for scopes, used in error messages. */
 export const SCOPE_FORM: string =
-  '1 to 128 characters without whitespace, commas and asterisks, or workload:<namespace>/<name>'
+  '1 to 128 characters without whitespace, commas or asterisks, or workload:<namespace>/<name>'
 const SCOPE = /^[^\s,*+<>\p{C}]{1,128}$/u
-/** Maximum size of claims: tokens are limited to 4 KiB. */
+/** Maximum size of claims, because tokens are limited to 4 KiB. */
 const CLAIMS_MAX = 2000
 
 export interface NewAccount {
@@ -54,20 +57,25 @@ export interface NewAccount {
   readonly type?: Account['type']
   readonly scopes?: readonly string[]
   readonly metadata?: Readonly<Record<string, string>>
-  /** @default a random one */
+  /** @default a random secret */
   readonly secret?: string
-  /** Whether the secret may be shorter than {@link SECRET_MIN}: the public one of profile `test`. @default false */
+  /**
+   * Whether the secret may be shorter than {@link SECRET_MIN}, like the public secret of the
+   * profile `test`.
+   *
+   * @default false
+   */
   readonly allowShortSecret?: boolean
 }
 
-/** A created account with its secret, which is returned once. */
+/** A created account with its secret, which is only returned once. */
 export interface CreatedAccount {
   readonly account: AccountRecord
   readonly secret: string
 }
 
 export interface AccountsQuery {
-  /** Id after which the page begins. */
+  /** Id after which the page starts. */
   readonly after?: string
   /** Page size. */
   readonly limit?: number
@@ -79,20 +87,25 @@ export interface AccountsPage {
   readonly next: string | undefined
 }
 
-/** Accounts of all namespaces. Errors use the id that is passed; 400 for invalid input. */
+/**
+ * Accounts of all namespaces. Errors contain the id passed by the caller; invalid input fails with
+ * 400.
+ */
 export interface Accounts {
   readonly create: (
     namespace: string,
     input: NewAccount,
     errorId: string,
   ) => Promise<CreatedAccount>
-  /** Finds an account by id, otherwise by name. */
+  /** Finds an account by id, or otherwise by name. */
   readonly find: (namespace: string, idOrName: string) => Promise<AccountRecord | undefined>
   /**
-   * Verifies a secret. An unknown account takes as long as a wrong secret (prevents user enumeration).
+   * Verifies a secret. An unknown account takes as long as a wrong secret, which prevents user
+   * enumeration.
    *
-   * @param turn slot of the password hash. @default slot of the server itself
-   * @throws {GatewayError} 400 for a wrong secret and an unknown id alike.
+   * @param turn slot for computing the password hash.
+   * @default the slot of the server itself
+   * @throws {GatewayError} 400, which is the same for a wrong secret and an unknown id.
    */
   readonly logIn: (
     namespace: string,
@@ -114,10 +127,11 @@ export interface Accounts {
    */
   readonly delete: (namespace: string, id: string, errorId: string) => Promise<boolean>
   /**
-   * Changes the secret and revokes the tokens of an account.
+   * Changes the secret of an account and revokes its tokens.
    *
-   * @param secrets without the old one, it is not verified.
-   * @param turn slot of the hash of the old secret. @default slot of the server itself
+   * @param secrets if the old secret is missing, it is not verified.
+   * @param turn slot for hashing the old secret.
+   * @default the slot of the server itself
    */
   readonly changeSecret: (
     namespace: string,
@@ -126,14 +140,18 @@ export interface Accounts {
     errorId: string,
     slot?: HashSlot,
   ) => Promise<void>
-  /** Replaces the scopes of an account and revokes its tokens, if the scopes differ. @returns whether they differed. */
+  /**
+   * Replaces the scopes of an account and revokes its tokens if the scopes differ.
+   *
+   * @returns whether they differed.
+   */
   readonly setScopes: (
     namespace: string,
     id: string,
     scopes: readonly string[],
     errorId: string,
   ) => Promise<boolean>
-  /** Revokes all tokens issued until now. */
+  /** Revokes all tokens issued so far. */
   readonly revoke: (namespace: string, id: string, errorId: string) => Promise<void>
 }
 
@@ -159,13 +177,13 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
     return owner && parseAccountRecord(owner)
   }
 
-  /** Tokens of a deleted account with the same id stay revoked. */
+  /** Ensures that tokens of a deleted account with the same id stay revoked. */
   async function findSince(namespace: string, id: string): Promise<number> {
     const record = await store.read(AUTH_TABLE, toRevokedAccountKey(namespace, id))
     return record === undefined ? nowMs() : Math.max(nowMs(), parseRevocation(record).before)
   }
 
-  /** Replaces an account and revokes its tokens. Undefined on a version conflict. */
+  /** Replaces an account and revokes its tokens. Returns undefined on a version conflict. */
   async function replace(account: AccountRecord, ifVersion: number) {
     const { issuer, id } = account
     const now = nowMs()
@@ -258,7 +276,7 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
       if (account === undefined) throw badRequest(errorId, 'Account not found with this ID')
       const record = await read(namespace, account.id)
       const hash = await hasher.hash(secret, slotOf(namespace))
-      // If two concurrent changes have the same old secret, only the first succeeds.
+      // If two concurrent changes use the same old secret, only the first one succeeds.
       const isSame = record !== undefined && parseAccountRecord(record).hash === account.hash
       const changed = isSame && (await replace({ ...account, hash }, record.version))
       if (!changed) throw badRequest(errorId, 'the secret was changed concurrently')
@@ -290,7 +308,9 @@ export function isScope(scope: string): boolean {
   return isWorkloadScope(scope) ? parseWorkloadScope(scope) !== undefined : SCOPE.test(scope)
 }
 
-/** A workload scope applies only in the namespace of its account, and never to built-in services. */
+/**
+ * Rejects workload scopes outside the namespace of the account, and scopes for built-in services.
+ */
 function checkWorkloadScopes(scopes: readonly string[], namespace: string, errorId: string): void {
   for (const [i, scope] of scopes.entries()) {
     if (!isWorkloadScope(scope)) continue
@@ -318,7 +338,7 @@ function checkClaims(
     )
 }
 
-/** Queues hashes of new secrets by namespace, with priority over logins of unknown addresses. */
+/** Queues hashes of new secrets by namespace, with priority over logins from unknown addresses. */
 function slotOf(namespace: string): HashSlot {
   return { key: `namespace ${namespace}`, hasPriority: true }
 }

@@ -6,12 +6,14 @@ import type { Context } from '../../../sdk/context.ts'
 import { DEFAULT_NAMESPACE } from '../../../sdk/namespace.ts'
 
 /**
- * Applies the rules to a login, which the gateway and the RPC proxy forward unchecked (decision 32). Operators can always
- * log in.
+ * Applies the rules to a login, which the gateway and the RPC proxy forward unchecked (decision
+ * 32). Operators can always log in.
  *
- * @param logIn verifies credentials, and calls `mustBeAllowed` with their account before it changes anything.
- * @throws {GatewayError} 401 if the rules deny the call and the account is not an operator's. Wrong credentials get the same
- * error then and count as a failed login, so that the response never reveals whether a secret is correct.
+ * @param logIn verifies credentials, and calls `mustBeAllowed` with their account before it changes
+ * anything.
+ * @throws {GatewayError} 401 if the rules deny the call and the account is not an operator. Wrong
+ * credentials then fail with the same error and count as a failed login, so that the response never
+ * reveals whether a secret is correct.
  */
 export type AdmitLogin = <T>(
   ctx: Context,
@@ -21,7 +23,7 @@ export type AdmitLogin = <T>(
 const TOKEN: Resource = { type: 'service', name: 'auth', endpoint: 'Auth.Token' }
 const ALLOW = (): void => {}
 
-/** @param authorizer undefined: rules are not enforced. */
+/** @param authorizer if undefined, rules are not enforced. */
 export function createAdmitLogin(authorizer: Authorizer | undefined): AdmitLogin {
   return async (ctx, logIn) => {
     const target = { namespace: ctx.namespace, domain: DEFAULT_NAMESPACE, resource: TOKEN }

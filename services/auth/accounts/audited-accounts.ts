@@ -1,7 +1,7 @@
 import type { Audit } from '../audit.ts'
 import type { Accounts } from './accounts.ts'
 
-/** Accounts for other components of the server: changes are audited as made by the server. */
+/** Accounts for other server components. Changes are audited as made by the server. */
 export function auditAccounts(accounts: Accounts, audit: Audit): Accounts {
   const record = (action: string, namespace: string, target: string): void =>
     audit(undefined, action, { namespace, target })

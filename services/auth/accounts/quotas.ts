@@ -2,7 +2,7 @@ import { noQuota, type Quota, quotaReached } from '../../../core/limits/quota.ts
 import type { Store } from '../../../domain/store/store.ts'
 import { AUTH_TABLE, toAccountsPrefix } from '../records.ts'
 
-/** Quotas of a namespace in the service `auth`. Changes by operators are not limited. */
+/** Quotas of a namespace in the `auth` service. Changes by operators are not limited. */
 export interface AuthQuotas {
   readonly accounts: Quota
   readonly rules: Quota
@@ -14,9 +14,9 @@ export const NO_AUTH_QUOTAS: AuthQuotas = {
 }
 
 /**
- * Creates an account if the quota allows one more. Creations in progress count.
+ * Creates an account if the quota allows another one. Creations in progress are included.
  *
- * @throws {GatewayError} 429 naming the quota.
+ * @throws {GatewayError} 429 with the name of the quota.
  */
 export type AdmitAccount = <T>(
   namespace: string,
@@ -25,7 +25,7 @@ export type AdmitAccount = <T>(
 ) => Promise<T>
 
 export function createAdmitAccount(store: Store, quota: Quota): AdmitAccount {
-  /** Creations in progress, by namespace. */
+  /** Number of creations in progress by namespace. */
   const creating = new Map<string, number>()
 
   async function count(namespace: string, limit: number): Promise<number> {

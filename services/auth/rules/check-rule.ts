@@ -3,10 +3,10 @@ import { badRequest } from '../../../sdk/errors.ts'
 import { isScope, SCOPE_FORM } from '../accounts/accounts.ts'
 import type { ResourceMessage, RuleMessage } from '../messages.ts'
 
-/** Notation for everyone (specification: Rule). */
+/** Notation that means everyone (specification: Rule). */
 const PUBLIC = '<public>'
 const NAMES_EVERYTHING = '*'
-/** Same as stored account ids: no control characters, whitespace or slashes. */
+/** Same rule as for stored account ids: no control characters, whitespace or slashes. */
 const ID = /^[^\s/\p{C}]{1,128}$/u
 const TYPE = /^[A-Za-z][\w-]{0,63}$/
 const NAME = /^[^\s:*/\p{C}]{1,253}$/u
@@ -14,9 +14,9 @@ const NAME = /^[^\s:*/\p{C}]{1,253}$/u
 const ENDPOINT = /^[^\s:*\p{C}]{1,1000}(?:(?<=[./])\*)?$/u
 
 /**
- * Validates the rule of a request.
+ * Validates the rule in a request.
  *
- * @throws {GatewayError} 400 naming the missing or invalid part (reference 2.5).
+ * @throws {GatewayError} 400 with the missing or invalid part (reference 2.5).
  */
 export function toRule(message: RuleMessage, errorId: string): Rule {
   const { id, scope, resource, access, priority } = message
@@ -25,7 +25,7 @@ export function toRule(message: RuleMessage, errorId: string): Rule {
   if (id === '') throw badRequest(errorId, 'ID missing')
   if (isMissing(resource)) throw badRequest(errorId, 'Resource missing')
   if (access === '' || access === 'UNKNOWN') throw badRequest(errorId, 'Access missing')
-  mustBe(ID.test(id), 'id', 'at most 128 characters without whitespace and slashes', id, errorId)
+  mustBe(ID.test(id), 'id', 'at most 128 characters without whitespace or slashes', id, errorId)
   const normalized = scope === PUBLIC ? '' : scope
   const isValid =
     normalized === '' || normalized === '*' || normalized === '+' || isScope(normalized)
@@ -41,7 +41,7 @@ export function toRule(message: RuleMessage, errorId: string): Rule {
   }
 }
 
-/** @throws {GatewayError} 400 naming the invalid part. */
+/** @throws {GatewayError} 400 with the invalid part. */
 export function toResource(
   { type, name, endpoint }: ResourceMessage,
   field: string,
@@ -52,12 +52,12 @@ export function toResource(
       throw badRequest(errorId, `${field}.${part} must be ${rule}, got ${quote(value)}`)
   }
   check('type', type, TYPE, '*, or letters, digits, dashes or underscores')
-  check('name', name, NAME, '*, or a full name without whitespace, colons, slashes and asterisks')
+  check('name', name, NAME, '*, or a full name without whitespace, colons, slashes or asterisks')
   check(
     'endpoint',
     endpoint,
     ENDPOINT,
-    '*, Handler.Method or a path, or a prefix: Handler.* or /path/*',
+    '*, Handler.Method, a path, or a prefix such as Handler.* or /path/*',
   )
   return { type, name, endpoint }
 }

@@ -3,18 +3,19 @@ import type { Resource } from '../../../core/contracts/auth.ts'
 import type { Service } from '../../../core/contracts/registry.ts'
 import type { Maybe } from '../../../lib/async/maybe.ts'
 
-/** Looks up all versions of a service; empty: not registered. */
+/** Looks up all versions of a service. Returns an empty list if it is not registered. */
 export type FindService = (namespace: string, name: string) => Maybe<readonly Service[]>
 
 const ANY = '*'
-/** Maximum number of endpoints in a warning. */
+/** Maximum number of endpoints listed in a warning. */
 const MAX_NAMES = 10
 
 /**
- * Returns a warning if the endpoint of a rule or of a test matches none of a registered service.
+ * Returns a warning if the endpoint of a rule or test does not match any endpoint of a registered
+ * service.
  *
- * @param namespaces searched in order; the first that has the service is used.
- * @returns undefined if it may match.
+ * @param namespaces searched in order; the first namespace that contains the service is used.
+ * @returns undefined if the endpoint may match.
  */
 export async function findMismatch(
   find: FindService,
@@ -30,7 +31,7 @@ export async function findMismatch(
     return `the registry is unavailable, ${endpoint} was not checked: ${(error as Error).message}`
   }
   const names = new Set(versions.flatMap(({ endpoints }) => endpoints.map(({ name }) => name)))
-  // Without declared endpoints, the endpoint of a request is its path.
+  // If no endpoints are declared, the endpoint of a request is its path.
   if (names.size === 0) return undefined
   const resource = { type, name, endpoint }
   const rules = new EndpointRules([{ id: '', scope: '', access: 'GRANTED', priority: 0, resource }])

@@ -40,7 +40,7 @@ export interface RuleEndpointsOptions {
   readonly findService: FindService
 }
 
-/** Rules in watch messages. */
+/** Rules in a watch message. */
 interface RulesUpdate {
   readonly rules: readonly RuleMessage[]
   readonly more: boolean
@@ -56,7 +56,7 @@ const Force: TUnsafe<boolean> = Type.Unsafe(
   Type.Boolean({
     default: false,
     description:
-      'Apply the change even if only operators can log in afterwards, or the caller can no longer change rules. Requires an operator.',
+      'Apply the change even if only operators can log in afterwards or the caller can no longer change rules. Requires an operator.',
   }),
 )
 const Warning = Type.Optional(
@@ -68,7 +68,7 @@ const Warning = Type.Optional(
 /** Maximum number of entries per message. */
 const PAGE = 500
 
-/** Names of namespaces in watch messages. */
+/** Names of namespaces in a watch message. */
 interface NamespacesUpdate {
   readonly namespaces: readonly string[]
   readonly more: boolean
@@ -151,7 +151,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
         resource: Resource,
         account: text('Account id of the caller; empty: anonymous.'),
         domain: text(
-          `Namespace of the service; empty: ${DEFAULT_NAMESPACE}, whose rules must grant the call as well.`,
+          `Namespace of the service; empty for ${DEFAULT_NAMESPACE}. The rules of ${DEFAULT_NAMESPACE} must always grant the call as well.`,
         ),
         options: Options,
       }),
@@ -186,7 +186,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
             : { granted, rule, namespace: where, ...warning }
         }
         const result = await judge(namespace)
-        // Same order as `judgeCall`.
+        // Same order as in `judgeCall`.
         const isGeneral = domain === '' || domain === DEFAULT_NAMESPACE
         return result.granted && isGeneral && namespace !== DEFAULT_NAMESPACE
           ? judge(DEFAULT_NAMESPACE)
@@ -222,12 +222,12 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
   }
 }
 
-/** Namespaces whose services a call reaches. */
+/** Returns the namespaces whose services a call reaches. */
 function toNamespaces(namespace: string): readonly string[] {
   return namespace === DEFAULT_NAMESPACE ? [namespace] : [namespace, DEFAULT_NAMESPACE]
 }
 
-/** Splits a list into pages; at least one, which may be empty. */
+/** Splits a list into pages. There is always at least one page, which may be empty. */
 function toPages<T>(all: readonly T[]): readonly { page: readonly T[]; more: boolean }[] {
   return Array.from({ length: Math.max(1, Math.ceil(all.length / PAGE)) }, (_, i) => {
     const end = (i + 1) * PAGE
@@ -236,8 +236,8 @@ function toPages<T>(all: readonly T[]): readonly { page: readonly T[]; more: boo
 }
 
 /**
- * Denies callers that do not enforce rules; services and administrators do. Services of `mx` enforce the rules of every
- * namespace in which their services may be called.
+ * Denies callers that do not enforce rules. Services and administrators enforce rules. Services of
+ * `mx` enforce the rules of every namespace in which they may be called.
  *
  * @throws {GatewayError} 401, 403
  */
@@ -249,7 +249,8 @@ function mustBeEnforcer(ctx: Context, namespace: string): void {
 }
 
 /**
- * Denies `force` to administrators of namespaces other than `mx`. They belong to the namespace of the call, hence not 403.
+ * Denies `force` to administrators of namespaces other than `mx`. They belong to the namespace of
+ * the call, so the status is not 403.
  *
  * @throws {GatewayError} 401
  */
@@ -258,7 +259,7 @@ function mustBeAllowedToForce(caller: Account, errorId: string): void {
     throw toMissingScope(errorId, ADMIN, DEFAULT_NAMESPACE, ' when force is set')
 }
 
-/** Full text of a rule for the audit: the rule may change later. */
+/** Returns the complete text of a rule for the audit, because the rule may change later. */
 function describe({ id, scope, access, resource, priority }: Rule): string {
   const { type, name, endpoint } = resource
   return `${id}: ${access} ${type}:${name}:${endpoint} scope "${scope}" priority ${priority}`

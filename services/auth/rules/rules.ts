@@ -23,29 +23,40 @@ const ATTEMPTS_MAX = 50
 const RULES_MAX = 10_000
 
 export interface RuleChange {
-  /** Apply the change even if no account can log in afterwards or the caller cannot undo it. @default false */
+  /**
+   * Whether to apply the change even if no account can log in afterwards or the caller cannot undo
+   * it.
+   *
+   * @default false
+   */
   readonly force?: boolean
-  /** Account whose access must survive the change. @default none */
+  /** Account whose access must be preserved by the change. @default none */
   readonly caller?: SubjectRules
 }
 
-/** Rules of all namespaces. Errors use the id that is passed; 400 for invalid input. */
+/**
+ * Rules of all namespaces. Errors contain the id passed by the caller; invalid input fails with
+ * 400.
+ */
 export interface Rules {
-  /** Names of namespaces with changed rules. */
+  /** Returns the names of namespaces with changed rules. */
   readonly namespaces: (signal?: AbortSignal) => Promise<readonly string[]>
   /**
-   * Sorted by id; the default rule if they were never changed. The default is stored with the first change, so that reads
-   * write nothing.
+   * Lists the rules sorted by id. Returns the default rule if they were never changed: the default
+   * is only stored with the first change, so that reads write nothing.
    */
   readonly list: (namespace: string, signal?: AbortSignal) => Promise<readonly Rule[]>
-  /** @throws {GatewayError} 409 if {@link RuleChange.force} is required; 429 naming the quota. */
+  /**
+   * @throws {GatewayError} 409 if {@link RuleChange.force} is required; 429 with the name of the
+   * quota.
+   */
   readonly create: (
     namespace: string,
     rule: Rule,
     change: RuleChange,
     errorId: string,
   ) => Promise<void>
-  /** @throws {GatewayError} as `create`. */
+  /** @throws {GatewayError} same errors as `create`. */
   readonly delete: (
     namespace: string,
     id: string,
@@ -54,9 +65,9 @@ export interface Rules {
   ) => Promise<void>
 }
 
-/** @param quota of rules created by callers who are not operators. @default no limits */
+/** @param quota limit of rules created by callers who are not operators. @default no limits */
 export function createRules(store: Store, quota: Quota = noQuota('quota_rules')): Rules {
-  /** Consistent snapshot: each change rewrites the head. */
+  /** Returns a consistent snapshot, because each change rewrites the head. */
   async function read(
     namespace: string,
     signal?: AbortSignal,
@@ -71,12 +82,12 @@ export function createRules(store: Store, quota: Quota = noQuota('quota_rules'))
     throw unavailable('auth', `the rules of ${namespace} are changing concurrently, try again`)
   }
 
-  /** Version of a namespace's rules; 0: never changed. */
+  /** Returns the version of a namespace's rules; 0 if they were never changed. */
   async function readVersion(namespace: string): Promise<number> {
     return (await store.read(AUTH_TABLE, toRulesHeadKey(namespace)))?.version ?? 0
   }
 
-  /** Serializes changes of a namespace's rules. */
+  /** Serializes changes to a namespace's rules. */
   async function change(
     namespace: string,
     errorId: string,
@@ -121,7 +132,7 @@ export function createRules(store: Store, quota: Quota = noQuota('quota_rules'))
     },
 
     async create(namespace, rule, options, errorId) {
-      // The server itself, or an operator.
+      // The caller is the server itself or an operator.
       const isPrivileged = options.caller === undefined || isOperator(options.caller)
       const edit = (rules: readonly Rule[]) => {
         if (rules.some(({ id }) => id === rule.id))
@@ -153,7 +164,9 @@ function toWrite(namespace: string, rule: Rule): StoreWrite {
   return { table: AUTH_TABLE, key: toRuleKey(namespace, rule.id), value: encodeRecord(rule) }
 }
 
-/** Returns the access that a change would revoke from operators or the caller; undefined if none. */
+/**
+ * Returns the access that a change would remove from operators or the caller, or undefined if none.
+ */
 function findLostAccess(
   namespace: string,
   caller: SubjectRules | undefined,
@@ -162,19 +175,20 @@ function findLostAccess(
   const [before, after] = versions.map((rules) => new Policy(namespace, rules))
   if (canLogIn(before!) && !canLogIn(after!))
     return 'no rule allows logins after this change: only operators can log in'
-  // Rules of this namespace do not apply to accounts of others, and no rule denies operators.
+  // Rules of this namespace do not apply to accounts of other namespaces, and no rule can deny
+  // operators.
   if (caller?.issuer !== namespace || isOperator(caller)) return undefined
   if (canChange(before!, caller) && !canChange(after!, caller))
-    return 'you cannot change rules after this change or undo it: add a rule that grants you Rules.Create and Rules.Delete of auth'
+    return 'this change would prevent you from changing rules and from undoing it; add a rule that grants you Rules.Create and Rules.Delete of auth'
   return undefined
 }
 
-/** Whether anonymous callers may request a token. */
+/** Returns whether anonymous callers may request a token. */
 function canLogIn(book: Policy): boolean {
   return book.caller(undefined).call('auth', 'Auth.Token').granted
 }
 
-/** Whether the rules let an account create and delete rules. */
+/** Returns whether the rules allow an account to create and delete rules. */
 function canChange(book: Policy, account: SubjectRules): boolean {
   const caller = book.caller(account)
   return ['Rules.Create', 'Rules.Delete'].every((endpoint) => caller.call('auth', endpoint).granted)

@@ -6,16 +6,18 @@ import { createThrottle } from '../audit-throttle.ts'
 import { idOf } from '../messages.ts'
 import type { TokenPair, Tokens } from './tokens.ts'
 
-/** Exchanges a refresh token. Reuse is audited; unknown tokens at most once a minute. */
+/**
+ * Exchanges a refresh token. Reuse is audited; unknown tokens are audited at most once a minute.
+ */
 export type ExchangeRefreshToken = (
   ctx: Context,
   input: {
-    /** Namespace of the call, for tokens of no known account. */
+    /** Namespace of the call, used if the token's account is unknown. */
     readonly namespace: string
     readonly token: string
     readonly lifeS: number
   },
-  /** Throws for an account that may not log in; its token stays valid then. */
+  /** Throws if the account may not log in. Its token then remains valid. */
   mustBeAllowed: (account: Account) => void,
 ) => Promise<TokenPair>
 

@@ -10,7 +10,7 @@ export interface PublicJwk {
   readonly use: string
 }
 
-/** @param keys Ed25519, by id. */
+/** @param keys Ed25519 keys by id. */
 export function toJwks(keys: ReadonlyMap<string, KeyObject>): readonly PublicJwk[] {
   return [...keys].map(([kid, key]) => {
     const { kty, crv, x } = key.export({ format: 'jwk' })

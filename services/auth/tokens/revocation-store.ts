@@ -19,7 +19,7 @@ export interface RevokedOptions {
   readonly onWarning: (message: string) => void
 }
 
-/** Revoked tokens of all servers that share the store. */
+/** Revoked tokens of all servers that share a store. */
 export interface Revoked {
   readonly isRevoked: (session: Session) => boolean
   readonly list: () => readonly Revocation[]
@@ -28,7 +28,7 @@ export interface Revoked {
   readonly close: () => void
 }
 
-/** Maximum lifetime of a token: a revocation is stored this long. */
+/** Maximum lifetime of a token, for which a revocation is stored. */
 const LIFE_MS: number = (TOKEN_LIFE_MAX_S + 2 * SKEW_S) * 1000
 
 /**
@@ -45,7 +45,7 @@ export async function openRevoked({ store, nowMs, onWarning }: RevokedOptions): 
     prefix: REVOKED_PREFIX,
     onError: (error) => onWarning(`reading revocations failed: ${String(error)}`),
     onRecords(records) {
-      // Records that vanish have expired.
+      // Records that disappear have expired.
       const added = [...records.values()]
         .filter((record) => record !== undefined)
         .map(parseRevocation)
@@ -71,7 +71,7 @@ export function revokeToken(id: string, endsMs: number): StoreWrite {
   return toWrite(toRevokedTokenKey(id), revocation)
 }
 
-/** Revokes the tokens of a session: `id` is the prefix of their ids. */
+/** Revokes the tokens of a session. `id` is the prefix of their ids. */
 export function revokeSession(id: string, nowMs: number): StoreWrite {
   return revokeToken(id, nowMs + (TOKEN_LIFE_MAX_S + SKEW_S) * 1000)
 }
@@ -87,7 +87,7 @@ export function revokeAccount(
   return toWrite(toRevokedAccountKey(namespace, account), revocation)
 }
 
-/** Rounds up to the next second: tokens contain their time of issue in seconds. */
+/** Rounds up to the next second, because tokens contain their time of issue in seconds. */
 export function nextSecond(nowMs: number): number {
   return (Math.floor(nowMs / 1000) + 1) * 1000
 }

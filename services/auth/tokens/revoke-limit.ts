@@ -7,15 +7,16 @@ interface Owner {
 }
 
 /**
- * Counts an access token that is revoked individually: every gateway and service must cache the revocation until the token
- * expires.
+ * Counts access tokens that are revoked individually, because every gateway and service must cache
+ * each revocation until the token expires.
  *
- * @throws {GatewayError} 429 with the alternative, after too many of an account or a namespace.
+ * @throws {GatewayError} 429 with the alternative, after too many revocations for an account or a
+ * namespace.
  */
 export type CountRevocation = (owner: Owner, errorId: string) => void
 
 const WINDOW_MS = 3600_000
-/** Limits per hour of an account, one per second, and of all accounts of a namespace. */
+/** Limits per hour for an account (one per second) and for all accounts of a namespace. */
 const MAX_OF_ACCOUNT = 3600
 const MAX_OF_NAMESPACE = 36_000
 const REMEMBERED_MAX = 100_000
@@ -46,7 +47,7 @@ export function createRevokeLimit(nowMs: () => number): CountRevocation {
     if (reached !== undefined)
       throw tooManyRequests(
         errorId,
-        `${reached.max} access tokens of ${reached.owner} were revoked within an hour: revoke the refresh token, or all tokens of the account with request.id`,
+        `${reached.max} access tokens of ${reached.owner} were revoked within an hour; revoke the refresh token, or all tokens of the account with request.id`,
         { headers: ['retry-after', String(Math.ceil((reached.window.endsMs - now) / 1000))] },
       )
     for (const { window } of limits) window.count++

@@ -12,12 +12,12 @@ import { watchRecords } from '../../../domain/store/watch-records.ts'
 import { conflict, unavailable } from '../../../sdk/errors.ts'
 import { AUTH_TABLE, KEYS_PREFIX, type KeyRecord, parseKeyRecord, toKeyKey } from '../records.ts'
 
-/** Encrypts private keys, bound to the path they are stored at. */
+/** Encrypts private keys, bound to the path at which they are stored. */
 export interface KeySealer {
   /** Id of the encryption key. */
   readonly id: string
   readonly seal: (namespace: string, path: string, text: string) => string
-  /** Undefined if it was encrypted with another key or for another path. */
+  /** Returns undefined if the text was encrypted with another key or for another path. */
   readonly open: (namespace: string, path: string, sealed: string) => string | undefined
 }
 
@@ -25,14 +25,20 @@ export interface SigningKeysOptions {
   readonly store: Store
   /** @default private keys are stored unencrypted */
   readonly sealer?: KeySealer
-  /** Fixed signing key; never stored or rotated. @default key pairs are generated and rotated */
+  /**
+   * Fixed signing key, which is never stored or rotated.
+   *
+   * @default key pairs are generated and rotated
+   */
   readonly privateKey?: KeyObject
   /** Unix time in milliseconds. */
   readonly nowMs: () => number
   readonly onWarning: (message: string) => void
   /**
-   * Called with the id of each key that starts to sign without a request: the first key, a configured key, and the
-   * replacement of an expired key. @default no-op
+   * Called with the id of each key that starts to sign without a request: the first key, a
+   * configured key, and the replacement of an expired key.
+   *
+   * @default no-op
    */
   readonly onReplaced?: (id: string) => void
 }
@@ -40,17 +46,17 @@ export interface SigningKeysOptions {
 /** Key pairs that sign tokens, shared by all servers of a store. */
 export interface SigningKeys {
   readonly current: () => SigningKey
-  /** Verification keys by id; a new map after each change. */
+  /** Returns the verification keys by id. Each change creates a new map. */
   readonly all: () => ReadonlyMap<string, KeyObject>
   /**
    * Rotates the signing key. Previous keys still verify their tokens.
    *
-   * @param drop removes previous keys immediately.
+   * @param drop whether to remove previous keys immediately.
    * @returns the id of the new key.
    * @throws {GatewayError} 409 if the key is configured.
    */
   readonly rotate: (drop: boolean, errorId: string) => Promise<string>
-  /** Called after each change of {@link all}, until the returned function is called. */
+  /** Calls `listener` after each change of {@link all} until the returned function is called. */
   readonly onChange: (listener: () => void) => () => void
   readonly close: () => void
 }
@@ -58,28 +64,28 @@ export interface SigningKeys {
 /** Lifetime of a generated signing key. */
 const LIFE_MS = 90 * 24 * 3600 * 1000
 const CHECK_MS = 3600 * 1000
-/** Delay before a new key signs, so that all servers have it. */
+/** Delay before a new key is used for signing, so that all servers have received it. */
 const AHEAD_MS = 2000
-/** Retention of a verification key after it stopped signing. */
+/** Retention of a verification key after it has stopped signing. */
 const BEHIND_MS: number = (TOKEN_LIFE_MAX_S + 2 * SKEW_S) * 1000 + AHEAD_MS
 
 /** Maximum number of attempts under contention. */
 const ATTEMPTS_MAX = 10
-// No namespace: the sealed key cannot be opened in any.
+// The sealed key is not bound to a namespace, so it cannot be opened in any namespace.
 const NO_NAMESPACE = ''
 
 interface StoredKey {
   readonly record: KeyRecord
   readonly version: number
-  /** Time of deletion; 0: may sign. */
+  /** Time of deletion; 0 if the key may sign. */
   readonly expiresMs: number
   readonly publicKey: KeyObject
-  /** Undefined: not available on this server. */
+  /** Undefined if not available on this server. */
   readonly privateKey: KeyObject | undefined
 }
 
 /**
- * Opens the key pairs of a store, and generates one if none can sign.
+ * Opens the key pairs of a store, and generates one if none can be used for signing.
  *
  * @throws {GatewayError} 503 if the store is unavailable.
  */
@@ -89,7 +95,7 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
   const stored = new Map<string, StoredKey>()
   const listeners = new Set<() => void>()
   let publicKeys: ReadonlyMap<string, KeyObject> = new Map()
-  // The last signing key remains in use until this server has another.
+  // The last signing key remains in use until this server has another one.
   let last: SigningKey | undefined
   let hasWarned = false
 
@@ -127,14 +133,14 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
       const publicKeyMap = new Map(
         [...stored.values()].map((entry) => [entry.record.id, entry.publicKey]),
       )
-      // Changes of signing status and expiry do not affect verification.
+      // Changes to the signing status and expiry do not affect verification.
       if (isSame(publicKeyMap, publicKeys)) return
       publicKeys = publicKeyMap
       for (const listener of listeners) listener()
     },
   })
 
-  /** Keys that this server can sign with, newest first. */
+  /** Returns the keys that this server can sign with, newest first. */
   function listSigning(): readonly StoredKey[] {
     return [...stored.values()]
       .filter(({ expiresMs, privateKey }) => expiresMs === 0 && privateKey !== undefined)
@@ -145,7 +151,7 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
     if (configured !== undefined) return configured
     const signing = listSigning()
     const isKnown = last !== undefined && stored.has(toKeyKey(last.id))
-    // Until a new key starts to sign, the previous one continues; there may be none.
+    // Until a new key starts to sign, the previous one remains in use, if there is one.
     const key =
       signing.find(({ record }) => record.from <= nowMs()) ?? (isKnown ? undefined : signing.at(-1))
     if (key !== undefined) last = { id: key.record.id, privateKey: key.privateKey! }
@@ -153,14 +159,14 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
     if (signing.length === 0 && !hasWarned) {
       hasWarned = true
       onWarning(
-        'another server replaced the signing key, and this server cannot read the new key: all servers of a store need the same MX_CONFIG_SECRET_KEY or MX_AUTH_PRIVATE_KEY',
+        'another server replaced the signing key, and this server cannot read the new key; all servers of a store need the same MX_CONFIG_SECRET_KEY or MX_AUTH_PRIVATE_KEY',
       )
     }
     return last
   }
 
   /**
-   * Stores a key, and expires the existing ones after their tokens end, or immediately.
+   * Stores a key. Existing keys expire after their tokens have expired, or immediately.
    *
    * @returns false on a version conflict.
    */
@@ -195,7 +201,7 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
     }
   }
 
-  /** Ensures that this server has a key, even while other servers start concurrently. */
+  /** Ensures that this server has a key, even if other servers start concurrently. */
   async function begin(): Promise<void> {
     for (let i = 0; i < ATTEMPTS_MAX; i++) {
       const hasKey =
@@ -219,7 +225,7 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
     throw unavailable(errorId, 'the signing keys are changing concurrently, try again')
   }
 
-  /** Replaces an expired key, unless another server did. */
+  /** Replaces an expired key unless another server has already done so. */
   function replaceOld(): void {
     const newest = listSigning()[0]
     if (configured !== undefined || newest === undefined || newest.record.from > nowMs() - LIFE_MS)
@@ -237,7 +243,8 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
         'signing keys are stored unencrypted: set MX_CONFIG_SECRET_KEY to encrypt them, or MX_AUTH_PRIVATE_KEY',
       )
     await begin()
-    // Sets `last`: this key signs until a key that another server adds concurrently becomes valid.
+    // Sets `last`, because this key signs until a key concurrently added by another server becomes
+    // valid.
     current()
     replaceOld()
   } catch (error) {

@@ -4,7 +4,7 @@ import { type PublicJwk, toJwks } from './jwks.ts'
 import type { Revoked } from './revocation-store.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
-/** State to verify tokens, in watch messages. */
+/** State for verifying tokens, sent in watch messages. */
 export interface TokenState {
   readonly keys: readonly PublicJwk[]
   /** Revocations since the last message. */
@@ -15,14 +15,14 @@ export interface StreamTokenStateOptions {
   readonly keys: SigningKeys
   readonly revoked: Revoked
   readonly signal: AbortSignal
-  /** Filter of revocations. */
+  /** Returns whether a revocation is sent. */
   readonly isFor: (revocation: Revocation) => boolean
 }
 
 /** Maximum number of revocations per message. */
 const PAGE = 1000
 
-/** Yields the state immediately and after each change, until `signal` aborts. */
+/** Yields the state immediately and after each change until `signal` is aborted. */
 export async function* streamTokenState(
   options: StreamTokenStateOptions,
 ): AsyncIterable<TokenState> {

@@ -43,18 +43,19 @@ export interface TokensOptions {
 
 /** Issues, refreshes and revokes tokens. */
 export interface Tokens {
-  /** Issues an access token without a login, with the default lifetime. */
+  /** Issues an access token with the default lifetime, without a login. */
   readonly issue: (account: Account) => Promise<string>
-  /** Issues the tokens of a login. If the store is full, the refresh token is invalid. */
+  /** Issues the tokens for a login. If the store is full, the refresh token is invalid. */
   readonly begin: (account: AccountRecord, lifeS: number) => Promise<TokenPair>
   /**
-   * Exchanges a refresh token, which can be used once. A token that is used twice was stolen, by one of its two users: all
-   * tokens of its login are revoked (RFC 9700 §4.14.2). Within 10 s of its first use it returns the valid refresh token of
-   * its login, even after its successor was used: browser tabs and repeated requests race with one token. If the store is
-   * full, it stays valid and is returned again.
+   * Exchanges a refresh token, which can be used once. If a token is used twice, one of its two
+   * users has stolen it, so all tokens of its login are revoked (RFC 9700 §4.14.2). Within 10 s of
+   * its first use, it returns the valid refresh token of its login, even if its successor has
+   * already been used, because browser tabs and repeated requests may race with the same token. If
+   * the store is full, the token remains valid and is returned again.
    *
    * @param onWrong called for a rejected token with its family, if known.
-   * @throws {GatewayError} 400 for a rejected token.
+   * @throws {GatewayError} 400 if the token is rejected.
    */
   readonly refresh: (
     token: string,
@@ -64,9 +65,10 @@ export interface Tokens {
   /** Returns the session of an access token. @throws {TokenError} */
   readonly inspect: (token: string) => Promise<Session>
   /**
-   * Revokes an access token, or a refresh token with all tokens of its login; invalid tokens are ignored.
+   * Revokes an access token, or a refresh token together with all tokens of its login. Invalid
+   * tokens are ignored.
    *
-   * @returns its owner.
+   * @returns the owner of the token.
    * @throws {GatewayError} 429 after too many access tokens of an account.
    */
   readonly revoke: (token: string, errorId: string) => Promise<Owner | undefined>
@@ -76,7 +78,11 @@ export interface RefreshOptions {
   /** Lifetime of the access token in seconds. */
   readonly lifeS: number
   readonly errorId: string
-  /** Throws for an account that may not log in, before its token is used. @default allows all accounts */
+  /**
+   * Throws if the account may not log in, before its token is used.
+   *
+   * @default allows all accounts
+   */
   readonly mustBeAllowed?: (account: Account) => void
 }
 
@@ -89,13 +95,19 @@ interface Owner {
 export const LIFE_S = 900
 /** Lifetime of an unused refresh token. */
 const UNUSED_MS = 30 * 24 * 3600 * 1000
-/** Grace period after the first use, during which a refresh token returns the valid token of its login. */
+/**
+ * Grace period after the first use, during which a refresh token returns the valid token of its
+ * login.
+ */
 const GRACE_MS = 10_000
-/** Maximum number of used tokens in a record: more within the grace period are not retries. */
+/** Maximum number of used tokens in a record. More uses within the grace period are not retries. */
 const USED_MAX = 10
 /** Maximum number of attempts under contention. */
 const ATTEMPTS_MAX = 10
-/** Bytes of the family id and of the secret: multiples of 3, so that their base64url texts can be concatenated and split. */
+/**
+ * Length in bytes of the family id and of the secret. Both are multiples of 3, so that their
+ * base64url texts can be concatenated and split.
+ */
 const FAMILY_BYTES = 18
 const SECRET_BYTES = 33
 const FAMILY_LENGTH = (FAMILY_BYTES / 3) * 4
@@ -111,7 +123,7 @@ export function createTokens(options: TokensOptions): Tokens {
   }
 
   async function toPair(account: AccountRecord, refreshToken: string, lifeS: number) {
-    // Tokens issued before `since` are revoked, and tokens have a resolution of seconds.
+    // Tokens issued before `since` are revoked, and tokens have a resolution of one second.
     const issuedMs = Math.max(nowMs(), account.since)
     const created = Math.floor(issuedMs / 1000)
     const accessToken = await issue(account, toSession(familyOf(refreshToken)), issuedMs, lifeS)
@@ -125,7 +137,7 @@ export function createTokens(options: TokensOptions): Tokens {
     ])
   }
 
-  /** Account of a login; undefined if the login is revoked. */
+  /** Returns the account of a login, or undefined if the login is revoked. */
   async function findAccount(family: FamilyRecord): Promise<AccountRecord | undefined> {
     const account = await accounts.find(family.namespace, family.account)
     const counts = account?.id === family.account && account.since <= family.began
@@ -150,7 +162,7 @@ export function createTokens(options: TokensOptions): Tokens {
         const value = encodeRecord(family)
         await store.commit([{ table: AUTH_TABLE, key, value, expiresMs, mayUseReserve }])
       } catch (error) {
-        // A full store still serves reads: the login is valid until its access token expires.
+        // A full store still serves reads. The login is valid until its access token expires.
         if (!isFull(error)) throw error
       }
       return toPair(account, token, lifeS)
@@ -159,7 +171,7 @@ export function createTokens(options: TokensOptions): Tokens {
     async refresh(token, { lifeS, errorId, mustBeAllowed }, onRejected) {
       const toWrong = (...details: Parameters<typeof onRejected>): GatewayError => {
         onRejected(...details)
-        return badRequest(errorId, 'refresh token not correct or used before: log in again')
+        return badRequest(errorId, 'invalid or already used refresh token; log in again')
       }
       if (!FORM.test(token)) throw toWrong('unknown', undefined)
       const name = familyOf(token)
@@ -231,7 +243,7 @@ export function createTokens(options: TokensOptions): Tokens {
   }
 }
 
-/** Whether the store rejects writes but serves reads. */
+/** Returns whether the store rejects writes but serves reads. */
 function isFull(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 507
 }
@@ -240,13 +252,16 @@ function makeRefreshToken(family: string): string {
   return family + randomBytes(SECRET_BYTES).toString('base64url')
 }
 
-/** Derives the next token of a family: requires both the token and the seed. */
+/** Derives the next token of a family, which requires both the token and the seed. */
 function toSuccessor(token: string, seed: string): string {
   const bytes = createHmac('sha512', seed).update(token).digest().subarray(0, SECRET_BYTES)
   return familyOf(token) + bytes.toString('base64url')
 }
 
-/** Valid token of a login by a token that is valid or was used within the grace period; undefined: used earlier, or unknown. */
+/**
+ * Returns the valid token of a login for a token that is valid or was used within the grace period.
+ * Returns undefined if the token was used earlier or is unknown.
+ */
 function findCurrent(
   token: string,
   hash: string,
@@ -261,7 +276,10 @@ function findCurrent(
   return toHash(current) === family.hash ? current : undefined
 }
 
-/** Used tokens from the first one within the grace period on: the chain to the valid token. */
+/**
+ * Returns the used tokens, starting with the first one within the grace period: the chain to the
+ * valid token.
+ */
 function listRecent({ used = [] }: FamilyRecord, nowMs: number): readonly UsedToken[] {
   const from = used.findIndex(({ usedMs }) => isInGrace(usedMs, nowMs))
   return from < 0 ? [] : used.slice(from)
@@ -275,7 +293,10 @@ function familyOf(refreshToken: string): string {
   return refreshToken.slice(0, FAMILY_LENGTH)
 }
 
-/** Prefix of the ids of a login's access tokens: does not reveal its refresh token. */
+/**
+ * Returns the prefix of the ids of a login's access tokens. The prefix does not reveal the refresh
+ * token.
+ */
 function toSession(family: string): string {
   return toHash(`session ${family}`).slice(0, 22)
 }

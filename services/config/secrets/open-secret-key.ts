@@ -3,28 +3,33 @@ import { changeSecretKey, readKeyNote, tidy } from './rotate-key.ts'
 import { parseSecretKey, type SecretKey } from './secret-key.ts'
 import { createSecretKeyFile, readSecretKeyFile } from './secret-key-file.ts'
 
-/** Source of the key that encrypts secrets of the configuration. */
+/** Source of the key that encrypts secrets in the configuration. */
 export interface SecretKeyOptions {
   /** Store of the configuration. */
   readonly store: Store
-  /** The key: 32 bytes in base64. Takes precedence over `file`. */
+  /** Key as 32 bytes in base64. It takes precedence over `file`. */
   readonly key?: string
-  /** Previous key, in the same format: its secrets are re-encrypted. */
+  /** Previous key in the same format. Secrets encrypted with it are re-encrypted. */
   readonly previousKey?: string
-  /** File with the key, created if missing. Only for a store with a single server: others would create different keys. */
+  /**
+   * File with the key, which is created if missing. Only for a store used by a single server: other
+   * servers would create different keys.
+   */
   readonly file?: string
 }
 
-// Names of the settings in errors.
+// Names of the settings, for error messages.
 const SETTING = 'MX_CONFIG_SECRET_KEY or --config_secret_key'
 const PREVIOUS = 'MX_CONFIG_SECRET_KEY_PREVIOUS or --config_secret_key_previous'
 
 /**
- * Opens the key of secrets and verifies that it is the key of the store. Call it once, before creating the service.
+ * Opens the key of secrets and verifies that it is the key of the store. It must be called once,
+ * before creating the service.
  *
- * @returns undefined if neither key, file nor secrets exist, and no secret can be written.
- * @throws {Error} one line, without changing anything: malformed or wrong key, unusable or unprotected file, no key for
- * existing secrets. 503 if the store is unavailable.
+ * @returns undefined if there are neither keys, files nor secrets. No secret can be written in this
+ * case.
+ * @throws {Error} with a one-line message, without changing anything: malformed or wrong key,
+ * unusable or unprotected file, or no key for existing secrets. 503 if the store is unavailable.
  */
 export async function openSecretKey(options: SecretKeyOptions): Promise<SecretKey | undefined> {
   const { store, key, previousKey, file } = options

@@ -23,7 +23,7 @@ export interface KeyChange {
   readonly store: Store
   readonly from: SecretKey
   readonly to: SecretKey
-  /** How long namespaces that change concurrently are processed again. @default 60000 */
+  /** Time limit for retrying namespaces that change concurrently. @default 60000 */
   readonly timeoutMs?: number
 }
 
@@ -31,20 +31,26 @@ export interface StoredKeyNote extends KeyNote {
   readonly version: number
 }
 
-/** Maximum random pause after a conflict, so that attempts do not stay in step with a regular writer. */
+/**
+ * Maximum random pause after a conflict, so that attempts do not coincide with a regular writer.
+ */
 const PAUSE_MAX_MS = 20
 
-/** Reads which key encrypts the secrets of a store; undefined: there never were any. */
+/**
+ * Reads which key encrypts the secrets of a store. Returns undefined if there have never been
+ * secrets.
+ */
 export async function readKeyNote(store: Store): Promise<StoredKeyNote | undefined> {
   const record = await store.read(KEY_NOTE.table, KEY_NOTE.key)
   return record && { ...parseKeyNote(record), version: record.version }
 }
 
 /**
- * Re-encrypts all secrets of all namespaces atomically: writes new records next to the old ones, switches all heads in one
- * commit, then deletes the old records.
+ * Re-encrypts all secrets of all namespaces atomically: writes new records next to the old ones,
+ * switches all heads in one commit, then deletes the old records.
  *
- * @throws {Error} if `from` is not the key of the store, or a secret cannot be decrypted; nothing is changed then.
+ * @throws {Error} if `from` is not the key of the store or a secret cannot be decrypted. Nothing is
+ * changed in this case.
  */
 export async function changeSecretKey(change: KeyChange): Promise<void> {
   const { store, from, to, timeoutMs = 60_000 } = change
@@ -72,13 +78,14 @@ export async function changeSecretKey(change: KeyChange): Promise<void> {
       if (attempts === 0) await store.commit(reencrypted.copies)
       else copies.push(...reencrypted.copies)
     }
-    // The few records that changed in the meantime are written with the heads, to shorten the window for further conflicts.
+    // The few records that changed in the meantime are written together with the heads, to shorten
+    // the window for further conflicts.
     if ((await tryWrite(store, { ...note, keyId: to.id }, [...heads, ...copies])) !== undefined)
       return tidy(store)
     await store.commit(copies)
   }
   throw new Error(
-    'the configuration is being changed concurrently: its secret key could not be rotated',
+    'the configuration is being changed concurrently; its secret key could not be rotated',
   )
 }
 
@@ -88,14 +95,18 @@ export async function tidy(store: Store): Promise<void> {
   if (note?.untidy !== true) return
   for (const namespace of await listNamespaces(store)) {
     const unknown = await listUnknown(store, namespace)
-    // Together with the note, so that a concurrent rotation does not lose records: one of the two starts over.
+    // Written together with the note, so that a concurrent rotation does not lose records: one of
+    // the two starts over.
     note = await tryWrite(store, note, unknown)
     if (note === undefined) return
   }
   await tryWrite(store, { ...note, untidy: false })
 }
 
-/** Re-encrypts the outdated records of a namespace and builds the new head; undefined if it has no secrets. */
+/**
+ * Re-encrypts the outdated records of a namespace and builds the new head. Returns undefined if the
+ * namespace has no secrets.
+ */
 async function encryptAnew(
   { store, from, to }: KeyChange,
   namespace: string,
@@ -118,7 +129,8 @@ async function encryptAnew(
     const newKey = newKeys[index]!
     const source = sources.get(key)
     const name = `${namespace}/${key}`
-    // After a concurrent deletion the head has changed, and the commit fails with a conflict.
+    // If the record was deleted concurrently, the head has changed and the commit fails with a
+    // conflict.
     if (newKey === key || source === undefined || done.get(name) === source) continue
     const found = await store.read(table, key)
     if (found === undefined) continue
@@ -137,11 +149,11 @@ async function encryptAnew(
   return { head: write, copies }
 }
 
-/** Deletions of the records that no head lists. */
+/** Returns deletions of the records that are not listed in any head. */
 async function listUnknown(store: Store, namespace: string): Promise<StoreWrite[]> {
   const table = toTable(namespace)
   const { records } = await store.list(table, { keysOnly: true })
-  // Read after the list: records missing in this head will never be listed.
+  // Read after the list, so records missing in this head will never be listed.
   const record = await store.read(table, HEAD)
   const listed = new Set([HEAD, KEY_NOTE.key, ...(record ? toKeys(parseHead(record)) : [])])
   return records.filter(({ key }) => !listed.has(key)).map(({ key }) => ({ table, key }))
@@ -152,7 +164,11 @@ async function listNamespaces(store: Store): Promise<string[]> {
   return tables.filter(({ table }) => table === CONFIG_TABLE).map(({ database }) => database)
 }
 
-/** Replaces the note of a version together with more writes. @returns the stored note; undefined on a conflict. */
+/**
+ * Replaces the note with a certain version, together with other writes.
+ *
+ * @returns the stored note, or undefined on a conflict.
+ */
 async function tryWrite(
   store: Store,
   { version: ifVersion, ...note }: StoredKeyNote,

@@ -3,7 +3,7 @@ import { isAbsent, type Patch } from '../tree/patch.ts'
 import { formatPath, splitConfigPath } from '../tree/path.ts'
 import { type ConfigNode, isMap, mapLeaves, type PlacedLeaf } from '../tree/tree.ts'
 
-/** Places in trees, indexed by their ancestors. */
+/** Positions in trees, indexed by their ancestors. */
 interface Places {
   readonly exact: ReadonlySet<string>
   /** Keyed by the paths of ancestors. */
@@ -11,9 +11,9 @@ interface Places {
 }
 
 /**
- * Encrypts values at, below and on the way to the places.
+ * Encrypts values at the places, below them, and on the path to them.
  *
- * @returns the same patch if it contains none.
+ * @returns the same patch if it contains no such values.
  */
 export function sealPatch(
   patch: Patch,

@@ -5,17 +5,17 @@ import type { SecretKey } from './secret-key.ts'
 
 export interface SealerOptions {
   readonly namespace: string
-  /** Undefined: secrets cannot be encrypted or decrypted. */
+  /** If undefined, secrets cannot be encrypted or decrypted. */
   readonly secretKey: SecretKey | undefined
-  /** Id of the key of the namespace's secrets; undefined: it never had any. */
+  /** Id of the key of the namespace's secrets; undefined if it has never had secrets. */
   readonly keyId: string | undefined
-  /** Id of errors. */
+  /** Id used in errors. */
   readonly id: string
 }
 
 /**
- * Encrypts and decrypts the secrets of a namespace: 501 without a key, 503 if another process rotated the key, 500 for a
- * secret of another path.
+ * Encrypts and decrypts the secrets of a namespace. Fails with 501 if there is no key, with 503 if
+ * another process has rotated the key, and with 500 for a secret that belongs to another path.
  */
 export function createSealer({ namespace, secretKey, keyId, id }: SealerOptions): Sealer {
   function toKey(): SecretKey {
@@ -32,13 +32,13 @@ export function createSealer({ namespace, secretKey, keyId, id }: SealerOptions)
       if (text !== undefined) return text
       throw internal(
         id,
-        `the secret ${path} of ${namespace} cannot be decrypted: it was modified, or belongs to another path`,
+        `the secret ${path} of ${namespace} cannot be decrypted: it was modified or belongs to another path`,
       )
     },
   }
 }
 
-/** Another process rotated the key while this one was running. */
+/** Returns the error for a key that another process has rotated while this one was running. */
 export function otherKey(id: string): Error {
-  return unavailable(id, 'the secrets are now encrypted with another key: restart with that key')
+  return unavailable(id, 'the secrets are now encrypted with another key; restart with that key')
 }

@@ -13,15 +13,16 @@ import {
 import { dirname } from 'node:path'
 import { makeSecretKey, parseSecretKey, type SecretKey } from './secret-key.ts'
 
-/** Permissions of group and others. */
+/** Permission bits of group and others. */
 const OTHERS = 0o077
-/** Maximum file size; a key with its line feed takes 45 bytes. */
+/** Maximum file size in bytes. A key with its line feed has 45 bytes. */
 const MAX_BYTES = 1024
 
 /**
- * Reads a key from a file; undefined if the file does not exist.
+ * Reads a key from a file. Returns undefined if the file does not exist.
  *
- * @throws {Error} one line, if it contains no key, cannot be read, or is accessible to others.
+ * @throws {Error} with a one-line message if the file contains no key, cannot be read, or is
+ * accessible to others.
  */
 export function readSecretKeyFile(file: string): SecretKey | undefined {
   const stats = statSync(file, { throwIfNoEntry: false })
@@ -34,8 +35,8 @@ export function readSecretKeyFile(file: string): SecretKey | undefined {
 }
 
 /**
- * Creates a key file with mode 600, and its folder. If another process is first, uses its key: no file is ever replaced, and
- * after a crash the file is complete or missing.
+ * Creates a key file with mode 600 and its folder. If another process was faster, its key is used.
+ * Existing files are never replaced, and after a crash the file is either complete or missing.
  */
 export function createSecretKeyFile(file: string): SecretKey {
   const folder = dirname(file)
@@ -63,7 +64,7 @@ function tryUnlink(file: string): void {
   try {
     unlinkSync(file)
   } catch {
-    // It does not exist.
+    // The file does not exist.
   }
 }
 

@@ -2,21 +2,21 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 
 /** Encrypts and decrypts secrets, bound to their path. */
 export interface SecretKey {
-  /** Identifies the key without revealing it. */
+  /** Id that identifies the key without revealing it. */
   readonly id: string
-  /** Encrypts a text; it can be decrypted only for the same path. */
+  /** Encrypts a text, which can only be decrypted for the same path. */
   readonly seal: (namespace: string, path: string, text: string) => string
-  /** Decrypts a text; undefined if it has another key or path, or was modified. */
+  /** Decrypts a text. Returns undefined if it has a different key or path, or was modified. */
   readonly open: (namespace: string, path: string, sealed: string) => string | undefined
 }
 
 const KEY_BYTES = 32
-/** RFC 4648 §4 and §5: both alphabets, padded or not. */
+/** Matches both alphabets of RFC 4648 §4 and §5, with or without padding. */
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
-/** Version of the format; any change below needs a new one. */
+/** Version of the format. Any change below requires a new version. */
 const FORMAT = 'mx1'
 const CIPHER = 'aes-256-gcm'
-/** NIST SP 800-38D §8.2.2: random, 96 bits; good for 2^32 secrets a key. */
+/** Random 96-bit nonce (NIST SP 800-38D §8.2.2), sufficient for 2^32 secrets per key. */
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const ID_BYTES = 9
@@ -24,11 +24,12 @@ const ID_BYTES = 9
 /**
  * Parses a key: 32 bytes in base64.
  *
- * A sealed text is `mx1.<key id>.<nonce, ciphertext and tag in base64url>`: AES-256-GCM with a random nonce, bound to
- * namespace and path. The encryption key and the key id are derived from the key (RFC 5869).
+ * A sealed text has the form `mx1.<key id>.<nonce, ciphertext and tag in base64url>`. It uses
+ * AES-256-GCM with a random nonce, bound to namespace and path. The encryption key and the key id
+ * are derived from the key (RFC 5869).
  *
- * @param what source of the text, for errors.
- * @throws {Error} one line, without the text.
+ * @param what source of the text, for error messages.
+ * @throws {Error} with a one-line message that does not contain the text.
  */
 export function parseSecretKey(text: string, what: string): SecretKey {
   const trimmed = text.trim()
@@ -83,7 +84,7 @@ function createSecretKey(master: Uint8Array): SecretKey {
   }
 }
 
-// Neither namespace nor path can contain NUL.
+// Neither namespaces nor paths can contain NUL.
 function toPlace(namespace: string, path: string): Buffer {
   return Buffer.from(`${FORMAT}\0${namespace}\0${path}`)
 }

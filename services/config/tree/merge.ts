@@ -3,35 +3,37 @@ import type { ConfigInput, ConfigInputMap } from './parse-value.ts'
 import { formatPath } from './path.ts'
 import { type ConfigMap, type ConfigNode, EMPTY, holdsSecret, isMap, MASK } from './tree.ts'
 
-/** Encrypts and decrypts the secrets of a namespace; errors are returned to callers. */
+/** Encrypts and decrypts the secrets of a namespace. Errors are returned to callers. */
 export interface Sealer {
   readonly seal: (names: readonly string[], text: string) => string
   readonly open: (names: readonly string[], sealed: string) => string
 }
 
 export interface MergeOptions {
-  /** Whether the whole value is secret. */
+  /** Whether the entire value is secret. */
   readonly secret: boolean
   readonly sealer: Sealer
-  /** Id of errors. */
+  /** Id used in errors. */
   readonly id: string
 }
 
 export interface Merged {
-  /** The same tree if nothing changed. */
+  /** New tree; the same object if nothing changed. */
   readonly tree: ConfigMap
   /** Paths of values that become secret. */
   readonly newlySecret: readonly (readonly string[])[]
 }
 
 /**
- * Sets a value (reference 3): maps are merged leaf by leaf; any other value replaces the existing one.
+ * Sets a value (reference 3). Maps are merged leaf by leaf; any other value replaces the existing
+ * one.
  *
- * A value that replaces a secret is secret, too. The text `[secret]` leaves a secret unchanged, so that a tree read without
- * secrets can be written back.
+ * A value that replaces a secret is also secret. The text `[secret]` leaves a secret unchanged, so
+ * that a tree read without secrets can be written back.
  *
- * @param names path of the value; the empty path accepts only a map.
- * @throws {GatewayError} 400 for `[secret]` without an existing secret, and for a value that is not a map at the empty path.
+ * @param names path of the value. At the empty path, only a map is accepted.
+ * @throws {GatewayError} 400 for `[secret]` if there is no existing secret, and for a value that is
+ * not a map at the empty path.
  */
 export function setNode(
   tree: ConfigMap,

@@ -4,19 +4,21 @@ import { skipBlanks, skipValue, visitMembers } from '../../../core/request/json/
 import { badRequest } from '../../../sdk/errors.ts'
 import { formatPath, isName, KEY_RULE, MAX_DEPTH, MAX_PATH_BYTES } from './path.ts'
 
-/** Value to set: an object is a map, any other value its JSON text without whitespace. */
+/** Value to be set. An object is a map; any other value is its JSON text without whitespace. */
 export type ConfigInput = string | ConfigInputMap
 export type ConfigInputMap = ReadonlyMap<string, ConfigInput>
 
 const WHAT = 'request.value.data'
 
 /**
- * Parses the value to set at a path. A string with a JSON object counts as that object (specification: Config entry).
+ * Parses the value to be set at a path. A string that contains a JSON object counts as that object
+ * (specification: Config entry).
  *
- * Numbers keep their notation, which may exceed the precision of a program; strings are normalized like `JSON.stringify`.
+ * Numbers keep their notation, which may exceed the precision of a program; strings are normalized
+ * like `JSON.stringify`.
  *
- * @throws {GatewayError} 400 if it is not JSON, is nested too deep, or contains a duplicate name or a name that no path can
- * contain.
+ * @throws {GatewayError} 400 if the text is not JSON, is nested too deeply, or contains a duplicate
+ * name or a name that is invalid in paths.
  */
 export function parseValue(data: string, path: readonly string[], id: string): ConfigInput {
   const value = parseJson(data, WHAT, id)
@@ -74,7 +76,10 @@ export function parseValue(data: string, path: readonly string[], id: string): C
     const seen = new Set<string>()
     at = visitMembers(text, at, (name, start) => {
       if (seen.has(name))
-        throw badRequest(id, `${WHAT} must not contain the name ${quote(name)} twice in an object`)
+        throw badRequest(
+          id,
+          `${WHAT} must not contain the duplicate name ${quote(name)} in an object`,
+        )
       seen.add(name)
       at = start
       readMember(name)

@@ -1,13 +1,16 @@
 import { formatPath, splitConfigPath } from './path.ts'
 import { type ConfigMap, type ConfigNode, isMap, type Leaf } from './tree.ts'
 
-/** Restores a previous tree: previous nodes by path. Stored and encrypted like a tree, except that its names contain dots. */
+/**
+ * Restores a previous tree. It contains previous nodes by path, and is stored and encrypted like a
+ * tree, except that its names contain dots.
+ */
 export type Patch = ConfigMap
 
-/** Absent node in a patch. No JSON text is empty. */
+/** Represents an absent node in a patch. No JSON text is empty. */
 const ABSENT: Leaf = { text: '', secret: false }
 
-/** Patch from one tree to another. Shared nodes are skipped. */
+/** Returns the patch from one tree to another. Shared nodes are skipped. */
 export function toPatch(from: ConfigMap, to: ConfigMap): Patch {
   const patch = new Map<string, ConfigNode>()
   const compare = (before: ConfigMap, after: ConfigMap, names: readonly string[]): void => {
@@ -25,7 +28,7 @@ export function toPatch(from: ConfigMap, to: ConfigMap): Patch {
   return patch
 }
 
-/** Applies a patch to the tree it was created for. */
+/** Applies a patch to the tree for which it was created. */
 export function applyPatch(tree: ConfigMap, patch: Patch): ConfigMap {
   const copies = new Set<ConfigMap>()
   const toCopy = (map: ConfigMap): Map<string, ConfigNode> => {

@@ -1,20 +1,23 @@
 import { FORBIDDEN } from '../../../core/request/fields.ts'
 
-/** Maximum number of names in a path, and maximum nesting of values, including lists. */
+/** Maximum number of names in a path, and maximum nesting depth of values including lists. */
 export const MAX_DEPTH = 32
 /** Maximum length of a path in bytes of UTF-8. */
 export const MAX_PATH_BYTES = 1024
 
-/** Rule for names, for errors. */
+/** Rule for names, used in error messages. */
 export const KEY_RULE =
   'not empty, not __proto__, constructor or prototype, and without dots and control characters'
-/** Rule for paths, for errors. */
-export const PATH_RULE: string = `must be at most ${MAX_DEPTH} names joined by dots, ${MAX_PATH_BYTES} bytes in all; names are not empty, not __proto__, constructor or prototype, and without control characters`
+/** Rule for paths, used in error messages. */
+export const PATH_RULE: string = `must be at most ${MAX_DEPTH} names joined by dots, ${MAX_PATH_BYTES} bytes in total; names are not empty, not __proto__, constructor or prototype, and without control characters`
 
-/** Control characters and lone surrogates, which have no UTF-8 encoding. */
+/** Matches control characters and lone surrogates, which have no UTF-8 encoding. */
 const UNWRITABLE = /[\p{Cc}\p{Surrogate}]/u
 
-/** Whether a text is a path in dot notation (specification: Config entry); the empty path is the whole tree. */
+/**
+ * Returns whether a text is a path in dot notation (specification: Config entry). The empty path is
+ * the entire tree.
+ */
 export function isPath(path: string): boolean {
   if (path === '') return true
   if (path.length > MAX_PATH_BYTES || Buffer.byteLength(path) > MAX_PATH_BYTES) return false
@@ -22,12 +25,12 @@ export function isPath(path: string): boolean {
   return names.length <= MAX_DEPTH && names.every(isName)
 }
 
-/** Whether a map may have this name, so that a path can refer to it. */
+/** Returns whether a map may contain this name, so that paths can refer to it. */
 export function isName(name: string): boolean {
   return name !== '' && !name.includes('.') && !FORBIDDEN.has(name) && !UNWRITABLE.test(name)
 }
 
-/** Splits a path into names; none for the empty path. */
+/** Splits a path into names. The empty path has none. */
 export function splitConfigPath(path: string): readonly string[] {
   return path === '' ? [] : path.split('.')
 }

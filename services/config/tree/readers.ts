@@ -4,10 +4,11 @@ import type { Context } from '../../../sdk/context.ts'
 import { splitConfigPath } from './path.ts'
 
 /**
- * Denies callers that may not read a path: services of the namespace may, a workload only the subtree of its name,
- * `<service>.<key>`. Service names may contain dots: `a.b.c` is in the subtrees of `a`, `a.b` and `a.b.c`.
+ * Denies callers that may not read a path. Services of the namespace may read all paths; a workload
+ * may only read the subtree of its name, `<service>.<key>`. Service names may contain dots: `a.b.c`
+ * is in the subtrees of `a`, `a.b` and `a.b.c`.
  *
- * @param id of the error.
+ * @param id id used in errors.
  * @throws {GatewayError} 401, 403
  */
 export function mustBeReader(

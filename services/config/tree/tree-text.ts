@@ -3,8 +3,9 @@ import { type ConfigMap, type ConfigNode, isMap, MASK, type PlacedLeaf } from '.
 /**
  * Formats a node as JSON, with `<`, `>` and `&` unescaped.
  *
- * @param names its path.
- * @param open returns the JSON of a secret. @default the mask
+ * @param names path of the node.
+ * @param open returns the JSON of a secret.
+ * @default the mask
  */
 export function formatTreeJson(
   node: ConfigNode,
@@ -18,7 +19,10 @@ export function formatTreeJson(
   return `{${members.join()}}`
 }
 
-/** Stored form of a node: a map is an object, a leaf a string with its text, a secret a list of one. */
+/**
+ * Returns the stored form of a node: an object for a map, a string with the text for a leaf, and a
+ * list with one element for a secret.
+ */
 export function formatStored(node: ConfigNode): string {
   if (!isMap(node)) {
     const text = JSON.stringify(node.text)
@@ -34,18 +38,18 @@ interface Member {
   readonly bytes: number
 }
 
-/** Cached texts of top-level maps, most of which a change leaves unchanged. */
+/** Cached texts of top-level maps, most of which remain unchanged by a change. */
 const members = new WeakMap<ConfigMap, Member>()
 
-/** Stored form of a whole tree. */
+/** Returns the stored form of an entire tree. */
 export function formatTree(tree: ConfigMap): string {
   return `{${[...tree].map(([name, node]) => `${JSON.stringify(name)}:${toMember(node).text}`).join()}}`
 }
 
-/** Size of the stored form in bytes. */
+/** Returns the size of the stored form in bytes. */
 export function sizeOfTree(tree: ConfigMap): number {
   let bytes = 1
-  // With colon and comma; the last member has no comma, but a bracket.
+  // Includes colon and comma. The last member has a bracket instead of the comma.
   for (const [name, node] of tree)
     bytes += Buffer.byteLength(JSON.stringify(name)) + toMember(node).bytes + 2
   return Math.max(bytes, 2)
@@ -62,7 +66,7 @@ function toMember(node: ConfigNode): Member {
 
 type Stored = string | readonly [string] | { readonly [name: string]: Stored }
 
-/** @throws {SyntaxError} if it is not JSON. */
+/** @throws {SyntaxError} if the text is not JSON. */
 export function parseStored(text: string): ConfigMap {
   return toNode(JSON.parse(text)) as ConfigMap
 }

@@ -1,29 +1,29 @@
 /** A value that is not a map. */
 export interface Leaf {
-  /** JSON; encrypted if secret. */
+  /** Value as JSON; encrypted if secret. */
   readonly text: string
   readonly secret: boolean
 }
 
-/** Values by name. Immutable: changes copy the path and share the rest. */
+/** Values by name. The map is immutable: changes copy the path and share all other nodes. */
 export type ConfigMap = ReadonlyMap<string, ConfigNode>
 export type ConfigNode = Leaf | ConfigMap
 
-/** A leaf with its path. */
+/** A leaf and its path. */
 export interface PlacedLeaf {
   readonly names: readonly string[]
   readonly leaf: Leaf
 }
 
 export const EMPTY: ConfigMap = new Map()
-/** Mask of secrets in responses (specification: Config entry), as JSON. */
+/** JSON text that masks secrets in responses (specification: Config entry). */
 export const MASK = '"[secret]"'
 
 export function isMap(node: ConfigNode): node is ConfigMap {
   return node instanceof Map
 }
 
-/** Node at a path; undefined if absent. */
+/** Returns the node at a path, or undefined if absent. */
 export function findNode(tree: ConfigMap, names: readonly string[]): ConfigNode | undefined {
   let node: ConfigNode | undefined = tree
   for (const name of names) {
@@ -33,7 +33,7 @@ export function findNode(tree: ConfigMap, names: readonly string[]): ConfigNode 
   return node
 }
 
-/** Tree without the node at a path; the same tree if absent. */
+/** Returns the tree without the node at a path; the same tree if the node is absent. */
 export function removeNode(tree: ConfigMap, names: readonly string[]): ConfigMap {
   const [name, ...rest] = names
   if (name === undefined) return tree.size === 0 ? tree : EMPTY
@@ -49,7 +49,7 @@ export function removeNode(tree: ConfigMap, names: readonly string[]): ConfigMap
   return copy
 }
 
-/** Whether a node is or contains a secret. */
+/** Returns whether a node is or contains a secret. */
 export function holdsSecret(node: ConfigNode): boolean {
   if (!isMap(node)) return node.secret
   for (const child of node.values()) if (holdsSecret(child)) return true
@@ -57,7 +57,7 @@ export function holdsSecret(node: ConfigNode): boolean {
 }
 
 /**
- * Maps the leaves of a node; returns the same node if all are unchanged.
+ * Maps the leaves of a node. Returns the same node if all leaves are unchanged.
  *
  * @param names path of the node.
  */

@@ -9,19 +9,25 @@ import { type Context, metadata as contextMetadata } from '../../../sdk/context.
 /** Outgoing address policy of a registry service. */
 export interface NodePolicy {
   readonly egress: Pick<EgressPolicy, 'resolvePeer'>
-  /** Whether services of the default namespace may be on loopback, as in profile `local`. */
+  /**
+   * Whether services of the default namespace may use loopback addresses, as in the profile
+   * `local`.
+   */
   readonly isLocal: boolean
-  /** Namespaces whose programs run on this machine: their workloads may be on loopback, to which they can connect anyway. */
+  /**
+   * Namespaces whose programs run on this machine. Their workloads may use loopback addresses, to
+   * which they can connect anyway.
+   */
   readonly programNamespaces: readonly string[]
 }
 
 /**
- * Checks the addresses of the nodes of a registration. Operators may register any address.
+ * Checks the addresses of the nodes in a registration. Operators may register any address.
  *
- * @param id of the error.
- * @returns the registration; for a node with a host name, the checked addresses are added to its metadata, and gateways
- * connect only to these.
- * @throws {GatewayError} as {@link EgressPolicy.resolvePeer}. Rejects.
+ * @param id id used in the error.
+ * @returns the registration. For a node with a host name, the checked addresses are added to its
+ * metadata, and gateways connect only to these.
+ * @throws {GatewayError} same errors as {@link EgressPolicy.resolvePeer}, as a rejection.
  */
 export type CheckAddresses = (
   service: Service,
@@ -30,7 +36,7 @@ export type CheckAddresses = (
   id: string,
 ) => Promise<Service>
 
-/** @param policy undefined: every address may be registered. */
+/** @param policy if undefined, any address may be registered. */
 export function createAddressCheck(policy: NodePolicy | undefined): CheckAddresses {
   return async (service, domain, ctx, id) => {
     const { account } = ctx
@@ -42,7 +48,7 @@ export function createAddressCheck(policy: NodePolicy | undefined): CheckAddress
       (policy.isLocal && domain === DEFAULT_DOMAIN) ||
       (account !== undefined && isWorkload(account) && policy.programNamespaces.includes(domain))
     const checked: Node[] = []
-    // Sequential: a registration resolves only one host name at a time.
+    // Sequential, so that a registration resolves only one host name at a time.
     for (const node of nodes) {
       const target = { ...parseHostPort(node.address)!, what: 'node address', from, mayBeLocal }
       checked.push(withResolved(node, await policy.egress.resolvePeer(target, id)))
@@ -56,7 +62,7 @@ function withResolved(node: Node, addresses: readonly string[]): Node {
   return { ...node, metadata: { ...node.metadata, [RESOLVED]: addresses.join(',') } }
 }
 
-// Only the registry sets this key.
+// Removes the key that only the registry may set.
 function withoutResolved(node: Node): Node {
   if (!Object.hasOwn(node.metadata, RESOLVED)) return node
   const { [RESOLVED]: _, ...metadata } = node.metadata

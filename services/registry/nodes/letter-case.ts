@@ -3,10 +3,10 @@ import { conflict } from '../../../sdk/errors.ts'
 import type { Domain } from '../domains.ts'
 
 /**
- * Rejects a service whose name differs from a registered name only in letter case: rules do not distinguish letter
- * case, so each would have the rules of the other.
+ * Rejects a service whose name differs from a registered name only in letter case. Rules ignore
+ * letter case, so the rules of each service would also apply to the other.
  *
- * @param id of the error.
+ * @param id id used in the error.
  * @throws {GatewayError} 409
  */
 export function checkLetterCase(domain: Domain, { name }: Service, id: string): void {
@@ -14,6 +14,6 @@ export function checkLetterCase(domain: Domain, { name }: Service, id: string): 
   if (other === undefined) return
   throw conflict(
     id,
-    `the name ${name} differs from the registered service ${other} only in letter case: choose another name`,
+    `the name ${name} differs from the registered service ${other} only in letter case; choose another name`,
   )
 }

@@ -1,20 +1,21 @@
 import type { Registry, Service } from '../../../core/contracts/registry.ts'
 import { queryRegistry } from '../query.ts'
 
-/** Version of a service in a list. */
+/** A version of a service in a list. */
 export interface Listed {
   readonly service: Service
   readonly registry: Registry
 }
 
-/** Concurrent node queries. */
+/** Maximum number of concurrent node queries. */
 const BATCH = 16
 
 /**
- * Adds the nodes to services in order if their registry lists services without nodes: one query each.
+ * Adds the nodes to services, preserving their order, if their registry lists services without
+ * nodes. Each service requires one query.
  *
- * @param id of the error.
- * @throws {GatewayError} as {@link queryRegistry}.
+ * @param id id used in the error.
+ * @throws {GatewayError} same errors as {@link queryRegistry}.
  */
 export async function* withNodes<T extends Listed>(
   listed: readonly T[],

@@ -5,12 +5,15 @@ import type { Account, Context } from '../../../sdk/context.ts'
 import { conflict } from '../../../sdk/errors.ts'
 import { queryRegistry } from '../query.ts'
 
-/** Node metadata: the account that registered it, or for whose program the runtime did. Callers cannot set it. */
+/**
+ * Key of the node metadata with the account that registered the node, or for whose program the
+ * runtime registered it. Callers cannot set it.
+ */
 export const OWNER = 'mx-owner'
 
 /**
- * Adds the owner to the metadata of each node, where it survives restarts and is visible to other servers of a shared
- * registry.
+ * Adds the owner to the metadata of each node, where it persists across restarts and is visible to
+ * other servers that share the registry.
  */
 export function withOwner(service: Service, account: Account | undefined): Service {
   const owner = account === undefined ? undefined : toOwner(account)
@@ -21,7 +24,7 @@ export function withOwner(service: Service, account: Account | undefined): Servi
   return { ...service, nodes }
 }
 
-/** Location of a name. */
+/** Namespace and registry of a name. */
 export interface NameScope {
   readonly registry: Registry
   readonly namespace: string
@@ -31,8 +34,9 @@ export interface NameScope {
  * Applies a change to nodes of a service if the account owns the name.
  *
  * @param change registers or removes the nodes of `service`.
- * @param id of the error.
- * @throws {GatewayError} as {@link requireNodeOwner}, and errors of `change`. Rejects.
+ * @param id id used in the error.
+ * @throws {GatewayError} same errors as {@link requireNodeOwner}, and errors from `change`, as a
+ * rejection.
  */
 export type ChangeAsOwner = (
   service: Service,
@@ -43,8 +47,8 @@ export type ChangeAsOwner = (
 ) => Promise<void>
 
 /**
- * Serializes changes per name to nodes that the account does not have yet, so that two accounts cannot both claim a free
- * name.
+ * Serializes changes per name to nodes that the account has not registered yet, so that two
+ * accounts cannot both claim an unused name.
  */
 export function createOwnerChanges(): ChangeAsOwner {
   /** The latest change of each name. */
@@ -54,7 +58,7 @@ export function createOwnerChanges(): ChangeAsOwner {
     if (await check()) return change()
     const key = `${scope.namespace}/${service.name}`
     const checkAndChange = async (): Promise<void> => {
-      // A slow registry must not build a queue of calls that timed out.
+      // A slow registry must not accumulate a queue of calls that have timed out.
       ctx.signal.throwIfAborted()
       await check()
       await change()
@@ -72,13 +76,15 @@ export function createOwnerChanges(): ChangeAsOwner {
 }
 
 /**
- * Denies a `service` account that would register or remove nodes of a name that another account owns: it would receive the
- * calls and tokens for the other. The name is owned while nodes of the other account are registered; an account retains its
- * registered nodes. Workloads own the name in their scope, and administrators may take over any name. Nodes
- * that were written directly into a shared registry have no owner.
+ * Denies a `service` account that would register or remove nodes of a name owned by another
+ * account: it would receive the other account's calls and tokens. The name is owned while nodes of
+ * the other account are registered; an account retains its registered nodes. Workloads own the name
+ * in their scope, and administrators may take over any name. Nodes that were written directly to a
+ * shared registry have no owner.
  *
- * @param id of the error.
- * @returns whether the account keeps the right to change these nodes, regardless of later registrations of other accounts.
+ * @param id id used in the error.
+ * @returns whether the account keeps the right to change these nodes, regardless of later
+ * registrations by other accounts.
  * @throws {GatewayError} 409
  */
 export async function requireNodeOwner(
@@ -102,11 +108,14 @@ export async function requireNodeOwner(
   if (!isHeld) return false
   throw conflict(
     id,
-    `the service ${name} of namespace ${namespace} is registered by another account: choose another name, wait until its nodes are gone, or let an administrator register it`,
+    `the service ${name} of namespace ${namespace} is registered by another account; choose another name, wait until its nodes are removed, or have an administrator register it`,
   )
 }
 
-/** The {@link OWNER} of an account's nodes. A digest: the registry of namespace `mx` is public, account ids are not. */
+/**
+ * Returns the {@link OWNER} of an account's nodes. It is a digest, because the registry of
+ * namespace `mx` is public but account ids are not.
+ */
 export function toOwner({ issuer, id }: Pick<Account, 'issuer' | 'id'>): string {
   return createHash('sha256').update(`${issuer}/${id}`).digest('base64url').slice(0, 22)
 }

@@ -4,10 +4,10 @@ import { conflict } from '../../../sdk/errors.ts'
 import { queryRegistry } from '../query.ts'
 
 /**
- * Rejects the removal of built-in services of this process: they would be unknown until their next heartbeat. Services of other
- * servers may have died and may be removed.
+ * Rejects the removal of built-in services of this process, which would be unknown until their next
+ * heartbeat. Services of other servers may have died and may be removed.
  *
- * @param address of the process; undefined: it runs no built-in services.
+ * @param address address of the process; undefined if it runs no built-in services.
  * @throws {GatewayError} 409
  */
 export async function rejectBuiltInNodes(
@@ -28,6 +28,6 @@ export async function rejectBuiltInNodes(
   if (found === undefined) return
   throw conflict(
     id,
-    `node ${found.id} of ${name} belongs to this server and cannot be deregistered while it runs`,
+    `node ${found.id} of ${name} belongs to this server and cannot be deregistered while the server is running`,
   )
 }

@@ -1,4 +1,5 @@
-// Process of a build. It runs as the user of the namespace, so the kernel checks its access to files and programs.
+// Entry point of a build process. It runs as the user of the namespace, so the kernel checks its
+// access to files and programs.
 import { ServiceError } from '../../../sdk/errors.ts'
 import { buildSource } from './build.ts'
 import type { BuildResult } from './build-result.ts'

@@ -29,13 +29,14 @@ const Built = Type.Object({
 const checkBuilt = Compile(Built)
 const checkFailure = Compile(Failure)
 
-/** Result that the build process reports. */
+/** Result reported by the build process. */
 export type BuildResult =
   | { readonly built: BuiltProgram }
   | { readonly failure: { readonly code: number; readonly message: string } }
 
 /**
- * Parses the result of a build process. It is untrusted: code of the source ran as the same user, and may have written it.
+ * Parses the result of a build process. The result is untrusted, because code of the source ran as
+ * the same user and may have written it.
  *
  * @param root build folder that must contain the program.
  * @returns undefined if the result is invalid.

@@ -19,15 +19,18 @@ import { toCommand, toShell } from './languages/shell.ts'
 import type { ProjectSettings } from './project-file.ts'
 
 export interface BuildInput {
-  /** Absolute path of the whole source. It is built in place, and must exist as long as the program runs. */
+  /**
+   * Absolute path of the entire source. It is built in place and must exist as long as the program
+   * runs.
+   */
   readonly folder: string
-  /** Folder or file to run, relative to `folder`. @default '' the source itself */
+  /** Folder or file to run, relative to `folder`. @default '', the source itself */
   readonly entrypoint?: string
-  /** Settings of the caller; they take precedence over the project's `mx.yaml`. */
+  /** Settings from the caller, which take precedence over the project's `mx.yaml`. */
   readonly overrides?: ProjectSettings
   /** Cache of this server, shared by all builds. */
   readonly cacheFolder: string
-  /** Allow install scripts of packages. @default false */
+  /** Whether to allow install scripts of packages. @default false */
   readonly allowScripts?: boolean
 }
 
@@ -40,21 +43,22 @@ export interface BuiltProgram {
   readonly resources?: ProjectSettings['resources']
   readonly protocol: 'mx' | 'http'
   readonly port?: number
-  /** `command`: only a custom command defines how to run it. */
+  /** Language; `command` if only a custom command defines how to run the program. */
   readonly language: Language['name'] | 'command'
 }
 
 const ID = 'runtime'
 const PROJECT_FILE = 'mx.yaml'
 export const TIMEOUT_MS: number = 10 * 60_000
-/** In order of detection. */
+/** Languages in the order of detection. */
 const LANGUAGES: readonly Language[] = [node, go, python, executable]
 
 /**
  * Builds a source: detects its language, installs its dependencies and runs its build step.
  *
- * @throws {ServiceError} 400 if there is nothing to run, `mx.yaml` is invalid or a step failed; the cause is in the first
- * line, the end of the output follows. 408 on timeout; or the reason of the signal.
+ * @throws {ServiceError} 400 if there is nothing to run, `mx.yaml` is invalid or a step failed. The
+ * first line contains the cause; the end of the output follows. 408 on timeout, or the reason of
+ * the signal.
  */
 export function buildSource(input: BuildInput, work: Work): Promise<BuiltProgram> {
   return withDeadline('the build', TIMEOUT_MS, work, async (signal) => {
@@ -77,7 +81,7 @@ export function buildSource(input: BuildInput, work: Work): Promise<BuiltProgram
         }),
       )
     } catch (error) {
-      // The lines after the first were already streamed.
+      // The remaining lines have already been streamed.
       if (error instanceof ServiceError) work.onOutput(`${error.message.split('\n')[0]}\n`)
       throw error
     }
@@ -126,13 +130,13 @@ async function findProject(root: string, entrypoint: string): Promise<Project> {
   return { root, folder: join(root, ...names.slice(0, -1)), file: names.at(-1) }
 }
 
-// The YAML library is loaded only for projects with this file.
+// The YAML library is loaded only for projects that contain this file.
 async function parseSettings(text: string): Promise<ProjectSettings> {
   const { parseProjectFile } = await import('./project-file.ts')
   return parseProjectFile(text)
 }
 
-/** Merges the settings of `mx.yaml`, the Procfile and the caller, in ascending precedence. */
+/** Merges the settings from `mx.yaml`, the Procfile and the caller, in ascending precedence. */
 async function readSettings(
   { folder, file }: Project,
   overrides: ProjectSettings = {},

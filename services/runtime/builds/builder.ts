@@ -6,7 +6,7 @@ import { toWorkEnvironment } from '../jobs/work-environment.ts'
 import type { Builder, Env } from './languages/language.ts'
 
 export interface BuilderOptions {
-  /** Home folder of this build; it exists. */
+  /** Home folder of this build, which already exists. */
   readonly home: string
   /** Control group of this build. @default the group of this process */
   readonly group?: Cgroup | undefined
@@ -17,10 +17,13 @@ export interface BuilderOptions {
 }
 
 const ID = 'runtime'
-/** Maximum length of a build's output in characters; the end of a failed step's output is in the error. */
+/**
+ * Maximum length of a build's output in characters. If a step fails, the end of its output is
+ * included in the error.
+ */
 const MAX_OUTPUT = 4 * 1024 * 1024
 const MAX_READ = 64 * 1024
-/** A build uses at most half of the machine's or container's resources. */
+/** Limits of a build: at most half of the resources of the machine or container. */
 export const BOUNDS: { readonly memoryBytes: number; readonly processes: number } = {
   memoryBytes: Math.min(totalmem(), process.constrainedMemory() || totalmem()) / 2,
   processes: 1024,

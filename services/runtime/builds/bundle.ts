@@ -9,7 +9,9 @@ import type { Builder, Project } from './languages/language.ts'
 import { MX_PACKAGE } from './languages/link-mx.ts'
 import { readPackage } from './languages/package-file.ts'
 
-/** Variables for a file's location: after bundling, `import.meta` would refer to the bundle. */
+/**
+ * Variables for the location of a file. After bundling, `import.meta` would refer to the bundle.
+ */
 const LOCATION_VARIABLES: Readonly<Record<string, string>> = {
   'import.meta.url': '__mx_url',
   'import.meta.dirname': '__mx_dirname',
@@ -19,7 +21,7 @@ const LOCATION_VARIABLES: Readonly<Record<string, string>> = {
   __filename: '__mx_filename',
 }
 const ASKS_PLACE = /\bimport\.meta\.(url|dirname|filename|main)\b|\b__(dirname|filename)\b/
-/** For files that use `require`, which ES modules lack. */
+/** Defines `require` for files that use it, because ES modules do not have it. */
 const REQUIRE =
   "import { createRequire as __mxCreateRequire } from 'node:module'; const require = __mxCreateRequire(import.meta.url);"
 const ID = 'runtime'
@@ -27,11 +29,11 @@ const ID = 'runtime'
 const RESOLVED = Symbol('resolved')
 
 /**
- * Bundles a TypeScript program and the files of the source that it imports into one file for Node.js. Packages are resolved
- * at run time.
+ * Bundles a TypeScript program and the source files that it imports into one file for Node.js.
+ * Packages are resolved at run time.
  *
  * @param file relative to the project.
- * @throws {ServiceError} 400 with every error, by file and line.
+ * @throws {ServiceError} 400 with all errors, by file and line.
  */
 export async function bundle(
   { root, folder }: Project,
@@ -43,7 +45,10 @@ export async function bundle(
   await buildWith({ ...options, outfile: outFile, sourcemap: 'linked' }, writeOutput)
 }
 
-/** Names of the packages that a program imports, without `mx-gateway` and Node.js built-ins. */
+/**
+ * Returns the names of the packages that a program imports, without `mx-gateway` and Node.js
+ * built-ins.
+ */
 export async function listPackages(
   { root, folder }: Project,
   file: string,
@@ -75,7 +80,7 @@ function buildWith(options: BuildOptions, writeOutput: Builder['writeOutput']): 
 }
 
 async function toOptions(rootPath: string, filePath: string): Promise<BuildOptions> {
-  // Resolved as esbuild does, even if a link leads to the data folder of the server.
+  // Resolved the same way as in esbuild, even if a link leads to the server's data folder.
   const root = await realpath(rootPath)
   const file = await realpath(filePath)
   return {
@@ -87,7 +92,7 @@ async function toOptions(rootPath: string, filePath: string): Promise<BuildOptio
     format: 'esm',
     target: `node${process.versions.node}`,
     logLevel: 'silent',
-    // Programs that check whether they were imported compare this with their own path.
+    // Programs that check whether they were imported compare this value with their own path.
     banner: { js: `${REQUIRE} process.argv[1] = ${JSON.stringify(file)};` },
     define: { ...LOCATION_VARIABLES },
     plugins: [externalPackages(root), defineLocations(file)],
@@ -95,8 +100,8 @@ async function toOptions(rootPath: string, filePath: string): Promise<BuildOptio
 }
 
 /**
- * Keeps package imports external; bundles files that a name resolves to within the source through `paths`, `imports` or a
- * workspace.
+ * Keeps package imports external. Bundles files within the source that a name resolves to through
+ * `paths`, `imports` or a workspace.
  */
 function externalPackages(root: string): Plugin {
   const isInSource = (path: string): boolean => {
@@ -120,7 +125,10 @@ function externalPackages(root: string): Plugin {
   }
 }
 
-/** Defines the location variables per file, so that `import.meta` behaves as without bundling. */
+/**
+ * Defines the location variables per file, so that `import.meta` behaves as it does without
+ * bundling.
+ */
 function defineLocations(program: string): Plugin {
   return {
     name: 'define-locations',
@@ -132,7 +140,7 @@ function defineLocations(program: string): Plugin {
           JSON.stringify(value),
         )
         const definitions = `const __mx_url = ${values[0]}, __mx_dirname = ${values[1]}, __mx_filename = ${values[2]}, __mx_main = ${path === program};`
-        // On the first line, so that line numbers stay the same.
+        // Inserted on the first line, so that line numbers do not change.
         const start = /^#!.*\n/.exec(text)?.[0].length ?? 0
         const contents = text.slice(0, start) + definitions + text.slice(start)
         return { contents, loader: 'default' }
@@ -142,8 +150,8 @@ function defineLocations(program: string): Plugin {
 }
 
 /**
- * Returns the import path of a package's file with its extension, as ES modules require: `lodash/fp.js` for `lodash/fp`.
- * Packages with `exports` resolve the path as it is.
+ * Returns the import path of a package's file with its extension, as ES modules require:
+ * `lodash/fp.js` for `lodash/fp`. Packages with `exports` resolve the path unchanged.
  */
 async function toModulePath(path: string, file: string): Promise<string> {
   const name = toPackage(path)

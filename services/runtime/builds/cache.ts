@@ -5,39 +5,41 @@ import { untilAborted } from '../../../lib/async/timeout.ts'
 import { removeDownloads } from './downloads.ts'
 import { isReachable } from './files.ts'
 
-/** Entry of the build cache. */
+/** An entry in the build cache. */
 export interface CacheEntry {
   /** Cache of this server, shared by all builds. */
   readonly cacheFolder: string
-  /** Type of the entry, one word. */
+  /** Type of the entry, which must be a single word. */
   readonly kind: string
-  /** Inputs of the entry; part of its key. */
+  /** Inputs of the entry, which are part of its key. */
   readonly madeOf: readonly string[]
-  /** Folder that uses the entry; the entry is retained while this folder exists. */
+  /** Folder that uses the entry. The entry is retained while this folder exists. */
   readonly user: string
-  /** Stops waiting for another build that creates the entry. */
+  /** Aborts waiting for another build that creates the entry. */
   readonly signal: AbortSignal
 }
 
-/** Marks a complete entry; its modification time is the last use. */
+/** File that marks a complete entry. Its modification time is the last use. */
 const COMPLETE = '.whole'
 const USERS = '.users'
 /** Retention of unused entries. */
 const RETENTION_MS = 7 * 86_400_000
-/** Retention while the disk is full: a build may be about to use an entry. */
+/**
+ * Retention while the disk is full. It is not zero, because a build may be about to use an entry.
+ */
 const FULL_DISK_RETENTION_MS = 60_000
-/** Unused entries per type; packages may take hundreds of megabytes each. */
+/** Maximum number of unused entries per type. Packages may take hundreds of megabytes each. */
 const MAX_UNUSED = 10
 /** Entries being created. */
 const creating = new Map<string, Promise<unknown>>()
 
-/** Returns the folder of an entry and creates it if missing, once for concurrent builds. */
+/** Returns the folder of an entry. A missing entry is created once for all concurrent builds. */
 export async function useCached(
   { cacheFolder, kind, madeOf, user, signal }: CacheEntry,
   make: (folder: string) => Promise<void>,
 ): Promise<string> {
   const folder = join(cacheFolder, kind, hash(JSON.stringify(madeOf)))
-  // A build that failed or was cancelled does not fail the deployments that waited for it.
+  // If a build fails or is cancelled, deployments waiting for it do not fail.
   for (let pending = creating.get(folder); pending !== undefined; pending = creating.get(folder)) {
     await untilAborted(
       pending.catch(() => {}),
@@ -84,7 +86,10 @@ export async function pruneCaches(cacheFolder: string): Promise<void> {
     if (kind.isDirectory()) await prune(join(cacheFolder, kind.name), FULL_DISK_RETENTION_MS)
 }
 
-/** Deletes entries whose users no longer exist, after their retention. Beyond the maximum, the least recently used go first. */
+/**
+ * Deletes entries whose users no longer exist after their retention. If there are too many entries,
+ * the least recently used are deleted first.
+ */
 async function prune(kindFolder: string, retentionMs = RETENTION_MS): Promise<void> {
   const unused: { readonly folder: string; readonly usedMs: number }[] = []
   for (const name of await readdir(kindFolder)) {

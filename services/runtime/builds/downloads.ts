@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { lstat, opendir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Cache folders that npm, pip and Go manage themselves and never shrink. */
+/** Cache folders that npm, pip and Go manage themselves and that never shrink. */
 const FOLDERS = ['npm', 'pip', 'go']
 const MOST_BYTES = 2 * 1024 ** 3
 const EVERY_MS = 3600 * 1000
@@ -10,8 +10,8 @@ const EVERY_MS = 3600 * 1000
 const caches = new Map<string, { running: number; checkedMs: number }>()
 
 /**
- * Runs a build. Downloads of package managers are deleted once they exceed the limit and no build is in progress that may
- * use them.
+ * Runs a build. Downloads of package managers are deleted once they exceed the limit and no build
+ * that may use them is in progress.
  *
  * @param mostBytes limit per package manager.
  * @param everyMs interval of the size check.
@@ -36,20 +36,23 @@ export async function withDownloads<T>(
   }
 }
 
-/** Deletes the downloads of each package manager that exceed the limit; no-op while a build is in progress. */
+/**
+ * Deletes the downloads of each package manager that exceed the limit. No-op while a build is in
+ * progress.
+ */
 export async function removeDownloads(cacheFolder: string, mostBytes: number): Promise<void> {
   for (const name of FOLDERS) {
     const folder = join(cacheFolder, name)
     if (!(await isLarger(folder, mostBytes))) continue
     if ((caches.get(cacheFolder)?.running ?? 0) > 0) return
-    // A concurrent build finds no folder rather than a partial one.
+    // Renamed first, so that a concurrent build finds no folder rather than a partial one.
     const expired = `${folder}-${randomUUID()}`
     await rename(folder, expired)
     await rm(expired, { recursive: true, force: true, maxRetries: 3 })
   }
 }
 
-/** Whether the files below a folder exceed a size. */
+/** Returns whether the files below a folder exceed a size. */
 async function isLarger(folder: string, bytes: number): Promise<boolean> {
   let sum = 0
   const folders = [folder]

@@ -3,7 +3,7 @@ import { access, readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Project } from './languages/language.ts'
 
-/** Content of a file; undefined if it does not exist. */
+/** Returns the content of a file, or undefined if it does not exist. */
 export async function readIfExists(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8')
@@ -18,7 +18,7 @@ export async function isFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isFile() === true
 }
 
-/** Whether the path is an executable file. */
+/** Returns whether the path is an executable file. */
 export async function isProgram(path: string): Promise<boolean> {
   return (await isFile(path)) && (await isReachable(path, constants.X_OK))
 }
@@ -30,7 +30,7 @@ export function isReachable(path: string, mode: number = constants.F_OK): Promis
   )
 }
 
-/** The first of the names that is a file in the folder. */
+/** Returns the first of the names that is a file in the folder. */
 export async function findFile(
   folder: string,
   names: readonly string[],
@@ -39,7 +39,10 @@ export async function findFile(
   return undefined
 }
 
-/** The nearest folder with a file of this name, from the project up to the root of the source. */
+/**
+ * Returns the nearest folder that contains a file with this name, from the project up to the root
+ * of the source.
+ */
 export async function findAbove(
   { root, folder }: Project,
   name: string,
@@ -50,7 +53,7 @@ export async function findAbove(
   }
 }
 
-/** File names in a folder, sorted. */
+/** Returns the file names in a folder, sorted. */
 export async function listFiles(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true })
   return entries.flatMap((entry) => (entry.isFile() ? [entry.name] : [])).sort()

@@ -5,17 +5,17 @@ import { parseSize } from '../../../lib/text/units.ts'
 import { badRequest } from '../../../sdk/errors.ts'
 import { toCommand } from './languages/shell.ts'
 
-/** Build and run settings of a project or of the caller. */
+/** Build and run settings of a project or from the caller. */
 export interface ProjectSettings {
-  /** Program and arguments; overrides the detected command. */
+  /** Program and arguments, which override the detected command. */
   readonly command?: readonly string[]
-  /** Shell commands; override the detected build step. */
+  /** Shell commands, which override the detected build step. */
   readonly build?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   readonly instances?: number
   readonly resources?: Resources
   readonly protocol?: 'mx' | 'http'
-  /** Port of a program with protocol `http`; undefined: assigned through `PORT`. */
+  /** Port of a program with protocol `http`. If undefined, it is assigned through `PORT`. */
   readonly port?: number
 }
 
@@ -41,7 +41,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   port: (value, name) => ({ port: readWhole(value, name, 65_535) }),
 }
 
-/** Parses the `mx.yaml` of a project. @throws {ServiceError} 400 that names the key or the line. */
+/** Parses the `mx.yaml` of a project. @throws {ServiceError} 400 with the key or line. */
 export function parseProjectFile(text: string): ProjectSettings {
   let content: unknown
   try {

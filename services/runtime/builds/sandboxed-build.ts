@@ -21,16 +21,16 @@ export interface SandboxedBuilds {
   readonly build: (input: Omit<BuildInput, 'cacheFolder'>, work: Work) => Promise<BuiltProgram>
   /** Copies a tree that a program may be modifying. */
   readonly copy: (from: string, to: string, work: Work) => Promise<void>
-  /** Deletes cached packages that no build uses. */
+  /** Deletes cached packages that are not used by any build. */
   readonly prune: () => Promise<void>
 }
 
 export interface SandboxedBuildsOptions {
   readonly sandbox: Sandbox
   readonly namespace: string
-  /** Cache of the namespace; created if it is missing. */
+  /** Cache of the namespace, which is created if missing. */
   readonly cacheFolder: string
-  /** Folder for home folders of builds. */
+  /** Folder for the home folders of builds. */
   readonly workFolder: string
 }
 
@@ -43,7 +43,7 @@ interface Task {
 const ID = 'runtime'
 const MAX_RESULT = 1024 * 1024
 const SILENT: Work = { onOutput() {}, signal: new AbortController().signal }
-/** Tests run the source; otherwise the program is next to this module, or its bundle. */
+/** Tests run from the source; otherwise, the program is next to this module or its bundle. */
 const IS_SOURCE = import.meta.filename.endsWith('.ts')
 const MAIN = fileURLToPath(new URL(`./build-main.${IS_SOURCE ? 'ts' : 'js'}`, import.meta.url))
 const NODE = [process.execPath, ...(IS_SOURCE ? process.execArgv : []), MAIN]
@@ -55,7 +55,7 @@ export function createSandboxedBuilds(options: SandboxedBuildsOptions): Sandboxe
   chownSync(cacheFolder, userId, userId)
   const cache = { path: cacheFolder, isWritable: true }
 
-  /** Runs a command to completion. Returns how it ended and its standard output. */
+  /** Runs a command to completion. Returns how it ended, and its standard output. */
   function run({ words, folder, exposed }: Task, { onOutput, signal }: Work) {
     const work = async (home: string, group: Cgroup | undefined) => {
       chownSync(home, userId, userId)
@@ -96,7 +96,7 @@ export function createSandboxedBuilds(options: SandboxedBuildsOptions): Sandboxe
       }),
 
     async copy(from, to, work) {
-      // Builds made before isolation was enabled belong to the server's user.
+      // Builds created before isolation was enabled belong to the server's user.
       await sandbox.give(from, userId)
       mkdirSync(to, { recursive: true, mode: 0o700 })
       chownSync(to, userId, userId)

@@ -6,7 +6,7 @@ import { dirname } from 'node:path'
 /** Output of a build, stored in a file during and after the build. */
 export interface BuildOutput {
   readonly write: (text: string) => void
-  /** Ends the output; resolves once it is written. */
+  /** Ends the output and resolves once it has been written. */
   readonly end: () => Promise<void>
   /** Yields the existing output, then new output until the end. */
   readonly read: (signal: AbortSignal) => AsyncIterable<Uint8Array>
@@ -17,7 +17,7 @@ const PART_BYTES = 64 * 1024
 /**
  * Opens the output of a build.
  *
- * @param path of the file; an existing file is replaced.
+ * @param path path of the file. An existing file is replaced.
  * @throws {Error} if the file cannot be created.
  */
 export async function openBuildOutput(path: string): Promise<BuildOutput> {
@@ -31,7 +31,7 @@ export async function openBuildOutput(path: string): Promise<BuildOutput> {
     for (const reader of readers) reader()
     readers.clear()
   }
-  // A full disk loses the output; the build continues.
+  // If the disk is full, the output is lost but the build continues.
   file.on('error', wake)
 
   return {
@@ -78,7 +78,7 @@ export async function openBuildOutput(path: string): Promise<BuildOutput> {
   }
 }
 
-/** Yields the output of a finished build; nothing if its file does not exist. */
+/** Yields the output of a finished build. Yields nothing if its file does not exist. */
 export async function* readBuildOutput(path: string): AsyncIterable<Uint8Array> {
   try {
     yield* readPart(path, 0, Number.POSITIVE_INFINITY)

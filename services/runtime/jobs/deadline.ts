@@ -7,7 +7,7 @@ const ID = 'runtime'
 /**
  * Runs work with a timeout.
  *
- * @param what name of the work in the error.
+ * @param what name of the work in the error message.
  * @throws {ServiceError} 408 on timeout, regardless of the error of the work.
  */
 export async function withDeadline<T>(

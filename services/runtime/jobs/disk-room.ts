@@ -3,13 +3,13 @@ import { formatSize } from '../../../lib/text/units.ts'
 import { ServiceError } from '../../../sdk/errors.ts'
 
 export interface DiskRoomOptions {
-  /** Folder on the monitored disk; it or a parent exists. */
+  /** Folder on the monitored disk. The folder or one of its parents must exist. */
   readonly folder: string
-  /** Free space in bytes to preserve during uploads and builds; 0 if none. */
+  /** Free space in bytes that uploads and builds must leave; 0 disables the limit. */
   readonly leastBytes: number
   /** Frees space if the limit is reached. @default no-op */
   readonly makeRoom?: () => Promise<void>
-  /** Interval of checks in milliseconds. @default 1000 */
+  /** Interval between checks in milliseconds. @default 1000 */
   readonly everyMs?: number
   /** Returns the free space in bytes. @default statfs */
   readonly readFree?: (folder: string) => Promise<number>
@@ -18,9 +18,11 @@ export interface DiskRoomOptions {
 /** Limits the disk usage of uploads and builds, so that the disk does not fill up. */
 export interface DiskRoom {
   /**
-   * Runs work that uses disk space; aborts it through its signal if free space falls below the limit.
+   * Runs work that uses disk space. Aborts the work through its signal if free space falls below
+   * the limit.
    *
-   * @throws {ServiceError} 507 in that case, immediately if there is too little at the start.
+   * @throws {ServiceError} 507 in that case, or immediately if there is too little space at the
+   * start.
    */
   readonly use: <T>(signal: AbortSignal, run: (signal: AbortSignal) => Promise<T>) => Promise<T>
 }
@@ -38,7 +40,7 @@ export function createDiskRoom(options: DiskRoomOptions): DiskRoom {
     return new ServiceError(
       ID,
       507,
-      `the disk of the server is full: ${Math.floor(free / MIB)} MiB are free, min_free_disk is ${formatSize(leastBytes)}`,
+      `the disk of the server is full: ${Math.floor(free / MIB)} MiB are free, but min_free_disk is ${formatSize(leastBytes)}`,
     )
   }
 

@@ -5,11 +5,11 @@ import { removeFolder } from '../../../lib/process/sandbox/remove-folder.ts'
 
 /** Folder layout of the runtime. */
 export interface Folders {
-  /** Shared by all builds, unless they are isolated. */
+  /** Cache shared by all builds unless they are isolated. */
   readonly cache: string
   /** Cache of isolated builds of a namespace. */
   readonly cacheOf: (namespace: string) => string
-  /** Uploads that are not built yet. */
+  /** Uploads that have not been built yet. */
   readonly uploads: string
   readonly upload: (id: string) => string
   /** Folder of all builds of an object. */
@@ -21,7 +21,8 @@ export interface Folders {
 
 export function createFolders(root: string): Folders {
   const builds = ({ namespace, name, version }: WorkloadKey): string =>
-    // A version may contain slashes; encoded, folders of different versions never overlap.
+    // A version may contain slashes. It is encoded, so that folders of different versions never
+    // overlap.
     join(root, 'builds', namespace, name, encodeURIComponent(version))
   const uploads = join(root, 'uploads')
   return {
@@ -36,10 +37,12 @@ export function createFolders(root: string): Folders {
 }
 
 /**
- * Deletes the builds of an object and their output, except some.
+ * Deletes the builds of an object and their output, except for retained ones.
  *
- * @param remove deletes the folder of a build. @default {@link removeFolder}
- * @param findRetained called after listing the builds, so that a build that starts later is not deleted.
+ * @param remove deletes the folder of a build.
+ * @default {@link removeFolder}
+ * @param findRetained called after listing the builds, so that a build that starts later is not
+ * deleted.
  */
 export async function removeBuilds(
   folders: Folders,

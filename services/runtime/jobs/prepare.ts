@@ -22,23 +22,23 @@ import type { Work } from './run-command.ts'
 export interface PrepareOptions {
   readonly folders: Folders
   readonly room: DiskRoom
-  /** Whether repositories of a namespace may be local paths of this server. */
+  /** Returns whether repositories of a namespace may be local paths on this server. */
   readonly allowsLocal: (namespace: string) => boolean
   /** Outgoing address policy for other repositories. */
   readonly egress: RepositoryPolicy
   readonly openSecret: (place: SecretPlace, sealed: string) => string
-  /** Builds in the sandbox of a namespace; undefined: no isolation. @default undefined */
+  /** Finds the sandboxed builds of a namespace; undefined without isolation. @default undefined */
   readonly findSandbox?: FindSandboxedBuilds
   /** Deletes the folder of a build. @default {@link removeFolder} */
   readonly removeBuild?: RemoveBuild
 }
 
-/** Deletes the folder of a build, or of all builds of an object. */
+/** Deletes the folder of a build or of all builds of an object. */
 export type RemoveBuild = (folder: string) => Promise<void>
 
 export type FindSandboxedBuilds = (namespace: string) => Promise<SandboxedBuilds | undefined>
 
-/** Builds the requested state of an object into a revision. */
+/** Builds the desired state of an object into a revision. */
 export type Prepare = (record: ServiceRecord, work: Work) => Promise<Revision>
 
 const UPLOADED = 'source://'
@@ -53,9 +53,10 @@ export function toUploadedSource({ name, version }: Pick<ServiceRecord, 'name' |
 }
 
 /**
- * Fetches or takes the source and builds it in a new folder; deletes the folder on failure.
+ * Fetches the source or uses its upload, and builds it in a new folder. Deletes the folder on
+ * failure.
  *
- * Errors are shown to callers: they come from git, the build or the project.
+ * Errors are shown to callers, because they come from git, the build or the project.
  */
 export function createPrepare(options: PrepareOptions): Prepare {
   const { folders, room, allowsLocal, egress, openSecret } = options
@@ -77,9 +78,10 @@ export function createPrepare(options: PrepareOptions): Prepare {
     const isUpload = asked.upload !== ''
     const from = isUpload ? folders.upload(asked.upload) : before
     if (from === '' || !(await isReachable(from)))
-      throw badRequest('runtime', 'the source is no longer available: upload it again')
-    // The upload is retained until this completes: a server that is killed starts over.
-    // A program writes to its build: as root, the server could be tricked into copying the target of a link.
+      throw badRequest('runtime', 'the source is no longer available; upload it again')
+    // The upload is retained until this step completes, because a server that is killed starts
+    // over. A program may write to its build folder: if the server copied it as root, it could be
+    // tricked into copying the target of a link.
     const sandboxed = isUpload ? undefined : await findSandbox(record.namespace)
     if (sandboxed === undefined) await cp(from, folder, { recursive: true, verbatimSymlinks: true })
     else await sandboxed.copy(from, folder, work)
@@ -115,7 +117,7 @@ export function createPrepare(options: PrepareOptions): Prepare {
   }
 }
 
-/** Settings of the object that override settings of the project. */
+/** Returns the settings of the object that override settings of the project. */
 function toOverrides(wish: DesiredState) {
   const { command, args, instances, protocol, port } = wish
   const resources = toResources(wish)
@@ -161,7 +163,7 @@ function toImageRevision({ asked, wish }: ServiceRecord): Revision {
   }
 }
 
-/** Same program with the current settings. */
+/** Returns the same program with the current settings. */
 function toRestarted(current: Revision, { asked, wish }: ServiceRecord): Revision {
   return {
     ...current,

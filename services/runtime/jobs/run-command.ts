@@ -9,7 +9,7 @@ import { createWatchdog } from '../../../lib/process/watchdog.ts'
 export interface Work {
   /** Called with output as it is written. */
   readonly onOutput: (text: string) => void
-  /** Ends the job and all its processes. */
+  /** Aborts the job and all its processes. */
   readonly signal: AbortSignal
   /** Timeout in milliseconds. */
   readonly timeoutMs?: number
@@ -17,15 +17,15 @@ export interface Work {
 
 export interface CommandOptions {
   readonly cwd: string
-  /** Complete environment; nothing is inherited from this process. */
+  /** Complete environment. Nothing is inherited from this process. */
   readonly env: Readonly<Record<string, string>>
-  /** Receives standard error, and standard output unless `onStdout` is set. */
+  /** Receives standard error, and also standard output if `onStdout` is not set. */
   readonly onOutput: (text: string) => void
   readonly onStdout?: (text: string) => void
   readonly signal: AbortSignal
   /** Control group of the program. @default the group of this process */
   readonly group?: Cgroup | undefined
-  /** Limits of the process tree; it is killed when it exceeds them. @default none */
+  /** Limits for the process tree, which is killed if it exceeds them. @default none */
   readonly bounds?: { readonly memoryBytes: number; readonly processes: number }
 }
 
@@ -37,21 +37,27 @@ export interface CommandEnd {
   readonly tail: string
 }
 
-/** Interval of checks of resource usage in milliseconds. */
+/** Interval between checks of resource usage in milliseconds. */
 const CHECK_MS = 1000
 const watchdog = createWatchdog(CHECK_MS)
-/** Exit status of the shell if the program does not exist. */
+/** Exit status that the shell returns if the program does not exist. */
 const NO_PROGRAM = 127
 const TAIL_CHARS = 4096
-/** Timeout for reading the output after the end: a process that left the group may keep the pipes open. */
+/**
+ * Timeout for reading the output after the command has ended, because a process that left the group
+ * may keep the pipes open.
+ */
 const READ_MS = 2000
-/** Executes the program as leader of the group; a watcher beside it kills the group when this process ends for any reason. */
+/**
+ * Executes the program as the leader of the group. A watcher process kills the group when this
+ * process ends for any reason.
+ */
 const TIED = '(read -r _ <&3 || kill -9 -$$) >/dev/null 2>&1 & exec "$@" 3<&-'
 
 /**
  * Runs a command to completion in its own process group, which is killed afterwards.
  *
- * @throws {Error} if it cannot be started, or the reason of `signal`.
+ * @throws {Error} if the command cannot be started, or the reason of `signal`.
  */
 export async function runCommand(
   command: readonly string[],
@@ -68,7 +74,7 @@ export async function runCommand(
   })
   if (child.pid !== undefined) preferOomKill(child.pid)
   const tie = child.stdio[3] as Writable
-  // The pipe may already be closed with its process.
+  // The pipe may already be closed because its process has ended.
   tie.on('error', () => {})
   let tail = ''
   const append = (text: string): void => {
@@ -80,7 +86,7 @@ export async function runCommand(
   let readTimer: NodeJS.Timeout | undefined
   const killGroup = (): void => {
     try {
-      // The watcher keeps the process group id in use until then.
+      // Until then, the watcher keeps the process group id in use.
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
     } catch {}
   }

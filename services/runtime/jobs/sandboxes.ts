@@ -11,7 +11,7 @@ import type { FindSandboxedBuilds, RemoveBuild } from './prepare.ts'
 
 export interface Sandboxes {
   readonly findSandbox: FindSandboxedBuilds
-  /** Deletes cached packages of all namespaces that no build uses. */
+  /** Deletes cached packages in all namespaces that are not used by any build. */
   readonly pruneSandboxes: () => Promise<void>
   readonly removeBuild: RemoveBuild
 }

@@ -1,6 +1,9 @@
 import { delimiter, dirname } from 'node:path'
 
-/** Environment variables passed to builds and fetches: locations of tools, nothing about the server. */
+/**
+ * Environment variables passed to builds and fetches. They contain locations of tools, but nothing
+ * about the server.
+ */
 const ALLOWED = new Set(
   `LANG LANGUAGE LC_ALL LC_CTYPE TZ
   HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy
@@ -10,7 +13,7 @@ const ALLOWED = new Set(
   GOPROXY GOSUMDB GONOSUMDB GOPRIVATE GONOPROXY GOINSECURE GOFLAGS GOTOOLCHAIN GOROOT`.split(/\s+/),
 )
 
-/** Environment of a build or fetch: an allow-list and a home folder. */
+/** Returns the environment of a build or fetch: the allowed variables and a home folder. */
 export function toWorkEnvironment(home: string): Record<string, string> {
   const env: Record<string, string> = { HOME: home, TMPDIR: home, PATH: toPath([]) }
   for (const [name, value] of Object.entries(process.env)) {
@@ -19,7 +22,10 @@ export function toWorkEnvironment(home: string): Record<string, string> {
   return env
 }
 
-/** Returns a `PATH` of the given folders, the folder of this Node.js, and the `PATH` of this process. */
+/**
+ * Returns a `PATH` consisting of the specified folders, the folder of this Node.js, and the `PATH`
+ * of this process.
+ */
 export function toPath(folders: readonly string[]): string {
   const inherited = process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin'
   return [...folders, dirname(process.execPath), inherited].join(delimiter)

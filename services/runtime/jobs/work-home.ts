@@ -12,11 +12,13 @@ import { removeFolder } from '../../../lib/process/sandbox/remove-folder.ts'
 import type { Sandbox } from '../../../lib/process/sandbox/sandbox.ts'
 
 /**
- * Runs work with a temporary home folder (`HOME` of its programs). Afterwards the folder is deleted and its programs are
- * killed, including detached ones: they share a control group, if available, and have that home in their environment.
+ * Runs work with a temporary home folder (`HOME` of its programs). Afterwards, the folder is
+ * deleted and its programs are killed, including detached ones: they share a control group, if
+ * available, and have this home folder in their environment.
  *
- * @param cacheFolder of this server, shared by all builds.
- * @param sandbox that the programs run in. @default none
+ * @param cacheFolder cache of this server, shared by all builds.
+ * @param sandbox sandbox in which the programs run.
+ * @default none
  */
 export async function withWorkHome<T>(
   cacheFolder: string,
@@ -33,7 +35,11 @@ export async function withWorkHome<T>(
   }
 }
 
-/** Ends and deletes work left behind by a server that was killed. @throws {Error} if a process does not end. */
+/**
+ * Ends and deletes work left behind by a server that was killed.
+ *
+ * @throws {Error} if a process does not end.
+ */
 export async function endLeftoverWork(cacheFolder: string, sandbox?: Sandbox): Promise<void> {
   const homes = toHomes(cacheFolder)
   const names = await readdir(homes).catch(() => [])

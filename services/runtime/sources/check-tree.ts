@@ -4,7 +4,7 @@ import type { Git } from './git.ts'
 
 /** Limits of a commit. */
 export interface TreeLimits {
-  /** Files and folders. @default 100 000 */
+  /** Maximum number of files and folders. @default 100 000 */
   readonly maxFiles?: number
   /** Total size of all files in bytes. @default 1 GiB */
   readonly maxBytes?: number
@@ -13,14 +13,14 @@ export interface TreeLimits {
 const ID = 'runtime'
 const MAX_FILES = 100_000
 const MAX_BYTES = 1024 ** 3
-/** Mode, type, object and size of an entry in the output of `git ls-tree --long`. */
+/** Matches an entry with mode, type, object and size in the output of `git ls-tree --long`. */
 const ENTRY = /^\d+ \w+ [0-9a-f]+ +(\d+|-)\t/
 
 /**
- * Checks a fetched commit before checkout. Trees that repeat one another expand a few hundred bytes to billions of files,
- * whose checkout would exhaust memory and inodes.
+ * Checks a fetched commit before checkout. Trees that repeat each other can expand a few hundred
+ * bytes to billions of files, whose checkout would exhaust memory and inodes.
  *
- * @throws {ServiceError} 413 for too many files or bytes.
+ * @throws {ServiceError} 413 if there are too many files or bytes.
  */
 export async function checkTree(
   git: Git,

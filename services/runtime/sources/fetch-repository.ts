@@ -20,26 +20,29 @@ import {
 import { findRef, listBranches, parseRemoteRefs, type RemoteRefs } from './remote-refs.ts'
 
 export interface RepositorySource {
-  /** `https://host/owner/name` or `host/owner/name`, optionally followed by a folder of the repository. */
+  /**
+   * Address as `https://host/owner/name` or `host/owner/name`, optionally followed by a folder in
+   * the repository.
+   */
   readonly address: string
   /** Branch, tag or commit. @default 'latest', the default branch */
   readonly ref?: string
-  /** For private repositories: a token, or `user:token`. */
+  /** Credentials for private repositories: a token, or `user:token`. */
   readonly credentials?: string
-  /** Allow local repositories (`file://`, a path), `http://` and SSH. */
+  /** Whether to allow local repositories (`file://` or a path), `http://` and SSH. */
   readonly allowLocal: boolean
   /** Outgoing address policy for other repositories. */
   readonly egress: RepositoryPolicy
   /** Cache of this server, shared by all builds. */
   readonly cacheFolder: string
-  /** Maximum size of the received data and the files. @default 3 GiB */
+  /** Maximum size of the received data and of the files. @default 3 GiB */
   readonly maxBytes?: number
 }
 
 export interface FetchedRepository {
   /** Full commit hash. */
   readonly commit: string
-  /** Folder part of `address`; empty if none. */
+  /** Folder part of `address`; empty if not specified. */
   readonly entrypoint: string
 }
 
@@ -47,15 +50,16 @@ const ID = 'runtime'
 const TIMEOUT_MS = 5 * 60_000
 const FULL_COMMIT = /^[0-9a-f]{40}$/
 const MAX_NAMES = 10
-/** The files of a commit, and the data of a host that sends whole branches. */
+/** Limit for the files of a commit, and for the data of a host that sends entire branches. */
 const MAX_BYTES = 3 * 1024 ** 3
 
 /**
- * Fetches the files of one commit into a new folder, without history and links; no code of the repository is run. Deletes
- * the folder on failure.
+ * Fetches the files of one commit into a new folder, without history and links. No code of the
+ * repository is executed. Deletes the folder on failure.
  *
- * @throws {ServiceError} 400 for a malformed address or reference, 404 for an unknown repository, branch or commit, 413 if
- * it exceeds the limit of files or bytes, 502 if the repository is unreachable, 408 on timeout; or the reason of the signal.
+ * @throws {ServiceError} 400 for a malformed address or reference, 404 for an unknown repository,
+ * branch or commit, 413 if the limit of files or bytes is exceeded, 502 if the repository is
+ * unreachable, 408 on timeout, or the reason of the signal.
  */
 export function fetchRepository(
   source: RepositorySource,
@@ -71,7 +75,7 @@ export function fetchRepository(
     const candidates = toRepositoryPlaces(address, allowLocal)
     await mkdir(dirname(folder), { recursive: true })
     await mkdir(folder)
-    // The number of bytes that a host sends is known only when they have arrived.
+    // The number of bytes that a host sends is only known once they have arrived.
     const endLimit = limitFolder(folder, maxBytes, () =>
       exceeded.abort(
         new ServiceError(ID, 413, `the repository sends more than ${formatSize(maxBytes)}`),
@@ -128,7 +132,7 @@ async function checkOut(git: Git, url: string, ref: string, refs: RemoteRefs): P
       ? await fetchCommit(git, url, ref)
       : await git.run('fetch', '--depth=1', '--no-tags', '--quiet', '--', url, name)
   if (isFetched === false) throw toUnknown(url, ref, refs)
-  // All branches were fetched if the server does not serve commits by hash.
+  // If the server does not serve commits by hash, all branches were fetched.
   const revision = name === undefined ? ref : 'FETCH_HEAD'
   if (!(await git.try('rev-parse', '--verify', '--quiet', `${revision}^{commit}`)))
     throw toUnknown(url, ref, refs)
@@ -137,7 +141,7 @@ async function checkOut(git: Git, url: string, ref: string, refs: RemoteRefs): P
   return (await git.read('rev-parse', 'HEAD')).trim()
 }
 
-/** False if the commit does not exist. */
+/** Returns false if the commit does not exist. */
 async function fetchCommit(git: Git, url: string, ref: string): Promise<boolean> {
   if (!isCommit(ref)) return false
   if (FULL_COMMIT.test(ref) && (await git.try('fetch', '--depth=1', '--no-tags', '--', url, ref)))

@@ -8,11 +8,14 @@ import { toWorkEnvironment } from '../jobs/work-environment.ts'
 export interface Git {
   /** @throws {ServiceError} see {@link toFailure}. */
   readonly run: (...words: string[]) => Promise<void>
-  /** Returns the standard output. */
+  /** Runs git and returns its standard output. */
   readonly read: (...words: string[]) => Promise<string>
-  /** Streams the standard output. An error thrown by `onText` aborts the command and is rethrown. */
+  /**
+   * Streams the standard output. If `onText` throws, the command is aborted and the error is
+   * rethrown.
+   */
   readonly scan: (onText: (text: string) => void, ...words: string[]) => Promise<void>
-  /** Whether the command succeeded; its output is dropped. */
+  /** Returns whether the command succeeded. Its output is dropped. */
   readonly try: (...words: string[]) => Promise<boolean>
 }
 
@@ -20,21 +23,24 @@ export interface GitOptions {
   /** Existing working folder. */
   readonly folder: string
   readonly home: string
-  /** Repository, for errors. */
+  /** Repository URL, for error messages. */
   readonly url: string
-  /** A token, or `user:token`; sent only to the host of `url`. */
+  /** A token or `user:token`, which is only sent to the host of `url`. */
   readonly credentials: string | undefined
   readonly allowLocal: boolean
-  /** Address of the host in the format of `http.curloptResolve`; undefined: git or a proxy resolves it. */
+  /**
+   * Address of the host in the format of `http.curloptResolve`. If undefined, git or a proxy
+   * resolves the host.
+   */
   readonly pin: string | undefined
   readonly onOutput: (text: string) => void
   readonly signal: AbortSignal
 }
 
 const ID = 'runtime'
-/** Maximum length of the standard output, such as a list of branches. */
+/** Maximum length of the standard output, for example a list of branches. */
 const MAX_STDOUT = 32 * 1024 * 1024
-/** Hooks, links, submodules and helpers of a repository are disabled. */
+/** Settings that disable hooks, links, submodules and helpers of a repository. */
 const HARDENED = toWords({
   'core.hooksPath': '/dev/null',
   'core.symlinks': 'false',
@@ -47,7 +53,7 @@ const HARDENED = toWords({
   'gc.auto': '0',
   'advice.detachedHead': 'false',
 })
-/** Messages of git for a missing or private repository. */
+/** Matches git messages for a missing or private repository. */
 const NO_REPOSITORY =
   /could not read (Username|Password)|Permission denied|Authentication failed|[Nn]ot found|does not (exist|appear to be)|error: 40[134]/
 
@@ -106,8 +112,8 @@ export function createGit(options: GitOptions): Git {
 }
 
 /**
- * Checks that git supports `http.curloptResolve`. A version before 2.37 ignores it, resolves the host again, and
- * connects to the new address.
+ * Checks that git supports `http.curloptResolve`. Versions before 2.37 ignore the option, resolve
+ * the host again, and connect to the new address.
  *
  * @throws {ServiceError} 501
  */
@@ -122,7 +128,7 @@ function toFailure(url: string, { tail, how }: CommandEnd): ServiceError {
   const output = tail.replace(/^(fatal|error|remote): */gm, '').trim()
   const why = output === '' ? `git: ${how}` : output
   return NO_REPOSITORY.test(tail)
-    ? notFound(ID, `no repository at ${url}, or it is private: set git.credentials\n${why}`)
+    ? notFound(ID, `no repository at ${url}, or it is private; set git.credentials\n${why}`)
     : badGateway(ID, `the repository ${url} is unreachable\n${why}`)
 }
 
@@ -144,13 +150,13 @@ function toEnvironment(options: GitOptions): Record<string, string> {
     env[`GIT_CONFIG_KEY_${i}`] = key
     env[`GIT_CONFIG_VALUE_${i}`] = value
   }
-  // Only the proxy connects to a host with unchecked addresses.
+  // Only the proxy may connect to a host with unchecked addresses.
   if (!options.allowLocal && options.pin === undefined)
     for (const name of ['NO_PROXY', 'no_proxy']) delete env[name]
   return env
 }
 
-/** Settings that are not passed as arguments, which every user of the machine can see. */
+/** Returns settings that are not passed as arguments, which every user of the machine could see. */
 function toSettings({ url, credentials, pin, allowLocal }: GitOptions): Record<string, string> {
   const settings: Record<string, string> = {}
   if (pin !== undefined) settings['http.curloptResolve'] = pin

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 const CHECK_MS = 500
 
 /**
- * Calls `onExceeded` once if the files of a folder have more than `maxBytes` together, up to half a second late.
+ * Calls `onExceeded` once if the total size of the files in a folder exceeds `maxBytes`, up to half
+ * a second late.
  *
- * @returns a function that ends the checks.
+ * @returns a function that stops the checks.
  */
 export function limitFolder(folder: string, maxBytes: number, onExceeded: () => void): () => void {
   let isEnded = false
@@ -23,7 +24,10 @@ export function limitFolder(folder: string, maxBytes: number, onExceeded: () => 
   }
 }
 
-/** Bytes of all files below a folder. Files that vanish in the meantime do not count. */
+/**
+ * Returns the total size of all files below a folder. Files that disappear in the meantime are not
+ * counted.
+ */
 async function sizeOf(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
   const sizes = entries

@@ -1,17 +1,18 @@
 import type { EgressPolicy } from '../../../core/egress/egress-policy.ts'
 import type { GatewayError } from '../../../core/errors.ts'
 
-/** Part of the outgoing address policy for repositories. */
+/** Part of the outgoing address policy that applies to repositories. */
 export type RepositoryPolicy = Pick<EgressPolicy, 'resolveRepository'>
 
 const ID = 'runtime'
 const DEFAULT_PORT = 443
 
 /**
- * Resolves the host of a repository and checks its addresses. Returns `host:port:addresses` in the format of
- * `http.curloptResolve`, so that git connects to the checked addresses; undefined for a host that only a proxy can resolve.
+ * Resolves the host of a repository and checks its addresses. Returns `host:port:addresses` in the
+ * format of `http.curloptResolve`, so that git connects to the checked addresses. Returns undefined
+ * for a host that only a proxy can resolve.
  *
- * @throws {GatewayError} as {@link EgressPolicy.resolveRepository}. Rejects.
+ * @throws {GatewayError} same errors as {@link EgressPolicy.resolveRepository}, as a rejection.
  */
 export async function pinHost(url: string, policy: RepositoryPolicy): Promise<string | undefined> {
   const { hostname, port: text } = new URL(url)

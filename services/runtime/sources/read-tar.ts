@@ -8,20 +8,25 @@ const ID = 'runtime'
 const MAX_META_BYTES = 64 * 1024
 const GZIP = Buffer.from([0x1f, 0x8b])
 const ZSTANDARD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
-/** Magic bytes of compression formats that the parser would unpack itself. */
+/** Magic bytes of compression formats that the parser would decompress itself. */
 const PACKED = [GZIP, ZSTANDARD]
 const HEAD_BYTES = 4
-/** Length of a header, and unit of contents (POSIX.1-2017, pax). */
+/** Length of a header, and unit of content lengths (POSIX.1-2017, pax). */
 const BLOCK_BYTES = 512
-/** A record of an extended header whose path contains NUL: the parser would truncate the path. */
+/**
+ * Matches a record of an extended header whose path contains NUL, because the parser would truncate
+ * the path.
+ */
 const CUT_PATH = /(?:^|\n)\d+ (?:link)?path=[^\n]*\0/
 
 /**
- * Reads a tar archive, optionally gzipped: each entry followed by its content. Reads on demand. Only zeros may follow the
- * end of the archive: other tools may read data that this one would ignore.
+ * Reads a tar archive, optionally gzipped, and yields each entry followed by its content. Reads on
+ * demand. Only zeros may follow the end of the archive: other tools may read data that this
+ * function would ignore.
  *
- * @param maxBytes maximum length, uncompressed.
- * @throws {ServiceError} 400 if it is not an archive or data follows its end, 413 if it is too long.
+ * @param maxBytes maximum uncompressed length.
+ * @throws {ServiceError} 400 if it is not an archive or data follows its end, 413 if it is too
+ * large.
  */
 export async function* readTar(
   chunks: AsyncIterable<Uint8Array>,
@@ -39,7 +44,7 @@ export async function* readTar(
     entry.on('data', (bytes) => pending.push(bytes))
   }
   parser.on('entry', add)
-  // Unknown type, or a header that is too long.
+  // An unknown type, or a header that is too long.
   parser.on('ignoredEntry', add)
   parser.on('error', (error: Error) => {
     failure ??= error
@@ -60,8 +65,8 @@ export async function* readTar(
 
   let bytes = 0
   /**
-   * Bytes until the end of the current header or content: the parser never gets the end of the archive together with more
-   * data.
+   * Number of bytes until the end of the current header or content. The parser never receives the
+   * end of the archive together with further data.
    */
   let remaining = BLOCK_BYTES
   let entry: ReadEntry | undefined
@@ -82,7 +87,7 @@ export async function* readTar(
       remaining -= part.length
       if (!isComplete) parser.write(part)
       else if (part.some((byte) => byte !== 0))
-        throw badRequest(ID, 'data follows the end of the tar archive: pack it again')
+        throw badRequest(ID, 'data follows the end of the tar archive; create the archive again')
       if (remaining === 0) remaining = entry?.blockRemain || BLOCK_BYTES
     }
     yield* drain()
@@ -92,7 +97,7 @@ export async function* readTar(
   if (!isComplete) throw badRequest(ID, 'the tar archive is truncated: its end is missing')
 }
 
-/** Decompresses a gzipped stream; passes other bytes through. */
+/** Decompresses a gzipped stream. Passes other data through. */
 async function* unzip(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const { head, all } = await peek(chunks)
   if (!GZIP.equals(head.subarray(0, GZIP.length))) {
@@ -101,7 +106,7 @@ async function* unzip(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
   }
   const source = Readable.from(all, { objectMode: false })
   const gunzip = createGunzip()
-  // Report upload errors as they are, not as a corrupt archive.
+  // Upload errors are reported as they are, not as a corrupt archive.
   let uploadError: Error | undefined
   source.once('error', (error) => {
     uploadError = error
@@ -120,7 +125,7 @@ async function* unzip(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
   }
 }
 
-/** Returns the first bytes, fewer at the end, and the complete stream. */
+/** Returns the first bytes (fewer at the end of the stream) and the complete stream. */
 async function peek(chunks: AsyncIterable<Uint8Array>) {
   const iterator = chunks[Symbol.asyncIterator]()
   let head = Buffer.alloc(0)

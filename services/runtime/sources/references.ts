@@ -5,7 +5,7 @@ import { redactUrl } from '../../../lib/text/redact.ts'
 import { badRequest } from '../../../sdk/errors.ts'
 import { toSafePath } from './safe-path.ts'
 
-/** Candidate location of a repository, and the folder in it. */
+/** Candidate location of a repository, and the folder within it. */
 export interface RepositoryPlace {
   readonly url: string
   /** Relative folder; empty for the root. */
@@ -15,19 +15,22 @@ export interface RepositoryPlace {
 /** Default reference: the default branch. */
 export const LATEST = 'latest'
 const ID = 'runtime'
-/** Pattern of references that git does not parse as options. */
+/** Matches references that git does not parse as options. */
 const REF = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$/
 const REF_REFUSED = /\.\.|\/\/|\/\.|\.lock(\/|$)|[./]$/
 const COMMIT = /^[0-9a-f]{7,40}$/
 const ADDRESS = /^[\w.~:/@%+-]{1,500}$/
-/** Requires a dot or a port, so that a short name is not a host; a leading dash would be an option of ssh. */
+/**
+ * Requires a dot or a port, so that a short name does not count as a host. A leading dash would be
+ * an option of ssh.
+ */
 const HOST = /^(?!-)(.*[.:].*|localhost)$/
-/** scp-like syntax of git: `git@host:owner/name`. */
+/** Matches git's scp-like syntax: `git@host:owner/name`. */
 const SCP = /^(\w[\w.-]*@\w[\w.-]*):(.+)$/
-/** Hosts whose repositories are all `<owner>/<name>`. */
+/** Hosts on which all repositories have the form `<owner>/<name>`. */
 const TWO_NAMES = new Set(['github.com', 'bitbucket.org', 'codeberg.org'])
 
-/** @throws {ServiceError} 400 if it cannot be a branch, tag or commit. */
+/** @throws {ServiceError} 400 if the text cannot be a branch, tag or commit. */
 export function checkRef(ref: string): void {
   if (!REF.test(ref) || REF_REFUSED.test(ref))
     throw badRequest(
@@ -36,19 +39,20 @@ export function checkRef(ref: string): void {
     )
 }
 
-/** Whether a reference looks like a commit: 7 to 40 hexadecimal digits. */
+/** Returns whether a reference looks like a commit: 7 to 40 hexadecimal digits. */
 export function isCommit(ref: string): boolean {
   return COMMIT.test(ref)
 }
 
-/** @throws {ServiceError} 400 unless {@link toRepositoryPlaces} accepts it. */
+/** @throws {ServiceError} 400 if {@link toRepositoryPlaces} does not accept the address. */
 export function checkAddress(address: string, allowLocal: boolean): void {
   toRepositoryPlaces(address, allowLocal)
 }
 
 /**
- * Returns the candidate locations of an address, most likely first: `https://host/owner/name`, optionally without
- * `https://`, and followed by a folder of the repository, as in `host/owner/name/folder` or `host/name.git/folder`.
+ * Returns the candidate locations of an address, most likely first: `https://host/owner/name`,
+ * optionally without `https://`, and followed by a folder of the repository, as in
+ * `host/owner/name/folder` or `host/name.git/folder`.
  *
  * @param allowLocal allows local, unencrypted and SSH repositories.
  * @throws {ServiceError} 400 with the reason.
@@ -72,7 +76,7 @@ export function toRepositoryPlaces(address: string, allowLocal: boolean): Reposi
     throw invalid('it must be https://; other schemes are allowed only with the profile local')
   if (!['https:', 'http:', 'ssh:'].includes(url.protocol)) throw invalid('it must be https://')
   if ((url.username !== '' && !isSsh) || url.password !== '')
-    throw invalid('set credentials as git.credentials of the configuration instead')
+    throw invalid('set credentials in git.credentials of the configuration instead')
   const origin = `${url.protocol}//${isSsh && url.username !== '' ? `${url.username}@` : ''}${url.host}`
   const names = toSafePath(`./${decodePath(url.pathname)}`, 'the repository').split('/')
   if (names[0] === '.') throw invalid('it has no repository path')
@@ -82,7 +86,7 @@ export function toRepositoryPlaces(address: string, allowLocal: boolean): Reposi
   }))
 }
 
-/** Possible numbers of path segments that name the repository, most likely first. */
+/** Returns the possible numbers of path segments that name the repository, most likely first. */
 function listLengths(host: string, names: readonly string[]): number[] {
   const end = names.findIndex((name) => name.endsWith('.git'))
   if (end !== -1) return [end + 1]
@@ -90,7 +94,7 @@ function listLengths(host: string, names: readonly string[]): number[] {
   return names.map((_, i) => names.length - i)
 }
 
-/** The repository that a local folder is or belongs to. */
+/** Finds the repository that a local folder is or belongs to. */
 function findLocal(address: string): RepositoryPlace {
   const path = toLocalPath(address)
   let folder = path
@@ -116,7 +120,7 @@ function isRepository(folder: string): boolean {
   return isBare || existsSync(join(folder, '.git'))
 }
 
-/** Adds the scheme: `git@host:owner/name` is SSH, HTTPS by default. */
+/** Adds the scheme: SSH for `git@host:owner/name`, otherwise HTTPS. */
 function toFullAddress(address: string): string {
   if (address.includes('://')) return address
   const [, at, path] = SCP.exec(address) ?? []

@@ -4,7 +4,7 @@ import { LATEST } from './references.ts'
 export interface RemoteRefs {
   /** Default branch; undefined if none. */
   readonly head: string | undefined
-  /** Keyed by full name, `refs/heads/main`. */
+  /** Commits by full name such as `refs/heads/main`. */
   readonly commits: ReadonlyMap<string, string>
 }
 
@@ -23,7 +23,10 @@ export function parseRemoteRefs(text: string): RemoteRefs {
   return { head, commits }
 }
 
-/** Full name of a reference, a branch before a tag; undefined if not found. */
+/**
+ * Returns the full name of a reference; a branch takes precedence over a tag. Returns undefined if
+ * it does not exist.
+ */
 export function findRef({ head, commits }: RemoteRefs, ref: string): string | undefined {
   const branches = ref === LATEST ? DEFAULT_BRANCHES : [ref]
   const names = [...branches.map((name) => `refs/heads/${name}`), `refs/tags/${ref}`]
@@ -31,7 +34,7 @@ export function findRef({ head, commits }: RemoteRefs, ref: string): string | un
   return names.find((name) => commits.has(name))
 }
 
-/** Names of branches, for messages. */
+/** Returns the names of branches, for messages. */
 export function listBranches({ commits }: RemoteRefs): string[] {
   const prefix = 'refs/heads/'
   return [...commits.keys()].flatMap((name) =>

@@ -8,9 +8,10 @@ const MAX_DEPTH = 64
 const FORBIDDEN = /[\0-\x1f\x7f\\]|^[a-z]:/i
 
 /**
- * Normalizes an untrusted relative path: NFC, without `.` and `..` segments; `.` for the folder itself.
+ * Normalizes an untrusted relative path to NFC without `.` and `..` segments. Returns `.` for the
+ * folder itself.
  *
- * @param what object that has this path, for the error.
+ * @param what object that has this path, for the error message.
  * @throws {ServiceError} 400 for a path that leads out of the folder on any operating system.
  */
 export function toSafePath(input: string, what = 'the archive'): string {

@@ -8,11 +8,11 @@ import { toSafePath } from './safe-path.ts'
 
 /** Limits of an archive. */
 export interface UnpackLimits {
-  /** Files and folders. @default 5000 */
+  /** Maximum number of files and folders. @default 5000 */
   readonly maxFiles?: number
-  /** Total size of all files in bytes. @default 64 MiB */
+  /** Maximum total size of all files in bytes. @default 64 MiB */
   readonly maxBytes?: number
-  /** Size of a file in bytes. @default 32 MiB */
+  /** Maximum size of a file in bytes. @default 32 MiB */
   readonly maxFileBytes?: number
 }
 
@@ -22,20 +22,21 @@ const MAX_BYTES = 64 * 1024 * 1024
 const MAX_FILE_BYTES = 32 * 1024 * 1024
 /** Allowance for headers and padding per file. */
 const HEADER_BYTES = 8 * 1024
-/** Allowance for the blocks at the end. */
+/** Allowance for the blocks at the end of the archive. */
 const END_BYTES = 64 * 1024
 /** Entry types of regular files. */
 const FILES = new Set(['File', 'OldFile', 'ContiguousFile'])
-/** Never overwrites a file or follows a link. */
+/** Flags for a new file, which never overwrite a file or follow a link. */
 const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
 /**
- * Unpacks a tar archive, optionally gzipped, into a new folder. It accepts only regular files and folders, each once; of the
- * metadata, only the executable bit is preserved.
+ * Unpacks a tar archive, optionally gzipped, into a new folder. It accepts only regular files and
+ * folders, without duplicates. Only the executable bit of the metadata is preserved.
  *
  * Deletes the folder on failure.
  *
- * @throws {ServiceError} 400 for an invalid archive, 413 if it exceeds a limit; the message names the entry.
+ * @throws {ServiceError} 400 for an invalid archive, 413 if it exceeds a limit; the message
+ * contains the path of the entry.
  */
 export async function unpackSource(
   chunks: AsyncIterable<Uint8Array>,
@@ -87,7 +88,7 @@ async function unpackInto(
     )
   }
 
-  // The tar library is loaded by the first upload.
+  // The tar library is loaded on the first upload.
   const { readTar } = await import('./read-tar.ts')
   let file: FileHandle | undefined
   try {
@@ -119,6 +120,6 @@ function tooLarge(what: string): ServiceError {
 function rejectDuplicate(path: string): (error: NodeJS.ErrnoException) => never {
   return (error) => {
     if (error.code !== 'EEXIST') throw error
-    throw badRequest(ID, `the archive contains ${path} twice`, { cause: error })
+    throw badRequest(ID, `the archive contains the duplicate path ${path}`, { cause: error })
   }
 }

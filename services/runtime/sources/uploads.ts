@@ -12,27 +12,34 @@ import type { Folders } from '../jobs/folders.ts'
 import { toObjectKey } from '../state/records.ts'
 import { unpackSource } from './unpack.ts'
 
-/** Uploaded sources that wait to be built. */
+/** Uploaded sources that have not been built yet. */
 export interface Uploads {
   /**
-   * Unpacks an archive; it replaces a pending upload of the same object.
+   * Unpacks an archive, which replaces a pending upload of the same object.
    *
-   * @throws {GatewayError} 400, 413 for an invalid archive, 408 on timeout or stall, 429 if the namespace has reached its
-   * quota, 503 if too many uploads are in progress, 507 if the disk is full.
+   * @throws {GatewayError} 400 or 413 for an invalid archive, 408 on timeout or stall, 429 if the
+   * namespace has reached its quota, 503 if too many uploads are in progress, 507 if the disk is
+   * full.
    */
   readonly take: (
     key: WorkloadKey,
     parts: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
   ) => Promise<void>
-  /** Claims the pending upload of an object and returns its id; undefined if no upload is pending. */
+  /**
+   * Claims the pending upload of an object and returns its id, or undefined if no upload is
+   * pending.
+   */
   readonly claim: (key: WorkloadKey) => string | undefined
   readonly wasClaimed: (key: WorkloadKey) => boolean
   /** Deletes the pending upload of an object. */
   readonly forget: (key: WorkloadKey) => Promise<void>
   /** Deletes a claimed upload; no-op for an empty id. */
   readonly remove: (id: string) => Promise<void>
-  /** Deletes all uploads except these: pending ones are lost when the server restarts. */
+  /**
+   * Deletes all uploads except the retained ones. Pending uploads are lost when the server
+   * restarts.
+   */
   readonly clean: (retained: ReadonlySet<string>) => Promise<void>
 }
 
@@ -40,11 +47,14 @@ export interface Uploads {
 const MAX_UPLOADS = 16
 /** Timeout of an upload. */
 const TIMEOUT_MS = 10 * 60_000
-/** Timeout without data, so that a stalled client frees its slot. */
+/** Timeout without receiving data, so that a stalled client frees its slot. */
 const IDLE_MS = 30_000
 /** Maximum wait for a slot. */
 const WAIT_MS = 5000
-/** Period in which the error for a missing upload names another deployment of the object as the cause. */
+/**
+ * Period in which the error for a missing upload mentions another deployment of the object as the
+ * cause.
+ */
 const CLAIMED_MS = 10 * 60_000
 /** Retention of unused uploads. */
 const UNUSED_MS = 3600 * 1000
@@ -52,11 +62,11 @@ const UNUSED_MS = 3600 * 1000
 export interface UploadsOptions {
   readonly folders: Folders
   readonly room: DiskRoom
-  /** Quota of uploads of a namespace, in progress or pending. */
+  /** Quota of a namespace's uploads, in progress or pending. */
   readonly quota: Quota
   /** Timeout of an upload in milliseconds. @default 600000 */
   readonly timeoutMs?: number
-  /** Timeout without data in milliseconds. @default 30000 */
+  /** Timeout without receiving data in milliseconds. @default 30000 */
   readonly idleMs?: number
   /** Maximum wait for a slot in milliseconds. @default 5000 */
   readonly maxWaitMs?: number
@@ -65,11 +75,11 @@ export interface UploadsOptions {
 export function createUploads(options: UploadsOptions): Uploads {
   const { folders, room, quota } = options
   const { timeoutMs = TIMEOUT_MS, idleMs = IDLE_MS, maxWaitMs = WAIT_MS } = options
-  /** Uploads that are not deployed yet. */
+  /** Uploads that have not been deployed yet. */
   const waiting = new Map<string, Upload>()
   /** Time of claims by object, oldest first, on the monotonic clock in milliseconds. */
   const claimed = new Map<string, number>()
-  /** In progress, or waiting for a slot. */
+  /** Uploads that are in progress or waiting for a slot. */
   const running = new Set<{ readonly namespace: string }>()
   const queue = createFairQueue({
     places: MAX_UPLOADS,
@@ -77,7 +87,7 @@ export function createUploads(options: UploadsOptions): Uploads {
     toError: () =>
       unavailable(
         'runtime',
-        `too many uploads are in progress: no free slot within ${formatDuration(maxWaitMs)}; try again later`,
+        `too many uploads in progress: no free slot within ${formatDuration(maxWaitMs)}; try again later`,
         { headers: ['retry-after', '5'] },
       ),
   })
@@ -88,7 +98,7 @@ export function createUploads(options: UploadsOptions): Uploads {
     if (limit === Number.POSITIVE_INFINITY) return
     let count = 0
     for (const upload of running) if (upload.namespace === namespace) count++
-    // An upload of the same object is replaced.
+    // An upload of the same object is replaced, so it is not counted.
     for (const [name, upload] of waiting)
       if (upload.namespace === namespace && name !== ownName) count++
     if (count >= limit)
@@ -153,7 +163,7 @@ export function createUploads(options: UploadsOptions): Uploads {
             unpackSource(endWith(ending, parts, idleMs), folders.upload(id)),
           ),
         )
-        // Synchronously: a concurrent upload of the object may end.
+        // Runs synchronously, because a concurrent upload of the object may end.
         const earlier = claim(key)
         const timer = setTimeout(() => void forget(key).catch(() => {}), UNUSED_MS).unref()
         waiting.set(toObjectKey(key), { id, timer, namespace: key.namespace })
@@ -173,12 +183,12 @@ export function createUploads(options: UploadsOptions): Uploads {
 
 interface Upload {
   readonly id: string
-  /** Expires an unused upload. */
+  /** Timer that expires an unused upload. */
   readonly timer: NodeJS.Timeout
   readonly namespace: string
 }
 
-/** Passes the chunks on until the signal aborts or the sender stalls. */
+/** Yields the chunks until the signal is aborted or the sender stalls. */
 async function* endWith(
   signal: AbortSignal,
   parts: AsyncIterable<Uint8Array>,

@@ -8,27 +8,27 @@ export interface DeploymentOptions {
   readonly record: ServiceRecord
   readonly folders: Folders
   readonly prepare: Prepare
-  /** Waits for a build slot. Returns its release function. */
+  /** Waits for a build slot and returns a function that releases it. */
   readonly acquireSlot: (signal: AbortSignal) => Promise<() => void>
   /** Applies the revision to the runtime. */
   readonly apply: (revision: Revision) => Promise<void>
-  /** State of the object, immediately and after each change. */
+  /** Yields the state of the object immediately and after each change. */
   readonly states: (signal: AbortSignal) => AsyncIterable<WorkloadState | undefined>
   readonly onPhase: () => void
 }
 
-/** Deployment in progress of an object. */
+/** A deployment of an object that is in progress. */
 export interface Deployment {
   readonly requestId: string
   readonly phase: 'pending' | 'building' | 'starting'
   readonly output: Promise<BuildOutput>
-  /** Resolves with the revision once it runs; rejects with the cause of failure. */
+  /** Resolves with the revision once it is running. Rejects with the cause of the failure. */
   readonly done: Promise<Revision>
-  /** Cancels it. Resolves once all its work has ended. */
+  /** Cancels the deployment. Resolves once all its work has ended. */
   readonly stop: () => Promise<void>
 }
 
-/** Builds and starts the requested revision; settles once it runs or has failed. */
+/** Builds and starts the requested revision. Settles once the revision is running or has failed. */
 export function startDeployment(options: DeploymentOptions): Deployment {
   const { record, folders, prepare, acquireSlot, apply, states, onPhase } = options
   const stopping = new AbortController()
@@ -87,7 +87,7 @@ export function startDeployment(options: DeploymentOptions): Deployment {
   }
 }
 
-/** Error message for callers. */
+/** Returns an error message for callers. */
 export function toMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

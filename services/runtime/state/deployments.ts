@@ -14,14 +14,17 @@ export interface DeploymentsOptions {
   readonly prepare: Prepare
   /** Deletes the folder of a build. @default {@link removeFolder} */
   readonly removeBuild?: RemoveBuild
-  /** Maximum number of concurrent builds; one is reserved for other namespaces, if there are two or more. */
+  /**
+   * Maximum number of concurrent builds. If it is two or more, one is reserved for other
+   * namespaces.
+   */
   readonly builds: number
   /** Applies a revision to the runtime. */
   readonly apply: (record: ServiceRecord, revision: Revision) => Promise<void>
   readonly states: (key: string, signal: AbortSignal) => AsyncIterable<WorkloadState | undefined>
   /** Merges the observed state into a record. */
   readonly withLive: (record: ServiceRecord) => ServiceRecord
-  /** Called when the state of an object changed. */
+  /** Called when the state of an object has changed. */
   readonly onChange: (key: string) => void
   readonly log: ServiceLog
 }
@@ -29,14 +32,14 @@ export interface DeploymentsOptions {
 /** Deployments in progress, at most one per object. */
 export interface Deployments {
   readonly get: (key: string) => Deployment | undefined
-  /** Starts the requested deployment of an object; its result is written to the record. */
+  /** Starts the requested deployment of an object. Its result is written to the record. */
   readonly begin: (record: ServiceRecord) => void
   /**
-   * Cancels the deployment of an object; resolves once all its work has ended. If it came up by then, it becomes the current
-   * revision.
+   * Cancels the deployment of an object. Resolves once all its work has ended. If the deployment
+   * has come up by then, it becomes the current revision.
    */
   readonly giveUp: (key: string) => Promise<void>
-  /** Stops all deployments; the next server starts them again. */
+  /** Stops all deployments. The next server starts them again. */
   readonly close: () => Promise<void>
 }
 
@@ -53,7 +56,10 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
     { readonly deployment: Deployment; readonly record: ServiceRecord }
   >()
 
-  /** Stores the result. If a newer request exists, only the serving revision is stored, not a failure. */
+  /**
+   * Stores the result. If there is a newer request, only a serving revision is stored, not a
+   * failure.
+   */
   async function settle(
     record: ServiceRecord,
     outcome: { readonly current: Revision } | { readonly failure: string },
@@ -106,12 +112,13 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
       return new Set(builds.flatMap((build) => build ?? []))
     }
     await removeBuilds(folders, record, findRetained, (folder) =>
-      // An older instance may still write to it; the rest is deleted with the object.
+      // An older instance may still write to the folder. The rest is deleted together with the
+      // object.
       removeBuild(folder).catch(() => {}),
     )
   }
 
-  /** Deletes the upload, unless it is the only source for the next update. */
+  /** Deletes the upload unless it is the only source for the next update. */
   async function removeUpload(
     { asked: { upload } }: ServiceRecord,
     now: ServiceRecord | undefined,
@@ -135,10 +142,10 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
       })
       running.set(key, { deployment, record })
       end(record, deployment).catch((error: unknown) => {
-        // It will be started again.
+        // The deployment will be started again.
         if (running.get(key)?.record === record) running.delete(key)
         const reason = toMessage(error)
-        log.warn({ service: record.name, reason }, 'storing the result of a deployment failed')
+        log.warn({ service: record.name, reason }, 'cannot store deployment result')
       })
     },
 
@@ -150,7 +157,8 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
       await deployment.stop()
       const current = await deployment.done.catch(() => undefined)
       if (current !== undefined) await settle(record, { current })
-      // Instances of the stopped deployment may still run: the next deployment deletes the build.
+      // Instances of the stopped deployment may still be running. The next deployment deletes the
+      // build.
       await removeUpload(record, await objects.read(record))
     },
 

@@ -20,9 +20,10 @@ const NOTHING: DesiredState = {
 }
 
 /**
- * Applies options to the desired state: empty options keep their values, and variables are merged.
+ * Applies options to the desired state. Empty options keep their values, and variables are merged.
  *
- * @param hasSource whether the request has a new source: settings of the previous source are dropped.
+ * @param hasSource whether the request has a new source, in which case settings of the previous
+ * source are dropped.
  * @throws {GatewayError} 400 for secrets that cannot be stored.
  */
 export function toDesiredState(
@@ -61,7 +62,7 @@ export function toDesiredState(
   }
 }
 
-/** Whether both states use the same build. */
+/** Returns whether both states use the same build. */
 export function needsNoBuild(before: DesiredState, after: DesiredState): boolean {
   const ofBuild = ({
     command,

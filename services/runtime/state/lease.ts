@@ -5,7 +5,10 @@ import { RUNTIME_TABLE } from './records.ts'
 
 export interface LeaseOptions {
   readonly store: Store
-  /** Id of this server. A lease with this id is of an earlier process and is taken over immediately. */
+  /**
+   * Id of this server. A lease with this id belongs to an earlier process and is taken over
+   * immediately.
+   */
   readonly holder: string
   /** Called when this server acquires or loses the lease. */
   readonly onChange: (isHeld: boolean) => void
@@ -17,11 +20,14 @@ export interface LeaseOptions {
 
 /** Leader lease: only one server at a time acts on shared workloads. */
 export interface Lease {
-  /** False before another server can acquire it: a third of the duration earlier. */
+  /**
+   * Returns whether this server may act. Becomes false a third of the duration before another
+   * server can acquire the lease.
+   */
   readonly isHeld: () => boolean
   /** Acquires and renews the lease until `close`. */
   readonly begin: () => Promise<void>
-  /** Releases it, so that another server gets it at its next attempt. */
+  /** Releases the lease, so that another server acquires it on its next attempt. */
   readonly close: () => Promise<void>
 }
 
@@ -32,13 +38,14 @@ interface LeaseRecord {
 const KEY = 'lease'
 
 /**
- * A lease in the store, like the leases of Kubernetes controllers: each renewal changes its record, and another server takes
- * over after it has observed no change for the duration on its own clock. Clocks of different servers are never compared.
+ * A lease in the store, similar to the leases of Kubernetes controllers. Each renewal changes its
+ * record. Another server takes over after it has observed no change for the lease duration on its
+ * own clock. Clocks of different servers are never compared.
  */
 export function createLease(options: LeaseOptions): Lease {
   const { store, holder, onChange, durationMs = 15_000 } = options
   const { elapsedMs = () => performance.now() } = options
-  /** Version of the record when last read, and the time since when it is unchanged. */
+  /** Version of the record when last read, and the time since which it has been unchanged. */
   let observed = { version: 0, sinceMs: 0 }
   let heldUntilMs = Number.NEGATIVE_INFINITY
   let wasHeld = false
@@ -47,7 +54,7 @@ export function createLease(options: LeaseOptions): Lease {
 
   const isHeld = (): boolean => elapsedMs() < heldUntilMs
 
-  /** False: another server was faster. */
+  /** Returns false if another server was faster. */
   async function write(name: string): Promise<boolean> {
     const beganMs = elapsedMs()
     const value = encodeRecord({ holder: name } satisfies LeaseRecord)
@@ -59,7 +66,7 @@ export function createLease(options: LeaseOptions): Lease {
     return true
   }
 
-  /** Whether the lease is free according to the store. */
+  /** Returns whether the lease is free according to the store. */
   async function isFree(): Promise<boolean> {
     const record = await store.read(RUNTIME_TABLE, KEY)
     const version = record?.version ?? 0
@@ -79,7 +86,7 @@ export function createLease(options: LeaseOptions): Lease {
       heldUntilMs = Number.NEGATIVE_INFINITY
       if (await isFree()) await write(holder)
     } catch {
-      // Other components report an unavailable store; the lease expires by itself.
+      // Other components report an unavailable store. The lease expires by itself.
     }
   }
 

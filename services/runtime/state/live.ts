@@ -6,12 +6,12 @@ import type { ServiceRecord } from './records.ts'
 export interface Live {
   /** Deployment in progress, if any. */
   readonly deployment: Pick<Deployment, 'requestId' | 'phase'> | undefined
-  /** State last reported by the runtime; undefined: no instance runs. */
+  /** State last reported by the runtime; undefined if no instance is running. */
   readonly state: WorkloadState | undefined
   readonly nowMs: number
 }
 
-/** Merges the observed state into the record; returns the same record if nothing changed. */
+/** Merges the observed state into the record. Returns the same record if nothing has changed. */
 export function withLive(record: ServiceRecord, { deployment, state, nowMs }: Live): ServiceRecord {
   const { asked, settled, current } = record
   const isInProgress = asked.id !== settled

@@ -21,13 +21,15 @@ import {
 /** Runtime objects in the store. */
 export interface Objects {
   readonly read: (key: WorkloadKey) => Promise<ServiceRecord | undefined>
-  /** Objects of a namespace, sorted by name. */
+  /** Returns the objects of a namespace, sorted by name. */
   readonly list: (namespace: string, name?: string, signal?: AbortSignal) => Promise<Listed>
   /**
-   * Finds an object; without a version `latest`, or the only version, ignoring versions that never came up.
+   * Finds an object. Without a version, finds `latest` or the only version, ignoring versions that
+   * never came up.
    *
-   * @param which `active`: excludes objects being deleted. @default 'active'
-   * @throws {GatewayError} 404, or 400 if it is ambiguous.
+   * @param which `active` excludes objects that are being deleted.
+   * @default 'active'
+   * @throws {GatewayError} 404, or 400 if the version is ambiguous.
    */
   readonly find: (
     namespace: string,
@@ -35,14 +37,20 @@ export interface Objects {
     errorId: string,
     which?: 'active' | 'all',
   ) => Promise<ServiceRecord>
-  /** False: it already exists. Objects of tenants may not use the reserve of a full store. */
+  /**
+   * Returns false if the object already exists. Objects of tenants may not use the reserve of a
+   * full store.
+   */
   readonly add: (record: ServiceRecord) => Promise<boolean>
   /**
-   * Changes a record with optimistic concurrency: `change` is called with the newest record until no one else changed it.
+   * Changes a record with optimistic concurrency: `change` is called with the newest record until
+   * there is no conflict.
    *
-   * @param change returns the same record to leave it, undefined to delete it.
-   * @param isRequested whether a tenant may choose the size of the record: then as {@link add}. @default false
-   * @returns the stored record; undefined if not found.
+   * @param change returns the same record to leave it unchanged, or undefined to delete it.
+   * @param isRequested whether a tenant may choose the size of the record, which then may not use
+   * the reserve, see {@link add}.
+   * @default false
+   * @returns the stored record, or undefined if not found.
    */
   readonly change: (
     key: WorkloadKey,
@@ -61,13 +69,13 @@ export interface Listed {
 export interface UnreadRecord {
   readonly name: string
   readonly version: string
-  /** Parse error. */
+  /** Error from parsing the record. */
   readonly error: GatewayError
 }
 
 export interface Named {
   readonly name: string
-  /** Empty: any. */
+  /** Version; any version if empty. */
   readonly version: string
 }
 
@@ -102,7 +110,7 @@ export function createObjects(store: Store): Objects {
       const { records, unread } = await list(namespace, name)
       const candidates = which === 'all' ? records : records.filter(({ deleting }) => !deleting)
       const versions = candidates.map((record) => record.version)
-      // A version left by a misspelled branch is ignored.
+      // A version that was created by misspelling a branch is ignored.
       const started =
         candidates.length === 1 ? candidates : candidates.filter((record) => !neverCameUp(record))
       const isOnly = version === '' && started.length === 1 && !versions.includes(LATEST)

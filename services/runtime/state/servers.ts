@@ -8,11 +8,17 @@ import { RUNTIME_TABLE } from './records.ts'
 export interface Servers {
   /** Sends heartbeats until `close`. */
   readonly begin: () => Promise<void>
-  /** Servers without a recent heartbeat: their last heartbeat as Unix time in milliseconds, by id. */
+  /**
+   * Returns the servers without a recent heartbeat, as the Unix time of their last heartbeat in
+   * milliseconds by id.
+   */
   readonly findUnreachable: (signal?: AbortSignal) => Promise<ReadonlyMap<string, number>>
-  /** Result of {@link findUnreachable} at the last heartbeat of this server. */
+  /** Returns the result of {@link findUnreachable} at the last heartbeat of this server. */
   readonly unreachable: () => ReadonlyMap<string, number>
-  /** Calls `listener` with the servers that became unavailable or returned, until the returned function is called. */
+  /**
+   * Calls `listener` with the servers that became unavailable or returned, until the returned
+   * function is called.
+   */
   readonly watch: (listener: (changed: ReadonlySet<string>) => void) => () => void
   /** Sends a heartbeat and reads the heartbeats of other servers. */
   readonly refresh: () => Promise<void>
@@ -33,7 +39,7 @@ export interface ServersOptions {
 
 const PREFIX = 'server:'
 const EVERY_MS = 15_000
-/** Tolerates missed heartbeats and clock skew. */
+/** Time that tolerates missed heartbeats and clock skew. */
 const UNREACHABLE_MS = 60_000
 
 export function createServers({ store, server, nowMs }: ServersOptions): Servers {
@@ -85,7 +91,9 @@ export function createServers({ store, server, nowMs }: ServersOptions): Servers
   }
 }
 
-/** Undefined for a record of another version of mx: the server counts as available. */
+/**
+ * Returns undefined for a record written by another version of mx. Its server counts as available.
+ */
 function readTime(record: StoreRecord): number | undefined {
   try {
     return decodeRecord<Sign>(record, RUNTIME_TABLE.table, ({ timeMs }) => Number.isFinite(timeMs))

@@ -32,7 +32,7 @@ t.test('the log reports outages and rejected tokens, but no token', async (t) =>
 
 t.test('an outage because auth is stopping is logged as info, not as a warning', async (t) => {
   const { lines, source } = await openWithSource(t)
-  source.disconnect(new GatewayError('auth', 503, 'the service auth is stopping'))
+  source.disconnect(new GatewayError('auth', 503, 'the auth service is stopping'))
   await until(() => lines.some((line) => line.includes('rules and keys unavailable')))
-  t.match(lines, [/"level":30.*"reason":"the service auth is stopping"/])
+  t.match(lines, [/"level":30.*"reason":"the auth service is stopping"/])
 })

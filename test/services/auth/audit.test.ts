@@ -37,7 +37,7 @@ t.test('logs a record that cannot be stored', async (t) => {
     audit(createContext({ metadata }), 'rule.delete', { namespace: 'acme', target: 'default' })
     await new Promise(setImmediate)
     const { err, ...line } = JSON.parse(lines[0]!)
-    t.match(line, { ...RECORD, time: String, msg: 'storing an audit record failed' })
+    t.match(line, { ...RECORD, time: String, msg: 'cannot store audit record' })
     t.equal(err.message, 'unavailable')
   }
 })

@@ -97,7 +97,7 @@ t.test('rejects a login with a wrong secret without revealing which accounts exi
   await invalid({ id: 'jane', secret: 'another one' }, same)
   await invalid({ id: 'nobody', secret: 'another one' }, same)
   await invalid({ id: 'jane', secret: 'password', options: { namespace: 'acme' } }, same)
-  await invalid({ refresh_token: 'x' }, 'refresh token not correct or used before: log in again')
+  await invalid({ refresh_token: 'x' }, 'invalid or already used refresh token; log in again')
 })
 
 t.test('issues tokens with the requested lifetime, from a second to an hour', async (t) => {

@@ -24,7 +24,7 @@ t.test('ends watches with an error when the service stops', async (t) => {
   await nextOf(rules)
   await nextOf(tokens)
   const ends = [rules.next(), tokens.next()].map((end) =>
-    t.rejects(end, { code: 503, message: 'the service auth is stopping' }),
+    t.rejects(end, { code: 503, message: 'the auth service is stopping' }),
   )
   await close()
   await Promise.all(ends)

@@ -33,13 +33,13 @@ t.test('a message that is too long for a stream is skipped and logged', async (t
   const publish = (bytes: number) =>
     broker.publish('mx.a', { headers: { a: '"'.repeat(1000) }, body: new Uint8Array(bytes) })
   await publish(12_584_000)
-  await until(() => lines.some((line) => line.includes('too long')))
+  await until(() => lines.some((line) => line.includes('too large')))
   await publish(12_579_000)
   t.equal(Buffer.from((await first).value.body, 'base64').length, 12_579_000)
-  t.match(JSON.parse(lines.find((line) => line.includes('too long'))!), {
+  t.match(JSON.parse(lines.find((line) => line.includes('too large'))!), {
     topic: 'mx.a',
     bytes: 12_584_000,
-    msg: 'message omitted: too long for a stream',
+    msg: 'message skipped: too large for a stream',
   })
 })
 

@@ -169,6 +169,6 @@ t.test('returns 409 for a version that is changing concurrently', async (t) => {
   await store.commit([{ table: TABLE, key: key(1) }])
   await t.rejects(draft.readVersion(1), {
     code: 409,
-    message: 'version 1 of mx is being changed: try again',
+    message: 'version 1 of mx is being changed; try again',
   })
 })

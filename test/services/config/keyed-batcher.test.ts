@@ -97,7 +97,7 @@ t.test('rejects work while too much is pending', async (t) => {
   const second = batches.push('one', 'b', 2500)
   await t.rejects(batches.push('two', 'c', 0), {
     code: 503,
-    message: 'too many changes of the configuration are pending',
+    message: 'too many pending changes to the configuration',
   })
   release()
   await Promise.all([first, second])

@@ -48,7 +48,7 @@ t.test(
     const gone = watch<WatchMessage>({ path: 'x' })
     t.match((await gone.next()).value, { value: { data: 'null' }, exists: false })
     const last = plain.next()
-    const failed = t.rejects(last, { code: 503, message: 'the service config is stopping' })
+    const failed = t.rejects(last, { code: 503, message: 'the config service is stopping' })
     await close()
     await failed
   },

@@ -148,7 +148,7 @@ t.test('ends all streams on close and rejects new ones', async (t) => {
   await take(a)
   const pending = a.next()
   watches.close()
-  const error = { id: ID, code: 503, message: 'the service config is stopping' }
+  const error = { id: ID, code: 503, message: 'the config service is stopping' }
   await t.rejects(pending, error)
   await t.rejects(b.next(), error)
   t.equal(stopped(), 2)

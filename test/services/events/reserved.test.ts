@@ -46,7 +46,7 @@ t.test(
     for (const topic of ['runtime', 'Runtime', 'runtime.dead', 'Runtime.Dead'])
       await t.rejects(call('Stream.Publish', { topic }), {
         code: 403,
-        message: /^only the service runtime publishes to the topic/,
+        message: /^only the runtime service may publish to the topic/,
       })
     t.match(await call('Store.Read', { topic: 'runtime' }), { events: [{ sequence: 1 }] })
     await call('Stream.Publish', { topic: 'runtime' }, { namespace: 'foo' })

@@ -48,7 +48,7 @@ t.test('stopping the service ends consumers with 503', async (t) => {
   await call('Stream.Publish', { topic: 'a' })
   const stream = await consume({ topic: 'a', sequence: 1 })
   t.equal((await stream.next()).done, false)
-  const next = t.rejects(stream.next(), { code: 503, message: 'the service events is stopping' })
+  const next = t.rejects(stream.next(), { code: 503, message: 'the events service is stopping' })
   await close()
   await next
 })

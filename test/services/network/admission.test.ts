@@ -71,7 +71,7 @@ t.test('rejects a server of another network with 409', (t) => {
 t.test('rejects another server with the same id with 409, but a server may link to itself', (t) => {
   t.equal(
     judge(open('a'), open('a')),
-    'network 409 duplicate server id a: the data folder of the other server is a copy; give that server a different id',
+    'network 409 duplicate server id a: the other server uses a copy of the data folder; give it a different id',
   )
   const a = open('a')
   t.equal(judge(a, a), undefined)

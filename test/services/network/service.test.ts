@@ -185,7 +185,7 @@ t.test('an invalid option throws a TypeError that names it', async (t) => {
   const invalid: [options: object, message: RegExp][] = [
     [{ networkName: 'a b' }, /^networkName must be 1 to 253 visible ASCII characters, got "a b"$/],
     [{ nodes: ['nowhere'] }, /^nodes must be host:port, mx:\/\/host:port or .*, got "nowhere"$/],
-    [{ nodes: Array(65).fill('a:1') }, /^nodes must be at most 64, got 65$/],
+    [{ nodes: Array(65).fill('a:1') }, /^nodes must have at most 64 entries, got 65$/],
     [{ advertise: 'http://a:1' }, /^advertise must be host:port, .*, got "http:\/\/a:1"$/],
     [{ more: 1 }, /more/],
   ]

@@ -45,7 +45,7 @@ t.test(
       .filter((line) => line.includes('version omitted'))
       .map((line) => JSON.parse(line))
     t.match(warnings, [
-      { name: 'long', version: 'latest', msg: 'service version omitted: too long for a message' },
+      { name: 'long', version: 'latest', msg: 'service version skipped: too large for a message' },
     ])
     t.equal(warnings.length, 1, 'one warning')
 

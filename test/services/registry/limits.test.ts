@@ -32,7 +32,7 @@ t.test(
         { ...ENTRY, version: 'a b' },
         `request.version must be empty, or ${text.slice('must be '.length)}, got "a b"`,
       ],
-      [{ ...ENTRY, nodes: null }, 'request.nodes must have a node'],
+      [{ ...ENTRY, nodes: null }, 'request.nodes must contain at least one node'],
       [
         { ...ENTRY, nodes: [NODE, { ...NODE, metadata: { weight: 'abc' } }] },
         'request.nodes[1].metadata: weight must be a whole number from 1 to 1000, got "abc"',
@@ -41,7 +41,7 @@ t.test(
         { ...ENTRY, nodes: [{ ...NODE, metadata: { protocol: 'ftp' } }] },
         'request.nodes[0].metadata: protocol must be http, https, mx, mxs, grpc or grpcs, got "ftp"',
       ],
-      [{ ...ENTRY, nodes: [] }, 'request.nodes must have a node'],
+      [{ ...ENTRY, nodes: [] }, 'request.nodes must contain at least one node'],
       [{ ...ENTRY, nodes: [NODE, { id: 'b' }] }, 'request.nodes[1].address is missing'],
       [
         { ...ENTRY, nodes: [{ ...NODE, id: 'a\r\nb' }] },

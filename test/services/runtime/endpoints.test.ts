@@ -96,5 +96,5 @@ t.test('reports each change with its account', async (t) => {
     { action: 'service.updated' },
     { action: 'service.deleted' },
   ])
-  t.match(runtime.lines.join(''), /"reason":"no room".*storing a runtime event failed/)
+  t.match(runtime.lines.join(''), /"reason":"no room".*cannot store runtime event/)
 })

@@ -17,7 +17,7 @@ t.test('reports the invalid field of a request', async (t) => {
     [{ name: '../x' }, {}, /name.*must be letters/],
     [{ name: 'shop', version: '-x' }, {}, /version.*must be a branch/],
     [{ name: 'shop' }, {}, /service\.source is missing/],
-    [{ name: 'shop', source: SOURCE }, {}, /no source was uploaded for shop@latest/],
+    [{ name: 'shop', source: SOURCE }, {}, /no source has been uploaded for shop@latest/],
     [
       { name: 'shop', source: 'source://other:latest' },
       {},
@@ -85,7 +85,7 @@ t.test('rejects an existing name, and updates the object with force', async (t) 
   await runtime.settled('shop')
   const resource = { service: { name: 'shop', source: 'source://shop:latest' } }
   await t.rejects(runtime.call('Update', 'shop', { resource }), {
-    ...{ code: 409, message: /^another deployment of shop@latest used this upload/ },
+    ...{ code: 409, message: /^another deployment of shop@latest has used this upload/ },
   })
   t.equal(await runtime.registrar.call('shop'), 'two')
 })
@@ -191,7 +191,7 @@ t.test(
     const two = await openPlatformRuntime(t, { server: 'two', otherServerMs: 50 }, elsewhere)
     const unreachable = {
       code: 503,
-      message: /server one, which runs the service, is unreachable; force/,
+      message: /server one, which runs the service, is unreachable; use force/,
     }
     await t.rejects(two.call('Delete', 'shop'), unreachable)
     await t.rejects(

@@ -76,7 +76,7 @@ t.test('skips a record of a newer version and logs it', async (t) => {
   const runtime = await openPlatformRuntime(t, {}, remaining)
   await runtime.create('shop', toPlain('one'))
   t.match(await runtime.settled('shop'), { status: 4 })
-  t.match(runtime.lines.join(''), /reading a service failed/)
+  t.match(runtime.lines.join(''), /cannot read service/)
   t.match(
     await runtime.read(),
     [

@@ -60,7 +60,7 @@ t.test('reports when the server of an object becomes unavailable and returns', a
   t.match(await watch.next(), { value: { service: { status: 4 } } })
   unreachable.set('one', 10_000)
   notify(new Set(['one', 'other']))
-  const error = /^server one, which runs the service, sent no heartbeat for 2m/
+  const error = /^server one, which runs the service, has sent no heartbeat for 2m/
   t.match(await watch.next(), { value: { service: { status: 0, metadata: { error } } } })
   unreachable.clear()
   notify(new Set(['one']))

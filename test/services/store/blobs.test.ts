@@ -110,7 +110,7 @@ t.test('a read of a blob that is replaced concurrently fails with 409', async (t
   await write('a', makeBytes(10))
   await t.rejects(reading.next(), {
     code: 409,
-    message: 'a was written or deleted while it was read',
+    message: 'a was written or deleted while it was being read',
   })
 })
 

@@ -15,7 +15,7 @@ export const executable: Language = {
   },
 }
 
-/** The named file, one of the usual names, or the only executable file. */
+/** Returns the named file, a file with one of the usual names, or the only executable file. */
 async function findProgram({ folder, file }: Project): Promise<string | undefined> {
   const names = file === undefined ? await listFiles(folder) : [file]
   const programs: string[] = []

@@ -9,8 +9,9 @@ interface LockFile {
 }
 
 /**
- * Removes this package from the development dependencies in a build's copy of a project, and from its lock file: `linkMx`
- * provides it, and its folder may exist only on the author's machine. One among the `dependencies` is installed as declared.
+ * Removes this package from the development dependencies and the lock file in a build's copy of a
+ * project: `linkMx` provides the package, and its folder may exist only on the author's machine. A
+ * package in `dependencies` is installed as declared.
  *
  * @returns the new content of `package.json`.
  */
@@ -36,7 +37,7 @@ async function removeLocked(folder: string, name: string, text: string): Promise
   try {
     lock = JSON.parse(text) as LockFile
   } catch {
-    // npm reports it.
+    // npm reports the error.
     return
   }
   const { '': root, ...packages } = lock.packages ?? {}

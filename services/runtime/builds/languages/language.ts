@@ -1,11 +1,11 @@
 import type { ProjectSettings } from '../project-file.ts'
 
 export interface Project {
-  /** Absolute path of the whole source. */
+  /** Absolute path of the entire source. */
   readonly root: string
-  /** Absolute working directory of the program, `root` or below. */
+  /** Absolute working directory of the program, which is `root` or a folder below it. */
   readonly folder: string
-  /** File in `folder` that was named as the program; undefined: detected. */
+  /** File in `folder` that was specified as the program; undefined if it must be detected. */
   readonly file: string | undefined
 }
 
@@ -13,7 +13,7 @@ export interface Project {
 export interface Builder {
   /** Cache of this server, shared by all builds. */
   readonly cacheFolder: string
-  /** Allow install scripts of packages. */
+  /** Whether to allow install scripts of packages. */
   readonly allowScripts: boolean
   readonly signal: AbortSignal
   readonly writeOutput: (text: string) => void
@@ -23,7 +23,7 @@ export interface Builder {
    * @throws {ServiceError} 400 with the end of its output if it fails.
    */
   readonly run: (command: readonly string[], cwd: string, env?: Env) => Promise<void>
-  /** Like `run`; returns the standard output. */
+  /** Like `run`, but returns the standard output. */
   readonly read: (command: readonly string[], cwd: string) => Promise<string>
 }
 
@@ -32,15 +32,18 @@ export type Env = Readonly<Record<string, string>>
 /** Detection and build of programs in one language. */
 export interface Language {
   readonly name: 'node' | 'python' | 'go' | 'executable'
-  /** Whether the project contains a program in this language. */
+  /** Returns whether the project contains a program in this language. */
   readonly detect: (project: Project) => Promise<boolean>
-  /** Installs dependencies and runs the project's build step. Returns the folder of installed programs, if any. */
+  /**
+   * Installs dependencies and runs the project's build step. Returns the folder of installed
+   * programs, if any.
+   */
   readonly prepare: (
     project: Project,
     builder: Builder,
     settings: ProjectSettings,
   ) => Promise<string | undefined>
-  /** Builds the program. Returns its command; undefined if there is nothing to start. */
+  /** Builds the program. Returns its command, or undefined if there is nothing to start. */
   readonly make: (project: Project, builder: Builder) => Promise<readonly string[] | undefined>
 }
 

@@ -11,14 +11,14 @@ import { toCommand } from './shell.ts'
 
 const TYPESCRIPT = new Set(['.ts', '.mts', '.cts', '.tsx'])
 const JAVASCRIPT = new Set(['.js', '.mjs', '.cjs'])
-/** Entry files to try if none is declared. */
+/** Entry files that are tried if none is declared. */
 const MAIN_FILES = ['', 'src/'].flatMap((folder) =>
   ['main', 'index', 'server', 'app'].flatMap((name) =>
     ['ts', 'mts', 'js', 'mjs', 'cjs'].map((extension) => `${folder}${name}.${extension}`),
   ),
 )
 
-/** Programs in JavaScript and TypeScript; TypeScript needs no build step. */
+/** Programs in JavaScript and TypeScript. TypeScript requires no build step. */
 export const node: Language = {
   name: 'node',
 
@@ -46,7 +46,7 @@ export const node: Language = {
     const script = (await readPackage(project.folder))?.scripts?.['start']
     if (project.file === undefined && script !== undefined) {
       const words = toCommand(script)
-      // Node.js 22.18 and later would run it directly.
+      // Node.js 22.18 and later would run the file directly.
       const isFileAlone = words.length === 2 && words[0] === 'node' && isTypeScript(words[1]!)
       return isFileAlone ? makeFile(project, words[1]!, builder) : words
     }
@@ -55,7 +55,10 @@ export const node: Language = {
   },
 }
 
-/** Entry file of the program; undefined if a package script starts it or there is none. */
+/**
+ * Returns the entry file of the program, or undefined if a package script starts it or there is
+ * none.
+ */
 async function findStart({ folder, file }: Project): Promise<string | undefined> {
   if (file !== undefined) return file
   const main = (await readPackage(folder))?.main
@@ -72,13 +75,17 @@ async function makeFile(
   if (!isTypeScript(file)) return [program, file]
   const out = join(project.folder, OUT_FOLDER)
   await mkdir(out, { recursive: true })
-  // An unnamed package, so that an import of the enclosing package's name resolves to an installed one.
+  // An unnamed package, so that an import of the enclosing package's name resolves to an installed
+  // package.
   await writeFile(join(out, 'package.json'), '{}\n')
   await bundle(project, file, join(out, 'main.mjs'), builder)
   return [program, '--enable-source-maps', join(OUT_FOLDER, 'main.mjs')]
 }
 
-/** `node` if that resolves to this executable: some installers change its folder with every version. */
+/**
+ * Returns `node` if that resolves to this executable, because some installers change its folder
+ * with every version.
+ */
 async function findNode(): Promise<string> {
   for (const folder of toPath([]).split(':').slice(1)) {
     const found = await realpath(join(folder, 'node')).catch(() => undefined)

@@ -12,10 +12,10 @@ import { LOCK_FILES, type PackageFile } from './package-file.ts'
 
 export interface Installation {
   readonly project: Project
-  /** Folder of the installed package: the project or one above. */
+  /** Folder of the installed package: the project folder or a folder above it. */
   readonly folder: string
   readonly content: PackageFile
-  /** The project's package; undefined if it has none. */
+  /** The project's package; undefined if it has no package file. */
   readonly manifest: PackageFile | undefined
   readonly settings: ProjectSettings
   /** Entry file, relative to the project. */
@@ -23,10 +23,12 @@ export interface Installation {
 }
 
 const OTHER_LOCK_FILES = ['pnpm-lock.yaml', 'yarn.lock', 'bun.lock', 'bun.lockb']
-/** Packages that are folders of the source: they cannot be installed without it. */
+/**
+ * Matches packages that are folders in the source, which cannot be installed without the source.
+ */
 const LOCAL_PACKAGE = /"(file|link):|"link": true/
 
-/** Installs the packages of a project with npm. With a lock file, the result is cached. */
+/** Installs the packages of a project with npm. If there is a lock file, the result is cached. */
 export async function installPackages(input: Installation, builder: Builder): Promise<void> {
   const content = await removeGatewayPackage(input)
   const manifest = input.manifest === input.content ? content : input.manifest
@@ -34,7 +36,7 @@ export async function installPackages(input: Installation, builder: Builder): Pr
   const { folder, project } = job
   const modules = join(folder, 'node_modules')
   if (await includesPackages(modules)) return
-  // From a previous build, or copied with the source.
+  // Created by a previous build, or copied with the source.
   await rm(modules, { recursive: true, force: true })
   if (!(await needsPackages(job, builder))) return
 
@@ -75,7 +77,10 @@ export async function installPackages(input: Installation, builder: Builder): Pr
   await symlink(join(entry, 'node_modules'), modules, 'dir')
 }
 
-/** Whether the source includes its packages, beyond a link to a build's or `mx-gateway` alone. */
+/**
+ * Returns whether the source includes its packages, apart from a link created by a build or
+ * `mx-gateway` alone.
+ */
 async function includesPackages(modules: string): Promise<boolean> {
   const existing = await lstat(modules).catch(() => undefined)
   if (existing?.isDirectory() !== true) return false
@@ -83,7 +88,10 @@ async function includesPackages(modules: string): Promise<boolean> {
   return rest.length > 0 || (first !== undefined && !first.isSymbolicLink())
 }
 
-/** Whether there is anything to install; for a package above, only if the program imports packages. */
+/**
+ * Returns whether there is anything to install. For a package file above the project, only if the
+ * program imports packages.
+ */
 async function needsPackages(job: Installation, builder: Builder): Promise<boolean> {
   const { project, content, manifest: own, start } = job
   const { dependencies, devDependencies, optionalDependencies } = own ?? content
@@ -97,7 +105,10 @@ async function needsPackages(job: Installation, builder: Builder): Promise<boole
   return (await listPackages(project, start, builder)).length > 0
 }
 
-/** Build steps and start commands often use development dependencies. */
+/**
+ * Returns whether development dependencies are needed, which build steps and start commands often
+ * use.
+ */
 function usesTools({ manifest: own, settings }: Installation): boolean {
   const scripts = own?.scripts
   const step = scripts?.['build'] ?? scripts?.['start'] ?? settings.build ?? settings.command
@@ -118,7 +129,7 @@ function toEnv({ cacheFolder, allowScripts }: Builder): Env {
     // Reports an unreachable registry within seconds instead of a minute.
     npm_config_fetch_retry_mintimeout: '1000',
     npm_config_fetch_retry_maxtimeout: '5000',
-    // The user's registry and token, unless install scripts run that could read them.
+    // Uses the user's registry and token, unless install scripts run that could read them.
     ...(!allowScripts && { npm_config_userconfig: join(homedir(), '.npmrc') }),
   }
 }

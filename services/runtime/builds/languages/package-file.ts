@@ -19,11 +19,15 @@ interface FoundPackage {
   readonly content: PackageFile
 }
 
-/** Lock files of npm, in order of precedence. */
+/** npm lock files in order of precedence. */
 export const LOCK_FILES: readonly string[] = ['npm-shrinkwrap.json', 'package-lock.json']
 const ID = 'runtime'
 
-/** Reads the package.json of a folder; undefined if it has none. @throws {ServiceError} 400 if it is invalid. */
+/**
+ * Reads the package.json in a folder. Returns undefined if the file does not exist.
+ *
+ * @throws {ServiceError} 400 if it is invalid.
+ */
 export async function readPackage(folder: string): Promise<PackageFile | undefined> {
   const text = await readIfExists(join(folder, 'package.json'))
   if (text === undefined) return undefined
@@ -39,8 +43,9 @@ export async function readPackage(folder: string): Promise<PackageFile | undefin
 }
 
 /**
- * Returns the package that declares the dependencies of a project: its own, the nearest above, or the one above that lists
- * it as a workspace; an empty package if no project is found.
+ * Returns the package that declares the dependencies of a project: its own package, the nearest one
+ * above it, or the one above it that lists it as a workspace. Returns an empty package if none of
+ * them exists.
  */
 export async function findPackage({ root, folder }: Project): Promise<FoundPackage> {
   let nearest: FoundPackage | undefined

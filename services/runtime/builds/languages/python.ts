@@ -6,7 +6,10 @@ import { type Builder, type Language, OUT_FOLDER, type Project } from './languag
 const REQUIREMENTS = 'requirements.txt'
 const PROJECT_FILE = 'pyproject.toml'
 const MAIN_FILES = ['main.py', 'app.py', 'server.py', '__main__.py']
-/** Lines that refer to files of the source or to other lists: the file alone does not determine the packages. */
+/**
+ * Matches lines that refer to files in the source or to other lists, so that the file alone does
+ * not determine the packages.
+ */
 const LOCAL = /^\s*(-|\.|\/|file:)|\bfile:/m
 /** First version of pip that can install for another interpreter. */
 const MIN_PIP_VERSION = 23
@@ -18,7 +21,7 @@ except ImportError:
   print(0)
 `
 
-/** Python programs; requirements are installed into a virtual environment. */
+/** Python programs. Requirements are installed into a virtual environment. */
 export const python: Language = {
   name: 'python',
 
@@ -36,7 +39,7 @@ export const python: Language = {
 
   async make({ folder, file }) {
     const main = file ?? (await findFile(folder, MAIN_FILES))
-    // Unbuffered, because the output is its log.
+    // Unbuffered, because the output is used as the log.
     return main === undefined ? undefined : ['python3', '-u', main]
   },
 }

@@ -1,7 +1,10 @@
-/** Command lines that need no shell. */
+/** Matches command lines that do not need a shell. */
 const PLAIN = /^[\w@%+:,./-]+( +[\w@%+=:,./-]+)*$/
 
-/** Converts a command line to arguments; without a shell if possible, so that signals reach the program itself. */
+/**
+ * Converts a command line to arguments, without a shell if possible, so that signals reach the
+ * program itself.
+ */
 export function toCommand(line: string): readonly string[] {
   const text = line.trim()
   return PLAIN.test(text) ? text.split(/ +/) : toShell(text)

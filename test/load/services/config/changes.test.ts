@@ -189,7 +189,7 @@ t.test('a change fails with 503 after 100 conflicts', async (t) => {
   await t.rejects(set('a', 1), {
     id: ID,
     code: 503,
-    message: 'the configuration of mx is being changed concurrently: try again',
+    message: 'the configuration of mx is being changed concurrently; try again',
   })
   t.equal(commits, 100)
 })

@@ -12,7 +12,7 @@ t.test('returns 429 after too many individual revocations of an account', (t) =>
   t.throws(() => count(JANE, ID), {
     ...{ id: ID, code: 429, headers: ['retry-after', '3000'] },
     message:
-      '3600 access tokens of jane were revoked within an hour: revoke the refresh token, or all tokens of the account with request.id',
+      '3600 access tokens of jane were revoked within an hour; revoke the refresh token, or all tokens of the account with request.id',
   })
   count({ namespace: 'acme', account: 'jane' }, ID)
   count({ namespace: 'mx', account: 'john' }, ID)

@@ -166,7 +166,7 @@ t.test('reports a secret that cannot be decrypted and retains the key', async (t
   const text = Buffer.from(version!.value).toString().replace('"x"', '"y"')
   await store.commit([{ table, key: version!.key, value: Buffer.from(text) }])
   await t.rejects(changeSecretKey({ store, from, to }), {
-    message: 'the secret y of foo cannot be decrypted: it was modified, or belongs to another path',
+    message: 'the secret y of foo cannot be decrypted: it was modified or belongs to another path',
   })
   t.match(await readKeyNote(store), { keyId: from.id })
   t.strictSame((await readAll(store, from)).slice(2), ALL.slice(2))
@@ -184,7 +184,7 @@ t.test('gives up while heads change continuously', async (t) => {
     },
   }
   await t.rejects(changeSecretKey({ store: busy, from, to, timeoutMs: 200 }), {
-    message: 'the configuration is being changed concurrently: its secret key could not be rotated',
+    message: 'the configuration is being changed concurrently; its secret key could not be rotated',
   })
   t.strictSame(await readAll(store, from), ALL)
 })

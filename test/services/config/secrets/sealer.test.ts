@@ -27,7 +27,7 @@ t.test('returns 500 for a secret of another path or a modified secret', async (t
       id,
       code: 500,
       message:
-        /^the secret [ab] of (mx|foo) cannot be decrypted: it was modified, or belongs to another path$/,
+        /^the secret [ab] of (mx|foo) cannot be decrypted: it was modified or belongs to another path$/,
     })
 })
 

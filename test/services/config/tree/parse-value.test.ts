@@ -72,9 +72,9 @@ t.test('reports the reason for a rejection', async (t) => {
   expectRejected('{"a.b":1}', /must not contain the name "a\.b"/)
   expectRejected('{"":1}', /must not contain the name ""/)
   expectRejected('{"\\n":1}', /must not contain the name "\\n"/)
-  expectRejected('{"a":1,"a":2}', /must not contain the name "a" twice/)
-  expectRejected('[{"a":1,"\\u0061":2}]', /must not contain the name "a" twice/)
-  expectRejected(JSON.stringify('{"a":1,"a":2}'), /must not contain the name "a" twice/)
+  expectRejected('{"a":1,"a":2}', /must not contain the duplicate name "a"/)
+  expectRejected('[{"a":1,"\\u0061":2}]', /must not contain the duplicate name "a"/)
+  expectRejected(JSON.stringify('{"a":1,"a":2}'), /must not contain the duplicate name "a"/)
   expectRejected(JSON.stringify('{"__proto__":1}'), /must not contain the name __proto__/)
   expectRejected(`{"${'a'.repeat(1020)}":1}`, /must not contain paths longer than 1024 bytes/, [
     'abcd',

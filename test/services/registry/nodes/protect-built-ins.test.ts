@@ -21,7 +21,7 @@ t.test('rejects deregistering a built-in service of this server with 409', async
   const rejected = {
     code: 409,
     message:
-      'node store-1 of store belongs to this server and cannot be deregistered while it runs',
+      'node store-1 of store belongs to this server and cannot be deregistered while the server is running',
   }
   await t.rejects(rejectBuiltInNodes(toService('store', 'store-1'), registry, OWN, 'id'), rejected)
   const otherServer = toService('store', 'store-1', '10.0.0.1:1')

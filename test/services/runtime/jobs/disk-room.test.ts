@@ -5,7 +5,7 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 const MIB = 1024 * 1024
 const FULL = {
   code: 507,
-  message: 'the disk of the server is full: 99 MiB are free, min_free_disk is 100mb',
+  message: 'the disk of the server is full: 99 MiB are free, but min_free_disk is 100mb',
 }
 const { signal } = new AbortController()
 

@@ -74,7 +74,7 @@ t.test('appends arguments to the command of the object or the project', async (t
 
 t.test('rejects an update whose source is no longer available', async (t) => {
   const { run } = open(t)
-  await t.rejects(run(makeRecord()), { code: 400, message: /no longer available: upload it again/ })
+  await t.rejects(run(makeRecord()), { code: 400, message: /no longer available; upload it again/ })
 })
 
 t.test('names an upload after its object', async (t) => {

@@ -157,7 +157,7 @@ t.test('returns 404 for a missing or private repository', async (t) => {
   const { address, requests } = await serve(t, () => 404)
   await t.rejects(open(t, `${address}/a/b`).fetch(), {
     code: 404,
-    message: /^no repository at http.*\/a\/b, or it is private: set git\.credentials/,
+    message: /^no repository at http.*\/a\/b, or it is private; set git\.credentials/,
   })
   t.strictSame(
     requests.map(({ url }) => url!.split('?')[0]),

@@ -34,7 +34,10 @@ t.test('rejects data after the end of an archive, but accepts zeros', async (t) 
     { path: 'c' },
   ])
   const second = makeTar([{ path: 'hidden', content: 'one' }])
-  const behind = { code: 400, message: 'data follows the end of the tar archive: pack it again' }
+  const behind = {
+    code: 400,
+    message: 'data follows the end of the tar archive; create the archive again',
+  }
   for (const length of [100, 512, 100_000]) {
     const both = Buffer.concat([archive, second])
     await t.rejects(read(toChunks(both, length)), behind, `chunks of ${length}`)

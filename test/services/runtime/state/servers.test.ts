@@ -59,7 +59,7 @@ t.test(
       metadata: {
         ...{ status: 'unknown', owner: /.*/ },
         error:
-          /^server one, which runs the service, sent no heartbeat for 2m: restart the server, or delete the service with force and run it elsewhere$/,
+          /^server one, which runs the service, has sent no heartbeat for 2m; restart the server, or delete the service with force and run it elsewhere$/,
       },
     })
   },
