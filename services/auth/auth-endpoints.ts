@@ -87,11 +87,11 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
       idempotent: false,
       request: Type.Object({
         id: text('Unique in its namespace.'),
-        name: text('Alternative login name; empty: the id.'),
-        type: text('user or service; empty: user.'),
+        name: text('Alternative login name; empty for the id.'),
+        type: text('user or service; empty for user.'),
         scopes: ScopesInput,
         metadata: MetadataInput,
-        secret: secret('Secret; empty: generated.'),
+        secret: secret('Secret; empty to generate one.'),
         provider: text('Not used.'),
         options: Options,
       }),
@@ -141,7 +141,7 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
         refresh_token: secret('Alternative to id and secret.'),
         token_expiry: Type.Integer({
           ...{ default: 0, minimum: 0, maximum: TOKEN_LIFE_MAX_S },
-          description: `Lifetime of the access token in seconds; 0: ${LIFE_S}.`,
+          description: `Lifetime of the access token in seconds; 0 for ${LIFE_S}.`,
         }),
         options: Options,
       }),

@@ -54,7 +54,7 @@ export const Options: TUnsafe<NamespaceOptions> = Type.Unsafe(
   Type.Object(
     {
       namespace: Type.Refine(
-        text(`Namespace; empty: namespace of the call, otherwise ${DEFAULT_NAMESPACE}.`),
+        text(`Namespace; empty for the namespace of the call, otherwise ${DEFAULT_NAMESPACE}.`),
         (name) => name === '' || isNamespaceName(name),
         () => NAMESPACE_RULE,
       ),

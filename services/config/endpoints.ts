@@ -170,7 +170,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
       response: Type.Object({
         entries: Type.Array(Type.Object({ path: Type.String(), secret: Type.Boolean() })),
         next: Type.Optional(
-          Type.String({ description: 'Cursor of the next page; absent on the last one.' }),
+          Type.String({ description: 'Cursor of the next page; absent on the last page.' }),
         ),
       }),
       async handle({ namespace, path, options: { limit, after } }, ctx) {
@@ -188,7 +188,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
           Type.Object({
             version: Version,
             timestamp: Type.Integer({ description: 'Seconds since 1970.' }),
-            account: Type.String({ description: 'Author; empty: anonymous.' }),
+            account: Type.String({ description: 'Author; empty if anonymous.' }),
             action: Type.String({ description: 'set, delete or rollback.' }),
             path: Type.String(),
             secret: Type.Boolean(),

@@ -39,7 +39,7 @@ const secret = (description: string) => Type.Boolean({ default: false, descripti
 
 export const Namespace: TUnsafe<string> = Type.Unsafe(
   Type.Refine(
-    text(`Namespace; empty: namespace of the call, otherwise ${DEFAULT_NAMESPACE}.`),
+    text(`Namespace; empty for the namespace of the call, otherwise ${DEFAULT_NAMESPACE}.`),
     (name) => name === '' || isNamespaceName(name),
     () => NAMESPACE_RULE,
   ),
@@ -56,7 +56,7 @@ export const Getting: TUnsafe<GetOptions> = Type.Unsafe(
       version: Type.Integer({
         minimum: 0,
         default: 0,
-        description: 'Version to read; 0: the latest.',
+        description: 'Version to read; 0 for the latest.',
       }),
     },
     { default: {} },
@@ -77,8 +77,12 @@ export const Setting: TUnsafe<SecretOptions> = Type.Unsafe(
 export const Listing: TUnsafe<ListOptions> = Type.Unsafe(
   Type.Object(
     {
-      limit: Type.Integer({ minimum: 0, default: 0, description: `Page size; 0: ${MAX_PAGE}.` }),
-      after: Type.Refine(text('Cursor: next of the previous page.'), isPath, () => PATH_RULE),
+      limit: Type.Integer({ minimum: 0, default: 0, description: `Page size; 0 for ${MAX_PAGE}.` }),
+      after: Type.Refine(
+        text('Cursor, taken from next of the previous page.'),
+        isPath,
+        () => PATH_RULE,
+      ),
     },
     { default: {} },
   ),

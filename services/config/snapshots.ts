@@ -84,7 +84,7 @@ export function createSnapshots(store: Store): Snapshots {
    * Restores a version from the current tree. Returns undefined if a version in between was deleted
    * or re-encrypted.
    */
-  async function goBack(
+  async function applyPatches(
     namespace: string,
     { tree }: Snapshot,
     entries: readonly VersionEntry[],
@@ -109,7 +109,7 @@ export function createSnapshots(store: Store): Snapshots {
         const versions = snapshot.head?.versions ?? []
         const at = versions.findIndex((entry) => entry.version === version)
         if (at < 0) throw noSuchVersion(namespace, version, versions, id)
-        const tree = await goBack(namespace, snapshot, versions.slice(at, -1))
+        const tree = await applyPatches(namespace, snapshot, versions.slice(at, -1))
         if (tree !== undefined) return { ...snapshot, version, tree }
       }
       throw incomplete(namespace)

@@ -50,27 +50,27 @@ export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMes
     if (done === true) throw badRequest(id, 'the first message must set a topic')
     topic = value.topic
     mustBeReadable?.({ namespace, topic })
-    const begun = await events.consume({ namespace, topic }, toOptions(value, id))
+    const started = await events.consume({ namespace, topic }, toOptions(value, id))
     if (isEnded) {
-      await begun.leave()
+      await started.leave()
       return undefined
     }
-    consumer = begun
+    consumer = started
     onStart()
-    void readAnswers(begun)
-    return begun
+    void readAnswers(started)
+    return started
   }
 
-  async function readAnswers(begun: EventConsumer): Promise<void> {
+  async function readAnswers(started: EventConsumer): Promise<void> {
     const settling = new Set<Promise<void>>()
     try {
       for (;;) {
         const { done, value } = await messages.next()
-        if (done === true) return begun.acks ? leave(begun, settling) : undefined
+        if (done === true) return started.acks ? leave(started, settling) : undefined
         if (value.id === '') throw badRequest(id, 'request.id must not be empty')
         const settled = value.success
-          ? begun.ack(value.id)
-          : begun.nack(value.id, toWaitMs(value.delay))
+          ? started.ack(value.id)
+          : started.nack(value.id, toWaitMs(value.delay))
         // Not awaited, so that acknowledgements of the same tick are stored together.
         if (settled instanceof Promise) {
           const stored = settled.catch(fail).finally(() => settling.delete(stored))
@@ -83,8 +83,8 @@ export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMes
   }
 
   /** Called when the caller has finished. The stream ends once its acknowledgements are stored. */
-  async function leave(begun: EventConsumer, settling: Iterable<Promise<void>>): Promise<void> {
-    leaving = Promise.all(settling).then(() => begun.leave())
+  async function leave(started: EventConsumer, settling: Iterable<Promise<void>>): Promise<void> {
+    leaving = Promise.all(settling).then(() => started.leave())
     await leaving
   }
 

@@ -158,7 +158,7 @@ export function createStoreEndpoints(events: Events, checks: AccountChecks): End
       response: Type.Object({
         events: Type.Array(EventView),
         next: Type.Optional(
-          Type.Integer({ description: 'Offset of the next page; absent on the last one.' }),
+          Type.Integer({ description: 'Offset of the next page; absent on the last page.' }),
         ),
       }),
       async handle({ topic, limit, offset, since, since_ms }, ctx) {

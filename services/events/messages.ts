@@ -96,15 +96,15 @@ export const MetadataInput: TUnsafe<EventMessage['metadata']> = Type.Unsafe(
     () => `must be at most ${MAX_EVENT_METADATA_BYTES} bytes`,
   ),
 )
-export const Seconds: TUnsafe<number> = seconds('Seconds since 1970; 0: now.')
+export const Seconds: TUnsafe<number> = seconds('Seconds since 1970; 0 for now.')
 export const Since: TUnsafe<number> = seconds('Omits events before this time, seconds since 1970.')
 export const Milliseconds: TUnsafe<number> = milliseconds(
-  'Milliseconds since 1970, takes precedence over seconds; 0: not set.',
+  'Milliseconds since 1970, which take precedence over seconds; 0 if not set.',
 )
 export const Offset: TUnsafe<number> = sequence(
   'Number of events to skip from the start of the topic.',
 )
-export const Limit: TUnsafe<number> = sequence('Page size; 0: 250.')
+export const Limit: TUnsafe<number> = sequence('Page size; 0 for 250.')
 
 const event = {
   id: Type.String({ description: 'A UUID.' }),
@@ -132,10 +132,10 @@ export const Consuming: TUnsafe<ConsumeMessage> = Type.Unsafe(
     topic: name(
       'Topic of the namespace; set in the first message, like all fields up to max_in_flight.',
     ),
-    group: name('Consumer group that shares the events; empty: a temporary group.'),
-    offset: seconds('Start time of a new group; 0: new events only.'),
+    group: name('Consumer group that shares the events; empty for a temporary group.'),
+    offset: seconds('Start time of a new group; 0 for new events only.'),
     offset_ms: milliseconds('Like offset, in milliseconds.'),
-    sequence: sequence('Start sequence of a new group; 0: use offset.'),
+    sequence: sequence('Start sequence of a new group; 0 to use offset.'),
     auto_ack: Type.Boolean({
       default: true,
       description: 'Acknowledge events when they are sent.',
@@ -153,10 +153,13 @@ export const Consuming: TUnsafe<ConsumeMessage> = Type.Unsafe(
     }),
     max_in_flight: Long({
       max: MAX_IN_FLIGHT,
-      description: 'Maximum number of unacknowledged events; 0: 1000.',
+      description: 'Maximum number of unacknowledged events; 0 for 1000.',
     }),
     id: Type.String({ default: '', description: 'Id of the acknowledged or rejected event.' }),
-    success: Type.Boolean({ default: false, description: 'Acknowledge; false: redeliver.' }),
+    success: Type.Boolean({
+      default: false,
+      description: 'Acknowledge the event; false to redeliver it.',
+    }),
     delay: Long({ max: MAX_WAIT_NS, description: 'Delay of the redelivery in nanoseconds.' }),
   }),
 )

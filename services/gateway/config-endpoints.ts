@@ -75,7 +75,7 @@ export function createVersionEndpoints(options: ConfigEndpointsOptions): Endpoin
       request: Type.Object({
         version: Type.Integer({
           ...{ minimum: 0, default: 0 },
-          description: 'Number; 0: the version before the current one.',
+          description: 'Version number; 0 for the version before the current one.',
         }),
         if_match: IfMatch,
       }),

@@ -40,7 +40,7 @@ export const Applied: TUnsafe<AppliedConfig> = Type.Unsafe(
     version: Version,
     file: Type.String({
       description:
-        'Configuration file that was written. Empty without a file: the version is then lost on a restart.',
+        'Configuration file that was written. Empty if no file is used: the version is then lost on a restart.',
     }),
   }),
 )

@@ -48,8 +48,8 @@ export const ConfiguredRouteList: TUnsafe<ConfiguredRoutesPage> = Type.Unsafe(
         name: Type.String(),
         source: Type.String({ description: 'Line of the configuration file.' }),
         paths: Texts,
-        hosts: Type.Array(Type.String(), { description: 'Empty: any.' }),
-        methods: Type.Array(Type.String(), { description: 'Empty: any.' }),
+        hosts: Type.Array(Type.String(), { description: 'Any host if empty.' }),
+        methods: Type.Array(Type.String(), { description: 'Any method if empty.' }),
         conditions: Type.Array(Type.String(), {
           description: 'Conditions on headers, parameters and clients.',
         }),

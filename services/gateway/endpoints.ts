@@ -102,12 +102,15 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
       readOnly: true,
       description: 'Lists the routes from requests to endpoints, sorted by service name.',
       request: Type.Object({
-        service: Type.String({ default: '', description: 'Full name; empty: all.' }),
+        service: Type.String({ default: '', description: 'Full name; empty for all.' }),
         limit: Type.Integer({
           ...{ minimum: 1, maximum: 1000, default: 1000 },
           description: 'Maximum number of services.',
         }),
-        after: Type.String({ default: '', description: 'Cursor: next of the previous page.' }),
+        after: Type.String({
+          default: '',
+          description: 'Cursor, taken from next of the previous page.',
+        }),
       }),
       response: Routes,
       handle(request, ctx) {

@@ -158,7 +158,7 @@ const Point: TUnsafe<PointMessage> = Type.Unsafe(
     bytes_out: count('Bytes of response bodies.'),
     p50_ms: Type.Optional(
       Type.Number({
-        description: 'Percentiles of the last ten points; absent: no requests.',
+        description: 'Percentiles of the last ten points; absent without requests.',
       }),
     ),
     p99_ms: Type.Optional(Type.Number()),
@@ -176,9 +176,9 @@ export const ServiceStats: TUnsafe<ServiceStatsMessage> = Type.Unsafe(
     }),
     requests_per_second: Type.Number({ description: 'Average over the last minute.' }),
     error_share: Type.Optional(
-      Type.Number({ description: 'Share of 5xx responses, 0 to 1; absent: no requests.' }),
+      Type.Number({ description: 'Share of 5xx responses, 0 to 1; absent without requests.' }),
     ),
-    p50_ms: Type.Optional(Type.Number({ description: 'Interpolated; absent: no requests.' })),
+    p50_ms: Type.Optional(Type.Number({ description: 'Interpolated; absent without requests.' })),
     p99_ms: Type.Optional(Type.Number()),
   }),
 )
@@ -187,13 +187,13 @@ export const Request: TUnsafe<RecentRequest> = Type.Unsafe(
   Type.Object({
     time: count('End of the request, milliseconds since 1970.'),
     id: Type.String({ description: 'Request id.' }),
-    trace_id: Type.String({ description: 'Empty: not traced.' }),
+    trace_id: Type.String({ description: 'Empty if not traced.' }),
     method: Type.String(),
     path: Type.String({ description: 'Path without the query.' }),
     status: count('Status; 0 if the client disconnected before a response.'),
     rpc_status: count('Status of gRPC or Connect; -1 if none.'),
     duration_ms: Type.Number(),
-    service: Type.String({ description: 'Full name; empty: not found.' }),
+    service: Type.String({ description: 'Full name; empty if not found.' }),
     error: Type.String({ description: 'Error of the last node.' }),
   }),
 )
@@ -201,10 +201,12 @@ export const Request: TUnsafe<RecentRequest> = Type.Unsafe(
 const Route: TUnsafe<RouteMessage> = Type.Unsafe(
   Type.Object({
     service: Type.String({ description: 'Full name.' }),
-    endpoint: Type.String({ description: 'Handler.Method; empty: passed through unchanged.' }),
+    endpoint: Type.String({
+      description: 'Handler.Method; empty if requests are passed through unchanged.',
+    }),
     handler: Type.String(),
-    methods: Type.Array(Type.String(), { description: 'Empty: any.' }),
-    hosts: Type.Array(Type.String(), { description: 'Empty: any.' }),
+    methods: Type.Array(Type.String(), { description: 'Any method if empty.' }),
+    hosts: Type.Array(Type.String(), { description: 'Any host if empty.' }),
     path: Type.String({ description: 'Template.' }),
     declared: Type.Boolean({
       description: 'Declared by the endpoint; otherwise derived from the name.',
@@ -223,7 +225,7 @@ export const Routes: TUnsafe<RoutesPage> = Type.Unsafe(
       description: 'Declared routes that are not served, with the reason.',
     }),
     next: Type.Optional(
-      Type.String({ description: 'Cursor of the next page; absent on the last one.' }),
+      Type.String({ description: 'Cursor of the next page; absent on the last page.' }),
     ),
   }),
 )
@@ -245,17 +247,17 @@ export const Explanation: TUnsafe<Explained> = Type.Unsafe(
   Type.Object({
     stages: Type.Array(
       Type.Object({
-        plugin: Type.String({ description: 'Empty: built in.' }),
+        plugin: Type.String({ description: 'Empty if built in.' }),
         hook: Type.String(),
         scope: Type.String({
-          description: 'gateway, service or route; empty: not from the configuration.',
+          description: 'gateway, service or route; empty if not from the configuration.',
         }),
-        source: Type.String({ description: 'Setting or line of mx.yaml; empty: built in.' }),
+        source: Type.String({ description: 'Setting or line of mx.yaml; empty if built in.' }),
       }),
       { description: 'Steps that the request passed through, in order.' },
     ),
     namespace: Type.String({ description: 'Prefix of service names; empty if none.' }),
-    account: Type.String({ description: 'Account of the caller; empty: anonymous.' }),
+    account: Type.String({ description: 'Account of the caller; empty if anonymous.' }),
     route: Type.Optional(
       Type.Object({
         name: Type.Optional(
@@ -270,7 +272,7 @@ export const Explanation: TUnsafe<Explained> = Type.Unsafe(
     target: Type.String({ description: 'Path and query as forwarded.' }),
     host: Type.String({ description: 'Host as forwarded.' }),
     handler: Type.String({
-      description: 'Handler that serves the request; empty: no route was found.',
+      description: 'Handler that serves the request; empty if no route was found.',
     }),
     rulings: Type.Array(
       Type.Object({

@@ -66,12 +66,12 @@ export const NodeItem: TUnsafe<NodeMessage> = Type.Unsafe(
     service: Type.String({ description: 'Full name.' }),
     id: Type.String(),
     address: Type.String(),
-    zone: Type.String({ description: 'Empty: unknown.' }),
+    zone: Type.String({ description: 'Empty if unknown.' }),
     state: Type.String({
       description: 'usable, warming, open, unhealthy, ejected, draining or drained.',
     }),
     ejected_until: Type.Optional(
-      Type.Integer({ description: 'Unix time in milliseconds; absent: not ejected.' }),
+      Type.Integer({ description: 'Unix time in milliseconds; absent if not ejected.' }),
     ),
     in_flight: Type.Integer({ description: 'Requests and calls in flight.' }),
     connections: Type.Integer({ description: 'Open HTTP connections.' }),

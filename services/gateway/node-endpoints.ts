@@ -37,7 +37,7 @@ export function createNodeEndpoints({ nodes, checks, idOf }: NodeEndpointsOption
       request: Type.Object({
         service: Type.String({
           ...{ default: '', maxLength: MAX_NAME },
-          description: 'Name; empty: all services in use.',
+          description: 'Name; empty for all services in use.',
         }),
         namespace: Namespace,
       }),

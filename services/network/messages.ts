@@ -65,7 +65,7 @@ const text = (description: string) => Type.String({ default: '', description })
 export const Server: TUnsafe<ServerMessage> = Type.Unsafe(
   Type.Object({
     id: Type.String(),
-    address: Type.String({ description: 'Address of its RPC proxy; empty: unknown.' }),
+    address: Type.String({ description: 'Address of its RPC proxy; empty if unknown.' }),
     network: Type.String(),
   }),
 )
@@ -78,7 +78,7 @@ export const Depth: TUnsafe<number> = Type.Unsafe(
   Type.Integer({
     minimum: 0,
     default: 0,
-    description: 'Maximum distance in links; 0: unlimited.',
+    description: 'Maximum distance in links; 0 for unlimited.',
   }),
 )
 
@@ -99,9 +99,9 @@ export const Route: TUnsafe<RouteMessage> = Type.Unsafe(
   Type.Object({
     service: Type.String(),
     address: Type.String({
-      description: 'Address of the server with the service; empty: unknown.',
+      description: 'Address of the server with the service; empty if unknown.',
     }),
-    gateway: Type.String({ description: 'Address of the next server; empty: local.' }),
+    gateway: Type.String({ description: 'Address of the next server; empty if local.' }),
     network: Type.String(),
     router: Type.String({ description: 'Id of the next server, or of this one.' }),
     link: Type.Union([Type.Literal('local'), Type.Literal('network')]),
@@ -124,18 +124,18 @@ export const After: TUnsafe<string> = Type.Unsafe(
   text('Name of a service; returns the services after it.'),
 )
 export const Next: TUnsafe<string> = Type.Unsafe(
-  Type.String({ description: 'Cursor of the next page; absent on the last one.' }),
+  Type.String({ description: 'Cursor of the next page; absent on the last page.' }),
 )
 
 export const LinkStatus: TUnsafe<LinkMessage> = Type.Unsafe(
   Type.Object({
     address: Type.String({ description: 'Address of the RPC proxy of the peer.' }),
-    id: Type.String({ description: 'Id of the peer; empty: unknown.' }),
+    id: Type.String({ description: 'Id of the peer; empty if unknown.' }),
     state: Type.Union(
       STATES.map((state) => Type.Literal(state)),
       { description: 'waiting: will be retried; asleep: not needed.' },
     ),
-    error: Type.String({ description: 'Error; empty: established.' }),
+    error: Type.String({ description: 'Error; empty if established.' }),
     rtt_ms: Type.Number(),
     metric: Type.Integer({ description: 'Cost that the link adds to a route.' }),
     calls: Type.Integer({ description: 'Calls sent to the peer.' }),

@@ -34,8 +34,7 @@ import type { Watches } from './watches.ts'
  * Services register themselves; operators register the services of the platform.
  *
  * @param quota quota of nodes per namespace.
- * @param ownAddress address of built-in services in this process; undefined without built-in
- * services.
+ * @param ownAddress address of built-in services in this process; undefined if there are no such services.
  * @param checkAddresses checks the addresses of registered nodes.
  */
 export function createEndpoints(
@@ -96,9 +95,12 @@ export function createEndpoints(
           minimum: 0,
           maximum: MAX_PAGE,
           default: 0,
-          description: `Page size; 0: ${MAX_PAGE}.`,
+          description: `Page size; 0 for ${MAX_PAGE}.`,
         }),
-        after: Type.String({ default: '', description: 'Cursor: next of the previous page.' }),
+        after: Type.String({
+          default: '',
+          description: 'Cursor, taken from next of the previous page.',
+        }),
       }),
       response: Type.Object({ services: Entries, next: Type.Optional(Type.String()) }),
       handle({ options, limit, after }, ctx) {
@@ -162,7 +164,7 @@ export function createEndpoints(
       description: 'Streams all further changes. The stream starts immediately.',
       request: Type.Object({
         service: Type.Refine(
-          Type.String({ default: '', description: 'Full name; empty: all services.' }),
+          Type.String({ default: '', description: 'Full name; empty for all services.' }),
           ...SERVICE_NAME_OR_EMPTY,
         ),
         options: Options,

@@ -39,7 +39,7 @@ export const Options: TUnsafe<EntryOptions> = Type.Unsafe<EntryOptions>(
         minimum: 0,
         maximum: MAX_TTL_SECONDS,
         default: 0,
-        description: `TTL of the registration in seconds; 0: ${TTL_SECONDS}.`,
+        description: `TTL of the registration in seconds; 0 for ${TTL_SECONDS}.`,
       }),
       domain: Type.Refine(
         Type.String({
@@ -71,7 +71,7 @@ export const RegisterInput: TUnsafe<ServiceInput & { readonly options: EntryOpti
     Type.Object({
       name: Type.Refine(Type.String(), ...SERVICE_NAME),
       version: Type.Refine(
-        Type.String({ default: '', description: `Version; empty: ${DEFAULT_VERSION}.` }),
+        Type.String({ default: '', description: `Version; empty for ${DEFAULT_VERSION}.` }),
         ...TEXT_OR_EMPTY,
       ),
       metadata: Metadata,

@@ -80,7 +80,7 @@ const INSTANCES_MAX = 100
 const text = (description: string) => Type.String({ default: '', description })
 const texts = (description: string) => Type.Array(Type.String(), { default: [], description })
 const Namespace = Type.Refine(
-  text(`Namespace; empty: namespace of the call, otherwise ${DEFAULT_NAMESPACE}.`),
+  text(`Namespace; empty for the namespace of the call, otherwise ${DEFAULT_NAMESPACE}.`),
   (name) => name === '' || isNamespaceName(name),
   () => NAMESPACE_RULE,
 )
@@ -90,7 +90,7 @@ const Name = Type.Refine(
   () => NAME_RULE,
 )
 const Version = Type.Refine(
-  text('Version; empty: latest, or the only one.'),
+  text('Version; empty for latest, or the only version.'),
   (version) => version === '' || isVersion(version),
   () => VERSION_RULE,
 )
@@ -173,12 +173,12 @@ export const Options: TUnsafe<RunOptions> = Type.Unsafe(
       }),
       port: Type.Integer({
         ...{ default: 0, minimum: 0, maximum: 65_535 },
-        description: 'Port of a program with protocol http; 0: assigned through PORT.',
+        description: 'Port of a program with protocol http; 0 to assign it through PORT.',
       }),
-      memory: count('Memory limit per instance in bytes; 0: defined by the project.'),
+      memory: count('Memory limit per instance in bytes; 0 if defined by the project.'),
       cpus: Type.Number({
         ...{ default: 0, minimum: 0, maximum: 1024 },
-        description: 'CPU limit per instance in cores; 0: defined by the project.',
+        description: 'CPU limit per instance in cores; 0 if defined by the project.',
       }),
       allow_scripts: Type.Boolean({
         default: false,
@@ -197,16 +197,16 @@ export const Reading: TUnsafe<ReadOptions> = Type.Unsafe(
   Type.Object(
     {
       service: Type.Refine(
-        text('Name of the runtime object; empty: all.'),
+        text('Name of the runtime object; empty for all.'),
         (name) => name === '' || isObjectName(name),
         () => NAME_RULE,
       ),
       version: Type.Refine(
-        text('Empty: all.'),
+        text('Empty for all.'),
         (version) => version === '' || isVersion(version),
         () => VERSION_RULE,
       ),
-      type: text('Empty: all.'),
+      type: text('Empty for all.'),
       namespace: Namespace,
     },
     { default: {} },
@@ -237,7 +237,7 @@ export const RuntimeServiceView: TUnsafe<ServiceMessage> = Type.Unsafe(
 
 export const ServiceName: TUnsafe<string> = Type.Unsafe(Name)
 export const ServiceVersion: TUnsafe<string> = Type.Unsafe(Version)
-export const Lines: TUnsafe<number> = count('Number of most recent lines; 0: all.')
+export const Lines: TUnsafe<number> = count('Number of most recent lines; 0 for all.')
 export const Since: TUnsafe<number> = count('Omits lines written before this Unix time in seconds.')
 export const LogLineView: TUnsafe<LogMessage> = Type.Unsafe(
   Type.Object({

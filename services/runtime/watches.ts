@@ -30,8 +30,8 @@ export interface Watches {
   readonly close: () => void
 }
 
-const MOST_WATCHERS = 10_000
-const MOST_WAITING = 10_000
+const MAX_WATCHERS = 10_000
+const MAX_WAITING = 10_000
 /** Error message of streams when the service stops. */
 export const STOPPING = 'the runtime is stopping'
 
@@ -45,7 +45,7 @@ export interface WatchesOptions {
 
 export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptions): Watches {
   const hub = createWatchHub<WatchMessage>({
-    ...{ maxWatchers: MOST_WATCHERS, maxWaiting: MOST_WAITING, stopping: STOPPING },
+    ...{ maxWatchers: MAX_WATCHERS, maxWaiting: MAX_WAITING, stopping: STOPPING },
   })
 
   /** Returns the current state, which is unknown if the object's server is unavailable. */

@@ -94,7 +94,7 @@ export function createBlobEndpoints(
       response: Type.Object({
         keys: Type.Array(Type.String()),
         next: Type.Optional(
-          Type.String({ description: 'Cursor of the next page; absent on the last one.' }),
+          Type.String({ description: 'Cursor of the next page; absent on the last page.' }),
         ),
       }),
       async handle({ options }, ctx) {

@@ -31,7 +31,7 @@ import { rejectReserved } from './reserved.ts'
 import type { Watches } from './watches.ts'
 
 const NextName = Type.Optional(
-  Type.String({ description: 'Cursor of the next page; absent on the last one.' }),
+  Type.String({ description: 'Cursor of the next page; absent on the last page.' }),
 )
 
 const IN_OPTIONS = 'request.options.database'
@@ -121,7 +121,7 @@ export function createStoreEndpoints(
       response: Type.Object({
         records: Type.Array(RecordView),
         next: Type.Optional(
-          Type.String({ description: 'Cursor of the next page; absent on the last one.' }),
+          Type.String({ description: 'Cursor of the next page; absent on the last page.' }),
         ),
       }),
       handle({ key = '', options }, ctx) {

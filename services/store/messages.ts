@@ -106,11 +106,13 @@ const Flag = (description: string) =>
 const Count = (description: string) => Type.Integer({ minimum: 0, default: 0, description })
 
 const where = {
-  database: Database(`Database; empty: the namespace of the call, otherwise ${DEFAULT_NAMESPACE}.`),
+  database: Database(
+    `Database; empty for the namespace of the call, otherwise ${DEFAULT_NAMESPACE}.`,
+  ),
   table: Name(`Table; empty for ${DEFAULT_TABLE}. Services use a table with their name.`),
 }
 const range = {
-  limit: Count('Maximum number of records; 0: unlimited.'),
+  limit: Count('Maximum number of records; 0 for unlimited.'),
   offset: Count('Number of records to skip.'),
   order: Type.Union([Type.Literal(''), Type.Literal('asc'), Type.Literal('desc')], {
     default: '',
@@ -118,7 +120,7 @@ const range = {
   }),
   from: Part('First key.'),
   to: Part('End of the range, exclusive.'),
-  after: Part('Cursor: next of the previous page.'),
+  after: Part('Cursor, taken from next of the previous page.'),
 }
 const condition = {
   version: Type.Optional(
@@ -172,12 +174,12 @@ export const Watching: TUnsafe<WatchOptions> = Type.Unsafe(
 
 /** Pagination of names. */
 export const Paging: { readonly limit: TUnsafe<number>; readonly after: TUnsafe<string> } = {
-  limit: Type.Unsafe(Count('Page size; 0: the maximum.')),
-  after: Type.Unsafe(Name('Cursor: next of the previous page.')),
+  limit: Type.Unsafe(Count('Page size; 0 for the maximum.')),
+  after: Type.Unsafe(Name('Cursor, taken from next of the previous page.')),
 }
 
 const namespace = Database(
-  `Namespace; empty: namespace of the call, otherwise ${DEFAULT_NAMESPACE}.`,
+  `Namespace; empty for the namespace of the call, otherwise ${DEFAULT_NAMESPACE}.`,
 )
 export const BlobOptions: TUnsafe<BlobOptions> = Type.Unsafe(
   Type.Object(
@@ -214,7 +216,7 @@ export const RecordInput: TUnsafe<RecordMessage> = Type.Unsafe(
       minimum: 0,
       maximum: MAX_EXPIRY_SECONDS,
       default: 0,
-      description: 'Seconds until expiry; 0: never.',
+      description: 'Seconds until expiry; 0 for never.',
     }),
     metadata: Type.Refine(
       Fields,
@@ -246,7 +248,7 @@ export const RecordView: TUnsafe<RecordMessage> = Type.Unsafe(
   Type.Object({
     key: Type.String(),
     value: Value,
-    expiry: Type.Integer({ description: 'Seconds until expiry; 0: never.' }),
+    expiry: Type.Integer({ description: 'Seconds until expiry; 0 for never.' }),
     metadata: Fields,
     version: Type.Integer({ description: 'Increases with each write.' }),
   }),

@@ -48,13 +48,17 @@ export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoi
       description: 'Lists accounts sorted by id, paginated, without secrets.',
       request: Type.Object({
         options: Options,
-        limit: Type.Integer({ minimum: 0, default: 0, description: `Page size; 0: ${MAX_PAGE}.` }),
-        after: text('Cursor: next of the previous page.'),
+        limit: Type.Integer({
+          minimum: 0,
+          default: 0,
+          description: `Page size; 0 for ${MAX_PAGE}.`,
+        }),
+        after: text('Cursor, taken from next of the previous page.'),
       }),
       response: Type.Object({
         accounts: Type.Array(AccountView),
         next: Type.Optional(
-          Type.String({ description: 'Cursor of the next page; absent on the last one.' }),
+          Type.String({ description: 'Cursor of the next page; absent on the last page.' }),
         ),
       }),
       async handle({ options, limit: requested, after }, ctx) {

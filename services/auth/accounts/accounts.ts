@@ -103,8 +103,7 @@ export interface Accounts {
    * Verifies a secret. An unknown account takes as long as a wrong secret, which prevents user
    * enumeration.
    *
-   * @param turn slot for computing the password hash.
-   * @default the slot of the server itself
+   * @param turn slot for computing the password hash. @default the slot of the server itself
    * @throws {GatewayError} 400, which is the same for a wrong secret and an unknown id.
    */
   readonly logIn: (
@@ -130,8 +129,7 @@ export interface Accounts {
    * Changes the secret of an account and revokes its tokens.
    *
    * @param secrets if the old secret is missing, it is not verified.
-   * @param turn slot for hashing the old secret.
-   * @default the slot of the server itself
+   * @param turn slot for hashing the old secret. @default the slot of the server itself
    */
   readonly changeSecret: (
     namespace: string,

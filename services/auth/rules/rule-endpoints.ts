@@ -149,7 +149,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
         'Evaluates the rules for a call in the namespace and returns the deciding rule. Testing other accounts requires an administrator.',
       request: Type.Object({
         resource: Resource,
-        account: text('Account id of the caller; empty: anonymous.'),
+        account: text('Account id of the caller; empty if anonymous.'),
         domain: text(
           `Namespace of the service; empty for ${DEFAULT_NAMESPACE}. The rules of ${DEFAULT_NAMESPACE} must always grant the call as well.`,
         ),

@@ -4,8 +4,7 @@ import { type ConfigMap, type ConfigNode, isMap, MASK, type PlacedLeaf } from '.
  * Formats a node as JSON, with `<`, `>` and `&` unescaped.
  *
  * @param names path of the node.
- * @param open returns the JSON of a secret.
- * @default the mask
+ * @param open returns the JSON of a secret. @default the mask
  */
 export function formatTreeJson(
   node: ConfigNode,

@@ -20,7 +20,7 @@ const LOCATION_VARIABLES: Readonly<Record<string, string>> = {
   __dirname: '__mx_dirname',
   __filename: '__mx_filename',
 }
-const ASKS_PLACE = /\bimport\.meta\.(url|dirname|filename|main)\b|\b__(dirname|filename)\b/
+const USES_LOCATION = /\bimport\.meta\.(url|dirname|filename|main)\b|\b__(dirname|filename)\b/
 /** Defines `require` for files that use it, because ES modules do not have it. */
 const REQUIRE =
   "import { createRequire as __mxCreateRequire } from 'node:module'; const require = __mxCreateRequire(import.meta.url);"
@@ -135,7 +135,7 @@ function defineLocations(program: string): Plugin {
     setup(hooks) {
       hooks.onLoad({ filter: /\.[cm]?[jt]sx?$/ }, async ({ path }) => {
         const text = await readFile(path, 'utf8')
-        if (!ASKS_PLACE.test(text)) return { contents: text, loader: 'default' }
+        if (!USES_LOCATION.test(text)) return { contents: text, loader: 'default' }
         const values = [pathToFileURL(path).href, dirname(path), path].map((value) =>
           JSON.stringify(value),
         )

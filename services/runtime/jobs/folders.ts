@@ -39,8 +39,7 @@ export function createFolders(root: string): Folders {
 /**
  * Deletes the builds of an object and their output, except for retained ones.
  *
- * @param remove deletes the folder of a build.
- * @default {@link removeFolder}
+ * @param remove deletes the folder of a build. @default {@link removeFolder}
  * @param findRetained called after listing the builds, so that a build that starts later is not
  * deleted.
  */

@@ -52,7 +52,7 @@ const READ_MS = 2000
  * Executes the program as the leader of the group. A watcher process kills the group when this
  * process ends for any reason.
  */
-const TIED = '(read -r _ <&3 || kill -9 -$$) >/dev/null 2>&1 & exec "$@" 3<&-'
+const WATCHED_COMMAND = '(read -r _ <&3 || kill -9 -$$) >/dev/null 2>&1 & exec "$@" 3<&-'
 
 /**
  * Runs a command to completion in its own process group, which is killed afterwards.
@@ -64,8 +64,8 @@ export async function runCommand(
   { cwd, env, onOutput, onStdout, signal, group, bounds }: CommandOptions,
 ): Promise<CommandEnd> {
   signal.throwIfAborted()
-  const tied = ['/bin/sh', '-c', TIED, 'sh', ...command]
-  const [first, ...rest] = [...(group === undefined ? [] : toEnter(group)), ...tied]
+  const watchedCommand = ['/bin/sh', '-c', WATCHED_COMMAND, 'sh', ...command]
+  const [first, ...rest] = [...(group === undefined ? [] : toEnter(group)), ...watchedCommand]
   const child = spawn(first!, rest, {
     cwd,
     env,

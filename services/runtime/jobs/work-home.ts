@@ -17,8 +17,7 @@ import type { Sandbox } from '../../../lib/process/sandbox/sandbox.ts'
  * available, and have this home folder in their environment.
  *
  * @param cacheFolder cache of this server, shared by all builds.
- * @param sandbox sandbox in which the programs run.
- * @default none
+ * @param sandbox sandbox in which the programs run. @default none
  */
 export async function withWorkHome<T>(
   cacheFolder: string,

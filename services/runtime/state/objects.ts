@@ -27,8 +27,7 @@ export interface Objects {
    * Finds an object. Without a version, finds `latest` or the only version, ignoring versions that
    * never came up.
    *
-   * @param which `active` excludes objects that are being deleted.
-   * @default 'active'
+   * @param which `active` excludes objects that are being deleted. @default 'active'
    * @throws {GatewayError} 404, or 400 if the version is ambiguous.
    */
   readonly find: (
@@ -48,8 +47,7 @@ export interface Objects {
    *
    * @param change returns the same record to leave it unchanged, or undefined to delete it.
    * @param isRequested whether a tenant may choose the size of the record, which then may not use
-   * the reserve, see {@link add}.
-   * @default false
+   * the reserve, see {@link add}. @default false
    * @returns the stored record, or undefined if not found.
    */
   readonly change: (
