@@ -26,7 +26,7 @@ export interface ReflectOptions<T> {
   /** Called with changes, batched as received. */
   readonly onChanges: (changes: readonly Change<T>[]) => void
   /**
-   * Called with the reason of each failed attempt. Called with undefined when the watch is first
+   * Called with the reason for each failed attempt. Called with undefined when the watch is first
    * established, and after a failure once all missed changes are reported.
    */
   readonly onOutage: (reason: Error | undefined) => void

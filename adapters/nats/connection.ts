@@ -36,7 +36,7 @@ export interface NatsLink {
   /**
    * Returns the connection after the first attempt.
    *
-   * @throws {Error} with the reason of the outage.
+   * @throws {Error} with the reason for the outage.
    */
   readonly open: () => Promise<NatsConnection>
   /**
@@ -69,7 +69,7 @@ export function createNatsLink(options: NatsLinkOptions): NatsLink {
   /** Server errors already reported. */
   const reported = new Set<string>()
   let connection: NatsConnection | undefined
-  /** Reason of the outage. */
+  /** Reason for the outage. */
   let reason = new Error(`${name} is not connected yet`)
   let lostMs: number | undefined
   let settle: (rejection?: Error) => void = () => {}

@@ -8,7 +8,7 @@ export function toPermissionError(message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { denied: true })
 }
 
-/** Returns the reason of a failed or lost connection, a denial or an outage. */
+/** Returns the reason for a failed or lost connection, a denial or an outage. */
 export function toConnectError(error: unknown): Error {
   if (!(error instanceof Error)) return new Error('the connection was closed')
   if ('denied' in error) return error

@@ -20,7 +20,7 @@ const MAX_INFO_BYTES = 1024 * 1024
  * Checks whether a server responds. The library is only used with responding servers: if one of its
  * own attempts times out, the socket stays open until the peer closes it.
  *
- * @throws {Error} with the reason of the failure.
+ * @throws {Error} with the reason for the failure.
  */
 export function probeNats(
   { host, port }: NatsHost,

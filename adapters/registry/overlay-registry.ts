@@ -71,8 +71,8 @@ export function createJoinedRegistry(local: LocalRegistry, remote: Watchable): W
         listener(event)
         const { name } = event.service
         const versions = local.getService(name).length
-        const isHandedOver = event.type === 'create' ? versions === 1 : versions === 0
-        if (isHandedOver) void handOver(name)
+        const hasOwnerChanged = event.type === 'create' ? versions === 1 : versions === 0
+        if (hasOwnerChanged) void handOver(name)
       }
       const stopLocal = local.watch(onLocalEvent, scope)
       const stopRemote = remote.watch(

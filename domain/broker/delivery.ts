@@ -45,7 +45,7 @@ export interface DeliveryOptions {
 }
 
 /** Maximum number of messages delivered per event loop tick. */
-const TURN_MAX = 100
+const MAX_PER_TICK = 100
 
 /**
  * Queue of a subscriber, which decouples publishers from a handler that may be slow.
@@ -72,7 +72,7 @@ export class Delivery {
   #later: Message[] = []
   #bytes = 0
   /** Number of messages delivered in this event loop tick. */
-  #handed = 0
+  #deliveredInTick = 0
   /** Whether a tick is scheduled or a handler is pending. */
   #busy = false
   #closed = false
@@ -164,12 +164,12 @@ export class Delivery {
   }
 
   readonly #run = (): void => {
-    this.#handed = 0
+    this.#deliveredInTick = 0
     this.#pump()
   }
 
   #pump(): void {
-    while (this.#handed++ < TURN_MAX) {
+    while (this.#deliveredInTick++ < MAX_PER_TICK) {
       const message = this.#next()
       if (message === undefined) {
         this.#busy = false

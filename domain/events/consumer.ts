@@ -67,7 +67,7 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
   const inFlight = new Map<string, LeasedEvent>()
   let bufferedBytes = 0
   /** Delivered events that are acknowledged by the next request. */
-  let handed: readonly EventDelivery[] = []
+  let awaitingAck: readonly EventDelivery[] = []
   let acking: Promise<unknown> = Promise.resolve()
   let onRoom: () => void = () => {}
   let left: Promise<void> | undefined
@@ -139,19 +139,19 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
   }
 
   async function next(): Promise<readonly ConsumedEvent[]> {
-    if (handed.length > 0) {
+    if (awaitingAck.length > 0) {
       await acking
-      acking = Promise.all(handed.map((delivery) => delivery.ack()))
+      acking = Promise.all(awaitingAck.map((delivery) => delivery.ack()))
       // The error is thrown when the promise is awaited.
       acking.catch(() => {})
-      handed = []
+      awaitingAck = []
     }
     while (left === undefined) {
       if (acks === 'owner') await waitForRoom()
       if (left !== undefined) break
       const deliveries = await sort(await pull())
       if (deliveries.length === 0) continue
-      if (acks === 'auto') handed = deliveries
+      if (acks === 'auto') awaitingAck = deliveries
       if (acks === 'owner') for (const delivery of deliveries) lease(delivery)
       return deliveries
     }

@@ -135,7 +135,7 @@ export interface Events {
 }
 
 /** Upper limit for payloads, because a page must have space for at least one event. */
-const MOST_PAYLOAD_BYTES = 4 * 1024 * 1024
+const MAX_PAYLOAD_BYTES = 4 * 1024 * 1024
 const RETENTION: EventRetention = { maxAgeMs: 7 * 24 * 60 * 60 * 1000, maxBytes: 1024 ** 3 }
 const NO_METADATA = {}
 
@@ -148,7 +148,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
     void (isOutage(error) || (options.onError ?? warn)(error))
   const retention = { ...RETENTION, ...options.retention }
   const topicLimits = new Map(Object.entries(options.topics ?? {}))
-  const ownMaxBytes = Math.min(options.maxPayloadBytes ?? 1024 * 1024, MOST_PAYLOAD_BYTES)
+  const ownMaxBytes = Math.min(options.maxPayloadBytes ?? 1024 * 1024, MAX_PAYLOAD_BYTES)
   const queue = createGroupCommit<EventAppend, number>({
     commit: (batch) => adapter.append(batch),
     sizeOf: ({ event }) => sizeOfEvent(event),

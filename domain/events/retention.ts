@@ -26,7 +26,7 @@ export interface RetentionJob {
 }
 
 /** Number of topics processed per event loop tick. */
-const AT_ONCE = 100
+const TOPICS_PER_TICK = 100
 const SAVE_TIME_MS = 10 * 60_000
 
 export function startRetention(adapter: EventsAdapter, options: RetentionOptions): RetentionJob {
@@ -54,7 +54,7 @@ export function startRetention(adapter: EventsAdapter, options: RetentionOptions
       const topics = await adapter.listTopics()
       onTopics(topics)
       for (const [index, topic] of topics.entries()) {
-        if (index % AT_ONCE === AT_ONCE - 1) await nextTick()
+        if (index % TOPICS_PER_TICK === TOPICS_PER_TICK - 1) await nextTick()
         await retain(topic)
       }
       // Done last, because on a full disk, removed events free the space for it.

@@ -5,7 +5,7 @@ const FULL = new Set([28, 122, 27, -30792, -30788])
 /** EIO, which LMDB also returns for a short write. */
 export const IO_ERROR = 5
 /** A short write with less free space than this is attributed to a full disk. */
-const LITTLE_ROOM_BYTES = 16 * 1024 * 1024
+const LOW_SPACE_BYTES = 16 * 1024 * 1024
 
 /** Returns whether a transaction failed because the disk of its file is full. */
 export function isDiskFull(error: unknown, folder: string): boolean {
@@ -15,7 +15,7 @@ export function isDiskFull(error: unknown, folder: string): boolean {
 
 /** Returns whether the free space of a folder is so low that a write may not fit. */
 export function hasLittleRoom(folder: string): boolean {
-  return readRoom(folder) < LITTLE_ROOM_BYTES
+  return readRoom(folder) < LOW_SPACE_BYTES
 }
 
 /** Returns the free space of a folder in bytes, or infinity if the system does not report it. */

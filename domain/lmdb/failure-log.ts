@@ -36,7 +36,7 @@ export function createFailures(options: FailuresOptions): Failures {
    * On an almost full disk, small writes still succeed. If they alternate with failures, each
    * change would be reported.
    */
-  let isForRoom = false
+  let isOutOfSpace = false
   let reason: unknown
   let room = 0
 
@@ -47,7 +47,7 @@ export function createFailures(options: FailuresOptions): Failures {
       room = readRoom(folder)
       if (sinceMs !== undefined) return
       sinceMs = lastMs
-      isForRoom = hasLittleRoom(folder)
+      isOutOfSpace = hasLittleRoom(folder)
       const { message } = error as Error
       onWarning(
         reason === undefined
@@ -59,7 +59,7 @@ export function createFailures(options: FailuresOptions): Failures {
     onSuccess() {
       reason = undefined
       if (sinceMs === undefined) return
-      const isOver = isForRoom ? !hasLittleRoom(folder) : nowMs() - lastMs >= CALM_MS
+      const isOver = isOutOfSpace ? !hasLittleRoom(folder) : nowMs() - lastMs >= CALM_MS
       if (!isOver) return
       const seconds = Math.round((nowMs() - sinceMs) / 1000)
       sinceMs = undefined

@@ -1,5 +1,5 @@
 /** Maximum length in bytes of a UTF-16 code unit in UTF-8. */
-const MOST_BYTES = 3
+const MAX_UNIT_BYTES = 3
 
 /**
  * Encoding of text keys in UTF-8 byte order. lmdb-js writes them in place, without an intermediate
@@ -11,7 +11,7 @@ export const textKeys = {
    * @throws {RangeError} if the key does not fit, as lmdb-js expects.
    */
   writeKey(key: string, target: Buffer, start: number): number {
-    const isShort = start + key.length * MOST_BYTES <= target.length
+    const isShort = start + key.length * MAX_UNIT_BYTES <= target.length
     // `write` would truncate the key.
     if (!isShort && start + Buffer.byteLength(key) > target.length)
       throw new RangeError('the key does not fit into the buffer')

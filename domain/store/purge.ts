@@ -10,7 +10,7 @@ export interface PurgeOptions {
 }
 
 /** Maximum number of records deleted per batch. */
-const AT_ONCE = 1000
+const BATCH = 1000
 
 /**
  * Deletes expired records in the background.
@@ -31,9 +31,9 @@ export function startPurge(
   const look = async (): Promise<void> => {
     let isMore = false
     try {
-      const places = await purge(nowMs(), AT_ONCE)
+      const places = await purge(nowMs(), BATCH)
       isFailing = false
-      isMore = places.length === AT_ONCE
+      isMore = places.length === BATCH
       if (places.length > 0) onPurged(places)
     } catch (error) {
       if (!isFailing) onError(error)

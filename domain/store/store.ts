@@ -124,7 +124,7 @@ export interface Store {
 }
 
 /** Upper limit for values, because a page must have space for at least one record. */
-const MOST_VALUE_BYTES = 8 * 1024 * 1024
+const MAX_VALUE_BYTES = 8 * 1024 * 1024
 /** Approximate overhead of a change in bytes, in addition to its key, value and metadata. */
 const CHANGE_BYTES = 200
 const NO_METADATA = {}
@@ -133,7 +133,7 @@ const NOTHING: Promise<readonly number[]> = Promise.resolve([])
 /** Wraps an adapter, which it owns, with the behavior that all stores share. */
 export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): Store {
   const { maxWaitingBytes, purgeMs = 1000, nowMs = Date.now, onError = warn } = options
-  const maxValueBytes = Math.min(options.maxValueBytes ?? 1024 * 1024, MOST_VALUE_BYTES)
+  const maxValueBytes = Math.min(options.maxValueBytes ?? 1024 * 1024, MAX_VALUE_BYTES)
   const queue = createGroupCommit<StoreGroup, readonly number[]>({
     commit: async (groups) => {
       const outcomes = await adapter.commit(groups, nowMs())

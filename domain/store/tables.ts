@@ -20,9 +20,9 @@ export interface StoreDatabaseQuery {
 }
 
 /** Number of tables read per event loop tick. */
-const AT_ONCE = 100
+const TABLES_PER_TICK = 100
 /** Sorts after all names, which start with letters or digits. */
-const BEHIND = '~'
+const AFTER_ALL = '~'
 
 /** Lists tables by database, then by name. */
 export async function listTables(
@@ -34,7 +34,7 @@ export async function listTables(
   const max = limit || Number.POSITIVE_INFINITY
   let last = after
   for (;;) {
-    const count = Math.min(AT_ONCE, max - tables.length)
+    const count = Math.min(TABLES_PER_TICK, max - tables.length)
     const found = await listTables({
       limit: count,
       ...(database !== undefined && { database }),
@@ -60,12 +60,12 @@ export async function listDatabases(
   while (databases.length < max) {
     const [found] = await listTables({
       limit: 1,
-      ...(last !== undefined && { after: { database: last, table: BEHIND } }),
+      ...(last !== undefined && { after: { database: last, table: AFTER_ALL } }),
     })
     if (found === undefined) break
     last = found.database
     databases.push(last)
-    if (databases.length % AT_ONCE === 0) await nextTick()
+    if (databases.length % TABLES_PER_TICK === 0) await nextTick()
     signal?.throwIfAborted()
   }
   return databases

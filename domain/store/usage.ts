@@ -113,7 +113,7 @@ export function findLack(
 function fits(group: StoreGroup, { quotas, usedOf, sizeOf }: GroupCheck): boolean {
   let single: StoreArea | undefined
   let limit = Number.POSITIVE_INFINITY
-  let atMost = 0
+  let addedBytes = 0
   for (const change of group) {
     if (change.value === undefined) continue
     const area = toArea(change.table)
@@ -121,10 +121,10 @@ function fits(group: StoreGroup, { quotas, usedOf, sizeOf }: GroupCheck): boolea
       single = area
       limit = limitOf(area, quotas)
     } else if (area !== single) return false
-    if (limit !== Number.POSITIVE_INFINITY) atMost += sizeOf(change)
+    if (limit !== Number.POSITIVE_INFINITY) addedBytes += sizeOf(change)
   }
   if (single === undefined || limit === Number.POSITIVE_INFINITY) return true
-  return usedOf(single) + atMost <= limit
+  return usedOf(single) + addedBytes <= limit
 }
 
 function limitOf(area: StoreArea, quotas: StoreQuotas): number {

@@ -20,7 +20,7 @@ export function isUnacknowledged({ data, headers }: Msg): boolean {
 /**
  * Returns the sequence of a stored message.
  *
- * @throws {GatewayError} with the reason of the failure.
+ * @throws {GatewayError} with the reason for the failure.
  */
 export function toStored(response: Msg): number {
   if (isUnacknowledged(response))

@@ -10,8 +10,8 @@ export interface Slot {
    * revoked slot.
    */
   readonly acquire: () => boolean
-  /** Calls `onTurn` once when a slot is free, polling is due, or the user has left. */
-  readonly wait: (onTurn: () => void) => void
+  /** Calls `onReady` once when a slot is free, polling is due, or the user has left. */
+  readonly wait: (onReady: () => void) => void
   /** Called when a change is expected: without a slot, the next poll is moved up. */
   readonly expedite: () => void
   readonly leave: () => void
@@ -194,14 +194,14 @@ export function createSlots(
       return false
     }
 
-    wait(onTurn: () => void): void {
+    wait(onReady: () => void): void {
       if (!members.has(this)) {
-        onTurn()
+        onReady()
         return
       }
       waiting.add(this)
       timer ??= setInterval(tick, TICK_MS).unref()
-      this.wake = onTurn
+      this.wake = onReady
     }
 
     // Consul notifies a member with a slot of changes.

@@ -37,7 +37,7 @@ export interface Link {
    * Settles when the requested watch has opened or failed, or immediately if none is requested.
    * Skips the remaining back-off.
    *
-   * @throws {GatewayError} with the reason of the failure.
+   * @throws {GatewayError} with the reason for the failure.
    */
   readonly opened: () => Promise<void>
   /** Called when the owner is synchronized. Ends an outage. */

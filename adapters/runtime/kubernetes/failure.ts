@@ -33,7 +33,7 @@ export function findLastEnd(pods: readonly Pod[]): string | undefined {
 }
 
 /**
- * Returns the reason of a permanent failure, or undefined while the instance may still become
+ * Returns the reason for a permanent failure, or undefined while the instance may still become
  * ready.
  */
 function findFailure(pod: Pod, maxFailures: number): string | undefined {

@@ -112,8 +112,7 @@ export function toDeployment(workload: Workload, options: ManifestOptions): V1De
  * Returns the Service through which the Kubernetes registry and the cluster DNS discover the
  * instances.
  *
- * @param owner uid of the Deployment, whose deletion also deletes the Service.
- * @default none
+ * @param owner uid of the Deployment, whose deletion also deletes the Service. @default none
  */
 export function toService(workload: Workload, owner?: string): V1Service {
   const { name, version, env, protocol } = workload

@@ -26,7 +26,7 @@ export interface NamespaceStateOptions {
 export interface NamespaceState {
   /** Starts the watches; further calls have no effect. */
   readonly start: () => void
-  /** Calls `read` once the state is synchronized. Rejects with the reason of an outage. */
+  /** Calls `read` once the state is synchronized. Rejects with the reason for an outage. */
   readonly query: <T>(read: () => T) => Maybe<T>
   readonly states: () => WorkloadState[]
   readonly findDeployment: (id: string) => Deployment | undefined

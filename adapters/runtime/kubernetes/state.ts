@@ -43,9 +43,9 @@ function toStatus(
   if (isEnding) return 'stopping'
   if (serves) return 'running'
   if (error !== undefined) return 'error'
-  const isUnplaced =
+  const isUnscheduled =
     current.length > 0 && current.every(({ unscheduled }) => unscheduled !== undefined)
-  return isUnplaced ? 'pending' : 'starting'
+  return isUnscheduled ? 'pending' : 'starting'
 }
 
 function findStart({ settledMs }: Deployment, serving: readonly Pod[]): number | undefined {

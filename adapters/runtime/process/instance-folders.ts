@@ -53,10 +53,8 @@ export function createInstanceFolder(parent: string, instance: string): Instance
  * with the mark of such an instance, the stored process with its group, and processes of its user
  * that left its sandbox.
  *
- * @param cgroup control group folder of the server.
- * @default none
- * @param sandbox sandbox of the instances.
- * @default none
+ * @param cgroup control group folder of the server. @default none
+ * @param sandbox sandbox of the instances. @default none
  * @returns number of ended processes; a group counts as one.
  * @throws {Error} if some processes do not end, because they must not run twice.
  */

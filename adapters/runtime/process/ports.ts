@@ -42,8 +42,7 @@ export async function findPort(requested: number | undefined): Promise<number> {
  * Resolves with `host:port` when the loopback port accepts connections. Rejects only on abort.
  *
  * @param userId user that must be listening. A program in another namespace could listen on the
- * port at `::1`, or before the instance does, and would receive its requests.
- * @default any
+ * port at `::1`, or before the instance does, and would receive its requests. @default any
  */
 export async function whenListening(
   port: number,

@@ -54,9 +54,9 @@ export function createQuotaCheck(options: QuotaCheckOptions): QuotaCheck {
   }
 
   function checkAll(groups: readonly StoreGroup[], check: GroupCheck) {
-    const grown = new Map<StoreArea, number>()
+    const growthByArea = new Map<StoreArea, number>()
     let grownBytes = 0
-    const usedOf = (area: StoreArea): number => check.usedOf(area) + (grown.get(area) ?? 0)
+    const usedOf = (area: StoreArea): number => check.usedOf(area) + (growthByArea.get(area) ?? 0)
     const excesses = groups.map((group) => {
       const excess = findLack(group, { ...check, usedOf }, usedBytes + grownBytes, maxBytes)
       if (excess !== undefined) return excess
@@ -64,16 +64,16 @@ export function createQuotaCheck(options: QuotaCheckOptions): QuotaCheck {
         const area = toArea(change.table)
         const size = change.value === undefined ? 0 : sizeOf(change)
         const growth = size - check.sizeBefore(change)
-        grown.set(area, (grown.get(area) ?? 0) + growth)
+        growthByArea.set(area, (growthByArea.get(area) ?? 0) + growth)
         grownBytes += growth
       }
       return undefined
     })
-    return { excesses, grown }
+    return { excesses, growthByArea }
   }
 
-  function count(grown: ReadonlyMap<StoreArea, number>): void {
-    for (const [area, bytes] of grown) {
+  function count(growthByArea: ReadonlyMap<StoreArea, number>): void {
+    for (const [area, bytes] of growthByArea) {
       usage.set(area, (usage.get(area) ?? 0) + bytes)
       usedBytes += bytes
     }
@@ -109,16 +109,16 @@ export function createQuotaCheck(options: QuotaCheckOptions): QuotaCheck {
       }
       const first = checkAll(groups, estimate)
       if (first.excesses.every((excess) => excess === undefined)) {
-        count(first.grown)
+        count(first.growthByArea)
         return first.excesses
       }
       // Usage and sizes are read exactly when usage is close to a quota.
       await readUsage(databases)
-      const { excesses, grown } = checkAll(groups, {
+      const { excesses, growthByArea } = checkAll(groups, {
         ...estimate,
         sizeBefore: await readSizes(groups),
       })
-      count(grown)
+      count(growthByArea)
       return excesses
     },
   }

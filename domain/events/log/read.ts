@@ -3,7 +3,7 @@ import { findSequence, type LogMark, sizeOfContent } from './index.ts'
 import type { LogSlice } from './log.ts'
 
 /** Maximum number of events read per tick. */
-const MAX_LOOKED = 1000
+const MAX_READ = 1000
 
 /** Events of a topic in a log. */
 export interface LogReader {
@@ -32,7 +32,7 @@ export function readSlice(
       events.push(event)
       bytes += sizeOfContent(event)
     }
-    if (events.length === limit || bytes >= maxBytes || end - start === MAX_LOOKED)
+    if (events.length === limit || bytes >= maxBytes || end - start === MAX_READ)
       return { events, end, next: end <= last ? end : undefined }
   }
   return { events, end, next: undefined }

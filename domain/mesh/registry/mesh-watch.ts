@@ -37,23 +37,23 @@ export function watchJoined(
   options: WatchOptions,
 ): () => void {
   /** Versions published by the registry, and names from the network that the listener may know. */
-  const mine: Versions = new Map()
+  const localVersions: Versions = new Map()
   const published: Versions = new Map()
   /** Services with a query in flight. True if an event arrived during the query. */
-  const asking = new Map<string, boolean>()
+  const querying = new Map<string, boolean>()
   let stopped = false
 
   function watchLocal(event: RegistryEvent): void {
     const { name } = event.service
-    note(mine, event)
+    note(localVersions, event)
     listener(event)
-    const isOthers = event.type === 'delete' && network.getService(name).length > 0
-    if (published.has(name) || isOthers) void settle(name)
+    const isRemote = event.type === 'delete' && network.getService(name).length > 0
+    if (published.has(name) || isRemote) void settle(name)
   }
 
   function watchNetwork(event: RegistryEvent): void {
     const { name } = event.service
-    if (!mine.has(name) && !isLocal(name)) {
+    if (!localVersions.has(name) && !isLocal(name)) {
       note(published, event)
       listener(event)
       return
@@ -65,23 +65,23 @@ export function watchJoined(
 
   async function settle(name: string): Promise<void> {
     if (stopped) return
-    if (asking.has(name)) {
-      asking.set(name, true)
+    if (querying.has(name)) {
+      querying.set(name, true)
       return
     }
     let local: readonly Service[]
     do {
-      asking.set(name, false)
+      querying.set(name, false)
       try {
         const answer = registry.getService(name)
         local = answer instanceof Promise ? await answer : answer
       } catch {
-        asking.delete(name)
+        querying.delete(name)
         setTimeout(settle, RETRY_MS, name).unref()
         return
       }
-    } while (asking.get(name))
-    asking.delete(name)
+    } while (querying.get(name))
+    querying.delete(name)
     if (!stopped) notify(name, local)
   }
 
@@ -90,7 +90,7 @@ export function watchJoined(
     const services = choose(local, network.getService(name))
     const before = published.get(name) ?? new Set<string>()
     const isKnown = (version: string): boolean =>
-      before.has(version) || mine.get(name)?.has(version) === true
+      before.has(version) || localVersions.get(name)?.has(version) === true
     const now = new Set(services.map(({ version }) => version))
     if (services === local) published.delete(name)
     else published.set(name, now)

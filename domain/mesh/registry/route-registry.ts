@@ -116,8 +116,8 @@ export function createRouteRegistry(options: RouteRegistryOptions): RouteRegistr
       if (findServerId(name) !== undefined) return
       const before = views.get(name)
       const parts = toParts(table.find(name), findNode)
-      const isTakenOver = unreachable.get(name) !== undefined && table.findLocal(name) !== undefined
-      if (isSame(before?.parts ?? [], parts) && !isTakenOver) {
+      const isNowLocal = unreachable.get(name) !== undefined && table.findLocal(name) !== undefined
+      if (isSame(before?.parts ?? [], parts) && !isNowLocal) {
         // Another server behind the same peers may now provide the service.
         if (before !== undefined) views.set(name, { ...before, parts })
         return

@@ -91,8 +91,8 @@ export function createUnreachableServices({
       const dropped: string[] = []
       for (const [name, entry] of entries) {
         entry.backMs = entry.lost.owners.every(isReachable) ? (entry.backMs ?? now) : undefined
-        const isBack = entry.backMs !== undefined && now - entry.backMs >= BACK_MS
-        if (!isBack && now - entry.sinceMs < LOST_MS) continue
+        const hasReturned = entry.backMs !== undefined && now - entry.backMs >= BACK_MS
+        if (!hasReturned && now - entry.sinceMs < LOST_MS) continue
         release(name)
         dropped.push(name)
       }
