@@ -36,7 +36,8 @@ export interface ConfigDiff {
 export interface AppliedConfig extends ConfigDiff {
   readonly version: ConfigVersion
   /**
-   * Configuration file that was written. Empty if no file is used: the version is then lost on a restart.
+   * Configuration file that was written. Empty if no file is used: the version is then lost on a
+   * restart.
    */
   readonly file: string
 }

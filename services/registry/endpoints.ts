@@ -34,7 +34,8 @@ import type { Watches } from './watches.ts'
  * Services register themselves; operators register the services of the platform.
  *
  * @param quota quota of nodes per namespace.
- * @param ownAddress address of built-in services in this process; undefined if there are no such services.
+ * @param ownAddress address of built-in services in this process; undefined if there are no such
+ * services.
  * @param checkAddresses checks the addresses of registered nodes.
  */
 export function createEndpoints(

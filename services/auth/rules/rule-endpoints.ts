@@ -151,7 +151,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
         resource: Resource,
         account: text('Account id of the caller; empty if anonymous.'),
         domain: text(
-          `Namespace of the service; empty for ${DEFAULT_NAMESPACE}. The rules of ${DEFAULT_NAMESPACE} must always grant the call as well.`,
+          `Namespace of the service; empty for ${DEFAULT_NAMESPACE}, whose rules must also grant the call.`,
         ),
         options: Options,
       }),

@@ -27,7 +27,10 @@ export interface PrepareOptions {
   /** Outgoing address policy for other repositories. */
   readonly egress: RepositoryPolicy
   readonly openSecret: (place: SecretPlace, sealed: string) => string
-  /** Finds the sandboxed builds of a namespace; undefined if isolation is disabled. @default undefined */
+  /**
+   * Finds the sandboxed builds of a namespace; undefined if isolation is disabled. @default
+   * undefined
+   */
   readonly findSandbox?: FindSandboxedBuilds
   /** Deletes the folder of a build. @default {@link removeFolder} */
   readonly removeBuild?: RemoveBuild

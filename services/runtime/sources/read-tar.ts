@@ -9,7 +9,7 @@ const MAX_META_BYTES = 64 * 1024
 const GZIP = Buffer.from([0x1f, 0x8b])
 const ZSTANDARD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
 /** Magic bytes of compression formats that the parser would decompress itself. */
-const PACKED = [GZIP, ZSTANDARD]
+const COMPRESSED = [GZIP, ZSTANDARD]
 const HEAD_BYTES = 4
 /** Length of a header, and unit of content lengths (POSIX.1-2017, pax). */
 const BLOCK_BYTES = 512
@@ -17,7 +17,7 @@ const BLOCK_BYTES = 512
  * Matches a record of an extended header whose path contains NUL, because the parser would truncate
  * the path.
  */
-const CUT_PATH = /(?:^|\n)\d+ (?:link)?path=[^\n]*\0/
+const NUL_PATH = /(?:^|\n)\d+ (?:link)?path=[^\n]*\0/
 
 /**
  * Reads a tar archive, optionally gzipped, and yields each entry followed by its content. Reads on
@@ -34,7 +34,7 @@ export async function* readTar(
 ): AsyncGenerator<ReadEntry | Uint8Array> {
   const { head, all } = await peek(unzip(chunks))
   // The parser would decompress it without counting the bytes.
-  if (PACKED.some((magic) => magic.equals(head.subarray(0, magic.length))))
+  if (COMPRESSED.some((magic) => magic.equals(head.subarray(0, magic.length))))
     throw badRequest(ID, 'not a tar archive: compressed more than once, or not with gzip')
   const parser = new Parser({ strict: true, maxMetaEntrySize: MAX_META_BYTES })
   let pending: (ReadEntry | Uint8Array)[] = []
@@ -50,7 +50,7 @@ export async function* readTar(
     failure ??= error
   })
   parser.on('meta', (text: string) => {
-    if (CUT_PATH.test(text)) failure ??= new Error('a path contains a NUL character')
+    if (NUL_PATH.test(text)) failure ??= new Error('a path contains a NUL character')
   })
   let isComplete = false
   parser.once('eof', () => {

@@ -42,7 +42,7 @@ t.test(
     t.strictSame(reported, ['a', 'z', 'long'], 'the watch continues')
     await events.return?.()
     const warnings = lines
-      .filter((line) => line.includes('version omitted'))
+      .filter((line) => line.includes('version skipped'))
       .map((line) => JSON.parse(line))
     t.match(warnings, [
       { name: 'long', version: 'latest', msg: 'service version skipped: too large for a message' },

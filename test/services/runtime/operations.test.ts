@@ -27,7 +27,7 @@ t.test('reports the invalid field of a request', async (t) => {
     [
       { name: 'shop', source: SOURCE },
       { image: 'nginx' },
-      /options\.image: this server runs processes/,
+      /options\.image: not supported, because this server runs processes/,
     ],
     [{ name: 'auth', source: 'source://auth:latest' }, {}, /^the name auth is reserved/],
     [{ name: 'Auth', source: 'source://Auth:latest' }, {}, /^the name Auth is reserved/],
@@ -64,7 +64,7 @@ t.test('rejects images on a server that runs processes, even in an update', asyn
   await runtime.create('shop', toPlain('one'))
   await runtime.settled('shop')
   await t.rejects(runtime.update('shop', undefined, { image: 'nginx' }), {
-    ...{ code: 400, message: /options\.image: this server runs processes/ },
+    ...{ code: 400, message: /options\.image: not supported, because this server runs processes/ },
   })
 })
 

@@ -9,7 +9,10 @@ t.test('returns the source URI of an upload', async (t) => {
   t.equal(await upload('shop', toPlain('one')), 'source://shop:latest')
   t.equal(await upload('shop', toPlain('one'), 'v2'), 'source://shop:v2')
   const nameless = client.stream('runtime', 'Source.Upload', [{ data: '' }])
-  await t.rejects(nameless.next(), { code: 400, message: /service\.name of the first message/ })
+  await t.rejects(nameless.next(), {
+    code: 400,
+    message: /service\.name is missing in the first message/,
+  })
   const empty = client.stream('runtime', 'Source.Upload', [])
   await t.rejects(empty.next(), { code: 400 })
 })

@@ -6,7 +6,7 @@ import { createTokens, LIFE_S } from '../../../../services/auth/tokens/tokens.ts
 import { type AuthPartsOptions, openAuthParts } from '../../../fixtures/auth-parts.ts'
 
 const ID = 'auth.Auth.Token'
-const WRONG = { code: 400, id: ID, message: /^refresh token not correct or used before/ }
+const WRONG = { code: 400, id: ID, message: /^invalid or already used refresh token/ }
 const DAY_MS = 24 * 3600 * 1000
 
 async function open(t: Test, options: AuthPartsOptions = {}) {
