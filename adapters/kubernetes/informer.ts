@@ -12,8 +12,8 @@ export interface MirrorOptions {
   readonly name: string
   readonly findCluster: () => Promise<Cluster>
   /**
-   * Called with the reason when watching the first collection fails, and with undefined when all
-   * collections are watched again.
+   * Called with the reason, once per outage, when a collection cannot be watched, and with
+   * undefined when all collections are watched again.
    */
   readonly onOutage: (reason: Error | undefined) => void
 }

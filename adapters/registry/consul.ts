@@ -89,8 +89,8 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
   const slots = createSlots(maxWaiting, pollMs, (reason) =>
     warn(
       reason === 'full'
-        ? `Consul: more services are watched than max_waiting=${maxWaiting} allows, the others are polled; raise consul://...?max_waiting= and Consul's limits.http_max_conns_per_client together`
-        : `Consul rejects further connections from this address: ${slots.capacity()} services are watched, the others are polled; raise Consul's limits.http_max_conns_per_client, or lower consul://...?max_waiting= of all clients at this address`,
+        ? `Consul: more services are watched than max_waiting=${maxWaiting} allows, so the remaining services are polled; raise consul://...?max_waiting= and Consul's limits.http_max_conns_per_client together`
+        : `Consul rejects further connections from this address: ${slots.capacity()} services are watched, so the remaining services are polled; raise Consul's limits.http_max_conns_per_client, or lower consul://...?max_waiting= of all clients at this address`,
     ),
   )
   const announcements = createAnnouncements(client, {

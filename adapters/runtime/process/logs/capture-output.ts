@@ -7,7 +7,8 @@ import type { LogFiles } from './log-files.ts'
 
 export interface Output {
   /**
-   * Returns the last meaningful line, for example the error above its stack trace. It is empty if no such line was written.
+   * Returns the last meaningful line, for example the error above its stack trace. It is empty if
+   * no such line was written.
    */
   readonly lastLine: () => string
   /**
