@@ -1,7 +1,8 @@
 /**
- * Public API for running a registry: `import { createMemoryRegistry, createRegistryService } from 'mx-gateway/registry'`.
+ * Public API for running a registry: `import { createMemoryRegistry, createRegistryService } from
+ * 'mx-gateway/registry'`.
  *
- * Services and clients do not need it: they connect to a registry by its URL.
+ * Services and clients do not need this API: they connect to a registry by its URL.
  */
 export { type ConsulRegistryOptions, createConsulRegistry } from '../adapters/registry/consul.ts'
 export {

@@ -84,7 +84,7 @@ export async function measureRestarts(options: RestartOptions): Promise<Restarts
     for (let n = 0; n < restarts; n++) {
       const startMs = performance.now()
       gateway.restart()
-      await gateway.until('new workers serve; old workers finish their requests')
+      await gateway.until('new workers are serving; old workers finish their requests')
       tookMs.push(performance.now() - startMs)
     }
     stop.abort()

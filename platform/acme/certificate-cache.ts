@@ -31,26 +31,33 @@ export interface CertificateCacheOptions {
   readonly scope: string
   readonly secretKeys: SecretKeys
   readonly clock: Clock
-  /** Called after each change, but not for the initial contents. */
+  /** Called after each change except for the initial contents. */
   readonly onChange: () => void
   readonly onWarning: (message: string) => void
 }
 
-/** Certificates whose private keys this gateway can decrypt, and orders of the gateways with the same secret key. */
+/**
+ * Certificates whose private keys this gateway can decrypt, and orders placed by gateways with the
+ * same secret key.
+ */
 export interface CertificateCache extends WatchedRecords {
-  /** By host. */
+  /** Certificates by host. */
   readonly certificates: ReadonlyMap<string, CachedCertificate>
-  /** By host. */
+  /** Orders by host. */
   readonly orders: ReadonlyMap<string, SeenOrder>
 }
 
-/** Watches certificates and orders in the store. @throws {GatewayError} 503 when the store is unreachable. */
+/**
+ * Watches certificates and orders in the store.
+ *
+ * @throws {GatewayError} 503 if the store is unreachable.
+ */
 export async function openCertificateCache(
   options: CertificateCacheOptions,
 ): Promise<CertificateCache> {
   const { store, scope, secretKeys, clock, onChange, onWarning } = options
   const readable = new Set(['', ...secretKeys.map(({ id }) => id)])
-  /** By key: a host has several certificates after a change of the secret key. */
+  /** Certificates by key. A host has several certificates after the secret key has changed. */
   const byKey = new Map<string, CachedCertificate>()
   const certificates = new Map<string, CachedCertificate>()
   const orders = new Map<string, SeenOrder>()
@@ -64,7 +71,7 @@ export async function openCertificateCache(
     else if (readable.has(sealedWith)) byKey.set(key, toCertificate(key, record))
     else
       onWarning(
-        `the private key of the certificate for ${host} is encrypted with another key: this gateway orders its own certificate; set the same MX_CONFIG_SECRET_KEY on all gateways of a store to share them`,
+        `the private key of the certificate for ${host} is encrypted with a different key; this gateway orders a separate certificate; to share certificates, set the same MX_CONFIG_SECRET_KEY on all gateways of a store`,
       )
   }
 
@@ -84,7 +91,7 @@ export async function openCertificateCache(
     if (key === undefined)
       throw new Error(`the private key of the certificate for ${host} is damaged`)
     const source = { cert: `for ${host}`, key: `for ${host}` }
-    // Other names of the certificate must not override their own certificates.
+    // The certificate's other names must not replace certificates ordered for those names.
     const pair = {
       ...toTlsPair({ cert, key }, source, onWarning, clock.nowMs()),
       names: [host],
@@ -92,7 +99,7 @@ export async function openCertificateCache(
     return { host, cert, renewMs, validity: readValidity(cert), pair }
   }
 
-  /** Selects the certificate of each host that expires last. */
+  /** Selects the certificate that expires last for each host. */
   function choose(): void {
     certificates.clear()
     for (const certificate of byKey.values()) {

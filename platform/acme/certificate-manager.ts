@@ -26,7 +26,7 @@ export interface CertificateManagerOptions extends OrderLeaseOptions {
   readonly directory: Pick<Directory, 'issue'>
   readonly windows: RenewalWindows
   readonly secretKeys: SecretKeys
-  /** Listed hosts (`acme_hosts`). */
+  /** Hosts listed in `acme_hosts`. */
   readonly hosts: readonly string[]
   /** Undefined if only listed hosts have certificates. */
   readonly policy: OnDemandPolicy | undefined
@@ -36,25 +36,37 @@ export interface CertificateManagerOptions extends OrderLeaseOptions {
 
 /** Orders certificates and renews them before they expire. */
 export interface CertificateManager {
-  /** Orders all certificates that are due. Never rejects; does nothing once closed. */
+  /** Orders all certificates that are due. Never rejects. No-op once closed. */
   readonly work: () => Promise<void>
-  /** Orders a certificate for an unlisted host that the policy allows. Resolves when the order ended or cannot be placed for now. */
+  /**
+   * Orders a certificate for an unlisted host that the policy allows. Resolves when the order has
+   * ended or currently cannot be placed.
+   */
   readonly request: (host: string) => Promise<void>
-  /** Whether no certificate can be ordered for a host for now. */
+  /** Returns whether certificate orders for a host are currently blocked. */
   readonly isBlocked: (host: string) => boolean
-  /** Whether another gateway is ordering a certificate for a host. */
+  /** Returns whether another gateway is ordering a certificate for a host. */
   readonly isOrderedElsewhere: (host: string) => boolean
-  /** Waits for the orders in flight; other gateways may continue them. */
+  /** Waits for orders in flight; other gateways may continue them. */
   readonly close: () => Promise<void>
 }
 
-/** Concurrent orders: a host whose challenge is never validated delays few others. */
+/**
+ * Maximum number of concurrent orders, so that a host whose challenge is never validated delays few
+ * other hosts.
+ */
 const ORDERS_MAX = 16
-/** Queue of requested hosts. */
+/** Maximum number of requested hosts in the queue. */
 const REQUESTED_MAX = 1000
-/** Pause after another gateway was faster; its order record has been received by then. */
+/**
+ * Pause after another gateway has acquired the lease first. Its order record has been received by
+ * then.
+ */
 const LOST_MS = 1000
-/** Certificates of unlisted hosts stay in the store for this long after they expire: an expired certificate explains more than none. */
+/**
+ * Retention of certificates for unlisted hosts after they expire. An expired certificate explains
+ * the failure better than a missing one.
+ */
 const RETAINED_MS = 7 * 24 * 3600 * 1000
 
 export function createCertificateManager(options: CertificateManagerOptions): CertificateManager {
@@ -63,7 +75,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
   const listed = new Set(hosts)
   const requested = new Set<string>()
   const inFlight = new Map<string, Promise<void>>()
-  /** Issued certificates that are not stored yet, by host. */
+  /** Issued certificates that have not been stored yet, by host. */
   const unsaved = new Map<string, Issued>()
   const pauses = createRetryPauses(clock)
   let refreshing: Promise<void> | undefined
@@ -78,7 +90,10 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
     return pauses.isPaused(host) || isLeased(cache.orders.get(host), options)
   }
 
-  /** All hosts that need a certificate: first the hosts that clients wait for, then the listed hosts. */
+  /**
+   * Lists all hosts that need a certificate: first the hosts that clients are waiting for, then the
+   * listed hosts.
+   */
   function listHosts(): Iterable<string> {
     if (policy === undefined) return hosts
     return new Set([...requested, ...hosts, ...cache.certificates.keys()])
@@ -98,7 +113,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
   }
 
   function start(host: string): void {
-    // The policy was just queried for requested hosts.
+    // The policy has just been queried for requested hosts.
     const isAllowed = listed.has(host) || requested.has(host)
     const ordered = order(host, isAllowed).catch((error: unknown) => onOrderError(host, error))
     inFlight.set(
@@ -110,10 +125,10 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
     )
   }
 
-  /** Errors that do not come from the directory pause this gateway alone. */
+  /** Logs a failed order. Errors that do not come from the directory pause only this gateway. */
   function onOrderError(host: string, error: unknown): void {
     if (closed) return
-    // The store logs its outages itself.
+    // The store itself logs its outages.
     if (isOutage(error)) log.debug({ host, err: error }, 'ACME: store unavailable')
     else log.warn({ host, err: error }, 'ACME: order failed')
     pause(host, isOutage(error) ? 'unavailable' : 'rejected')
@@ -202,7 +217,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
     failures: number,
   ): Promise<Issued> {
     if (previous !== undefined) await windows.refresh([previous])
-    // The directory may have rejected the order because of its replaced certificate.
+    // The directory may have rejected the order because of the certificate it replaces.
     return directory.issue(host, failures === 0 ? windows.toReplacedId(previous) : undefined)
   }
 

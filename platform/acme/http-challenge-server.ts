@@ -8,20 +8,25 @@ import { type Address, formatAddress } from '../settings/parse/address.ts'
 
 export interface HttpChallengeServerOptions {
   readonly address: Address
-  /** Key authorization of a challenge token (RFC 8555 §8.3); undefined if the token is unknown. May reject. */
+  /**
+   * Returns the key authorization of a challenge token (RFC 8555 §8.3), or undefined if the token
+   * is unknown. May reject.
+   */
   readonly findToken: (token: string) => Promise<string | undefined>
-  /** Whether a certificate for the host exists or can be issued now. Never rejects. */
+  /**
+   * Returns whether a certificate for the host exists or can currently be issued. Never rejects.
+   */
   readonly hasHost: (host: string) => Promise<boolean>
   /** HTTPS port of the gateway; 0 means 443. */
   readonly httpsPort: number
   readonly log: Log
-  /** Milliseconds until a failed listen is retried. @default 60000 */
+  /** Milliseconds until a failed attempt to listen is retried. @default 60000 */
   readonly retryMs?: number
 }
 
-/** Plain HTTP server that answers ACME challenges and redirects to HTTPS. */
+/** Plain HTTP server that responds to ACME challenges and redirects to HTTPS. */
 export interface HttpChallengeServer {
-  /** 0 while the server does not listen. */
+  /** 0 while the server is not listening. */
   readonly port: number
   readonly close: () => Promise<void>
 }
@@ -29,15 +34,21 @@ export interface HttpChallengeServer {
 const CHALLENGES = '/.well-known/acme-challenge/'
 /** RFC 8555 §8.1: base64url, at least 128 bits. */
 const TOKEN = /^[A-Za-z0-9_-]{20,256}$/
-/** Request targets that are copied into `Location` unchanged: RFC 3986 §3.3 and §3.4, and further characters that browsers send. */
+/**
+ * Request targets that are copied into `Location` unchanged: characters of RFC 3986 §3.3 and §3.4,
+ * and further characters that browsers send.
+ */
 const TARGET = /^\/[\x21\x23-\x3b\x3d\x3f-\x5b\x5d-\x7e]*$/
-/** Concurrent token lookups: the store may be remote. */
+/** Maximum number of concurrent token lookups, because the store may be remote. */
 const LOOKUPS_MAX = 64
 const CONNECTIONS_MAX = 1000
 const HEADER_MAX_BYTES = 8 * 1024
 const HEADER_TIMEOUT_MS = 5000
 
-/** Starts the server. A failed listen is logged and retried; existing certificates are still served. */
+/**
+ * Starts the server. If listening fails, the error is logged and the attempt retried; existing
+ * certificates are still served.
+ */
 export async function openHttpChallengeServer(
   options: HttpChallengeServerOptions,
 ): Promise<HttpChallengeServer> {
@@ -63,7 +74,7 @@ export async function openHttpChallengeServer(
       else respond(res, 503, 'try again later')
     })
   })
-  // A connection could not be accepted (EMFILE); the server continues to listen.
+  // A connection could not be accepted (EMFILE). The server continues to listen.
   server.on('error', (error) => {
     if (!server.listening || error.message === lastAcceptError) return
     lastAcceptError = error.message
@@ -109,7 +120,7 @@ export async function openHttpChallengeServer(
       if (lastError !== '') log.info(`ACME: now listening on ${formatAddress(address)}`)
     } catch (error) {
       const { message } = toListenError(error as NodeJS.ErrnoException, `${host}:${port}`)
-      const text = `${message}: certificates cannot be issued or renewed, unless another gateway with the same store serves port 80 of the hosts (acme_address)`
+      const text = `${message}: certificates cannot be issued or renewed unless another gateway with the same store serves port 80 of the hosts (acme_address)`
       if (text !== lastError) log.error(text)
       lastError = text
       timer = setTimeout(() => void listen(), retryMs).unref()

@@ -1,21 +1,27 @@
 import { LRUCache } from 'lru-cache'
 
-/** Decides whether a certificate may be ordered for an unlisted host. Never rejects: errors deny. */
+/**
+ * Decides whether a certificate may be ordered for an unlisted host. Never rejects: on errors, the
+ * host is denied.
+ */
 export type OnDemandPolicy = (host: string) => Promise<boolean>
 
 export interface OnDemandPolicyOptions {
-  /** Called with `?domain=<host>`; status 200 allows. Set by the operator: the outgoing address policy does not apply, redirects are not followed. */
+  /**
+   * Requested with `?domain=<host>`; status 200 allows the host. The URL is set by the operator, so
+   * the outgoing address policy does not apply. Redirects are not followed.
+   */
   readonly url: string
   readonly onError: (message: string) => void
   /** @default 5000 */
   readonly timeoutMs?: number
-  /** How long denials are cached, milliseconds. @default 60000 */
+  /** Time in milliseconds for which denials are cached. @default 60000 */
   readonly denialMs?: number
 }
 
-/** Cached denials: clients can request any number of hosts. */
+/** Maximum number of cached denials, because clients can request any number of hosts. */
 const DENIED_MAX = 10_000
-/** Concurrent queries; further hosts are denied without a query. */
+/** Maximum number of concurrent queries; further hosts are denied without a query. */
 const QUERIES_MAX = 32
 
 export function createOnDemandPolicy({
@@ -40,7 +46,9 @@ export function createOnDemandPolicy({
     } catch (error) {
       const { message, cause } = error as Error
       const reason = cause instanceof Error ? cause.message : message
-      onError(`cannot query ${target.host} whether ${host} is allowed a certificate: ${reason}`)
+      onError(
+        `cannot query ${target.host} for permission to order a certificate for ${host}: ${reason}`,
+      )
     } finally {
       queries--
     }

@@ -4,25 +4,25 @@ import type { OnDemandPolicy } from './on-demand-policy.ts'
 
 export interface OnDemandOptions {
   readonly policy: OnDemandPolicy
-  /** Whether there is a certificate for a host. */
+  /** Returns whether a host already has a certificate. */
   readonly has: (host: string) => boolean
-  /** Whether no certificate can be ordered for now. */
+  /** Returns whether certificate orders for the host are currently blocked. */
   readonly isBlocked: (host: string) => boolean
-  /** Whether another gateway is ordering a certificate. */
+  /** Returns whether another gateway is ordering a certificate. */
   readonly isOrderedElsewhere: (host: string) => boolean
-  /** Orders a certificate. Resolves when the order of this gateway ended. */
+  /** Orders a certificate. Resolves when this gateway's order has ended. */
   readonly order: (host: string) => Promise<void>
 }
 
 /** Orders certificates for unlisted hosts when clients request them. */
 export interface OnDemand {
-  /** As in `TlsSource`. */
+  /** See `TlsSource`. */
   readonly request: (serverName: string) => Promise<void>
-  /** Has to be called when certificates changed. */
+  /** Must be called when certificates have changed. */
   readonly changed: () => void
 }
 
-/** Maximum wait of a handshake or a request for a certificate. */
+/** Maximum time that a handshake or a request waits for a certificate. */
 const WAIT_MS = 9000
 /** Maximum number of hosts in flight. */
 const REQUESTS_MAX = 100

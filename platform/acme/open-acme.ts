@@ -28,11 +28,11 @@ export interface AcmeOptions {
   readonly elapsedMs?: () => number
   /** @default Math.random */
   readonly random?: () => number
-  /** Interval of the checks for due certificates, milliseconds. @default 10000 */
+  /** Interval between checks for due certificates in milliseconds. @default 10000 */
   readonly checkMs?: number
-  /** As in `OrderLeaseOptions`. @default 60000 */
+  /** See `OrderLeaseOptions`. @default 60000 */
   readonly holdMs?: number
-  /** As in `AcmeClientOptions`. */
+  /** See `AcmeClientOptions`. */
   readonly pollMs?: number
 }
 
@@ -44,13 +44,14 @@ export interface Acme extends TlsSource {
 }
 
 const CLOSE_MS = 2000
-/** Tolerated clock difference to the directory. */
+/** Tolerated difference between the local clock and the directory's clock. */
 const SKEW_MAX_MS = 5 * 60_000
 
 /**
- * Serves the certificates in the store, orders missing ones and renews expiring ones. Failures are logged and retried.
+ * Serves the certificates in the store, orders missing ones and renews expiring ones. Failures are
+ * logged and retried.
  *
- * @throws {Error} with a one-line message when the CA file or the store cannot be read.
+ * @throws {Error} with a one-line message if the CA file or the store cannot be read.
  */
 export async function openAcme(options: AcmeOptions): Promise<Acme> {
   const { settings, store, secretKeys, log, nowMs = Date.now, random = Math.random } = options
@@ -114,13 +115,16 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
   const timer = setInterval(() => void manager.work(), checkMs).unref()
   void manager.work()
 
-  /** Policy for hosts outside of `acme_hosts`; undefined if there are no certificates for them. */
+  /**
+   * Returns the policy for hosts outside `acme_hosts`, or undefined if certificates are not ordered
+   * for them.
+   */
   function createPolicy(): OnDemandPolicy | undefined {
     if (settings.acmeAsk !== '')
       return createOnDemandPolicy({ url: settings.acmeAsk, onError: onWarning })
     if (hosts.length > 0) return undefined
     log.warn(
-      'ACME orders certificates for any host name that clients request, at most 10 new names an hour; list hosts in acme_hosts, or set acme_ask',
+      'ACME orders certificates for any host name that clients request, at most 10 new names per hour; list hosts in acme_hosts, or set acme_ask',
     )
     return createHourlyLimit({ has, elapsedMs: clock.elapsedMs, onWarning })
   }
@@ -129,7 +133,10 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
     return cache.certificates.has(host)
   }
 
-  /** Listed hosts come first, in their order: the first certificate is the default. */
+  /**
+   * Publishes the certificates. Listed hosts come first, in their order: the first certificate is
+   * the default.
+   */
   function publish(): void {
     const unlisted = policy === undefined ? [] : [...cache.certificates.keys()].sort()
     const pairs: Certificate[] = []
@@ -152,7 +159,7 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
     if (!isSkewed || wasSkewed) return
     const minutes = Math.round(Math.abs(skewMs) / 60_000)
     log.warn(
-      `the clock of this machine is ${minutes} minutes ${skewMs > 0 ? 'behind' : 'ahead of'} ${new URL(url).host}: certificates may seem expired or not valid yet; correct the clock`,
+      `the clock of this machine is ${minutes} minutes ${skewMs > 0 ? 'behind' : 'ahead of'} ${new URL(url).host}: certificates may appear expired or not yet valid; correct the clock`,
     )
   }
 

@@ -10,7 +10,7 @@ import { openAcme } from './open-acme.ts'
 import { readSecretKeys } from './secret-keys.ts'
 
 /**
- * Opens ACME for a gateway without a server, with its own store.
+ * Opens ACME, with a separate store, for a gateway without a server.
  *
  * @throws {Error} with a one-line message.
  */
@@ -28,7 +28,7 @@ export async function openStandaloneAcme(settings: Settings, log: Log): Promise<
     const store = createStore(adapter)
     closing.add(store.close)
     const secretKeys = readSecretKeys(settings)
-    // Files are readable by their owner only, remote stores may not be.
+    // Files are readable only by their owner; remote stores may not be protected.
     if (secretKeys.length === 0 && settings.store.includes(':'))
       log.warn(
         'private keys of certificates are stored unencrypted: set MX_CONFIG_SECRET_KEY to encrypt them',

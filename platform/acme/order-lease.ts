@@ -4,10 +4,10 @@ import type { Store, StoreWrite } from '../../domain/store/store.ts'
 import type { Clock } from './client/clock.ts'
 import { ACME_TABLE, type OrderRecord, parseOrderRecord } from './records.ts'
 
-/** An order record with its version, as seen by this gateway. */
+/** An order record with its version, as read by this gateway. */
 export interface SeenOrder extends OrderRecord {
   readonly version: number
-  /** End of the lease or of the wait, by {@link Clock.elapsedMs} of this gateway. */
+  /** End of the lease or of the wait, on this gateway's {@link Clock.elapsedMs}. */
   readonly untilMs: number
 }
 
@@ -15,7 +15,10 @@ export interface OrderLeaseOptions {
   readonly store: Store
   /** Id of this gateway. */
   readonly holder: string
-  /** Duration of the lease without renewal, milliseconds: after a crash other gateways wait so long. */
+  /**
+   * Duration of the lease without renewal in milliseconds. After a crash, other gateways wait for
+   * this time.
+   */
   readonly holdMs: number
   readonly clock: Clock
 }
@@ -25,26 +28,27 @@ export interface LeaseTarget {
   /** Key of the order record. */
   readonly key: string
   readonly seen: SeenOrder | undefined
-  /** Whether the host is in `acme_hosts`: its record never expires. */
+  /** Whether the host is listed in `acme_hosts`. The record of a listed host never expires. */
   readonly isListed: boolean
 }
 
 /** The exclusive right among all gateways to order the certificate of a host. */
 export interface OrderLease {
-  /** Stores the certificate and ends the lease; the next order is allowed after `restMs`. */
+  /** Stores the certificate and ends the lease. The next order is allowed after `restMs`. */
   readonly succeed: (certificate: StoreWrite, restMs: number) => Promise<void>
   readonly fail: (reason: string, retryMs: number) => Promise<void>
   /** Ends the lease without a result. */
   readonly release: () => Promise<void>
 }
 
-/** Failure counts are retained for this long after the earliest next attempt. */
+/** Retention of failure counts after the earliest next attempt. */
 const FAILURES_RETAINED_MS = 7 * 24 * 3600 * 1000
 
 /**
  * Converts the waits of a record to the clock of this gateway.
  *
- * @param isNew true for a record first seen now: its waits start now, because the clock of its writer may be wrong.
+ * @param isNew whether the record is seen for the first time. Its waits then start now, because the
+ * writer's clock may be incorrect.
  */
 export function toSeen(
   order: OrderRecord,
@@ -58,9 +62,9 @@ export function toSeen(
 }
 
 /**
- * Whether this gateway has to wait before it orders.
+ * Returns whether this gateway has to wait before it orders.
  *
- * A gateway may resume its own lease, which remains if the release did not reach the store.
+ * A gateway may resume its own lease, which persists if the release did not reach the store.
  */
 export function isLeased(
   order: SeenOrder | undefined,
@@ -71,7 +75,7 @@ export function isLeased(
 }
 
 /**
- * Acquires the lease of a host, and renews it until it is ended.
+ * Acquires the lease of a host and renews it until it is ended.
  *
  * @returns undefined if another gateway was faster.
  */
@@ -93,7 +97,10 @@ export async function acquireLease(
     return { table: ACME_TABLE, key, value: encodeRecord(order), expiresMs, ifVersion: version }
   }
 
-  /** Whether the record is absent or was written by this gateway, which may have missed the acknowledgement. */
+  /**
+   * Returns whether the record is absent or was written by this gateway, which may have missed the
+   * acknowledgement.
+   */
   async function hasOwnRecord(): Promise<boolean> {
     const record = await store.read(ACME_TABLE, key)
     if (record !== undefined && parseOrderRecord(record).holder !== holder) return false
@@ -118,11 +125,11 @@ export async function acquireLease(
   if (!(await renew())) return undefined
   let renewing: Promise<unknown> = Promise.resolve()
   const timer = setInterval(() => {
-    // A failed renewal is retried; the lease is lost only when it expires.
+    // A failed renewal is retried. The lease is lost only when it expires.
     renewing = renewing.then(renew).catch(() => {})
   }, holdMs / 3).unref()
 
-  /** Writes the final record, unless another gateway holds the lease by now. */
+  /** Writes the final record unless another gateway has acquired the lease in the meantime. */
   async function end(
     changes: Partial<OrderRecord>,
     writes?: readonly StoreWrite[],
@@ -134,9 +141,10 @@ export async function acquireLease(
 
   return {
     async succeed(certificate, restMs) {
-      const resting = { failures: 0, waitMs: restMs, reason: '' }
-      // The certificate is stored even if the lease was lost: another gateway would only order one more.
-      if (!(await end(resting, [certificate]))) await store.commit([certificate])
+      const restRecord = { failures: 0, waitMs: restMs, reason: '' }
+      // The certificate is stored even if the lease was lost. Otherwise, another gateway would
+      // order one more.
+      if (!(await end(restRecord, [certificate]))) await store.commit([certificate])
     },
     async fail(text, retryMs) {
       await end({ failures: failures + 1, reason: text, waitMs: retryMs })

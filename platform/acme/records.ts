@@ -4,49 +4,55 @@ import { decodeRecord } from '../../domain/store/json-record.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import type { SecretKey } from '../../services/config/secrets/secret-key.ts'
 
-/** Table that all gateways of a store share. */
+/** Table shared by all gateways of a store. */
 export const ACME_TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: 'acme' }
 
 /** A private key in the store. */
 export interface StoredKey {
-  /** PEM, or its ciphertext. */
+  /** Key in PEM format, or its ciphertext. */
   readonly key: string
-  /** Id of the secret key; empty if not encrypted. */
+  /** Id of the secret key that encrypts it; empty if not encrypted. */
   readonly sealedWith: string
 }
 
 /** A certificate in the store. */
 export interface CertificateRecord extends StoredKey {
   readonly host: string
-  /** PEM chain. */
+  /** Certificate chain in PEM format. */
   readonly cert: string
   /** Renewal time, Unix time in milliseconds. */
   readonly renewMs: number
 }
 
-/** Lease and failures of the order for a host. Uses durations, because the clocks of gateways may differ. */
+/**
+ * Lease and failures of the order for a host. It contains durations, because the clocks of gateways
+ * may differ.
+ */
 export interface OrderRecord {
   readonly host: string
   /** Id of the gateway that wrote the record. */
   readonly holder: string
-  /** Lease duration in milliseconds from the time a gateway sees the record; 0 if released. */
+  /** Lease duration in milliseconds, starting when a gateway reads the record; 0 if released. */
   readonly holdMs: number
   /** Consecutive failures. */
   readonly failures: number
-  /** Pause of all gateways, milliseconds. */
+  /** Pause for all gateways in milliseconds. */
   readonly waitMs: number
-  /** End of the pause by the clock of the writer, Unix time in milliseconds. */
+  /** End of the pause on the writer's clock, Unix time in milliseconds. */
   readonly retryMs: number
-  /** Last error; empty for none. */
+  /** Last error; empty if none. */
   readonly reason: string
 }
 
-/** Key prefix of a directory: certificates of different directories are separate. */
+/** Returns the key prefix of a directory. Certificates of different directories are separate. */
 export function toScope(directory: string): string {
   return `${createHash('sha256').update(directory).digest('base64url').slice(0, 16)}/`
 }
 
-/** Gateways with different secret keys have separate certificates, orders and accounts. */
+/**
+ * Kind of record. Gateways with different secret keys have separate certificates, orders and
+ * accounts.
+ */
 type Kind = 'certificate' | 'order' | 'account'
 
 function toKeyPrefix(scope: string, kind: Kind, sealedWith: string): string {
@@ -67,7 +73,7 @@ export function toAcmeAccountKey(scope: string, sealedWith: string): string {
 
 interface RecordKey {
   readonly kind: string
-  /** As in {@link StoredKey}. */
+  /** See {@link StoredKey}. */
   readonly sealedWith: string
   /** Empty for account records. */
   readonly host: string
@@ -117,21 +123,27 @@ export function parseTokenRecord(record: StoreRecord): { readonly keyAuthorizati
   )
 }
 
-/** Secret keys for private keys in the store, the current one first; empty to store them unencrypted. */
+/**
+ * Secret keys for private keys in the store, the current one first. If empty, private keys are
+ * stored unencrypted.
+ */
 export type SecretKeys = readonly SecretKey[]
 
-/** Id of the current secret key; empty without encryption. */
+/** Returns the id of the current secret key; empty if encryption is disabled. */
 export function sealingId([secretKey]: SecretKeys): string {
   return secretKey?.id ?? ''
 }
 
-/** @param recordKey bound to the ciphertext, which cannot be decrypted under another record key. */
+/**
+ * @param recordKey bound to the ciphertext, so that it cannot be decrypted under a different record
+ * key.
+ */
 export function sealKey([secretKey]: SecretKeys, recordKey: string, key: string): StoredKey {
   if (secretKey === undefined) return { key, sealedWith: '' }
   return { key: secretKey.seal('', recordKey, key), sealedWith: secretKey.id }
 }
 
-/** Decrypts a private key to PEM; undefined if it was encrypted with another key. */
+/** Decrypts a private key to PEM. Returns undefined if it was encrypted with a different key. */
 export function openKey(
   secretKeys: SecretKeys,
   recordKey: string,

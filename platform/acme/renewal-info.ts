@@ -8,23 +8,29 @@ export interface RenewalWindowsOptions {
   readonly directory: Pick<Directory, 'readWindow'>
   readonly clock: Pick<Clock, 'elapsedMs'>
   readonly random: () => number
-  /** Called for failed queries, which are repeated later. */
+  /** Called for failed queries, which are retried later. */
   readonly onFailure: (host: string, error: Error) => void
 }
 
-/** ACME renewal information (ARI, RFC 9773): the directory suggests a renewal window, an early one before it revokes a certificate. */
+/**
+ * ACME renewal information (ARI, RFC 9773). The directory suggests a renewal window, which is early
+ * if it is about to revoke a certificate.
+ */
 export interface RenewalWindows {
   /** Renewal time, Unix time in milliseconds. */
   readonly toRenewMs: (certificate: CachedCertificate) => number
-  /** Fetches the windows that are due for a check. Never rejects. */
+  /** Fetches renewal windows that are due for a check. Never rejects. */
   readonly refresh: (certificates: Iterable<CachedCertificate>) => Promise<void>
-  /** Id of the replaced certificate for the order (RFC 9773 §5); undefined if the directory does not support ARI. */
+  /**
+   * Returns the id of the replaced certificate for the order (RFC 9773 §5), or undefined if the
+   * directory does not support ARI.
+   */
   readonly toReplacedId: (certificate: CachedCertificate | undefined) => string | undefined
 }
 
 interface CachedWindow {
   readonly cert: string
-  /** By {@link Clock.elapsedMs}. */
+  /** Time of the next check on {@link Clock.elapsedMs}. */
   readonly nextCheckMs: number
   readonly picked?: {
     readonly id: string
@@ -39,9 +45,9 @@ export function createRenewalWindows({
   random,
   onFailure,
 }: RenewalWindowsOptions): RenewalWindows {
-  /** By host. */
+  /** Renewal windows by host. */
   const windows = new Map<string, CachedWindow>()
-  /** By host. */
+  /** Fetches in flight by host. */
   const pending = new Map<string, Promise<void>>()
 
   function find({ host, cert }: CachedCertificate): CachedWindow | undefined {

@@ -9,35 +9,41 @@ export interface Validity {
 
 /** Fraction of the lifetime after which a certificate is renewed. */
 const LIFE_USED = 2 / 3
-/** Fraction of the lifetime over which renewals are spread, so that certificates of one day are not renewed on one day. */
+/**
+ * Fraction of the lifetime over which renewals are spread, so that certificates issued on the same
+ * day are renewed on different days.
+ */
 const LIFE_SPREAD = 1 / 30
-/** Upper limit: a directory may have to revoke a new certificate. */
+/** Upper limit, because a directory may have to revoke a new certificate. */
 const REST_MAX_MS = 6 * 3600 * 1000
-/** RFC 9773 §4.3: check interval without `Retry-After`. */
+/** Check interval if the response has no `Retry-After` (RFC 9773 §4.3). */
 const CHECK_MS = 6 * 3600 * 1000
 const CHECK_MIN_MS = 60 * 1000
 const CHECK_MAX_MS = 24 * 3600 * 1000
 
-/** Validity of the first certificate of a PEM chain. */
+/** Reads the validity of the first certificate in a PEM chain. */
 export function readValidity(cert: string): Validity {
   const { validFrom, validTo } = new X509Certificate(cert)
   return { fromMs: Date.parse(validFrom), toMs: Date.parse(validTo) }
 }
 
-/** Renewal time without ARI: after two thirds of the lifetime, plus jitter. */
+/** Returns the renewal time without ARI: after two thirds of the lifetime, plus jitter. */
 export function toRenewMs({ fromMs, toMs }: Validity, random: () => number): number {
   return Math.round(fromMs + (toMs - fromMs) * (LIFE_USED + LIFE_SPREAD * random()))
 }
 
 /**
- * Minimum age of a certificate at its renewal, milliseconds. Prevents an endless loop of orders when a wrong clock or the
- * directory declares each new certificate due.
+ * Returns the minimum age of a certificate at its renewal in milliseconds. It prevents an endless
+ * loop of orders if an incorrect clock or the directory makes each new certificate appear due.
  */
 export function toRestMs({ fromMs, toMs }: Validity): number {
   return Math.min((toMs - fromMs) / 2, REST_MAX_MS)
 }
 
-/** Random time in the suggested window (RFC 9773 §4.2); stable while the window does not change. */
+/**
+ * Returns a random time in the suggested window (RFC 9773 §4.2), which is stable while the window
+ * does not change.
+ */
 export function pickTime(
   window: RenewalWindow,
   previous: { readonly window: RenewalWindow; readonly renewMs: number } | undefined,
@@ -48,7 +54,7 @@ export function pickTime(
   return isSame ? previous.renewMs : Math.round(startMs + (endMs - startMs) * random())
 }
 
-/** Milliseconds until the next check of the renewal window. */
+/** Returns the milliseconds until the next check of the renewal window. */
 export function toNextCheckMs({
   retryAfterMs = CHECK_MS,
 }: {
@@ -57,7 +63,10 @@ export function toNextCheckMs({
   return Math.min(Math.max(retryAfterMs, CHECK_MIN_MS), CHECK_MAX_MS)
 }
 
-/** ARI certificate id (RFC 9773 §4.1); undefined without an authority key identifier. */
+/**
+ * Returns the ARI certificate id (RFC 9773 §4.1), or undefined if the certificate has no authority
+ * key identifier.
+ */
 export async function toCertificateId(cert: string): Promise<string | undefined> {
   const { default: forge } = await import('node-forge')
   const { asn1, pki } = forge

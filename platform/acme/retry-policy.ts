@@ -1,14 +1,17 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from './client/clock.ts'
 
-/** Pauses between the certificate orders of this gateway per host. In memory, because the store may be unavailable or have lost records. */
+/**
+ * Pauses between this gateway's certificate orders, per host. They are stored in memory, because
+ * the store may be unavailable or may have lost records.
+ */
 export interface RetryPauses {
   readonly isPaused: (host: string) => boolean
-  /** Consecutive failures. */
+  /** Returns the number of consecutive failures. */
   readonly failures: (host: string) => number
-  /** Pauses after a failure. */
+  /** Starts a pause after a failure. */
   readonly fail: (host: string, ms: number) => void
-  /** Pauses after a success. */
+  /** Starts a pause after a success. */
   readonly rest: (host: string, ms: number) => void
   readonly end: (host: string) => void
 }

@@ -3,7 +3,7 @@ import { SETTINGS, type Settings } from '../settings/settings.ts'
 import type { SecretKeys } from './records.ts'
 
 /**
- * Secret keys for private keys in the store: the current and the previous one.
+ * Returns the secret keys for private keys in the store: the current and the previous one.
  *
  * @param current key of this server, which may come from a file. @default the key in the settings
  */

@@ -4,12 +4,15 @@ import { GatewayError } from '../../core/errors.ts'
 import { unauthorized } from '../../sdk/errors.ts'
 import type { AdminResponse } from './admin.ts'
 
-/** Id of errors. */
+/** Id used in errors. */
 export const ADMIN_ERROR_ID = 'admin'
-/** Author of changes: the token has no account. */
+/** Author of changes made with the token, which belongs to no account. */
 export const ADMIN_AUTHOR = 'admin token'
 
-/** Returns a check of the bearer token. The check throws a {@link GatewayError} 401. */
+/**
+ * Returns a function that checks the bearer token. It throws a {@link GatewayError} 401 if the
+ * token is invalid.
+ */
 export function createTokenCheck(token: string): (request: IncomingMessage) => void {
   const expected = digest(`Bearer ${token}`)
   return ({ headers }) => {
@@ -22,7 +25,7 @@ export function createTokenCheck(token: string): (request: IncomingMessage) => v
   }
 }
 
-/** Responds with JSON, and with the JSON of a {@link GatewayError}. @throws other errors */
+/** Responds with JSON, or with the JSON of a {@link GatewayError}. @throws other errors */
 export async function respondJson(
   handle: () => Promise<{ readonly body: object; readonly headers?: Record<string, string> }>,
 ): Promise<AdminResponse> {

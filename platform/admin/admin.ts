@@ -12,19 +12,19 @@ export interface AdminSource {
 
 export interface AdminOptions {
   readonly address: Address
-  /** Whether a `Host` header is allowed. */
+  /** Returns whether a `Host` header is allowed. */
   readonly isHost: (host: string) => boolean
   readonly readiness: Pick<Readiness, 'problems'>
-  /** Metrics of the process, in the format that the `Accept` header selects. */
+  /** Returns the metrics of the process in the format selected by the `Accept` header. */
   readonly scrape: (accept: string) => Promise<AdminSource>
-  /** Handles {@link CONFIG_PATH} and the paths below it; undefined: they are not served. */
+  /** Handles {@link CONFIG_PATH} and the paths below it. If undefined, they are not served. */
   readonly config?: AdminHandler | undefined
-  /** Handles {@link NODES_PATH} and the paths below it; undefined: they are not served. */
+  /** Handles {@link NODES_PATH} and the paths below it. If undefined, they are not served. */
   readonly nodes?: AdminHandler | undefined
   readonly log: Log
 }
 
-/** The open admin server. */
+/** A running admin server. */
 export interface Admin {
   readonly port: number
   readonly close: () => Promise<void>
@@ -40,7 +40,7 @@ export type AdminHandler = (request: IncomingMessage, path: string) => Promise<A
 export const CONFIG_PATH = '/config'
 export const NODES_PATH = '/nodes'
 const TEXT = 'text/plain; charset=utf-8'
-/** Requests have only a request line and a few headers. */
+/** Requests consist only of a request line and a few headers. */
 const LIMITS = {
   maxHeaderSize: 8192,
   headersTimeout: 2000,
@@ -48,15 +48,15 @@ const LIMITS = {
   connectionsCheckingInterval: 1000,
 }
 const MAX_CONNECTIONS = 64
-/** Timeout of clients that do not read. */
+/** Timeout for clients that do not read the response. */
 const IDLE_TIMEOUT_MS = 65_000
 const METHODS = 'GET, HEAD'
 
 /**
- * Starts the admin server with `/livez` (the process runs), `/readyz` (it accepts requests, else 503 with one reason per line),
- * `/metrics`, `/nodes` and `/config`.
+ * Starts the admin server with `/livez` (the process is running), `/readyz` (the process accepts
+ * requests; otherwise 503 with one reason per line), `/metrics`, `/nodes` and `/config`.
  *
- * @throws {Error} system error when the port cannot be opened.
+ * @throws {Error} with the system error if the port cannot be opened.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { address, isHost, readiness, scrape, config, nodes, log } = options
@@ -135,7 +135,7 @@ function send(
     'content-length': body.length,
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
-    // A client could keep an idle connection open forever with empty lines.
+    // Otherwise, a client could keep an idle connection open forever by sending empty lines.
     connection: 'close',
     ...(status === 405 && { allow: METHODS }),
     ...headers,

@@ -19,7 +19,7 @@ interface ConfigResult {
 
 const MAX_BYTES = 1024 * 1024
 
-/** Results by method and path. */
+/** Endpoints by method and path. */
 const ENDPOINTS: Readonly<Record<string, (request: ConfigRequest) => Promise<ConfigResult>>> = {
   async [`GET ${CONFIG_PATH}`]({ versions }) {
     const version = versions.current()
@@ -49,10 +49,10 @@ const ENDPOINTS: Readonly<Record<string, (request: ConfigRequest) => Promise<Con
 }
 
 /**
- * Creates the endpoints of the configuration of `mx api`.
+ * Creates the endpoints for the configuration of `mx api`.
  *
- * @param token required as bearer token.
- * @param versions undefined while the gateway starts.
+ * @param token required as the bearer token.
+ * @param versions undefined while the gateway is starting.
  */
 export function createConfigEndpoints(
   token: string,

@@ -9,11 +9,11 @@ const DRAIN_PATH = `${NODES_PATH}/drain`
 const RESTORE_PATH = `${NODES_PATH}/restore`
 
 /**
- * Creates the endpoints of the nodes: `GET /nodes` is as open as `/metrics`, `POST /nodes/drain` and `/nodes/restore`
- * require the token.
+ * Creates the endpoints for nodes. `GET /nodes` requires no token, like `/metrics`; `POST
+ * /nodes/drain` and `/nodes/restore` require the token.
  *
- * @param token empty: nodes cannot be drained or restored.
- * @param nodes undefined while the gateway starts.
+ * @param token if empty, nodes cannot be drained or restored.
+ * @param nodes undefined while the gateway is starting.
  */
 export function createAdminNodeEndpoints(
   token: string,

@@ -10,14 +10,18 @@ import { type Admin, type AdminOptions, startAdmin } from './admin.ts'
 export interface OpenAdmin extends Pick<Admin, 'close'> {
   /** Undefined if the server is not open. */
   readonly url: string | undefined
-  /** Why the server on the default address is not open; to be logged once the process serves. */
+  /**
+   * Reason why the server on the default address is not open, to be logged once the process is
+   * serving.
+   */
   readonly warning: string | undefined
 }
 
 /**
- * Opens the admin server. A default address that is in use is skipped with a warning: a machine may run several gateways.
+ * Opens the admin server. A default address that is already in use is skipped with a warning,
+ * because a machine may run several gateways.
  *
- * @throws {Error} with a one-line message when an explicit address cannot be opened.
+ * @throws {Error} with a one-line message if an explicit address cannot be opened.
  */
 export async function openAdmin(
   { settings, inputs }: Pick<Configuration, 'settings' | 'inputs'>,
@@ -54,7 +58,10 @@ function isUsedByOtherSetting({ adminAddress, ...settings }: Settings): boolean 
   )
 }
 
-/** With `hosts` set to `any`, a loopback address accepts local names only, other addresses accept any host. */
+/**
+ * If `hosts` is `any`, a loopback address accepts only local names, and other addresses accept any
+ * host.
+ */
 function toHostCheck({ adminAddress, hosts }: Settings): (host: string) => boolean {
   if (hosts !== 'any') return compileHosts(hosts)
   return isLoopback(adminAddress!) ? compileHosts([]) : () => true

@@ -13,40 +13,42 @@ import { createAdminNodeEndpoints } from './node-endpoints.ts'
 import { type OpenAdmin, openAdmin } from './open-admin.ts'
 import { createReadiness } from './readiness.ts'
 
-/** Data sources of the admin server of a serving process. */
+/** Data sources for the admin server of a serving process. */
 export interface AdminSources {
-  /** Reasons why the process is not ready. */
+  /** Returns the reasons why the process is not ready. */
   readonly problems: () => Maybe<readonly string[]>
   readonly metrics: () => Promise<readonly Metric[]>
-  /** Versions of the configuration, accessible with `admin_token`. @default none */
+  /** Versions of the configuration, which are accessible with `admin_token`. @default none */
   readonly versions?: ConfigVersions
   /** Nodes of the services. */
   readonly nodes: NodeControl
-  /** Current setting. */
+  /** Returns the current setting. */
   readonly drainDelayMs: () => number
 }
 
 /**
- * The admin server of a process, from before its start until it has drained.
+ * The admin server of a process, from before the process starts until it has drained.
  *
- * Call {@link start}, {@link setSources} once the process serves, {@link leave} at the start of a shutdown, {@link close} at its end.
+ * Call {@link start}, {@link setSources} once the process is serving, {@link leave} at the start of
+ * a shutdown, and {@link close} at its end.
  */
 export interface ProcessAdmin {
   /**
-   * Opens the admin server, then calls `open`; closes the server if that fails.
+   * Opens the admin server, then calls `open`. Closes the server if `open` fails.
    *
-   * @throws {Error} with a one-line message when the address cannot be opened, and errors of `open`.
+   * @throws {Error} with a one-line message if the address cannot be opened, and errors from
+   * `open`.
    */
   readonly start: <T>(open: () => Promise<T>) => Promise<T>
   /** Marks the process as serving. */
   readonly setSources: (sources: AdminSources) => void
-  /** Undefined without an admin server. */
+  /** Undefined if there is no admin server. */
   readonly url: string | undefined
   /** Logs {@link OpenAdmin.warning}. */
   readonly warn: () => void
   /** Marks the process as not ready. */
   readonly leave: () => void
-  /** How long it still accepts requests, milliseconds; 0 before it serves. */
+  /** Returns how long the process still accepts requests in milliseconds; 0 before it serves. */
   readonly delayMs: () => number
   readonly close: () => Promise<void>
 }

@@ -1,17 +1,22 @@
 import type { Maybe } from '../../lib/async/maybe.ts'
 
 /**
- * Readiness of a process. Not ready while it starts, ready after {@link serve}, not ready after {@link leave}. It still accepts
- * requests then, so that load balancers can remove it before the port is closed.
+ * Readiness of a process. It is not ready while it starts, ready after {@link serve}, and not ready
+ * after {@link leave}. After `leave` it still accepts requests, so that load balancers can remove
+ * it before the port is closed.
  */
 export interface Readiness {
-  /** Whether the process has started and is not ending. */
+  /** Whether the process has started and is not shutting down. */
   readonly isServing: boolean
-  /** Reasons why it is not ready; empty if it is. */
+  /** Returns the reasons why the process is not ready; empty if it is ready. */
   readonly problems: () => Maybe<readonly string[]>
-  /** Marks the process as started. @param check returns reasons why it is not ready. */
+  /**
+   * Marks the process as started.
+   *
+   * @param check returns the reasons why the process is not ready.
+   */
   readonly serve: (check: () => Maybe<readonly string[]>) => void
-  /** Marks the process as ending. */
+  /** Marks the process as shutting down. */
   readonly leave: () => void
 }
 
@@ -30,7 +35,7 @@ export function createReadiness(): Readiness {
 
     serve(next) {
       check = next
-      // A signal may have arrived before.
+      // A signal may have arrived earlier.
       if (state === 'starting') state = 'serving'
     },
 

@@ -1,11 +1,11 @@
 import type { Workers } from '../workers/workers.ts'
 
-/** Timeout, below the timeout of orchestrators: a Kubernetes probe fails after one second. */
+/** Timeout shorter than the timeout of orchestrators: a Kubernetes probe fails after one second. */
 const READY_MS = 500
 
 /**
- * Readiness of processes that share a port: ready as soon as one of them is. Returns the reasons why none is ready. Concurrent checks
- * share one result.
+ * Readiness of processes that share a port, which are ready as soon as one of them is. Returns the
+ * reasons why none is ready. Concurrent checks share one result.
  */
 export function createWorkerReadiness(query: Workers['query']): () => Promise<readonly string[]> {
   let running: Promise<readonly string[]> | undefined

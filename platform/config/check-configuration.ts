@@ -17,22 +17,25 @@ import type { Configuration } from './types.ts'
 
 /** Summary of a valid configuration. */
 export interface CheckedApi {
-  /** Path of the configuration file; undefined without one. */
+  /** Path of the configuration file; undefined if there is no file. */
   readonly file: string | undefined
   readonly address: string
   /** URLs of the additional listeners of `listen:`. */
   readonly others: readonly string[]
   readonly handler: string
-  /** In the order of execution. */
+  /** Plugins in the order of execution. */
   readonly plugins: readonly string[]
   readonly services: readonly string[]
-  /** Settings of services that set some themselves, by full name. */
+  /**
+   * Explicit settings of services, by full name. Services without explicit settings are omitted.
+   */
   readonly serviceSettings: Readonly<Record<string, ServiceView>>
   readonly warnings: readonly string[]
 }
 
 /**
- * Builds everything of a gateway except its listeners, and closes it. The summary shows references instead of their values.
+ * Builds all parts of a gateway except its listeners, and closes them. The summary contains
+ * references instead of their values.
  *
  * @throws {SettingsError} for invalid plugins, certificates or settings.
  */

@@ -5,7 +5,10 @@ import { joinName } from '../../core/route.ts'
 import { NEEDS_NODES } from './services/needs-nodes.ts'
 import type { Configuration, ConfiguredService } from './types.ts'
 
-/** Services of `--backend` and `mx.yaml`, with full names. A flag replaces the service of the file. */
+/**
+ * Returns the services of `--backend` and `mx.yaml` with full names. A flag replaces the service in
+ * the file.
+ */
 export function listServices({ settings, config }: Configuration): readonly Service[] {
   const { namespace } = settings
   const flagged = settings.backends.map((text) => parseBackend(text, namespace))
@@ -16,12 +19,12 @@ export function listServices({ settings, config }: Configuration): readonly Serv
   return [...flagged, ...listed.filter(({ name }) => !names.has(name))]
 }
 
-/** False: the registry has the nodes. */
+/** Returns false if the nodes come from the registry. */
 function hasNodes({ nodes, srv }: ConfiguredService): boolean {
   return nodes.length > 0 || srv.length > 0
 }
 
-/** Returns problems of services without nodes: without a registry nothing has them. */
+/** Returns problems with services that have no nodes, which require a registry. */
 export function findMissingNodes(configuration: Configuration): readonly string[] {
   const { settings, config } = configuration
   if (settings.registry !== 'static') return []
@@ -30,16 +33,22 @@ export function findMissingNodes(configuration: Configuration): readonly string[
     .filter(({ name }) => !known.includes(toFullName(name, settings.namespace)))
     .map(
       ({ name, at }) =>
-        `${at}: service "${name}" ${NEEDS_NODES}, or a registry that knows it (--registry)`,
+        `${at}: service "${name}" ${NEEDS_NODES}, or a registry that contains it (--registry)`,
     )
 }
 
-/** Unique full names of {@link listServices}: several flags may add nodes to one service. */
+/**
+ * Returns the unique full names of {@link listServices}. Several flags may add nodes to the same
+ * service.
+ */
 export function listNames(configuration: Configuration): readonly string[] {
   return [...new Set(listServices(configuration).map(({ name }) => name))]
 }
 
-/** Services of the file by full name. A flag replaces the nodes of such a service, not its settings. */
+/**
+ * Returns the services in the file by full name. A flag replaces the nodes of such a service but
+ * not its settings.
+ */
 export function indexServices({
   settings,
   config,
@@ -49,7 +58,10 @@ export function indexServices({
   )
 }
 
-/** Services and how their names are resolved. SRV names belong to services of the file. */
+/**
+ * Returns the services with the DNS options for their names. Only services in the file have SRV
+ * names.
+ */
 export function listDnsServices(configuration: Configuration): readonly DnsService[] {
   const configured = indexServices(configuration)
   const { namespace, backends } = configuration.settings
@@ -60,12 +72,15 @@ export function listDnsServices(configuration: Configuration): readonly DnsServi
   })
 }
 
-/** Additional files of the configuration; a change of one requires a reload. */
+/** Returns additional files of the configuration, which trigger a reload when they change. */
 export function listServiceFiles({ config }: Configuration): readonly string[] {
   return config.services.flatMap(({ tls }) => tls?.files ?? [])
 }
 
-/** Full name of a service of the file: without a dot it is relative to the namespace. */
+/**
+ * Returns the full name of a service in the file. A name without a dot is relative to the
+ * namespace.
+ */
 export function toFullName(name: string, namespace: string): string {
   return name.includes('.') ? name : joinName(namespace, name)
 }

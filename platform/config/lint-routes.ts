@@ -13,7 +13,7 @@ import type {
   RouteValue,
 } from './types.ts'
 
-/** Full names of the services that routes lead to. */
+/** Returns the full names of the services that routes refer to. */
 export function listRoutedServices({ settings, config }: Configuration): readonly string[] {
   return config.routes.flatMap(({ action }) =>
     action.kind === 'service' ? [toFullName(action.service, settings.namespace)] : [],
@@ -25,7 +25,10 @@ const ACCESS: ReadonlySet<string> = new Set([
   ...['api-keys', 'basic-auth', 'forward-auth', 'ip-allow', 'oidc'],
 ])
 
-/** Returns warnings about routes that can never match or that requests can bypass, and about unknown services. */
+/**
+ * Returns warnings about routes that can never match or that requests can bypass, and about unknown
+ * services.
+ */
 export function lintRoutes(configuration: Configuration): readonly string[] {
   return [
     ...findShadowed(configuration.config.routes),
@@ -36,8 +39,9 @@ export function lintRoutes(configuration: Configuration): readonly string[] {
 }
 
 /**
- * Routes whose requests all match routes before them in the file. Only a route with the same path, host, method and number of conditions
- * can have that effect: otherwise the more specific one takes precedence.
+ * Returns routes whose requests all match earlier routes in the file. Only a route with the same
+ * path, host, method and number of conditions can have that effect; otherwise, the more specific
+ * route takes precedence.
  */
 function findShadowed(routes: readonly ConfiguredRoute[]): string[] {
   const previous = new Map<string, ConfiguredRoute[]>()
@@ -55,7 +59,7 @@ function findShadowed(routes: readonly ConfiguredRoute[]): string[] {
   })
 }
 
-/** One for each combination of path, host and method. */
+/** Returns a key for each combination of path, host and method. */
 function listKeys({ paths, hosts, methods, ...rest }: RouteMatch): string[] {
   const { headers, query, clients, listeners } = rest
   const names = [headers, query].map((list) => list.map(({ name }) => name).sort())
@@ -73,7 +77,10 @@ function toShape({ segments, verb }: PathTemplate): string {
   return `${segments.join('/')}:${verb}`
 }
 
-/** Whether the conditions of a match hold for every request of another one, which has conditions of the same kinds. */
+/**
+ * Returns whether the conditions of a match are met by every request that matches `inner`, which
+ * has conditions of the same kinds.
+ */
 function covers(outer: RouteMatch, inner: RouteMatch): boolean {
   return (
     coversValues(outer.headers, inner.headers) &&
@@ -92,7 +99,7 @@ function coversValues(outer: readonly RouteValue[], inner: readonly RouteValue[]
   })
 }
 
-/** Routes of hosts that the setting `hosts` rejects. */
+/** Returns routes for hosts that the setting `hosts` rejects. */
 function findRejectedHosts({ settings, config }: Configuration): string[] {
   const allowed = listHosts(settings)
   if (allowed === undefined) return []
@@ -106,7 +113,7 @@ function findRejectedHosts({ settings, config }: Configuration): string[] {
   })
 }
 
-/** Only without a registry are all services known. */
+/** All services are known only if there is no registry. */
 function findUnknown(configuration: Configuration): string[] {
   const { settings, config } = configuration
   if (settings.registry !== 'static') return []
@@ -123,10 +130,13 @@ function findUnknown(configuration: Configuration): string[] {
   })
 }
 
-/** Routes with access plugins whose service accepts the same requests by its name, without these plugins. */
+/**
+ * Returns routes with access plugins whose service also accepts the same requests by its name,
+ * without these plugins.
+ */
 function findAvoidable({ settings, config }: Configuration): string[] {
   const { handler, resolver, namespace } = settings
-  // Hosts and topics name other services.
+  // With other resolvers, hosts and topics name the services.
   if (handler === 'event' || /^(?:host|subdomain|event)\b/.test(resolver)) return []
   const prefix = joinName(namespace, '')
   const listAccess = (plugins: readonly PluginEntry[] = []): string[] =>
@@ -151,7 +161,7 @@ function findAvoidable({ settings, config }: Configuration): string[] {
   })
 }
 
-/** Whether a match has all requests that name a service in the path. */
+/** Returns whether a match covers all requests that name a service in the path. */
 function coversName(match: RouteMatch, names: readonly string[]): boolean {
   return (
     hasPathOnly(match) &&
@@ -164,7 +174,9 @@ function coversName(match: RouteMatch, names: readonly string[]): boolean {
   )
 }
 
-/** Whether requests that name a service in the path have no other way to the paths of a match. */
+/**
+ * Returns whether all paths of a match start with the service name, so that the name is no bypass.
+ */
 function isBelowName(match: RouteMatch, names: readonly string[]): boolean {
   return (
     hasPathOnly(match) &&

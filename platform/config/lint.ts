@@ -13,7 +13,7 @@ const VARIABLE = /^MX_/
 const BY_HOST_OR_TOPIC: ReadonlySet<string> = new Set(['host', 'subdomain', 'event'])
 const VERSION = /^v\d+$/
 
-/** Returns warnings about valid but probably unintended settings, one line each. */
+/** Returns one-line warnings about valid but probably unintended settings. */
 export function lintConfiguration(
   configuration: Configuration,
   command: ServerCommand = 'api',
@@ -34,12 +34,12 @@ export function lintConfiguration(
       'no service is configured: add one with --backend or under "services" in mx.yaml, or set a registry with --registry',
     )
   }
-  // Beside a platform the default handler is needed.
+  // The default handler is required alongside a platform.
   const isChosen = configuration.inputs.has('handler') || registry !== 'static'
   const plain = isChosen ? [] : services.filter(isPlain)
   if (plain.length > 0) {
     warnings.push(
-      `requests to ${formatNames(plain)} become calls with POST and JSON, because no handler is set: for plain HTTP backends set --handler=proxy (mx.yaml: "handler: proxy"), for services of mx --handler=meta`,
+      `requests to ${formatNames(plain)} become calls with POST and JSON, because no handler is set; for plain HTTP backends set --handler=proxy (mx.yaml: "handler: proxy"), for mx services set --handler=meta`,
     )
   }
   const hasEvents = configuration.config.routes.some(
@@ -47,7 +47,7 @@ export function lintConfiguration(
   )
   if ((handler === 'event' || (command === 'api' && hasEvents)) && broker === 'memory') {
     warnings.push(
-      'events have no subscribers: the in-memory broker of this process accepts them with 200 and drops them; set --broker=nats://host:port',
+      'events have no subscribers: the in-memory broker of this process responds with 200 and drops them; set --broker=nats://host:port',
     )
   }
   if (command === 'server' && lacksNetworkToken(settings)) {
@@ -76,7 +76,7 @@ export function lintConfiguration(
   for (const service of services) {
     if ((handler === 'proxy' || handler === 'web') && isCalled(service)) {
       warnings.push(
-        `service ${service.name} uses mx://, but the handler ${handler} forwards plain HTTP: only /rpc can call it; for plain HTTP use http://host:port`,
+        `service ${service.name} uses mx://, but the handler ${handler} forwards plain HTTP: only /rpc can call it; for plain HTTP, use http://host:port`,
       )
     }
     const unreachable = toUnreachable(service.name, effective)
@@ -90,7 +90,10 @@ function lacksNetworkToken({ networkNodes, networkToken, profile }: Settings): b
   return networkNodes.length > 0 && networkToken === '' && profile !== 'test'
 }
 
-/** Settings of the file that an environment variable overrides, which an image, a systemd unit or a shell may have set unnoticed. */
+/**
+ * Returns settings in the file that an environment variable overrides. An image, a systemd unit or
+ * a shell may have set the variable unnoticed.
+ */
 function findOverridden({ config, inputs }: Configuration): readonly string[] {
   return [...config.settings].flatMap(([key, { source, values }]) => {
     const used = inputs.get(key)
@@ -100,7 +103,7 @@ function findOverridden({ config, inputs }: Configuration): readonly string[] {
   })
 }
 
-/** Whether a node may be an HTTP server that does not know calls. */
+/** Returns whether a node may be an HTTP server that does not support calls. */
 function isPlain({ nodes }: Service): boolean {
   return nodes.some(({ metadata }) => /^(?:https?)?$/.test(metadata['protocol'] ?? ''))
 }
@@ -114,24 +117,24 @@ function isCalled({ nodes }: Service): boolean {
   return nodes.some(({ metadata }) => metadata['protocol']?.startsWith('mx'))
 }
 
-/** Name of the resolver without options. */
+/** Returns the name of the resolver without options. */
 function toResolver({ handler, resolver }: Settings): string {
   return resolver === '' ? nameResolver(handler) : resolver.replace(/:.*/s, '')
 }
 
-/** Explains why the resolver cannot route paths to a service. */
+/** Returns the reason why the resolver cannot route paths to a service. */
 function toUnreachable(name: string, settings: Settings): string | undefined {
   const { namespace } = settings
   const resolver = toResolver(settings)
   if (resolver === 'host' || resolver === 'event') return undefined
   const prefix = joinName(namespace, '')
   if (!name.startsWith(prefix)) {
-    // The host selects the namespace.
+    // The namespace is selected by the host.
     if (resolver === 'subdomain') return undefined
     return `is outside the namespace ${namespace} and reachable only by /rpc and Mx-Namespace; rename it to ${prefix}${name} to route paths to it`
   }
   const inside = name.slice(prefix.length)
-  // Only these resolvers read no version from the path.
+  // All other resolvers read a version from the path.
   if (resolver === 'path' || resolver === 'grpc' || !VERSION.test(inside)) return undefined
   return `is named like a version: paths with three segments, /${inside}/<a>/<b>, route to ${name}.<a>`
 }

@@ -23,17 +23,18 @@ import { type ConfigFile, type Configuration, NO_CONFIG } from './types.ts'
 const DEFAULT_FILE = 'mx.yaml'
 
 /**
- * Loads the configuration. Precedence: flags, environment, file, profile, defaults.
+ * Loads the configuration. Order of precedence: flags, environment, file, profile, defaults.
  *
- * @param text contents to use instead of reading the file, named after it or `mx.yaml`; empty for no file.
+ * @param text contents to use instead of reading the file; errors name the file or `mx.yaml`. An
+ * empty text means no file.
  */
 export type LoadConfiguration = (text?: string) => Promise<Configuration>
 
 /**
- * Creates the {@link LoadConfiguration} for the start and every reload.
+ * Creates the {@link LoadConfiguration} used at startup and for each reload.
  *
- * @param problems problems of the flags, reported together with all others.
- * @throws {SettingsError} (the returned function) with every problem and its source.
+ * @param problems problems with the flags, reported together with all other problems.
+ * @throws {SettingsError} (the returned function) with each problem and its source.
  */
 export function configurationFrom(
   flags: SettingsInput,
@@ -44,7 +45,7 @@ export function configurationFrom(
   const environment = readEnvironment(env, command)
   const named = (flags.get('config') ?? environment.get('config'))?.values[0]
   const references = new References(env)
-  // Once used, the file is required: a later removal is an error.
+  // A file that was used once is required, so its later removal is an error.
   let file = named
   return async (text) => {
     // A dangling symbolic link is an error, not a missing file.
@@ -74,10 +75,13 @@ interface ConfigSource {
   readonly references: References
 }
 
-/** Settings that secrets are read with. */
+/** Settings used for reading secrets. */
 const PLATFORM_KEYS = ['auth', 'registry', 'authId', 'authSecret'] as const
 
-/** The platform of valid inputs; others are reported with the rest of the configuration. */
+/**
+ * Returns the platform settings among the inputs that are valid. Invalid ones are reported with the
+ * rest of the configuration.
+ */
 function toValid(inputs: SettingsInput): SettingsInput {
   const valid = PLATFORM_KEYS.flatMap((key) => {
     const input = inputs.get(key)
@@ -90,7 +94,7 @@ function toValid(inputs: SettingsInput): SettingsInput {
 /**
  * Imports the YAML library (9 MB) only if there is a file.
  *
- * @throws {SettingsError} with the problems of all sources.
+ * @throws {SettingsError} with the problems from all sources.
  */
 async function read(
   { file, text, references }: ConfigSource,
@@ -133,10 +137,10 @@ function merge(inputs: SettingsInput, command: ServerCommand): Settings {
 }
 
 /**
- * Applies the live settings of `next` to `running`, with the listeners of `running`; `restart` names changed settings that require a
- * restart.
+ * Applies the live settings of `next` to `running`, without changing the listeners. `restart` names
+ * changed settings that require a restart.
  *
- * @param before previously requested configuration: its pending changes are not reported again.
+ * @param before previously requested configuration, whose pending changes are not reported again.
  */
 export function keepFixed(
   running: Configuration,

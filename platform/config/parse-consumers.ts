@@ -31,7 +31,7 @@ export function readConsumers(
     if (source.problems.length > before) return []
     if (account === '') source.report(item, `${what} must have an account`)
     else if (seen.has(`${namespace}/${account}`))
-      source.report(item, `account "${account}" of namespace "${namespace}" is listed twice`)
+      source.report(item, `duplicate account "${account}" of namespace "${namespace}"`)
     seen.add(`${namespace}/${account}`)
     return [{ account, namespace, plugins, ...(priority && { priority }), at: source.at(item) }]
   })

@@ -36,7 +36,7 @@ import type {
 } from './types.ts'
 import { type YamlEntry, YamlSource } from './yaml-source.ts'
 
-/** Settings with paths relative to the folder of the configuration file. */
+/** Settings whose paths are relative to the folder of the configuration file. */
 const FILE_SETTINGS: readonly (keyof Settings)[] = [
   'tlsCertFiles',
   'tlsKeyFiles',
@@ -50,7 +50,7 @@ const NO_FILE = /^(?:on|off|true|false|self-signed|~(?:\/.*)?)$/s
 /**
  * Reads and parses the configuration file of a command.
  *
- * @throws {SettingsError} with file, line and column of every problem.
+ * @throws {SettingsError} with the file, line and column of each problem.
  */
 export async function readConfig(
   file: string,
@@ -60,7 +60,7 @@ export async function readConfig(
   return parseConfig(await readConfigText(file), file, command, references)
 }
 
-/** Settings among `keys` that have valid values in a file without its secrets. */
+/** Returns the settings among `keys` that have valid values in a file. Secrets are not resolved. */
 export function parseSome(
   text: string,
   file: string,
@@ -79,9 +79,10 @@ export function parseSome(
 }
 
 /**
- * Parses a configuration; errors quote `file`.
+ * Parses a configuration. Errors name `file`.
  *
- * @param references resolves environment variables, files and secrets. @default an empty environment
+ * @param references resolves environment variables, files and secrets. @default an empty
+ * environment
  */
 export function parseConfig(
   text: string,
@@ -91,7 +92,7 @@ export function parseConfig(
 ): ConfigFile {
   references.begin()
   const source = new YamlSource(text, file, references)
-  // After a syntax error or without a value, further problems would be misleading.
+  // After a syntax error, or if there is no value, further problems would be misleading.
   if (source.problems.length > 0) throw new SettingsError(source.problems)
   const folder = dirname(resolve(file))
   const settings = new Map<keyof Settings, SettingInput>()
@@ -103,10 +104,10 @@ export function parseConfig(
   let errors: readonly ErrorPageEntry[] = []
   const policyEntries = new Map<string, YamlEntry>()
   const { root } = source
-  // Only for the first unknown key: in the file of a service every key is unknown.
+  // Added only for the first unknown key, because in the file of a service every key is unknown.
   let hint = `: 'mx ${command} --help' lists the settings. If the file belongs to a service, start mx ${command} in another folder or with --config`
   if (root === undefined) {
-    // Most likely a write in progress, which must not remove every service.
+    // The file is most likely being written, which must not remove all services.
     source.report(root, 'the file contains no setting; add one or remove the file')
   } else if (!isMap(root))
     source.report(root, 'expected a map of settings, such as "address: 127.0.0.1:8080"')

@@ -45,7 +45,7 @@ function readPlugin(source: YamlSource, item: unknown, folder: string): PluginEn
   ]
 }
 
-/** Resolves plugin files relative to `folder`; names stay unchanged. */
+/** Resolves plugin files relative to `folder`. Names are returned unchanged. */
 function resolveSpecifier(specifier: string, folder: string): string {
   return /^\.{0,2}\//.test(specifier) ? resolve(folder, specifier) : specifier
 }

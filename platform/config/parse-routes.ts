@@ -158,7 +158,7 @@ function parseRoutePath(text: string): PathTemplate {
   return parsePath(text)
 }
 
-/** `name: value`, `name: { prefix: value }` or `name: { present: true }`. */
+/** Reads `name: value`, `name: { prefix: value }` or `name: { present: true }`. */
 function readValue(
   source: YamlSource,
   what: string,
@@ -227,7 +227,7 @@ function readAction(
     source.report(
       item,
       isCall
-        ? `${what} needs endpoint: <Handler>.<Method>, which its handler ${handler} calls`
+        ? `${what} needs endpoint: <Handler>.<Method> for its handler ${handler} to call`
         : `endpoint of ${what} requires handler: rpc, api or event`,
     )
   if (isEvent && !(isServiceName(service) && isServiceName(endpoint)))
@@ -267,7 +267,10 @@ function readAction(
   }
 }
 
-/** A template of a path. Otherwise a value of the request could continue the host of a redirect. */
+/**
+ * Reads a template of a path, which must start with a slash. Otherwise, a value from the request
+ * could extend the host of a redirect.
+ */
 function readPath(
   source: YamlSource,
   what: string,

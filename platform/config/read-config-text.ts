@@ -2,14 +2,18 @@ import { existsSync, lstatSync, readlinkSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { SettingsError } from '../settings/sources.ts'
 
-/** Errors of the file system that need no code. */
+/** Descriptions of file system errors, which are reported without their code. */
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist',
   EACCES: 'permission denied',
   EISDIR: 'it is a folder',
 }
 
-/** Contents of the configuration file. @throws {SettingsError} when the file cannot be read. */
+/**
+ * Reads the contents of the configuration file.
+ *
+ * @throws {SettingsError} if the file cannot be read.
+ */
 export async function readConfigText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
@@ -27,7 +31,7 @@ function toReason(error: unknown, file: string): string {
   return REASONS[code] ?? message
 }
 
-/** Target of a dangling symbolic link. */
+/** Returns the target of a dangling symbolic link. */
 function findMissingTarget(file: string): string | undefined {
   const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()
   return isLink && !existsSync(file) ? readlinkSync(file) : undefined

@@ -8,12 +8,12 @@ export interface Reloading extends Pick<WatchedFiles, 'accept'> {
   readonly close: () => void
 }
 
-/** The configuration file and the files that it refers to, after every reload. */
+/** Returns the configuration file and the files that it refers to, updated on each reload. */
 export function listFiles({ file, config }: Configuration): readonly string[] {
   return [...(file === undefined ? [] : [file]), ...config.references.files]
 }
 
-/** Reloads when one of `files` changes; the list is refreshed after every reload. */
+/** Reloads when one of `files` changes. The list is refreshed after each reload. */
 export function reloadOnChange(
   reload: () => Promise<void>,
   files: () => readonly string[],

@@ -2,8 +2,9 @@ import type { Log } from '../process/log.ts'
 import { SettingsError } from '../settings/sources.ts'
 
 /**
- * Creates a function that runs `reload` and logs its errors. An invalid configuration is rejected: each problem is logged with file
- * and line, and the running configuration stays in use. Calls during a reload cause exactly one more reload.
+ * Creates a function that runs `reload` and logs its errors. An invalid configuration is rejected:
+ * each problem is logged with file and line, and the running configuration remains in use. Calls
+ * during a reload cause exactly one further reload.
  */
 export function createReloader(reload: () => Promise<void>, log: Log): () => Promise<void> {
   let running: Promise<void> | undefined
@@ -34,5 +35,5 @@ export function logRejection(error: unknown, log: Log): void {
   if (!(error instanceof SettingsError))
     return log.error({ err: error }, 'reload failed; the previous configuration stays in use')
   for (const problem of error.problems)
-    log.error(`configuration rejected: ${problem}; the previous one stays in use`)
+    log.error(`configuration rejected: ${problem}; the previous configuration stays in use`)
 }

@@ -3,7 +3,7 @@ import { lintConfiguration } from './lint.ts'
 import type { Configuration } from './types.ts'
 import { diffConfigurations } from './versions/diff.ts'
 
-/** Logs the changes of a reload, settings that require a restart, and new warnings. */
+/** Logs the changes made by a reload, settings that require a restart, and new warnings. */
 export function reportReload(
   before: Configuration,
   after: Configuration,
@@ -16,7 +16,7 @@ export function reportReload(
   for (const warning of lintConfiguration(after)) if (!known.includes(warning)) log.warn(warning)
 }
 
-/** Names of changed items by kind, without empty kinds. Exported for its test. */
+/** Returns the names of changed items by kind, without empty kinds. Exported for its test. */
 export function findChanges(
   before: Configuration,
   after: Configuration,

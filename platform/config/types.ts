@@ -10,29 +10,35 @@ import type { Settings, SettingsInput } from '../settings/settings.ts'
 import type { ReferencedOptions } from './references/option-values.ts'
 import { References } from './references/references.ts'
 
-/** A service of `services:`. */
+/** A service in `services:`. */
 export interface ConfiguredService {
-  /** As in the file; without a dot it is relative to the namespace. */
+  /** Name as written in the file. A name without a dot is relative to the namespace. */
   readonly name: string
-  /** `host:port[;weight]`, as in `--backend`. Empty without {@link srv}: the registry has the nodes. */
+  /**
+   * Nodes as `host:port[;weight]`, as in `--backend`. If both this list and {@link srv} are empty,
+   * the nodes come from the registry.
+   */
   readonly nodes: readonly string[]
   /** SRV names among the nodes. */
   readonly srv: readonly SrvName[]
-  /** Each address of a node's name is a node. Undefined: names are resolved for each connection. */
+  /**
+   * If set, each address of a node's name is a node. If undefined, names are resolved for each
+   * connection.
+   */
   readonly dns: DnsOptions | undefined
-  /** Override of `balance`. */
+  /** Overrides `balance`. */
   readonly balance: string | undefined
-  /** Overrides of `keep_alive` and `max_connection_age`, milliseconds. */
+  /** Overrides `keep_alive` and `max_connection_age`, in milliseconds. */
   readonly keepAliveMs: number | undefined
   readonly maxConnectionAgeMs: number | undefined
   readonly timeouts: ConfiguredTimeouts
   /** Whether paths may contain `%2F`. */
   readonly encodedSlash: boolean
-  /** Connections to https://, grpcs:// and mxs:// nodes. */
+  /** TLS options for connections to https://, grpcs:// and mxs:// nodes. */
   readonly tls: ConfiguredTls | undefined
-  /** `Host` of requests to nodes. @default as in the registry, else `client` */
+  /** `Host` header of requests to nodes. @default the value in the registry, otherwise `client` */
   readonly host: NodeHost | 'client' | undefined
-  /** Overrides of the policies of the gateway. */
+  /** Overrides the policies of the gateway. */
   readonly policies?: ConfiguredPolicies
   /** Plugins for requests to this service. */
   readonly plugins: readonly PluginEntry[]
@@ -41,64 +47,66 @@ export interface ConfiguredService {
   readonly at: string
 }
 
-/** `timeout:` of a service or route, milliseconds: overrides of `connect_timeout` and so on. */
+/**
+ * `timeout:` of a service or route in milliseconds, which overrides `connect_timeout` and so on.
+ */
 export interface ConfiguredTimeouts {
-  /** The whole request; Infinity: no limit. */
+  /** Timeout of the entire request; Infinity disables it. */
   readonly request?: number | undefined
-  /** Not of a route: its requests use the connections of the service. */
+  /** Not available for routes, whose requests use the connections of the service. */
   readonly connect?: number | undefined
   readonly response?: number | undefined
   readonly idle?: number | undefined
 }
 
-/** `tls:` of a service, with the contents of its files. */
+/** `tls:` of a service with the contents of its files. */
 export interface ConfiguredTls extends UpstreamTls {
-  /** Files to watch, absolute. */
+  /** Absolute paths of the files to watch. */
   readonly files: readonly string[]
-  /** Such as an expired certificate. */
+  /** Warnings, for example about an expired certificate. */
   readonly warnings: readonly string[]
   readonly at: string
 }
 
-/** Condition on a header (lower case) or a query parameter. */
+/** Condition on a header (in lower case) or a query parameter. */
 export interface RouteValue {
   readonly name: string
   readonly kind: 'exact' | 'prefix' | 'present'
-  /** Empty for `present`. */
+  /** Value; empty for `present`. */
   readonly value: string
 }
 
 /** `match:` of a route. */
 export interface RouteMatch {
   readonly paths: readonly PathTemplate[]
-  /** Lower case: `*`, names, or `*.<name>`; at least one. */
+  /** Host patterns in lower case: `*`, names, or `*.<name>`. At least one. */
   readonly hosts: readonly string[]
-  /** Upper case; empty: any. */
+  /** Methods in upper case; any method if empty. */
   readonly methods: readonly string[]
   readonly headers: readonly RouteValue[]
   readonly query: readonly RouteValue[]
-  /** Networks; empty: any client. */
+  /** Client networks; any client if empty. */
   readonly clients: readonly string[]
-  /** Names of listeners; empty: any. */
+  /** Names of listeners; any listener if empty. */
   readonly listeners: readonly string[]
 }
 
 export type RouteAction =
   | {
       readonly kind: 'service'
-      /** As in the file; without a dot it is relative to the namespace. */
+      /** Name as written in the file. A name without a dot is relative to the namespace. */
       readonly service: string
       readonly handler: string | undefined
-      /** `Handler.Method`; empty: the request is proxied. */
+      /** `Handler.Method` of a call. If empty, the request is proxied. */
       readonly endpoint: string
-      /** Empty if none. */
+      /** Prefix to remove from the path; empty if none. */
       readonly stripPrefix: string
       readonly addPrefix: string
       /** Template of the new path. */
       readonly path: string | undefined
-      /** Template of `Host` for the service; undefined: unchanged. */
+      /** Template of `Host` for the service; unchanged if undefined. */
       readonly host: string | undefined
-      /** Parameters to set, values are templates. */
+      /** Query parameters to set. Values are templates. */
       readonly query: readonly (readonly [name: string, value: string])[]
     }
   | {
@@ -112,36 +120,36 @@ export type RouteAction =
       readonly kind: 'respond'
       readonly status: number
       readonly body: string
-      /** Names and values. */
+      /** Alternating header names and values. */
       readonly headers: readonly string[]
     }
   | FilesAction
 
-/** Files of a folder. */
+/** Serves the files in a folder. */
 export interface FilesAction {
   readonly kind: 'files'
-  /** Absolute. */
+  /** Absolute path of the folder. */
   readonly root: string
-  /** File of a folder. */
+  /** Name of the index file of a folder. */
   readonly index: string
-  /** Below `root`; undefined: missing files are 404. */
+  /** File below `root` that is served instead of missing files. If undefined, they return 404. */
   readonly fallback: string | undefined
-  /** Empty if none. */
+  /** Prefix to remove from the path; empty if none. */
   readonly stripPrefix: string
   /** `Cache-Control` by path below `root`. */
   readonly cacheControl: readonly (readonly [path: PathTemplate, value: string])[]
 }
 
-/** A route of `routes:`. */
+/** A route in `routes:`. */
 export interface ConfiguredRoute {
-  /** Given or the position from 1; unique. */
+  /** Unique name; the position, starting at 1, if not specified. */
   readonly name: string
   readonly match: RouteMatch
   readonly action: RouteAction
   readonly timeouts: ConfiguredTimeouts
-  /** Overrides of the policies of the service. */
+  /** Overrides the policies of the service. */
   readonly policies?: Pick<ConfiguredPolicies, 'retry' | 'hedge' | 'concurrency'>
-  /** Priority of its requests. @default 'default' */
+  /** Priority of the route's requests. @default 'default' */
   readonly priority?: Priority
   readonly plugins: readonly PluginEntry[]
   readonly errors?: readonly ErrorPageEntry[]
@@ -149,13 +157,13 @@ export interface ConfiguredRoute {
   readonly at: string
 }
 
-/** A consumer of `consumers:`. */
+/** A consumer in `consumers:`. */
 export interface ConfiguredConsumer {
   /** Account id, including the id of an API key or an OIDC user. */
   readonly account: string
   /** Namespace of the account. */
   readonly namespace: string
-  /** Priority of its requests. @default the priority of the route */
+  /** Priority of the consumer's requests. @default the priority of the route */
   readonly priority?: Priority
   readonly plugins: readonly PluginEntry[]
   /** Source position for errors, for example `mx.yaml:3:5`. */
@@ -164,31 +172,31 @@ export interface ConfiguredConsumer {
 
 /** Certificates of a listener. */
 export interface ListenerTls {
-  /** Certificates from the ACME server of the settings, instead of files. */
+  /** Whether to use certificates from the configured ACME server instead of files. */
   readonly hasAcme: boolean
-  /** Absolute, or `self-signed` alone. */
+  /** Absolute paths, or only `self-signed`. */
   readonly certFiles: readonly string[]
   readonly keyFiles: readonly string[]
-  /** Absolute; empty: no client certificates are requested. */
+  /** Absolute path. If empty, no client certificates are requested. */
   readonly clientCa: string
   readonly clientAuth: 'required' | 'optional'
 }
 
-/** A listener of `listen:`. */
+/** A listener in `listen:`. */
 export interface ConfiguredListener {
-  /** Given or the position from 1; unique. */
+  /** Unique name; the position, starting at 1, if not specified. */
   readonly name: string
   readonly address: Address
-  /** Undefined: plain HTTP. */
+  /** Undefined for plain HTTP. */
   readonly tls: ListenerTls | undefined
   readonly httpsRedirect: boolean
   /** Source position for errors, for example `mx.yaml:3:5`. */
   readonly at: string
 }
 
-/** A plugin of `plugins:`. */
+/** A plugin in `plugins:`. */
 export interface PluginEntry {
-  /** Name, package, or file (absolute). */
+  /** Name, package, or absolute path of a file. */
   readonly specifier: string
   readonly options: unknown
   /** Options whose values come from references. @default none */
@@ -197,13 +205,13 @@ export interface PluginEntry {
   readonly at: string
 }
 
-/** Page in place of the body of an error: a file or a service. */
+/** Page that replaces the body of an error, from a file or a service. */
 export interface ErrorPageEntry {
-  /** `400` to `599`, `4xx` or `5xx`. */
+  /** Status from `400` to `599`, `4xx` or `5xx`. */
   readonly status: string
-  /** Absolute path. */
+  /** Absolute path of the file. */
   readonly file: string | undefined
-  /** As in the file; without a dot it is relative to the namespace. */
+  /** Name as written in the file. A name without a dot is relative to the namespace. */
   readonly service: string | undefined
   /** Source position for errors, for example `mx.yaml:3:5`. */
   readonly at: string
@@ -211,22 +219,22 @@ export interface ErrorPageEntry {
 
 /** Parsed configuration file. */
 export interface ConfigFile {
-  /** Base folder of relative paths. */
+  /** Folder that relative paths refer to. */
   readonly folder: string
   readonly settings: SettingsInput
   readonly services: readonly ConfiguredService[]
   readonly routes: readonly ConfiguredRoute[]
   readonly consumers: readonly ConfiguredConsumer[]
-  /** Empty: one listener, configured by the settings. */
+  /** If empty, there is one listener, configured by the settings. */
   readonly listen: readonly ConfiguredListener[]
-  /** Replaces the default plugins; undefined to use them. */
+  /** Replaces the default plugins; undefined to use the default plugins. */
   readonly plugins: readonly PluginEntry[] | undefined
   readonly errors?: readonly ErrorPageEntry[]
-  /** For all services. */
+  /** Policies for all services. */
   readonly policies?: ConfiguredPolicies
-  /** Contents of the file, with its references; empty without one. */
+  /** Contents of the file with unresolved references; empty if there is no file. */
   readonly text: string
-  /** References of the file, the same object for every reload. */
+  /** References in the file. The object is the same for each reload. */
   readonly references: References
 }
 
@@ -242,12 +250,15 @@ export const NO_CONFIG: ConfigFile = {
   references: new References({}),
 }
 
-/** Merged configuration of a command: flags, environment, configuration file. */
+/** Merged configuration of a command from flags, environment and configuration file. */
 export interface Configuration {
   readonly settings: Settings
   readonly config: ConfigFile
-  /** Explicitly set values and their sources; other settings come from the profile or have their defaults. */
+  /**
+   * Explicitly set values and their sources. Other settings come from the profile or have their
+   * defaults.
+   */
   readonly inputs: SettingsInput
-  /** Path of the configuration file; undefined without one. */
+  /** Path of the configuration file; undefined if there is no file. */
   readonly file: string | undefined
 }

@@ -14,7 +14,10 @@ import { hideValue } from './references/hidden-values.ts'
 import { encodeKey, type ReferencedOptions } from './references/option-values.ts'
 import type { References, ResolvedValue } from './references/references.ts'
 
-/** Values that are not addresses, names or settings: options of plugins, and contents of requests and responses. */
+/**
+ * Keys with values that are not addresses, names or settings: options of plugins, and contents of
+ * requests and responses.
+ */
 const PRIVATE_KEYS =
   /^plugins\b|^services\..*\.plugins\b|^consumers\[\d+\]\.plugins\b|^routes\[\d+\]\.(?:plugins|respond|redirect|rewrite)\b/
 
@@ -29,9 +32,9 @@ export interface YamlText {
   readonly text: string
 }
 
-/** YAML document that reports problems with file, line and column. Its values have their references resolved. */
+/** YAML document with resolved references that reports problems with file, line and column. */
 export class YamlSource {
-  /** `file:line:column: reason` */
+  /** Problems, each as `file:line:column: reason`. */
   readonly problems: string[] = []
   /** Root node; undefined for an empty document. */
   readonly root: unknown
@@ -64,7 +67,7 @@ export class YamlSource {
     this.root = this.follow(this.#document.contents)
   }
 
-  /** `file:line:column` of a node. */
+  /** Returns the position of a node as `file:line:column`. */
   at(node: unknown): string {
     return this.#atOffset((node as YamlNode | null | undefined)?.range?.[0] ?? 0)
   }
@@ -75,20 +78,26 @@ export class YamlSource {
     this.problems.push(`${this.at(node)}: ${this.#references.hidden.hide(hidden)}`)
   }
 
-  /** Resolves aliases; undefined for a missing node and `null`. */
+  /** Resolves aliases. Returns undefined for a missing node and for `null`. */
   follow(node: unknown): unknown {
     const target = isAlias(node) ? node.resolve(this.#document) : node
     return target === null || (isScalar(target) && target.value === null) ? undefined : target
   }
 
-  /** Source text of a scalar, so that `1.10` stays `1.10`; undefined for other nodes. */
+  /**
+   * Returns the source text of a scalar, so that `1.10` is not converted to `1.1`, or undefined for
+   * other nodes.
+   */
   text(node: unknown): string | undefined {
     const scalar = this.follow(node)
     if (!isScalar(scalar)) return undefined
     return typeof scalar.value === 'string' ? scalar.value : (scalar.source ?? String(scalar.value))
   }
 
-  /** Scalars of a list with their nodes; a single scalar is a list of one. Reports other nodes. */
+  /**
+   * Returns the scalars of a list with their nodes. A single scalar counts as a list of one.
+   * Reports other nodes.
+   */
   texts(node: unknown, name: string): YamlText[] {
     const list = this.follow(node)
     const items = isSeq(list) ? list.items : [node]
@@ -99,7 +108,7 @@ export class YamlSource {
     })
   }
 
-  /** Entries of a map; reports keys that are not scalars. */
+  /** Returns the entries of a map. Reports keys that are not scalars. */
   entries(map: YAMLMap): YamlEntry[] {
     return map.items.flatMap(({ key, value }) => {
       const name = this.text(key)
@@ -112,7 +121,7 @@ export class YamlSource {
     return map.toJS(this.#document)
   }
 
-  /** Values with references in a map, as written, by JSON pointer. */
+  /** Returns the values with references in a map, as written, by JSON pointer. */
   findReferences(map: YAMLMap): ReferencedOptions {
     const found = new Map<string, string>()
     const visit = (node: unknown, pointer: string): void => {
@@ -156,11 +165,11 @@ export class YamlSource {
   }
 }
 
-/** Hides a value where an error quotes it. */
+/** Hides a value that is quoted in an error. */
 function hideInput(problem: string, { text, display }: ResolvedValue): string {
   const at = problem.lastIndexOf(', got ')
   if (at === -1) return problem
-  // An element of a list is a part of its value.
+  // An element of a list is part of the list's value.
   const parts = [text, ...text.split(/[,\s]+/)]
   const quoted = parts.reduce(
     (rest, value) => hideValue(rest, { value, display, sensitivity: 'public' }),

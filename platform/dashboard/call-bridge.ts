@@ -11,7 +11,7 @@ import { ID } from './id.ts'
  */
 export type CallBridge = (call: IncomingCall, address: string) => void
 
-/** A call of the dashboard itself. */
+/** A call made by the dashboard itself. */
 export interface DashboardCall {
   readonly service: string
   readonly endpoint: string
@@ -24,7 +24,7 @@ export interface DashboardCall {
 
 const TIMEOUT_MS = 10_000
 
-/** Calls a unary endpoint. @throws {GatewayError} error of the service. */
+/** Calls a unary endpoint. @throws {GatewayError} error returned by the service. */
 export function callUnary<T>(carry: CallBridge, unary: DashboardCall): Promise<T> {
   return new Promise((resolve, reject) => {
     const call = new OutgoingCall(unary, resolve as (result: unknown) => void, reject)
@@ -81,7 +81,7 @@ class OutgoingCall implements IncomingCall {
     this.#reject(error)
   }
 
-  // Streaming methods, unused by unary calls.
+  // Streaming methods, which unary calls do not use.
   start(): void {}
   sendData(): boolean {
     return true

@@ -20,13 +20,13 @@ import { createWebSocketRpc } from './websocket-rpc.ts'
 export interface DashboardOptions extends Pick<SessionsOptions, 'idleTimeoutMs' | 'maxAgeMs'> {
   readonly address: Address
   readonly createListener: CreateListener
-  /** Certificates; plain HTTP without. */
+  /** Certificates; plain HTTP if undefined. */
   readonly tls?: TlsSource | undefined
   /** Folder of the built front end. @default `dist/dashboard` of this program */
   readonly folder?: string
-  /** Forwards calls of pages. */
+  /** Forwards calls from pages. */
   readonly carry: CallBridge
-  /** Plugins that reject other hosts and origins. */
+  /** Plugins that reject requests with other hosts and origins. */
   readonly guards: readonly Plugin[]
   readonly log: Log
 }
@@ -36,15 +36,15 @@ export interface Dashboard {
   readonly port: number
   /** Replaces the guards. */
   readonly use: (guards: readonly Plugin[]) => void
-  /** Accepts no more connections and calls, and waits for calls in flight, at most `timeoutMs`. */
+  /** Stops accepting connections and calls, and waits at most `timeoutMs` for calls in flight. */
   readonly drain: (timeoutMs: number) => Promise<void>
   readonly close: () => Promise<void>
 }
 
 /**
- * Starts the dashboard: front end, login and logout, and the WebSocket for calls of pages.
+ * Starts the dashboard: front end, login and logout, and the WebSocket for calls from pages.
  *
- * @throws {Error} with a one-line message when the port is in use or not permitted.
+ * @throws {Error} with a one-line message if the port is in use or not permitted.
  */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const { address, createListener, tls, folder, carry, guards, log } = options

@@ -1,2 +1,2 @@
-/** Id of the dashboard's own errors. */
+/** Id used in the dashboard's own errors. */
 export const ID = 'dashboard'

@@ -17,7 +17,8 @@ const JSON_TYPE = 'application/json'
 type Serve = (x: Exchange) => Promise<void>
 
 /**
- * Serves `POST /login` and `/logout`, and `/session`: `GET` returns the session, `POST` renews it. Returns undefined for other paths.
+ * Serves `POST /login`, `POST /logout` and `/session`, where `GET` returns the session and `POST`
+ * renews it. Returns undefined for other paths.
  *
  * @param maxAgeMs lifetime of the cookie.
  */
@@ -52,7 +53,10 @@ export function createLoginRoutes(
     respond(x, session)
   }
 
-  /** Drops tokens that cannot be revoked: only this process has them. */
+  /**
+   * Ends all sessions. Tokens that cannot be revoked are dropped, because only this process has
+   * them.
+   */
   async function endAll(x: Exchange): Promise<void> {
     for (const session of findSessions(x, sessions))
       await sessions.end(session, x.clientAddress).catch(() => {})
@@ -90,7 +94,10 @@ function isPageRequest({ method }: Exchange): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-/** @throws {GatewayError} 415 for other content types, which forms of other sites could send; 413, 400 */
+/**
+ * @throws {GatewayError} 415 for other content types, which forms on other sites could send; 413,
+ * 400
+ */
 async function readCredentials(x: Exchange): Promise<Credentials> {
   const type = x.headers.get('content-type') ?? ''
   if (type.split(';', 1)[0]!.trim().toLowerCase() !== JSON_TYPE)

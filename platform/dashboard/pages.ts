@@ -6,14 +6,15 @@ import { findRoot } from '../process/version.ts'
 import { ID } from './id.ts'
 
 const INDEX = 'index.html'
-/** File names contain a content hash. */
+/** File names contain a content hash, so files never change. */
 const IMMUTABLE = 'public, max-age=31536000, immutable'
 const ASSETS = 'assets'
 
 /**
- * Serves the files of the front end, and its single document at every other path (client-side routing).
+ * Serves the files of the front end, and its single document at all other paths (client-side
+ * routing).
  *
- * @param folder of the built front end.
+ * @param folder folder of the built front end.
  */
 export function createPages(folder: string = findFolder()): (x: Exchange) => void | Promise<void> {
   const serve = createFileServer({
@@ -29,7 +30,7 @@ export function createPages(folder: string = findFolder()): (x: Exchange) => voi
   }
 }
 
-/** Folder of the built front end. */
+/** Finds the folder of the built front end. */
 export function findFolder(): string {
   return join(findRoot(), 'dist/dashboard')
 }

@@ -13,18 +13,19 @@ import { type Dashboard, type DashboardOptions, startDashboard } from './dashboa
 export interface StandaloneDashboardOptions
   extends Pick<DashboardOptions, 'idleTimeoutMs' | 'maxAgeMs'> {
   readonly address: Address
-  /** Allowed host names in addition to the names of this machine and IP addresses; `any` for all. */
+  /** Allowed host names in addition to this machine's names and IP addresses; `any` allows all. */
   readonly hosts: 'any' | readonly string[]
-  /** RPC proxy of the server: `host:port`, or with `mx://` or `mxs://`. */
+  /** RPC proxy of the server as `host:port`, optionally prefixed with `mx://` or `mxs://`. */
   readonly proxy: string
 }
 
 const DRAIN_MS = 10_000
 
 /**
- * Runs a standalone dashboard for a remote server in this process until a signal ends it. Returns once it serves.
+ * Runs a standalone dashboard for a remote server in this process until a signal ends it. Returns
+ * once it is serving.
  *
- * @throws {Error} with a one-line message when it cannot start.
+ * @throws {Error} with a one-line message if it cannot start.
  */
 export async function runDashboard(options: StandaloneDashboardOptions): Promise<void> {
   const log = createLog('info')
@@ -43,7 +44,10 @@ export async function runDashboard(options: StandaloneDashboardOptions): Promise
   else log.info(facts, 'dashboard ready')
 }
 
-/** @throws {Error} with a one-line message when the port is not available or the proxy address is invalid. */
+/**
+ * @throws {Error} with a one-line message if the port is not available or the proxy address is
+ * invalid.
+ */
 async function openStandaloneDashboard(
   { address, hosts, proxy, idleTimeoutMs, maxAgeMs }: StandaloneDashboardOptions,
   log: Log,

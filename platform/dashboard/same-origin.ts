@@ -4,8 +4,9 @@ import { isSameHost } from '../../core/http/host/same-host.ts'
 import { ID } from './id.ts'
 
 /**
- * Rejects requests that a page of the dashboard did not send (CSRF): browsers add its cookies to requests of pages on other ports of
- * the host. Requests without origin are rejected, too: programs use the RPC proxy.
+ * Rejects requests not sent by a page of the dashboard (CSRF): browsers include its cookies in
+ * requests from pages on other ports of the host. Requests without an origin are also rejected,
+ * because programs use the RPC proxy.
  *
  * @throws {GatewayError} 403
  */
@@ -22,7 +23,7 @@ export function requireSameOrigin({ headers, host }: Exchange): void {
   throw new GatewayError(ID, 403, detail)
 }
 
-/** Whether the browser uses TLS, which may be terminated by a proxy. */
+/** Returns whether the browser uses TLS, which a proxy may terminate. */
 export function isSecurePage({ headers, secure }: Exchange): boolean {
   return secure || headers.get('origin')?.startsWith('https://') === true
 }

@@ -1,7 +1,7 @@
 import type { Plugin } from '../../core/chain.ts'
 import type { Exchange } from '../../core/exchange.ts'
 
-/** Hosts that are safe to copy into the policy. */
+/** Matches hosts that are safe to copy into the policy. */
 const HOST = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/
 
 const POLICY = [
@@ -25,7 +25,10 @@ const HEADERS: readonly (readonly [name: string, value: string])[] = [
   ['cross-origin-resource-policy', 'same-origin'],
 ]
 
-/** Adds security headers to every response, including errors: only own scripts, connections only to the own host, no frames. */
+/**
+ * Adds security headers to all responses, including errors. They allow only the dashboard's own
+ * scripts, only connections to its own host, and no frames.
+ */
 export const secureReplies: Plugin = {
   name: 'secure-replies',
   onReply(x) {
@@ -37,7 +40,7 @@ export const secureReplies: Plugin = {
   },
 }
 
-/** `'self'` and its WebSocket origins, which some browsers do not include in `'self'`. */
+/** Returns `'self'` and its WebSocket origins, which some browsers do not include in `'self'`. */
 function toTargets({ host }: Exchange): string {
   const name = host.toLowerCase()
   return HOST.test(name) ? `'self' ws://${name} wss://${name}` : "'self'"

@@ -6,8 +6,9 @@ import { isSecurePage } from './same-origin.ts'
 import type { Session, Sessions } from './sessions.ts'
 
 /**
- * Finds the sessions in the cookies of a request. For a page loaded over TLS only the cookie counts that cannot be set without TLS.
- * Unknown ids are ignored: scripts of any page of the host can add cookies.
+ * Finds the sessions in the cookies of a request. For a page loaded over TLS, only the cookie that
+ * cannot be set without TLS is valid. Unknown ids are ignored, because scripts of any page on the
+ * host can add cookies.
  */
 export function findSessions(x: Exchange, sessions: Sessions): ReadonlySet<Session> {
   return new Set(readIds(x).flatMap((id) => sessions.find(id) ?? []))
@@ -16,21 +17,25 @@ export function findSessions(x: Exchange, sessions: Sessions): ReadonlySet<Sessi
 /**
  * Finds the session of a request.
  *
- * @throws {GatewayError} 401 without a session, or with several: another page of the host may have added one, so none is trusted.
+ * @throws {GatewayError} 401 if there is no session, or if there are several: another page on the
+ * host may have added one, so none is trusted.
  */
 export function findSession(x: Exchange, sessions: Sessions): Session {
   const [session, ...conflicting] = findSessions(x, sessions)
   if (session === undefined) throw new GatewayError(ID, 401, 'not logged in')
   if (conflicting.length === 0) return session
-  throw new GatewayError(ID, 401, 'received cookies of several sessions; log in again')
+  throw new GatewayError(ID, 401, 'received cookies for several sessions; log in again')
 }
 
-/** `Set-Cookie` header (RFC 6265 §4.1) of a new session: inaccessible to scripts, same-site only, expires with the session. */
+/**
+ * Returns the `Set-Cookie` header (RFC 6265 §4.1) for a new session. The cookie is inaccessible to
+ * scripts, restricted to the same site, and expires with the session.
+ */
 export function formatSessionCookie(x: Exchange, { id }: Session, maxAgeMs: number): string {
   return format(x, id, Math.floor(maxAgeMs / 1000))
 }
 
-/** `Set-Cookie` header that deletes the cookie. */
+/** Returns the `Set-Cookie` header that deletes the cookie. */
 export function formatExpiredCookie(x: Exchange): string {
   return format(x, '', 0)
 }

@@ -7,9 +7,9 @@ import { GatewayError } from '../../core/errors.ts'
 import { type CallBridge, callUnary } from './call-bridge.ts'
 import { ID } from './id.ts'
 
-/** A login session. The browser stores only its id; the tokens stay in this process. */
+/** A login session. The browser stores only its id; the tokens remain in this process. */
 export interface Session {
-  /** 256 random bits, base64url. */
+  /** 256 random bits in base64url. */
   readonly id: string
   /** Current access token. */
   readonly token: string
@@ -20,14 +20,14 @@ export interface SessionView {
   readonly account: Account
   /** Namespace of the account. */
   readonly namespace: string
-  /** Expiry without a renewal, Unix time in milliseconds. */
+  /** Time at which the session expires unless renewed, Unix time in milliseconds. */
   readonly expires: number
 }
 
 export interface Credentials {
   readonly id: string
   readonly secret: string
-  /** Empty for the default namespace. */
+  /** Namespace of the account; empty for the default namespace. */
   readonly namespace: string
 }
 
@@ -44,18 +44,27 @@ export interface SessionsOptions {
 }
 
 /**
- * In-memory sessions of the dashboard: a restart ends all of them. Above 10 000 sessions the least recently used one ends.
+ * In-memory sessions of the dashboard. All sessions end on a restart. When there are more than 10
+ * 000 sessions, the least recently used one ends.
  */
 export interface Sessions {
-  /** Logs in. @throws {GatewayError} 401 for an invalid id or password, 429 after too many attempts; 503 */
+  /**
+   * Logs in.
+   *
+   * @throws {GatewayError} 401 for an invalid id or password, 429 after too many attempts, 503
+   */
   readonly begin: (credentials: Credentials, address: string) => Promise<Session>
-  /** Undefined for an unknown or ended session. */
+  /** Returns undefined for an unknown or ended session. */
   readonly find: (id: string) => Session | undefined
   /** Restarts the idle timeout. */
   readonly touch: (session: Session) => void
-  /** Whether the access token has expired; {@link check} renews it. */
+  /** Returns whether the access token has expired. {@link check} renews it. */
   readonly isStale: (session: Session) => boolean
-  /** Checks that the tokens are still valid, and renews an access token after half of its lifetime. @throws {GatewayError} 401 if the session has ended; 503 */
+  /**
+   * Checks that the tokens are still valid. Renews the access token after half of its lifetime.
+   *
+   * @throws {GatewayError} 401 if the session has ended, 503
+   */
   readonly check: (session: Session, address: string) => Promise<void>
   /** Ends the session and revokes its tokens. */
   readonly end: (session: Session, address: string) => Promise<void>
@@ -80,7 +89,10 @@ interface OpenSession extends Session {
 
 const ID_BYTES = 32
 const SESSIONS_MAX = 10_000
-/** Fraction of its lifetime after which an access token is exchanged. Pages check at two thirds, so one exchange serves several tabs. */
+/**
+ * Fraction of its lifetime after which an access token is exchanged. Pages check at two thirds of
+ * it, so one exchange serves several tabs.
+ */
 const RENEW_AFTER = 0.5
 
 export function createSessions(options: SessionsOptions): Sessions {
@@ -101,7 +113,7 @@ export function createSessions(options: SessionsOptions): Sessions {
 
   function watch(session: OpenSession): void {
     const leftMs = toEndMs(session) - nowMs()
-    // A clock that was set back must not overflow the timer.
+    // A clock that has been set back must not overflow the timer.
     if (leftMs > 0)
       session.timer = setTimeout(watch, Math.min(leftMs, idleTimeoutMs), session).unref()
     else sessions.delete(session.id)
@@ -118,7 +130,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     try {
       await callAuth('Auth.Inspect', { token }, address, token)
     } catch (error) {
-      // Other 401: the token is valid, but a rule denies the call.
+      // For other 401 errors, the token is valid but a rule denies the call.
       if ((error as GatewayError).code !== 401 || isInvalidToken(error as GatewayError)) throw error
     }
   }

@@ -16,17 +16,20 @@ export interface WebSocketRpcOptions {
   readonly sessions: Sessions
 }
 
-/** WebSocket transport of the call protocol for pages (docs/protocol.md §2). Calls are authenticated by the session. */
+/**
+ * WebSocket transport of the call protocol for pages (docs/protocol.md §2). Calls are authenticated
+ * by the session.
+ */
 export interface WebSocketRpc {
   readonly serve: (x: Exchange) => Promise<void>
   /** Closes the connections of a session that has ended. */
   readonly end: (session: Session) => void
-  /** Accepts no more calls; calls in flight continue. */
+  /** Stops accepting calls; calls in flight continue. */
   readonly drain: () => void
   readonly close: () => void
 }
 
-/** Metadata removed from calls of pages, which are authenticated by the cookie. */
+/** Metadata that is removed from calls of pages, because they are authenticated by the cookie. */
 const CREDENTIALS = /^(?:authorization|cookie):/
 
 export function createWebSocketRpc({ carry, sessions }: WebSocketRpcOptions): WebSocketRpc {
@@ -41,7 +44,8 @@ export function createWebSocketRpc({ carry, sessions }: WebSocketRpcOptions): We
         throw new GatewayError(ID, 426, `the subprotocol ${SUBPROTOCOL} is required`)
       const session = findSession(x, sessions)
       const { clientAddress } = x
-      // Calls are authorized individually. Accepting without an await avoids a late accept, which the listener reports.
+      // Calls are authorized individually. Accepting without awaiting avoids a late accept, which
+      // the listener would report.
       if (sessions.isStale(session)) await sessions.check(session, clientAddress)
       sessions.touch(session)
       const connection: ServerConnection = new ServerConnection(
@@ -76,7 +80,7 @@ export function createWebSocketRpc({ carry, sessions }: WebSocketRpcOptions): We
   }
 }
 
-/** A call of a page with the current token of its session. */
+/** A call from a page with the current token of its session. */
 class SessionCall extends GuardedCall {
   readonly #metadata: string
 
@@ -90,7 +94,7 @@ class SessionCall extends GuardedCall {
   }
 }
 
-/** Removes credentials; malformed metadata stays malformed. */
+/** Removes credentials. Malformed metadata remains malformed. */
 function withoutCredentials(metadata: string): string {
   return metadata
     .split('\r\n')

@@ -13,7 +13,7 @@ import type { GatewayServer } from './types.ts'
 export interface BannerFacts {
   readonly version: string
   readonly settings: Settings
-  /** With the actual port. */
+  /** Address with the actual port. */
   readonly address: Address
   /** URL of the admin server (health and metrics). */
   readonly admin?: string | undefined
@@ -28,11 +28,11 @@ export interface BannerFacts {
   readonly plugins: readonly string[]
 }
 
-/** Maximum names on a terminal line, and in a log entry. */
+/** Maximum number of names shown on a terminal line and in a log entry. */
 const NAMES_SHOWN = 8
 const NAMES_LOGGED = 100
 
-/** Prints the banner to a terminal, or writes one log line. */
+/** Prints the banner to a terminal, or logs a single line. */
 export function printBanner(facts: BannerFacts, log: Log): void {
   if (hasTerminal(log)) process.stderr.write(formatBanner(facts))
   else
@@ -42,18 +42,18 @@ export function printBanner(facts: BannerFacts, log: Log): void {
     )
 }
 
-/** Whether stderr is a terminal and log level `info` is enabled. */
+/** Returns whether stderr is a terminal and the log level `info` is enabled. */
 export function hasTerminal(log: Log): boolean {
   return process.stderr.isTTY && log.isLevelEnabled('info')
 }
 
-/** Banner for a terminal. Exported for its test. */
+/** Returns the banner for a terminal. Exported for its test. */
 export function formatBanner(facts: BannerFacts): string {
   const { url, version, ...fields } = toFields(facts)
   return formatFacts(`mx ${version} gateway on ${url}`, fields)
 }
 
-/** Title and one line per defined fact. */
+/** Returns the title followed by one line per defined fact. */
 export function formatFacts(title: string, facts: object): string {
   const rows = Object.entries(facts).filter(([, value]) => value !== undefined)
   const width = Math.max(...rows.map(([key]) => key.length))
@@ -83,7 +83,7 @@ function toFields({
     version,
     handler: settings.handler,
     namespace: settings.namespace === '' ? 'none' : settings.namespace,
-    // Userinfo may contain a token.
+    // The userinfo may contain a token.
     registry: settings.registry.replace(/[^/]*@/, ''),
     services,
     plugins,
@@ -102,14 +102,14 @@ function formatList(names: readonly string[]): string {
 
 function toFirst(names: readonly string[], count: number): readonly string[] {
   const rest = names.length - count
-  // "and 1 more" is not shorter than the name.
+  // "and 1 more" is no shorter than the name.
   return rest > 1 ? [...names.slice(0, count), `and ${rest} more`] : names
 }
 
 type ServingFacts = Pick<BannerFacts, 'listener' | 'admin'> &
   Pick<GatewayServer, 'port' | 'http2Port' | 'otherPorts'>
 
-/** Prints the banner of `mx api`, and logs warnings about its configuration. */
+/** Prints the banner of `mx api` and logs warnings about its configuration. */
 export function announce(
   configuration: Configuration,
   { listener, port, http2Port, otherPorts, admin }: ServingFacts,

@@ -7,31 +7,33 @@ import { createJoinedRegistry } from '../../domain/mesh/registry/mesh-registry.t
 import type { FallbackServices } from '../../domain/mesh/registry/mesh-watch.ts'
 import type { DomainRegistries } from './routing/domains.ts'
 
-/** Routes that a service registered with last. */
+/** Routes from the last registration of a service. */
 export interface KnownProgram {
   readonly domain: string
   readonly name: string
-  /** As of {@link toRoutes}. */
+  /** See {@link toRoutes}. */
   readonly versions: readonly object[]
 }
 
 /**
- * Services that the runtime has to run: requests to them fail with 503 instead of 404 while they have no node. Restored from the records
- * of the runtime after a restart of the server.
+ * Services that the runtime is expected to run. Requests to them fail with 503 instead of 404 while
+ * they have no nodes. After a server restart, they are restored from the runtime's records.
  */
 export interface ExpectedServices {
-  /** @param service without nodes; its metadata and endpoints are replaced by its last registration. */
+  /**
+   * @param service without nodes. Its metadata and endpoints are replaced by its last registration.
+   */
   readonly add: (domain: string, service: Service) => void
   readonly remove: (domain: string, service: Pick<Service, 'name' | 'version'>) => void
   /** Adds missing expected services to the registry of the default domain. */
   readonly join: (registry: Registry) => Registry
-  /** {@link join} for other domains. */
+  /** Same as {@link join} for other domains. */
   readonly joinDomains: (domains: DomainRegistries) => DomainRegistries
-  /** Expected services that declare a path, for {@link restore}. */
+  /** Lists the expected services that declare a path, for {@link restore}. */
   readonly listKnown: () => KnownProgram[]
-  /** Restores routes of an earlier process until their services register again. */
+  /** Restores routes from an earlier process until their services register again. */
   readonly restore: (known: readonly KnownProgram[]) => void
-  /** Notifies of changed metadata or endpoints of a service. */
+  /** Watches for changed metadata or endpoints of a service. */
   readonly watch: Required<Registry>['watch']
 }
 
@@ -40,7 +42,7 @@ interface Expected extends FallbackServices {
   readonly size: () => number
   readonly add: (service: Service) => void
   readonly remove: (name: string, version: string) => void
-  /** Sets metadata and endpoints of a service that has not registered yet. */
+  /** Sets the metadata and endpoints of a service that has not registered yet. */
   readonly restore: (service: Service) => void
   /** Updates metadata and endpoints from a registration. @returns whether they changed. */
   readonly describe: (service: Service) => boolean
@@ -50,7 +52,7 @@ export function createExpectedServices(): ExpectedServices {
   const expected = new Map<string, Expected>()
   const joined = new WeakMap<Registry, Registry>()
   const { watch, emit } = createRegistryWatchers()
-  /** Registries of domains where nothing is registered yet. */
+  /** Registries of domains in which nothing is registered yet. */
   const empty = new Map<string, Registry>()
 
   function of(domain: string): Expected {
@@ -67,7 +69,7 @@ export function createExpectedServices(): ExpectedServices {
     registry.watch!((event) => {
       if (event.type !== 'delete' && services.describe(event.service)) emit(event)
     })
-    // The registry takes precedence when both have a service.
+    // The registry takes precedence if both contain a service.
     const joinedRegistry = createJoinedRegistry(watchable, services, () => true)
     joined.set(registry, joinedRegistry)
     return joinedRegistry
@@ -110,7 +112,7 @@ export function createExpectedServices(): ExpectedServices {
 }
 
 function createExpected(): Expected {
-  /** By name, then version. */
+  /** Services by name, then version. */
   const services = new Map<string, Map<string, Service>>()
   const { watch, emit } = createRegistryWatchers()
   const find = (name: string, version: string) => services.get(name)?.get(version)

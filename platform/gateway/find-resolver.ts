@@ -5,10 +5,12 @@ import { isBaseDomain } from '../../resolvers/subdomain.ts'
 import type { Settings } from '../settings/settings.ts'
 import { SettingsError } from '../settings/sources.ts'
 
-/** Options of resolvers that depend on the registry. */
+/** Resolver options that depend on the registry. */
 export type ResolverContext = Pick<ResolverOptions, 'registry' | 'onWarning' | 'onServices'>
 
-/** Resolver of each handler (specification: the handler table); `endpoint` for the default handler. */
+/**
+ * Resolver for each handler (specification: handler table). The default handler uses `endpoint`.
+ */
 const RESOLVER_OF: ReadonlyMap<string, string> = new Map([
   ['api', 'rpc'],
   ['event', 'event'],
@@ -19,7 +21,8 @@ const RESOLVER_OF: ReadonlyMap<string, string> = new Map([
 const RESOLVER = /^([^:]*)(?::domain=(.*)|:.*)?$/s
 
 /**
- * Returns the configured resolver, by default the resolver of the handler. `subdomain` wraps it, `endpoint` falls back to it.
+ * Returns the configured resolver, which defaults to the resolver of the handler. `subdomain` wraps
+ * that resolver; `endpoint` falls back to it.
  *
  * @throws {SettingsError} for an unknown resolver, or a missing or invalid option.
  */
@@ -38,12 +41,12 @@ export function findResolver({
   return (context) => create(name, context)
 }
 
-/** Name of the default resolver of a handler. */
+/** Returns the name of the default resolver for a handler. */
 export function nameResolver(handler: Settings['handler']): string {
   return RESOLVER_OF.get(handler) ?? 'endpoint'
 }
 
-/** `<name>`, or `subdomain:domain=<base domain>`. */
+/** Parses `<name>` or `subdomain:domain=<base domain>`. */
 function parseResolver(text: string): { name: string; domain: string } {
   const [, name = '', domain = ''] = RESOLVER.exec(text)!
   find(resolvers, 'resolver', name)
@@ -59,5 +62,5 @@ function find<T>(parts: Readonly<Record<string, T>>, what: string, name: string)
   const names = Object.keys(parts)
   const suggestion = suggest(name, names)
   const hint = suggestion === undefined ? '' : `, did you mean ${suggestion}?`
-  throw new SettingsError([`unknown ${what} ${name}, known: ${names.join(', ')}${hint}`])
+  throw new SettingsError([`unknown ${what} ${name}; known: ${names.join(', ')}${hint}`])
 }

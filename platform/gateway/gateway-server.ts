@@ -36,16 +36,21 @@ import { areEncodedSlashesServed } from './routing/encoded-slashes.ts'
 import type { GatewayServer, GatewayServerOptions } from './types.ts'
 import { createUpstreams } from './upstreams.ts'
 
-/** Time for requests in transit on open connections; their responses close the connections. */
+/**
+ * Grace period for requests in transit on open connections, whose responses then close the
+ * connections.
+ */
 const LINGER_MS = 100
+const UNREADABLE_HINT =
+  'configure HTTP/1.1 in proxies that send HTTP/1.0 and receive 505 (nginx without proxy_http_version 1.1), or set listener to node; TCP health checks also cause this warning'
 /** Default `service.name` of spans. */
 const TRACED_AS = 'mx-api'
 
 /**
  * Starts a gateway: plugins, registry, certificates, then the port.
  *
- * @throws {SettingsError} for an invalid or unsatisfiable configuration, {@link Error} with a one-line message for other
- *   failures; everything is closed then.
+ * @throws {SettingsError} for an invalid or unsatisfiable configuration.
+ * @throws {Error} with a one-line message for other failures. Everything is closed in both cases.
  */
 export async function startGatewayServer(options: GatewayServerOptions): Promise<GatewayServer> {
   const closing = createDisposer()
@@ -141,8 +146,8 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
       clientKeepAliveMs: settings.clientKeepAliveMs,
       onUnreadable: () =>
         log.warn(
-          { listener: 'uws' },
-          'a connection ended without a request that this listener can read. Proxies that send HTTP/1.0 get 505 (nginx without proxy_http_version 1.1): configure HTTP/1.1 in the proxy, or set listener to node. TCP health checks cause this message, too',
+          { listener: 'uws', hint: UNREADABLE_HINT },
+          'connection closed without a readable request',
         ),
       encodedSlashes: () => hasEncodedSlashes,
       handle: gateway.handle,
@@ -154,7 +159,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
   const release = tls?.onChange(({ length }) =>
     log.info(
       settings.enableAcme ? { certificates: length } : { files: settings.tlsCertFiles },
-      'new certificates are in use',
+      'certificates reloaded',
     ),
   )
   closing.add(() => release?.())
@@ -163,7 +168,8 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     const next = withAuthorizer(reloaded, options.authorizer)
     const { configuration: merged, restart } = keepFixed(current, next, requested)
     const { settings } = merged
-    // Everything that may fail comes first: a rejected configuration must not change anything.
+    // Everything that may fail comes first, because a rejected configuration must not change
+    // anything.
     const nextPlan = planPlugins(merged)
     const routes = compileRoutes(merged)
     const chain = await buildChain(merged, nextPlan)
@@ -177,7 +183,8 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     log.level = settings.logLevel
     deciding.replace(services)
     deciding.replaceRoutes(routes)
-    // Services removed from the configuration are gone deliberately: their nodes are not retained.
+    // Services removed from the configuration were removed deliberately, so their nodes are not
+    // retained.
     routing.reconfigure([...listNames(before), ...listNames(merged)])
     gateway.use(chain)
     reloadTls(tls, log)
@@ -186,7 +193,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
       reloadTls(other.tls, log)
       reloadTls(other.clientCa, log)
     }
-    // With several processes, the primary reports.
+    // If there are several processes, the primary reports the reload.
     if (!shared) reportReload(before, merged, restart, log)
   }
 
@@ -203,7 +210,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     const leftMs = hasSuccessor ? Math.max(0, endMs - performance.now()) : drainTimeoutMs
     if (!(await settlesWithin(gateway.idle(), leftMs))) {
       const requests = gateway.inFlight
-      log.warn({ requests }, 'drain_timeout exceeded, closing connections of requests in flight')
+      log.warn({ requests }, 'drain_timeout exceeded; closing connections with requests in flight')
     }
     await closing.close()
   }
@@ -276,7 +283,7 @@ function openOwnClientCa(settings: Settings, log: Log, closing: Disposer): Clien
   return clientCa
 }
 
-/** Configuration of a gateway with the authorizer of its process. */
+/** Returns the configuration of a gateway with the authorizer of its process. */
 function withAuthorizer(
   configuration: Configuration,
   authorizer: Authorizer | undefined,

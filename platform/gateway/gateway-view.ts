@@ -31,9 +31,9 @@ export interface GatewayViewOptions {
   readonly authorizer: Authorizer
 }
 
-/** Data source of the `api` service; its gateway starts later. */
+/** Data source of the `api` service, whose gateway starts later. */
 export interface GatewaySource {
-  /** Counters for the gateway. */
+  /** Metrics that the gateway updates. */
   readonly metrics: RequestMetrics
   readonly inFlight: () => number
   readonly gateway: () => GatewayView | undefined
@@ -41,10 +41,13 @@ export interface GatewaySource {
   readonly use: (api: GatewayServer, versions?: () => ConfigVersions | undefined) => void
 }
 
-/** Maximum characters of a non-error response body. */
+/** Maximum number of characters shown from a response body that is not an error. */
 const MAX_DETAIL = 1000
 
-/** Creates the view of the `api` service on the gateway: settings, plugins and rules at the time of the call. */
+/**
+ * Creates the gateway view of the `api` service: settings, plugins and rules at the time of the
+ * call.
+ */
 export function createGatewaySource(options: GatewayViewOptions): GatewaySource {
   let running: GatewayServer | undefined
   let view: GatewayView | undefined

@@ -13,12 +13,12 @@ export type EventSinks = Pick<EventOptions, 'broker' | 'stream'>
 
 export interface HandlerContext {
   readonly events: EventSinks
-  /** Nodes of a service that the request names explicitly. */
+  /** Finds the nodes of a service that the request names explicitly. */
   readonly find: CallOptions['find']
   readonly upstream: (service: string) => UpstreamOptions
   /** Rejects requests after routing. @default none */
   readonly check?: ((x: Exchange) => void) | undefined
-  /** Whether a caller may name this node address. */
+  /** Returns whether a caller may specify this node address. */
   readonly isCallAllowed: (address: string) => boolean
 }
 
@@ -30,14 +30,18 @@ export interface Forwarding {
   readonly close: () => Promise<void>
 }
 
-/** The default handler uses the handler of the endpoint, else of the service, else `rpc` (specification: handler-based mode). */
+/**
+ * The default handler uses the handler of the endpoint, otherwise the handler of the service,
+ * otherwise `rpc` (specification: handler-based mode).
+ */
 const DEFAULT = 'meta'
 
 /** Handlers that forward requests unchanged. */
 const PROXIES: ReadonlySet<string> = new Set(['proxy', 'web'])
 
 /**
- * Creates the configured handler and `/rpc`, which is served with every handler (reference 15.3).
+ * Creates the configured handler and `/rpc`, which is served regardless of the handler (reference
+ * 15.3).
  *
  * @param route step that routes all other requests.
  */
@@ -74,7 +78,7 @@ export function createForwarding(
   const { handler } = settings
   const isDefault = handler === DEFAULT
   const fallback = build(isDefault ? 'rpc' : handler)
-  // A route may choose any handler.
+  // A route may specify any handler.
   for (const name of ['api', 'event', 'proxy', 'rpc', 'web'] as const)
     if (!built.has(name)) build(name)
   const choose = (x: Exchange): Handler => {
@@ -85,7 +89,8 @@ export function createForwarding(
       const declared = x.upstream?.handler
       if (declared !== undefined) name = HANDLERS.get(declared)
     }
-    // Only the default handler uses declared handlers; the route step below names the `/rpc` handler.
+    // Only the default handler uses handlers declared by services. The `/rpc` handler is selected
+    // by the route step below.
     if (name === undefined || (!isDefault && rule === undefined && name !== explicit.name))
       return fallback
     return built.get(name) ?? fallback

@@ -1,7 +1,11 @@
 import type { Outage, OutageState } from '../../core/registry/outage-tracker.ts'
 import type { Log } from '../process/log.ts'
 
-/** Logs the start, duration and end of a registry outage. @param services number of services served from the cache during the outage. */
+/**
+ * Logs the start, duration and end of a registry outage.
+ *
+ * @param services number of services served from the cache during the outage.
+ */
 export function logOutage(
   log: Log,
   state: OutageState,

@@ -3,7 +3,7 @@ import type { ReportFault, Stage } from '../../core/chain.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import type { Log } from '../process/log.ts'
 
-/** Logs unexpected errors of stages with their request. */
+/** Logs unexpected errors in stages with their request. */
 export function logFaults(log: Log): ReportFault {
   return (error, x, stage) => {
     const thrown = error instanceof Error ? { err: error } : { thrown: inspect(error) }

@@ -2,12 +2,12 @@ import { createDnsServices, type DnsServices } from '../../adapters/registry/dns
 import type { Service } from '../../core/contracts/registry.ts'
 import type { Log } from '../process/log.ts'
 
-/** Resolves the names of configured services, and logs failures. */
+/** Resolves the names of configured services and logs failures. */
 export function openDns(log: Log, onChange: (services: readonly Service[]) => void): DnsServices {
   return createDnsServices({
     onChange,
     onFailure: (service, name, err) =>
-      log.warn({ service, name, err }, 'name does not resolve; its last addresses stay in use'),
-    onRecovery: (service, name) => log.info({ service, name }, 'name resolves again'),
+      log.warn({ service, name, err }, 'cannot resolve name; the last known addresses stay in use'),
+    onRecovery: (service, name) => log.info({ service, name }, 'name resolved again'),
   })
 }

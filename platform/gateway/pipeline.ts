@@ -35,16 +35,16 @@ import { createOutsideCheck } from './warn-unreachable-services.ts'
 
 export interface PipelineOptions {
   readonly configuration: Configuration
-  /** Current configuration after reloads. @default `configuration` */
+  /** Returns the current configuration, which changes with reloads. @default `configuration` */
   readonly current?: () => Configuration
-  /** Registry for services outside of the configuration. @default by the settings */
+  /** Registry for services outside the configuration. @default chosen by the settings */
   readonly registry?: Registry | undefined
   readonly domains?: DomainRegistries | undefined
   readonly events: EventSinks
   /** Undefined to allow every request. */
   readonly authorizer: Authorizer | undefined
   readonly tracer?: Tracer | undefined
-  /** Outgoing address policy. @default by the configuration */
+  /** Outgoing address policy. @default chosen by the configuration */
   readonly egress?: EgressPolicy | undefined
   readonly upstream: FindUpstreamOptions
   /** Counts shed requests. @default none */
@@ -54,27 +54,27 @@ export interface PipelineOptions {
   readonly log: Log
 }
 
-/** Everything of a gateway except its listeners: routing, plugins and handlers. */
+/** All parts of a gateway except its listeners: routing, plugins and handlers. */
 export interface Pipeline {
   readonly routing: Routing
   readonly registry: Registry
-  /** Why the registry is not ready; undefined once it has responded. */
+  /** Returns why the registry is not ready, or undefined once it has responded. */
   readonly problem: () => Maybe<string | undefined>
   /** Concurrency limits of services and routes. */
   readonly limits: ConcurrencyLimits
   /** Replaces the configured services. */
   readonly replace: (services: readonly Service[]) => void
-  /** Replaces the configured routes, together with the chain that was built for them. */
+  /** Replaces the configured routes and the chain built for them. */
   readonly replaceRoutes: (routes: ConfiguredRouteTable) => void
   /**
    * Builds the chain of a configuration.
    *
-   * @throws {SettingsError} when a plugin cannot be built.
+   * @throws {SettingsError} if a plugin cannot be built.
    */
   readonly buildChain: (next: Configuration, plan: readonly PlannedPlugin[]) => Promise<Chain>
 }
 
-/** @throws {Error} when the registry cannot be opened. Opened resources are added to `closing`. */
+/** @throws {Error} if the registry cannot be opened. Opened resources are added to `closing`. */
 export async function openPipeline(options: PipelineOptions, closing: Disposer): Promise<Pipeline> {
   const { configuration, domains, events, authorizer, tracer, upstream, log } = options
   const { current = () => configuration } = options
@@ -120,7 +120,7 @@ export async function openPipeline(options: PipelineOptions, closing: Disposer):
         ...{ authorizer, tracer, egress },
       }
       const { find, findConfigured } = routing
-      // Appended, so that the positions of plugins match their plan.
+      // Appended, so that the positions of plugins match the plan.
       const all = [...(await buildPlugins(plan, env)), dashboardCookie]
       let scopes: Awaited<ReturnType<typeof buildScopes>>
       try {
@@ -148,7 +148,7 @@ export async function openPipeline(options: PipelineOptions, closing: Disposer):
   }
 }
 
-/** Access tokens for the registry of a server; undefined for other registries. */
+/** Returns access tokens for a server's registry, or undefined for other registries. */
 async function openTokens(settings: Settings, closing: Disposer): Promise<TokenSource | undefined> {
   const { registry, auth } = settings
   if (!isServerText(registry)) return undefined

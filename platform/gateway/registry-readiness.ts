@@ -3,7 +3,7 @@ import { isAccessDenied } from '../../core/registry/errors.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { settlesWithin, withTimeout } from '../../lib/async/timeout.ts'
 
-/** Timeout of a readiness query; the next check starts a new one. */
+/** Timeout of a readiness query, after which the next check starts a new one. */
 const RESPONSE_TIMEOUT_MS = 5000
 /** Maximum wait of a check. */
 const WAIT_MS = 250
@@ -15,15 +15,16 @@ export interface ReadinessRegistry<R extends Registry> {
   /** Wraps the registry to detect its first response. */
   readonly registry: R
   /**
-   * One-line reason why the registry is not ready; undefined once it has responded to any query. Until then each call queries it, with
-   * at most one query in flight, and waits up to 250 ms.
+   * Returns a one-line reason why the registry is not ready, or undefined once it has responded to
+   * any query. Until then, each call queries the registry, with at most one query in flight, and
+   * waits up to 250 ms.
    */
   readonly problem: () => Maybe<string | undefined>
 }
 
 /**
- * Detects the first response of a registry. The absence of an outage is not sufficient: a registry that accepts connections and never
- * responds is detected late.
+ * Detects the first response of a registry. The absence of an outage is not sufficient, because a
+ * registry that accepts connections but never responds is detected late.
  */
 export function trackReadiness<R extends Registry>(source: R): ReadinessRegistry<R> {
   let isReady = false
@@ -49,7 +50,7 @@ export function trackReadiness<R extends Registry>(source: R): ReadinessRegistry
     try {
       await withTimeout(Promise.resolve(registry.listServices()), RESPONSE_TIMEOUT_MS)
     } catch (error) {
-      // The watch of the registry logs the cause; the next check queries again.
+      // The registry's watch logs the cause. The next check queries again.
       problem = isAccessDenied(error) ? DENIED : NOT_READY
     }
   }

@@ -51,13 +51,18 @@ import { openClientCa } from './listeners/choose-listener.ts'
 import { createNodeControl } from './nodes/node-control.ts'
 import type { ApiParts } from './types.ts'
 
-/** How long a shutdown waits for a start in progress, whose dependencies may never become available. */
+/**
+ * Time that a shutdown waits for a startup in progress, whose dependencies may never become
+ * available.
+ */
 const START_GRACE_MS = 2000
 
 /**
- * Runs `mx api` in this process until a signal ends it. Returns the address once it serves; undefined if a signal arrived before.
+ * Runs `mx api` in this process until a signal ends it. Returns the address once it is serving, or
+ * undefined if a signal arrived earlier.
  *
- * @throws {SettingsError} for invalid settings, {@link Error} with a one-line message for other failures; everything is closed then.
+ * @throws {SettingsError} for invalid settings.
+ * @throws {Error} with a one-line message for other failures. Everything is closed in both cases.
  */
 export async function runApi(
   words: readonly string[],
@@ -85,7 +90,7 @@ function openLog({ settings, config }: Configuration): Log {
   return log
 }
 
-/** Returns the port; undefined if a signal arrived before it served. */
+/** Returns the port, or undefined if a signal arrived before it was serving. */
 async function runAlone(
   load: LoadConfiguration,
   configuration: Configuration,
@@ -239,13 +244,16 @@ async function runPrimary(
   return port
 }
 
-/** Result of a start that is no longer needed; undefined if it failed or takes longer than {@link START_GRACE_MS}. */
+/**
+ * Returns the result of a startup that is no longer needed, or undefined if it failed or takes
+ * longer than {@link START_GRACE_MS}.
+ */
 async function withinGrace<T>(starting: Promise<T>): Promise<T | undefined> {
   const started = starting.catch(() => undefined)
   return (await settlesWithin(started, START_GRACE_MS)) ? await started : undefined
 }
 
-/** Result of a start; undefined if it was aborted, even if it failed. */
+/** Returns the result of a startup, or undefined if it was aborted, even if it failed. */
 async function unlessAborted<T>(starting: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   try {
     const started = await starting
@@ -256,7 +264,10 @@ async function unlessAborted<T>(starting: Promise<T>, signal: AbortSignal): Prom
   }
 }
 
-/** The primary notifies workers of reloads and shutdown; plugin files are watched by each worker. */
+/**
+ * Runs a worker. The primary notifies workers of reloads and shutdown; each worker watches plugin
+ * files itself.
+ */
 async function runWorker(
   load: LoadConfiguration,
   address: Address,
@@ -273,7 +284,8 @@ async function runWorker(
       config: { ...config, listen: setAddresses(config.listen, addresses) },
     }
   }
-  // Only for a restart in place: a primary of another version may not support the request.
+  // Only requested for a restart in place, because a primary of another version may not support the
+  // request.
   const last = IN_PLACE_VARIABLE in process.env ? await requestLastGood() : undefined
   const { configuration, rejection } = await loadOrFallBack(loadShared, last?.config)
   const { settings } = configuration
@@ -321,7 +333,8 @@ async function runWorker(
     endAfter(api.drain(hasSuccessor), log)
   }
   logUncaughtExceptions(log)
-  // A terminal sends Ctrl-C to the primary too, which ends its workers; a worker without a primary ends.
+  // A terminal also sends Ctrl-C to the primary, which ends its workers. A worker without a primary
+  // ends by itself.
   process.on('SIGINT', () => {})
   process.on('SIGHUP', () => {})
   process.on('SIGUSR2', () => {})
@@ -335,9 +348,9 @@ async function runWorker(
 }
 
 /**
- * Loads the configuration; if it is rejected, the last good one.
+ * Loads the configuration, or the last valid configuration if it is rejected.
  *
- * @throws {SettingsError} if there is no last good configuration.
+ * @throws {SettingsError} if there is no last valid configuration.
  */
 async function loadOrFallBack(
   load: LoadConfiguration,
@@ -351,7 +364,7 @@ async function loadOrFallBack(
   }
 }
 
-/** Without an admin server, metrics are not counted. */
+/** Metrics are only counted if there is an admin server. */
 function createMetrics(admin: unknown): Pick<ApiParts, 'metrics'> {
   return admin === undefined ? {} : { metrics: new RequestMetrics() }
 }

@@ -21,29 +21,32 @@ import type { DrainedNode } from './nodes/drained-nodes.ts'
 import type { ProcessNodes } from './nodes/process-nodes.ts'
 import type { DomainRegistries } from './routing/domains.ts'
 
-/** Parts shared with the rest of the process, which the gateway does not close. It creates missing ones. */
+/**
+ * Parts shared with the rest of the process. The gateway creates missing parts and does not close
+ * shared ones.
+ */
 export interface ApiParts {
-  /** Registry for services that are not configured. @default by the settings */
+  /** Registry for services that are not configured. @default chosen by the settings */
   readonly registry?: Registry
   /** Registries of other domains, selected by `Mx-Namespace`. @default none */
   readonly domains?: DomainRegistries
-  /** Targets of the handler `event`. @default the broker of the settings */
+  /** Targets of the `event` handler. @default the broker in the settings */
   readonly events?: EventSinks
-  /** Authorizer, which overrides the settings. @default by the settings */
+  /** Authorizer that overrides the settings. @default chosen by the settings */
   readonly authorizer?: Authorizer
-  /** Outgoing address policy. @default one of the settings */
+  /** Outgoing address policy. @default chosen by the settings */
   readonly egress?: EgressPolicy
   /** Finds callers of services in this process, for calls without sockets. @default none */
   readonly findCaller?: UpstreamOptions['findCaller']
-  /** Limit of open files. @default limit of the process */
+  /** Limit of open files. @default the limit of the process */
   readonly fileLimit?: number
   /** Counts requests. @default none */
   readonly metrics?: RequestMetrics
-  /** Broker whose dropped messages are metrics. @default none */
+  /** Broker whose dropped messages are exposed as metrics. @default none */
   readonly broker?: BrokerDrops
-  /** Server certificates. @default by the settings */
+  /** Server certificates. @default chosen by the settings */
   readonly tls?: TlsSource | undefined
-  /** CA of client certificates. @default by the settings */
+  /** CA of client certificates. @default chosen by the settings */
   readonly clientCa?: ClientCa | undefined
 }
 
@@ -54,28 +57,33 @@ export interface GatewayServerOptions extends ApiParts {
   readonly shared?: boolean
   /** Shares health checks with the other processes. @default this process checks its nodes */
   readonly shareCheck?: UpstreamOptions['shareCheck']
-  /** Nodes that an operator drained before. @default none */
+  /** Nodes that an operator drained before startup. @default none */
   readonly drained?: readonly DrainedNode[] | undefined
-  /** Cancels the start until the port is open: throws its reason after closing everything. @default none */
+  /**
+   * Aborts the startup until the port is open. The reason of the abort is thrown after everything
+   * is closed.
+   *
+   * @default none
+   */
   readonly signal?: AbortSignal
 }
 
-/** Configuration in effect for new requests. */
+/** Configuration that applies to new requests. */
 export interface ActiveConfiguration {
   readonly configuration: Configuration
-  /** Plan of the plugins, in chain order. */
+  /** Plan of the plugins in chain order. */
   readonly plan: readonly PlannedPlugin[]
   readonly chain: Chain
   /** Registry including the configured services. */
   readonly registry: Registry
 }
 
-/** Messages dropped by a broker and its subscribers since the start. */
+/** Messages dropped by a broker and its subscribers since startup. */
 export type BrokerDrops = Pick<CheckedBroker, 'dropped' | 'droppedRemotely'>
 
 /** Live statistics of a gateway. */
 export interface GatewayStats {
-  /** Undefined: metrics are disabled. */
+  /** Undefined if metrics are disabled. */
   readonly metrics: RequestMetrics | undefined
   /** Number of requests in flight. */
   readonly inFlight: () => number
@@ -94,7 +102,7 @@ export interface GatewayServer {
   readonly listener: Listener['name']
   /** Actual port. */
   readonly port: number
-  /** Actual port of `http2_address`; undefined: not set. */
+  /** Actual port of `http2_address`; undefined if not set. */
   readonly http2Port: number | undefined
   /** Actual ports of the additional listeners of `listen:`, by name. */
   readonly otherPorts: ReadonlyMap<string, number>
@@ -102,28 +110,33 @@ export interface GatewayServer {
   readonly inFlight: number
   /** Full names of the configured services. */
   readonly services: readonly string[]
-  /** Names of the plugins, in chain order. */
+  /** Names of the plugins in chain order. */
   readonly plugins: readonly string[]
   readonly inForce: ActiveConfiguration
-  /** One-line reasons why the gateway is not ready: registry or rules were not received since the start. Later outages are not included. */
+  /**
+   * Returns one-line reasons why the gateway is not ready: the registry or rules have not been
+   * received since startup. Later outages are not included.
+   */
   readonly problems: () => Maybe<readonly string[]>
   readonly measured: GatewayStats
-  /** The nodes of the gateway in this process only. */
+  /** Nodes of the gateway in this process only. */
   readonly processNodes: ProcessNodes
-  /** The nodes of a gateway that is one process. */
+  /** Nodes of a gateway that consists of a single process. */
   readonly nodes: NodeControl
   /**
-   * Applies a configuration to new requests, and reloads the certificates. Requests in flight use the previous one.
-   * Settings that require a restart are unchanged, and logged.
+   * Applies a configuration to new requests and reloads the certificates. Requests in flight use
+   * the previous configuration. Settings that require a restart remain unchanged and are logged.
    *
-   * @throws {SettingsError} when a plugin cannot be built; nothing is changed then.
+   * @throws {SettingsError} if a plugin cannot be built. Nothing is changed in this case.
    */
   readonly reload: (next: Configuration) => Promise<void>
   /**
-   * Stops accepting connections, completes requests in flight within `drain_timeout`, then calls {@link close}.
+   * Stops accepting connections, completes requests in flight within `drain_timeout`, then calls
+   * {@link close}.
    *
-   * @param hasSuccessor other processes serve the same port: idle connections may send one more request within this time, whose
-   *   response closes the connection. The port is closed when this returns.
+   * @param hasSuccessor whether other processes serve the same port. Idle connections may then send
+   * one more request within this time, whose response closes the connection. The port is closed
+   * when this method returns.
    */
   readonly drain: (hasSuccessor?: boolean) => Promise<void>
   /** Closes all connections immediately, WebSockets with code 1012. */

@@ -18,44 +18,50 @@ import type { Configuration } from '../config/types.ts'
 import type { Log } from '../process/log.ts'
 import type { DrainedNodes } from './nodes/drained-nodes.ts'
 
-/** Connection pools and load balancing of services, by the current configuration. */
+/** Connection pools and load balancing of services according to the current configuration. */
 export interface Upstreams {
   readonly of: FindUpstreamOptions
-  /** Applies another configuration. Users of {@link of} have to call it again. */
+  /** Applies another configuration. Users of {@link of} must call it again. */
   readonly use: (configuration: Configuration) => void
 }
 
 export interface UpstreamsOptions {
-  /** Maximum number of connections to all backends together. */
+  /** Maximum total number of connections to all backends. */
   readonly maxConnections: number
   readonly findCaller: UpstreamOptions['findCaller']
   readonly shareCheck?: UpstreamOptions['shareCheck']
-  /** Nodes without requests. @default none */
+  /** Nodes that receive no requests. @default none */
   readonly drained?: DrainedNodes
   /** Counts retries and ejections. */
   readonly metrics?: RequestMetrics | undefined
   readonly log: Log
 }
 
-/** Settings of a service, changed in place for open connections. */
+/** Settings of a service, which are updated in place for open connections. */
 interface ServiceState {
   readonly service: string
   readonly domain: string
-  /** As in the registry, and within the limits of the domain. */
+  /** Settings from the registry, within the limits of the domain. */
   found: RegistrySettings
   limited: RegistrySettings
   readonly timeouts: Timeouts
-  /** Logged problems. */
+  /** Problems that have been logged. */
   readonly warned: Set<string>
 }
 
-/** Maximum number of warnings about one service in the registry, because its owner may change it repeatedly. */
+/**
+ * Maximum number of warnings about one service in the registry, because its owner may change it
+ * repeatedly.
+ */
 const MAX_WARNINGS = 10
-/** Services whose open connections follow a reload: callers may name unknown ones. */
+/**
+ * Maximum number of services whose open connections follow a reload, because callers may name
+ * unknown services.
+ */
 const MAX_STATES = 100_000
-/** Idle timeout of HTTP/2 connections, which backends close gracefully (GOAWAY). */
+/** Idle timeout of HTTP/2 connections. Backends close them gracefully (GOAWAY). */
 const HTTP2_KEEP_ALIVE_MS = 60_000
-/** Requests that may queue for a connection to one node. */
+/** Maximum number of requests queued for a connection to one node. */
 const MAX_WAITING = 1024
 
 export function createUpstreams(
@@ -64,7 +70,10 @@ export function createUpstreams(
 ): Upstreams {
   let { settings, config } = configuration
   let configured = indexServices(configuration)
-  /** Services of the file are of the default domain: tenants may register the same names in theirs. */
+  /**
+   * Only services in the default domain have settings in the file, because tenants may register the
+   * same names in their domains.
+   */
   const ownOf = ({ service, domain }: Pick<ServiceState, 'service' | 'domain'>) =>
     domain === DEFAULT_DOMAIN ? configured.get(service) : undefined
   const toTimeouts = (
@@ -78,9 +87,9 @@ export function createUpstreams(
       idleMs: idle ?? timeouts.idle ?? settings.idleTimeoutMs,
     }
   }
-  /** By domain and service. */
+  /** States by domain and service. */
   const states = new Map<string, ServiceState>()
-  /** By domain. */
+  /** Load of health checks by domain. */
   const checkLoads = new Map<string, CheckLoad>()
   const openLoad = (domain: string): CheckLoad => {
     const load = checkLoads.get(domain) ?? { nodes: 0 }
@@ -109,7 +118,7 @@ export function createUpstreams(
     const { limited } = state
     const host = own?.host ?? limited.host
     const balance = parseBalance(own?.balance ?? limited.balance ?? settings.balance)
-    // A table of 128 KiB for each service: tenants may register thousands.
+    // A table uses 128 KiB per service, and tenants may register thousands of services.
     const isTable = balance.kind === 'maglev' && state.domain !== DEFAULT_DOMAIN
     return {
       balance: isTable ? { ...balance, kind: 'hash' as const } : balance,
@@ -130,7 +139,7 @@ export function createUpstreams(
       tls,
       pipeline,
       timeouts: state.timeouts,
-      // Getters: a reload changes open pools, too.
+      // Getters, so that a reload also affects open pools.
       get keepAliveMs() {
         return ownOf(state)?.keepAliveMs ?? state.limited.keepAliveMs ?? settings.keepAliveMs
       },
@@ -193,7 +202,7 @@ export function createUpstreams(
         },
         onHealth(node, reason) {
           if (reason === '') log.info({ service, node: node.id }, 'health checks pass again')
-          else log.warn({ service, node: node.id, reason }, 'health checks fail: node not used')
+          else log.warn({ service, node: node.id, reason }, 'health checks fail; node not used')
         },
         onBreaker(node, isOpen) {
           const what = { service, ...(node && { node: node.id }) }

@@ -4,16 +4,19 @@ import type { Settings } from '../settings/settings.ts'
 
 export interface OutsideOptions {
   readonly settings: () => Pick<Settings, 'namespace' | 'resolver'>
-  /** Full names of services with their own warnings, see `lintConfiguration`. */
+  /** Returns the full names of services that have their own warnings, see `lintConfiguration`. */
   readonly configured: () => readonly string[]
   readonly onWarning: (message: string) => void
 }
 
-/** The registry service, which is called by programs and not by path. */
+/** The registry service, which programs call directly rather than by path. */
 const REGISTRY_SERVICE = 'registry'
 const NAMES_SHOWN = 3
 
-/** Warns once of registered services that are unreachable by path because their names are outside the namespace. */
+/**
+ * Warns once about registered services that are unreachable by path because their names are outside
+ * the namespace.
+ */
 export function createOutsideCheck({
   settings,
   configured,
@@ -22,7 +25,7 @@ export function createOutsideCheck({
   let hasWarned = false
   return (services) => {
     const { namespace, resolver } = settings()
-    // Hosts choose the namespace.
+    // The namespace is selected by the host.
     if (hasWarned || resolver.startsWith('subdomain')) return
     const prefix = joinName(namespace, '')
     const outside = new Set<string>()

@@ -8,7 +8,8 @@ import { PLUGIN_FLAG, type PlannedPlugin } from './plan.ts'
 /**
  * Builds the plugins of a plan.
  *
- * @throws {SettingsError} with every plugin that failed and its source; all are closed then.
+ * @throws {SettingsError} with each plugin that failed and its source. All plugins are closed in
+ * this case.
  */
 export async function buildPlugins(
   plan: readonly PlannedPlugin[],

@@ -8,15 +8,20 @@ export interface DefaultPlugin {
   readonly name: string
   /** Setting that requires the plugin. */
   readonly setting?: keyof Settings
-  /** Security plugin of the gateway, or of gateway and dashboard. Only its setting disables it, not its omission from `plugins:` in `mx.yaml`. */
+  /**
+   * Scope of a security plugin: the gateway, or gateway and dashboard. It can only be disabled by
+   * its setting, not by omitting it from `plugins:` in `mx.yaml`.
+   */
   readonly guard?: 'gateway' | 'everywhere'
-  /** Options; undefined to omit the plugin because it would have no effect. */
+  /** Returns the options, or undefined to omit the plugin because it would have no effect. */
   readonly options: (settings: Settings) => object | undefined
 }
 
 const ANY_CLIENT = ['0.0.0.0/0', '::/0', 'unix']
 
-/** Default plugins in chain order. `plugins:` in `mx.yaml` replaces the list except for the guards. */
+/**
+ * Default plugins in chain order. `plugins:` in `mx.yaml` replaces the list, except for the guards.
+ */
 export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
   { name: 'request-id', options: () => ({}) },
   {
@@ -97,7 +102,10 @@ export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
   },
 ]
 
-/** Allowed hosts, with the names in `address` and `http2_address`; undefined: any. */
+/**
+ * Returns the allowed hosts, including the names in `address` and `http2_address`, or undefined if
+ * any host is allowed.
+ */
 export function listHosts({
   hosts,
   address,

@@ -11,15 +11,19 @@ export interface EvaluatedPlugin {
   readonly sources: ReadonlyMap<string, Uint8Array>
 }
 
-/** Part of Node's CommonJS module that is missing in its types; TypeScript loaders have used it since Node 0.x. */
+/**
+ * Part of Node's CommonJS module that is missing from its types. TypeScript loaders have used it
+ * since Node 0.x.
+ */
 interface CompilingModule {
   exports: unknown
   _compile(code: string, filename: string, format: 'commonjs'): void
 }
 
 /**
- * esbuild's import of a package in a `"type": "module"` package: it assumes CommonJS and returns the whole module as `default`.
- * Without the flag, `default` of an ES module is its default export.
+ * Matches esbuild's import of a package in a `"type": "module"` package. esbuild assumes CommonJS
+ * and returns the entire module as `default`. Without the flag, `default` of an ES module is its
+ * default export.
  */
 const NODE_INTEROP = /__toESM\((require\("[^"\n]+"\)), 1\)/g
 
@@ -28,19 +32,21 @@ let evaluated = 0
 /**
  * Evaluates a JavaScript or TypeScript plugin with its relative imports, without a build step.
  *
- * esbuild bundles the files into one CommonJS module, which is evaluated outside of the module cache: Node never releases an
- * imported ES module, so `import()` after each edit would leak memory. `mx-gateway` resolves to this program, so that both sides
- * share its classes and a plugin needs no installed package.
+ * esbuild bundles the files into one CommonJS module, which is evaluated outside the module cache:
+ * Node never releases an imported ES module, so `import()` after each edit would leak memory.
+ * `mx-gateway` resolves to this program, so that both sides share its classes and a plugin requires
+ * no installed package.
  *
- * @throws {Error} with file, line and column for a syntax error or an error of the top-level code.
+ * @throws {Error} with file, line and column of a syntax error or an error in the top-level code.
  */
 export async function evaluatePlugin(file: string): Promise<EvaluatedPlugin> {
   const { code, sources } = await bundle(file)
-  // Imported lazily: a gateway without plugin files does not need the SDK.
+  // Imported lazily, because a gateway without plugin files does not need the SDK.
   const sdk = await import('../../sdk/index.ts')
-  // Stack traces show the lines of the source files.
+  // Stack traces then contain the lines of the source files.
   process.setSourceMapsEnabled(true)
-  // Node finds source maps by name: a reused name would map lines of earlier versions to the new source.
+  // Node finds source maps by name. A reused name would map lines of earlier versions to the new
+  // source.
   const name = `${file}?${++evaluated}`
   const module = new Module(name) as unknown as CompilingModule & { pluginRequire: unknown }
   const requireNative = createRequire(file)
@@ -55,7 +61,10 @@ export async function evaluatePlugin(file: string): Promise<EvaluatedPlugin> {
   return { exports: module.exports, sources }
 }
 
-/** Where in the sources of a plugin something was thrown, as ` (file:line:column)`; empty when not there. */
+/**
+ * Returns where in the sources of a plugin an error was thrown, as ` (file:line:column)`; empty if
+ * it was thrown elsewhere.
+ */
 export function formatOrigin(sources: Iterable<string>, error: unknown): string {
   const frames = error instanceof Error ? (error.stack ?? '').split('\n    at ').slice(1) : []
   const files = [...sources]
@@ -87,7 +96,8 @@ async function bundle(file: string): Promise<{ code: string; sources: Map<string
         sourcemap: 'inline',
         sourcesContent: false,
         logLevel: 'silent',
-        // Node drops the source map with the module; this reference retains the module as long as its functions.
+        // Node drops the source map with the module. This reference retains the module as long as
+        // its functions are in use.
         banner: { js: 'var require = (id) => module.pluginRequire(id);' },
         define: {
           __filename: JSON.stringify(file),
@@ -99,7 +109,8 @@ async function bundle(file: string): Promise<{ code: string; sources: Map<string
           {
             name: 'sources',
             setup(hooks) {
-              // Read here, so that the hash matches the compiled source even while an editor is saving.
+              // Read here, so that the hash matches the compiled source even while an editor is
+              // saving the file.
               hooks.onLoad({ filter: /.*/ }, async ({ path }) => {
                 const contents = await readFile(path)
                 sources.set(path, contents)
@@ -116,7 +127,7 @@ async function bundle(file: string): Promise<{ code: string; sources: Map<string
   }
 }
 
-/** The first error as editors and terminals link it: file:line:column. */
+/** Returns the first error as file:line:column, the format that editors and terminals link. */
 function formatFailure(file: string, error: unknown): string {
   const first = (error as Partial<BuildFailure>).errors?.[0]
   if (first === undefined)

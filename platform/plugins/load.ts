@@ -18,7 +18,7 @@ import { evaluatePlugin, formatOrigin } from './evaluate.ts'
 
 /** A cached plugin file. */
 interface LoadedFile {
-  /** SHA-256 of the file and its relative imports. */
+  /** SHA-256 hashes of the file and its relative imports. */
   readonly hashes: ReadonlyMap<string, string>
   readonly exported: unknown
 }
@@ -29,12 +29,13 @@ const EXPECTED_EXPORT = 'definePlugin(...), an object with hooks, or a function 
 /**
  * Creates a plugin from its specifier and options.
  *
- * `specifier` is the name of a built-in plugin, a file (`./hello.ts`, relative to `env.configDir`), or an installed package.
- * The values of `references` get the type that the schema of the plugin expects.
- * A file is evaluated again only when it or one of its imports changed.
+ * `specifier` is the name of a built-in plugin, a file (`./hello.ts`, relative to `env.configDir`),
+ * or an installed package. The values of `references` are converted to the types that the plugin's
+ * schema expects. A file is evaluated again only if it or one of its imports has changed.
  *
  * @param scope where the plugin is listed.
- * @throws {Error} with a one-line message: unknown name, missing file, syntax error with its line, invalid export or option.
+ * @throws {Error} with a one-line message: unknown name, missing file, syntax error with its line,
+ * invalid export or option.
  */
 export async function loadPlugin(
   specifier: string,
@@ -84,7 +85,9 @@ export async function loadPlugin(
   return toPlugin(name, exported)
 }
 
-/** Definition of a loaded plugin; undefined if it has none or its file was removed. */
+/**
+ * Returns the definition of a loaded plugin, or undefined if it has none or its file was removed.
+ */
 export function findPluginDefinition(
   specifier: string,
   configDir: string | undefined,
@@ -98,7 +101,7 @@ export function findPluginDefinition(
   }
 }
 
-/** All files of loaded plugins, to watch for changes. */
+/** Returns all files of loaded plugins, which are watched for changes. */
 export function pluginFiles(): readonly string[] {
   return [...new Set([...loaded.values()].flatMap(({ hashes }) => [...hashes.keys()]))]
 }
@@ -163,7 +166,7 @@ function hash(content: Uint8Array): string {
   return createHash('sha256').update(content).digest('base64')
 }
 
-/** Whether a value is an ES module compiled to CommonJS. */
+/** Returns whether a value is an ES module compiled to CommonJS. */
 function isModule(exports: unknown): exports is Record<string, unknown> {
   return typeof exports === 'object' && exports !== null && '__esModule' in exports
 }
@@ -173,7 +176,9 @@ function isDefinition(value: unknown): value is PluginDefinition {
   return typeof name === 'string' && typeof options === 'object' && typeof create === 'function'
 }
 
-/** Whether an object has a hook, possibly misspelled: {@link toPlugin} reports the problem. */
+/**
+ * Returns whether an object has a hook, possibly misspelled. {@link toPlugin} reports the problem.
+ */
 function isHooks(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   return (
@@ -182,7 +187,7 @@ function isHooks(value: unknown): boolean {
   )
 }
 
-/** Kebab-case name from a file name: `MyPlugin.ts` is `my-plugin`. */
+/** Derives a kebab-case name from a file name: `MyPlugin.ts` becomes `my-plugin`. */
 function toName(file: string): string {
   const bare = basename(file).replace(/\.[^.]*$/, '')
   const kebab = bare

@@ -7,16 +7,16 @@ import { SETTINGS, type SettingsInput } from '../settings/settings.ts'
 import { SettingsError } from '../settings/sources.ts'
 import { DEFAULT_PLUGINS, type DefaultPlugin } from './defaults.ts'
 
-/** A plugin to build. */
+/** A plugin that will be built. */
 export interface PlannedPlugin {
-  /** Name, package, or file (absolute). */
+  /** Name, package, or absolute path of a file. */
   readonly specifier: string
   readonly options: object
   /** Options whose values come from references. @default none */
   readonly references?: ReferencedOptions | undefined
-  /** Source of the entry, for errors. */
+  /** Source of the entry, for error messages. */
   readonly source: string
-  /** Where it is listed. @default gateway */
+  /** Where the plugin is listed. @default gateway */
   readonly scope?: PluginScope
 }
 
@@ -24,9 +24,11 @@ export const PLUGIN_FLAG = '--plugin'
 const HTTPS_PORT = 443
 
 /**
- * Plugins of a configuration in chain order: plugins of `mx.yaml`, by default the default plugins, always the guards; then plugins of `--plugin`.
+ * Returns the plugins of a configuration in chain order: the plugins in `mx.yaml` or the default
+ * plugins, always including the guards, followed by the plugins in `--plugin`.
  *
- * @throws {SettingsError} for a duplicate plugin, or a setting whose plugin is missing in `mx.yaml`.
+ * @throws {SettingsError} for a duplicate plugin, or a setting whose plugin is missing in
+ * `mx.yaml`.
  */
 export function planPlugins(configuration: Configuration): readonly PlannedPlugin[] {
   const listed = listPlugins(configuration)
@@ -39,8 +41,9 @@ export function planPlugins(configuration: Configuration): readonly PlannedPlugi
 }
 
 /**
- * Plugins of the dashboard, which reject other hosts and origins, and with `trusted_proxies` determine the
- * client address. A request from a trusted address without a forwarding header is accepted as a request of that machine.
+ * Returns the plugins of the dashboard, which reject other hosts and origins, and determine the
+ * client address if `trusted_proxies` is set. A request from a trusted address without a forwarding
+ * header is accepted as a request from that machine.
  */
 export function planDashboardPlugins(configuration: Configuration): readonly PlannedPlugin[] {
   const guards = findGuards(configuration, ['everywhere'])
@@ -65,7 +68,7 @@ function listPlugins({ settings, config, inputs }: Configuration): PlannedPlugin
   return config.plugins?.flatMap(({ specifier, options, references, at }) => {
     const standard = DEFAULT_PLUGINS.find(({ name }) => name === specifier)
     const defaults = standard?.options(settings)
-    // Disabled by its setting, as in --access_log=off, unless the list sets options.
+    // Disabled by its setting, for example --access_log=off, unless the list specifies options.
     const isOff = standard !== undefined && defaults === undefined && findSetting(standard, inputs)
     if (isOff && options === undefined) return []
     const all = { ...defaults, ...(options as object | undefined) }
@@ -73,7 +76,7 @@ function listPlugins({ settings, config, inputs }: Configuration): PlannedPlugin
   })
 }
 
-/** Inserts missing guards at their default position, after the plugins that only observe requests. */
+/** Inserts missing guards at their default position, after plugins that only observe requests. */
 function withGuards(listed: PlannedPlugin[], configuration: Configuration): PlannedPlugin[] {
   const isListed = (name: string): boolean => listed.some(({ specifier }) => specifier === name)
   const guards = findGuards(configuration, ['gateway', 'everywhere']).filter(
@@ -85,7 +88,9 @@ function withGuards(listed: PlannedPlugin[], configuration: Configuration): Plan
   return listed.toSpliced(at === -1 ? listed.length : at, 0, ...guards)
 }
 
-/** Inserts the redirect of `https_redirect` before the plugins that need the request itself. */
+/**
+ * Inserts the redirect of `https_redirect` before the plugins that require the original request.
+ */
 function withRedirect(
   plan: readonly PlannedPlugin[],
   { settings, config }: Configuration,
@@ -116,7 +121,7 @@ function addedPlugins({ settings }: Configuration): PlannedPlugin[] {
   })
 }
 
-/** Specifier for display: files relative to the working folder. */
+/** Returns the specifier for display. Files are relative to the working folder. */
 export function formatSpecifier({ specifier }: PlannedPlugin): string {
   if (!isAbsolute(specifier)) return specifier
   const path = relative(process.cwd(), specifier)
@@ -132,7 +137,7 @@ function findDuplicates(plan: readonly PlannedPlugin[]): string[] {
   })
 }
 
-/** Explicit settings without their plugin: a limit would silently not apply. */
+/** Finds explicit settings whose plugin is missing; otherwise, a limit would silently not apply. */
 function findIneffective(
   plan: readonly PlannedPlugin[],
   { settings, config, inputs, file }: Configuration,
@@ -140,8 +145,8 @@ function findIneffective(
   if (config.plugins === undefined) return []
   return DEFAULT_PLUGINS.flatMap((plugin) => {
     const source = findSetting(plugin, inputs)?.source
-    const isWanted = source !== undefined && plugin.options(settings) !== undefined
-    if (!isWanted || plan.some(({ specifier }) => specifier === plugin.name)) return []
+    const isEffective = source !== undefined && plugin.options(settings) !== undefined
+    if (!isEffective || plan.some(({ specifier }) => specifier === plugin.name)) return []
     return [
       `${source} has no effect: add the plugin ${plugin.name} to the list in ${file}, or remove ${SETTINGS[plugin.setting!].name}`,
     ]

@@ -10,7 +10,7 @@ const KEYS = ['address', 'http2Address', 'proxyAddress', 'webAddress'] as const
  * Checks that the addresses of the server are free.
  *
  * @param dataDir data folder of the server, if it needs one; only read.
- * @throws {Error} with a one-line message, which names another server that uses the folder.
+ * @throws {Error} with a one-line message, which identifies another server that uses the folder.
  */
 export async function claimPorts(
   settings: Pick<Settings, (typeof KEYS)[number]>,
@@ -37,7 +37,10 @@ function isInUse(error: unknown): boolean {
   return (cause as NodeJS.ErrnoException | undefined)?.code === 'EADDRINUSE'
 }
 
-/** For example `another mx server (process 4711) uses the data folder ...`; undefined without one. */
+/**
+ * Returns for example `another mx server (process 4711) uses the data folder ...`, or undefined if
+ * no other server uses it.
+ */
 async function findOwner(dataDir: string): Promise<string | undefined> {
   try {
     const folder = toFolderPath(dataDir)

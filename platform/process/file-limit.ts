@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs'
 import type { Log } from './log.ts'
 
-/** Open files other than connections: logs, certificates, watches, libraries. */
+/** Number of open files other than connections: logs, certificates, watches, libraries. */
 const RESERVED = 64
 /** Assumed limit if the system does not report one. */
 const UNKNOWN_LIMIT = 4096
 
-/** Open-file limit of the process. Node.js raises the soft limit to the hard limit at startup. */
+/**
+ * Returns the open-file limit of the process. Node.js raises the soft limit to the hard limit at
+ * startup.
+ */
 export function readFileLimit(): number {
   let limits: string
   try {
@@ -19,8 +22,9 @@ export function readFileLimit(): number {
 }
 
 /**
- * Maximum number of client connections. `auto` reserves as many files for connections to backends. Larger values are reduced to
- * the limit: a process without free files spins in accept and serves no request.
+ * Returns the maximum number of client connections. `auto` reserves the same number of files for
+ * connections to backends. Larger values are reduced to the limit, because a process without free
+ * files spins in accept and serves no requests.
  */
 export function capConnections(
   requested: number | 'auto',
@@ -29,7 +33,8 @@ export function capConnections(
 ): number {
   const available = Math.max(1, fileLimit - RESERVED)
   if (requested === 'auto') return Math.max(1, Math.floor(available / 2))
-  // One in eight is reserved for backend connections: each client may need one, but most share them.
+  // One in eight files is reserved for backend connections. Each client may need one, but most
+  // clients share them.
   const most = Math.max(1, Math.floor((available * 7) / 8))
   if (requested <= most) return requested
   log.warn(
@@ -39,7 +44,9 @@ export function capConnections(
   return most
 }
 
-/** Maximum number of backend connections: the files that clients and the process leave. */
+/**
+ * Returns the maximum number of backend connections: all files not used by clients or the process.
+ */
 export function budgetBackends(maxClients: number, fileLimit: number): number {
   return Math.max(1, fileLimit - RESERVED - maxClients)
 }

@@ -3,13 +3,14 @@ import { formatLogLine, hasColors, isTerminal, type LogEntry } from '../../lib/l
 import { guardLog } from '../../lib/log/safe-log.ts'
 import type { LogLevel } from '../settings/table/log.ts'
 
-/** Log for operators on standard error; never contains request contents. */
+/** Log for operators on standard error. It never contains request contents. */
 export type Log = Logger
 
 const STDERR = 2
 
 /**
- * Creates a log with JSON lines, or readable lines on a terminal. Writes synchronously, so that no line is lost at exit.
+ * Creates a log that writes JSON lines, or human-readable lines on a terminal. It writes
+ * synchronously, so that no line is lost at exit.
  *
  * @param hide replaces secrets in every line. @default none
  */

@@ -5,10 +5,11 @@ import { probePort } from '../../core/listener/probe-port.ts'
 import { type Address, formatAddress, toSocketPath } from '../settings/parse/address.ts'
 
 /**
- * Checks that no program, including a gateway with a shared port, uses an address, and returns its port; a free one for port 0. Removes the file of a
- * Unix socket that nothing listens on.
+ * Checks that an address is not used by any program, including a gateway with a shared port.
+ * Returns its port, or a free port for port 0. Removes the file of a Unix socket that no process
+ * listens on.
  *
- * @param setting name of its setting, or its position in `mx.yaml`, for the error.
+ * @param setting name of its setting, or its position in `mx.yaml`, for the error message.
  * @throws {Error} with a one-line message.
  */
 export async function claimPort(address: Address, setting = 'address'): Promise<number> {
@@ -25,7 +26,7 @@ export async function claimPort(address: Address, setting = 'address'): Promise<
   }
 }
 
-/** Whether an address is the same at every start. */
+/** Returns whether an address is the same on every start. */
 export function isFixed(address: Address): boolean {
   return address.port !== 0 || toSocketPath(address) !== undefined
 }
@@ -44,7 +45,7 @@ async function claimSocket(path: string, setting: string): Promise<number> {
       throw new Error(`address unix:${path} is not available: ${(error as Error).message}`, {
         cause: error,
       })
-    // Left by a process that was killed.
+    // Left behind by a process that was killed.
     unlinkSync(path)
     return 0
   } finally {

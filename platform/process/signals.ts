@@ -7,21 +7,24 @@ export interface SignalActions {
   readonly leave?: () => void
   /** Milliseconds between {@link leave} and {@link stop}. @default 0 */
   readonly delayMs?: () => number
-  /** Finishes requests in flight. The process ends when it resolves. */
+  /** Finishes requests in flight. The process ends when the promise resolves. */
   readonly stop: () => Promise<void>
   /** Reloads configuration and certificates. */
   readonly reload: () => void
-  /** Name for the log. @default 'gateway' */
+  /** Name used in log messages. @default 'gateway' */
   readonly name?: string
 }
 
-/** npm forwards the Ctrl-C that the terminal already sent to all processes: a SIGINT within this time is not a second one. */
+/**
+ * npm forwards a Ctrl-C that the terminal has already sent to all processes. A SIGINT within this
+ * time does not count as a second signal.
+ */
 const ECHO_MS = 500
 const STDIN = 0
 
 /**
- * Handles signals: SIGTERM and SIGINT drain the process, a second one exits immediately with status 1, SIGHUP reloads, or drains
- * if the terminal was closed.
+ * Handles signals. SIGTERM and SIGINT drain the process; a second one exits immediately with status
+ * 1. SIGHUP reloads, or drains if the terminal was closed.
  */
 export function handleProcessSignals(actions: SignalActions, log: Log): void {
   const { leave, delayMs = () => 0, stop, reload, name = 'gateway' } = actions
@@ -34,7 +37,7 @@ export function handleProcessSignals(actions: SignalActions, log: Log): void {
       process.exit(1)
     }
     stoppedMs = nowMs
-    // Before leave(), after which the delay is 0.
+    // Read before leave(), after which the delay is 0.
     const waitMs = delayMs()
     leave?.()
     if (waitMs === 0) return finish(signal)
@@ -44,7 +47,7 @@ export function handleProcessSignals(actions: SignalActions, log: Log): void {
     setTimeout(finish, waitMs, signal)
   }
   const finish = (signal: NodeJS.Signals): void => {
-    // Logged after stop(): the log line guarantees that the port is closed.
+    // Logged after stop(), because the log line guarantees that the port is closed.
     const stopped = stop()
     log.info(`${signal}: draining; send again to exit immediately`)
     endAfter(
@@ -53,7 +56,7 @@ export function handleProcessSignals(actions: SignalActions, log: Log): void {
     )
   }
   const hadTerminal = isatty(STDIN)
-  // After the current tick, so that connections that arrived before the signal are accepted.
+  // Runs after the current tick, so that connections that arrived before the signal are accepted.
   process.on('SIGTERM', (signal) => setImmediate(onStop, signal))
   process.on('SIGINT', (signal) => setImmediate(onStop, signal))
   process.on('SIGHUP', () => {
@@ -62,7 +65,7 @@ export function handleProcessSignals(actions: SignalActions, log: Log): void {
   })
 }
 
-/** Exits when `work` is done, with status 0, or 1 after a failure. */
+/** Exits when `work` has settled, with status 0, or 1 after a failure. */
 export function endAfter(work: Promise<void>, log: Log): void {
   work.then(
     () => process.exit(0),
@@ -74,7 +77,8 @@ export function endAfter(work: Promise<void>, log: Log): void {
 }
 
 /**
- * Logs errors outside of requests, such as in a timer of a plugin, and continues: an exit would abort all other requests.
+ * Logs errors outside requests, such as in a plugin's timer, and continues: exiting would abort all
+ * other requests.
  */
 export function logUncaughtExceptions(log: Log): void {
   process.on('uncaughtException', (error) => log.error({ err: error }, 'uncaught exception'))
@@ -86,7 +90,7 @@ export function logUncaughtExceptions(log: Log): void {
   })
 }
 
-/** Logs process warnings, which Node.js writes to standard error as text. */
+/** Logs process warnings, which Node.js would write to standard error as text. */
 export function logWarnings(log: Log): void {
   process.removeAllListeners('warning')
   process.on('warning', (warning) => log.warn({ name: warning.name }, warning.message))

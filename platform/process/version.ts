@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** Version of this program, from its `package.json`. */
+/** Returns the version of this program from its `package.json`. */
 export function readVersion(): string {
   return readPackage().version
 }
 
-/** Root folder of this program, for sources and `dist`. */
+/** Returns the root folder of this program, for sources and for `dist`. */
 export function findRoot(): string {
   return readPackage().folder
 }
@@ -20,7 +20,7 @@ function readPackage(): { folder: string; version: string } {
       ) as Record<string, unknown>
       if (name === 'mx-gateway' && typeof version === 'string') return { folder, version }
     } catch {
-      // No package.json in this folder.
+      // This folder has no package.json.
     }
     const parent = dirname(folder)
     if (parent === folder)

@@ -2,22 +2,22 @@ import { type FSWatcher, readFileSync, watch } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { createChangedCheck } from '../../lib/io/file-fingerprint.ts'
 
-/** Debounce: editors write in several steps, and some replace the file. */
+/** Debounce interval: editors write in several steps, and some replace the file. */
 const SETTLE_MS = 100
 
 export interface WatchedFiles {
   /** Replaces the list of watched files. */
   readonly set: (files: readonly string[]) => void
-  /** Records contents that this process wrote: they are not a change. */
+  /** Records contents that this process has written, so that they do not count as a change. */
   readonly accept: (file: string, text: string) => void
   readonly close: () => void
 }
 
 /**
- * Calls `onChange` when the contents of a file changed.
+ * Calls `onChange` when the contents of a file have changed.
  *
- * Watches folders instead of files: a file watch does not notice a replaced file, or a symbolic link that is switched to
- * another folder (as in Kubernetes).
+ * Watches folders instead of files, because a file watch misses a replaced file and a symbolic link
+ * that is switched to another folder (as in Kubernetes).
  */
 export function watchFiles(
   onChange: () => void,

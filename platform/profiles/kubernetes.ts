@@ -1,7 +1,7 @@
 import type { Profile } from './profile.ts'
 
 export const kubernetes: Profile = {
-  description: 'a Kubernetes namespace: its Services, NATS with JetStream, PostgreSQL',
+  description: 'a Kubernetes namespace: Kubernetes Services, NATS with JetStream, PostgreSQL',
   settings: {
     address: ':8080',
     proxyAddress: ':8081',

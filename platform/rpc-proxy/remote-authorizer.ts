@@ -9,7 +9,10 @@ import type { Settings } from '../settings/settings.ts'
 /** Authorizer that uses the access rules of a remote server. */
 export interface RemoteAuthorizer {
   readonly authorizer: Authorizer
-  /** One-line reason why calls cannot be authorized; undefined once keys have been received. */
+  /**
+   * Returns a one-line reason why calls cannot be authorized, or undefined once keys have been
+   * received.
+   */
   readonly problem: () => string | undefined
 }
 
@@ -17,8 +20,8 @@ const NOT_READY = 'the auth service has not responded yet'
 const DENIED = 'the auth service denies access; see the log'
 
 /**
- * Opens the authorizer for the server in the setting `auth`; undefined without one: all calls are allowed. Its client is imported on
- * demand.
+ * Opens the authorizer for the server in the setting `auth`. Returns undefined if the setting is
+ * empty: all calls are then allowed. The client is imported on demand.
  *
  * @throws {SettingsError} for incomplete credentials.
  */
@@ -40,7 +43,7 @@ export async function openRemoteAuthorizer(
   return { authorizer, problem }
 }
 
-/** Detects the first keys from a source: its rules are accessible, too, then. */
+/** Detects the first keys from a source. Its rules are then accessible as well. */
 function trackKeys(source: AuthSource): Pick<RemoteAuthorizer, 'problem'> & { source: AuthSource } {
   let isReady = false
   let problem = NOT_READY

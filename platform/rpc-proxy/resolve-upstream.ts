@@ -13,17 +13,20 @@ export interface ProxyFinderOptions {
   readonly directory: ServiceCacheOptions & { readonly upstream: FindUpstreamOptions }
 }
 
-/** Finds the upstreams of forwarded calls. */
+/** Finds the upstreams for forwarded calls. */
 export interface ProxyFinder {
   readonly find: FindUpstream
-  /** Number of services in use. */
+  /** Returns the number of services in use. */
   readonly size: () => number
   /** Applies changed load balancing. */
   readonly reconfigure: () => void
   readonly close: () => void
 }
 
-/** Finds services in the domain of the `mx-namespace` metadata, else in the default domain. */
+/**
+ * Finds services in the domain specified by the `mx-namespace` metadata, otherwise in the default
+ * domain.
+ */
 export function createProxyFinder({
   registry,
   domains,

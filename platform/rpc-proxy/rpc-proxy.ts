@@ -34,30 +34,40 @@ import type { ServiceHost } from '../../sdk/service/shared-port.ts'
 
 export interface RpcProxyOptions {
   readonly address: ListenAddress
-  /** Finds the nodes of services that it does not host. */
+  /** Finds the nodes of services that the proxy does not host. */
   readonly find: FindUpstream
   readonly log: PluginLog
-  /** Authorizes forwarded calls; hosted services authorize theirs. @default all calls are allowed */
+  /**
+   * Authorizes forwarded calls. Hosted services authorize their own calls.
+   *
+   * @default all calls are allowed
+   */
   readonly authorizer?: Authorizer
-  /** Whether a peer is a trusted gateway whose client addresses are used: by `auth` to count failed logins and by `registry` to check nodes. @default none */
+  /**
+   * Whether a peer is a trusted gateway. The client addresses that it sends are used by `auth` to
+   * count failed logins and by `registry` to check nodes.
+   *
+   * @default none
+   */
   readonly isTrusted?: (address: string) => boolean
   readonly limits?: ServiceLimits
   /** @default uws if available */
   readonly listener?: ServicePort['server']
-  /** Web origins whose pages may call. @default none */
+  /** Web origins whose pages may make calls. @default none */
   readonly origins?: readonly string[]
 }
 
-/** A port for calls of all services by name; it hosts the services of this process. */
+/** A port for calls to all services by name. It hosts the services of this process. */
 export interface RpcProxy extends ServicePort, ServiceHost {
   /** Serves a call from another source. @throws {GatewayError} error result of the call */
   readonly dispatch: ServicePortOptions['dispatch']
 }
 
 /**
- * Opens the RPC proxy (docs/protocol.md §4), which serves hosted services and forwards other calls to a node of their service.
+ * Opens the RPC proxy (docs/protocol.md §4), which serves hosted services and forwards other calls
+ * to a node of their service.
  *
- * @throws {Error} with a one-line message when the port is in use or not permitted.
+ * @throws {Error} with a one-line message if the port is in use or not permitted.
  * @throws {TypeError} for an invalid origin.
  */
 export async function openRpcProxy(options: RpcProxyOptions): Promise<RpcProxy> {
@@ -96,7 +106,7 @@ export async function openRpcProxy(options: RpcProxyOptions): Promise<RpcProxy> 
   }
 }
 
-/** Client IP address of a call; trusted peers provide it as metadata. */
+/** Returns the client IP address of a call, which trusted peers provide as metadata. */
 function toClient(
   { service, metadata }: IncomingCall,
   peer: string,
@@ -109,7 +119,10 @@ function toClient(
     : peer
 }
 
-/** Forwards authorized calls. Finds the service first, because its domain determines the rules. */
+/**
+ * Forwards authorized calls. The service is looked up first, because its domain determines the
+ * rules.
+ */
 function createGuardedForward(guard: CallGuard, find: FindUpstream): (call: IncomingCall) => void {
   const pass = (call: IncomingCall, upstream: Upstream | undefined): void => {
     const { service } = call
@@ -119,7 +132,7 @@ function createGuardedForward(guard: CallGuard, find: FindUpstream): (call: Inco
     const deny = (denied: IncomingCall, error: GatewayError): void => denied.fail(error)
     guard.pass(call, target, {
       serve(authorized, metadata, account) {
-        // A service without an account does not authenticate its callers.
+        // A service without an account cannot authenticate its callers.
         if (isDebugEndpoint(call.endpoint)) {
           const error = checkAdmin(account, domain, `${service}.${call.endpoint}`)
           if (error !== undefined) return deny(authorized, error)
@@ -143,7 +156,7 @@ function createGuardedForward(guard: CallGuard, find: FindUpstream): (call: Inco
   }
 }
 
-/** Returns an error unless the account administers a domain. */
+/** Returns an error if the account does not administer the domain. */
 function checkAdmin(
   account: Account | undefined,
   domain: string,

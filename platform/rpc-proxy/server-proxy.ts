@@ -30,17 +30,17 @@ export interface ServerProxyOptions {
   readonly log: Log
 }
 
-/** RPC proxy of a server; hosts its services. */
+/** RPC proxy of a server, which hosts the server's services. */
 export interface ServerProxy {
-  /** With the actual port. */
+  /** Address with the actual port. */
   readonly address: Address
   readonly host: ServiceHost
   readonly dispatch: RpcProxy['dispatch']
-  /** Starts to forward calls, which fail with 503 before. */
+  /** Starts to forward calls. Earlier calls fail with 503. */
   readonly begin: () => void
   /** Applies another configuration. */
   readonly use: (next: Configuration) => void
-  /** Accepts no more calls, and waits for calls in flight, up to `drain_timeout`. */
+  /** Stops accepting calls and waits up to `drain_timeout` for calls in flight. */
   readonly drain: () => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -48,7 +48,7 @@ export interface ServerProxy {
 /**
  * Opens the RPC proxy of a server.
  *
- * @throws {Error} with a one-line message when the port is in use or not permitted.
+ * @throws {Error} with a one-line message if the port is in use or not permitted.
  */
 export async function openServerProxy(options: ServerProxyOptions): Promise<ServerProxy> {
   const { configuration, registry, domains, authorizer, fileLimit, log } = options
@@ -84,7 +84,8 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
     isTrusted: (address) => trusted.lookup(address).inside,
     limits: {
       maxConnections: Math.floor(fileLimit / 2),
-      // A lower limit for gateway clients does not apply: services of one machine share an address.
+      // A lower limit for gateway clients does not apply here, because services on the same machine
+      // share an address.
       maxClientSockets: Math.max(
         toClientSocketsMax('auto', WS_MESSAGE_MAX_BYTES),
         toClientSocketsMax(settings.maxClientWebSockets, WS_MESSAGE_MAX_BYTES),
@@ -125,7 +126,7 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
   }
 }
 
-/** Standalone gateways in front of the server are trusted proxies, too. */
+/** Standalone gateways in front of the server also count as trusted proxies. */
 function toTrusted({ trustedProxies }: Settings): CidrSet {
   return createCidrSet(trustedProxies, 'trusted_proxies')
 }

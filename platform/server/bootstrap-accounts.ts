@@ -9,38 +9,38 @@ import { SETTINGS, type Settings } from '../settings/settings.ts'
 import { SettingsError } from '../settings/sources.ts'
 import { readPrivateFile, removeFile, writePrivateFile } from './files/private-file.ts'
 
-/** Initial password of the account `admin`, shown once. */
+/** Initial password of the account `admin`, which is shown once. */
 export interface AdminPassword {
   readonly password: string
-  /** File with the password, readable by its owner only; undefined without one. */
+  /** File with the password, readable only by its owner; undefined if there is no file. */
   readonly file: string | undefined
 }
 
 export interface FirstAccountsOptions {
   readonly accounts: Accounts
   readonly settings: Settings
-  /** Folder for user files; undefined without files. */
+  /** Folder for user files; undefined if files are not used. */
   readonly folder: string | undefined
-  /** Whether a random password is shown to a person. */
+  /** Whether a random password can be shown to a person. */
   readonly canShowPassword: boolean
   readonly onWarning: (message: string) => void
 }
 
 const ADMIN = 'admin'
-/** File with the initial password of `admin`, until it is changed. */
+/** File with the initial password of `admin`, which exists until the password is changed. */
 export const PASSWORD_FILE = 'admin_password'
 /** Audit actions that invalidate the initial password. */
 const ENDS_PASSWORD = ['account.change-secret', 'account.delete']
-/** Public password of profile `test`. */
+/** Publicly known password of the profile `test`. */
 const KNOWN_PASSWORD = 'mx'
-/** Account of the services of the current user on this machine. */
+/** Account for the current user's services on this machine. */
 const LOCAL = 'local'
 const PASSWORD_BYTES = 18
 const SECRET_BYTES = 32
 const ERROR_ID = 'auth'
 
 /**
- * Rejects a short admin password, except the public one of profile `test`.
+ * Rejects an admin password that is too short, except the public password of the profile `test`.
  *
  * @throws {SettingsError}
  */
@@ -54,10 +54,12 @@ export function checkAdminPassword(settings: Settings): void {
 }
 
 /**
- * Creates the initial accounts (reference 15.16): the administrator, and with profile `local` one for the services of the current user.
+ * Creates the initial accounts (reference 15.16): the administrator and, with the profile `local`,
+ * an account for the current user's services.
  *
- * @returns the password of the administrator, if it was generated.
- * @throws {Error} with a one-line message, {@link SettingsError} for the public password on a reachable address.
+ * @returns the password of the administrator if it was generated.
+ * @throws {Error} with a one-line message.
+ * @throws {SettingsError} if the public password is used on a reachable address.
  */
 export async function openFirstAccounts(
   options: FirstAccountsOptions,
@@ -66,7 +68,7 @@ export async function openFirstAccounts(
   return password
 }
 
-/** Removes the file of the initial password once an audit record invalidates it. */
+/** Removes the file with the initial password once an audit record invalidates it. */
 export async function forgetPassword(
   { action, namespace, target }: AuditRecord,
   folder: string | undefined,
@@ -77,7 +79,8 @@ export async function forgetPassword(
 }
 
 /**
- * Removes the file if another server with the same store changed the password. Takes as long as a login, so do not wait for it.
+ * Removes the file if another server with the same store has changed the password. This takes as
+ * long as a login, so callers should not await it.
  */
 export async function forgetStalePassword(
   accounts: Accounts,
@@ -95,8 +98,8 @@ async function openAdmin(options: FirstAccountsOptions): Promise<AdminPassword |
   const { accounts, settings, folder, canShowPassword, onWarning } = options
   const { adminPassword, disableAdmin, profile } = settings
   if ((await accounts.find(DEFAULT_NAMESPACE, ADMIN))?.id === ADMIN) {
-    if (isReachedByOthers(settings) && (await isPassword(accounts, KNOWN_PASSWORD)))
-      rejectKnown(settings, `the password of the account ${ADMIN}`)
+    if (isReachableRemotely(settings) && (await isPassword(accounts, KNOWN_PASSWORD)))
+      rejectKnown(settings, `the password of account ${ADMIN}`)
     return undefined
   }
   if (disableAdmin || (await hasAdministrator(accounts))) return undefined
@@ -109,7 +112,7 @@ async function openAdmin(options: FirstAccountsOptions): Promise<AdminPassword |
   }
   const password = configured || randomBytes(PASSWORD_BYTES).toString('base64url')
   const file = configured === '' && folder !== undefined ? join(folder, PASSWORD_FILE) : undefined
-  // Before the account, so that its password is not lost if the write fails.
+  // Written before the account is created, so that the password is not lost if the write fails.
   if (file !== undefined) await writePrivateFile(file, `${password}\n`)
   const allowShortSecret = password === KNOWN_PASSWORD
   const account = { id: ADMIN, scopes: [ADMIN], secret: password, allowShortSecret }
@@ -118,13 +121,16 @@ async function openAdmin(options: FirstAccountsOptions): Promise<AdminPassword |
   return isNew && configured === '' ? { password, file } : undefined
 }
 
-/** Only with a private store: other servers would overwrite the account with credentials from their own files. */
+/**
+ * Creates the local account only with a private store: other servers would overwrite the account
+ * with credentials from their own files.
+ */
 async function openLocal({ accounts, settings, folder }: FirstAccountsOptions): Promise<void> {
   const { profile, store } = settings
   if (profile !== 'local' || folder === undefined || !['lmdb', 'memory'].includes(store)) return
   const file = join(folder, 'service_credentials')
   const account = await accounts.find(DEFAULT_NAMESPACE, LOCAL)
-  // An account of that name that was created by others is left unchanged.
+  // An account with that name that was not created here is left unchanged.
   if (account !== undefined && (account.id !== LOCAL || account.type !== 'service')) return
   if (account !== undefined && (await readPrivateFile(file)) !== undefined) return
   const secret = randomBytes(SECRET_BYTES).toString('base64url')
@@ -138,7 +144,7 @@ async function openLocal({ accounts, settings, folder }: FirstAccountsOptions): 
   await writePrivateFile(file, `${JSON.stringify({ id: LOCAL, secret })}\n`)
 }
 
-/** Returns false if the account exists. */
+/** Returns false if the account already exists. */
 async function tryCreate(
   accounts: Accounts,
   account: Parameters<Accounts['create']>[1],
@@ -152,7 +158,7 @@ async function tryCreate(
   }
 }
 
-/** Whether any administrator exists: the initial one may have been deleted. */
+/** Returns whether there is any administrator, because the initial one may have been deleted. */
 async function hasAdministrator(accounts: Accounts): Promise<boolean> {
   let after: string | undefined
   do {
@@ -173,16 +179,18 @@ async function isPassword(accounts: Accounts, password: string): Promise<boolean
   }
 }
 
-/** @throws {SettingsError} if the server is reachable from other machines and not for tests. */
+/**
+ * @throws {SettingsError} if the server is reachable from other machines and is not a test server.
+ */
 function rejectKnown(settings: Settings, subject: string): void {
-  if (!isReachedByOthers(settings)) return
+  if (!isReachableRemotely(settings)) return
   const address = listAddresses(settings).find((address) => !isLoopback(address))!
   throw new SettingsError([
-    `${subject} is the public default "${KNOWN_PASSWORD}", and ${formatAddress(address)} is reachable from other machines: change the password, or listen on loopback`,
+    `${subject} is the public default "${KNOWN_PASSWORD}", and ${formatAddress(address)} is reachable from other machines; change the password, or listen on loopback`,
   ])
 }
 
-function isReachedByOthers(settings: Settings): boolean {
+function isReachableRemotely(settings: Settings): boolean {
   return settings.profile !== 'test' && !listAddresses(settings).every(isLoopback)
 }
 

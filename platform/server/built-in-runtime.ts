@@ -8,7 +8,7 @@ import { describeHttpProgram } from './instance-registrar.ts'
 import { openIsolation } from './open/isolation.ts'
 import { openRuntime, openRuntimeFolder } from './open/runtime.ts'
 
-/** Creates the service `runtime`. */
+/** Creates the `runtime` service. */
 export async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
   const { settings, registries, network, host, created, toLog } = context
   const temporary = context.hasFolder ? undefined : await openRuntimeFolder()
@@ -60,7 +60,7 @@ export async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
   }
 }
 
-/** Whether no other server uses the store. */
+/** Returns whether the store is not shared with other servers. */
 function isStorePrivate({ store }: Settings): boolean {
   return store === 'lmdb' || store === 'memory'
 }

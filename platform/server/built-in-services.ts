@@ -28,10 +28,10 @@ import { openEvents, toEventsLimits } from './open/events.ts'
 import { openStore } from './open/store.ts'
 import type { ServerRegistries } from './server-registries.ts'
 
-/** Secrets of tests need no expensive hashes. */
+/** Hash cost in the profile `test`, whose secrets do not need expensive hashes. */
 const TEST_COST = 4
 
-/** Services of `mx server` in the order of their start; closed in reverse order. */
+/** Services of `mx server` in startup order. They are closed in reverse order. */
 export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
   {
     name: 'registry',
@@ -82,7 +82,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
     async create(context) {
       const { settings, created, ownFolder: folder, canShowPassword, onWarning } = context
       const { authPrivateKey, profile } = settings
-      // Audit records before the start of the events service are queued.
+      // Audit records are queued until the events service has started.
       let begin = (): void => {}
       const started = new Promise<void>((resolve) => {
         begin = resolve
@@ -105,7 +105,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
         ...(profile === 'test' && { hasher: createSecretHasher('auth', TEST_COST) }),
       })
       created.auth = auth
-      // Hashes passwords while the other services start.
+      // Passwords are hashed while the other services start.
       const { accounts } = auth
       const first = { accounts, settings, folder, canShowPassword, onWarning }
       const ready = openFirstAccounts(first).then((password) => {
@@ -120,7 +120,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
           begin()
           if (created.adminPassword !== undefined) return
           forgotten = forgetStalePassword(accounts, folder).catch((error) =>
-            onWarning(`cannot check the file of the initial password: ${error.message}`),
+            onWarning(`cannot check the file with the initial password: ${error.message}`),
           )
         },
         async close() {

@@ -23,14 +23,14 @@ export interface BuiltInContext {
   readonly toFolder: (part: string) => string
   /** Whether there is a persistent data folder. */
   readonly hasFolder: boolean
-  /** Folder for user files; undefined without one. */
+  /** Folder for user files; undefined if files are not used. */
   readonly ownFolder: string | undefined
-  /** Whether a random admin password is shown to a person. */
+  /** Whether a random admin password can be shown to a person. */
   readonly canShowPassword: boolean
   readonly registries: ServerRegistries
   readonly broker: CheckedBroker
   readonly network: Network
-  /** Receives the services that the runtime has to run. */
+  /** Receives the services that the runtime is expected to run. */
   readonly expected: Pick<ExpectedServices, 'add' | 'remove' | 'listKnown' | 'restore' | 'watch'>
   readonly gateway: GatewayPart
   readonly host: ServiceHost
@@ -44,13 +44,13 @@ export interface BuiltInContext {
   readonly created: CreatedParts
 }
 
-/** Gateway data of the `api` service. */
+/** Gateway data for the `api` service. */
 export type GatewayPart = Pick<ApiServiceOptions, 'metrics' | 'inFlight' | 'gateway'>
 
 /** Services and secrets that later services depend on. */
 export interface CreatedParts {
   store?: StoreService
-  /** Encrypts secrets in the store; undefined without encryption. */
+  /** Encrypts secrets in the store; undefined if encryption is disabled. */
   secretKey?: SecretKey | undefined
   auth?: AuthService
   /** Undefined if no password was generated. */
@@ -58,18 +58,22 @@ export interface CreatedParts {
   events?: EventsService
 }
 
-/** A built-in service, not started yet. */
+/** A built-in service that has not been started yet. */
 export interface BuiltIn {
   readonly service: Service<object>
-  /** Resolves once the service can serve callers; later services are started without waiting. @default immediately */
+  /**
+   * Resolves once the service can serve callers. Later services are started without waiting.
+   *
+   * @default immediately
+   */
   readonly ready?: Promise<void>
-  /** Ends streams that do not end by themselves; other calls continue. */
+  /** Ends streams that do not end by themselves. Other calls continue. */
   readonly endStreams: () => Maybe<void>
-  /** Called once all services have started, for work that calls other services. */
+  /** Called once all services have started, for work that requires calls to other services. */
   readonly begin?: () => Promise<void>
-  /** Ends running work after the last request, while other services are still available. */
+  /** Ends running work after the last request while other services are still available. */
   readonly end?: () => Promise<void>
-  /** Ends its streams, stops it, and closes its resources. */
+  /** Ends the service's streams, stops it, and closes its resources. */
   readonly close: () => Promise<void>
 }
 
@@ -77,7 +81,7 @@ export interface BuiltInEntry {
   readonly name: string
   /** @default always */
   readonly isEnabled?: (settings: Settings) => boolean
-  /** @throws {Error} with a one-line message when a dependency is unavailable. */
+  /** @throws {Error} with a one-line message if a dependency is unavailable. */
   readonly create: (context: BuiltInContext) => Promise<BuiltIn>
 }
 

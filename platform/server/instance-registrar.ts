@@ -14,17 +14,17 @@ import { OWNER, toOwner } from '../../services/registry/nodes/node-owner.ts'
 import { toAccountId } from '../../services/runtime/accounts.ts'
 
 export interface InstanceRegistrarOptions {
-  /** Registry of a namespace. */
+  /** Returns the registry of a namespace. */
   readonly registryOf: (namespace: string) => Registry
   readonly log: ServiceLog
 }
 
-/** Node metadata with the instance of a workload (docs/runtime.md). */
+/** Key of the node metadata with the instance of a workload (docs/runtime.md). */
 const INSTANCE = 'instance'
 const NOTHING = { name: '', type: '', values: [] }
 const HEALTH_MS = 1000
 const HEALTH_PAUSE_MS = 50
-/** Time until gateways and clients have received the deregistration. */
+/** Time for gateways and clients to receive the deregistration. */
 const SETTLE_MS = 300
 
 /** Registers instances of the process runtime and checks their health. */
@@ -32,7 +32,7 @@ export function createInstanceRegistrar({
   registryOf,
   log,
 }: InstanceRegistrarOptions): InstanceRegistrar {
-  /** Registered service names by instance, mostly the name of the workload. */
+  /** Registered service names by instance, usually the name of the workload. */
   const names = new Map<string, string>()
   return {
     async whenReady({ namespace, name }, instance, signal) {
@@ -66,8 +66,8 @@ export function createInstanceRegistrar({
       const registry = registryOf(workload.namespace)
       let registration = await register({ registry, entry, log })
       let goingDown: Promise<void> | undefined
-      const goDown = async (): Promise<void> => {
-        // Stops the heartbeats.
+      const takeDown = async (): Promise<void> => {
+        // Draining stops the heartbeats.
         await registration.drain()
         registration = await register({ registry, entry: toDown(entry), log })
       }
@@ -81,7 +81,7 @@ export function createInstanceRegistrar({
         },
 
         markFailed() {
-          goingDown ??= goDown()
+          goingDown ??= takeDown()
           return goingDown
         },
       }
@@ -89,7 +89,10 @@ export function createInstanceRegistrar({
   }
 }
 
-/** Registry entry of a program with protocol `http`, without nodes: the gateway proxies all paths to it. */
+/**
+ * Returns the registry entry of a program with protocol `http`, without nodes. The gateway proxies
+ * all paths to it.
+ */
 export function describeHttpProgram({
   name,
   version,
@@ -99,7 +102,7 @@ export function describeHttpProgram({
   return { name, version, metadata: {}, endpoints: [endpoint], nodes: [] }
 }
 
-/** Registry entry of an instance. */
+/** Returns the registry entry of an instance. */
 function toEntry(workload: Workload, instance: string, address: string): Service {
   const { namespace, name } = workload
   // Without an owner, other accounts could register nodes with this name and receive its requests.
@@ -117,7 +120,7 @@ function toDown(entry: Service): Service {
   return { ...entry, nodes }
 }
 
-/** Waits until an instance has registered, under any name, mostly the name of its workload. */
+/** Waits until an instance has registered under any name, usually the name of its workload. */
 async function findInstance(
   registry: Registry,
   likely: string,
@@ -126,7 +129,7 @@ async function findInstance(
 ) {
   const changed = readServices(registry, likely, signal)
   for await (const service of changed) {
-    // Some registries list services without nodes.
+    // Some registries list services without their nodes.
     const versions =
       service.nodes.length > 0 ? [service] : await fetchService(registry, service.name)
     for (const { name, nodes } of versions) {
@@ -137,7 +140,7 @@ async function findInstance(
   throw signal.reason
 }
 
-/** Yields registered services, then changed ones, until the signal. */
+/** Yields registered services, then changed services, until the signal is aborted. */
 async function* readServices(registry: Registry, likely: string, signal: AbortSignal) {
   const feed = createEventFeed<Service>({ id: 'runtime', maxWaiting: 100_000, onClose() {} })
   const push = (service: Service): void => feed.push(`${service.name}:${service.version}`, service)
@@ -160,7 +163,9 @@ async function* readServices(registry: Registry, likely: string, signal: AbortSi
   }
 }
 
-/** Uses the address that was checked at registration, even if the name resolves differently now. */
+/**
+ * Returns the address that was checked at registration, even if the name now resolves differently.
+ */
 function toCallAddress({ address, metadata }: Node): string {
   const [resolved = ''] = (metadata[RESOLVED] ?? '').split(',')
   if (resolved === '') return address
@@ -168,7 +173,9 @@ function toCallAddress({ address, metadata }: Node): string {
   return `${resolved.includes(':') ? `[${resolved}]` : resolved}${port}`
 }
 
-/** Returns an empty list on errors: the next change of the service triggers another query. */
+/**
+ * Returns an empty list on errors, because the next change to the service triggers another query.
+ */
 async function fetchService(registry: Registry, name: string): Promise<readonly Service[]> {
   try {
     return await registry.getService(name)

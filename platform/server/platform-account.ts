@@ -4,7 +4,7 @@ import type { Settings } from '../settings/settings.ts'
 import { SettingsError } from '../settings/sources.ts'
 
 /**
- * Reads the account of a gateway at a server; undefined if not set.
+ * Returns the gateway's account on a server, or undefined if it is not set.
  *
  * @throws {SettingsError} for incomplete credentials.
  */
@@ -19,8 +19,8 @@ function readAccount({
 }
 
 /**
- * Opens a client with the account of the gateway, by default with the local credentials of a server of the same user. Imports the SDK
- * on demand.
+ * Opens a client with the account of the gateway. By default, it uses the local credentials of a
+ * server run by the same user. Imports the SDK on demand.
  *
  * @param target RPC proxy or registry of the server.
  * @throws {SettingsError} for incomplete credentials.

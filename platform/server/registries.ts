@@ -6,22 +6,25 @@ import type { Maybe } from '../../lib/async/maybe.ts'
 import { type OpenedRegistry, openRegistry } from '../../sdk/registry/open-registry.ts'
 import { trackReadiness } from '../gateway/registry-readiness.ts'
 
-/** A registry combined with the services of the configuration. */
+/** A registry combined with the services in the configuration. */
 export interface ConfiguredRegistry {
   readonly registry: Registry
-  /** Resolves once it can be queried; rejects for permanent errors such as a missing file. */
+  /**
+   * Resolves once the registry can be queried. Rejects on permanent errors such as a missing file.
+   */
   readonly loaded: Promise<void>
-  /** As in {@link ReadinessRegistry}. */
+  /** See {@link ReadinessRegistry}. */
   readonly problem: () => Maybe<string | undefined>
-  /** Replaces the services of the configuration. */
+  /** Replaces the services in the configuration. */
   readonly replace: (services: readonly Service[]) => void
 }
 
 /**
- * Combines a registry with the services of the configuration.
+ * Combines a registry with the services in the configuration.
  *
- * @param source validated setting `registry`: `static` or a URL for {@link openRegistry}; or an open registry, which is not closed.
- * @param tokens credentials for an opened registry.
+ * @param source validated setting `registry`: `static` or a URL for {@link openRegistry}; or an
+ * open registry, which is not closed.
+ * @param tokens credentials for a registry opened here.
  */
 export function createConfiguredRegistry(
   source: string | Registry,

@@ -25,17 +25,19 @@ export interface AccessReset {
   readonly password: AdminPassword
   /** Ids of the deleted rules. */
   readonly rules: readonly string[]
-  /** Why no audit event was published; undefined on success. */
+  /** Reason why no audit event was published; undefined on success. */
   readonly notAudited: string | undefined
 }
 
 const PASSWORD_BYTES = 18
 
 /**
- * Restores the access of operators in the store of a stopped server. Requires write access to its data folder.
+ * Restores operators' access in the store of a stopped server. Requires write access to its data
+ * folder.
  *
- * @param words flags of `mx server` for the location of the data.
- * @throws {SettingsError} for invalid flags, {@link Error} with a one-line message when the data are missing or in use.
+ * @param words flags of `mx server` that specify the location of the data.
+ * @throws {SettingsError} for invalid flags.
+ * @throws {Error} with a one-line message if the data are missing or in use.
  */
 export async function resetAccessOffline(
   words: readonly string[],
@@ -69,7 +71,7 @@ async function reset(settings: Settings, path: string): Promise<AccessReset> {
   try {
     const password = randomBytes(PASSWORD_BYTES).toString('base64url')
     const file = join(toHomeFolder(path), PASSWORD_FILE)
-    // Before the reset, so that the password is not lost if the write fails.
+    // Written before the reset, so that the password is not lost if the write fails.
     await writePrivateFile(file, `${password}\n`)
     const accounts = createAccounts({ store, hasher: createSecretHasher('auth'), nowMs: Date.now })
     const rules = await resetAccess({ accounts, rules: createRules(store) }, password)
@@ -83,7 +85,7 @@ async function reset(settings: Settings, path: string): Promise<AccessReset> {
   }
 }
 
-/** @throws {Error} when the events are unavailable. */
+/** @throws {Error} if the event storage is unavailable. */
 async function writeAudit(settings: Settings, path: string): Promise<void> {
   const record: AuditRecord = {
     ...{ action: 'access.reset', namespace: DEFAULT_NAMESPACE, target: ADMIN_ID },

@@ -17,9 +17,11 @@ import { type Server, startServer } from './server.ts'
 import { printServerBanner } from './server-banner.ts'
 
 /**
- * Runs `mx server` in this process until a signal ends it. Returns once it serves; undefined if a signal arrived before.
+ * Runs `mx server` in this process until a signal ends it. Returns once it is serving, or undefined
+ * if a signal arrived earlier.
  *
- * @throws {SettingsError} for invalid settings, {@link Error} with a one-line message for other failures; everything is closed then.
+ * @throws {SettingsError} for invalid settings.
+ * @throws {Error} with a one-line message for other failures. Everything is closed in both cases.
  */
 export async function runServer(
   words: readonly string[],

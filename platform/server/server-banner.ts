@@ -12,7 +12,7 @@ import { PASSWORD_FILE } from './bootstrap-accounts.ts'
 import { toHomeFolder } from './files/home-folder.ts'
 import type { Server } from './server.ts'
 
-/** Replaced in shell commands: zsh expands `[::]`. */
+/** Replaced in shell commands, because zsh expands `[::]`. */
 const WILDCARD_AUTHORITY = /(?<=\/\/)(?:\[::\]|0\.0\.0\.0)(?=:)/
 
 export interface ServerBannerInput
@@ -21,7 +21,7 @@ export interface ServerBannerInput
   readonly admin?: string | undefined
 }
 
-/** Prints the banner to a terminal, or writes one log line. */
+/** Prints the banner to a terminal, or logs a single line. */
 export function printServerBanner(
   server: ServerBannerInput,
   configuration: Configuration,
@@ -31,13 +31,16 @@ export function printServerBanner(
   else log.info({ ...toFields(server, configuration), ...toLogFields(server) }, 'server ready')
 }
 
-/** Logs may be read by others: they contain the file of the password, never the password. */
+/**
+ * Returns fields for the log, which others may read. They contain the file of the password, never
+ * the password itself.
+ */
 function toLogFields({ adminPassword }: ServerBannerInput) {
   const file = adminPassword?.file
   return file === undefined ? {} : { adminPasswordFile: file }
 }
 
-/** Banner for a terminal. Exported for its test. */
+/** Returns the banner for a terminal. Exported for its test. */
 export function formatServerBanner(
   server: ServerBannerInput,
   configuration: Configuration,
@@ -57,7 +60,10 @@ export function formatServerBanner(
   })
 }
 
-/** Commands to log in to this server. The environment `local` has the default address of the proxy. */
+/**
+ * Returns the commands to log in to this server. The environment `local` uses the default address
+ * of the proxy.
+ */
 function formatLogin({ host, port }: Address): string {
   const address = formatAddress({ host: isWildcardHost(host) ? '127.0.0.1' : host, port })
   const login = 'mx login admin'
@@ -65,12 +71,14 @@ function formatLogin({ host, port }: Address): string {
   return `mx env add local ${address.includes('[') ? `'${address}'` : address} && ${login}`
 }
 
-/** Initial password of `admin`; after the first start only its file. */
+/** Returns the initial password of `admin`. After the first start, only its file is shown. */
 function formatPassword({ adminPassword, folder }: ServerBannerInput): string | undefined {
   if (adminPassword === undefined) {
     if (folder === undefined) return undefined
     const file = join(toHomeFolder(folder), PASSWORD_FILE)
-    return existsSync(file) ? `in ${file}` : "forgotten: stop the server and run 'mx auth reset'"
+    return existsSync(file)
+      ? `in ${file}`
+      : "not stored; to set a new one, stop the server and run 'mx auth reset'"
   }
   const { password, file } = adminPassword
   return file === undefined

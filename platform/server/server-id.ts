@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { isServerId } from '../../domain/mesh/names.ts'
 
 const FILE = 'server_id'
-/** Maximum characters of the host name in an id. */
+/** Maximum number of characters of the host name in an id. */
 const MAX_HOST = 80
 
-/** Generates a server id: `<host>-<8 hexadecimal digits>`. */
+/** Generates a server id of the form `<host>-<8 hexadecimal digits>`. */
 export function createServerId(host: string = hostname()): string {
   const name = host.slice(0, MAX_HOST).replace(/[^A-Za-z0-9._-]/g, '-')
   const id = `${name}-${randomBytes(4).toString('hex')}`
@@ -16,10 +16,10 @@ export function createServerId(host: string = hostname()): string {
 }
 
 /**
- * Reads the server id of a data folder, or creates it at the first start.
+ * Reads the server id from a data folder, or creates it on the first start.
  *
  * @param folder existing folder, locked by this server.
- * @throws {Error} with a one-line message when it cannot be stored or read, or is invalid.
+ * @throws {Error} with a one-line message if the id cannot be stored or read, or is invalid.
  */
 export async function readServerId(folder: string): Promise<string> {
   const file = join(folder, FILE)
@@ -28,7 +28,7 @@ export async function readServerId(folder: string): Promise<string> {
     const existing = await readFile(file, 'utf8').catch(onMissing)
     if (existing !== undefined) return check(existing.trim(), file)
     const id = createServerId()
-    // Atomic: the file either contains an id or does not exist.
+    // Atomic, so that the file either contains an id or does not exist.
     await writeFile(draft, `${id}\n`, { mode: 0o600, flush: true, flag: 'wx' })
     await link(draft, file)
     return id

@@ -12,29 +12,29 @@ import { withLocalServices } from './with-local-services.ts'
 export interface ServerRegistries extends DomainRegistries {
   /** Registry of the default domain, which contains the built-in services. */
   readonly registry: Registry
-  /** Returns or creates the registry of a domain. `close` removes it. */
+  /** Returns or creates the registry of a domain. Its `close` removes it. */
   readonly create: (domain: string) => Registry
-  /** Domains with services. */
+  /** Returns the domains that have services. */
   readonly list: () => ReadonlySet<string>
-  /** @throws {Error} with a one-line message when the registry is unreachable or denies access. */
+  /** @throws {Error} with a one-line message if the registry is unreachable or denies access. */
   readonly check: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
 export interface ServerRegistriesOptions {
-  /** Whether an address belongs to this server. */
+  /** Returns whether an address belongs to this server. */
   readonly isLocal: (address: string) => boolean
   readonly onWarning: (message: string) => void
 }
 
 const CHECK_MS = 10_000
-/** Maximum number of watched domains of other servers. */
+/** Maximum number of watched domains that other servers have registered. */
 const MAX_FOUND = 64
 /** Maximum number of blocking Consul queries per domain. */
 const WAITING_OF_DOMAIN = 8
 
 /**
- * Opens the registries of the setting `registry` of `mx server`.
+ * Opens the registries in the setting `registry` of `mx server`.
  *
  * @param text validated: `memory`, `kubernetes`, or a Consul URL.
  */
@@ -44,7 +44,7 @@ export async function openServerRegistries(
 ): Promise<ServerRegistries> {
   const createRegistry = await load(text, options)
   const open = new Map<string, Registry>()
-  /** Domains opened because of registrations by others. */
+  /** Domains opened because other servers registered services in them. */
   const found = new Set<string>()
 
   function add(domain: string): Registry {
@@ -100,7 +100,7 @@ export async function openServerRegistries(
   }
 }
 
-/** Returns the factory of registries; imports their library on demand. */
+/** Returns the factory for registries. Imports their library on demand. */
 async function load(
   text: string,
   { isLocal, onWarning }: ServerRegistriesOptions,

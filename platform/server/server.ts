@@ -42,47 +42,57 @@ import { createBuiltInLog } from './service-log.ts'
 export interface ServerOptions {
   readonly configuration: Configuration
   readonly log: Log
-  /** Aborts the start: closes everything and throws the reason of the signal. */
+  /** Aborts the startup: closes everything and throws the reason of the signal. */
   readonly signal?: AbortSignal
-  /** Other listeners of the process: the admin server. @default none */
+  /** Returns other listeners of the process, such as the admin server. @default none */
   readonly listeners?: () => readonly Address[]
-  /** Loads the configuration for its versions. @default the configuration has no versions, and `Api.Apply` is 503 */
+  /**
+   * Loads the configuration for its versions.
+   *
+   * @default the configuration has no versions, and `Api.Apply` fails with 503
+   */
   readonly versions?: Pick<ConfigVersionsOptions, 'load' | 'onSaved'>
-  /** Whether the caller shows a random admin password to a person. Otherwise one is created only with a data folder. @default true */
+  /**
+   * Whether the caller can show a random admin password to a person. Otherwise, a password is only
+   * created if there is a data folder.
+   *
+   * @default true
+   */
   readonly canShowPassword?: boolean
 }
 
 /** A running server: gateway, RPC proxy, dashboard and the built-in services. */
 export interface Server {
-  /** Address of the gateway. All addresses have actual ports. */
+  /** Address of the gateway. All addresses contain actual ports. */
   readonly address: Address
   readonly proxyAddress: Address
   readonly webAddress: Address
   readonly http2Address: Address | undefined
-  /** Advertised address of the RPC proxy, `host:port`. */
+  /** Advertised address of the RPC proxy as `host:port`. */
   readonly advertised: string
-  /** Data folder; undefined without files. */
+  /** Data folder; undefined if files are not used. */
   readonly folder: string | undefined
-  /** Password generated at this start; undefined if there was none. */
+  /** Password generated during this startup; undefined if none was generated. */
   readonly adminPassword: AdminPassword | undefined
   /** Names of the built-in services. */
   readonly services: readonly string[]
   /** The gateway, for metrics and readiness. */
   readonly api: Omit<GatewayServer, 'reload' | 'drain' | 'close'>
-  /** Undefined without {@link ServerOptions.versions}. */
+  /** Undefined if {@link ServerOptions.versions} is not set. */
   readonly versions: ReloadableVersions | undefined
-  /** As in {@link GatewayServer}. */
+  /** See {@link GatewayServer}. */
   readonly reload: GatewayServer['reload']
-  /** Finishes requests, then calls, up to `drain_timeout` each, then calls {@link close}. */
+  /** Finishes requests, then calls, within `drain_timeout` each, then calls {@link close}. */
   readonly drain: () => Promise<void>
-  /** Closes everything in reverse order of the start. */
+  /** Closes everything in reverse startup order. */
   readonly close: () => Promise<void>
 }
 
 /**
  * Starts `mx server`: storage, RPC proxy, built-in services, gateway, dashboard.
  *
- * @throws {SettingsError} for invalid settings, {@link Error} with a one-line message for other failures; everything is closed then.
+ * @throws {SettingsError} for invalid settings.
+ * @throws {Error} with a one-line message for other failures. Everything is closed in both cases.
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const closing = createDisposer()
@@ -117,7 +127,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
   const network = createNetwork({
     id: await findServerId(settings, folder),
     registry: registries.registry,
-    onError: (error) => log.warn({ err: error }, 'cannot update the network about this server'),
+    onError: (error) => log.warn({ err: error }, 'cannot publish this server to the network'),
     onTooLong: (service) => log.warn({ service }, 'service description too long for other servers'),
   })
   closing.add(network.close)
@@ -140,7 +150,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
   const { host } = proxy
   advertised = host.address
   const created: CreatedParts = {}
-  // Addresses of the settings; addresses with actual ports are added once open.
+  // Addresses from the settings. Addresses with actual ports are added once they are open.
   const listening: (Address | undefined)[] = [
     settings.address,
     settings.http2Address,
@@ -244,7 +254,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
     versions,
     reload,
     async drain() {
-      // Watch streams would never end and block the drain of the gateway.
+      // Watch streams would never end and would block the drain of the gateway.
       const ending = services.map(async ({ endStreams }) => endStreams())
       // Errors must not prevent the close, which reports them.
       await Promise.allSettled([api.drain(), dashboard.drain(drainTimeoutMs), ...ending])
@@ -257,7 +267,10 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
   }
 }
 
-/** Creates and starts the built-in services in order. They are stopped together, then closed in reverse order. */
+/**
+ * Creates and starts the built-in services in order. They are stopped simultaneously, then closed
+ * in reverse order.
+ */
 async function startServices(
   context: BuiltInContext,
   closing: Disposer,
@@ -287,7 +300,10 @@ async function stopService({ endStreams, service }: BuiltIn): Promise<void> {
   await service.stop()
 }
 
-/** Certificates of the gateway and the dashboard. ACME uses the store and the secret key of the services. */
+/**
+ * Opens the certificates of the gateway and the dashboard. ACME uses the store and secret key of
+ * the services.
+ */
 async function openServerTls(
   settings: Settings,
   log: Log,
@@ -314,7 +330,7 @@ async function findServerId(
 }
 
 function isFolderNeeded({ store, events, configSecretKey, runtime }: Settings): boolean {
-  // Running processes are found again after a restart, if the store still has their records.
+  // Running processes are recovered after a restart if the store still has their records.
   const runs = runtime === 'process' && store !== 'memory'
   return runs || store === 'lmdb' || events === 'lmdb' || configSecretKey === 'file'
 }

@@ -2,11 +2,12 @@ import { createServiceLog, type ServiceLog } from '../../sdk/log/service-log.ts'
 import type { Log } from '../process/log.ts'
 
 const LEVELS = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'error' } as const
-/** Messages of every start and stop. */
+/** Messages logged on each start and stop. */
 const ROUTINE: readonly unknown[] = ['service ready', 'service stopped', 'subscribed']
 
 /**
- * Log of a built-in service, which writes to the log of the server. Start and stop messages have level `debug`.
+ * Creates the log of a built-in service, which writes to the server's log. Start and stop messages
+ * are logged at level `debug`.
  */
 export function createBuiltInLog(service: string, log: Log): ServiceLog {
   return createServiceLog({

@@ -6,7 +6,7 @@ import { notImplemented } from '../../sdk/errors.ts'
 /**
  * Combines a read-only registry with the services of this server, which take precedence.
  *
- * @param isLocal whether an address belongs to this server.
+ * @param isLocal returns whether an address belongs to this server.
  */
 export function withLocalServices(
   registry: Registry,

@@ -4,7 +4,10 @@ import { SETTINGS, type SettingInput, type Settings, type SettingsInput } from '
 import { keysOf, splitList } from './sources.ts'
 import type { ProfileName } from './table/process.ts'
 
-/** The settings of a command, in table order; `mx server` with the defaults of the profile `local`. */
+/**
+ * Returns the settings of a command in table order. For `mx server`, they have the defaults of the
+ * profile `local`.
+ */
 export function listSettings(command: ServerCommand): readonly Setting<unknown>[] {
   return keysOf(command).map((key) => {
     const { inServer, ...setting } = SETTINGS[key]
@@ -14,7 +17,7 @@ export function listSettings(command: ServerCommand): readonly Setting<unknown>[
   })
 }
 
-/** The defaults of `mx server` with a profile. */
+/** Returns the defaults of `mx server` with a profile. */
 export function readProfile(name: ProfileName): SettingsInput {
   const inputs = new Map<keyof Settings, SettingInput>()
   for (const key of keysOf('server')) {

@@ -6,9 +6,10 @@ import { findSetting, keysOf, SETTING_KEYS, splitList } from './sources.ts'
 const PART = /^MX_(?:API_|SERVER_)?(AUTH|BROKER|EVENTS|REGISTRY|STORE)_(ADDRESS|TLS_[A-Z]+)$/
 
 /**
- * Settings of a command from environment variables: `MX_SERVER_<NAME>`, which only `mx server` reads, before `MX_API_<NAME>`, which
- * only the gateway reads, before `MX_<NAME>`.
- * An empty variable counts as unset; a single blank does not (specification: Namespace).
+ * Reads the settings of a command from environment variables. `MX_SERVER_<NAME>`, read only by `mx
+ * server`, takes precedence over `MX_API_<NAME>`, read only by the gateway, which takes precedence
+ * over `MX_<NAME>`. An empty variable counts as unset; a single space does not (specification:
+ * Namespace).
  */
 export function readEnvironment(env: Environment, command: ServerCommand = 'api'): SettingsInput {
   const inputs = new Map<keyof Settings, SettingInput>()
@@ -29,7 +30,7 @@ export function readEnvironment(env: Environment, command: ServerCommand = 'api'
   return inputs
 }
 
-/** Problems with variables that look like misspelt settings of any command, one line each. */
+/** Returns one-line problems with variables that look like misspelt settings of any command. */
 export function findMisspelt(env: Environment): readonly string[] {
   const names = SETTING_KEYS.flatMap((key) => {
     const { name, variable } = SETTINGS[key]
@@ -43,7 +44,10 @@ export function findMisspelt(env: Environment): readonly string[] {
   return [...parts, ...findUnknownEnv(inputs, names, /^MX_(?:API_|SERVER_)?/)]
 }
 
-/** Explains a variable for a part of another one's value; undefined if it is not such a variable. */
+/**
+ * Explains a variable that is only part of another variable's value. Returns undefined for other
+ * variables.
+ */
 function explainPart(variable: string): string | undefined {
   const [, whole, part] = PART.exec(variable) ?? []
   const key = whole && findSetting(whole.toLowerCase())

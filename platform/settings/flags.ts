@@ -10,17 +10,21 @@ import {
   splitList,
 } from './sources.ts'
 
-/** The settings of the flags of a command line. */
+/** Settings from the flags of a command line. */
 interface ParsedFlags {
   readonly flags: SettingsInput
-  /** Unknown flags, missing values, repeated single values, and arguments that are not flags; one line each. */
+  /**
+   * One-line problems: unknown flags, missing values, repeated single values, and arguments that
+   * are not flags.
+   */
   readonly problems: readonly string[]
 }
 
 /**
- * {@link parseFlags} without problems.
+ * Runs {@link parseFlags} and rejects problems.
  *
- * @throws {SettingsError} with every problem, and with invalid values too; invalid values alone are reported by `mergeSettings`.
+ * @throws {SettingsError} with all problems, including invalid values. If there are only invalid
+ * values, `mergeSettings` reports them.
  */
 export function readFlags(words: readonly string[], command: ServerCommand = 'api'): SettingsInput {
   const { flags, problems } = parseFlags(words, command)
@@ -29,10 +33,11 @@ export function readFlags(words: readonly string[], command: ServerCommand = 'ap
 }
 
 /**
- * Settings of a command from flags: `--name value`, `--name=value`, `--name` for switches; `-` and `_` are the same in names.
+ * Parses the settings of a command from flags: `--name value`, `--name=value`, and `--name` for
+ * switches. In names, `-` and `_` are equivalent.
  *
- * Not by the command line library, which turns values that look like
- * numbers into numbers: a namespace of one blank would become 0.
+ * The command line library is not used, because it converts values that look like numbers: a
+ * namespace consisting of a single space would become 0.
  */
 export function parseFlags(words: readonly string[], command: ServerCommand = 'api'): ParsedFlags {
   const inputs = new Map<keyof Settings, SettingInput>()
@@ -55,7 +60,8 @@ export function parseFlags(words: readonly string[], command: ServerCommand = 'a
     if (key === undefined || elsewhere !== undefined) {
       const reason = elsewhere ? `: ${elsewhere}.` : hint(flag, command)
       problems.push(`unknown flag ${flag}${reason} ${toHelp(command)}`)
-      // The next argument is most likely its value: reporting it too would only confuse.
+      // The next argument is most likely the flag's value, so reporting it as well would be
+      // confusing.
       if (value === undefined && isValue(words[i + 1])) i++
       continue
     }

@@ -3,9 +3,9 @@ import type { StoreQuotas } from '../../domain/store/usage.ts'
 import type { QuotaSettings } from './table/quotas.ts'
 import type { StateSettings } from './table/state.ts'
 
-/** `max_store` of a store in memory, with `auto`. */
+/** `max_store` of an in-memory store if the setting is `auto`. */
 const MEMORY_STORE_BYTES = 256 * 1024 ** 2
-/** `auto` is `bytes`, and at most `share` of the capacity. */
+/** `auto` means `bytes`, but at most `share` of the capacity. */
 const AUTO = {
   store: { bytes: 1024 ** 3, share: 1 / 2 },
   config: { bytes: 64 * 1024 ** 2, share: 1 / 4 },
@@ -14,14 +14,19 @@ const AUTO = {
 
 type StoreSize = Pick<StateSettings, 'store' | 'maxStoreBytes'>
 
-/** Size limit of the records of a store, bytes; `lmdb` is limited by the disk only. */
+/**
+ * Returns the size limit of the records in a store in bytes. `lmdb` is limited only by the disk.
+ */
 export function toMaxStoreBytes({ store, maxStoreBytes }: StoreSize): number {
   if (store === 'lmdb') return Number.POSITIVE_INFINITY
   if (maxStoreBytes !== 'auto') return maxStoreBytes
   return store === 'memory' ? MEMORY_STORE_BYTES : Number.POSITIVE_INFINITY
 }
 
-/** Quotas of the store. `auto` leaves space for other namespaces in a store with a limit. */
+/**
+ * Returns the quotas of the store. In a store with a limit, `auto` leaves space for other
+ * namespaces.
+ */
 export function toStoreQuotas({
   quotaStore,
   quotaConfig,
@@ -34,7 +39,7 @@ export function toStoreQuotas({
   }
 }
 
-/** @param capacity bytes; `Infinity`: limited by the disk only. */
+/** @param capacity bytes; `Infinity` if limited only by the disk. */
 export function toEventsQuota(
   { quotaEvents }: Pick<QuotaSettings, 'quotaEvents'>,
   capacity: number,

@@ -52,7 +52,7 @@ export const SETTING_AREAS: Readonly<Record<string, Partial<SettingTable<Setting
   Network: NETWORK_SETTINGS,
 }
 
-/** Every setting, in the order of help and documentation. */
+/** All settings in the order of help and documentation. */
 export const SETTINGS: SettingTable<Settings> = {
   ...LISTEN_SETTINGS,
   ...PROCESS_SETTINGS,
@@ -71,13 +71,13 @@ export const SETTINGS: SettingTable<Settings> = {
   ...NETWORK_SETTINGS,
 }
 
-/** A setting as a user wrote it. */
+/** A setting as written by a user. */
 export interface SettingInput {
   /** Name of the setting in errors: `--workers`, `MX_WORKERS`, `mx.yaml:3:1: workers`. */
   readonly source: string
-  /** One element for `text` and `switch`. */
+  /** Contains one element for `text` and `switch`. */
   readonly values: readonly string[]
 }
 
-/** The settings of one source: flags, environment, or file. */
+/** The settings of one source: flags, environment or file. */
 export type SettingsInput = ReadonlyMap<keyof Settings, SettingInput>

@@ -3,7 +3,7 @@ import { SETTINGS, type Settings, type SettingsInput } from './settings.ts'
 import { validateListeners } from './validate.ts'
 import { validateTls } from './validate-tls.ts'
 
-/** Invalid settings, one problem per line. Exit status 2. */
+/** Invalid settings, one problem per line. The exit status is 2. */
 export class SettingsError extends Error {
   readonly problems: readonly string[]
 
@@ -14,13 +14,13 @@ export class SettingsError extends Error {
   }
 }
 
-/** Merges sources: of each setting, the first source that contains it wins. */
+/** Merges sources. For each setting, the first source that contains it takes precedence. */
 export function mergeInputs(...sources: readonly SettingsInput[]): SettingsInput {
   return new Map(sources.toReversed().flatMap((source) => [...source]))
 }
 
 /**
- * Parses the settings of {@link mergeInputs}; missing ones have their defaults.
+ * Parses the settings returned by {@link mergeInputs}. Missing settings have their defaults.
  *
  * @throws {SettingsError} with all problems.
  */
@@ -39,7 +39,9 @@ export function mergeSettings(...sources: readonly SettingsInput[]): Settings {
   return settings
 }
 
-/** Invalid values, one line each. Combinations are checked by {@link mergeSettings}. */
+/**
+ * Returns invalid values as one-line problems. Combinations are checked by {@link mergeSettings}.
+ */
 export function findInvalidValues(all: SettingsInput): readonly string[] {
   return SETTING_KEYS.flatMap((key) => {
     const input = all.get(key)
@@ -53,26 +55,26 @@ export function findInvalidValues(all: SettingsInput): readonly string[] {
   })
 }
 
-/** All keys, in table order. */
+/** All keys in table order. */
 export const SETTING_KEYS: readonly (keyof Settings)[] = Object.keys(SETTINGS) as (keyof Settings)[]
 
-/** The keys of the settings of a command, in table order. */
+/** Returns the keys of a command's settings in table order. */
 export function keysOf(command: ServerCommand): readonly (keyof Settings)[] {
   return SETTING_KEYS.filter((key) => (SETTINGS[key].only ?? command) === command)
 }
 
-/** Reason why a command does not have a setting; undefined: it has it. */
+/** Returns the reason why a command does not have a setting, or undefined if it has it. */
 export function explainElsewhere(key: keyof Settings, command: ServerCommand): string | undefined {
   const { only = command } = SETTINGS[key]
   return only === command ? undefined : `it is a setting of mx ${only}, not of mx ${command}`
 }
 
-/** The key of a setting by its flag name, in which `-` and `_` are the same. */
+/** Returns the key of a setting by its flag name, in which `-` and `_` are equivalent. */
 export function findSetting(name: string): keyof Settings | undefined {
   return KEYS_BY_NAME.get(name.replaceAll('-', '_'))
 }
 
-/** Splits a list written as one text. */
+/** Splits a list that is written as a single text. */
 export function splitList(key: keyof Settings, text: string): readonly string[] {
   const parts = text.split(SETTINGS[key].separator ?? ',').map((part) => part.trim())
   return parts.filter((part) => part !== '')

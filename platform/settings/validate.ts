@@ -3,7 +3,7 @@ import { type Address, formatAddress, toSocketPath } from './parse/address.ts'
 import type { ServerCommand } from './setting.ts'
 import { SETTINGS, type Settings, type SettingsInput } from './settings.ts'
 
-/** Combinations of listener settings that are not allowed, one line each. */
+/** Returns one-line problems with combinations of listener settings. */
 export function validateListeners(settings: Settings, inputs: SettingsInput): string[] {
   const { listener, enableTls, http2, http2Address, tlsClientCa, tlsClientAuth } = settings
   const problems: string[] = []
@@ -11,7 +11,7 @@ export function validateListeners(settings: Settings, inputs: SettingsInput): st
     problems.push(`${inputs.get(key)?.source}: ${problem}`)
   }
   if (http2Address !== undefined && http2 === 'off')
-    report('http2Address', 'http2_address serves HTTP/2, which http2=off forbids')
+    report('http2Address', 'http2_address serves HTTP/2, which http2=off disables')
   if (http2 === 'cleartext' && listener === 'uws' && http2Address === undefined) {
     report(
       'http2',
@@ -33,14 +33,14 @@ export function validateListeners(settings: Settings, inputs: SettingsInput): st
   return problems
 }
 
-/** Combinations of settings that `mx server` does not allow, one line each. */
+/** Returns one-line problems with combinations of settings that `mx server` does not allow. */
 export function validateServer(settings: Settings, inputs: SettingsInput): readonly string[] {
   const problems: string[] = []
   const sourceOf = (key: keyof Settings): string => inputs.get(key)?.source ?? SETTINGS[key].name
   const { registry, store, configSecretKey } = settings
   if (registry === 'static' || /^mxs?:/.test(registry))
     problems.push(
-      `${sourceOf('registry')} must be memory, consul://host:port, consuls://host:port or kubernetes, got ${JSON.stringify(registry)}: mx server is a registry itself, and mx:// is for services and for mx api`,
+      `${sourceOf('registry')} must be memory, consul://host:port, consuls://host:port or kubernetes, got ${JSON.stringify(registry)}: mx server is itself a registry, and mx:// is for services and mx api`,
     )
   if (configSecretKey === 'memory' && store !== 'memory')
     problems.push(
@@ -49,7 +49,7 @@ export function validateServer(settings: Settings, inputs: SettingsInput): reado
   return [...problems, ...validatePorts(settings, inputs, 'server')]
 }
 
-/** Addresses of a command that cannot all be listened on, one line each. */
+/** Returns one-line problems with addresses of a command that conflict with each other. */
 export function validatePorts(
   settings: Settings,
   inputs: SettingsInput,
@@ -58,7 +58,7 @@ export function validatePorts(
   const sourceOf = (key: keyof Settings): string => inputs.get(key)?.source ?? SETTINGS[key].name
   const keys = (['address', 'http2Address', 'proxyAddress', 'webAddress', 'adminAddress'] as const)
     .filter((key) => (SETTINGS[key].only ?? command) === command)
-    // The default admin address yields to others (platform/admin/open-admin.ts).
+    // The default admin address yields to other settings (platform/admin/open-admin.ts).
     .filter((key) => key !== 'adminAddress' || inputs.has(key))
   return keys.flatMap((key, i) =>
     keys.slice(0, i).flatMap((other) => {
@@ -70,7 +70,7 @@ export function validatePorts(
   )
 }
 
-/** Whether only one of two addresses can be listened on. */
+/** Returns whether two addresses conflict, so that only one of them can be listened on. */
 export function isSamePort(a: Address, b: Address): boolean {
   if (toSocketPath(a) !== undefined) return a.host === b.host
   const isSameHost = a.host === b.host || isWildcardHost(a.host) || isWildcardHost(b.host)

@@ -5,20 +5,24 @@ import type { Log } from '../process/log.ts'
 import { SELF_SIGNED } from '../settings/parse/tls.ts'
 import type { Settings } from '../settings/settings.ts'
 
-/** Folder of the files of a gateway without a server. */
+/** Folder for the files of a gateway without a server. */
 export const HOME_FOLDER = '~/.mx'
 
 export interface TlsParts {
-  /** Store and encryption keys of ACME certificates. @default a store by the settings */
+  /** Store and encryption keys for ACME certificates. @default a store chosen by the settings */
   readonly acme?: { readonly store: Store; readonly secretKeys: SecretKeys }
-  /** Folder of the self-signed certificate, may start with `~/`; undefined to keep it in memory. */
+  /**
+   * Folder of the self-signed certificate, which may start with `~/`; undefined to store it in
+   * memory.
+   */
   readonly folder: string | undefined
   /** Certificates to serve while the certificate files are invalid, see {@link loadTls}. */
   readonly last?: readonly Certificate[] | undefined
 }
 
 /**
- * Opens the certificates of listeners; undefined without TLS. The code for each kind is imported on demand.
+ * Opens the certificates of listeners. Returns undefined if TLS is disabled. The code for each kind
+ * is imported on demand.
  *
  * @throws {Error} with a one-line message.
  */
@@ -47,7 +51,7 @@ export async function openTls(
   return tls
 }
 
-/** Reloads the certificates; an error is logged as in {@link TlsSource.watch}. */
+/** Reloads the certificates. Errors are logged as in {@link TlsSource.watch}. */
 export function reloadTls(tls: Pick<TlsSource, 'reload'> | undefined, log: Log): void {
   try {
     tls?.reload()

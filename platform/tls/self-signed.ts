@@ -10,7 +10,10 @@ import { toFolderPath } from '../server/files/data-folder.ts'
 import { readPrivateFile, writePrivateFile } from '../server/files/private-file.ts'
 
 export interface SelfSignedOptions {
-  /** Folder of the files, which only their owner can read; may start with `~/`; undefined to generate a certificate at every start. */
+  /**
+   * Folder of the files, which are readable only by their owner. The path may start with `~/`. If
+   * undefined, a certificate is generated on every start.
+   */
   readonly folder: string | undefined
   readonly log: Log
   /** Unix time in milliseconds. @default Date.now */
@@ -19,16 +22,17 @@ export interface SelfSignedOptions {
 
 const DAY_MS = 24 * 3600 * 1000
 const LIFE_MS = 365 * DAY_MS
-/** Renewal time before the expiry. */
-const RENEWED_MS = 30 * DAY_MS
+/** Time before the expiry at which the certificate is renewed. */
+const RENEW_BEFORE_MS = 30 * DAY_MS
 /** Backdates the certificate for clients with a slow clock. */
-const BEFORE_MS = DAY_MS
+const BACKDATE_MS = DAY_MS
 const ADDRESSES: readonly string[] = ['127.0.0.1', '::1']
 
 /**
- * Self-signed certificate for development, for clients on this machine; renewed before it expires.
+ * Opens a self-signed development certificate for clients on this machine, which is renewed before
+ * it expires.
  *
- * @throws {Error} with a one-line message when it cannot be stored.
+ * @throws {Error} with a one-line message if it cannot be stored.
  */
 export async function openSelfSigned(options: SelfSignedOptions): Promise<TlsSource> {
   const { log, nowMs = Date.now } = options
@@ -45,7 +49,7 @@ export async function openSelfSigned(options: SelfSignedOptions): Promise<TlsSou
     try {
       const pair = toTlsPair({ cert, key }, { cert: certFile, key: keyFile }, () => {})
       const { validTo, subjectAltName = '' } = new X509Certificate(cert)
-      const isFresh = Date.parse(validTo) - nowMs() > RENEWED_MS
+      const isFresh = Date.parse(validTo) - nowMs() > RENEW_BEFORE_MS
       const hasAllNames = listNames().every((name) => subjectAltName.includes(`DNS:${name}`))
       return isFresh && hasAllNames ? pair : undefined
     } catch {
@@ -73,10 +77,10 @@ export async function openSelfSigned(options: SelfSignedOptions): Promise<TlsSou
   }
 
   await use()
-  // Without files, use() would create another certificate each time.
+  // Without files, use() would create a new certificate each time.
   const daily = (): void => {
     const { validTo } = new X509Certificate(tls.pairs[0]!.cert)
-    if (Date.parse(validTo) - nowMs() > RENEWED_MS) return
+    if (Date.parse(validTo) - nowMs() > RENEW_BEFORE_MS) return
     use().catch((error: Error) => log.warn(error.message))
   }
   const timer = setInterval(daily, DAY_MS).unref()
@@ -109,13 +113,13 @@ async function createSelfSigned(
   certificate.publicKey = pki.publicKeyFromPem(publicKey)
   // RFC 5280 §4.1.2.2: positive, and not longer than 20 bytes.
   certificate.serialNumber = `01${randomBytes(15).toString('hex')}`
-  certificate.validity.notBefore = new Date(nowMs - BEFORE_MS)
+  certificate.validity.notBefore = new Date(nowMs - BACKDATE_MS)
   certificate.validity.notAfter = new Date(nowMs + LIFE_MS)
   const subject = [{ name: 'commonName', value: 'mx self-signed' }]
   certificate.setSubject(subject)
   certificate.setIssuer(subject)
   certificate.setExtensions([
-    // Not a CA: trusting it trusts no other certificate.
+    // Not a CA, so trusting it does not extend to other certificates.
     { name: 'basicConstraints', cA: false, critical: true },
     { name: 'keyUsage', digitalSignature: true, keyEncipherment: true, critical: true },
     { name: 'extKeyUsage', serverAuth: true },

@@ -4,37 +4,46 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { EVERY_SOCKET } from '../../core/listener/reuseport-steering.ts'
 import type { Log } from '../process/log.ts'
 
-/** Requests a worker to steer new connections, see `steerConnections`; the response is a {@link SteerResult}. */
+/**
+ * Requests a worker to steer new connections, see `steerConnections`. The response is a {@link
+ * SteerResult}.
+ */
 export interface SteerOrder {
   readonly steer: number
 }
-/** `unsteered` is the reason why connections are not steered; empty on success. */
+/**
+ * Result of steering. `unsteered` is the reason why connections are not steered; empty on success.
+ */
 export interface SteerResult {
   readonly unsteered: string
 }
-/** Response of a leaving worker that has closed its listener. */
+/** Response of a leaving worker once it has closed its listener. */
 export const CLOSED_LISTENER = 'left' as const
 
-/** Maximum duration of a TCP handshake: the round-trip time to clients. */
+/** Maximum duration of a TCP handshake, limited by the round-trip time to clients. */
 const HANDSHAKE_MS = 500
-/** Whether Linux migrates pending connections of a closed socket to other sockets of the port. */
+/**
+ * File that indicates whether Linux migrates pending connections of a closed socket to other
+ * sockets of the port.
+ */
 const MIGRATE_FILE = '/proc/sys/net/ipv4/tcp_migrate_req'
 
 export interface HotRestartOptions {
-  /** Workers to end, possibly before they serve. */
+  /** Workers to end, possibly before they are serving. */
   readonly from: readonly Worker[]
-  /** New worker that listens first. */
+  /** The new worker that started listening first. */
   readonly to: Worker
-  /** Number of sockets of {@link from} on the port. */
+  /** Number of sockets that {@link from} has on the port. */
   readonly sockets: number
-  /** Time for {@link from} to end in milliseconds, after which they are killed. */
+  /** Time in milliseconds for {@link from} to end, after which they are killed. */
   readonly timeoutMs: number
   readonly log: Log
 }
 
 /**
- * Ends old workers whose port new workers already serve. First, all new connections are steered to the new workers; after pending
- * handshakes, the old ones close the port and finish their requests. Resolves when only new workers listen.
+ * Ends old workers whose port is already served by new workers. First, all new connections are
+ * steered to the new workers. After pending handshakes, the old workers close the port and finish
+ * their requests. Resolves when only new workers are listening.
  */
 export async function hotRestart(options: HotRestartOptions): Promise<void> {
   const { from, to, sockets, timeoutMs, log } = options
@@ -56,7 +65,7 @@ async function drainWorker(worker: Worker, timeoutMs: number): Promise<void> {
   await request(worker, 'leave', (message) => message === CLOSED_LISTENER)
 }
 
-/** Sends an order and returns the response; undefined if the worker exits. */
+/** Sends an order and returns the response, or undefined if the worker exits. */
 function request<Result>(
   worker: Worker,
   order: SteerOrder | 'leave',

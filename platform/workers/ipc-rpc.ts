@@ -1,30 +1,37 @@
 import type { Worker } from 'node:cluster'
 
-/** Query of the primary. */
+/** Query sent by the primary. */
 export interface IpcRequest {
   readonly ask: string
   readonly id: number
   readonly input?: unknown
 }
 
-/** Result of a worker. */
+/** Result sent by a worker. */
 interface IpcResult {
   readonly answers: number
   readonly value: unknown
 }
 
 export interface IpcOptions<T> {
-  /** Milliseconds. @default 5000 */
+  /** Timeout in milliseconds. @default 5000 */
   readonly timeoutMs?: number
-  /** Whether a result ends the query without waiting for the other workers. @default never */
+  /**
+   * Returns whether a result ends the query without waiting for the other workers.
+   *
+   * @default never
+   */
   readonly isFinal?: (value: T) => boolean
-  /** Sent to the workers. @default undefined */
+  /** Value sent to the workers. @default undefined */
   readonly input?: unknown
 }
 
 /** Queries worker processes over the IPC channel. */
 export interface IpcClient {
-  /** Results by worker id; undefined after a timeout, a disconnect, or a final result of another worker. */
+  /**
+   * Returns the results by worker id. A result is undefined after a timeout, a disconnect, or a
+   * final result from another worker.
+   */
   readonly query: <T>(
     workers: Iterable<Worker>,
     name: string,
@@ -35,7 +42,7 @@ export interface IpcClient {
 /** Pending queries of a worker by id. */
 type Pending = Map<number, (value?: unknown) => void>
 
-/** Queries take milliseconds; a worker that is busy for longer is skipped. */
+/** Queries take milliseconds. A worker that is busy for longer is skipped. */
 const TIMEOUT_MS = 5000
 
 export function createIpcClient(): IpcClient {
@@ -96,7 +103,7 @@ export function createIpcClient(): IpcClient {
   }
 }
 
-/** In a worker: handles queries by name; unknown ones are ignored. */
+/** In a worker: handles queries by name. Unknown queries are ignored. */
 export function serveIpc(handlers: Readonly<Record<string, (input: never) => unknown>>): void {
   process.on('message', async (message: unknown) => {
     if (!isRequest(message) || !Object.hasOwn(handlers, message.ask)) return

@@ -1,28 +1,30 @@
 import type { Worker } from 'node:cluster'
 import type { Certificate } from '../../core/listener/tls/tls.ts'
 
-/** Last valid file contents of a worker, for its replacement in case the files are invalid by then. */
+/**
+ * Last valid file contents of a worker, used by its replacement if the files are invalid by then.
+ */
 export interface LastGood {
-  /** Contents of the configuration file; empty without one. */
+  /** Contents of the configuration file; empty if there is no file. */
   readonly config: string
-  /** From certificate files. */
+  /** Certificates loaded from files. */
   readonly pairs: readonly Certificate[]
-  /** PEM of the client CA; empty without one. */
+  /** Client CA in PEM format; empty if not configured. */
   readonly clientCa: string
 }
 
-/** Message of a worker: its configuration, or a request for the last good one. */
+/** Message from a worker: its configuration, or a request for the last valid one. */
 type WorkerMessage =
   | { readonly lastGood: 'ask' }
   | { readonly lastGood: 'tell'; readonly value: LastGood }
 
-/** Response of the primary. */
+/** Response from the primary. */
 interface PrimaryMessage {
   readonly lastGood: 'told'
   readonly value?: LastGood | undefined
 }
 
-/** In the primary: returns a function that stores the last good configuration of a worker. */
+/** In the primary: returns a function that stores the last valid configuration of a worker. */
 export function storeLastGood(): (worker: Worker) => void {
   let stored: LastGood | undefined
   let newest = 0
@@ -37,7 +39,10 @@ export function storeLastGood(): (worker: Worker) => void {
     })
 }
 
-/** In a worker: requests the last good configuration; undefined if no configuration was valid. */
+/**
+ * In a worker: requests the last valid configuration. Returns undefined if no configuration was
+ * valid.
+ */
 export function requestLastGood(): Promise<LastGood | undefined> {
   return new Promise((resolve) => {
     const onMessage = (message: PrimaryMessage | undefined): void => {

@@ -3,9 +3,11 @@ import type { Log } from '../process/log.ts'
 const HINT = 'start mx api with --hot_restart or several --workers'
 
 /**
- * Handles SIGUSR2: restarts all workers without downtime. Signals during a restart cause one more restart.
+ * Handles SIGUSR2: restarts all workers without downtime. Signals during a restart cause one
+ * further restart.
  *
- * @param replace undefined if a hot restart is not supported: the signal is logged instead of ending the process.
+ * @param replace undefined if hot restarts are not supported. The signal is then logged instead of
+ * ending the process.
  */
 export function restartOnSigusr2(replace: (() => Promise<void>) | undefined, log: Log): void {
   let requested = 0
@@ -14,12 +16,12 @@ export function restartOnSigusr2(replace: (() => Promise<void>) | undefined, log
       done = requested
       try {
         await replaceAll()
-        log.info('new workers serve; old workers finish their requests')
+        log.info('new workers are serving; old workers finish their requests')
       } catch (error) {
-        // Workers log themselves why they failed to start.
+        // The workers log why they failed to start.
         const { name, message } = error as Error
         const details = name === 'WorkerStartError' ? { reason: message } : { err: error }
-        log.error(details, 'hot restart failed; the old workers continue to serve')
+        log.error(details, 'hot restart failed; the old workers remain in service')
       }
     }
     requested = 0

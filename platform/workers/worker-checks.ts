@@ -1,12 +1,18 @@
 import type { Worker } from 'node:cluster'
 import type { CheckHandlers, ShareCheck } from '../../core/upstream/health/shared-check.ts'
 
-/** Message of a worker: it uses a node, no longer uses it, or found a changed state of a node that it checks. */
+/**
+ * Message from a worker: it uses a node, no longer uses it, or found a changed state of a node that
+ * it checks.
+ */
 type WorkerMessage =
   | { readonly check: 'open' | 'close'; readonly key: string }
   | { readonly check: 'state'; readonly key: string; readonly reason: string }
 
-/** Message of the primary: the worker must check the node for all, or another worker reported its state. */
+/**
+ * Message from the primary: the worker must check the node on behalf of all workers, or another
+ * worker reported its state.
+ */
 type PrimaryMessage =
   | { readonly check: 'lead'; readonly key: string }
   | { readonly check: 'state'; readonly key: string; readonly reason: string }
@@ -15,11 +21,14 @@ type PrimaryMessage =
 interface CheckedNode {
   leader: Worker
   readonly workers: Set<Worker>
-  /** Why it is unhealthy; empty: it is healthy. */
+  /** Reason why the node is unhealthy; empty if it is healthy. */
   reason: string
 }
 
-/** In the primary: returns a function that adds a worker, so that one of the workers checks each node. */
+/**
+ * In the primary: returns a function that adds a worker. Each node is checked by one of the
+ * workers.
+ */
 export function shareChecks(): (worker: Worker) => void {
   const nodes = new Map<string, CheckedNode>()
 

@@ -2,25 +2,25 @@ import type { Worker } from 'node:cluster'
 import { settlesWithin } from '../../lib/async/timeout.ts'
 import type { DrainedNode } from '../gateway/nodes/drained-nodes.ts'
 
-/** Request of a starting worker. */
+/** Request from a starting worker. */
 interface DrainsRequest {
   readonly drains: 'request'
 }
 
-/** Message of the primary: the drained nodes, at first and after each change. */
+/** Message from the primary: the drained nodes, sent initially and after each change. */
 interface DrainsUpdate {
   readonly drains: readonly DrainedNode[]
 }
 
-/** The drained nodes in the primary. */
+/** The drained nodes, managed by the primary. */
 export interface SharedDrains {
   /** Sends the drained nodes to a worker. */
   readonly attach: (worker: Worker) => void
-  /** Replaces them in all workers. */
+  /** Replaces the drained nodes in all workers. */
   readonly set: (nodes: readonly DrainedNode[]) => void
 }
 
-/** A primary of an earlier version does not respond. */
+/** Timeout, because a primary of an earlier version does not respond. */
 const TIMEOUT_MS = 1000
 
 export function shareDrains(): SharedDrains {
@@ -45,16 +45,16 @@ export function shareDrains(): SharedDrains {
   }
 }
 
-/** In a worker: the drained nodes, updated by the primary. */
+/** In a worker: the drained nodes as updated by the primary. */
 export interface ReceivedDrains {
-  /** False: the primary runs an earlier version. */
+  /** False if the primary runs an earlier version. */
   readonly isSupported: boolean
   readonly current: readonly DrainedNode[]
-  /** Calls `onChange` now and after each change. */
+  /** Calls `onChange` immediately and after each change. */
   readonly subscribe: (onChange: (nodes: readonly DrainedNode[]) => void) => void
 }
 
-/** In a worker: requests the drained nodes of the primary. */
+/** In a worker: requests the drained nodes from the primary. */
 export async function receiveDrains(): Promise<ReceivedDrains> {
   let current: readonly DrainedNode[] = []
   let notify: ((nodes: readonly DrainedNode[]) => void) | undefined

@@ -11,7 +11,7 @@ export interface WorkerActions {
   readonly drain: (hasSuccessor?: boolean) => void
 }
 
-/** Reports that the worker serves, and handles the messages of the primary. */
+/** Reports that the worker is serving, and handles messages from the primary. */
 export function handlePrimaryMessages(
   api: Pick<GatewayServer, 'listener' | 'port'>,
   actions: WorkerActions,
@@ -29,8 +29,8 @@ export function handlePrimaryMessages(
 }
 
 /**
- * Closing the port would reset connections that are not accepted yet. One more tick of the event loop accepts them; the first tick
- * received the order.
+ * Leaves after another event loop tick. Closing the port would reset connections that have not been
+ * accepted yet; the extra tick accepts them, because the first tick only received the order.
  */
 async function leave({ drain }: WorkerActions): Promise<void> {
   await nextTick()
@@ -43,13 +43,14 @@ async function steer(
   { listener, port }: Pick<GatewayServer, 'listener' | 'port'>,
   index: number,
 ): Promise<string> {
-  // With node:http the primary accepts connections, so none is bound to the socket of a worker.
+  // With node:http the primary accepts connections, so no connection is bound to the socket of a
+  // worker.
   if (listener === 'node') return ''
   try {
     await steerConnections(port, index)
     return ''
   } catch (error) {
-    // Without steering there is nothing to undo.
+    // Without steering, there is nothing to undo.
     return index === EVERY_SOCKET ? '' : (error as Error).message
   }
 }

@@ -5,20 +5,28 @@ import {
 } from '../../core/listener/tls/certificates.ts'
 import type { Certificate, TlsSource } from '../../core/listener/tls/tls.ts'
 
-/** Request of a worker: all certificates, or one for a name. */
+/** Request from a worker: all certificates, or the certificate for a name. */
 type TlsRequest = { readonly tls: 'all' } | { readonly tls: 'name'; readonly serverName: string }
 
-/** Message of the primary to a subscribed worker, at first and after each change; certificates are numbered. */
+/**
+ * Message from the primary to a subscribed worker, sent initially and after each change.
+ * Certificates are numbered.
+ */
 interface TlsUpdate {
   readonly tls: 'pairs'
   readonly isStrict: boolean
-  /** Certificates that the worker does not have yet: there may be thousands. */
+  /**
+   * Certificates that the worker does not have yet. There may be thousands of certificates in
+   * total.
+   */
   readonly added: readonly (readonly [number, Certificate])[]
-  /** Numbers of all certificates, in order. */
+  /** Numbers of all certificates in order. */
   readonly all: readonly number[]
 }
 
-/** The primary has handled a {@link TlsRequest} for a name; a new certificate was sent before. */
+/**
+ * The primary has handled a {@link TlsRequest} for a name. A new certificate has been sent before.
+ */
 interface Done {
   readonly tls: 'done'
   readonly serverName: string
@@ -29,7 +37,7 @@ interface NoTls {
   readonly tls: 'none'
 }
 
-/** Returns a function that shares the certificates of the primary with a worker. */
+/** Returns a function that shares the primary's certificates with a worker. */
 export function shareTls(tls: TlsSource | undefined): (worker: Worker) => void {
   return tls === undefined ? rejectRequests : sharePairs(tls)
 }
@@ -42,7 +50,7 @@ function rejectRequests(worker: Worker): void {
 
 function sharePairs(tls: TlsSource): (worker: Worker) => void {
   const numbers = new WeakMap<Certificate, number>()
-  /** Certificate numbers that each subscribed worker has. */
+  /** Numbers of the certificates that each subscribed worker has. */
   const known = new Map<Worker, ReadonlySet<number>>()
   let last = 0
 
@@ -81,9 +89,9 @@ function send(worker: Worker, message: TlsUpdate | Done | NoTls): void {
 }
 
 /**
- * In a worker: receives the certificates of the primary.
+ * In a worker: receives certificates from the primary.
  *
- * @throws {Error} with a one-line message when the primary has none.
+ * @throws {Error} with a one-line message if the primary has none.
  */
 export function receiveTls(): Promise<TlsSource> {
   const requests = new Map<string, () => void>()
@@ -92,7 +100,8 @@ export function receiveTls(): Promise<TlsSource> {
   let tls: CertificateSource | undefined
 
   function request(serverName: string): Promise<void> {
-    // Concurrent requests for the name need not wait: the certificate is sent to all workers.
+    // Concurrent requests for the same name need not wait, because the certificate is sent to all
+    // workers.
     if (requests.has(serverName)) return Promise.resolve()
     sendRequest({ tls: 'name', serverName })
     return new Promise((resolve) => requests.set(serverName, resolve))
@@ -106,12 +115,12 @@ export function receiveTls(): Promise<TlsSource> {
   }
 
   return new Promise((resolve, reject) => {
-    // Subscribes before the request: an update may follow the response immediately.
+    // Subscribes before sending the request, because an update may follow the response immediately.
     process.on('message', (message: TlsUpdate | Done | NoTls | undefined) => {
       if (message?.tls === 'none')
         reject(
           new Error(
-            'enable_acme was not set when the primary process started: restart the gateway',
+            'enable_acme was not set when the primary process started; restart the gateway',
           ),
         )
       if (message?.tls === 'done') {

@@ -6,33 +6,39 @@ import { type Address, formatAddress, parseGatewayAddress } from '../settings/pa
 import { hotRestart, type SteerOrder } from './hot-restart.ts'
 import { createIpcClient, type IpcOptions } from './ipc-rpc.ts'
 
-/** Message of the primary to a worker; `leave` is a drain while other workers serve the port. */
+/** Message from the primary to a worker. `leave` is a drain while other workers serve the port. */
 export type WorkerOrder = 'drain' | 'leave' | 'reload' | SteerOrder
-/** Message of a worker that serves. */
+/** Message from a worker that is serving. */
 export const READY = 'ready' as const
 
 export interface WorkersOptions {
   readonly count: number
-  /** Shared address of the workers. */
+  /** Address shared by the workers. */
   readonly address: Address
   readonly http2Address?: Address | undefined
   /** Names and addresses of the additional listeners of `listen:`. */
   readonly others?: readonly { readonly name: string; readonly address: Address }[]
-  /** Configuration file of the workers, even if it is missing when a worker starts; undefined without one. */
+  /**
+   * Configuration file of the workers, even if it is missing when a worker starts; undefined if no
+   * file is used.
+   */
   readonly config: () => string | undefined
   readonly log: Log
-  /** Called with each worker before it runs. */
+  /** Called for each worker before it runs. */
   readonly attach?: ((worker: Worker) => void) | undefined
   /** Drain timeout in milliseconds, after which a worker is killed. */
   readonly drainTimeoutMs: () => number
-  /** Drains the workers, even while they start. */
+  /** Drains the workers, even while they are starting. */
   readonly signal?: AbortSignal
 }
 
 /** Worker processes that share a port. */
 export interface Workers {
   readonly reload: () => void
-  /** Queries all serving workers. Results by worker id; undefined after a timeout or if another result was final. */
+  /**
+   * Queries all serving workers. Returns results by worker id. A result is undefined after a
+   * timeout or if another result was final.
+   */
   readonly query: <T>(
     name: string,
     options?: IpcOptions<T>,
@@ -40,37 +46,45 @@ export interface Workers {
   /** Stops restarting workers. */
   readonly leave: () => void
   /**
-   * Replaces all workers by new ones, which load everything again. Old workers drain once new ones serve.
+   * Replaces all workers with new ones, which load everything again. The old workers drain once the
+   * new ones are serving.
    *
-   * @throws {WorkerStartError} when no new worker starts; the old ones continue to serve.
+   * @throws {WorkerStartError} if no new worker starts. The old workers then continue to serve.
    */
   readonly replace: () => Promise<void>
-  /** Drains all workers; resolves when they have exited. */
+  /** Drains all workers. Resolves when they have exited. */
   readonly drain: () => Promise<void>
 }
 
-/** Environment variable with the address that the primary chose. */
+/** Environment variable with the address chosen by the primary. */
 export const ADDRESS_VARIABLE = 'MX_WORKER_ADDRESS'
-/** Environment variable with the HTTP/2 address that the primary chose. */
+/** Environment variable with the HTTP/2 address chosen by the primary. */
 export const HTTP2_ADDRESS_VARIABLE = 'MX_WORKER_HTTP2_ADDRESS'
-/** Environment variable with names and addresses of the additional listeners of `listen:`, as a JSON list. */
+/**
+ * Environment variable with the names and addresses of the additional listeners of `listen:` as a
+ * JSON list.
+ */
 const OTHERS_VARIABLE = 'MX_WORKER_LISTENERS'
-/** Set for a worker that replaces an ended worker: it may request the last good configuration. */
+/** Set for a worker that replaces an ended worker. It may request the last valid configuration. */
 export const IN_PLACE_VARIABLE = 'MX_WORKER_IN_PLACE'
-/** Version of the primary. */
+/** Environment variable with the version of the primary. */
 const VERSION_VARIABLE = 'MX_WORKER_VERSION'
 
 const RESTART_MIN_MS = 100
 const RESTART_MAX_MS = 10_000
-/** After this uptime a worker is healthy: its next crash starts with the shortest restart delay. */
+/**
+ * Uptime after which a worker is considered healthy: its next crash starts with the shortest
+ * restart delay.
+ */
 const HEALTHY_MS = 30_000
-/** Added to the drain timeout, for a worker to close the remaining requests. */
+/** Added to the drain timeout to give a worker time to close remaining requests. */
 const GRACE_MS = 2000
 
 /**
- * Starts worker processes and restarts them after an unexpected end, with exponential backoff from 100 ms to 10 s.
+ * Starts worker processes and restarts them when they end unexpectedly, with exponential backoff
+ * from 100 ms to 10 s.
  *
- * @throws {WorkerStartError} when a worker does not start; all are ended then.
+ * @throws {WorkerStartError} if a worker does not start. All workers are ended in this case.
  */
 export async function startWorkers({
   count,
@@ -99,9 +113,12 @@ export async function startWorkers({
   /** Workers that have been replaced and are draining. */
   const replaced = new Set<Worker>()
   const ipc = createIpcClient()
-  /** Workers of the current generation replace earlier workers, including their restarts. */
+  /**
+   * Generation of each worker. Workers of the current generation replace earlier workers, including
+   * their restarts.
+   */
   const generations = new WeakMap<Worker, number>()
-  /** Pending restarts with their generation. */
+  /** Pending restarts and their generation. */
   const restarts = new Map<NodeJS.Timeout, number>()
   let generation = 0
   let leaving = false
@@ -127,7 +144,7 @@ export async function startWorkers({
         if (message !== READY) return
         ready = true
         serving.add(worker)
-        // Orders sent before the worker could receive them.
+        // The worker could not receive orders that were sent earlier.
         if (draining !== undefined) worker.send('drain' satisfies WorkerOrder)
         else if (replaced.has(worker)) worker.send('leave' satisfies WorkerOrder)
         else if (reloads !== reloadsBefore) worker.send('reload' satisfies WorkerOrder)
@@ -150,7 +167,7 @@ export async function startWorkers({
           restartLater(nextMs, of)
         }
       }
-      // Sends to an exiting worker fail too. A failed fork emits only this event.
+      // Sending to an exiting worker also fails. A failed fork emits only this event.
       worker.on('error', (error) => {
         if (worker.process.pid !== undefined) return
         log.error({ err: error }, 'cannot start worker process')
@@ -164,7 +181,7 @@ export async function startWorkers({
     const timer = setTimeout(() => {
       restarts.delete(timer)
       start(waitMs, of).catch(() => {
-        // The exit was logged, and the next restart is scheduled.
+        // The exit has been logged, and the next restart is scheduled.
       })
     }, waitMs)
     restarts.set(timer, of)
@@ -233,7 +250,7 @@ export async function startWorkers({
 
   stopping?.addEventListener('abort', () => void drain(), { once: true })
   try {
-    // The first worker alone, so that an error is reported once.
+    // The first worker starts alone, so that an error is reported only once.
     await start(0)
     if (draining === undefined) await Promise.all(Array.from({ length: count - 1 }, () => start(0)))
   } catch (error) {
@@ -253,24 +270,27 @@ export async function startWorkers({
   }
 }
 
-/** A worker exited before it served, after it logged the cause. */
+/** A worker exited before it was serving, after logging the cause. */
 class WorkerStartError extends Error {
   readonly status: number
 
   constructor(status: number) {
-    super(`a worker process exited with status ${status} before it served`)
+    super(`a worker process exited with status ${status} before it was ready`)
     this.name = 'WorkerStartError'
     this.status = status
   }
 }
 
-/** In a worker: addresses of the additional listeners, by name. */
+/** In a worker: returns the addresses of the additional listeners by name. */
 export function readOtherAddresses(env: NodeJS.ProcessEnv): ReadonlyMap<string, Address> {
   const others = JSON.parse(env[OTHERS_VARIABLE] ?? '[]') as [name: string, address: string][]
   return new Map(others.map(([name, text]) => [name, parseGatewayAddress(text)]))
 }
 
-/** In a worker: warning if the primary has another version after a hot restart; undefined for the same version. */
+/**
+ * In a worker: returns a warning if the primary still has a different version after a hot restart,
+ * otherwise undefined.
+ */
 export function explainVersion(
   env: NodeJS.ProcessEnv,
   current: string = readVersion(),

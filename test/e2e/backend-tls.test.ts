@@ -64,7 +64,7 @@ services:
     const url = await mx.url()
     t.equal((await fetch(`${url}/any`)).status, 200)
     t.equal((await fetch(`${url}/shop`)).status, 502)
-    await mx.until(/mx\.yaml:4:\d+: insecure_skip_verify: any server can pose as a node/)
+    await mx.until(/mx\.yaml:4:\d+: insecure_skip_verify lets any server pose as a node/)
     folder.write('trusted', after!)
     await mx.until(/configuration reloaded/)
     let tries = 0

@@ -180,7 +180,7 @@ t.test(
     const { server, operator, tenant } = scene
     const line = server
       .log()
-      .find(({ msg }) => String(msg).startsWith('programs of mx run are not'))
+      .find(({ msg }) => String(msg).startsWith('programs started by mx run are not'))
     t.match(line, {
       level: 30,
       reason: /runs as user 65534 without CAP_CHOWN/,

@@ -38,7 +38,7 @@ t.test('needs only an empty home folder', async (t) => {
   const { gateway, proxy, auth, dashboard, log } = await startServerProcess(t, [], { home })
   // The isolation warning may be logged at any time.
   const lines = log().filter(
-    ({ msg }) => !/^programs of mx run are (not )?isolated/.test(String(msg)),
+    ({ msg }) => !/^programs started by mx run are (not )?isolated/.test(String(msg)),
   )
   t.match(lines, [{ profile: 'local', state: join(home, '.mx/server'), services: NAMES }])
   t.equal(lines.length, 1, 'no other output')

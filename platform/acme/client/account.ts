@@ -13,10 +13,10 @@ import {
 } from '../records.ts'
 
 /**
- * Reads the account key that all gateways of a store share, or creates it.
+ * Reads or creates the account key, which all gateways of a store share.
  *
  * @returns PEM.
- * @throws {GatewayError} 503 when the store is unreachable.
+ * @throws {GatewayError} 503 if the store is unreachable.
  */
 export async function readAccountKey(
   store: Store,

@@ -1,10 +1,10 @@
-/** Kind of a failure; decides on the pause before the next attempt. */
+/** Kind of a failure, which determines the pause before the next attempt. */
 export type AcmeErrorKind = 'unavailable' | 'rateLimited' | 'rejected'
 
-/** Error response of an ACME server, or its outage. */
+/** Error response from an ACME server, or an outage of the server. */
 export class AcmeError extends Error {
   readonly kind: AcmeErrorKind
-  /** Milliseconds; undefined without `Retry-After`. */
+  /** Value of `Retry-After` in milliseconds; undefined if absent. */
   readonly retryAfterMs: number | undefined
 
   constructor(
@@ -21,7 +21,10 @@ export class AcmeError extends Error {
   }
 }
 
-/** Parses `Retry-After` (RFC 9110 §10.2.3), seconds or a date, to milliseconds; undefined if absent or invalid. */
+/**
+ * Parses `Retry-After` (RFC 9110 §10.2.3), in seconds or as a date, and converts it to
+ * milliseconds. Returns undefined if absent or invalid.
+ */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1000

@@ -2,7 +2,7 @@ import type { AcmeError, AcmeErrorKind } from './acme-error.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-/** Maximum accepted `Retry-After`: a week, the longest rate limit window of Let's Encrypt. */
+/** Maximum accepted `Retry-After`: one week, the longest rate limit window of Let's Encrypt. */
 const RETRY_AFTER_MAX_MS = 7 * 24 * HOUR_MS
 
 interface Steps {
@@ -11,7 +11,10 @@ interface Steps {
   readonly maxMs: number
 }
 
-/** Rejections count against rate limits (Let's Encrypt: five per hour and host), outages do not. */
+/**
+ * Pauses by kind of failure. Rejections count towards rate limits (Let's Encrypt: five per hour and
+ * host), outages do not.
+ */
 const STEPS: Readonly<Record<AcmeErrorKind, Steps>> = {
   unavailable: { firstMs: 10_000, factor: 2, maxMs: 10 * MINUTE_MS },
   rejected: { firstMs: MINUTE_MS, factor: 3, maxMs: 6 * HOUR_MS },
@@ -19,7 +22,7 @@ const STEPS: Readonly<Record<AcmeErrorKind, Steps>> = {
 }
 
 /**
- * Milliseconds until the next attempt for a host.
+ * Returns the milliseconds until the next attempt for a host.
  *
  * @param failures consecutive failures before this one.
  */
@@ -30,7 +33,8 @@ export function toRetryMs(
 ): number {
   const { firstMs, factor, maxMs } = STEPS[kind]
   const ms = Math.min(maxMs, firstMs * factor ** failures)
-  // Jitter only delays: gateways and hosts that failed together must not retry together.
+  // Jitter prevents gateways and hosts that failed together from retrying simultaneously. It only
+  // adds delay.
   const jitter = 1 + random() / 4
   return Math.round(Math.max(ms, Math.min(retryAfterMs, RETRY_AFTER_MAX_MS)) * jitter)
 }

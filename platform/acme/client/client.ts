@@ -8,11 +8,11 @@ import { createTransport, type Transport, type TransportOptions } from './transp
 export interface AcmeClientOptions extends TransportOptions {
   /** URL of the directory (RFC 8555 §7.1.1). */
   readonly directory: string
-  /** PEM. */
+  /** Account key in PEM format. */
   readonly accountKey: string
-  /** Contact address; empty for none. */
+  /** Contact address; empty if none. */
   readonly email: string
-  /** External account binding (RFC 8555 §7.3.4); an empty id for none. */
+  /** External account binding (RFC 8555 §7.3.4). The id is empty if none is used. */
   readonly eab: { readonly keyId: string; readonly hmacKey: string }
   /** First poll interval in milliseconds; doubles with each attempt. @default 1000 */
   readonly pollMs?: number
@@ -20,14 +20,17 @@ export interface AcmeClientOptions extends TransportOptions {
 
 export interface AcmeOrder {
   readonly host: string
-  /** Id of the replaced certificate (RFC 9773 §5); undefined for a first certificate or without ARI. */
+  /**
+   * Id of the replaced certificate (RFC 9773 §5). Undefined for the first certificate or if the
+   * directory does not support ARI.
+   */
   readonly replaces: string | undefined
   /** Publishes the response to a challenge (RFC 8555 §8.3) to all gateways. */
   readonly putToken: (token: string, keyAuthorization: string) => Promise<void>
   readonly removeToken: (token: string) => Promise<void>
 }
 
-/** A certificate and its private key, PEM. */
+/** A certificate and its private key in PEM format. */
 export interface Issued {
   readonly cert: string
   readonly key: string
@@ -38,7 +41,7 @@ export interface RenewalWindow {
   /** Unix time in milliseconds. */
   readonly startMs: number
   readonly endMs: number
-  /** Milliseconds until the next check; undefined without `Retry-After`. */
+  /** Milliseconds until the next check; undefined if the response has no `Retry-After`. */
   readonly retryAfterMs: number | undefined
 }
 
@@ -46,29 +49,35 @@ export interface RenewalWindow {
 export interface AcmeClient {
   /** @throws {AcmeError} */
   readonly issue: (order: AcmeOrder) => Promise<Issued>
-  /** Undefined if the directory does not support ARI. @throws {AcmeError} */
+  /** Returns undefined if the directory does not support ARI. @throws {AcmeError} */
   readonly readWindow: (certificateId: string) => Promise<RenewalWindow | undefined>
 }
 
-/** The library tries 6 nonces per request; where every second nonce is rejected, that is too few for an order of ten requests. */
+/**
+ * The library tries 6 nonces per request. If every second nonce is rejected, that is not enough for
+ * an order with ten requests.
+ */
 const NONCE_ROUNDS = 5
 const POLL_ATTEMPTS = 12
 const POLL_MAX_MS = 10_000
 
 type Loaded = Pick<typeof Library, 'axios' | 'Client' | 'crypto'>
 
-/** Context of a library call: several orders run concurrently. */
+/** Context of a library call, because several orders run concurrently. */
 interface Call {
   readonly transport: Transport
   /** Error of the last response. */
   problem?: AcmeError | undefined
 }
 
-/** Associates requests of the library with the call that caused them. */
+/** Associates the library's requests with the call that caused them. */
 const calls = new AsyncLocalStorage<Call>()
 let loading: Promise<Loaded> | undefined
 
-/** Loads the library and replaces its HTTP client, which has no timeout and hides the cause of errors. */
+/**
+ * Loads the library and replaces its HTTP client, which has no timeout and hides the cause of
+ * errors.
+ */
 function loadLibrary(): Promise<Loaded> {
   loading ??= import('acme-client').then(({ default: acme }) => {
     acme.axios.defaults.adapter = async (config) => {
@@ -88,7 +97,7 @@ function loadLibrary(): Promise<Loaded> {
 }
 
 /**
- * Opens the account of a key, or creates it. Agrees to the terms of service of the directory.
+ * Opens or creates the account of a key, agreeing to the directory's terms of service.
  *
  * @throws {AcmeError}
  */
@@ -104,7 +113,7 @@ export async function openAcmeClient(options: AcmeClientOptions): Promise<AcmeCl
     }),
   })
 
-  /** Calls the library; retries while only the nonce is rejected. */
+  /** Calls the library, with retries if only the nonce is rejected. */
   async function call<T>(work: () => Promise<T>): Promise<T> {
     for (let round = 1; ; round++) {
       const call: Call = { transport }
@@ -120,7 +129,11 @@ export async function openAcmeClient(options: AcmeClientOptions): Promise<AcmeCl
     }
   }
 
-  /** Polls until `read` returns a value. @throws {AcmeError} `unavailable` after {@link POLL_ATTEMPTS} attempts. */
+  /**
+   * Polls until `read` returns a value.
+   *
+   * @throws {AcmeError} `unavailable` after {@link POLL_ATTEMPTS} attempts.
+   */
   async function poll<T>(read: () => Promise<T | undefined>, action: string): Promise<T> {
     for (let attempt = 0; attempt < POLL_ATTEMPTS; attempt++) {
       const value = await call(read)
@@ -135,7 +148,7 @@ export async function openAcmeClient(options: AcmeClientOptions): Promise<AcmeCl
     const read = async (): Promise<Authorization> =>
       (await client.getAuthorizations(placed))[index]!
     const authorization = await call(read)
-    // Validated for a previous order.
+    // Already validated for a previous order.
     if (authorization.status === 'valid') return
     const challenge = authorization.challenges.find(isByHttp)
     if (challenge === undefined)
@@ -205,7 +218,8 @@ export async function openAcmeClient(options: AcmeClientOptions): Promise<AcmeCl
       }),
     )
   } catch (error) {
-    // The library updates an existing account, without changes if there is no email, which directories reject.
+    // The library updates an existing account. Without an email address the update is empty, which
+    // directories reject.
     if (!hasAccount(client)) throw error
   }
   return { issue, readWindow }
@@ -223,7 +237,7 @@ function isByHttp({ type }: { readonly type: string }): boolean {
   return type === 'http-01'
 }
 
-/** Error of a failed challenge (RFC 8555 §8). */
+/** Returns the error of a failed challenge (RFC 8555 §8). */
 function explainChallenge(challenge: object | undefined): string | undefined {
   const { error } = (challenge ?? {}) as { error?: { type?: unknown; detail?: unknown } }
   return error && `${String(error.type).replace(/^.*:/, '')}: ${String(error.detail)}`

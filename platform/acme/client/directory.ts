@@ -17,23 +17,33 @@ export interface DirectoryOptions extends Omit<AcmeClientOptions, 'accountKey'> 
   readonly secretKeys: SecretKeys
 }
 
-/** ACME server with an account that all gateways of a store share; each gateway can answer the challenges of the others. */
+/**
+ * ACME server with an account shared by all gateways of a store. Each gateway can respond to the
+ * challenges of the others.
+ */
 export interface Directory {
-  /** @param replaces as in {@link AcmeOrder}. @throws {AcmeError} */
+  /** @param replaces see {@link AcmeOrder}. @throws {AcmeError} */
   readonly issue: (host: string, replaces: string | undefined) => Promise<Issued>
   /** @throws {AcmeError} */
   readonly readWindow: (certificateId: string) => Promise<RenewalWindow | undefined>
-  /** Key authorization of a challenge token (RFC 8555 §8.3). @throws {GatewayError} 503 when the store is unavailable. */
+  /**
+   * Returns the key authorization of a challenge token (RFC 8555 §8.3).
+   *
+   * @throws {GatewayError} 503 if the store is unavailable.
+   */
   readonly findToken: (token: string) => Promise<string | undefined>
 }
 
 /** RFC 8555 §6.7 */
 const NO_ACCOUNT = /^(?:accountDoesNotExist|unauthorized)/
 
-/** Far longer than any order, because a gateway with a wrong clock may see the token expire earlier. */
+/**
+ * Lifetime of a token in the store, far longer than any order: a gateway with an incorrect clock
+ * may consider the token expired earlier.
+ */
 const TOKEN_LIFE_MS = 7 * 24 * 3600 * 1000
 
-/** Connects with the first call. */
+/** Creates a directory that connects on the first call. */
 export function createDirectory(options: DirectoryOptions): Directory {
   const { store, scope, secretKeys } = options
   let opening: Promise<AcmeClient> | undefined
@@ -45,7 +55,10 @@ export function createDirectory(options: DirectoryOptions): Directory {
     })
   }
 
-  /** Calls `work` with an open account. Reopens the account after errors that may mean that it no longer exists. */
+  /**
+   * Calls `work` with an open account. Reopens the account after errors that may mean that it no
+   * longer exists.
+   */
   async function use<T>(work: (client: AcmeClient) => Promise<T>): Promise<T> {
     opening ??= open()
     const current = opening
@@ -66,7 +79,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
       await store.commit([{ table: ACME_TABLE, key: toTokenKey(token), value, expiresMs }])
     },
     async removeToken(token: string) {
-      // The record expires anyway.
+      // Failures are ignored because the record expires anyway.
       await store.commit([{ table: ACME_TABLE, key: toTokenKey(token) }]).catch(() => {})
     },
   }

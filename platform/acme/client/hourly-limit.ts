@@ -1,7 +1,7 @@
 import type { OnDemandPolicy } from '../on-demand-policy.ts'
 
 export interface HourlyLimitOptions {
-  /** Whether there is a certificate for a host: its renewal is not limited. */
+  /** Returns whether a host already has a certificate. Renewals are not limited. */
   readonly has: (host: string) => boolean
   /** Monotonic clock in milliseconds. */
   readonly elapsedMs: () => number
@@ -12,10 +12,11 @@ const NAMES_MAX = 10
 const HOUR_MS = 3600 * 1000
 
 /**
- * Allows certificates for any host that clients request, at most 10 new names an hour in this process. The rule where neither `acme_hosts`
- * nor `acme_ask` restricts the hosts: anyone may point a name at the gateway, and certificate authorities limit orders per account.
+ * Allows certificates for any host that clients request, limited to 10 new names per hour in this
+ * process. It applies if neither `acme_hosts` nor `acme_ask` restricts the hosts: anyone may point
+ * a name to the gateway, and certificate authorities limit orders per account.
  *
- * Rejections are reported at most once an hour, with their number: clients choose the names.
+ * At most one warning per hour reports the number of rejections, because clients choose the names.
  */
 export function createHourlyLimit({
   has,
@@ -25,7 +26,7 @@ export function createHourlyLimit({
   /** Time of the first order by host, oldest first. */
   const names = new Map<string, number>()
   let reportedMs = Number.NEGATIVE_INFINITY
-  /** Since the last report. */
+  /** Number of rejections since the last warning. */
   let rejected = 0
 
   function reject(nowMs: number): false {
@@ -33,7 +34,7 @@ export function createHourlyLimit({
     if (nowMs - reportedMs < HOUR_MS) return false
     const since = reportedMs === Number.NEGATIVE_INFINITY ? '' : ' since the last warning'
     onWarning(
-      `certificate limit reached: ${NAMES_MAX} new host names an hour; rejected requests${since}: ${rejected}; list hosts in acme_hosts, or set acme_ask`,
+      `certificate limit reached: ${NAMES_MAX} new host names per hour; rejected requests${since}: ${rejected}; list hosts in acme_hosts, or set acme_ask`,
     )
     reportedMs = nowMs
     rejected = 0

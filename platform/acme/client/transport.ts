@@ -3,10 +3,16 @@ import { createSecureContext, rootCertificates } from 'node:tls'
 import { AcmeError, parseRetryAfter } from './acme-error.ts'
 
 export interface TransportOptions {
-  /** Additional CA certificates for the directory, PEM; undefined for the authorities of Node.js only. */
+  /**
+   * Additional CA certificates for the directory in PEM format. If undefined, only the certificate
+   * authorities of Node.js are trusted.
+   */
   readonly ca: string | undefined
   readonly nowMs: () => number
-  /** Called for each response with the lead of the directory's clock, milliseconds. */
+  /**
+   * Called for each response with the number of milliseconds by which the directory's clock is
+   * ahead.
+   */
   readonly onSkew: (skewMs: number) => void
   /** Aborts requests in flight. */
   readonly signal: AbortSignal
@@ -26,21 +32,21 @@ export interface AcmeResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Undefined for a success. */
+  /** Undefined for a successful response. */
   readonly problem: AcmeError | undefined
 }
 
 /** HTTPS client for one ACME server. */
 export interface Transport {
-  /** @throws {AcmeError} `unavailable` without a response. */
+  /** @throws {AcmeError} `unavailable` if there is no response. */
   readonly send: (request: AcmeRequest) => Promise<AcmeResponse>
 }
 
 type RawResponse = Omit<AcmeResponse, 'problem'>
 
-/** Certificates with their chains are a few KiB. */
+/** Certificates with their chains have a size of a few KiB. */
 const RESPONSE_MAX_BYTES = 1024 * 1024
-/** Error codes of Node.js for expired and not yet valid certificates. */
+/** Node.js error codes for certificates that have expired or are not yet valid. */
 const OUT_OF_TIME: readonly unknown[] = ['CERT_NOT_YET_VALID', 'CERT_HAS_EXPIRED']
 
 export function createTransport(options: TransportOptions): Transport {
@@ -103,7 +109,7 @@ export function createTransport(options: TransportOptions): Transport {
   return { send }
 }
 
-/** Error of a problem document (RFC 8555 §6.7). */
+/** Returns the error described by a problem document (RFC 8555 §6.7). */
 function toProblem({ status, headers, body }: RawResponse, nowMs: number): AcmeError {
   const retryAfterMs = parseRetryAfter(headers['retry-after'], nowMs)
   const { type = '', detail } = parseProblem(body)
@@ -128,7 +134,7 @@ function parseProblem(body: string): { readonly type?: string; readonly detail?:
 
 function explain(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
-  // The message is empty when several addresses failed.
+  // The message is empty if several addresses failed.
   const reason = message || code || 'unknown error'
   if (OUT_OF_TIME.includes(code))
     return `${reason}: check the certificate of the directory and the clock of this machine`

@@ -4,11 +4,11 @@ import type { Labels, Metric, Sample } from './samples.ts'
 
 const TEXT = 'text/plain; version=0.0.4; charset=utf-8'
 const OPEN_METRICS = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
-/** About a millisecond per tick of the event loop, so that requests are not delayed. */
+/** Takes about a millisecond per event loop tick, so that requests are not delayed. */
 const LINES_PER_TICK = 1000
 const TOTAL = '_total'
 
-/** Formats metrics as OpenMetrics 1.0 or Prometheus text format 0.0.4. */
+/** Formats metrics as OpenMetrics 1.0 or in the Prometheus text format 0.0.4. */
 export async function format(
   metrics: readonly Metric[],
   isOpenMetrics: boolean,
@@ -18,7 +18,7 @@ export async function format(
   for (const metric of metrics) {
     const { name, help, type } = metric
     const isTotal = isOpenMetrics && type === 'counter'
-    // OpenMetrics: the name of a counter family omits the suffix _total.
+    // In OpenMetrics, the name of a counter family omits the suffix _total.
     const family = isTotal && name.endsWith(TOTAL) ? name.slice(0, -TOTAL.length) : name
     if (text !== '' && !isOpenMetrics) text += '\n'
     text += `# HELP ${family} ${escapeText(help)}\n# TYPE ${family} ${type}\n`

@@ -1,6 +1,6 @@
 import type { Metric, Sample } from './samples.ts'
 
-/** Aggregations over processes; metrics with an unknown aggregator are omitted. */
+/** Aggregations over processes. Metrics with an unknown aggregator are omitted. */
 const MERGES: Readonly<Record<string, ((values: readonly number[]) => number) | undefined>> = {
   sum: (values) => values.reduce((sum, value) => sum + value, 0),
   average: (values) => values.reduce((sum, value) => sum + value, 0) / values.length,
@@ -21,7 +21,10 @@ export function mergeMetrics(lists: readonly (readonly Metric[])[]): readonly Me
   return [...byName.values()].flatMap((metrics) => mergeOne(metrics) ?? [])
 }
 
-/** Counters and histograms, which are retained for ended processes so that sums do not decrease. */
+/**
+ * Returns counters and histograms, which are retained for ended processes so that sums do not
+ * decrease.
+ */
 export function keepCumulative(metrics: readonly Metric[]): Metric[] {
   return metrics.filter(({ type }) => type === 'counter' || type === 'histogram')
 }

@@ -3,7 +3,8 @@ const OPEN_METRICS = 'application/openmetrics-text'
 const TEXTS: ReadonlySet<string> = new Set(['text/plain', 'text/*', '*/*'])
 
 /**
- * Whether the `Accept` header (RFC 9110 §12.5.1) prefers OpenMetrics 1.0 to the Prometheus text format, the default.
+ * Returns whether the `Accept` header (RFC 9110 §12.5.1) prefers OpenMetrics 1.0 over the
+ * Prometheus text format, the default.
  */
 export function prefersOpenMetrics(accept: string): boolean {
   let openQuality = 0

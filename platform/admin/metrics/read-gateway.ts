@@ -19,9 +19,9 @@ import type { GatewayStats } from '../../gateway/types.ts'
 import { readVersion } from '../../process/version.ts'
 import { createSamples, type Metric, type Samples, toLabels } from './samples.ts'
 
-/** Milliseconds to seconds. */
+/** Factor from milliseconds to seconds. */
 const MS = 1 / 1000
-/** Maximum number of services with separate metrics; the others are combined. */
+/** Maximum number of services with separate metrics. All further services are combined. */
 const MAX_SERVICES = 1000
 
 export function readGateway(measured: GatewayStats): Metric[] {
@@ -89,7 +89,7 @@ interface ServiceSums {
   downForMs: number
 }
 
-/** A node in its slow start is usable. */
+/** A node in slow start counts as usable. */
 type MetricState = Exclude<NodeState, 'warming'>
 const METRIC_STATES = NODE_STATES.filter((state) => state !== 'warming')
 
@@ -143,7 +143,10 @@ function readCaches(measured: GatewayStats, samples: Samples): void {
 const NO_NAME = '*'
 const expiries = new WeakMap<Certificate, number>()
 
-/** Reads the served certificate of each name, which is the first one with that name. A certificate without names is served only as the default. */
+/**
+ * Reads the certificate served for each name, which is the first one with that name. A certificate
+ * without names is only served as the default.
+ */
 function readCertificates(pairs: readonly Certificate[], samples: Samples): void {
   const seen = new Set<string>()
   for (const [i, pair] of pairs.entries()) {

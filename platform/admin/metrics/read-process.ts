@@ -1,18 +1,21 @@
 import type { Registry } from 'prom-client'
 import type { Metric } from './samples.ts'
 
-/** Resolution of the event loop delay, milliseconds. */
+/** Resolution of the event loop delay in milliseconds. */
 const DELAY_RESOLUTION_MS = 50
 
 let standard: Promise<Registry> | undefined
 
-/** Reads the metrics of the Node.js process: CPU time, memory, open files, event loop delay, garbage collection. */
+/**
+ * Reads the metrics of the Node.js process: CPU time, memory, open files, event loop delay, garbage
+ * collection.
+ */
 export async function readProcessMetrics(): Promise<Metric[]> {
   standard ??= openStandard()
   const metrics = (await (await standard).getMetricsAsJSON()) as unknown as Metric[]
   return metrics.map((metric) => ({
     ...metric,
-    // A delay that is not measured yet is NaN, which cannot be serialized as JSON.
+    // An unmeasured delay is NaN, which cannot be serialized as JSON.
     values: metric.values.filter(({ value }) => Number.isFinite(value)),
   }))
 }

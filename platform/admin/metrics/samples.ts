@@ -3,18 +3,21 @@ import { METRICS, type MetricKey, type MetricRow } from './table.ts'
 
 export type Labels = Readonly<Record<string, string | number>>
 
-/** A value of a metric in the format of `prom-client`, or a histogram. */
+/** A metric value in the format of `prom-client`, or a histogram. */
 export interface Sample {
   readonly labels: Labels
-  /** Sum for a histogram. */
+  /** Value of the metric; the sum for a histogram. */
   readonly value: number
-  /** Overrides the name of the metric: `..._bucket`, `..._sum`, `..._count`. */
+  /** Overrides the name of the metric, for example with `..._bucket`, `..._sum` or `..._count`. */
   readonly metricName?: string
-  /** Cumulative bucket counts of a histogram; the last one is the total. */
+  /** Cumulative bucket counts of a histogram. The last one is the total. */
   readonly counts?: readonly number[]
 }
 
-/** A metric with its values; plain data that is sent between processes and formatted once, because it may be thousands of lines. */
+/**
+ * A metric with its values. It is plain data that is sent between processes and formatted once,
+ * because it may have thousands of lines.
+ */
 export interface Metric {
   readonly name: string
   readonly help: string
@@ -35,7 +38,7 @@ export interface Samples {
   readonly add: (key: MetricKey, value: number, labels?: Labels) => void
   /** @param unit factor from the unit of the values to the unit of the metric. */
   readonly addBuckets: (key: MetricKey, buckets: Buckets, labels: Labels, unit?: number) => void
-  /** Metrics with values, in the order of the table. */
+  /** Returns the metrics that have values, in the order of the table. */
   readonly metrics: () => Metric[]
 }
 

@@ -36,12 +36,13 @@ export type MetricKey =
   | 'certificateEnd'
   | 'build'
 
-/** Service, endpoint, and the declared path of the endpoint. */
+/** Labels for the service, the endpoint, and the declared path of the endpoint. */
 const ROUTE = ['service', 'endpoint', 'http_route']
 
 /**
- * Gateway metrics, in addition to the process metrics of `prom-client`. Names follow the OpenTelemetry semantic conventions for HTTP
- * in Prometheus spelling, where they define one; other names start with `mx_`.
+ * Gateway metrics, in addition to the process metrics of `prom-client`. Names follow the
+ * OpenTelemetry semantic conventions for HTTP in Prometheus spelling if a convention exists; all
+ * other names start with `mx_`.
  */
 export const METRICS: Readonly<Record<MetricKey, MetricRow>> = {
   duration: {
@@ -180,7 +181,7 @@ export const METRICS: Readonly<Record<MetricKey, MetricRow>> = {
   registryOutage: {
     name: 'mx_registry_outage_seconds',
     type: 'gauge',
-    help: 'Duration of the current registry outage; 0 without one',
+    help: 'Duration of the current registry outage; 0 if the registry is available',
     labels: [],
     of: 'max',
   },
@@ -208,7 +209,7 @@ export const METRICS: Readonly<Record<MetricKey, MetricRow>> = {
   brokerDrops: {
     name: 'mx_broker_messages_dropped_total',
     type: 'counter',
-    help: 'Messages dropped for slow subscribers, by queue: of this server, or of a subscriber that reported it',
+    help: 'Messages dropped for slow subscribers, by queue: server, or subscriber if a subscriber reported them',
     labels: ['queue'],
     of: 'sum',
   },

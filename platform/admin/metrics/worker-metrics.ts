@@ -5,8 +5,9 @@ import type { Metric } from './samples.ts'
 type WorkerResults = ReadonlyMap<number, readonly Metric[] | undefined>
 
 /**
- * Merges the metrics of worker processes. A worker that does not respond contributes its last values, and an ended worker its last
- * counters: a decreasing sum would look like a restart of all workers.
+ * Merges the metrics of worker processes. A worker that does not respond contributes its last
+ * values. An ended worker contributes its last counters, because a decreasing sum would look like a
+ * restart of all workers.
  *
  * @param query reads the metrics of the running workers.
  */

@@ -7,7 +7,9 @@ import { readMap } from './read-map.ts'
 const STATUS = /^(?:[45]\d\d|[45]xx)$/
 const SERVICE = 'service:'
 
-/** Reads `errors:` of the gateway, a service or a route: files or services by status. */
+/**
+ * Reads `errors:` of the gateway, a service or a route, which maps statuses to files or services.
+ */
 export function readErrors(
   source: YamlSource,
   what: string,

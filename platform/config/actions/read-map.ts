@@ -2,7 +2,7 @@ import { isMap } from 'yaml'
 import { suggest } from '../../../lib/text/did-you-mean.ts'
 import type { YamlEntry, YamlSource } from '../yaml-source.ts'
 
-/** Keys of a map with their values; reports other keys and values. */
+/** Returns the keys of a map with their values. Reports all other keys and values. */
 export function readMap(
   source: YamlSource,
   what: string,
@@ -27,7 +27,9 @@ export function readMap(
   return entries
 }
 
-/** Text of one value; undefined without an entry. Reports lists and maps. */
+/**
+ * Returns the text of a single value, or undefined if there is no entry. Reports lists and maps.
+ */
 export function readText(
   source: YamlSource,
   entry: YamlEntry | undefined,

@@ -16,11 +16,17 @@ export const LISTEN_KEYS: readonly (keyof Settings)[] = [
   'acmeAddress',
 ]
 
-/** Listeners of `listen:`, grouped by the code that opens them. */
+/** Listeners of `listen:`, grouped by role. */
 export interface ListenerRoles {
-  /** Configured by `address` and the TLS settings: the first with ACME, else the first with TLS, else the first. */
+  /**
+   * Listener configured by `address` and the TLS settings: the first with ACME, otherwise the first
+   * with TLS, otherwise the first.
+   */
   readonly main: ConfiguredListener
-  /** Redirects to HTTPS and serves ACME challenges, as `acme_address`; undefined if none. */
+  /**
+   * Listener that redirects to HTTPS and serves ACME challenges, like `acme_address`; undefined if
+   * none.
+   */
   readonly challenges: ConfiguredListener | undefined
   readonly others: readonly ConfiguredListener[]
 }
@@ -35,7 +41,7 @@ export function assignRoles(listen: readonly ConfiguredListener[]): ListenerRole
   }
 }
 
-/** Settings of the main listener and of the listener of ACME challenges. */
+/** Returns the settings of the main listener and the ACME challenge listener. */
 export function toListenSettings(listen: readonly ConfiguredListener[]): SettingsInput {
   const roles = assignRoles(listen)
   if (roles === undefined) return new Map()
@@ -59,7 +65,7 @@ export function toListenSettings(listen: readonly ConfiguredListener[]): Setting
   )
 }
 
-/** Routes with listeners that do not exist, one line each. */
+/** Returns routes that refer to unknown listeners, as one-line problems. */
 export function findUnknownListeners(
   routes: readonly ConfiguredRoute[],
   listen: readonly ConfiguredListener[],
@@ -77,7 +83,7 @@ export function findUnknownListeners(
   )
 }
 
-/** Conflicts between the settings and the additional listeners, one line each. */
+/** Returns conflicts between the settings and the additional listeners, as one-line problems. */
 export function validateListen({ settings, config, inputs }: Configuration): readonly string[] {
   const { listener, enableAcme, http2Address, acmeAddress, adminAddress } = settings
   const used = [
@@ -98,7 +104,9 @@ export function validateListen({ settings, config, inputs }: Configuration): rea
   ])
 }
 
-/** Additional listeners, except the listener of ACME challenges, with their actual ports. */
+/**
+ * Returns the additional listeners, except the ACME challenge listener, with their actual ports.
+ */
 export function listOthers(
   listen: readonly ConfiguredListener[],
   ports: ReadonlyMap<string, number> = new Map(),
@@ -110,7 +118,7 @@ export function listOthers(
   }))
 }
 
-/** URLs of {@link listOthers}. */
+/** Returns the URLs of {@link listOthers}. */
 export function formatOthers(
   listen: readonly ConfiguredListener[],
   ports: ReadonlyMap<string, number>,
@@ -120,7 +128,7 @@ export function formatOthers(
   )
 }
 
-/** Replaces the addresses of {@link listOthers}; removes listeners without an address. */
+/** Replaces the addresses of {@link listOthers}. Removes listeners without an address. */
 export function setAddresses(
   listen: readonly ConfiguredListener[],
   addresses: ReadonlyMap<string, Address>,
@@ -133,7 +141,10 @@ export function setAddresses(
   })
 }
 
-/** Plain HTTP listeners that redirect, without the listener of ACME challenges; undefined if none. */
+/**
+ * Returns the plain HTTP listeners that redirect, except the ACME challenge listener; undefined if
+ * none.
+ */
 export function findRedirects(
   listen: readonly ConfiguredListener[],
 ): { readonly names: readonly string[]; readonly at: string } | undefined {

@@ -115,7 +115,7 @@ function readTls(
   )
     source.report(
       entry.key,
-      `tls of ${what} must have cert and key with as many files each, or cert: ${SELF_SIGNED}, or acme: true`,
+      `tls of ${what} must have cert and key with the same number of files, or cert: ${SELF_SIGNED}, or acme: true`,
     )
   const clientAuth = readText(source, entries.get('client_auth'), 'client_auth') ?? 'required'
   if (clientAuth !== 'required' && clientAuth !== 'optional')

@@ -11,7 +11,7 @@ import {
 } from '../../../core/upstream/policies/policy-table.ts'
 import { formatTime } from '../../../lib/values/format-time.ts'
 
-/** Configured values by key, such as `outlier.interval`, as written in `mx.yaml`. */
+/** Returns the configured values by key, such as `outlier.interval`, as written in `mx.yaml`. */
 export function describePolicies({
   outlier,
   retry,

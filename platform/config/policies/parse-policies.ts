@@ -22,7 +22,7 @@ import { readMap } from '../actions/read-map.ts'
 import { readList, readScalar } from '../services/values.ts'
 import type { YamlEntry, YamlSource } from '../yaml-source.ts'
 
-/** Keys of policies in `mx.yaml`, of the gateway and of services. */
+/** Policy keys in `mx.yaml`, for the gateway and for services. */
 export const POLICY_KEYS: readonly string[] = [
   'outlier',
   'retry',
@@ -33,7 +33,7 @@ export const POLICY_KEYS: readonly string[] = [
   ...Object.values(VALUE_FIELDS).map(({ name }) => name),
 ]
 
-/** Reads the policies among the keys of the gateway or of a service. */
+/** Reads the policies among the keys of the gateway or a service. */
 export function readPolicies(
   source: YamlSource,
   what: string,
@@ -107,7 +107,7 @@ function readGroup<P extends object, Off>(
   return readFields(source, of, readNested(source, of, entry, namesOf(table)), table)
 }
 
-/** Keys of a map; `a.b` is the key `b` of the map `a`. */
+/** Returns the keys of a map. `a.b` is the key `b` of the map `a`. */
 function readNested(
   source: YamlSource,
   of: string,

@@ -2,24 +2,24 @@ import { openPlatformClient } from '../../server/platform-account.ts'
 import type { ServerCommand } from '../../settings/setting.ts'
 import type { Settings } from '../../settings/settings.ts'
 
-/** A platform and the account of the gateway at it. */
+/** A platform and the gateway's account on it. */
 export type PlatformSettings = Pick<Settings, 'auth' | 'registry' | 'authId' | 'authSecret'>
 
 const TIMEOUT_MS = 5000
 const IN_SERVER =
-  'mx server starts its service config after it has read this file; use a file or an environment variable'
+  'mx server starts its service config after reading this file; use a file or an environment variable'
 const NO_PLATFORM =
   'the gateway runs without a platform; set auth or registry to mx://host:port or mxs://host:port'
 
-/** Paths of the references `${secret:path}` in a text, including its comments. */
+/** Returns the paths of all references `${secret:path}` in a text, including comments. */
 export function listSecretPaths(text: string): readonly string[] {
   return [...new Set([...text.matchAll(/\$\{secret:([^}]+)\}/g)].map(([, path]) => path!))]
 }
 
 /**
- * Reads secrets from the service `config` of the platform of a gateway.
+ * Reads secrets from the service `config` of the gateway's platform.
  *
- * @returns the value of each path, or an error with the reason in one line.
+ * @returns the value of each path, or an error with a one-line reason.
  * @throws {SettingsError} for incomplete credentials.
  */
 export async function fetchSecrets(

@@ -1,6 +1,7 @@
 /**
- * Where a value must not appear: `secret` (of a file, a secret, or a variable named like one) in no text, `private` (another variable, in
- * options and responses) in texts unless it is a short word, `public` (addresses, names and settings) only not in errors and checks.
+ * Determines where a value must not appear. `secret` (a file, a secret, or a variable with a name
+ * like a secret): in any text. `private` (other variables in options and responses): in texts,
+ * unless the value is a short word. `public` (addresses, names and settings): in errors and checks.
  */
 export type Sensitivity = 'secret' | 'private' | 'public'
 
@@ -11,20 +12,25 @@ interface Hidden {
   readonly sensitivity: Sensitivity
 }
 
-/** Shorter values occur by chance: they are hidden only where they are used. */
+/** Shorter values occur by chance, so they are hidden only where they are used. */
 const LENGTH_MIN = 4
-/** Minimum length of `private` values hidden in logs, which contain more text. */
+/** Minimum length of `private` values that are hidden in logs, which contain more text. */
 const LOGGED_LENGTH_MIN = 8
-/** Values of earlier reloads stay hidden; the oldest are forgotten. */
+/**
+ * Maximum number of hidden values, including values from earlier reloads; the oldest are dropped.
+ */
 const VALUES_MAX = 1000
 const KEYWORD = /^(?:true|false|none|auto)$/
 const WORD = /\w/
 const CUT = '...'
 
-/** Values of references, which texts for people must not contain. They show the references instead. */
+/**
+ * Values of references, which must not appear in human-readable texts. The references are shown
+ * instead.
+ */
 export class HiddenValues {
   readonly #values = new Map<string, Hidden>()
-  /** The longest first, since a value may contain another. */
+  /** Sorted by length, longest first, because a value may contain another. */
   #inText: readonly Hidden[] = []
   #inLog: readonly Hidden[] = []
 
@@ -53,13 +59,13 @@ export class HiddenValues {
     )
   }
 
-  /** Replaces every value, for errors and checks. */
+  /** Replaces all values in errors and checks. */
   readonly hide = (text: string): string => this.#inText.reduce(hideValue, text)
 
-  /** Replaces the values that are not public, for logs. */
+  /** Replaces all values that are not public in logs. */
   readonly hideInLog = (text: string): string => this.#inLog.reduce(hideValue, text)
 
-  /** {@link hide} for every string of a JSON value. */
+  /** Applies {@link hide} to every string in a JSON value. */
   readonly hideDeep = <T>(value: T): T =>
     this.#inText.length === 0 ? value : (mapStrings(value, this.hide) as T)
 
@@ -83,7 +89,9 @@ export class HiddenValues {
   }
 }
 
-/** Replaces a value, and its beginning before `...`. In a longer word only a secret is replaced. */
+/**
+ * Replaces a value and its beginning before `...`. Within a longer word, only a secret is replaced.
+ */
 export function hideValue(text: string, { value, display, sensitivity }: Hidden): string {
   if (value === '') return text
   const pieces = text.split(value)

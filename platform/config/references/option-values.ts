@@ -1,6 +1,6 @@
 import { Errors, type TSchema } from '../../../core/schema.ts'
 
-/** Options with references: as written, by JSON pointer (RFC 6901). */
+/** Options with references as written in the file, by JSON pointer (RFC 6901). */
 export type ReferencedOptions = ReadonlyMap<string, string>
 
 interface Part {
@@ -11,7 +11,10 @@ interface Part {
   readonly anyOf?: readonly Part[]
 }
 
-/** Converts options with references to the numbers and booleans that a schema expects. Other options are unchanged. */
+/**
+ * Converts options with references to the numbers and booleans that a schema expects. Other options
+ * are unchanged.
+ */
 export function convertOptions(
   options: unknown,
   references: ReferencedOptions,
@@ -51,7 +54,9 @@ function replaceOptions<T>(
   return copy
 }
 
-/** Schemas of a property or an element; several for alternatives. */
+/**
+ * Returns the schemas of a property or an element. There may be several because of alternatives.
+ */
 function toParts(part: Part, key: string): Part[] {
   const { properties, additionalProperties, patternProperties, items, anyOf } = part
   const own =
@@ -78,7 +83,7 @@ function toBoolean(text: string): boolean | undefined {
   return text === 'true' || text === 'false' ? text === 'true' : undefined
 }
 
-/** A key of a JSON pointer: RFC 6901 §3. */
+/** Encodes a key for a JSON pointer (RFC 6901 §3). */
 export function encodeKey(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }

@@ -1,7 +1,7 @@
 import type { TObject } from '../../../core/schema.ts'
 import { hasSecretPart, REDACTED, redactUserinfo, SECRET_NAME } from '../../../lib/text/redact.ts'
 
-/** The parts of a JSON schema that mark secrets. */
+/** Subset of a JSON schema that marks secrets. */
 interface Part {
   readonly writeOnly?: boolean
   readonly properties?: Readonly<Record<string, Part>>
@@ -9,7 +9,8 @@ interface Part {
 }
 
 /**
- * Redacts secrets from the options of a plugin: `writeOnly` parts of its schema, strings with a name like `token`, and userinfo in URLs.
+ * Redacts secrets in the options of a plugin: `writeOnly` parts of its schema, strings with names
+ * such as `token`, and userinfo in URLs.
  *
  * @param schema undefined to redact all strings.
  */
@@ -42,14 +43,17 @@ function mask(name: string, value: unknown, part: Part): unknown {
   return SECRET_NAME.test(name) ? REDACTED : redactUserinfo(value)
 }
 
-/** Schema of a property; an undeclared property is secret if the schema contains any secret. */
+/**
+ * Returns the schema of a property. An undeclared property is secret if the schema contains any
+ * secret.
+ */
 function findPart(schema: Part | undefined, name: string): Part {
   const properties = schema?.properties
   if (properties !== undefined && Object.hasOwn(properties, name)) return properties[name]!
   return hasSecretPart(schema) ? { writeOnly: true } : {}
 }
 
-/** Whether a value is or may contain a string. */
+/** Returns whether a value is or may contain a string. */
 function canContainText(value: unknown): boolean {
   return typeof value !== 'number' && typeof value !== 'boolean'
 }

@@ -3,7 +3,7 @@ export interface Reference {
   readonly kind: 'env' | 'file' | 'secret'
   /** Name of the environment variable, path of the file, or path of the secret. */
   readonly name: string
-  /** Only of `env`: used if the variable is unset or empty. */
+  /** Used if the environment variable is unset or empty. Only set for `env`. */
   readonly fallback: string | undefined
 }
 
@@ -11,8 +11,8 @@ const LITERAL = `$\${ is a literal \${`
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /**
- * Splits a value into literal text and references: `${NAME}`, `${NAME:-default}`, `${file:path}` and `${secret:path}`.
- * `$${` is a literal `${`; any other `$` is literal.
+ * Splits a value into literal text and references: `${NAME}`, `${NAME:-default}`, `${file:path}`
+ * and `${secret:path}`. `$${` is a literal `${`; any other `$` is literal.
  *
  * @throws {RangeError} for a malformed reference.
  */
@@ -41,7 +41,7 @@ export function parseReferences(text: string): readonly (string | Reference)[] {
   return parts
 }
 
-/** The reference as written, without its default. */
+/** Returns the reference as written, without its default. */
 export function formatReference({ kind, name }: Reference): string {
   return kind === 'env' ? `\${${name}}` : `\${${kind}:${name}}`
 }

@@ -11,17 +11,20 @@ export interface ResolvedValue {
   readonly display: string
 }
 
-/** Maximum size of a referenced file, bytes. */
+/** Maximum size of a referenced file in bytes. */
 const FILE_MAX = 65_536
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist',
   EACCES: 'permission denied',
 }
 
-/** Resolves the references of a configuration file at the start and at every reload. */
+/** Resolves the references in a configuration file at startup and on each reload. */
 export class References {
   readonly hidden: HiddenValues = new HiddenValues()
-  /** Secrets of the service `config` by path, read before the file is parsed; an error for each that could not be read. */
+  /**
+   * Secrets of the service `config` by path, read before the file is parsed. Secrets that could not
+   * be read are errors.
+   */
   secrets: ReadonlyMap<string, string | Error> = new Map()
   readonly #env: Readonly<Record<string, string | undefined>>
   readonly #files = new Set<string>()
@@ -35,18 +38,18 @@ export class References {
     return [...this.#files]
   }
 
-  /** Forgets the files of the previous configuration. */
+  /** Clears the files of the previous configuration. */
   begin(): void {
     this.#files.clear()
   }
 
   /**
-   * Resolves the references of a value.
+   * Resolves the references in a value.
    *
-   * @param folder of the configuration file.
+   * @param folder folder of the configuration file.
    * @param isPublic whether the value is an address, a name or a setting.
    * @returns undefined for a value without `${`.
-   * @throws {RangeError} with the reason, without the value.
+   * @throws {RangeError} with the reason but not the value.
    */
   resolve(value: string, folder: string, isPublic: boolean): ResolvedValue | undefined {
     if (!value.includes('${')) return undefined
@@ -60,7 +63,7 @@ export class References {
       }
       const found = this.#read(part, folder)
       const shown = formatReference(part)
-      // A default is written in the file.
+      // A default is visible in the file, so it is not hidden.
       if (found !== part.fallback) this.hidden.add(found, shown, toSensitivity(part, isPublic))
       text += found
       display += shown
@@ -89,9 +92,9 @@ export class References {
     }
     try {
       const stats = statSync(path)
-      // A pipe or a device could block, or never end.
+      // A pipe or a device could block or never end.
       if (!stats.isFile()) return fail('it is not a file')
-      if (stats.size > FILE_MAX) return fail(`it has more than ${FILE_MAX / 1024} KiB`)
+      if (stats.size > FILE_MAX) return fail(`it is larger than ${FILE_MAX / 1024} KiB`)
       const text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
       return text.replace(/\r?\n$/, '')
     } catch (error) {

@@ -13,8 +13,8 @@ import {
 import { type ConfigSchema, toSettingSchema } from './setting-schema.ts'
 
 /**
- * Creates the JSON Schema (2020-12) of `mx.yaml` for editors. It accepts every file that the parser accepts; the parser also checks
- * combinations, and values that a schema cannot describe.
+ * Creates the JSON Schema (2020-12) of `mx.yaml` for editors. The schema accepts every file that
+ * the parser accepts. The parser also checks combinations and values that a schema cannot describe.
  */
 export function createConfigSchema(): ConfigSchema {
   const settings = SETTING_KEYS.map((key) => SETTINGS[key]).filter(
@@ -39,7 +39,7 @@ export function createConfigSchema(): ConfigSchema {
       },
       ...Object.fromEntries(settings.map((each) => [each.name, toSettingSchema(each)])),
     },
-    // In names of settings, - and _ are the same.
+    // In the names of settings, - and _ are equivalent.
     patternProperties: Object.fromEntries(
       settings
         .filter(({ name }) => name.includes('_'))

@@ -2,7 +2,7 @@ import type { PluginDefinition } from '../../../core/plugin/define.ts'
 import { DEFAULT_PLUGINS } from '../../plugins/defaults.ts'
 import { type ConfigSchema, REFERENCE } from './setting-schema.ts'
 
-/** Schema of a list `plugins:`. Options of files and packages are any map. */
+/** Returns the schema of a list `plugins:`. Options of files and packages may be any map. */
 export function toPluginList(
   definitions: Readonly<Record<string, PluginDefinition>>,
 ): ConfigSchema {
@@ -12,7 +12,7 @@ export function toPluginList(
   )
   return {
     type: 'array',
-    description: 'Plugins in chain order: names, or one name or file each with options.',
+    description: 'Plugins in chain order, each a name or file, optionally with options.',
     items: {
       anyOf: [
         { type: 'string', anyOf: [{ enum: names }, { type: 'string' }] },
@@ -28,7 +28,7 @@ export function toPluginList(
 }
 
 function toOptions({ name, description, options }: PluginDefinition): ConfigSchema {
-  // Without the functions of the library.
+  // Serializing removes the functions of the library.
   const schema = withReferences(JSON.parse(JSON.stringify(options))) as ConfigSchema
   const { required, ...rest } = schema
   // Settings supply missing options of default plugins.
@@ -41,7 +41,10 @@ function toOptions({ name, description, options }: PluginDefinition): ConfigSche
   }
 }
 
-/** Allows a reference in place of every value that is not a map, a list or any text, and omits required options with defaults. */
+/**
+ * Allows a reference instead of each value, except maps, lists and unrestricted text, and makes
+ * required options with defaults optional.
+ */
 function withReferences(schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) return schema
   if (Array.isArray(schema)) return schema.map(withReferences)

@@ -12,27 +12,27 @@ import { type ConfigSchema, toValueSchema } from './setting-schema.ts'
 
 /** Schema of `retry:`. */
 export const RETRY_SCHEMA: ConfigSchema = {
-  description: 'Retries of failed requests. off: no retries.',
+  description: 'Retries of failed requests. off disables retries.',
   anyOf: [{ enum: ['off', false] }, toObject(RETRY_FIELDS)],
 }
 
 /** Schema of `hedge:`. */
 export const HEDGE_SCHEMA: ConfigSchema = {
-  description: 'Sends slow requests to another node as well. off: never.',
+  description: 'Sends slow requests to a second node as well. off disables hedging.',
   anyOf: [{ enum: ['off', false] }, toObject(HEDGE_FIELDS)],
 }
 
 /** Schema of `concurrency:`. */
 export const CONCURRENCY_SCHEMA: ConfigSchema = {
   description:
-    'Limit of requests in progress; a map with any key, or {}, enables it. off: no limit.',
+    'Limit of requests in progress; a map with any key, or {}, enables it. off disables the limit.',
   anyOf: [{ enum: ['off', false] }, toObject(CONCURRENCY_FIELDS)],
 }
 
 /** Schemas of the policies of the gateway and of services, by key. */
 export const POLICY_SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
   outlier: {
-    description: 'Ejection of failing and slow nodes. off: nodes are never ejected.',
+    description: 'Ejection of failing and slow nodes. off disables ejection.',
     anyOf: [{ enum: ['off', false] }, toObject(OUTLIER_FIELDS)],
   },
   retry: RETRY_SCHEMA,
@@ -56,7 +56,7 @@ function toObject(table: Fields): ConfigSchema {
   return { type: 'object', properties: toProperties(table), additionalProperties: false }
 }
 
-/** Properties by name; `a.b` is the property `b` of the object `a`. */
+/** Returns the properties by name. `a.b` is the property `b` of the object `a`. */
 function toProperties(table: Fields): Record<string, ConfigSchema> {
   const fields = Object.values(table)
   const nested = new Set(fields.flatMap(({ name }) => name.split('.').slice(0, -1)))

@@ -15,7 +15,7 @@ import {
   toSettingSchema,
 } from './setting-schema.ts'
 
-/** Schema of `priority` of routes and consumers. */
+/** Schema of `priority` for routes and consumers. */
 const PRIORITY_SCHEMA = note(
   oneOfWords(PRIORITIES),
   'Requests with a higher priority leave the queue first and are shed last. Default: default.',
@@ -49,7 +49,7 @@ const ROUTE: Readonly<Record<string, ConfigSchema>> = {
   name: note(SCALAR, 'Unique name. Default: the position from 1.'),
   match: note(
     object(pick(MATCH_KEYS, MATCH)),
-    'Conditions; all must hold. Default: every request.',
+    'Conditions, all of which must match. Default: every request.',
   ),
   service: note(SCALAR, 'Service; a name without a dot is inside the namespace.'),
   endpoint: note(SCALAR, 'Handler.Method that the handlers rpc and api call.'),
@@ -107,10 +107,10 @@ const ROUTE: Readonly<Record<string, ConfigSchema>> = {
 const SERVICE: Readonly<Record<string, ConfigSchema>> = {
   nodes: note(
     SCALAR_LIST,
-    'Nodes: host:port[;weight], http://, https://, mx:// or grpc:// URLs. Absent: the nodes of the registry.',
+    'Nodes: host:port[;weight], http://, https://, mx:// or grpc:// URLs. Default: the nodes in the registry.',
   ),
   errors: ERRORS_SCHEMA,
-  plugins: note(PLUGINS, 'Plugins of requests to this service.'),
+  plugins: note(PLUGINS, 'Plugins for requests to this service.'),
   timeout: note(
     object({
       ...{ connect: DURATION_SCHEMA, response: DURATION_SCHEMA },
@@ -137,7 +137,7 @@ const SERVICE: Readonly<Record<string, ConfigSchema>> = {
 /** Schema of `routes:`. */
 export const ROUTES_SCHEMA: ConfigSchema = {
   type: 'array',
-  description: 'Routes; the most specific one wins.',
+  description: 'Routes; the most specific one takes precedence.',
   items: {
     ...object(pick(ROUTE_KEYS, ROUTE)),
     oneOf: ACTIONS.map((action) => ({ required: [action] })),
@@ -162,7 +162,7 @@ export const CONSUMERS_SCHEMA: ConfigSchema = {
       account: note(SCALAR, 'Account id.'),
       namespace: note(SCALAR, 'Namespace of the account. Default: mx.'),
       priority: PRIORITY_SCHEMA,
-      plugins: note(PLUGINS, 'Plugins for its requests.'),
+      plugins: note(PLUGINS, 'Plugins for requests of the account.'),
     }),
     required: ['account'],
   },
@@ -172,7 +172,7 @@ export const CONSUMERS_SCHEMA: ConfigSchema = {
 export const LISTEN_SCHEMA: ConfigSchema = {
   type: 'array',
   minItems: 1,
-  description: 'Listeners, instead of address and the TLS settings. A change needs a restart.',
+  description: 'Listeners, instead of address and the TLS settings. Changes require a restart.',
   items: {
     ...object({
       name: note(SCALAR, 'Unique name. Default: the position from 1.'),
@@ -201,7 +201,7 @@ function note(schema: ConfigSchema, description: string): ConfigSchema {
   return { ...schema, description }
 }
 
-/** Schemas of keys that the parser knows; a key without one may be a setting. */
+/** Returns the schemas of keys that the parser accepts. A key without a schema may be a setting. */
 function pick(
   keys: readonly string[],
   schemas: Readonly<Record<string, ConfigSchema>>,

@@ -3,16 +3,16 @@ import type { Setting } from '../../settings/setting.ts'
 /** A JSON Schema (2020-12). */
 export type ConfigSchema = Readonly<Record<string, unknown>>
 
-/** A value with a reference, whose text is unknown before the start. */
+/** A value with a reference, whose text is unknown before startup. */
 export const REFERENCE: ConfigSchema = { $ref: '#/$defs/reference' }
-/** Any single value: numbers and booleans are read as their text. */
+/** Any single value. Numbers and booleans are read as their text. */
 export const SCALAR: ConfigSchema = { type: ['string', 'number', 'boolean'] }
 export const SCALAR_LIST: ConfigSchema = { anyOf: [SCALAR, { type: 'array', items: SCALAR }] }
 
 const DURATION = text(`none|0+(?:\\.0+)?|\\d{1,15}(?:\\.\\d{1,6})? ?(?:ms|s|m|h|d)`)
 const SIZE = text('none|auto|\\d{1,15}(?:\\.\\d{1,6})? ?(?:b|kb|mb|gb|tb)?')
 
-/** One of `words`, with completion in editors. */
+/** Returns the schema for one of `words`, with completion in editors. */
 export function oneOfWords(words: readonly string[]): ConfigSchema {
   return { anyOf: [{ enum: words }, text(words.map(escapePattern).join('|')), REFERENCE] }
 }
@@ -22,7 +22,7 @@ export const SWITCH_SCHEMA: ConfigSchema = {
 }
 export const DURATION_SCHEMA: ConfigSchema = { anyOf: [DURATION, { const: 0 }, REFERENCE] }
 
-/** Schema of the value of a setting in `mx.yaml`. */
+/** Returns the schema of a setting's value in `mx.yaml`. */
 export function toSettingSchema(setting: Setting<unknown>): ConfigSchema {
   const { description, allowed, only, live, unset } = setting
   const standard = setting.default === '' ? unset : setting.default
@@ -31,7 +31,7 @@ export function toSettingSchema(setting: Setting<unknown>): ConfigSchema {
     `Allowed: ${allowed}.`,
     ...(standard === undefined ? [] : [`Default: ${standard}.`]),
     ...(only === undefined ? [] : [`Only mx ${only}.`]),
-    live ? 'Live.' : 'A change needs a restart.',
+    live ? 'Live.' : 'Changes require a restart.',
   ]
   return {
     ...toValueSchema(setting),
@@ -40,7 +40,7 @@ export function toSettingSchema(setting: Setting<unknown>): ConfigSchema {
   }
 }
 
-/** Schema of a value, by the texts that describe it. */
+/** Returns the schema of a value, derived from the texts that describe it. */
 export function toValueSchema({
   kind,
   placeholder,
@@ -63,7 +63,10 @@ export function toValueSchema({
   return SCALAR
 }
 
-/** Text in any letter case, with blanks around it. JSON Schema has no flags of patterns. */
+/**
+ * Matches text in any letter case, surrounded by optional spaces. JSON Schema patterns have no
+ * flags.
+ */
 function text(pattern: string): ConfigSchema {
   const anyCase = pattern.replace(/\\.|[a-z]/g, (part) =>
     part.length === 1 ? `[${part}${part.toUpperCase()}]` : part,

@@ -5,10 +5,13 @@ import { describePolicies } from '../policies/describe-policies.ts'
 import type { Configuration, ConfiguredService } from '../types.ts'
 import type { RegistrySettings } from './registry-settings.ts'
 
-/** Settings of a service by their keys in `mx.yaml`, formatted. */
+/** Formatted settings of a service by their keys in `mx.yaml`. */
 export type ServiceView = Readonly<Record<string, string>>
 
-/** Settings that services of the configuration set themselves, by full name; services without any are left out. */
+/**
+ * Returns the explicit settings of configured services by full name. Services without explicit
+ * settings are omitted.
+ */
 export function describeServices(
   configuration: Configuration,
 ): Readonly<Record<string, ServiceView>> {
@@ -19,11 +22,11 @@ export function describeServices(
 }
 
 /**
- * Settings in force for requests to a service, settings of the gateway included.
+ * Returns the settings in force for requests to a service, including the settings of the gateway.
  *
  * @param routeName name of the configured route, whose timeouts take precedence.
- * @param found settings of the registry; the view marks the settings in force.
- * @param isCall the request is a call, which has the response and idle timeouts of the gateway.
+ * @param found settings from the registry; the view marks the settings in force.
+ * @param isCall whether the request is a call, which uses the gateway's response and idle timeouts.
  */
 export function describeInForce(
   configuration: Configuration,
@@ -60,7 +63,7 @@ export function describeInForce(
   }
 }
 
-/** Without the policies that the service disables. */
+/** Omits the policies that the service disables. */
 function omitOff(view: ServiceView, own: ConfiguredService['policies'] = {}): ServiceView {
   const isOff = (key: string): boolean => own[key.split('.')[0] as 'health' | 'breaker'] === 'off'
   return Object.fromEntries(Object.entries(view).filter(([key]) => !isOff(key)))

@@ -8,7 +8,7 @@ import { readScalar } from './values.ts'
 
 const MIN_REFRESH_MS = 1000
 const MAX_REFRESH_MS = 86_400_000
-/** For SRV names without `dns:`. */
+/** Used for SRV names without `dns:`. */
 export const DEFAULT_DNS: DnsOptions = { refreshMs: 30_000, servers: [] }
 
 /** Reads `dns:` of a service. */
@@ -38,7 +38,7 @@ function parseRefresh(text: string): number {
   throw new RangeError(`must be a duration from 1s to 1d, such as 30s, got ${text}`)
 }
 
-/** As in `setServers` of node:dns. */
+/** Returns whether a text is valid for `setServers` in node:dns. */
 function isServer(text: string): boolean {
   const host = isIPv4(text) || isIPv6(text) ? text : (parseHostPort(text)?.host ?? '')
   return isIPv4(host) || isIPv6(host)

@@ -9,7 +9,7 @@ const SECURE = /^(?:https|grpcs|mxs)$/
 export function lintServices(configuration: Configuration): readonly string[] {
   const configured = indexServices(configuration)
   return [...configured].flatMap(([name, { tls, srv, dns, at }]) => {
-    // The registry has its nodes.
+    // The nodes come from the registry.
     const isUnknown = !listNames(configuration).includes(name)
     const nodes = listServices(configuration).filter((service) => service.name === name)
     return [
@@ -17,7 +17,7 @@ export function lintServices(configuration: Configuration): readonly string[] {
       ...(dns === undefined || srv.length > 0 || nodes.some((each) => each.nodes.some(hasName))
         ? []
         : [
-            `${at}: dns of service ${name} has no effect: ${isUnknown ? 'the registry has its nodes' : 'all of its nodes are IP addresses'}`,
+            `${at}: dns of service ${name} has no effect: ${isUnknown ? 'its nodes come from the registry' : 'all of its nodes are IP addresses'}`,
           ]),
     ]
   })
@@ -46,7 +46,7 @@ function lintTls(
     ...(isVerified
       ? []
       : [
-          `${at}: insecure_skip_verify: any server can pose as a node of service ${name}; set ca to the authority of its certificates`,
+          `${at}: insecure_skip_verify lets any server pose as a node of service ${name}; set ca to the authority of its certificates`,
         ]),
   ]
 }

@@ -42,7 +42,7 @@ function readService(source: YamlSource, entry: YamlEntry, folder: string): Conf
   const list = source.follow(nodes)
   const texts = list === undefined ? [] : source.texts(nodes, `nodes of ${what}`)
   const isListed = list !== undefined && !(isSeq(list) && list.items.length === 0)
-  // Settings alone are of a service in the registry.
+  // A service with settings but no nodes refers to a service in the registry.
   if (!isListed && (entries.has('nodes') || entries.size === 0))
     source.report(key, `${what} ${NEEDS_NODES}`)
   let srv: readonly SrvName[] = []
@@ -92,7 +92,7 @@ function readService(source: YamlSource, entry: YamlEntry, folder: string): Conf
   }
 }
 
-/** Reports invalid nodes, and returns the SRV names among them. */
+/** Reports invalid nodes and returns the SRV names among the nodes. */
 function checkNodes(source: YamlSource, name: string, texts: readonly YamlText[]): SrvName[] {
   const ids = new Set<string>()
   const names: SrvName[] = []

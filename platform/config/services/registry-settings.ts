@@ -7,7 +7,9 @@ import { SETTINGS, type Settings } from '../../settings/settings.ts'
 import type { ConfiguredService } from '../types.ts'
 import { HOST_TYPE } from './values.ts'
 
-/** Settings of a service from its metadata in the registry. Settings of `mx.yaml` take precedence. */
+/**
+ * Settings of a service from its metadata in the registry. Settings in `mx.yaml` take precedence.
+ */
 export interface RegistrySettings
   extends Partial<
     Pick<
@@ -32,9 +34,10 @@ const FILE_ONLY =
   /^(?:tls|dns|encoded_slash|plugins|errors|timeout\.request|outlier|retry|hedge|concurrency|breaker|health|panic_threshold|slow_start|subset)(?:[._]|$)/
 
 /**
- * Reads the settings in the metadata of a service. Services outside the default domain have no policies: tenants register there.
+ * Reads the settings in the metadata of a service. Services outside the default domain cannot have
+ * policies, because tenants register there.
  *
- * @param onInvalid called for each key that is ignored, with what is expected.
+ * @param onInvalid called for each ignored key with the expected value.
  */
 export function readRegistrySettings(
   metadata: Readonly<Record<string, string>>,
@@ -49,9 +52,9 @@ export function readRegistrySettings(
       onInvalid(key, describeUnknown(name))
       continue
     }
-    // Not parsed: that takes longer than the rest of a registration.
+    // Not parsed, because parsing takes longer than the rest of a registration.
     if (name === 'policies' && domain !== DEFAULT_DOMAIN) {
-      onInvalid(key, `is for services of namespace ${DEFAULT_DOMAIN} only`)
+      onInvalid(key, `is only allowed for services of namespace ${DEFAULT_DOMAIN}`)
       continue
     }
     try {
@@ -77,14 +80,17 @@ export function readRegistrySettings(
 }
 
 function describeUnknown(name: string): string {
-  if (FILE_ONLY.test(name)) return 'is a setting of services in mx.yaml only'
+  if (FILE_ONLY.test(name)) return 'is only allowed in mx.yaml'
   const near = suggest(name, NAMES)
   return near === undefined
     ? `is unknown; known: ${NAMES.map((known) => `${SETTING}${known}`).join(', ')}`
     : `is unknown, did you mean ${SETTING}${near}?`
 }
 
-/** Services outside the default domain may shorten the timeouts of the gateway, not extend them: tenants register there. */
+/**
+ * Limits the settings of services outside the default domain: because tenants register there, such
+ * services may shorten the gateway's timeouts but not extend them.
+ */
 export function limitSettings(
   found: RegistrySettings,
   settings: Settings,

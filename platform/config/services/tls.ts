@@ -13,7 +13,7 @@ const DNS_NAME =
   /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*$/i
 const ENDS_IN_NUMBER = /(?:^|\.)\d+$/
 
-/** Reads `tls:` of a service, and its files. */
+/** Reads `tls:` of a service, including its files. */
 export function readTls(
   source: YamlSource,
   what: string,

@@ -7,7 +7,7 @@ import type { YamlEntry, YamlSource } from '../yaml-source.ts'
 
 const HOST = /^(?:[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?|\[[\da-f:.]+\])(?::[1-9]\d{0,4})?$/i
 
-/** Reads one value; undefined: not set, or reported as invalid. */
+/** Reads a single value. Returns undefined if it is not set or is reported as invalid. */
 export function readScalar<T>(
   source: YamlSource,
   what: string,
@@ -34,7 +34,7 @@ function attempt<T>(
   }
 }
 
-/** Reads one value or a list. */
+/** Reads a single value or a list. */
 export function readList<T>(
   source: YamlSource,
   what: string,
@@ -75,7 +75,7 @@ export function readTimeouts(
   return timeouts
 }
 
-/** `host:` of a service. */
+/** Type of `host:` of a service. */
 export const HOST_TYPE: Pick<ValueType<NodeHost | 'client'>, 'parse'> = {
   parse([text]) {
     if (text === 'client' || text === 'backend') return text

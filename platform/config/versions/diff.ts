@@ -20,11 +20,11 @@ const COMPARED: readonly (keyof ConfigFile)[] = [
   'text',
   'references',
 ]
-/** Source positions move with every line. */
+/** Source positions, which change with every inserted line. */
 const POSITION = 'at'
 const SUMMARY_MAX = 200
 
-/** Lists the differences by name; secrets are redacted. */
+/** Lists the differences by name, with redacted secrets. */
 export function diffConfigurations(
   before: Configuration,
   after: Configuration,
@@ -41,7 +41,7 @@ export function diffConfigurations(
   ]
 }
 
-/** One line: `+route shop, -service go.mx.api.old, ~setting log_level`. */
+/** Returns a one-line summary: `+route shop, -service go.mx.api.old, ~setting log_level`. */
 export function summarizeChanges(changes: readonly ConfigChange[]): string {
   if (changes.length === 0) return 'no effective change'
   const signs = { added: '+', removed: '-', changed: '~' } as const
@@ -59,7 +59,7 @@ function listConsumers({ config }: Configuration): Map<string, Parts> {
   )
 }
 
-/** Services by full name; a flag replaces the service of the file. */
+/** Returns services by full name. A flag replaces the service in the file. */
 function listServiceParts(configuration: Configuration): Map<string, Parts> {
   const { settings, config } = configuration
   const services = new Map<string, Parts>()
@@ -106,7 +106,7 @@ function findChangedParts(before: Parts, after: Parts): string[] {
   )
 }
 
-/** Key of `mx.yaml`: `replyTimeoutMs` is `reply_timeout`. */
+/** Returns the key in `mx.yaml`, for example `reply_timeout` for `replyTimeoutMs`. */
 function toKey(name: string): string {
   return name.replace(/Ms$/, '').replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
@@ -136,14 +136,14 @@ function compareSettings(before: Configuration, after: Configuration): ConfigCha
   })
 }
 
-/** Keys of the file that are neither settings nor lists of names, such as `errors`. */
+/** Compares keys in the file that are neither settings nor lists of names, such as `errors`. */
 function compareOthers(before: Configuration, after: Configuration): ConfigChange[] {
   return findChangedParts(listOthers(before), listOthers(after)).map((name) => ({
     ...{ kind: 'setting', name: toKey(name), change: 'changed', detail: '' },
   }))
 }
 
-/** Without empty lists, which are the same as missing ones. */
+/** Omits empty lists, which are equivalent to missing ones. */
 function listOthers({ config }: Configuration): Parts {
   const others = Object.entries(config).filter(
     ([name, value]) =>
@@ -152,7 +152,9 @@ function listOthers({ config }: Configuration): Parts {
   return { ...Object.fromEntries(others), ...config.policies }
 }
 
-/** Value as written; undefined if it is not set. A value that a reference was resolved to is redacted. */
+/**
+ * Returns the value as written, or undefined if it is not set. Values of references are redacted.
+ */
 function toText({ inputs, config }: Configuration, key: keyof Settings): string | undefined {
   const values = inputs.get(key)?.values
   if (values === undefined) return undefined

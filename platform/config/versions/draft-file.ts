@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { open, realpath, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
-/** New contents of a file, written beside it. */
+/** New contents of a file, written to a draft next to it. */
 export interface DraftFile {
   /** Replaces the file atomically. */
   readonly commit: () => Promise<void>
@@ -11,7 +11,8 @@ export interface DraftFile {
 }
 
 /**
- * Writes new contents of an existing file to the disk, with its mode and owner. A symbolic link stays: its target is replaced.
+ * Writes new contents for an existing file to disk, with its mode and owner. If the file is a
+ * symbolic link, its target is replaced.
  *
  * @throws {Error} system error.
  */

@@ -11,7 +11,10 @@ import {
 
 type ApiVersionsOptions = Omit<ConfigVersionsOptions, 'storage' | 'check'>
 
-/** Opens the versions of `mx api`, stored beside the configuration file if they are accessible. */
+/**
+ * Opens the versions of `mx api`, which are stored next to the configuration file if they are
+ * accessible.
+ */
 export function openApiVersions(options: ApiVersionsOptions): Promise<ReloadableVersions> {
   const { settings, file } = options.initial
   const isStored = file !== undefined && settings.adminToken !== ''
@@ -19,7 +22,7 @@ export function openApiVersions(options: ApiVersionsOptions): Promise<Reloadable
   return openConfigVersions({ ...options, storage, check })
 }
 
-/** As `mx api check`. */
+/** Performs the same checks as `mx api check`. */
 async function check(next: Configuration): Promise<void> {
   const closing = createDisposer()
   try {

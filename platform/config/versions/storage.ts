@@ -6,14 +6,14 @@ import type { SecretKey } from '../../../services/config/secrets/secret-key.ts'
 import type { ConfigVersion } from '../../../services/gateway/config-versions.ts'
 import { readPrivateFile, writePrivateFile } from '../../server/files/private-file.ts'
 
-/** A version with its text as written: references to secrets are not resolved. */
+/** A version with its text as written, in which references to secrets are unresolved. */
 export interface StoredConfigVersion extends ConfigVersion {
   readonly text: string
 }
 
 /** Stores the versions of a gateway, oldest first. */
 export interface VersionStorage {
-  /** @throws {Error} when they cannot be read. */
+  /** @throws {Error} if they cannot be read. */
   readonly read: () => Promise<readonly StoredConfigVersion[]>
   readonly write: (versions: readonly StoredConfigVersion[]) => Promise<void>
 }
@@ -23,13 +23,15 @@ interface Stored {
 }
 
 const TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: 'gateway' }
-/** Share of a record for texts: JSON escapes and encryption add to them. */
+/** Fraction of a record available for texts. JSON escapes and encryption increase their size. */
 const TEXT_SHARE = 0.5
 
-/** Versions end with the process. */
+/** Versions are lost when the process ends. */
 export const MEMORY_STORAGE: VersionStorage = { read: async () => [], write: async () => {} }
 
-/** Stores versions beside the configuration file in `<file>.history`, with access for the owner only. */
+/**
+ * Stores versions next to the configuration file in `<file>.history`, accessible only to the owner.
+ */
 export function createFileStorage(file: string): VersionStorage {
   const history = `${file}.history`
   return {
@@ -42,9 +44,9 @@ export function createFileStorage(file: string): VersionStorage {
 }
 
 /**
- * Stores versions in a record of the store; encrypted if there is a key.
+ * Stores versions in a record of the store, encrypted if there is a key.
  *
- * @param server id of the server, whose versions these are.
+ * @param server id of the server that the versions belong to.
  */
 export function createStoreStorage(
   store: Pick<Store, 'read' | 'commit' | 'maxValueBytes'>,
@@ -85,7 +87,7 @@ function parse(text: string, name: string): readonly StoredConfigVersion[] {
   return versions
 }
 
-/** The newest versions within a size. */
+/** Returns the newest versions that fit into a size limit. */
 function fit(
   versions: readonly StoredConfigVersion[],
   maxBytes: number,

@@ -14,20 +14,20 @@ import { type DraftFile, writeDraft } from './draft-file.ts'
 import type { StoredConfigVersion, VersionStorage } from './storage.ts'
 
 export interface ConfigVersionsOptions {
-  /** Configuration of the start. */
+  /** Configuration at startup. */
   readonly initial: Configuration
   readonly load: LoadConfiguration
   /**
    * Applies a configuration to new requests; `save` writes the file if there is one.
    *
-   * @throws {SettingsError} when it is rejected; the previous one stays in use then.
+   * @throws {SettingsError} if it is rejected. The previous configuration then remains in use.
    */
   readonly install: (next: Configuration, save: () => Promise<void>) => Promise<void>
-  /** Checks beyond the load, such as the options of plugins. @throws {SettingsError} */
+  /** Performs checks beyond loading, such as the options of plugins. @throws {SettingsError} */
   readonly check: (next: Configuration) => Promise<void>
-  /** Called in the tick in which the configuration file was written. */
+  /** Called in the same tick in which the configuration file was written. */
   readonly onSaved: (file: string, text: string) => void
-  /** Why a configuration without a file cannot be replaced; undefined if it can. */
+  /** Reason why a configuration without a file cannot be replaced; undefined if it can. */
   readonly needsFile: string | undefined
   readonly storage: VersionStorage
   readonly log: Log
@@ -36,9 +36,9 @@ export interface ConfigVersionsOptions {
 /** {@link ConfigVersions} whose configuration file is reloaded by its process. */
 export interface ReloadableVersions extends ConfigVersions {
   /**
-   * Loads the configuration file and applies it; a changed text becomes a version.
+   * Loads the configuration file and applies it. A changed text becomes a new version.
    *
-   * @throws {SettingsError} for an invalid configuration; nothing is changed then.
+   * @throws {SettingsError} if the configuration is invalid. Nothing is changed in this case.
    */
   readonly reload: () => Promise<void>
 }
@@ -47,7 +47,9 @@ const ID = 'api'
 const VERSIONS_MAX = 50
 const BY_FILE = 'file'
 
-/** Opens the versions of a running gateway. Versions that cannot be read are logged and replaced. */
+/**
+ * Opens the versions of a running gateway. Versions that cannot be read are logged and replaced.
+ */
 export async function openConfigVersions(
   options: ConfigVersionsOptions,
 ): Promise<ReloadableVersions> {
@@ -114,7 +116,7 @@ export async function openConfigVersions(
     if (ifMatch !== '*' && ifMatch !== etag)
       throw preconditionFailed(
         ID,
-        `version ${number} (${etag}) of ${current().author} is in use, expected ${ifMatch}: another version was applied in between; compare again`,
+        `version ${number} (${etag}) of ${current().author} is in use, expected ${ifMatch}: another version was applied in the meantime; compare again`,
       )
     const next = await rejectInvalid(() => load(text))
     const { file = '' } = next
@@ -154,7 +156,7 @@ export async function openConfigVersions(
 
     async diff(text) {
       rejectEmpty(text)
-      // Loads share the resolved references of the process.
+      // All loads share the process's resolved references.
       return inOrder(async () => {
         const next = await rejectInvalid(() => load(text))
         await rejectInvalid(() => check(next))
@@ -204,7 +206,7 @@ async function readVersions(
   }
 }
 
-/** As in HTTP, with quotes (RFC 9110 section 8.8.3). */
+/** Returns the ETag, including quotes as in HTTP (RFC 9110 section 8.8.3). */
 function toEtag(text: string): string {
   return `"${createHash('sha256').update(text).digest('hex').slice(0, 16)}"`
 }
@@ -213,12 +215,16 @@ function toPublic({ text: _text, ...version }: StoredConfigVersion) {
   return version
 }
 
-/** An empty text means no configuration file. @throws {GatewayError} 400 */
+/**
+ * Rejects an empty text, which would mean that there is no configuration file.
+ *
+ * @throws {GatewayError} 400
+ */
 function rejectEmpty(text: string): void {
   if (text.trim() === '') throw badRequest(ID, 'the configuration is empty; add a setting')
 }
 
-/** @throws {GatewayError} 400 with every problem, one a line. */
+/** @throws {GatewayError} 400 with all problems, one per line. */
 async function rejectInvalid<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -235,7 +241,7 @@ async function rejectUnwritable<T>(file: string, writing: Promise<T>): Promise<T
   } catch (error) {
     throw conflict(
       ID,
-      `cannot write ${file}: ${(error as Error).message}; change the file where it comes from, the gateway reloads it`,
+      `cannot write ${file}: ${(error as Error).message}; change the file at its source; the gateway reloads it`,
       { cause: error },
     )
   }

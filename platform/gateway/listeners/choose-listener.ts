@@ -5,7 +5,9 @@ import { createUwsListener, loadUws } from '../../../core/listener/uws/listener.
 import type { Log } from '../../process/log.ts'
 import type { Settings } from '../../settings/settings.ts'
 
-/** Returns the configured listener, or `node` if there is no uWebSockets binary for this platform. */
+/**
+ * Returns the configured listener, or `node` if there is no uWebSockets binary for this platform.
+ */
 export function chooseListener(
   { listener, http2 }: Pick<Settings, 'listener' | 'http2'>,
   log: Log,
@@ -14,15 +16,16 @@ export function chooseListener(
   if (listener === 'node') return createNode
   if (loadUws() !== undefined) return createUwsListener
   log.warn(
-    `no uWebSockets binary for ${process.platform} ${process.arch} and Node ${process.versions.node}: using --listener=node`,
+    `no uWebSockets binary for ${process.platform} ${process.arch} and Node ${process.versions.node}: falling back to --listener=node`,
   )
   return createNode
 }
 
 /**
- * Loads the client CA file and reloads it on changes; undefined if no client certificates are requested.
+ * Loads the client CA file and reloads it when it changes. Returns undefined if no client
+ * certificates are requested.
  *
- * @param last as in {@link loadClientCa}.
+ * @param last see {@link loadClientCa}.
  * @throws {Error} with a one-line message.
  */
 export function openClientCa(

@@ -9,7 +9,7 @@ import type { OtherListener } from './open-others.ts'
 
 /** The listeners of a gateway, combined. */
 export interface Listeners extends Listener {
-  /** Actual port of `http2_address`; undefined without one. */
+  /** Actual port of `http2_address`; undefined if not set. */
   readonly http2Port: number | undefined
   /** Actual ports of the other listeners by name. */
   readonly otherPorts: ReadonlyMap<string, number>
@@ -18,26 +18,28 @@ export interface Listeners extends Listener {
 type ListenersSettings = Pick<Settings, 'address' | 'listener' | 'http2' | 'http2Address'>
 type SharedOptions = Omit<ListenerOptions, 'host' | 'port' | 'path' | 'http2'>
 
-/** A listener to open. */
+/** A listener to be opened. */
 interface Plan extends Pick<ListenerOptions, 'tls' | 'clientCa'> {
   readonly name: string
   readonly address: Address
-  /** Setting that configures the listener, or position in `mx.yaml`. */
+  /** Setting that configures the listener, or its position in `mx.yaml`. */
   readonly source: string
   readonly create: CreateListener
 }
 
-/** Names of the main listener, and the listeners beside it. */
+/** Name of the main listener, and the additional listeners. */
 export interface ListenPlan {
-  /** Empty: requests do not need the name of their listener. */
+  /** Empty if requests do not need the name of their listener. */
   readonly name: string
   readonly others: readonly OtherListener[]
 }
 
 /**
- * Opens `address`, `http2_address` if set, and the other listeners. Each accepts an equal share of the connections.
+ * Opens `address`, `http2_address` if set, and the other listeners. Each listener accepts an equal
+ * share of the connections.
  *
- * @throws {Error} with a one-line message when a port is in use or not permitted; all are closed then.
+ * @throws {Error} with a one-line message if a port is in use or not permitted. All listeners are
+ * closed in this case.
  */
 export async function openListeners(
   settings: ListenersSettings,
@@ -48,7 +50,7 @@ export async function openListeners(
   const { address, http2Address, http2 } = settings
   const { tls, clientCa } = options
   const create = chooseListener(settings, log)
-  // Without TLS, and thus ALPN, HTTP/2 requires prior knowledge.
+  // Without TLS there is no ALPN, so HTTP/2 requires prior knowledge.
   const http2Mode = tls === undefined ? 'cleartext' : http2
   const main = { name, tls, clientCa }
   const plans: Plan[] = [
@@ -63,7 +65,7 @@ export async function openListeners(
         ]),
     ...others.map((other) => ({ ...other, create })),
   ]
-  // After everything else was validated: invalid settings are reported before ports in use.
+  // Checked last, so that invalid settings are reported before ports in use.
   if (!options.shared)
     for (const { address, source } of plans) if (isFixed(address)) await claimPort(address, source)
   const { maxConnections = Number.POSITIVE_INFINITY } = options

@@ -9,7 +9,7 @@ import type { Settings } from '../../settings/settings.ts'
 import { HOME_FOLDER, openTls } from '../../tls/open.ts'
 import { openClientCa } from './choose-listener.ts'
 
-/** An additional listener of `listen:`. */
+/** An additional listener in `listen:`. */
 export interface OtherListener {
   readonly name: string
   readonly address: Address
@@ -21,8 +21,8 @@ export interface OtherListener {
 /**
  * Opens the certificates of the additional listeners.
  *
- * @param main certificates of the main listener, which others with ACME share.
- * @param folder of the self-signed certificate; undefined to keep it in memory.
+ * @param main certificates of the main listener, which other listeners with ACME share.
+ * @param folder folder of the self-signed certificate; undefined to store it in memory.
  * @throws {Error} with a one-line message.
  */
 export async function openOthers(

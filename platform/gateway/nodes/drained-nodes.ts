@@ -1,12 +1,12 @@
-/** A node that an operator drained. */
+/** A node drained by an operator. */
 export interface DrainedNode {
   readonly domain: string
-  /** Full name. */
+  /** Full name of the service. */
   readonly service: string
   readonly id: string
 }
 
-/** The drained nodes of a process, by id: they stay drained when a service is loaded again. */
+/** The drained nodes of a process by id. They remain drained when a service is reloaded. */
 export class DrainedNodes {
   #keys: ReadonlySet<string> = new Set()
 
@@ -19,7 +19,7 @@ export class DrainedNodes {
   }
 }
 
-/** Identifies a node. */
+/** Returns a key that identifies a node. */
 export function toNodeKey({ domain, service, id }: DrainedNode): string {
   return JSON.stringify([domain, service, id])
 }

@@ -11,9 +11,9 @@ import { type DrainedNode, toNodeKey } from './drained-nodes.ts'
 
 /** The processes of a gateway. */
 export interface NodeGroup {
-  /** Nodes by process. */
+  /** Returns the nodes by process. */
   readonly read: (request: NodesRequest) => Promise<readonly (readonly NodeStatus[])[]>
-  /** Replaces the list of drained nodes in all processes, before later reads. */
+  /** Replaces the list of drained nodes in all processes. Later reads include the change. */
   readonly setDrained: (nodes: readonly DrainedNode[]) => void
 }
 
@@ -37,7 +37,7 @@ export function createNodeControl({ read, setDrained }: NodeGroup, log: Log): No
     throw notFound(id, `Node not found: ${node}. Nodes of the service ${service}: ${known}`)
   }
 
-  /** Serialized: two concurrent calls could drain the last two nodes. */
+  /** Runs calls sequentially, because two concurrent calls could drain the last two nodes. */
   const runAlone = <T>(run: () => Promise<T>): Promise<T> => {
     const result = last.then(run)
     last = result.catch(() => {})

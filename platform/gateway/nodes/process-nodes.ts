@@ -5,19 +5,19 @@ import type { NodesRequest } from '../../../services/gateway/node-control.ts'
 import { toFullName } from '../../config/configured-services.ts'
 import type { DrainedNode, DrainedNodes } from './drained-nodes.ts'
 
-/** The nodes that the gateway of one process uses. */
+/** Nodes used by the gateway of one process. */
 export interface ProcessNodes {
-  /** Services in use; a requested service of the default domain is loaded. */
+  /** Returns the services in use. A requested service in the default domain is loaded. */
   readonly read: (request: NodesRequest) => Promise<readonly NodeStatus[]>
-  /** Replaces the list of drained nodes, for new requests. */
+  /** Replaces the list of drained nodes for new requests. */
   readonly setDrained: (nodes: readonly DrainedNode[]) => void
 }
 
 export interface ProcessNodesOptions {
   readonly drained: DrainedNodes
-  /** Service caches: the cache of the default domain first. */
+  /** Service caches, starting with the default domain. */
   readonly directories: () => readonly ServiceCache[]
-  /** Current setting. */
+  /** Returns the current setting. */
   readonly namespace: () => string
 }
 

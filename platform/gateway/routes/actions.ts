@@ -3,11 +3,11 @@ import { schemeOf } from '../../../core/http/scheme.ts'
 import type { Render } from './rewrite.ts'
 
 export interface RedirectOptions {
-  /** Undefined: scheme of the request. */
+  /** Scheme of the target; the request's scheme if undefined. */
   readonly scheme: 'http' | 'https' | undefined
-  /** Host, or host and port; undefined: host of the request. */
+  /** Host, optionally with a port; the request's host if undefined. */
   readonly host: Render | undefined
-  /** Undefined: path and query of the request. */
+  /** Path of the target; the request's path and query if undefined. */
   readonly path: Render | undefined
   readonly status: number
 }
@@ -29,11 +29,11 @@ export function createRedirect({ scheme, host, path, status }: RedirectOptions):
 export interface RespondOptions {
   readonly status: number
   readonly body: string
-  /** Names and values. */
+  /** Alternating header names and values. */
   readonly headers: readonly string[]
 }
 
-/** Responds with a constant. */
+/** Responds with a fixed response. */
 export function createRespond({ status, body, headers }: RespondOptions): Handler {
   return {
     name: 'respond',
@@ -43,7 +43,7 @@ export function createRespond({ status, body, headers }: RespondOptions): Handle
   }
 }
 
-/** The port of the request belongs to its scheme. */
+/** Removes the port if the scheme changes, because the request's port belongs to its scheme. */
 function withoutPort(host: string, scheme: string | undefined): string {
   return scheme === undefined ? host : host.replace(/:\d+$/, '')
 }

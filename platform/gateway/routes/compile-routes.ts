@@ -28,13 +28,13 @@ import { compilePath, compileText, replacePrefix } from './rewrite.ts'
 
 type ServiceAction = Extract<RouteAction, { kind: 'service' }>
 
-/** Key of a route's plugins in `Chain.scopes`. */
+/** Returns the key of a route's plugins in `Chain.scopes`. */
 export function toScopeKey({ name }: Pick<ConfiguredRoute, 'name'>): string {
-  // A service name contains no colon.
+  // Cannot collide with a service name, which contains no colon.
   return `route:${name}`
 }
 
-/** Plugins that a route needs for its action. */
+/** Creates the plugins that a route needs for its action. */
 export function createActionPlugins({ action }: ConfiguredRoute): readonly Plugin[] {
   if (action.kind !== 'service') return []
   const { stripPrefix, addPrefix } = action
@@ -42,9 +42,9 @@ export function createActionPlugins({ action }: ConfiguredRoute): readonly Plugi
 }
 
 /**
- * Compiles the routes of a configuration, one for each path of `match`.
+ * Compiles the routes of a configuration, one for each path in `match`.
  *
- * @throws {SettingsError} with the position of every invalid route.
+ * @throws {SettingsError} with the position of each invalid route.
  */
 export function compileRoutes(configuration: Configuration): ConfiguredRouteTable {
   const { settings, config, file } = configuration

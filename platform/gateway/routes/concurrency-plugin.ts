@@ -4,7 +4,10 @@ import type { ConcurrencyLimits } from '../../../core/upstream/concurrency/concu
 import { EventLoopDelay } from '../../../lib/time/event-loop-delay.ts'
 import type { Configuration } from '../../config/types.ts'
 
-/** Creates the plugin of concurrency limits and load shedding; undefined if neither is configured. */
+/**
+ * Creates the plugin for concurrency limits and load shedding. Returns undefined if neither is
+ * configured.
+ */
 export function createConcurrencyPlugin(
   { settings, config }: Configuration,
   limits: ConcurrencyLimits,

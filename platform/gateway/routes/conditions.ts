@@ -3,24 +3,26 @@ import type { CidrSet } from '../../../lib/net/cidr-set.ts'
 
 /** Condition on a header or a query parameter. */
 export interface ValueCondition {
-  /** Header in lower case, or parameter. */
+  /** Header name in lower case, or parameter name. */
   readonly name: string
   readonly kind: 'exact' | 'prefix' | 'present'
-  /** Empty for `present`. */
+  /** Value; empty for `present`. */
   readonly value: string
 }
 
-/** Conditions of a route in addition to path, host and method. All must hold. */
+/** Conditions of a route in addition to path, host and method. All conditions must be met. */
 export interface RouteConditions {
   readonly headers: readonly ValueCondition[]
   readonly query: readonly ValueCondition[]
-  /** Client addresses; undefined: any. */
+  /** Client addresses; any address if undefined. */
   readonly clients: CidrSet | undefined
-  /** Names of listeners; empty: any. */
+  /** Names of listeners; any listener if empty. */
   readonly listeners: readonly string[]
 }
 
-/** Whether all conditions hold. If a parameter has several values, the first one counts. */
+/**
+ * Returns whether all conditions are met. If a parameter has several values, the first one is used.
+ */
 export function holds(
   { headers, query, clients, listeners }: RouteConditions,
   request: RequestLine,
@@ -42,7 +44,10 @@ function matches({ kind, value }: ValueCondition, actual: string | undefined): b
   return kind === 'present' || actual.startsWith(value)
 }
 
-/** Orders routes: more headers first, then more parameters, then conditions on the client and on the listener. */
+/**
+ * Orders routes by the number of headers, then of parameters (more first), then by conditions on
+ * the client and on the listener.
+ */
 export function compareConditions(a: RouteConditions, b: RouteConditions): number {
   return (
     b.headers.length - a.headers.length ||
@@ -52,7 +57,10 @@ export function compareConditions(a: RouteConditions, b: RouteConditions): numbe
   )
 }
 
-/** Returns the values of a request that the conditions of any of these routes depend on, as one text. */
+/**
+ * Creates a function that returns, as one text, the request values that the conditions of any of
+ * these routes depend on.
+ */
 export function createConditionKey(
   conditions: readonly RouteConditions[],
 ): ((request: RequestLine) => string) | undefined {
@@ -74,7 +82,7 @@ export function createConditionKey(
   }
 }
 
-/** Distinguishes a missing value from an empty one; a line break in a parameter is escaped. */
+/** Distinguishes a missing value from an empty one. A line break in a parameter is escaped. */
 function toKey(value: string | undefined): string {
   return value === undefined ? '' : JSON.stringify(value)
 }

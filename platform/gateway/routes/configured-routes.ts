@@ -11,31 +11,34 @@ import { RouteTree } from '../../../resolvers/endpoint/route-tree.ts'
 import { createConditionKey } from './conditions.ts'
 import { ConditionalBucket, type ConditionalRoute } from './route-bucket.ts'
 
-/** A route of the configuration, compiled. */
+/** A compiled route of the configuration. */
 export interface CompiledRoute extends ConditionalRoute {
   readonly rule: RouteRule
-  /** Full name of the service; the gateway's own id for a route with a fixed response. */
+  /** Full name of the service. For a route with a fixed response, the gateway's own id. */
   readonly service: string
-  /** `Handler.Method` of a call; empty: requests are proxied. */
+  /** `Handler.Method` of a call. If empty, requests are proxied. */
   readonly endpoint: string
-  /** Undefined: handler of the gateway. */
+  /** Handler of the route; the gateway's handler if undefined. */
   readonly handler: string | undefined
 }
 
 export interface ConfiguredRoutes {
-  /** Resolves by the routes, then by the inner resolver. */
+  /** Returns a resolver that first uses the routes, then the inner resolver. */
   readonly wrap: (inner: Resolver) => Resolver
   readonly replace: (table: ConfiguredRouteTable) => void
 }
 
-/** Routes, ready for lookups. */
+/** Routes prepared for lookups. */
 export interface ConfiguredRouteTable {
   readonly tree: RouteTree<CompiledRoute>
-  /** Values of a request that conditions depend on; undefined: no conditions. */
+  /** Returns the request values that conditions depend on. Undefined if there are no conditions. */
   readonly conditionKey: ((request: RequestLine) => string) | undefined
 }
 
-/** Routes of the configuration, which precede routes declared by services and the resolver. */
+/**
+ * Routes of the configuration, which take precedence over routes declared by services and over the
+ * resolver.
+ */
 export function createConfiguredRoutes(initial: ConfiguredRouteTable): ConfiguredRoutes {
   const toKey = createRouteKey()
   let table = initial
@@ -84,7 +87,7 @@ export function createConfiguredRoutes(initial: ConfiguredRouteTable): Configure
   }
 }
 
-/** @throws {RangeError} for too many routes, or too many overlapping ones. */
+/** @throws {RangeError} if there are too many routes or too many overlapping ones. */
 export function buildRouteTable(routes: readonly CompiledRoute[]): ConfiguredRouteTable {
   const tree = new RouteTree<CompiledRoute>(() => new ConditionalBucket())
   for (const route of routes)

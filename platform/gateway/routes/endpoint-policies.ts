@@ -6,20 +6,23 @@ import { createPlugin, type PluginEnv } from '../../../core/plugin/define.ts'
 import { POLICY } from '../../../core/registry/service.ts'
 import { plugins as BUILT_IN } from '../../../plugins/index.gen.ts'
 
-/** Endpoints whose plugins are cached. */
+/** Maximum number of endpoints whose plugins are cached. */
 const MAX_ENDPOINTS = 10_000
 
 /**
- * Creates the plugins that endpoints declare in the registry, by metadata such as `policy.body-limit: {"limit": "64kb"}`.
+ * Creates the plugins that endpoints declare in the registry through metadata such as
+ * `policy.body-limit: {"limit": "64kb"}`.
  *
- * Services are not trusted with the gateway: only built-in plugins with the scope `endpoint` are allowed, they run in addition to the plugins
- * of the configuration, and an endpoint with an invalid policy responds with 500, because its service relies on it.
+ * Services must not gain control over the gateway. Therefore, only built-in plugins with the scope
+ * `endpoint` are allowed, and they run in addition to the configured plugins. An endpoint with an
+ * invalid policy responds with 500, because its service relies on the policy.
  */
 export function createPolicyFinder(
   env: PluginEnv,
 ): (service: string, endpoint: Endpoint) => readonly Plugin[] | undefined {
   const found = new WeakMap<Endpoint, readonly Plugin[]>()
-  // The registry may replace an endpoint by an equal one: the state of its plugins stays.
+  // The registry may replace an endpoint by an equal one. The state of its plugins must be
+  // preserved.
   const byText = new LRUCache<string, readonly Plugin[]>({ max: MAX_ENDPOINTS })
   return (service, endpoint) => {
     const known = found.get(endpoint)

@@ -13,12 +13,12 @@ import { SettingsError } from '../../settings/sources.ts'
 
 export interface ErrorPageOptions {
   readonly namespace: string
-  /** Nodes of a service in the default domain; undefined if it is not registered. */
+  /** Returns the nodes of a service in the default domain, or undefined if it is not registered. */
   readonly find: (service: string) => Maybe<Upstream | undefined>
   readonly log: PluginLog
 }
 
-/** Time for the page of a service, then the standard body is sent. */
+/** Timeout for a page from a service, after which the standard body is sent. */
 const TIMEOUT_MS = 2000
 const PAGE_MAX_BYTES = 256 * 1024
 const LOG_INTERVAL_MS = 60_000
@@ -31,10 +31,10 @@ interface Source {
 }
 
 /**
- * Creates the plugin for `errors:` of a scope. Errors of services are not replaced, nor are errors for clients that accept JSON and not
- * HTML.
+ * Creates the plugin for `errors:` of a scope. Errors from services are not replaced, nor are
+ * errors for clients that accept JSON but not HTML.
  *
- * @throws {SettingsError} when a file cannot be read.
+ * @throws {SettingsError} if a file cannot be read.
  */
 export function createErrorPages(
   scope: PluginScope,
@@ -52,7 +52,7 @@ export function createErrorPages(
     throw error
   }
   return {
-    // The nearest scope with a page for the status applies.
+    // The innermost scope with a page for the status applies.
     name: scope === 'gateway' ? 'errors' : `${scope}-errors`,
     onError(x, { code }) {
       const accept = x.headers.get('accept') ?? ''
@@ -77,7 +77,7 @@ function open(entry: ErrorPageEntry, options: ErrorPageOptions): Source {
   }
 }
 
-/** A file in memory, read again after a change. */
+/** Caches a file in memory and reloads it when it changes. */
 function openFile(file: string, log: PluginLog): Source {
   const { type: contentType } = toContentType(file)
   const parse = (body: string): ErrorPage => {
@@ -95,7 +95,7 @@ function openFile(file: string, log: PluginLog): Source {
   return { find: () => page, close: watched.close }
 }
 
-/** `/<status>` of a service. */
+/** Requests `/<status>` from a service. */
 function openService(service: string, { find, log }: ErrorPageOptions): Source {
   let nextLogMs = 0
   const load = async (x: Exchange, status: number): Promise<ErrorPage | undefined> => {

@@ -10,8 +10,9 @@ import { replacePrefix } from './rewrite.ts'
 /**
  * Creates the handler of a route with `files`.
  *
- * @param configFile path of the configuration file; undefined without one.
- * @throws {RangeError} when the folder or its fallback does not exist, or the folder contains the configuration file.
+ * @param configFile path of the configuration file; undefined if no file is used.
+ * @throws {RangeError} if the folder or its fallback does not exist, or the folder contains the
+ * configuration file.
  */
 export function createFilesHandler(
   { root, index, fallback, stripPrefix: prefix, cacheControl }: FilesAction,
@@ -21,7 +22,7 @@ export function createFilesHandler(
     throw new RangeError(`root of files is not a folder: ${root}`)
   if (configFile !== undefined && isInside(configFile, root))
     throw new RangeError(
-      `root of files contains the configuration file, which may have secrets: move the files into a separate folder, such as ${join(root, 'public')}`,
+      `root of files contains the configuration file, which may contain secrets; move the files into a separate folder, such as ${join(root, 'public')}`,
     )
   if (
     fallback !== undefined &&
@@ -45,7 +46,7 @@ function isInside(file: string, folder: string): boolean {
   return realpathSync(file).startsWith(real.endsWith(sep) ? real : real + sep)
 }
 
-/** Whether a template matches a path. */
+/** Returns whether a template matches a path. */
 function covers({ segments }: PathTemplate, path: readonly string[]): boolean {
   const any = segments.indexOf('**')
   const isEqual = (segment: string, other: string | undefined): boolean =>

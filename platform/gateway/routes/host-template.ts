@@ -2,20 +2,22 @@ import { GATEWAY_ID, GatewayError } from '../../../core/errors.ts'
 import type { PathTemplate } from '../../../core/path/template.ts'
 import { compileText, type Render } from './rewrite.ts'
 
-/** Name or IP address, and optional port (RFC 3986 §3.2). */
+/** Name or IP address with an optional port (RFC 3986 §3.2). */
 const AUTHORITY =
   /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?)(?::\d{1,5})?$/
 const PORT = /:\d{1,5}$/
-/** RFC 1123 §2.1, and underscores. */
+/** Label as in RFC 1123 §2.1, also allowing underscores. */
 const LABEL = /^[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/
 const PLACEHOLDER = /\{[^{}]*\}/g
 
 /**
- * Compiles `host` of a redirect or rewrite. `{host}` is the host of the request, other placeholders fill one label of a name, so that no value
- * leads to another domain: a request with other values is 400.
+ * Compiles `host` of a redirect or rewrite. `{host}` is the host of the request. Other placeholders
+ * fill one label of a name, so that no value can lead to another domain; requests with other values
+ * fail with 400.
  *
- * @param hasScheme whether the redirect changes the scheme: the port of the request belongs to the old one.
- * @throws {RangeError} for a text that does not make a host.
+ * @param hasScheme whether the redirect changes the scheme, in which case the request's port does
+ * not apply.
+ * @throws {RangeError} if the text does not form a host.
  */
 export function compileHost(
   text: string,

@@ -15,7 +15,7 @@ import type {
 } from '../../config/types.ts'
 import { formatSpecifier } from '../../plugins/plan.ts'
 
-/** One page of the routes of a configuration that contain all words of `search`. */
+/** Returns one page of the configured routes that contain all words of `search`. */
 export function listConfiguredRoutes(
   { config, settings }: Configuration,
   { search, limit, skip }: ConfiguredRoutesRequest,

@@ -4,8 +4,9 @@ import { mapReplyUrls } from '../../../core/http/reply-urls.ts'
 const COOKIE_PATH = /(;\s*path=)([^;]*)/i
 
 /**
- * Turns paths of responses back into paths that clients see: `Location`, `Content-Location` (RFC 9110 §10.2.2, §8.7) and the `Path` of
- * cookies, where the request had `stripped` removed and `added` put in front.
+ * Restores the paths that clients see in responses, for routes that remove the prefix `stripped`
+ * from the request path and add the prefix `added`. Applies to `Location`, `Content-Location` (RFC
+ * 9110 §10.2.2, §8.7) and the `Path` of cookies.
  */
 export function createPrefixPlugin(stripped: string, added: string): Plugin {
   const restore = (path: string): string => {
@@ -13,7 +14,7 @@ export function createPrefixPlugin(stripped: string, added: string): Plugin {
     if (inner === undefined) return path
     return `${stripped}${inner}` || '/'
   }
-  // A cookie for `/prefix/` would not be sent to `/prefix` (RFC 6265 §5.1.4).
+  // A cookie for `/prefix/` would not be sent with requests to `/prefix` (RFC 6265 §5.1.4).
   const restorePath = (path: string): string => restore(path).replace(/(?<=.)\/$/, '')
   return {
     name: 'prefix',
@@ -28,7 +29,7 @@ export function createPrefixPlugin(stripped: string, added: string): Plugin {
   }
 }
 
-/** Whether a path has these leading segments. */
+/** Returns whether a path starts with these segments. */
 function begins(path: string, prefix: string): boolean {
   return (
     path.startsWith(prefix) &&
@@ -36,7 +37,7 @@ function begins(path: string, prefix: string): boolean {
   )
 }
 
-/** URLs of other hosts stay unchanged. */
+/** URLs on other hosts remain unchanged. */
 function restoreUrl(url: string, host: string, restore: (path: string) => string): string {
   if (url.startsWith('/') && !url.startsWith('//')) return restore(url)
   const own = [`http://${host}`, `https://${host}`].find(

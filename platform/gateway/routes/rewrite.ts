@@ -4,20 +4,23 @@ import { checkPath } from '../../../core/path/check.ts'
 import { decodeSegment, isAmbiguous } from '../../../core/path/decode.ts'
 import type { PathTemplate } from '../../../core/path/template.ts'
 
-/** Value of a template for one request. */
+/** Returns the value of a template for a request. */
 export type Render = (x: Exchange) => string
 
-/** How {@link compileText} encodes the values of placeholders; `header` is the name of the header that has the value. */
+/**
+ * Encodes the value of a placeholder in {@link compileText}. `header` is the name of the header
+ * that contains the value.
+ */
 export type Encode = (value: string, header?: string) => string
 
 const PLACEHOLDER = /\{([^{}]*)\}/g
 const HEADER = /^header\.([A-Za-z0-9!#$%&'*+.^_`|~-]+)$/
 
 /**
- * Compiles a text with the placeholders `{name}` (path variable), `{rest}` (segments matched by `**`), `{header.x}`, `{client_ip}`, `{host}`
- * and `{path}`.
+ * Compiles a text with the placeholders `{name}` (path variable), `{rest}` (segments matched by
+ * `**`), `{header.x}`, `{client_ip}`, `{host}` and `{path}`.
  *
- * @param template of the path that the route matches; undefined: it matches any path.
+ * @param template template of the path that the route matches; undefined if it matches any path.
  * @throws {RangeError} for an unknown placeholder.
  */
 export function compileText(
@@ -68,16 +71,20 @@ function findVariable(x: Exchange, name: string): string {
   return x.route?.variables?.find(([variable]) => variable === name)?.[1] ?? ''
 }
 
-/** Segments of a path as received, without the first and the last ones. */
+/**
+ * Returns the segments of a path as received, without the first `before` and the last `after`
+ * segments.
+ */
 function restOf(path: string, before: number, after: number): string {
   const segments = path.slice(1).split('/')
   return segments.slice(before, after === 0 ? undefined : -after).join('/')
 }
 
 /**
- * Compiles a path. A value of the request must not lead to another path: a path that is invalid in a request, or has empty segments, is 400.
+ * Compiles a path. A request value must not lead to a different path, so the request fails with 400
+ * if the result is invalid or contains empty segments.
  *
- * @throws {RangeError} for an unknown placeholder, or text that is invalid in a path.
+ * @throws {RangeError} for an unknown placeholder or for text that is invalid in a path.
  */
 export function compilePath(text: string, template: PathTemplate | undefined): Render {
   const check = (path: string): string | undefined =>
@@ -94,7 +101,7 @@ export function compilePath(text: string, template: PathTemplate | undefined): R
   }
 }
 
-/** Slashes separate the segments of a variable that covers several. A header is one segment. */
+/** The slashes in a variable separate the segments that it covers. A header is a single segment. */
 function encodePath(value: string, header?: string): string {
   if (header !== undefined && isAmbiguous(value))
     throw reject(
@@ -108,11 +115,12 @@ function reject(detail: string): GatewayError {
 }
 
 /**
- * Replaces the leading segments `prefix` of a path as received, as `ReplacePrefixMatch` of the Gateway API does: `/a` with `/a` replaced by
- * `/b` is `/b`. A path that does not begin with them only gets the replacement in front.
+ * Replaces the leading segments `prefix` of a path as received, like `ReplacePrefixMatch` in the
+ * Gateway API: replacing `/a` with `/b` turns `/a` into `/b`. If the path does not start with the
+ * prefix, the replacement is only prepended.
  *
  * @param prefix percent-decoded segments
- * @param replacement empty, or begins with a slash
+ * @param replacement empty, or starts with a slash
  */
 export function replacePrefix(
   path: string,

@@ -7,8 +7,8 @@ export interface ConditionalRoute extends TreeRoute {
 }
 
 /**
- * Configured routes of one path and one host pattern. A route with the method goes before one for any method, then the one with
- * more conditions, then the one added first.
+ * Configured routes with the same path and host pattern. Routes for the method of the request come first, then
+ * routes with more conditions, then routes that were added earlier.
  */
 export class ConditionalBucket<R extends ConditionalRoute> implements Bucket<R> {
   readonly #methods = new Map<string, R[]>()

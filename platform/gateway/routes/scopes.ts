@@ -13,14 +13,15 @@ import { createErrorPages, type ErrorPageOptions } from './error-pages.ts'
 /** A service or route. */
 type ScopedItem = Pick<ConfiguredRoute, 'plugins' | 'timeouts' | 'errors' | 'at'>
 
-/** Plugin of `timeout.request`. */
+/** Name of the plugin that implements `timeout.request`. */
 const LIMIT = 'time-limit'
 
 /**
- * Builds the plugins of routes, services and consumers. Plugins of a route replace plugins of its service with the same name.
+ * Builds the plugins of routes, services and consumers. Plugins of a route replace plugins of its
+ * service with the same name.
  *
- * @param find nodes of a service, for error pages.
- * @throws {SettingsError} when a plugin cannot be built.
+ * @param find finds the nodes of a service, for error pages.
+ * @throws {SettingsError} if a plugin cannot be built.
  */
 export async function buildScopes(
   { settings, config }: Configuration,
@@ -70,13 +71,13 @@ export async function buildScopes(
   return { routes: scopes, consumers, findPolicies: createPolicyFinder(env) }
 }
 
-/** Plugins of a service or route, with the plugin of its `timeout.request`. */
+/** Returns the plugins of a service or route, including the plugin for its `timeout.request`. */
 function toPlan({ plugins, timeouts, at }: ScopedItem, scope: PluginScope): PlannedPlugin[] {
   const listed = listPlugins(plugins, scope)
   const { request } = timeouts
   if (request === undefined) return listed
   if (listed.some(({ specifier }) => specifier === LIMIT))
-    throw new SettingsError([`${at}: timeout.request and the plugin ${LIMIT} exclude each other`])
+    throw new SettingsError([`${at}: timeout.request cannot be combined with the plugin ${LIMIT}`])
   const limit = request === Number.POSITIVE_INFINITY ? 'none' : `${request}ms`
   return [{ specifier: LIMIT, options: { limit }, source: at, scope }, ...listed]
 }

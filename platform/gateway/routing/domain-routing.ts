@@ -4,10 +4,10 @@ import { createPerDomain, type DomainRegistries } from './domains.ts'
 import type { RegistryRouting, Routing } from './routing.ts'
 
 export interface DomainRoutingOptions {
-  /** Routing of the default domain; closed together with this one. */
+  /** Routing of the default domain, closed together with this one. */
   readonly main: RegistryRouting
   readonly domains: DomainRegistries
-  /** Creates the routing of a domain, which falls back to `main`. */
+  /** Creates the routing of a domain, with `main` as the fallback. */
   readonly create: (registry: Registry, domain: string, main: RegistryRouting) => Routing
 }
 
@@ -17,8 +17,9 @@ interface DomainRouting extends Routing {
 }
 
 /**
- * Routes by the `Mx-Namespace` header (specification: Server API gateway; reference 9): to services of that domain, else of the default
- * domain. The routing of a domain is created with its first request, and only if services are registered in it.
+ * Routes by the `Mx-Namespace` header (specification: Server API gateway; reference 9) to services
+ * in that domain, or otherwise in the default domain. The routing of a domain is created on its
+ * first request, and only if services are registered in the domain.
  */
 export function createDomainRouting({ main, domains, create }: DomainRoutingOptions): Routing {
   const list = (): readonly Routing[] => [main, ...routings.values()]

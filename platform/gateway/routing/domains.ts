@@ -1,21 +1,27 @@
 import type { Registry } from '../../../core/contracts/registry.ts'
 import { DEFAULT_DOMAIN } from '../../../core/registry/service.ts'
 
-/** The domains except the default one; each is an isolated set of services. */
+/** The domains except the default domain. Each domain is an isolated set of services. */
 export interface DomainRegistries {
-  /** Registry of a domain; undefined if nothing is registered in it. Called for every request. */
+  /**
+   * Returns the registry of a domain, or undefined if nothing is registered in it. Called for each
+   * request.
+   */
   readonly find: (domain: string) => Registry | undefined
 }
 
 /** Lazily created values by domain. */
 export interface PerDomain<T> {
-  /** Undefined for the default domain and for domains without services. */
+  /** Returns undefined for the default domain and for domains without services. */
   readonly of: (domain: string | undefined) => T | undefined
   readonly values: () => T[]
   readonly close: () => void
 }
 
-/** Creates a value for each domain on first use. Values of removed domains are closed when another one is created. */
+/**
+ * Creates a value for each domain on first use. Values of removed domains are closed when another
+ * value is created.
+ */
 export function createPerDomain<T extends { readonly close: () => void }>(
   domains: DomainRegistries,
   create: (registry: Registry, name: string) => T,

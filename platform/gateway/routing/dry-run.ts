@@ -14,7 +14,7 @@ import type { EventSinks } from '../handlers.ts'
 import { createUpstreams } from '../upstreams.ts'
 import type { ExplainedRuling } from './explanation.ts'
 
-/** The chain, whose steps report their stage, without response hooks. */
+/** Returns the chain without response hooks. Its steps report their stage. */
 export function recordStages(chain: Chain, onStage: (stage: Stage, x: Exchange) => void): Chain {
   const steps = chain.steps.map((step, i) => (x: Exchange) => {
     const stage = chain.stages.steps[i]!
@@ -33,7 +33,7 @@ export function recordStages(chain: Chain, onStage: (stage: Stage, x: Exchange) 
   }
 }
 
-/** An authorizer that reports its decisions. */
+/** Returns an authorizer that reports its decisions. */
 export function recordRulings(
   authorizer: Authorizer,
   onRuling: (ruling: ExplainedRuling) => void,
@@ -53,7 +53,7 @@ export function recordRulings(
   }
 }
 
-/** Upstreams that send nothing to nodes. */
+/** Creates upstreams that send nothing to nodes. */
 export function createDryUpstreams(
   configuration: Configuration,
   log: Log,
@@ -78,7 +78,7 @@ export function createDryUpstreams(
   }
 }
 
-/** Brokers that publish nothing. */
+/** Creates brokers that publish nothing. */
 export function createDrySinks(reach: () => void): EventSinks {
   const publish = (): Promise<never> => {
     reach()
@@ -87,7 +87,7 @@ export function createDrySinks(reach: () => void): EventSinks {
   return { broker: { publish, maxBodyBytes: Number.POSITIVE_INFINITY } }
 }
 
-/** Exchange whose WebSockets are not forwarded. */
+/** Exchange that does not forward WebSockets. */
 export class DryExchange extends TestExchange {
   error: GatewayError | undefined = undefined
   readonly #reach: () => void
@@ -102,7 +102,7 @@ export class DryExchange extends TestExchange {
     return new Promise(() => {})
   }
 
-  /** Without the content of a file. */
+  /** Omits the content of a file. */
   override start(...head: Parameters<TestExchange['start']>): void {
     super.start(...head)
     this.end()

@@ -3,11 +3,11 @@ import type { Exchange } from '../../../core/exchange.ts'
 import { toFullName } from '../../config/configured-services.ts'
 import type { Configuration } from '../../config/types.ts'
 
-/** Resolver that does not read the path, which is forwarded unchanged. */
+/** Resolver that ignores the path, which is forwarded unchanged. */
 const BY_HOST = 'host'
 const ENCODED_SLASH = /%2f/i
 
-/** Full names of the services that accept `%2F` in paths. */
+/** Returns the full names of the services that accept `%2F` in paths. */
 function listServices({ settings, config }: Configuration): ReadonlySet<string> {
   const enabled = config.services.flatMap(({ name, encodedSlash }) => (encodedSlash ? [name] : []))
   return new Set(
@@ -17,7 +17,10 @@ function listServices({ settings, config }: Configuration): ReadonlySet<string> 
   )
 }
 
-/** Whether any service accepts `%2F` in paths: the listener then leaves the check to {@link createSlashCheck}. */
+/**
+ * Returns whether any service accepts `%2F` in paths. The listener then leaves the check to {@link
+ * createSlashCheck}.
+ */
 export function areEncodedSlashesServed({ settings, config }: Configuration): boolean {
   return (
     settings.resolver === BY_HOST ||
@@ -27,8 +30,9 @@ export function areEncodedSlashesServed({ settings, config }: Configuration): bo
 }
 
 /**
- * Rejects `%2F` in the path, unless the request is proxied to a service that accepts it: the path of a call names its endpoint.
- * Undefined if the listener rejects every `%2F`.
+ * Creates a check that rejects `%2F` in the path unless the request is proxied to a service that
+ * accepts it. For calls, the path names the endpoint. Returns undefined if the listener rejects
+ * every `%2F`.
  */
 export function createSlashCheck(
   configuration: Configuration,

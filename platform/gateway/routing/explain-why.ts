@@ -4,7 +4,7 @@ import type { Explanation } from './explanation.ts'
 /** Maximum number of listed services or endpoints. */
 const MAX_NAMES = 20
 
-/** Explains a response of the gateway itself, with a hint. */
+/** Explains a response from the gateway itself, with a hint. */
 export function toWhy({
   stages,
   answer,
@@ -41,7 +41,7 @@ export function toWhy({
   if (status === 503 && error.message.includes('no node'))
     return 'the service is registered, but none of its nodes is available'
   if (status === 503 && error.message.endsWith('the registry is unavailable'))
-    return 'check that the registry runs at the address of --registry, or of the environment of --server'
+    return 'check that the registry is running at the address in --registry or in the environment of --server'
   if (status === 503 && error.message.endsWith('the registry denies access'))
     return 'the account of the gateway (--auth_id, MX_AUTH_SECRET) or the token of --registry is invalid or lacks access to the registry'
   if (stages.length === 0) return 'the listener rejected the request before any plugin ran'

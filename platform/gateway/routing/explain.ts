@@ -35,7 +35,7 @@ import { findPluginSources, type PluginSource } from './plugin-sources.ts'
 export interface ExplainOptions {
   readonly configuration: Configuration
   readonly authorizer: Authorizer | undefined
-  /** Registry of a running gateway. @default by the settings */
+  /** Registry of a running gateway. @default chosen by the settings */
   readonly registry?: Registry
   readonly domains?: DomainRegistries
   readonly log: Log
@@ -43,16 +43,16 @@ export interface ExplainOptions {
 
 /** Timeout of the registry. */
 const REGISTRY_MS = 3000
-/** Overall timeout: rules and keys may have to be fetched. */
+/** Overall timeout, which includes fetching rules and keys. */
 const RESPONSE_TIMEOUT_MS = 10_000
 const TOPIC = 'topic'
 const FROM_ENDPOINT: PluginSource = { scope: 'endpoint', source: 'registry' }
 
-/** Record of one request. */
+/** Record of a single request. */
 interface Trace {
   readonly pass: (stage: Stage, x: Exchange) => void
   readonly rulings: ExplainedRuling[]
-  /** The request is sent to a node, or to {@link TOPIC}. */
+  /** Called when the request is sent to a node or to {@link TOPIC}. */
   readonly reach: (where: string) => void
 }
 
@@ -61,11 +61,11 @@ interface Explainer {
   readonly registry: Registry
   readonly chain: Chain
   readonly sources: ReadonlyMap<Plugin, PluginSource>
-  /** Sets the trace of the request in progress. */
+  /** Sets the trace for the request in progress. */
   readonly follow: (trace: Trace) => void
 }
 
-/** {@link openExplainer} for one request. */
+/** Runs {@link openExplainer} for a single request. */
 export async function explain(
   request: ExplainedRequest,
   options: ExplainOptions,
@@ -75,10 +75,11 @@ export async function explain(
 }
 
 /**
- * Opens dry runs of requests through the chain of a configuration, one at a time, with the code that serves requests. Nothing is sent,
- * published or logged.
+ * Opens dry runs of requests through the chain of a configuration, one at a time, with the code
+ * that also serves requests. Nothing is sent, published or logged.
  *
- * @returns explains a request. Throws {@link TypeError} for a malformed header; {@link GatewayError} 504 without a decision within 10 s.
+ * @returns a function that explains a request. It throws {@link TypeError} for a malformed header,
+ * and {@link GatewayError} 504 if there is no decision within 10 s.
  * @throws {SettingsError} for an invalid configuration.
  */
 export async function openExplainer(
@@ -136,7 +137,7 @@ async function run(
   let host: string | undefined
   const pass = (stage: Stage, { headers }: Exchange): void => {
     passed.push(stage)
-    // Forwarding removes it.
+    // Forwarding removes the header.
     host = headers.get('host')
   }
   follow({ pass, rulings, reach })
@@ -157,7 +158,7 @@ async function run(
   }
   void walk()
   const { body = '' } = request
-  // Asynchronous, as from a socket: after the steps that do not wait.
+  // Asynchronous like data from a socket: it arrives after the steps that do not wait.
   const isBodySent = nextTick().then(() => body.length > 0 && x.sendBody(body, true))
   const forwarded = reached.then((where) => where || x.node)
   const responded = x.done.then(() => undefined)
@@ -169,7 +170,7 @@ async function run(
     throw new GatewayError(GATEWAY_ID, 504, detail, { cause })
   })
   await isBodySent
-  // The length of a chunked body is known once it is forwarded.
+  // The length of a chunked body is only known when it is forwarded.
   const isTooLong = reachedAt !== undefined && x.bytesIn > x.bodyLimit
   if (isTooLong) x.giveUp(tooLarge(x.bodyLimit))
   const sentTo = isTooLong ? undefined : reachedAt
@@ -178,7 +179,7 @@ async function run(
   const explanation = {
     stages: passed.map((stage, i) => {
       const { plugin, hook } = stage
-      // An endpoint may add a plugin of the same name.
+      // An endpoint may add a plugin with the same name.
       const earlier = passed.slice(0, i).filter((other) => other.plugin === plugin)
       const repeated = earlier.filter((other) => other.hook === hook).length
       const applied = x.chain.plugins.filter(
@@ -204,7 +205,7 @@ async function run(
       upstream &&
       describeInForce(
         configuration,
-        // Services of the file are of the default domain.
+        // Services in the file belong to the default domain.
         upstream.domain === DEFAULT_DOMAIN ? upstream.name : '',
         route?.rule?.name,
         limitSettings(
@@ -231,7 +232,10 @@ function findListener({ config }: Configuration, name = ''): string {
   throw new GatewayError(GATEWAY_ID, 400, `unknown listener ${name}; configured: ${known}`)
 }
 
-/** `Host` by the setting of the service; undefined: as received. */
+/**
+ * Returns the `Host` header according to the setting of the service, or undefined if it is sent as
+ * received.
+ */
 function findNodeHost({ node, upstream }: Exchange): string | undefined {
   return upstream?.nodes.find(({ id }) => id === node)?.hostHeader
 }
@@ -241,7 +245,7 @@ async function listNames(registry: Registry): Promise<readonly string[]> {
     const services = await withTimeout(Promise.resolve(registry.listServices()), REGISTRY_MS)
     return [...new Set(services.map(({ name }) => name))].sort()
   } catch {
-    // The outage is already reported by the request or the log.
+    // The outage is already reported in the request or in the log.
     return []
   }
 }

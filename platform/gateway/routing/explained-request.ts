@@ -11,13 +11,13 @@ export interface ExplainedRequest {
   /** Names are case-insensitive and include `Host` and `Upgrade`. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly body?: string
-  /** The client uses TLS. @default false */
+  /** Whether the client uses TLS. @default false */
   readonly secure?: boolean
-  /** Name of the listener that receives it. @default the main listener */
+  /** Name of the listener that receives the request. @default the main listener */
   readonly listener?: string
 }
 
-/** Validates the request like a listener, and removes the hop-by-hop headers. */
+/** Validates the request like a listener, and removes hop-by-hop headers. */
 export function toTestRequest(
   { method, path, headers, body = '', secure = false }: ExplainedRequest,
   encodedSlashes: boolean,
@@ -33,7 +33,7 @@ export function toTestRequest(
   if (!has('host')) validator.add('host', 'localhost')
   if (body !== '' && !has('content-length') && !has('transfer-encoding'))
     validator.add('content-length', String(Buffer.byteLength(body)))
-  // A WebSocket request may omit `Connection`.
+  // `Connection` may be omitted in a WebSocket request.
   if (has('upgrade') && !has('connection')) validator.add('connection', 'upgrade')
   for (const [name, value] of list) validator.add(name, value)
   const verb = method.toUpperCase()

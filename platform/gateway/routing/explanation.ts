@@ -13,13 +13,13 @@ export interface Explanation {
   readonly route: Exchange['route']
   /** Name of the configured route; undefined if none matched. */
   readonly routeName: string | undefined
-  /** Path and query as forwarded. */
+  /** Path and query as forwarded to the node. */
   readonly target: string
-  /** `Host` as forwarded. */
+  /** `Host` as forwarded to the node. */
   readonly host: string
-  /** Name of the handler; undefined if no route was found, or the route rejects the request. */
+  /** Name of the handler. Undefined if no route was found or the route rejects the request. */
   readonly handler: string | undefined
-  /** Prefix of service names; empty for none. */
+  /** Prefix of service names; empty if none. */
   readonly namespace: string
   /** Id of the caller; empty for anonymous requests. */
   readonly account: string
@@ -27,27 +27,27 @@ export interface Explanation {
   readonly rulings: readonly ExplainedRuling[]
   /** Nodes of the service; undefined if it was not looked up. */
   readonly nodes: readonly ExplainedNode[] | undefined
-  /** Settings in force for the service; undefined: no route was found. */
+  /** Settings in force for the service; undefined if no route was found. */
   readonly settings?: ServiceView | undefined
   readonly endpoints: readonly string[]
   /** Id of the selected node, or `topic`; undefined if the gateway itself responds. */
   readonly sentTo: string | undefined
-  /** Response of the gateway itself; undefined if the request is forwarded. */
+  /** Response from the gateway itself; undefined if the request is forwarded. */
   readonly answer:
     | { readonly status: number; readonly body: string; readonly error: GatewayError | undefined }
     | undefined
   /** Explanation of `answer` with a hint; empty if the request is forwarded. */
   readonly why: string
-  /** Names of all services, if the requested one was not found. */
+  /** Names of all services if the requested service was not found. */
   readonly known: readonly string[]
 }
 
-/** A passed stage; `scope` and `source` are undefined for the gateway's own. */
+/** A passed stage. `scope` and `source` are undefined for the gateway's own stages. */
 export interface ExplainedStage extends Stage, Partial<PluginSource> {}
 
 export interface ExplainedRuling {
   readonly namespace: string
-  /** `type:name:endpoint` */
+  /** Resource as `type:name:endpoint`. */
   readonly resource: string
   readonly granted: boolean
   /** The deciding rule; undefined if none applied. */

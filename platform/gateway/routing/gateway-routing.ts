@@ -29,16 +29,16 @@ export interface GatewayRoutingOptions {
   readonly domains: DomainRegistries | undefined
   readonly upstream: FindUpstreamOptions
   readonly onServices: ResolverContext['onServices']
-  /** Precede everything else that the resolver finds. */
+  /** Configured routes, which take precedence over all other results of the resolver. */
   readonly routes?: ConfiguredRoutes
   readonly log: Log
 }
 
-/** Route cache of a domain, smaller because there may be many domains. */
+/** Size of a domain's route cache, which is smaller because there may be many domains. */
 const DOMAIN_CACHE = { max: 1000, maxFailures: 100 }
 
 /**
- * Creates the routing of a gateway by its settings.
+ * Creates the routing of a gateway according to its settings.
  *
  * @throws {SettingsError} for an unknown resolver.
  */
@@ -55,7 +55,7 @@ export function createGatewayRouting({
   const onWarning = (message: string): void => log.warn(message)
   const router = { namespace: settings.namespace, version: readVersion() }
   const cache = new RouteCache()
-  // Domains share the counters, which outlive them.
+  // All domains share the counters, which outlive the domains.
   const { counts } = cache
 
   const create = (
@@ -89,7 +89,8 @@ export function createGatewayRouting({
             onWarning,
           }),
           fallback: finder,
-          // Their services are of the default domain: they are sent headers of the configuration.
+          // Configured routes always use services of the default domain, because their requests
+          // contain configured headers.
           router: {
             ...router,
             configured: finder,
@@ -101,7 +102,7 @@ export function createGatewayRouting({
   })
 }
 
-/** The resolver without `close`, for a routing that does not own it. */
+/** Returns the resolver without `close`, for a routing that does not own it. */
 function withoutClose(resolver: Resolver): Resolver {
   return {
     name: resolver.name,

@@ -8,20 +8,20 @@ import type { Settings } from '../../settings/settings.ts'
 import { nameResolver } from '../find-resolver.ts'
 
 export interface ListedRoutes {
-  /** Sorted by service name. */
+  /** Routes sorted by service name. */
   readonly routes: readonly RouteMessage[]
-  /** Declared routes that are not served, with the reason. */
+  /** Declared routes that are not served, each with the reason. */
   readonly problems: readonly string[]
 }
 
 export type ListedBy = Pick<Settings, 'handler' | 'resolver' | 'namespace'>
 
-/** Resolvers that read the service from the first path segment. */
+/** Resolvers that read the service name from the first path segment. */
 const BY_FIRST_SEGMENT: ReadonlySet<string> = new Set(['proxy', 'path', 'vpath'])
 
 /**
- * Lists the routes to services: routes declared by endpoints, if the resolver uses them, and routes by name. Resolvers by host or topic
- * have no routes to list.
+ * Lists the routes to services: routes declared by endpoints, if the resolver uses them, and routes
+ * by name. Resolvers by host or topic have no routes to list.
  */
 export function listRoutes(services: readonly Service[], settings: ListedBy): ListedRoutes {
   const resolver = settings.resolver || nameResolver(settings.handler)
@@ -75,7 +75,9 @@ function listByName(
   })
 }
 
-/** Shortest path that resolves to an endpoint; undefined if none does. */
+/**
+ * Returns the shortest path that resolves to an endpoint, or undefined if there is no such path.
+ */
 function findPath(
   name: string,
   endpoint: string,

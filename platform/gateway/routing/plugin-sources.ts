@@ -9,11 +9,16 @@ import { createActionPlugins, toScopeKey } from '../routes/compile-routes.ts'
 /** Origin of a plugin. */
 export interface PluginSource {
   readonly scope: PluginScope
-  /** `mx.yaml:3:5`, the name of a setting, `default plugin`, or `registry`. */
+  /**
+   * Source position such as `mx.yaml:3:5`, the name of a setting, `default plugin`, or `registry`.
+   */
   readonly source: string
 }
 
-/** Origins of the configured plugins of a chain, including plugins of its services and routes. */
+/**
+ * Finds the origins of the configured plugins in a chain, including plugins of its services and
+ * routes.
+ */
 export function findPluginSources(
   { plugins, scopes, ofConsumer }: Chain,
   plan: readonly PlannedPlugin[],
@@ -22,7 +27,7 @@ export function findPluginSources(
   const sources = new Map<Plugin, PluginSource>()
   for (const [i, { source }] of plan.entries())
     sources.set(plugins[i]!, { scope: 'gateway', source })
-  // The plugins of a scope follow the inherited ones, and its action plugins are the last.
+  // The plugins of a scope follow the inherited ones; its action plugins come last.
   const add = (
     scope: PluginScope,
     entries: readonly Pick<PluginEntry, 'at'>[],
@@ -42,7 +47,10 @@ export function findPluginSources(
   return sources
 }
 
-/** Plugins of a service or route, in order: the plugin of its `timeout.request` comes first. */
+/**
+ * Lists the plugins of a service or route in order, starting with the plugin for its
+ * `timeout.request`.
+ */
 function listOwn({
   plugins,
   timeouts,

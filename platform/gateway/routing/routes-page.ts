@@ -2,12 +2,17 @@ import type { Service } from '../../../core/contracts/registry.ts'
 import type { RouteMessage, RoutesPage, RoutesRequest } from '../../../services/gateway/messages.ts'
 import { type ListedBy, listRoutes } from './list-routes.ts'
 
-/** Maximum JSON size of a page and of a service, in bytes: one tick of the event loop has to be short. */
+/**
+ * Maximum JSON size in bytes of a page and of a service, because event loop ticks must be short.
+ */
 const MAX_BYTES = 512 * 1024
 /** Maximum number of problems per page. */
 const MAX_LEFT_OUT = 100
 
-/** One page of routes by service name, with the routes that cannot be served; `next` is absent on the last page. */
+/**
+ * Returns one page of routes by service name, including routes that cannot be served. `next` is
+ * absent on the last page.
+ */
 export function toRoutesPage(
   services: readonly Service[],
   settings: ListedBy,

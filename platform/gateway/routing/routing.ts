@@ -12,17 +12,26 @@ export type Finder = RouterOptions['directory']
 export interface Routing {
   /** Sets the route of a request. */
   readonly route: Step
-  /** Nodes of a service that the request names explicitly; undefined if it is not registered. */
+  /**
+   * Returns the nodes of a service that the request names explicitly, or undefined if it is not
+   * registered.
+   */
   readonly find: (service: string, x: Exchange) => ReturnType<Finder['find']>
-  /** Nodes of a service that the configuration names: of the default domain, whichever the request selects. */
+  /**
+   * Returns the nodes of a service named in the configuration. The service belongs to the default
+   * domain, regardless of the domain that the request selects.
+   */
   readonly findConfigured: (service: string) => ReturnType<Finder['find']>
   /** Settles once the registry has been read; undefined if it already is. */
   readonly ready: Promise<void> | undefined
-  /** Service caches: the cache of the default domain first. */
+  /** Service caches, starting with the default domain. */
   readonly directories: () => readonly ServiceCache[]
-  /** Route caches, in the same order. */
+  /** Route caches in the same order. */
   readonly caches: () => readonly RouteCache[]
-  /** Applies changed load balancing; `settled` are services whose missing nodes are no longer retained. */
+  /**
+   * Applies changed load balancing. Missing nodes of the services in `settled` are no longer
+   * retained.
+   */
   readonly reconfigure: (settled: Iterable<string>) => void
   readonly close: () => void
 }
@@ -36,9 +45,9 @@ export interface RegistryRouting extends Routing {
 
 export interface RoutingOptions {
   readonly registry: Registry
-  /** Closed with the routing. */
+  /** Closed together with the routing. */
   readonly resolver: Resolver
-  /** Used for services that the registry does not have. */
+  /** Used for services that are not in the registry. */
   readonly fallback?: Finder
   readonly directory: ServiceCacheOptions
   readonly router: Omit<RouterOptions, 'resolver' | 'directory'>
@@ -70,10 +79,10 @@ export function createRouting(options: RoutingOptions): RegistryRouting {
   }
 }
 
-/** Finds services in `first`, else in `second`. */
+/** Finds services in `first`, otherwise in `second`. */
 export function withFallback(first: Finder, second: Finder): Finder {
   return {
-    // Both generations only increase, and so does their sum.
+    // Both generations only increase, and therefore their sum does as well.
     get generation() {
       return first.generation + second.generation
     },

@@ -6,7 +6,7 @@ import { lockFolder } from './folder-lock.ts'
 
 /** Folder for the files of a server. */
 export interface DataFolder {
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string
   /** Releases the lock of the folder. */
   readonly close: () => Promise<void>
@@ -16,10 +16,12 @@ export interface DataFolder {
 const WRITABLE = 0o022
 
 /**
- * Opens and locks a folder for this server. A missing folder is created with access for its owner only.
+ * Opens and locks a folder for this server. A missing folder is created with access for its owner
+ * only.
  *
- * @param text path; `~/` is the home folder of the current user.
- * @throws {Error} with a one-line message when it is not usable, writable by others, or used by another server.
+ * @param text path; `~/` means the current user's home folder.
+ * @throws {Error} with a one-line message if the folder is not usable, is writable by others, or is
+ * used by another server.
  */
 export async function openDataFolder(text: string): Promise<DataFolder> {
   const path = toFolderPath(text)
@@ -34,7 +36,10 @@ export async function openDataFolder(text: string): Promise<DataFolder> {
   return { path, close: lock.release }
 }
 
-/** Creates a folder with its parents. Not with `recursive`, which never ends in folders like /proc. */
+/**
+ * Creates a folder and its parents. The option `recursive` is not used, because it never ends in
+ * folders such as /proc.
+ */
 async function createFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 })
@@ -43,7 +48,7 @@ async function createFolder(path: string): Promise<void> {
     if (code === 'EEXIST') return
     if (code !== 'ENOENT' || path === dirname(path)) throw error
     await createFolder(dirname(path))
-    // Another server may create it at the same time.
+    // Another server may create the folder at the same time.
     await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error
     })
@@ -51,10 +56,10 @@ async function createFolder(path: string): Promise<void> {
 }
 
 /**
- * Absolute path of a data folder.
+ * Returns the absolute path of a data folder.
  *
- * @param text as in {@link openDataFolder}.
- * @throws {Error} with a one-line message when it is inside a missing home folder.
+ * @param text see {@link openDataFolder}.
+ * @throws {Error} with a one-line message if the path is inside a missing home folder.
  */
 export function toFolderPath(text: string): string {
   if (text !== '~' && !text.startsWith('~/')) return resolve(text)
@@ -62,7 +67,7 @@ export function toFolderPath(text: string): string {
   try {
     home = homedir()
   } catch {
-    // Reported below.
+    // The error is reported below.
   }
   if (home === '')
     throw new Error(

@@ -18,7 +18,7 @@ const LOCK = /^lock\.(\d{1,15})$/
 const PREPARED = /^lock-[0-9a-f-]+$/
 /** Portable maximum length of socket paths. */
 const PATH_MAX_BYTES = 100
-/** Attempts while other processes lock the folder at the same time. */
+/** Maximum number of attempts while other processes lock the folder at the same time. */
 const ATTEMPTS = 50
 const RETRY_MAX_MS = 20
 const RESPONSE_TIMEOUT_MS = 500
@@ -26,11 +26,14 @@ const RESPONSE_TIMEOUT_MS = 500
 /**
  * Locks a folder for this process.
  *
- * A lock is a Unix socket in the folder, `lock.<n>`, on which its owner listens: the system closes it when the process ends, and no
- * reused process id is mistaken for the owner. The highest number is the current lock. A new one is created atomically with `link`,
- * already listening; if another process holds a lock by then, the new one is removed and the attempt repeated.
+ * A lock is a Unix socket `lock.<n>` in the folder, on which its owner listens. The system closes
+ * the socket when the process ends, and a reused process id is never mistaken for the owner. The
+ * highest number is the current lock. A new lock is created atomically with `link` and is already
+ * listening. If another process holds a lock by then, the new one is removed and the attempt is
+ * repeated.
  *
- * @throws {Error} with a one-line message when another process holds the lock, or the socket cannot be created.
+ * @throws {Error} with a one-line message if another process holds the lock or the socket cannot be
+ * created.
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {
   const paths = createPaths(folder)
@@ -41,7 +44,11 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   })
   const remove = (name: string): void => rmSync(join(folder, name), { force: true })
 
-  /** Acquires the lock; undefined if another process is acquiring it, too. @throws {Error} if the folder is locked */
+  /**
+   * Acquires the lock. Returns undefined if another process is also acquiring it.
+   *
+   * @throws {Error} if the folder is locked
+   */
   async function acquire(): Promise<string | undefined> {
     const existing = listLocks(folder)
     const highest = Math.max(0, ...existing)
@@ -69,7 +76,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
     return name
   }
 
-  /** Removes prepared sockets of killed processes. */
+  /** Removes sockets prepared by processes that were killed. */
   async function removeStale(): Promise<void> {
     for (const name of readdirSync(folder))
       if (PREPARED.test(name) && (await queryOwner(paths.of(name))) === undefined) remove(name)
@@ -102,9 +109,10 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
 }
 
 /**
- * Describes the owner of a lock: `another mx server (process 4711)`; undefined without a lock. Read-only.
+ * Describes the owner of a lock as `another mx server (process 4711)`. Returns undefined if the
+ * folder is not locked. Read-only.
  *
- * @throws {Error} when the folder cannot be read.
+ * @throws {Error} if the folder cannot be read.
  */
 export async function findLockOwner(folder: string): Promise<string | undefined> {
   const numbers = listLocks(folder)
@@ -127,7 +135,7 @@ function listLocks(folder: string): number[] {
     .map(Number)
 }
 
-/** Process id of the first live lock; undefined if no lock is live. */
+/** Returns the process id of the first live lock, or undefined if no lock is live. */
 async function findOwner(paths: Paths, numbers: readonly number[]): Promise<string | undefined> {
   for (const number of numbers) {
     const owner = await queryOwner(paths.of(`lock.${number}`))
@@ -152,7 +160,10 @@ function close(server: Server): Promise<void> {
   })
 }
 
-/** Process id of a listening owner; empty if it does not respond; undefined if nothing listens. */
+/**
+ * Returns the process id of a listening owner. Returns an empty string if it does not respond, and
+ * undefined if no process is listening.
+ */
 function queryOwner(path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     let text = ''
@@ -169,7 +180,7 @@ function queryOwner(path: string): Promise<string | undefined> {
   })
 }
 
-/** Socket paths, through the open folder descriptor if they are too long. */
+/** Returns socket paths. Paths that are too long go through the descriptor of the open folder. */
 function createPaths(folder: string): Paths {
   const isLong = Buffer.byteLength(join(folder, `lock-${randomUUID()}`)) > PATH_MAX_BYTES
   if (!isLong) return { of: (name) => join(folder, name), close: () => {} }

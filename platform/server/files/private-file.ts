@@ -17,12 +17,12 @@ export async function writePrivateFile(file: string, text: string): Promise<void
   }
 }
 
-/** Contents of a file; undefined if it is missing or unreadable. */
+/** Returns the contents of a file, or undefined if it is missing or unreadable. */
 export async function readPrivateFile(file: string): Promise<string | undefined> {
   return readFile(file, 'utf8').catch(() => undefined)
 }
 
-/** Removes a file; ignores errors. */
+/** Removes a file and ignores errors. */
 export async function removeFile(file: string): Promise<void> {
   await unlink(file).catch(() => {})
 }

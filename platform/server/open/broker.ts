@@ -5,19 +5,20 @@ import { type CheckedBroker, createBroker } from '../../../domain/broker/broker.
 import { redactUrl } from '../../../lib/text/redact.ts'
 import type { Log } from '../../process/log.ts'
 
-/** Unused topic to check the connection. */
+/** Unused topic for checking the connection. */
 const PROBE = 'mx.looks'
 
 /**
- * Opens the broker of the setting `broker`: `memory` or a NATS server, whose library is imported on demand.
+ * Opens the broker in the setting `broker`: `memory` or a NATS server, whose library is imported on
+ * demand.
  *
- * @throws {Error} with a one-line message when the server is unreachable or denies access.
+ * @throws {Error} with a one-line message if the server is unreachable or denies access.
  */
 export async function openServerBroker(text: string, log: Log): Promise<CheckedBroker> {
   const adapter = await load(text, log)
   return createBroker(adapter, {
     onDrop: (subscription, count) =>
-      log.warn({ ...subscription, count }, 'slow subscriber: messages dropped'),
+      log.warn({ ...subscription, count }, 'messages dropped for slow subscriber'),
     onError: (subscription, error) =>
       log.error({ ...subscription, err: error }, 'subscriber failed'),
   })
@@ -27,7 +28,7 @@ async function load(text: string, log: Log): Promise<Broker> {
   if (text === 'memory') return createMemoryBroker()
   const { createNatsBroker } = await import('../../../adapters/broker/nats.ts')
   let isOpen = false
-  // Before, problems are reported by the thrown error.
+  // Before the broker is open, problems are reported by the thrown error.
   const onWarning = (message: string): void => void (isOpen && log.warn(`broker: ${message}`))
   const broker = createNatsBroker({ address: parseNatsUrl(text), onWarning })
   try {

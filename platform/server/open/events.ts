@@ -16,15 +16,15 @@ export interface OpenEventsOptions {
 const MEMORY_BYTES = 256 * 1024 * 1024
 
 /**
- * Opens the event storage of the setting `events` and checks it. Imports its adapter on demand.
+ * Opens and checks the event storage in the setting `events`. Imports its adapter on demand.
  *
- * @throws {Error} with a one-line message when it is unavailable.
+ * @throws {Error} with a one-line message if it is unavailable.
  */
 export async function openEvents(options: OpenEventsOptions): Promise<EventsAdapter> {
   let isOpen = false
   const { adapter, tried } = await load({
     ...options,
-    // Before, problems are reported by the thrown error.
+    // Before the storage is open, problems are reported by the thrown error.
     onWarning: (message) => isOpen && options.onWarning(message),
   })
   try {
@@ -43,7 +43,7 @@ export async function openEvents(options: OpenEventsOptions): Promise<EventsAdap
   }
 }
 
-/** Retention limits of events by the settings. */
+/** Returns the retention limits of events according to the settings. */
 export function toEventsLimits(
   settings: Pick<
     Settings,

@@ -16,14 +16,14 @@ export interface OpenIsolationOptions {
 
 const PACKAGE = dirname(fileURLToPath(import.meta.resolve('mx-gateway/package.json')))
 
-const ISOLATED = 'programs of mx run are isolated: one user for each namespace'
-const UNPRIVILEGED = 'programs of mx run are not isolated: they run as the user of the server'
+const ISOLATED = 'programs started by mx run are isolated with one user per namespace'
+const UNPRIVILEGED = 'programs started by mx run are not isolated and run as the user of the server'
 const PRIVILEGED =
-  'programs of mx run are not isolated: programs of namespace mx run as root, programs of other namespaces are denied'
+  'programs started by mx run are not isolated: programs in namespace mx run as root; programs in other namespaces are rejected'
 const HINT =
   'set runtime_uids to a range and give the server CAP_SYS_ADMIN, or run the server as an unprivileged user'
 
-/** Checks whether programs can be isolated, and logs their access. */
+/** Checks whether programs can be isolated, and logs what they can access. */
 export async function openIsolation(options: OpenIsolationOptions): Promise<Isolation> {
   const { settings, folder, hidden, log } = options
   const { runtimeUids: userIds, runtimeNamespaces, profile } = settings
@@ -42,7 +42,7 @@ export async function openIsolation(options: OpenIsolationOptions): Promise<Isol
   } else {
     const details = { reason: isolation.reason, accessible }
     if (isolation.isPrivileged) log.warn({ ...details, hint: HINT }, PRIVILEGED)
-    // A personal machine, on which only its owner runs programs.
+    // On a personal machine, only its owner runs programs.
     else if (profile === 'local') log.info(details, UNPRIVILEGED)
     else log.warn(details, UNPRIVILEGED)
   }
@@ -59,7 +59,7 @@ function toRemainder({ hasPrivateProc }: Sandbox): string {
   return `world-readable files${processes}, services on the network of this machine`
 }
 
-/** @param isPrivileged the server, and thus its programs, bypass file permissions. */
+/** @param isPrivileged whether the server, and thus its programs, bypass file permissions. */
 async function describeAccess(hidden: string, isPrivileged: boolean): Promise<string> {
   const memory = (await protectMemory()) ? '' : ', the environment and memory of the server'
   const owner = isPrivileged ? 'all users of this machine' : `user ${process.getuid?.()}`

@@ -5,8 +5,8 @@ import { brokerError } from '../../../domain/broker/errors.ts'
 import { toTopicName } from '../../../domain/broker/topic-name.ts'
 
 /**
- * Prefixes topics with the namespace of the message, as the `broker` service does: `mx.orders`. For gateways that do not add the
- * namespace themselves.
+ * Prefixes topics with the namespace of the message, for example `mx.orders`, like the `broker`
+ * service. Used for gateways that do not add the namespace themselves.
  */
 export function withNamespaces(
   broker: CheckedBroker,

@@ -21,13 +21,13 @@ export interface OpenRuntimeOptions {
     | 'restartDelayMaxMs'
   >
   readonly registries: ServerRegistries
-  /** Folder of service files. */
+  /** Folder for service files. */
   readonly folder: string
   readonly isolation?: Promise<Isolation> | undefined
   readonly log: ServiceLog
 }
 
-/** Opens the runtime of the setting `runtime`. Imports its library on demand. */
+/** Opens the runtime in the setting `runtime`. Imports its library on demand. */
 export async function openRuntime(options: OpenRuntimeOptions): Promise<Runtime> {
   const { settings, registries, folder, isolation, log } = options
   if (settings.runtime === 'kubernetes') {
@@ -56,7 +56,9 @@ export async function openRuntime(options: OpenRuntimeOptions): Promise<Runtime>
   })
 }
 
-/** Creates a temporary folder for a server without a data folder; removed on close. */
+/**
+ * Creates a temporary folder for a server without a data folder. The folder is removed on close.
+ */
 export async function openRuntimeFolder(): Promise<DataFolder> {
   const path = await mkdtemp(join(tmpdir(), 'mx-runtime-'))
   return { path, close: () => rm(path, { recursive: true, force: true }) }

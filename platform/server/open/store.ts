@@ -14,9 +14,9 @@ export interface OpenStoreOptions {
 }
 
 /**
- * Opens the store of the setting `store` and checks it. Imports its adapter on demand.
+ * Opens and checks the store in the setting `store`. Imports its adapter on demand.
  *
- * @throws {Error} with a one-line message when it is unavailable.
+ * @throws {Error} with a one-line message if it is unavailable.
  */
 export async function openStore(options: OpenStoreOptions): Promise<StoreAdapter> {
   const adapter = await load(options)

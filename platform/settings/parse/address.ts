@@ -8,17 +8,17 @@ import type { ValueType } from '../../../lib/values/value-type.ts'
 
 /** Address to listen on. */
 export interface Address {
-  /** Name or IP address; `unix:` and a path for a Unix socket. */
+  /** Host name or IP address. For a Unix socket, `unix:` followed by its path. */
   readonly host: string
-  /** 0: any free port, and for a Unix socket. */
+  /** Port number. 0 means any free port, or a Unix socket. */
   readonly port: number
 }
 
-/** Address under which others reach a server. */
+/** Address at which other machines reach a server. */
 export interface Advertised {
-  /** Name or IP address, without brackets. */
+  /** Host name or IP address without brackets. */
   readonly host: string
-  /** Undefined: port of the listener. */
+  /** Port number; the listener's port if undefined. */
   readonly port: number | undefined
 }
 
@@ -26,11 +26,14 @@ const HOST_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]*)):(\d{1,5})$/
 const ALLOWED = 'host:port or :port, with a port from 0 to 65535'
 const UNIX = 'unix:'
 const GATEWAY_ALLOWED = `${ALLOWED}, or unix:/path`
-/** `sun_path` of Linux and macOS without the final zero byte, the shorter of both. */
+/**
+ * Maximum length of `sun_path` on Linux and macOS, whichever is shorter, without the final zero
+ * byte.
+ */
 const UNIX_PATH_MAX = 103
 
 /**
- * Parses `host:port`, `[ipv6]:port`, or `:port` for all interfaces, IPv4 and IPv6.
+ * Parses `host:port` or `[ipv6]:port`, or `:port` for all IPv4 and IPv6 interfaces.
  *
  * @throws {RangeError} with the accepted forms.
  */
@@ -44,7 +47,7 @@ export function parseBindAddress(text: string): Address {
 }
 
 /**
- * {@link parseBindAddress}, or `unix:/path`.
+ * Parses `unix:/path` or an address accepted by {@link parseBindAddress}.
  *
  * @throws {RangeError} with the accepted forms.
  */
@@ -64,18 +67,18 @@ export function parseGatewayAddress(text: string): Address {
   return { host: trimmed, port: 0 }
 }
 
-/** Path of a Unix socket; undefined for other addresses. */
+/** Returns the path of a Unix socket, or undefined for other addresses. */
 export function toSocketPath({ host }: Address): string | undefined {
   return host.startsWith(UNIX) ? host.slice(UNIX.length) : undefined
 }
 
-/** The address as {@link parseGatewayAddress} reads it. */
+/** Formats an address so that {@link parseGatewayAddress} can parse it. */
 export function formatAddress({ host, port }: Address): string {
   if (host.startsWith(UNIX)) return host
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** Whether only programs of this machine reach it. */
+/** Returns whether only programs on this machine can reach the address. */
 export function isLoopback({ host }: Address): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
 }
@@ -83,14 +86,14 @@ export function isLoopback({ host }: Address): boolean {
 /** Address to listen on. */
 export const LISTEN_ADDRESS: ValueType<Address> = single('host:port', ALLOWED, parseBindAddress)
 
-/** {@link LISTEN_ADDRESS}, or a Unix socket. */
+/** {@link LISTEN_ADDRESS} or a Unix socket. */
 export const GATEWAY_ADDRESS: ValueType<Address> = single(
   'host:port or unix:/path',
   GATEWAY_ALLOWED,
   parseGatewayAddress,
 )
 
-/** {@link LISTEN_ADDRESS}, or `none`: undefined. */
+/** {@link LISTEN_ADDRESS}, or undefined for `none`. */
 export const LISTEN_ADDRESS_OR_NONE: ValueType<Address | undefined> = single(
   'host:port or none',
   `none, ${ALLOWED}`,
@@ -104,7 +107,7 @@ export const LISTEN_ADDRESS_OR_NONE: ValueType<Address | undefined> = single(
   },
 )
 
-/** A host with or without a port; empty: undefined. */
+/** A host with or without a port; undefined if empty. */
 export const ADVERTISED_ADDRESS: ValueType<Advertised | undefined> = single(
   'host or host:port',
   'host or host:port, IPv6 addresses in brackets',
@@ -119,7 +122,7 @@ export const ADVERTISED_ADDRESS: ValueType<Advertised | undefined> = single(
   },
 )
 
-/** RPC proxies of servers, each as `mx://host:port` or `mxs://host:port`. */
+/** RPC proxies of servers, each `mx://host:port` or `mxs://host:port`. */
 export const SERVER_ADDRESSES: ValueType<readonly string[]> = list(
   'host:port,...',
   SERVER_ADDRESS_FORMS,
@@ -134,7 +137,7 @@ export const SERVER_ADDRESSES: ValueType<readonly string[]> = list(
   },
 )
 
-/** `none`, or the RPC proxy of a platform, `mx://host:port`. */
+/** `none`, or the RPC proxy of a platform as `mx://host:port`. */
 export const AUTH_SOURCE: ValueType<string> = single(
   'none or url',
   'none, mx://host:port or mxs://host:port, with a port from 1 to 65535',

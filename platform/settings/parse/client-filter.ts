@@ -8,7 +8,7 @@ const ORIGIN =
 const HOST_PATTERN = /^(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i
 const NETWORK_FORMS = 'networks such as 10.0.0.0/8, loopback, private or unix'
 
-/** Networks, and the words `loopback`, `private` and `unix`. */
+/** Networks, or the words `loopback`, `private` and `unix`. */
 export const NETWORKS: ValueType<readonly string[]> = list(
   'network,...',
   NETWORK_FORMS,
@@ -18,7 +18,7 @@ export const NETWORKS: ValueType<readonly string[]> = list(
   },
 )
 
-/** Networks, and the words `public`, `private`, `loopback` and `link-local`. */
+/** Networks, or the words `public`, `private`, `loopback` and `link-local`. */
 export const ALLOW_LIST: ValueType<readonly string[]> = list(
   'network,...',
   'networks such as 10.0.0.0/8, public, private, loopback or link-local',
@@ -39,7 +39,7 @@ export const CLIENT_RANGES: ValueType<'any' | readonly string[]> = list(
   },
 )
 
-/** Web origins, or `*` for any. */
+/** Web origins; `*` allows any origin. */
 export const ORIGINS: ValueType<readonly string[]> = patterns(
   'origin,...',
   'an origin such as https://app.example.com (no path), or *',
@@ -75,7 +75,10 @@ function patterns(
   })
 }
 
-/** `any` alone, or a list in which `always` may be named although it is always included. */
+/**
+ * Returns the type for `any` alone or a list. The list may contain `always`, which is included
+ * anyway.
+ */
 function orAny(
   always: string,
   type: ValueType<readonly string[]>,

@@ -8,7 +8,7 @@ import type { ValueType } from '../../../lib/values/value-type.ts'
 
 const NAMESPACE = /^[a-z0-9]+(?:-+[a-z0-9]+)*(?:\.[a-z0-9]+(?:-+[a-z0-9]+)*)*$/i
 
-/** Prefix of service names; only blanks if none (specification: Namespace). */
+/** Prefix of service names, or only spaces for no prefix (specification: Namespace). */
 export const NAMESPACE_PREFIX: ValueType<string> = single(
   'prefix',
   'names joined by dots such as go.mx.api, or a single blank for none',
@@ -26,7 +26,10 @@ export const NAMESPACE_NAMES: ValueType<readonly string[]> = names(
   'names of namespaces',
 )
 
-/** `name=host:port[;weight],...` each, stored as text: the meaning of a name depends on the namespace. */
+/**
+ * Backends, each as `name=host:port[;weight],...`. They are stored as text, because the meaning of
+ * a name depends on the namespace.
+ */
 export const BACKENDS: ValueType<readonly string[]> = {
   kind: 'list',
   placeholder: 'name=host:port[;weight],...',
@@ -38,7 +41,7 @@ export const BACKENDS: ValueType<readonly string[]> = {
   },
 }
 
-/** Load-balancing policy, stored as text: every service gets its own balancer. */
+/** Load-balancing policy, stored as text because each service has its own balancer. */
 export const BALANCE_POLICY: ValueType<string> = single(
   'policy',
   'round-robin, random, p2c, least-conn, hash:ip, hash:path, hash:header:<name> or hash:cookie:<name>, also behind sticky:',

@@ -6,7 +6,7 @@ import type { ValueType } from '../../../lib/values/value-type.ts'
 
 const COUNT = count(0, 999_999_999, ', or none')
 
-/** Bytes for all namespaces but `mx`, and for some by name. */
+/** Number of bytes for all namespaces except `mx`, and for individual namespaces by name. */
 export const SIZE_QUOTA: ValueType<QuotaLimits> = list(
   'size,ns=size,...',
   'a size, auto or none; namespace=size for one namespace',
@@ -19,7 +19,10 @@ export const SIZE_QUOTA: ValueType<QuotaLimits> = list(
     ),
 )
 
-/** A number for all namespaces but `mx`, and for some by name. */
+/**
+ * Returns the type of a number for all namespaces except `mx`, and for individual namespaces by
+ * name.
+ */
 export function countQuota(limit: string): ValueType<QuotaLimits> {
   return list(
     'number,ns=number,...',
@@ -32,7 +35,8 @@ export function countQuota(limit: string): ValueType<QuotaLimits> {
 }
 
 /**
- * Parses `limit` for all namespaces but `mx`, and `namespace=limit` for some; without the first, the limit of the default.
+ * Parses `limit` for all namespaces except `mx`, and `namespace=limit` for individual namespaces.
+ * If `limit` is not specified, the default limit applies.
  *
  * @throws {RangeError}
  */
@@ -54,7 +58,8 @@ function parseQuota(
     }
     const namespace = text.slice(0, at).trim()
     if (!isServiceName(namespace)) throw notAllowed('limit or namespace=limit', text)
-    if (namespace in namespaces) throw new RangeError(`lists the namespace ${namespace} twice`)
+    if (namespace in namespaces)
+      throw new RangeError(`contains the duplicate namespace ${namespace}`)
     namespaces[namespace] = parse(text.slice(at + 1))
   }
   return { limit: limit ?? parseCommon(defaultText), namespaces }

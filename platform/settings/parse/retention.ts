@@ -6,7 +6,7 @@ import type { ValueType } from '../../../lib/values/value-type.ts'
 
 const FORM = 'topic=duration[;size]'
 
-/** Retention of some topics, by name. */
+/** Retention of individual topics by name. */
 export const TOPIC_RETENTIONS: ValueType<Readonly<Record<string, Partial<EventRetention>>>> = list(
   `${FORM},...`,
   FORM,
@@ -17,7 +17,7 @@ export const TOPIC_RETENTIONS: ValueType<Readonly<Record<string, Partial<EventRe
       if (limits === undefined || rest.length > 0) throw notAllowed(FORM, text)
       if (!isEventName(topic))
         throw new RangeError(`names of topics ${TOPIC_NAME_RULE}, got ${JSON.stringify(topic)}`)
-      if (retentions.has(topic)) throw new RangeError(`lists the topic ${topic} twice`)
+      if (retentions.has(topic)) throw new RangeError(`contains the duplicate topic ${topic}`)
       retentions.set(topic, parseRetention(topic, limits))
     }
     return Object.fromEntries(retentions)

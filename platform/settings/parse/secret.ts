@@ -3,11 +3,14 @@ import { single } from '../../../lib/values/value.ts'
 import type { ValueType } from '../../../lib/values/value-type.ts'
 import { parseSecretKey } from '../../../services/config/secrets/secret-key.ts'
 
-// Errors of this file never contain the value.
+// Errors in this file must never contain the value.
 
-/** As the service auth accepts them. */
+/** Limit of the auth service. */
 const MAX_PASSWORD = 1024
-/** A client that opens a link gets a proof of the server, and can test guesses against it without a limit. */
+/**
+ * A client that opens a link receives a proof from the server and can test guesses against it
+ * without a limit.
+ */
 const MIN_TOKEN = 16
 const KEY_FORMS = '32 bytes in base64'
 
@@ -22,7 +25,7 @@ export const SECRET_KEY: ValueType<string> = single('key', KEY_FORMS, (text) => 
   return trimmed
 })
 
-/** {@link SECRET_KEY}, or `file` or `memory`: a generated one. */
+/** {@link SECRET_KEY}, or `file` or `memory` for a generated key. */
 export const SECRET_KEY_SOURCE: ValueType<string> = single(
   'key',
   `${KEY_FORMS}, file or memory`,
@@ -32,7 +35,7 @@ export const SECRET_KEY_SOURCE: ValueType<string> = single(
   },
 )
 
-/** Token that clients and servers share; empty if none. */
+/** Token shared by clients and servers; empty if none. */
 export const SHARED_TOKEN: ValueType<string> = single(
   'secret',
   `at least ${MIN_TOKEN} characters`,
@@ -40,13 +43,13 @@ export const SHARED_TOKEN: ValueType<string> = single(
     const token = text.trim()
     if (token !== '' && token.length < MIN_TOKEN)
       throw new RangeError(
-        `must have at least ${MIN_TOKEN} characters, such as openssl rand -base64 32 prints, got ${token.length}`,
+        `must have at least ${MIN_TOKEN} characters, for example from openssl rand -base64 32, got ${token.length}`,
       )
     return token
   },
 )
 
-/** Password; empty if none. The service auth requires at least 8 characters. */
+/** Password; empty if none. The auth service requires at least 8 characters. */
 export const PASSWORD: ValueType<string> = single(
   'password',
   `8 to ${MAX_PASSWORD} characters`,
@@ -57,10 +60,10 @@ export const PASSWORD: ValueType<string> = single(
   },
 )
 
-/** Ed25519 key, as PEM; empty if none. */
+/** Ed25519 key in PEM format; empty if none. */
 export const PRIVATE_KEY: ValueType<string> = single(
   'key',
-  'an Ed25519 key in PEM, or that in base64',
+  'an Ed25519 key in PEM format, optionally base64-encoded',
   (text) => {
     const trimmed = text.trim()
     if (trimmed === '') return ''
@@ -71,11 +74,11 @@ export const PRIVATE_KEY: ValueType<string> = single(
     try {
       type = createPrivateKey(pem).asymmetricKeyType
     } catch {
-      // Reported below; the reason may quote the text.
+      // The error is reported below, because its reason may quote the text.
     }
     if (type === 'ed25519') return pem
     throw new RangeError(
-      `must be an Ed25519 key in PEM, as \`openssl genpkey -algorithm ed25519\` prints it, got ${type === undefined ? 'no private key' : `a key of type ${type}`}`,
+      `must be an Ed25519 key in PEM format, for example from \`openssl genpkey -algorithm ed25519\`, got ${type === undefined ? 'no private key' : `a key of type ${type}`}`,
     )
   },
 )

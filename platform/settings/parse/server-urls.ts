@@ -29,7 +29,10 @@ export const EVENT_STORE_URL: ValueType<string> = nameOrUrl(
   parseNatsUrl,
 )
 
-/** `static`, or a registry as `openRegistry` accepts it: checked here, so that a mistake ends the start with status 2. */
+/**
+ * `static`, or a registry accepted by `openRegistry`. It is checked here, so that startup fails
+ * with status 2 on a mistake.
+ */
 export const REGISTRY_URL: ValueType<string> = single(
   PLACEHOLDER,
   `static, ${REGISTRY_FORMS}`,
@@ -41,7 +44,7 @@ export const REGISTRY_URL: ValueType<string> = single(
   },
 )
 
-/** One of `names`, or a URL that `parseUrl` accepts. */
+/** Returns the type for one of `names`, or a URL that `parseUrl` accepts. */
 function nameOrUrl(
   names: readonly string[],
   allowed: string,

@@ -3,7 +3,7 @@ import { isDnsName } from '../../../core/http/host/host-name.ts'
 import { list, nonEmptyTexts, notAllowed, single } from '../../../lib/values/value.ts'
 import type { ValueType } from '../../../lib/values/value-type.ts'
 
-/** In place of files: a certificate for development. */
+/** Used instead of files for a development certificate. */
 export const SELF_SIGNED = 'self-signed'
 
 const EMAIL = /^[^\s@:,]+@[^\s@:,]+$/
@@ -22,7 +22,7 @@ export const CERTIFICATE_FILES: ValueType<readonly string[]> = list(
   },
 )
 
-/** Host names that the HTTP challenge can prove, lower case, each once. */
+/** Host names that the HTTP challenge can prove, in lower case, without duplicates. */
 export const ACME_HOSTS: ValueType<readonly string[]> = list('name,...', HOST_FORMS, (texts) => {
   const hosts = texts.map((text) => {
     const host = domainToASCII(text.trim().replace(/\.$/, ''))
@@ -54,7 +54,7 @@ export const DIRECTORY_URL: ValueType<string> = single(
   },
 )
 
-/** Mail address; empty if none. */
+/** Email address; empty if none. */
 export const EMAIL_ADDRESS: ValueType<string> = single(
   'address',
   'an address such as admin@example.com',

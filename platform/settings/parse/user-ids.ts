@@ -2,11 +2,11 @@ import type { UserIdRange } from '../../../lib/process/sandbox/user-ids.ts'
 import { single } from '../../../lib/values/value.ts'
 import type { ValueType } from '../../../lib/values/value-type.ts'
 
-/** The highest user id: `(uid_t) -1` means none. */
+/** Highest user id, because `(uid_t) -1` means none. */
 const MAX_ID = 2 ** 32 - 2
 const RANGE = /^\s*(\d{1,10})\s*-\s*(\d{1,10})\s*$/
 
-/** A range without the ids of root and of the system; `none` is undefined. */
+/** A range that excludes the ids of root and the system; undefined for `none`. */
 export const USER_IDS: ValueType<UserIdRange | undefined> = single(
   'first-last',
   'a range of user ids from 1000 on such as 200000-209999, or none',

@@ -8,10 +8,10 @@ export interface AccessSettings {
   readonly trustedProxies: readonly string[]
   readonly trustedProxiesHeader: (typeof FORWARDING_HEADERS)[number]
   readonly trustedProxiesOptional: boolean
-  /** Host names of requests, in addition to the names of this machine. */
+  /** Host names of requests, in addition to this machine's names. */
   readonly hosts: 'any' | readonly string[]
   readonly corsOrigins: readonly string[]
-  /** In addition to the same host. */
+  /** Web origins, in addition to the same host. */
   readonly webOrigins: 'any' | readonly string[]
   readonly rpcAddressAllow: readonly string[]
   readonly registerAllow: readonly string[]
@@ -23,7 +23,7 @@ export const ACCESS_SETTINGS: SettingTable<AccessSettings> = {
     ...NETWORKS,
     name: 'trusted_proxies',
     description:
-      'Trusted proxies, such as 10.0.0.0/8, whose X-Forwarded-* headers are used; for a server, also its gateways',
+      'Trusted proxies, such as 10.0.0.0/8, whose X-Forwarded-* headers are used; for a server, this includes its gateways',
     default: '',
     live: true,
   },
@@ -31,7 +31,7 @@ export const ACCESS_SETTINGS: SettingTable<AccessSettings> = {
     ...oneOf(FORWARDING_HEADERS, 'name'),
     name: 'trusted_proxies_header',
     description:
-      'Header in which the trusted proxies send the client address, x-forwarded-for or forwarded; the other is ignored',
+      'Header in which trusted proxies send the client address: x-forwarded-for or forwarded; the other header is ignored',
     default: 'x-forwarded-for',
     live: true,
   },
@@ -39,7 +39,7 @@ export const ACCESS_SETTINGS: SettingTable<AccessSettings> = {
     ...SWITCH,
     name: 'trusted_proxies_optional',
     description:
-      'Accept requests of trusted proxies without a valid client address in that header; otherwise they are rejected with 400',
+      'Accept requests from trusted proxies without a valid client address in that header; otherwise, they are rejected with 400',
     default: 'false',
     live: true,
   },
@@ -47,7 +47,7 @@ export const ACCESS_SETTINGS: SettingTable<AccessSettings> = {
     ...HOSTS,
     name: 'hosts',
     description:
-      'Accepted host names of requests, otherwise 403: any, local (localhost, names that end in .localhost, IP addresses, the name in address), or additional names such as app.example.com or *.example.com',
+      'Accepted host names of requests; other hosts are rejected with 403: any, local (localhost, names that end in .localhost, IP addresses, the name in address), or additional names such as app.example.com or *.example.com',
     default: 'any',
     live: true,
   },
@@ -63,7 +63,7 @@ export const ACCESS_SETTINGS: SettingTable<AccessSettings> = {
     ...WEB_ORIGINS,
     name: 'web_origins',
     description:
-      'Web pages that may send requests and open WebSockets, else 403: any, same-host, or additional origins such as https://app.example.com; cors_origins are included',
+      'Web pages that may send requests and open WebSockets; others are rejected with 403: any, same-host, or additional origins such as https://app.example.com; cors_origins are included',
     default: 'any',
     inServer: { default: 'same-host' },
     live: true,
@@ -71,7 +71,7 @@ export const ACCESS_SETTINGS: SettingTable<AccessSettings> = {
   rpcAddressAllow: {
     ...ALLOW_LIST,
     name: 'rpc_address_allow',
-    description: 'Networks in which an explicit call (/rpc) may name an unregistered address',
+    description: 'Networks in which explicit calls (/rpc) may specify an unregistered address',
     default: 'loopback',
     live: true,
   },
@@ -79,7 +79,7 @@ export const ACCESS_SETTINGS: SettingTable<AccessSettings> = {
     ...ALLOW_LIST,
     name: 'register_allow',
     description:
-      'Networks in which services may register nodes in addition to the address they connect from, such as 10.0.0.0/8, private or loopback; operators may register any',
+      'Networks in which services may register nodes in addition to the address they connect from, such as 10.0.0.0/8, private or loopback; operators may register any address',
     default: '',
     only: 'server',
     live: true,

@@ -5,17 +5,17 @@ import type { SettingTable } from '../setting.ts'
 
 export interface AcmeSettings {
   readonly enableAcme: boolean
-  /** Lower case. */
+  /** Host names in lower case. */
   readonly acmeHosts: readonly string[]
-  /** Empty if none. */
+  /** URL; empty if none. */
   readonly acmeAsk: string
   readonly acmeDirectory: string
-  /** Empty if none. */
+  /** Email address; empty if none. */
   readonly acmeEmail: string
   readonly acmeAddress: Address
-  /** Empty: the authorities of Node.js. */
+  /** If empty, the certificate authorities of Node.js are trusted. */
   readonly acmeCaFile: string
-  /** Empty: no external account. */
+  /** If empty, no external account is used. */
   readonly acmeEabKid: string
   readonly acmeEabKey: string
 }
@@ -25,7 +25,7 @@ export const ACME_SETTINGS: SettingTable<AcmeSettings> = {
     ...SWITCH,
     name: 'enable_acme',
     description:
-      "Serve HTTPS with certificates from an ACME server, renewed automatically; agrees to the server's terms, and takes precedence over tls_cert_file",
+      "Serve HTTPS with certificates from an ACME server, which are renewed automatically; agrees to the server's terms and takes precedence over tls_cert_file",
     default: 'false',
     live: false,
   },
@@ -34,16 +34,16 @@ export const ACME_SETTINGS: SettingTable<AcmeSettings> = {
     name: 'acme_hosts',
     description: 'Host names of the certificates; the first is the default',
     default: '',
-    unset: 'any, at most 10 new names an hour, unless acme_ask decides',
+    unset: 'any host, at most 10 new names per hour, unless acme_ask is set',
     live: false,
   },
   acmeAsk: {
     ...PERMISSION_URL,
     name: 'acme_ask',
     description:
-      'URL that permits certificates for unlisted host names: requested with ?domain=<name>, 200 permits',
+      'URL that permits certificates for unlisted host names: requested with ?domain=<name>; status 200 permits the name',
     default: '',
-    unset: 'acme_hosts decides',
+    unset: 'determined by acme_hosts',
     live: false,
   },
   acmeDirectory: {
@@ -56,7 +56,7 @@ export const ACME_SETTINGS: SettingTable<AcmeSettings> = {
   acmeEmail: {
     ...EMAIL_ADDRESS,
     name: 'acme_email',
-    description: 'Mail address of the ACME account, for notices about certificates',
+    description: 'Email address of the ACME account, for notices about certificates',
     default: '',
     unset: 'none',
     live: false,
@@ -74,7 +74,7 @@ export const ACME_SETTINGS: SettingTable<AcmeSettings> = {
     name: 'acme_ca_file',
     description: 'Certificate authority of a private ACME server, PEM',
     default: '',
-    unset: 'authorities of Node.js',
+    unset: 'certificate authorities of Node.js',
     live: false,
   },
   acmeEabKid: {

@@ -4,17 +4,17 @@ import { PASSWORD, PRIVATE_KEY } from '../parse/secret.ts'
 import type { SettingTable } from '../setting.ts'
 
 export interface AuthSettings {
-  /** `none`, or the RPC proxy of a platform, `mx://host:port`. */
+  /** `none`, or the RPC proxy of a platform as `mx://host:port`. */
   readonly auth: string
-  /** Empty if none. */
+  /** Account id; empty if none. */
   readonly authId: string
   readonly authSecret: string
   readonly forwardToken: boolean
   readonly forwardAccount: boolean
-  /** Empty: a random one. */
+  /** If empty, a random password is generated. */
   readonly adminPassword: string
   readonly disableAdmin: boolean
-  /** PEM; empty: generated keys, in the store. */
+  /** Key in PEM format. If empty, keys are generated and stored in the store. */
   readonly authPrivateKey: string
 }
 
@@ -23,7 +23,7 @@ export const AUTH_SETTINGS: SettingTable<AuthSettings> = {
     ...AUTH_SOURCE,
     name: 'auth',
     description:
-      'Source of access rules: none (every request is allowed), or a platform, mx://host:port or mxs://host:port of its RPC proxy',
+      'Source of access rules: none (all requests are allowed), or the RPC proxy of a platform as mx://host:port or mxs://host:port',
     default: 'none',
     only: 'api',
     live: false,
@@ -32,7 +32,7 @@ export const AUTH_SETTINGS: SettingTable<AuthSettings> = {
     ...freeText('id'),
     name: 'auth_id',
     description:
-      'Account with which the gateway reads rules and registry (mx://) of a platform; MX_AUTH_SECRET is its secret',
+      'Account that the gateway uses to read the rules and registry (mx://) of a platform; its secret is MX_AUTH_SECRET',
     default: '',
     unset: 'none',
     only: 'api',
@@ -52,24 +52,25 @@ export const AUTH_SETTINGS: SettingTable<AuthSettings> = {
     ...SWITCH,
     name: 'forward_token',
     description:
-      'Forward access tokens to proxied backends, too; services of the platform always receive them',
+      'Also forward access tokens to proxied backends; services of the platform always receive them',
     default: 'false',
     live: true,
   },
   forwardAccount: {
     ...SWITCH,
     name: 'forward_account',
-    description: 'Send the calling account to proxied backends, in the header Mx-Account',
+    description: 'Send the calling account to proxied backends in the Mx-Account header',
     default: 'false',
     live: true,
   },
   adminPassword: {
     ...PASSWORD,
     name: 'admin_password',
-    description: 'Password of the account admin, created at the first start; at least 8 characters',
+    description:
+      'Password of the account admin, which is created on the first start; at least 8 characters',
     default: '',
     unset:
-      'a random one, shown once on a terminal, and in ~/.mx/admin_password; mx in profile test',
+      'random, shown once on a terminal and stored in ~/.mx/admin_password; mx in profile test',
     only: 'server',
     notInFile: 'set MX_ADMIN_PASSWORD instead',
     live: false,
@@ -77,7 +78,7 @@ export const AUTH_SETTINGS: SettingTable<AuthSettings> = {
   disableAdmin: {
     ...SWITCH,
     name: 'disable_admin',
-    description: 'Create no account admin at the first start (also MX_AUTH_DISABLE_ADMIN)',
+    description: 'Do not create the account admin on the first start (also MX_AUTH_DISABLE_ADMIN)',
     default: 'false',
     variable: 'MX_AUTH_DISABLE_ADMIN',
     only: 'server',
@@ -87,9 +88,9 @@ export const AUTH_SETTINGS: SettingTable<AuthSettings> = {
     ...PRIVATE_KEY,
     name: 'auth_private_key',
     description:
-      'Signing key of access tokens: Ed25519, PKCS #8 in PEM, optionally in base64; the same for all servers of a store',
+      'Signing key of access tokens: Ed25519, PKCS #8 in PEM format, optionally base64-encoded; must be the same for all servers that share a store',
     default: '',
-    unset: 'generated and rotated by the server, in the store',
+    unset: 'generated and rotated by the server, stored in the store',
     only: 'server',
     notInFile: 'set MX_AUTH_PRIVATE_KEY instead',
     live: false,

@@ -12,11 +12,11 @@ export interface EventSettings {
   readonly events: string
   readonly eventsReplicas: number
   readonly eventsTopics: number
-  /** 0: no limit. */
+  /** 0 disables the limit. */
   readonly eventsMaxAgeMs: number
-  /** 0: no limit. */
+  /** 0 disables the limit. */
   readonly eventsMaxBytes: number
-  /** By topic. */
+  /** Retention by topic. */
   readonly eventsRetention: Readonly<Record<string, Partial<EventRetention>>>
   readonly eventSink: (typeof SINKS)[number]
 }
@@ -41,7 +41,8 @@ export const EVENT_SETTINGS: SettingTable<EventSettings> = {
   eventsTopics: {
     ...count(1, 100_000),
     name: 'events_topics',
-    description: 'Maximum number of topics of a namespace, dead-letter topics included, then 429',
+    description:
+      'Maximum number of topics per namespace, including dead-letter topics; further topics are rejected with 429',
     default: '10000',
     only: 'server',
     live: false,
@@ -49,7 +50,7 @@ export const EVENT_SETTINGS: SettingTable<EventSettings> = {
   eventsMaxAgeMs: {
     ...RETENTION_TIME,
     name: 'events_max_age',
-    description: 'Retention time of events, or none: no limit',
+    description: 'Retention time of events; none disables the limit',
     default: '7d',
     only: 'server',
     live: false,
@@ -57,7 +58,7 @@ export const EVENT_SETTINGS: SettingTable<EventSettings> = {
   eventsMaxBytes: {
     ...SIZE_OR_ZERO,
     name: 'events_max_bytes',
-    description: 'Retention size of a topic, or none: no limit',
+    description: 'Retention size of a topic; none disables the limit',
     default: '1gb',
     only: 'server',
     live: false,
@@ -66,7 +67,7 @@ export const EVENT_SETTINGS: SettingTable<EventSettings> = {
     ...TOPIC_RETENTIONS,
     name: 'events_retention',
     description:
-      'Retention time and size of single topics, in all namespaces, such as audit=none;none',
+      'Retention time and size of individual topics in all namespaces, such as audit=none;none',
     default: '',
     only: 'server',
     live: false,

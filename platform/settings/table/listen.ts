@@ -23,10 +23,10 @@ export interface ListenSettings {
   readonly clientKeepAliveMs: number
   /** Undefined if none. */
   readonly adminAddress: Address | undefined
-  /** Empty if none. */
+  /** Token; empty if none. */
   readonly adminToken: string
   readonly proxyAddress: Address
-  /** Undefined: the first address of this machine, if the RPC proxy listens on it. */
+  /** If undefined, the first address of this machine, provided that the RPC proxy listens on it. */
   readonly advertiseAddress: Advertised | undefined
   readonly webAddress: Address
   readonly webSessionIdleTimeoutMs: number
@@ -38,7 +38,7 @@ export const LISTEN_SETTINGS: SettingTable<ListenSettings> = {
     ...GATEWAY_ADDRESS,
     name: 'address',
     description:
-      'Address to listen on; ":8080" listens on all IPv4 and IPv6 addresses, "0.0.0.0:8080" on all IPv4 addresses; port 0 selects a free port; "unix:/path" is a Unix socket',
+      'Address to listen on; ":8080" means all IPv4 and IPv6 addresses, "0.0.0.0:8080" all IPv4 addresses; port 0 selects a free port; "unix:/path" is a Unix socket',
     default: '127.0.0.1:8080',
     live: false,
   },
@@ -83,7 +83,7 @@ export const LISTEN_SETTINGS: SettingTable<ListenSettings> = {
     ...SHARED_TOKEN,
     name: 'admin_token',
     description:
-      'Bearer token of /config at the admin address, with which mx api apply replaces the configuration; at least 16 characters',
+      'Bearer token for /config at the admin address, which mx api apply uses to replace the configuration; at least 16 characters',
     default: '',
     unset: '/config is not served',
     only: 'api',
@@ -102,9 +102,9 @@ export const LISTEN_SETTINGS: SettingTable<ListenSettings> = {
     ...ADVERTISED_ADDRESS,
     name: 'advertise_address',
     description:
-      'Address under which other machines reach the RPC proxy; registered for the services of this server',
+      'Address at which other machines reach the RPC proxy; registered for the services of this server',
     default: '',
-    unset: 'the address it listens on, or the first of this machine',
+    unset: 'the listen address, or the first address of this machine',
     only: 'server',
     live: false,
   },
@@ -127,7 +127,7 @@ export const LISTEN_SETTINGS: SettingTable<ListenSettings> = {
   webSessionMaxAgeMs: {
     ...SESSION_TIME,
     name: 'web_session_max_age',
-    description: 'Maximum age of dashboard sessions, counted from the login',
+    description: 'Maximum age of dashboard sessions since the login',
     default: '12h',
     only: 'server',
     live: false,

@@ -4,12 +4,12 @@ import type { SettingTable } from '../setting.ts'
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
-/** From most to least severe. */
+/** Log levels from most to least severe. */
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 export interface LogSettings {
   readonly logLevel: LogLevel
-  /** `on`: standard output, `off`: no log, else a file. */
+  /** `on` for standard output, `off` for no log, otherwise a file. */
   readonly accessLog: string
   readonly serverTiming: 'any' | readonly string[]
   readonly tracingTrust: 'any' | readonly string[]
@@ -39,7 +39,7 @@ export const LOG_SETTINGS: SettingTable<LogSettings> = {
     ...CLIENT_RANGES,
     name: 'server_timing',
     description:
-      'Clients that receive the time spent in gateway and backend, in Server-Timing; such as loopback',
+      'Clients that receive the time spent in gateway and backend in the Server-Timing header, such as loopback',
     default: 'off',
     live: true,
   },
@@ -47,7 +47,7 @@ export const LOG_SETTINGS: SettingTable<LogSettings> = {
     ...CLIENT_RANGES,
     name: 'tracing_trust',
     description:
-      'Clients whose trace context is trusted, where OTEL_EXPORTER_OTLP_ENDPOINT exports traces; requests of others start a trace',
+      'Clients whose trace context is trusted if OTEL_EXPORTER_OTLP_ENDPOINT is set; requests from other clients start a new trace',
     default: 'loopback,private,unix',
     live: true,
   },

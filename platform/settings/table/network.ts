@@ -5,11 +5,11 @@ import type { SettingTable } from '../setting.ts'
 
 export interface NetworkSettings {
   readonly network: string
-  /** `mx://host:port` or `mxs://host:port` each. */
+  /** RPC proxies, each `mx://host:port` or `mxs://host:port`. */
   readonly networkNodes: readonly string[]
-  /** Empty if none. */
+  /** Token; empty if none. */
   readonly networkToken: string
-  /** Empty: the id in the data folder, or a generated id. */
+  /** If empty, the id in the data folder, or a generated id. */
   readonly serverId: string
 }
 
@@ -47,7 +47,7 @@ export const NETWORK_SETTINGS: SettingTable<NetworkSettings> = {
     name: 'server_id',
     description: 'Id of this server in the network of servers',
     default: '',
-    unset: 'stored in the data folder, else generated at every start',
+    unset: 'stored in the data folder, otherwise generated on every start',
     only: 'server',
     live: false,
   },

@@ -9,9 +9,9 @@ export type ProfileName = (typeof PROFILE_NAMES)[number]
 
 export interface ProcessSettings {
   readonly profile: ProfileName
-  /** Empty: `mx.yaml` in the working folder, if present. */
+  /** If empty, `mx.yaml` in the working folder is used if present. */
   readonly config: string
-  /** Names or files, in chain order, after the default plugins. */
+  /** Names or files in chain order, which run after the default plugins. */
   readonly plugins: readonly string[]
   readonly workers: number | 'auto'
   readonly hotRestart: boolean
@@ -59,7 +59,7 @@ export const PROCESS_SETTINGS: SettingTable<ProcessSettings> = {
     ...SWITCH,
     name: 'hot_restart',
     description:
-      'Serve from a child process that SIGUSR2 replaces without losing a request; always on with several workers',
+      'Serve from a child process that SIGUSR2 replaces without losing requests; always on with several workers',
     default: 'false',
     only: 'api',
     live: false,
@@ -68,7 +68,7 @@ export const PROCESS_SETTINGS: SettingTable<ProcessSettings> = {
     ...DELAY,
     name: 'drain_delay',
     description:
-      'Time after SIGTERM in which new requests are still accepted while /readyz fails, so that load balancers notice',
+      'Time after SIGTERM during which new requests are still accepted while /readyz fails, so that load balancers notice',
     default: '0s',
     live: true,
   },

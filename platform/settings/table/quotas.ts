@@ -2,7 +2,9 @@ import type { QuotaLimits } from '../../../core/limits/quota.ts'
 import { countQuota, SIZE_QUOTA } from '../parse/quota.ts'
 import type { Setting, SettingTable } from '../setting.ts'
 
-/** Quotas of a namespace: a limit, and others for some namespaces by name. */
+/**
+ * Quotas per namespace: a limit for all namespaces, and limits for individual namespaces by name.
+ */
 export interface QuotaSettings {
   /** Bytes of records and blobs. */
   readonly quotaStore: QuotaLimits
@@ -20,7 +22,7 @@ export interface QuotaSettings {
   readonly quotaUploads: QuotaLimits
 }
 
-/** Namespace `mx`, used by operators, has no quota unless it is named. */
+/** Quota settings. The namespace `mx`, used by operators, has no quota unless it is named. */
 export const QUOTA_SETTINGS: SettingTable<QuotaSettings> = {
   quotaStore: sizeSetting('quota_store', 'records and blobs', 'writes'),
   quotaConfig: sizeSetting('quota_config', 'configuration and its history', 'changes'),
@@ -37,7 +39,7 @@ function sizeSetting(name: string, subject: string, change: string): Setting<Quo
   return {
     ...SIZE_QUOTA,
     name,
-    description: `Quota of ${subject} of a namespace except mx, auto or none; ${change} beyond it fail with 507`,
+    description: `Quota for the ${subject} of each namespace except mx, auto or none; ${change} beyond it fail with 507`,
     default: 'auto',
     only: 'server',
     live: false,

@@ -8,15 +8,15 @@ const HANDLERS = ['meta', 'api', 'rpc', 'proxy', 'event', 'web'] as const
 
 export interface RoutingSettings {
   readonly handler: (typeof HANDLERS)[number]
-  /** Empty: the default resolver of the handler. */
+  /** If empty, the default resolver of the handler is used. */
   readonly resolver: string
   /** Prefix of service names; empty if none. */
   readonly namespace: string
-  /** `name=host:port[;weight],...` each. */
+  /** Backends, each as `name=host:port[;weight],...`. */
   readonly backends: readonly string[]
   /** `static`, `memory`, or the URL of a registry. */
   readonly registry: string
-  /** A name without a dot is inside the namespace. */
+  /** Service names. A name without a dot is inside the namespace. */
   readonly encodedSlashServices: readonly string[]
 }
 
@@ -25,7 +25,7 @@ export const ROUTING_SETTINGS: SettingTable<RoutingSettings> = {
     ...oneOf(HANDLERS, 'name'),
     name: 'handler',
     description:
-      'How requests are forwarded: rpc, api (as calls), proxy, web (proxy and WebSockets), event (as messages), or meta: as the endpoint declares, else rpc',
+      'How requests are forwarded: rpc, api (as calls), proxy, web (proxy and WebSockets), event (as messages), or meta (the handler declared by the endpoint, otherwise rpc)',
     default: 'meta',
     only: 'api',
     live: false,
@@ -36,7 +36,7 @@ export const ROUTING_SETTINGS: SettingTable<RoutingSettings> = {
       'proxy, rpc, event, endpoint, host, path, vpath, grpc, or subdomain:domain=example.com',
     name: 'resolver',
     description:
-      'How a request line selects a service: proxy, rpc, event, endpoint, host, path, vpath, grpc, or subdomain:domain=example.com',
+      'How a request selects its service: proxy, rpc, event, endpoint, host, path, vpath, grpc, or subdomain:domain=example.com',
     default: '',
     unset: 'resolver of the handler',
     only: 'api',
@@ -54,7 +54,7 @@ export const ROUTING_SETTINGS: SettingTable<RoutingSettings> = {
     ...BACKENDS,
     name: 'backend',
     description:
-      'Service and its nodes; a name without a dot is inside the namespace; a node is host:port or http:// for HTTP, https:// for TLS, mx:// or mxs:// for services of the SDK, grpc:// or grpcs:// for gRPC',
+      'Service and its nodes. A name without a dot is inside the namespace. A node is host:port or http:// for HTTP, https:// for TLS, mx:// or mxs:// for services of the SDK, grpc:// or grpcs:// for gRPC',
     default: '',
     notInFile: 'list backends under "services"',
     live: true,
@@ -63,7 +63,7 @@ export const ROUTING_SETTINGS: SettingTable<RoutingSettings> = {
     ...REGISTRY_URL,
     name: 'registry',
     description:
-      'Registry of services that neither --backend nor mx.yaml lists: static (none), mx://host:port, mxs://host:port, consul://host:port, consuls://host:port, kubernetes, or memory',
+      'Registry for services not listed in --backend or mx.yaml: static (none), mx://host:port, mxs://host:port, consul://host:port, consuls://host:port, kubernetes, or memory',
     default: 'static',
     inServer: {
       description:
@@ -75,7 +75,7 @@ export const ROUTING_SETTINGS: SettingTable<RoutingSettings> = {
     ...SERVICE_NAMES,
     name: 'encoded_slash_services',
     description:
-      'Proxied services that receive paths with %2F, which are rejected with 400 otherwise; with the resolver host all services receive them',
+      'Proxied services that receive paths with %2F, which are otherwise rejected with 400; with the resolver host, all services receive them',
     default: '',
     live: false,
   },

@@ -11,13 +11,13 @@ const POD_SECURITIES = ['restricted', 'baseline'] as const
 export interface RuntimeSettings {
   readonly runtime: (typeof RUNTIMES)[number]
   readonly runtimeNamespaces: readonly string[]
-  /** Undefined: programs run as the user of the server. */
+  /** If undefined, programs run as the user of the server. */
   readonly runtimeUids: UserIdRange | undefined
   readonly restartDelayMaxMs: number
   readonly runtimeReadOnlyRoot: boolean
-  /** 0 if none. */
+  /** 0 if not set. */
   readonly runtimeCpuRequest: number
-  /** 0 if none. */
+  /** 0 if not set. */
   readonly runtimeMemoryRequestBytes: number
   readonly runtimePodSecurity: (typeof POD_SECURITIES)[number]
 }
@@ -27,7 +27,7 @@ export const RUNTIME_SETTINGS: SettingTable<RuntimeSettings> = {
     ...oneOf(RUNTIMES),
     name: 'runtime',
     description:
-      'Runtime of services: process (programs of this machine), kubernetes (images, in its namespace), or none',
+      'Runtime of services: process (programs on this machine), kubernetes (images in a Kubernetes namespace), or none',
     default: 'process',
     only: 'server',
     live: false,
@@ -36,7 +36,7 @@ export const RUNTIME_SETTINGS: SettingTable<RuntimeSettings> = {
     ...NAMESPACE_NAMES,
     name: 'runtime_namespaces',
     description:
-      'Namespaces whose administrators may run programs with the process runtime, in addition to administrators of mx',
+      'Namespaces whose administrators may run programs with the process runtime, in addition to administrators of namespace mx',
     default: '',
     only: 'server',
     live: false,
@@ -45,7 +45,7 @@ export const RUNTIME_SETTINGS: SettingTable<RuntimeSettings> = {
     ...USER_IDS,
     name: 'runtime_uids',
     description:
-      'User ids of programs, one for each namespace, if the server may change users; or none: the user of the server',
+      'User ids for programs, one per namespace, if the server may change users; none runs programs as the user of the server',
     default: '200000-209999',
     only: 'server',
     live: false,
@@ -54,7 +54,7 @@ export const RUNTIME_SETTINGS: SettingTable<RuntimeSettings> = {
     ...TIMEOUT,
     name: 'restart_delay_max',
     description:
-      'Maximum delay before the process runtime restarts a program; the first is 1 s, then doubled',
+      'Maximum delay before the process runtime restarts a program; the delay starts at 1 s and doubles',
     default: '1m',
     only: 'server',
     live: false,
@@ -63,7 +63,7 @@ export const RUNTIME_SETTINGS: SettingTable<RuntimeSettings> = {
     ...SWITCH,
     name: 'runtime_read_only_root',
     description:
-      'Read-only root file system of pods of the kubernetes runtime, with a writable /tmp',
+      'Read-only root file system for pods of the kubernetes runtime, with a writable /tmp',
     default: 'true',
     only: 'server',
     live: false,
@@ -72,7 +72,7 @@ export const RUNTIME_SETTINGS: SettingTable<RuntimeSettings> = {
     ...CORES,
     name: 'runtime_cpu_request',
     description:
-      'CPU request of pods of the kubernetes runtime, if their service has no limit, or none',
+      'CPU request of pods of the kubernetes runtime whose service has no limit, or none',
     default: '0.1',
     only: 'server',
     live: false,
@@ -81,7 +81,7 @@ export const RUNTIME_SETTINGS: SettingTable<RuntimeSettings> = {
     ...SIZE_OR_ZERO,
     name: 'runtime_memory_request',
     description:
-      'Memory request of pods of the kubernetes runtime, if their service has no limit, or none',
+      'Memory request of pods of the kubernetes runtime whose service has no limit, or none',
     default: '64mb',
     only: 'server',
     live: false,

@@ -7,19 +7,19 @@ import type { SettingTable } from '../setting.ts'
 const SYNC_MODES = ['os', 'always'] as const
 
 export interface StateSettings {
-  /** May begin with `~/`. */
+  /** Path, which may begin with `~/`. */
   readonly dataDir: string
   /** `memory`, `lmdb`, or the URL of a store. */
   readonly store: string
   readonly storeSync: (typeof SYNC_MODES)[number]
   readonly maxStoreBytes: number | 'auto'
-  /** 0: no minimum. */
+  /** 0 disables the minimum. */
   readonly minFreeDiskBytes: number
   /** `memory`, or the URL of a broker. */
   readonly broker: string
   /** `file`, `memory`, or the key; empty if none. */
   readonly configSecretKey: string
-  /** Empty if none. */
+  /** Key; empty if none. */
   readonly configSecretKeyPrevious: string
 }
 
@@ -30,10 +30,11 @@ export const STATE_SETTINGS: SettingTable<StateSettings> = {
       return text
     }),
     name: 'data_dir',
-    description: 'Data folder of ACME certificates stored in files; used by one gateway at a time',
+    description:
+      'Data folder for ACME certificates stored in files; only one gateway may use it at a time',
     default: '~/.mx/api',
     inServer: {
-      description: 'Data folder of state stored in files; used by one server at a time',
+      description: 'Data folder for state stored in files; only one server may use it at a time',
       default: '~/.mx/server',
     },
     live: false,
@@ -41,16 +42,16 @@ export const STATE_SETTINGS: SettingTable<StateSettings> = {
   store: {
     ...STORE_URL,
     name: 'store',
-    description: `Store of ACME certificates, for one gateway or for several: ${STORE_URL.allowed}`,
+    description: `Store for the ACME certificates of one or more gateways: ${STORE_URL.allowed}`,
     default: 'lmdb',
-    inServer: { description: `Store of records: ${STORE_URL.allowed}` },
+    inServer: { description: `Store for records: ${STORE_URL.allowed}` },
     live: false,
   },
   storeSync: {
     ...oneOf(SYNC_MODES),
     name: 'store_sync',
     description:
-      'When a write of records and events to a file is acknowledged: os (survives a process crash) or always (fsync, survives a power failure)',
+      'When a write of records or events to a file is acknowledged: os (survives a process crash) or always (fsync, survives a power failure)',
     default: 'os',
     only: 'server',
     live: false,
@@ -59,7 +60,7 @@ export const STATE_SETTINGS: SettingTable<StateSettings> = {
     ...SIZE_OR_AUTO,
     name: 'max_store',
     description:
-      'Size limit of records in a memory or PostgreSQL store; writes beyond it fail with 507. auto is 256 MiB in memory, and no limit in PostgreSQL',
+      'Size limit of records in a memory or PostgreSQL store; writes beyond it fail with 507. auto is 256 MiB in memory and unlimited in PostgreSQL',
     default: 'auto',
     only: 'server',
     live: false,
@@ -68,7 +69,7 @@ export const STATE_SETTINGS: SettingTable<StateSettings> = {
     ...SIZE_OR_ZERO,
     name: 'min_free_disk',
     description:
-      'Free space that sources and builds of services leave on the disk of the data folder; uploads beyond it fail with 507; or none',
+      'Minimum free space on the disk of the data folder for sources and builds of services, or none; uploads beyond it fail with 507',
     default: '256mb',
     only: 'server',
     live: false,
@@ -76,7 +77,7 @@ export const STATE_SETTINGS: SettingTable<StateSettings> = {
   broker: {
     ...BROKER_URL,
     name: 'broker',
-    description: `Message broker of services and of the handler event: ${BROKER_URL.allowed}`,
+    description: `Message broker for services and the handler event: ${BROKER_URL.allowed}`,
     default: 'memory',
     live: false,
   },
@@ -84,12 +85,12 @@ export const STATE_SETTINGS: SettingTable<StateSettings> = {
     ...SECRET_KEY_SOURCE,
     name: 'config_secret_key',
     description:
-      'Encryption key of ACME private keys in the store: 32 bytes in base64, the same for all gateways of a store',
+      'Encryption key for ACME private keys in the store: 32 bytes in base64, the same for all gateways that share a store',
     default: '',
     unset: 'not encrypted',
     inServer: {
       description:
-        'Encryption key of configuration secrets and private keys: 32 bytes in base64, file (generated, for one server), or memory (lost at exit)',
+        'Encryption key for configuration secrets and private keys: 32 bytes in base64, file (generated, for one server), or memory (lost at exit)',
       unset: 'secrets cannot be stored',
     },
     notInFile: 'set MX_CONFIG_SECRET_KEY instead',
@@ -102,7 +103,7 @@ export const STATE_SETTINGS: SettingTable<StateSettings> = {
     default: '',
     inServer: {
       description:
-        'Previous encryption key; its values are encrypted again with config_secret_key at the start',
+        'Previous encryption key; values encrypted with it are re-encrypted with config_secret_key at startup',
     },
     notInFile: 'set MX_CONFIG_SECRET_KEY_PREVIOUS instead',
     live: false,

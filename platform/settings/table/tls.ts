@@ -5,13 +5,13 @@ import type { SettingTable } from '../setting.ts'
 const CLIENT_AUTH_MODES = ['required', 'optional'] as const
 
 export interface TlsSettings {
-  /** Also true with `enableAcme`. */
+  /** Also true if `enableAcme` is set. */
   readonly enableTls: boolean
-  /** Files, or `self-signed` alone. */
+  /** Files, or only `self-signed`. */
   readonly tlsCertFiles: readonly string[]
-  /** As many as `tlsCertFiles`, in the same order. */
+  /** Key files in the order of `tlsCertFiles`, with the same length. */
   readonly tlsKeyFiles: readonly string[]
-  /** Empty: no client certificates are requested. */
+  /** If empty, no client certificates are requested. */
   readonly tlsClientCa: string
   readonly tlsClientAuth: (typeof CLIENT_AUTH_MODES)[number]
 }
@@ -21,7 +21,7 @@ export const TLS_SETTINGS: SettingTable<TlsSettings> = {
     ...SWITCH,
     name: 'enable_tls',
     description:
-      'Serve HTTPS with the certificates below, reloaded on SIGHUP and when the files change',
+      'Serve HTTPS with the certificates below, which are reloaded on SIGHUP and when the files change',
     default: 'false',
     live: false,
   },
@@ -29,14 +29,14 @@ export const TLS_SETTINGS: SettingTable<TlsSettings> = {
     ...CERTIFICATE_FILES,
     name: 'tls_cert_file',
     description:
-      'Certificate chains, PEM, selected by server name, the first is the default; or self-signed: a development certificate in ~/.mx',
+      'Certificate chains in PEM format, selected by server name (the first is the default), or self-signed for a development certificate in ~/.mx',
     default: '',
     live: false,
   },
   tlsKeyFiles: {
     ...FILES,
     name: 'tls_key_file',
-    description: 'Private keys of the certificates, PEM, in the same order',
+    description: 'Private keys of the certificates in PEM format, in the same order',
     default: '',
     live: false,
   },
@@ -44,7 +44,7 @@ export const TLS_SETTINGS: SettingTable<TlsSettings> = {
     ...freeText('file'),
     name: 'tls_client_ca',
     description:
-      'Certificate authorities of client certificates, PEM; with the listener node, reloaded like the certificates',
+      'Certificate authorities of client certificates in PEM format, reloaded like the certificates; listener node only',
     default: '',
     live: false,
   },

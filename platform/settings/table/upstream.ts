@@ -5,9 +5,9 @@ import { BALANCE_POLICY } from '../parse/names.ts'
 import type { SettingTable } from '../setting.ts'
 
 export interface UpstreamSettings {
-  /** Load-balancing policy, as text. */
+  /** Load-balancing policy as text. */
   readonly balance: string
-  /** Empty: unknown. */
+  /** Zone; empty if unknown. */
   readonly zone: string
   readonly connectTimeoutMs: number
   readonly keepAliveMs: number
@@ -15,7 +15,7 @@ export interface UpstreamSettings {
   readonly replyTimeoutMs: number
   readonly idleTimeoutMs: number
   readonly requestTimeoutMs: number
-  /** 0: off. */
+  /** 0 disables load shedding. */
   readonly shedAboveMs: number
 }
 
@@ -41,7 +41,7 @@ export const UPSTREAM_SETTINGS: SettingTable<UpstreamSettings> = {
     ...TIMEOUT,
     name: 'connect_timeout',
     description:
-      'Connect timeout of a backend, then the next node is tried, or 504 returned (calls: 502)',
+      'Connect timeout of a backend, after which the next node is tried, or 504 is returned (502 for calls)',
     default: '5s',
     live: true,
   },
@@ -57,7 +57,7 @@ export const UPSTREAM_SETTINGS: SettingTable<UpstreamSettings> = {
     ...MAX_TIME,
     name: 'max_connection_age',
     description:
-      'Maximum age of a connection to a backend for new requests, so that DNS changes take effect; or none',
+      'Maximum age at which a backend connection accepts new requests, so that DNS changes take effect, or none',
     default: '5m',
     live: true,
   },
@@ -65,14 +65,14 @@ export const UPSTREAM_SETTINGS: SettingTable<UpstreamSettings> = {
     ...TIMEOUT,
     name: 'reply_timeout',
     description:
-      'Time limit of a response head and of an asynchronous hook, then 504; time limit of a call, then 408',
+      'Time limit of a response head and of an asynchronous hook (504 when exceeded), and of a call (408)',
     default: '60s',
     live: true,
   },
   idleTimeoutMs: {
     ...TIMEOUT,
     name: 'idle_timeout',
-    description: 'Longest pause inside a body, then the connection is closed',
+    description: 'Maximum pause within a body, after which the connection is closed',
     default: '60s',
     live: true,
   },
@@ -80,7 +80,7 @@ export const UPSTREAM_SETTINGS: SettingTable<UpstreamSettings> = {
     ...MAX_TIME,
     name: 'request_timeout',
     description:
-      'Time limit of a whole request, uploads, streams and downloads included, then 504, or the response is cut; or none',
+      'Time limit of an entire request, including uploads, streams and downloads, or none; when exceeded, 504 is sent or the response is aborted',
     default: 'none',
     live: true,
   },
@@ -93,7 +93,7 @@ export const UPSTREAM_SETTINGS: SettingTable<UpstreamSettings> = {
     }),
     name: 'shed_above',
     description:
-      'Event-loop delay above which requests with priority batch get 503; requests with priority default, above twice the delay; or off',
+      'Event-loop delay above which requests with priority batch are rejected with 503, and above twice the delay requests with priority default, or off',
     default: 'off',
     live: true,
   },

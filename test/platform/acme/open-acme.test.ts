@@ -273,7 +273,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
       before,
       'a gateway with another key orders its own certificate',
     )
-    t.match(third.lines[0]!.msg, /for a\.test is encrypted with another key: .* same MX_CONFIG/)
+    t.match(third.lines[0]!.msg, /for a\.test is encrypted with a different key; .* same MX_CONFIG/)
     await third.acme.close()
     const fourth = await openGateway(t, pebble, store, args, { secretKeys: renewed })
     t.same(fourth.names(), ['a.test'], 'the other certificate is retained')
@@ -311,7 +311,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
 
   await t.test('are ordered for any host if neither hosts nor a policy are set', async (t) => {
     const { acme, lines, names } = await openGateway(t, pebble, openMemory(t), [])
-    t.match(lines[0], { level: 40, msg: /at most 10 new names an hour; list hosts in acme_hosts/ })
+    t.match(lines[0], { level: 40, msg: /at most 10 new names per hour; list hosts in acme_hosts/ })
     t.equal((await getPlain(acme.challengeServer.port, 'any.test', '/')).status, 308)
     t.same(names(), ['any.test'])
   })

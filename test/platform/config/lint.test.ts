@@ -111,7 +111,7 @@ t.test('warns about backends that may be plain HTTP servers if no handler is set
   ]
   for (const [args, name] of names)
     t.same(findWarnings(args), [
-      `requests to ${name} become calls with POST and JSON, because no handler is set: for plain HTTP backends set --handler=proxy (mx.yaml: "handler: proxy"), for services of mx --handler=meta`,
+      `requests to ${name} become calls with POST and JSON, because no handler is set; for plain HTTP backends set --handler=proxy (mx.yaml: "handler: proxy"), for mx services set --handler=meta`,
     ])
   t.same(findWarnings(['--backend', 'a=mx://h:1,grpc://h:2']), [])
   t.same(findWarnings(['--backend', 'a=h:1', '--registry=mx://h:1']), [], 'alongside a platform')

@@ -31,7 +31,7 @@ t.test('malformed consumers are rejected with their position', async (t) => {
     ],
     [
       'consumers: [{ account: a }, { account: a }]',
-      'mx.yaml:1:29: account "a" of namespace "mx" is listed twice',
+      'mx.yaml:1:29: duplicate account "a" of namespace "mx"',
     ],
   ] as const)
     t.throws(() => parseConfig(text, 'mx.yaml'), { message: problem })

@@ -44,7 +44,7 @@ t.test('settings of the registry apply, and settings of mx.yaml take precedence'
     {
       service: 'go.mx.api.shop',
       key: 'mx/tls',
-      message: /mx\/tls is a setting of services in mx\.yaml/,
+      message: /mx\/tls is only allowed in mx\.yaml/,
     },
   ]
   t.match(warnings, problems)

@@ -56,7 +56,7 @@ t.test('all workers share the HTTP/2 address, and a restart loses no request', a
   // A second request on the same connection. Once it is served, the first one is in flight.
   t.equal(await get(client, '/greeter/hello'), 'hello')
   mx.child.kill('SIGUSR2')
-  await mx.until(/new workers serve; old workers finish their requests/)
+  await mx.until(/new workers are serving; old workers finish their requests/)
   for (let i = 0; i < 4; i++) t.equal(await get(open(t, url), '/greeter/hello'), 'hello')
   answer()
   t.equal(await slow, 'slow', 'an earlier request completes')

@@ -113,9 +113,9 @@ t.test(
     await mx.until(/HTTP\/1\.0/)
     mx.child.kill('SIGTERM')
     t.equal(await mx.ended, 0)
-    const warnings = mx.log().filter(({ msg }) => String(msg).includes('HTTP/1.0'))
+    const warnings = mx.log().filter(({ hint }) => String(hint).includes('HTTP/1.0'))
     t.match(warnings, [
-      { level: 40, listener: 'uws', msg: /505 .*proxy_http_version 1\.1.*set listener to node/ },
+      { level: 40, listener: 'uws', hint: /505 .*proxy_http_version 1\.1.*set listener to node/ },
     ])
     t.equal(warnings.length, 1)
   },
@@ -297,7 +297,7 @@ t.test('SIGUSR2 replaces the workers with new ones, which reload all files', asy
   await mx.until(/configuration rejected/)
   mx.child.kill('SIGUSR2')
   await mx.until(
-    /"reason":"a worker process exited.*hot restart failed; the old workers continue to serve/s,
+    /"reason":"a worker process exited.*hot restart failed; the old workers remain in service/s,
   )
   t.same(workersOf(mx), [before])
   t.equal(await text(`${url}/greeter`), 'one')
@@ -305,7 +305,7 @@ t.test('SIGUSR2 replaces the workers with new ones, which reload all files', asy
   const running = await fetch(`${url}/greeter/slow`)
   writeFileSync(join(cwd, 'mx.yaml'), `services:\n  next: [${backend.node}]\nlistener: uws\n`)
   mx.child.kill('SIGUSR2')
-  await mx.until(/new workers serve; old workers finish their requests/)
+  await mx.until(/new workers are serving; old workers finish their requests/)
   t.equal((await fetch(`${url}/greeter`)).status, 404)
   t.equal(await text(`${url}/next`), 'one')
   t.ok(workersOf(mx).includes(before!), 'a request is still in flight')
@@ -328,7 +328,7 @@ t.test('a worker crash during a hot restart does not change the number of worker
   await mx.until(/SIGUSR2: starting new workers/)
   process.kill(before[0]!, 'SIGKILL')
   await mx.until(/worker exited; restarting/)
-  await mx.until(/new workers serve; old workers finish their requests/)
+  await mx.until(/new workers are serving; old workers finish their requests/)
   await eventually(async () => workersOf(mx).length === 2)
   t.notOk(workersOf(mx).some((pid) => before.includes(pid)))
   t.equal(await text(`${url}/greeter`), 'one')

@@ -77,6 +77,6 @@ t.test('rejects a request timeout in addition to the plugin time-limit', async (
   const { reload } = await openConfiguredGateway(t, service(''))
   await t.rejects(
     reload(service('timeout: { request: 1s },')),
-    /mx\.yaml:1:13: timeout\.request and the plugin time-limit exclude each other/,
+    /mx\.yaml:1:13: timeout\.request cannot be combined with the plugin time-limit/,
   )
 })

@@ -36,7 +36,7 @@ t.test('the banner contains addresses, data folder and backends', async (t) => {
   state      /home/a/.mx/server
   services   registry, store
   log in     mx login admin
-  password   forgotten: stop the server and run 'mx auth reset'
+  password   not stored; to set a new one, stop the server and run 'mx auth reset'
   backends   memory (registry), lmdb (store), memory (broker), lmdb (events)
   try it     curl http://127.0.0.1:8080/
 

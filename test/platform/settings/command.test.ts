@@ -123,7 +123,7 @@ t.test('rejects contradictory settings with an error that names their source', a
     )
   t.match(
     await problemOf([], { MX_REGISTRY: 'mx://127.0.0.1:8081' }),
-    /^MX_REGISTRY must be memory, consul:.* got "mx:\/\/127.0.0.1:8081": mx server is a registry itself/,
+    /^MX_REGISTRY must be memory, consul:.* got "mx:\/\/127.0.0.1:8081": mx server is itself a registry/,
   )
   t.match(await problemOf(['--registry=static']), /^--registry must be memory/)
   t.equal(

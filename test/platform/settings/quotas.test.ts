@@ -45,7 +45,7 @@ t.test('rejects a malformed quota with an error that shows the expected form', (
     [['x'], /size/],
     [['1mb', '2mb'], /one limit without a namespace/],
     [['a/b=1mb'], /namespace=limit/],
-    [['a=1mb', 'a=2mb'], /lists the namespace a twice/],
+    [['a=1mb', 'a=2mb'], /contains the duplicate namespace a/],
     [['a='], /size/],
   ]
   for (const [texts, message] of invalid) t.throws(() => quotaStore.parse(texts), { message })

@@ -22,7 +22,7 @@ t.test(
 const invalid: [flags: string[], problem: RegExp][] = [
   [['--http2=on'], /^--http2 must be one of tls, cleartext, off, got "on"$/],
   [['--http2=cleartext'], /^--http2: http2=cleartext requires --listener=node or --http2_address,/],
-  [['--http2_address=:1', '--http2=off'], /^--http2_address: .* which http2=off forbids$/],
+  [['--http2_address=:1', '--http2=off'], /^--http2_address: .* which http2=off disables$/],
   [['--http2_address=8443'], /^--http2_address must be none, host:port or :port/],
   [
     ['--tls_client_ca=ca.pem', ...TLS],

@@ -15,7 +15,7 @@ t.test('allows 10 new host names an hour, and hosts with a certificate at any ti
   }
   t.equal(await sendRequest('10.test'), false)
   t.match(warnings.splice(0), [
-    /^certificate limit reached: 10 new host names an hour; rejected requests: 1; .*acme_hosts.*acme_ask/,
+    /^certificate limit reached: 10 new host names per hour; rejected requests: 1; .*acme_hosts.*acme_ask/,
   ])
   for (let n = 11; n < 31; n++) t.equal(await sendRequest(`${n}.test`), false)
   t.same(warnings, [], 'once per hour')

@@ -103,7 +103,7 @@ t.test('an on-demand policy allows only status 200 and caches denials', async (t
   rule.closeAllConnections()
   t.equal(await sendRequest('gone.test'), false)
   t.match(messages, [
-    /^cannot query 127\.0\.0\.1:\d+ whether slow\.test is allowed a certificate: /,
-    /whether gone\.test is allowed a certificate: ./,
+    /^cannot query 127\.0\.0\.1:\d+ for permission to order a certificate for slow\.test: /,
+    /for gone\.test: ./,
   ])
 })

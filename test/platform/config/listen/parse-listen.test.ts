@@ -60,7 +60,7 @@ const FAULTS: Readonly<Record<string, RegExp>> = {
   'listen: [{ address: ":1", tls: { acme: true }, https_redirect: true }]':
     /has no effect with tls/,
   'listen: [{ address: ":1", tls: {} }]': /tls of listener 1 must have cert and key/,
-  'listen: [{ address: ":1", tls: { cert: a } }]': /must have cert and key with as many files/,
+  'listen: [{ address: ":1", tls: { cert: a } }]': /must have cert and key with the same number/,
   'listen: [{ address: ":1", tls: { cert: a, key: b, acme: true } }]': /must have cert and key/,
   'listen: [{ address: ":1", tls: { acme: true, client_auth: none } }]': /required or optional/,
   'listen: [{ address: ":1" }]\naddress: ":2"': /:2:10: address cannot be combined with listen/,

@@ -128,7 +128,7 @@ t.test('reads files relative to the folder of the file, without the last line en
 t.test('rejects files that are long, binary, folders or devices', (t) => {
   const file = join(writeFiles(t), 'mx.yaml')
   const reasons = {
-    'run/long': 'it has more than 64 KiB',
+    'run/long': 'it is larger than 64 KiB',
     'run/binary': 'it is not UTF-8 text',
     run: 'it is not a file',
     '/dev/zero': 'it is not a file',

@@ -40,9 +40,9 @@ t.test('reports invalid settings with their position', async (t) => {
     ['{ nodes: [h:1], dns: { refresh: soon } }', /:3:38: refresh of dns .*soon/],
     ['{ nodes: [h:1], dns: { ttl: 1s } }', /:3:29: unknown key "ttl" of dns of service "a"/],
     ['{ nodes: [h:1], dns: { servers: [ns.test] } }', /:3:39: servers of dns .* IP addresses/],
-    ['["dns+srv://"]', /:3:7: service "a": SRV nodes are dns\+srv:\/\/<name>/],
-    ['["dns+srv+ftp://h"]', /:3:7: service "a": SRV nodes are/],
-    ['["dns+srv://h:80"]', /:3:7: service "a": SRV nodes are/],
+    ['["dns+srv://"]', /:3:7: service "a": SRV nodes must be dns\+srv:\/\/<name>/],
+    ['["dns+srv+ftp://h"]', /:3:7: service "a": SRV nodes must be/],
+    ['["dns+srv://h:80"]', /:3:7: service "a": SRV nodes must be/],
     ['["dns+srv://h", "dns+srv://h"]', /:3:22: service "a" lists dns\+srv:\/\/h twice/],
   ]
   for (const [service, problem] of rows) {

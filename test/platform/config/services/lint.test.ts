@@ -17,7 +17,7 @@ t.test(
     const flags = readFlags(['--registry=memory', `--config=${file}`])
     const warnings = lintServices(await configurationFrom(flags, {})())
     t.strictSame(warnings, [
-      `${file}:2:3: dns of service go.mx.api.shop has no effect: the registry has its nodes`,
+      `${file}:2:3: dns of service go.mx.api.shop has no effect: its nodes come from the registry`,
     ])
   },
 )

@@ -56,9 +56,9 @@ t.test('ignores invalid and unknown settings, and reports the expected form', as
     ],
     ['mx/policies', '{"health":{"unhealthy_interval":"1ms"}}', /must be at least 1s/],
     ['mx/policies', '{"hedge":{"after":"25d"}}', /^after of hedge .* from 1ms to 24d/],
-    ['mx/tls', '{}', /^is a setting of services in mx\.yaml only$/],
-    ['mx/tls.insecure_skip_verify', 'true', /^is a setting of services in mx\.yaml only$/],
-    ['mx/timeout.request', '1s', /^is a setting of services in mx\.yaml only$/],
+    ['mx/tls', '{}', /^is only allowed in mx\.yaml$/],
+    ['mx/tls.insecure_skip_verify', 'true', /^is only allowed in mx\.yaml$/],
+    ['mx/timeout.request', '1s', /^is only allowed in mx\.yaml$/],
   ]
   for (const [key, text, expected] of rows) {
     const problems: [string, string][] = []
@@ -97,5 +97,5 @@ t.test('services outside the default domain have no policies, which are not pars
   const metadata = { 'mx/policies': '[[', 'mx/balance': 'p2c' }
   const result = readRegistrySettings(metadata, 'tenant', (_, problem) => problems.push(problem))
   t.match(result, { balance: 'p2c', policies: undefined })
-  t.same(problems, ['is for services of namespace mx only'])
+  t.same(problems, ['is only allowed for services of namespace mx'])
 })

@@ -89,7 +89,7 @@ t.test('warns about unused, insecure and expired settings', async (t) => {
     /mx\.yaml:5:5: tls of service go\.mx\.api\.a has no effect: write its nodes as https:/,
   ])
   t.match(lint('{ insecure_skip_verify: true }'), [
-    /mx\.yaml:5:5: insecure_skip_verify: any server can pose as a node of service go\.mx\.api\.a/,
+    /mx\.yaml:5:5: insecure_skip_verify lets any server pose as a node of service go\.mx\.api\.a/,
   ])
   t.match(lint('{ cert: old.pem, key: old.key }'), [/mx\.yaml:5:5: .*old\.pem expired on/])
 })

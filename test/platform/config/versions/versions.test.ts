@@ -110,8 +110,7 @@ t.test(
     })
     await t.rejects(versions.apply('log_level: error', ANY), {
       code: 409,
-      message:
-        /^cannot write .*mx\.yaml: EISDIR: .*; change the file where it comes from, the gateway/,
+      message: /^cannot write .*mx\.yaml: EISDIR: .*; change the file at its source; the gateway/,
     })
     t.same(readdirSync(folder), ['mx.yaml'], 'no draft remains')
     t.same(installed, ['log_level: error', 'log_level: info'])
