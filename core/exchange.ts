@@ -1,16 +1,13 @@
 // A single long file: an exchange is one object with one hidden class, and its methods share private fields.
 
 import { inspect } from 'node:util'
-import type { CallTarget } from './auth/policy/decision.ts'
 import {
   type Chain,
   findErrorPage,
-  type Handler,
   type ReportFault,
   runDoneHooks,
   runErrorHooks,
 } from './chain.ts'
-import type { Account, Session } from './contracts/auth.ts'
 import { type ErrorPage, GATEWAY_ID, GatewayError } from './errors.ts'
 import { isFinalStatus } from './http/final-status.ts'
 import { HeaderList } from './http/headers.ts'
@@ -19,16 +16,10 @@ import { countBuffered } from './limits/request-buffers.ts'
 import type { AcceptOptions, ServerSocket, SocketReceiver } from './listener/websocket/session.ts'
 import type { TunnelTarget } from './listener/websocket/tunnel-target.ts'
 import { compileChain } from './plugin/compile-chain.ts'
-import { findReplyChange, type ReplyChange } from './reply-change.ts'
+import { ReplyBodyChanger } from './reply/reply-body-changer.ts'
 import { toErrorResponse } from './request/error-response.ts'
-import type { ExplicitTarget } from './request/explicit-target.ts'
-import { IncomingRequest } from './request/incoming-request.ts'
-import type { Route } from './route.ts'
-import type { TransportFailure } from './rpc/call.ts'
+import { RoutedRequest } from './request/routed-request.ts'
 import type { ErrorReply } from './rpc/grpc/error-reply.ts'
-import type { ExchangeTrace } from './tracing/exchange-trace.ts'
-import type { FailureKind } from './upstream/call.ts'
-import type { Upstream } from './upstream/upstream.ts'
 
 const NO_CHAIN = compileChain(
   [],
@@ -46,54 +37,11 @@ const EMPTY = new Uint8Array(0)
  * A listener builds a subclass and passes it to the gateway. The constructor sets every field, so that all exchanges of
  * a listener have the same shape. `#` fields would prevent inlining (docs/decisions/2026-11-22-fields-are-assigned.md).
  */
-export abstract class Exchange extends IncomingRequest {
-  /** Error for a malformed request: set by the listener, sent by the gateway. */
-  malformed: GatewayError | undefined = undefined
-  /** Request id (plugin `request-id`). */
-  id = ''
+export abstract class Exchange extends RoutedRequest {
   /** The chain that serves the request: the current one at its arrival. */
   chain: Chain = NO_CHAIN
   /** Index in `chain.steps` of the stage that threw or is pending; -1 if none yet. */
   step = -1
-  /** A proxy forwarded the request without a trusted client address, so the client is unknown (plugin `forwarded`). */
-  relayed = false
-  /** Prefix of service names (plugin `namespace`); empty if none. */
-  namespace = ''
-  /** Session of the caller, set by a plugin; undefined if anonymous. */
-  session: Session | undefined = undefined
-  /**
-   * The account belongs to a different namespace than the request, so services and backends see an anonymous caller.
-   */
-  isCrossNamespace = false
-  /** Error for rejected credentials. It becomes the response unless another plugin accepts them. */
-  refusal: GatewayError | undefined = undefined
-  /** Authorized target (plugin `auth`), unchanged by later rewrites of the path. */
-  authorizedTarget: CallTarget | undefined = undefined
-  /** Called before the request is proxied, to remove headers intended only for services. */
-  beforeProxy: ((x: Exchange) => void) | undefined = undefined
-  /** Set by the resolver. */
-  route: Route | undefined = undefined
-  /** The request is proxied instead of becoming a call, so its target is the path. Known after routing. */
-  proxied = false
-  /** Handler that forwards the request. Known after routing. */
-  handler: Handler | undefined = undefined
-  /** Destination of an explicit call (`/rpc`). */
-  explicitTarget: ExplicitTarget | undefined = undefined
-  /** Nodes of the routed service. */
-  upstream: Upstream | undefined = undefined
-  /** Id of the last selected node; empty if none yet. */
-  node = ''
-  /** Number of attempts to send the request to a node. */
-  attempts = 0
-  /** Error of the last failed attempt; empty if none. */
-  failure = ''
-  /** Kind of the failure; empty if none. */
-  failureKind: FailureKind | TransportFailure | 'no-node' | '' = ''
-  /** `performance.now()` when the request was sent upstream, and when the response head arrived; 0 if not yet. */
-  upstreamStartMs = 0
-  upstreamReplyMs = 0
-  /** Spans of the request (plugin `tracing`); undefined if not traced. */
-  trace: ExchangeTrace | undefined = undefined
   /** True once a response began or the client disconnected: the rest of the chain is skipped. */
   answered = false
   /** True once the last byte was sent or the client disconnected. */
@@ -118,13 +66,8 @@ export abstract class Exchange extends IncomingRequest {
   private waitingBytes = 0
   /** Error that is sent once its page is known. */
   private pendingError: ErrorReply | undefined = undefined
-  /**
-   * Response body changes requested by `onReplyBody` hooks; undefined without changes, or before the hooks have run.
-   */
-  private replyChange: ReplyChange | undefined = undefined
-  /** The `onReplyBody` hooks have run. */
-  private isBodyDecided = false
-  private pluginState: Map<unknown, unknown> | undefined = undefined
+  /** Set by the first response if the chain has `onReplyBody` hooks. */
+  private bodyChanger: ReplyBodyChanger | undefined = undefined
 
   // Explicit: otherwise the compiler passes `...arguments`, which V8 does not inline.
   constructor(
@@ -138,22 +81,6 @@ export abstract class Exchange extends IncomingRequest {
     upgrade: boolean,
   ) {
     super(method, path, query, host, headers, secure, bodyLength, upgrade)
-  }
-
-  /** Account of the caller; undefined if anonymous. */
-  get account(): Account | undefined {
-    return this.session?.account
-  }
-
-  /** Account that services and backends see; undefined if anonymous. */
-  get forwardedAccount(): Account | undefined {
-    return this.isCrossNamespace ? undefined : this.account
-  }
-
-  /** Plugin state for this exchange, by plugin-specific key. */
-  get state(): Map<unknown, unknown> {
-    this.pluginState ??= new Map()
-    return this.pluginState
   }
 
   /** Assigns the chain that serves the exchange. Called once, by the gateway. */
@@ -213,8 +140,8 @@ export abstract class Exchange extends IncomingRequest {
    */
   send(status: number, headers: HeaderList, body: string | Uint8Array): void {
     if (this.answered) return
-    if (this.chain.onReplyBody.length > 0 && !this.isBodyDecided)
-      return this.sendChanged(status, headers, body)
+    if (this.chain.onReplyBody.length > 0 && this.bodyChanger === undefined)
+      return this.openBodyChanger().send(status, headers, body)
     if (!mayWait(body)) return this.fail(rejectResponse(this.route?.service ?? GATEWAY_ID))
     if (this.beginReply(status, headers)) this.transmit(body)
   }
@@ -226,8 +153,8 @@ export abstract class Exchange extends IncomingRequest {
    * @param length exact number of body bytes, even for HEAD and 304, which send no body; -1 if unknown.
    */
   start(status: number, headers: HeaderList, length: number): void {
-    if (this.chain.onReplyBody.length > 0 && !this.isBodyDecided)
-      return this.startChanged(status, headers, length)
+    if (this.chain.onReplyBody.length > 0 && this.bodyChanger === undefined)
+      return this.openBodyChanger().start(status, headers, length)
     this.stream(status, headers, length, false)
   }
 
@@ -241,14 +168,14 @@ export abstract class Exchange extends IncomingRequest {
    * for the peer's `onDrain`.
    */
   write(chunk: Uint8Array): boolean {
-    if (!this.streaming || this.finished) return this.collect(chunk)
+    if (!this.streaming || this.finished) return this.bodyChanger?.collect(chunk) ?? true
     this.bytesOut += chunk.length
     return this.transmitChunk(chunk)
   }
 
   /** Ends a started response. Trailers are sent over HTTP/2 and omitted over HTTP/1.1 (RFC 9110 §6.5.1). */
   end(trailers?: HeaderList): void {
-    if (!this.streaming || this.finished) return this.endCollecting()
+    if (!this.streaming || this.finished) return this.bodyChanger?.end()
     this.transmitEnd(trailers)
   }
 
@@ -258,7 +185,7 @@ export abstract class Exchange extends IncomingRequest {
    */
   giveUp(error: GatewayError): void {
     if (this.finished) return
-    this.stopCollecting()
+    this.bodyChanger?.stop()
     if (this.answered) {
       if (this.pendingError !== undefined) this.sendError(undefined)
       else if (this.isHeadPending) {
@@ -319,6 +246,7 @@ export abstract class Exchange extends IncomingRequest {
     this.finished = true
     this.dropQueue()
     if (this.bufferedBytes > 0) countBuffered(this, 0)
+    this.bodyChanger?.release()
     this.releaseWaiting()
     runDoneHooks(this.chain, this, this.onFault)
     this.onFinish?.(this)
@@ -352,87 +280,16 @@ export abstract class Exchange extends IncomingRequest {
     return false
   }
 
+  private openBodyChanger(): ReplyBodyChanger {
+    this.bodyChanger = new ReplyBodyChanger(this, this.onFault)
+    return this.bodyChanger
+  }
+
   private stream(status: number, headers: HeaderList, length: number, isHandshake: boolean): void {
     if (this.answered) return
     this.streaming = true
     if (this.beginReply(status, headers, isHandshake)) this.transmitHead(length)
     else this.streaming = false
-  }
-
-  /** Like {@link send}, after `onReplyBody` hooks have changed the body. */
-  private sendChanged(status: number, headers: HeaderList, body: string | Uint8Array): void {
-    if (this.decideBody(status, headers)) this.sendDecided(body)
-  }
-
-  private sendDecided(body: string | Uint8Array): void {
-    let changed = body
-    try {
-      changed = this.replyChange?.apply(this, body, this.onFault) ?? body
-    } catch (error) {
-      return this.rejectReply(error)
-    }
-    this.send(this.status, this.replyHeaders, changed)
-  }
-
-  /**
-   * Like {@link start}, for a chain with `onReplyBody` hooks. A body that they change is buffered and sent as a whole.
-   */
-  private startChanged(status: number, headers: HeaderList, length: number): void {
-    if (this.answered || !this.decideBody(status, headers)) return
-    const change = this.replyChange
-    if (change === undefined) return this.start(status, headers, length)
-    // The response has no body, and the length of the changed body is unknown.
-    if (this.method === 'HEAD' || status === 204 || status === 205 || status === 304)
-      return this.start(status, headers, -1)
-    if (length > change.maxBytes) return this.rejectReply(change.tooLong(this.route?.service))
-    change.isCollecting = true
-    this.answered = true
-  }
-
-  /** Runs the `onReplyBody` hooks. Returns false if one failed and its error was sent. */
-  private decideBody(status: number, headers: HeaderList): boolean {
-    this.isBodyDecided = true
-    this.status = status
-    this.replyHeaders = headers
-    try {
-      this.replyChange = findReplyChange(this, this.onFault)
-      return true
-    } catch (error) {
-      this.rejectReply(error)
-      return false
-    }
-  }
-
-  /** Sends an error instead of a response whose body cannot be changed. */
-  private rejectReply(error: unknown): void {
-    const failure = GatewayError.from(error)
-    this.failure = failure.message
-    this.giveUp(failure)
-  }
-
-  /** Buffers a chunk of a body that will be changed. */
-  private collect(chunk: Uint8Array): true {
-    const change = this.replyChange
-    if (change === undefined || !change.isCollecting || this.finished) return true
-    const error = change.add(chunk, this.route?.service)
-    if (error === undefined) this.awaitClient(chunk.length)
-    else this.rejectReply(error)
-    return true
-  }
-
-  /** Sends the buffered body. */
-  private endCollecting(): void {
-    if (!this.finished && this.stopCollecting()) this.sendDecided(this.replyChange!.received)
-  }
-
-  /** Discards a buffered response body of which nothing was sent. Returns false if no body is buffered. */
-  private stopCollecting(): boolean {
-    const change = this.replyChange
-    if (change === undefined || !change.isCollecting) return false
-    change.isCollecting = false
-    this.answered = false
-    this.releaseWaiting()
-    return true
   }
 
   /**

@@ -1,10 +1,10 @@
-import { ByteBuffer } from '../lib/io/byte-buffer.ts'
-import type { BodyChange, ReportFault } from './chain.ts'
-import { GATEWAY_ID, GatewayError } from './errors.ts'
-import type { Exchange } from './exchange.ts'
-import { removeDigests } from './http/content-digests.ts'
-import { isFinalStatus } from './http/final-status.ts'
-import { rejectResponse, replyMemory } from './limits/memory-budget.ts'
+import { ByteBuffer } from '../../lib/io/byte-buffer.ts'
+import type { BodyChange, ReportFault } from '../chain.ts'
+import { GATEWAY_ID, GatewayError } from '../errors.ts'
+import type { Exchange } from '../exchange.ts'
+import { removeDigests } from '../http/content-digests.ts'
+import { isFinalStatus } from '../http/final-status.ts'
+import { rejectResponse, replyMemory } from '../limits/memory-budget.ts'
 
 interface Change {
   readonly of: BodyChange
@@ -14,8 +14,6 @@ interface Change {
 
 /** Changes of a response body, in plugin order. */
 export class ReplyChange {
-  /** Whether the body is being buffered. */
-  isCollecting = false
   /** Lowest limit of all changes, in bytes. */
   readonly maxBytes: number
   readonly #changes: readonly Change[]
