@@ -21,12 +21,35 @@ export function findOtherSpelling<R extends TreeRoute>(
   let result = found
   for (const path of listSpellings(request.path)) {
     const canonical = parseRequestPath(path)
-    const other = canonical && tree.find({ ...request, path }, canonical)
+    const other = canonical && tree.find(withPath(request, path), canonical)
     if (other === found) continue
     result = other
     if (typeof other === 'object') break
   }
   return result
+}
+
+/** Not a spread, which omits the getters of an exchange: a route with `client` would not match. */
+function withPath(request: RequestLine, path: string): RequestLine {
+  const {
+    method,
+    host,
+    namespace,
+    query = '',
+    headers,
+    clientAddress = '',
+    listener = '',
+  } = request
+  return {
+    method,
+    path,
+    host,
+    namespace,
+    query,
+    clientAddress,
+    listener,
+    ...(headers && { headers }),
+  }
 }
 
 /** Creates the error for a path whose other spelling leads to a different route. */

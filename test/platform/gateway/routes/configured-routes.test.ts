@@ -12,6 +12,7 @@ import {
   type CompiledRoute,
   createConfiguredRoutes,
 } from '../../../../platform/gateway/routes/configured-routes.ts'
+import { TestExchange } from '../../../../sdk/testing.ts'
 import { findNaively, type NaiveResult } from '../../../fixtures/oracle/naive-routes.ts'
 import {
   anyRequestLine,
@@ -217,3 +218,14 @@ t.test(
     t.equal(resolve(request('/other//x')), undefined)
   },
 )
+
+t.test('a route for networks of clients is not bypassed by another spelling', async (t) => {
+  const { resolve } = createConfiguredRoutes(
+    table([{ path: '/inner/**', client: '10.0.0.0/8' }]),
+  ).wrap(inner)
+  const send = (path: string, remoteAddress: string) =>
+    resolve(new TestExchange({ path, remoteAddress }))
+  t.throws(() => send('/inner//x', '10.0.0.1'), { code: 400 })
+  t.equal(send('/inner/%20', '10.0.0.1')?.service, 's0')
+  t.equal(send('/inner//x', '192.0.2.1')?.service, 'inner')
+})
