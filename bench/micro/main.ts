@@ -9,6 +9,7 @@ const MICROS: Readonly<Record<string, () => Promise<{ readonly default: Micro }>
   guard: () => import('./guard.ts'),
   resolvers: () => import('./routing/resolvers.ts'),
   'endpoint-matcher': () => import('./routing/endpoint-matcher.ts'),
+  'match-key': () => import('./routing/match-key.ts'),
   'route-cache': () => import('./routing/route-cache.ts'),
   router: () => import('./routing/router.ts'),
   balance: () => import('./routing/balance.ts'),

@@ -33,7 +33,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** Maximum number of cached addresses (at most 2 MB), above which the cache is cleared. */
+/** Default maximum number of cached addresses (at most 2 MB), above which the cache is cleared. */
 const MAX_CACHED = 10_000
 
 /**
@@ -41,9 +41,14 @@ const MAX_CACHED = 10_000
  * socket, which have no address.
  *
  * @param what option name for errors.
+ * @param maxCached maximum number of cached addresses.
  * @throws {RangeError} if a range is malformed.
  */
-export function createCidrSet(ranges: readonly string[], what: string): CidrSet {
+export function createCidrSet(
+  ranges: readonly string[],
+  what: string,
+  maxCached: number = MAX_CACHED,
+): CidrSet {
   const parsed = ranges
     .filter((range) => range !== 'unix')
     .flatMap((range) => (WORDS[range] ?? [range]).map((text) => parseRange(text, what)))
@@ -54,7 +59,7 @@ export function createCidrSet(ranges: readonly string[], what: string): CidrSet 
       const cached = cache.get(address)
       if (cached !== undefined) return cached
       const result = address === '' ? unix : examine(address, parsed)
-      if (cache.size >= MAX_CACHED) cache.clear()
+      if (cache.size >= maxCached) cache.clear()
       cache.set(address, result)
       return result
     },

@@ -30,7 +30,7 @@ export function findOtherSpelling<R extends TreeRoute>(
 }
 
 /** Not a spread, which omits the getters of an exchange: a route with `client` would not match. */
-function withPath(request: RequestLine, path: string): RequestLine {
+export function withPath(request: RequestLine, path: string): RequestLine {
   const {
     method,
     host,

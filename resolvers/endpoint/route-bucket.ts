@@ -8,6 +8,7 @@ export function createEndpointTree(): RouteTree<EndpointRoute> {
 }
 
 class EndpointBucket implements Bucket<EndpointRoute> {
+  readonly isConditional = false
   readonly #methods = new Map<string, Owners>()
   #any: Owners | undefined = undefined
 

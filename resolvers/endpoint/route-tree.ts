@@ -21,6 +21,8 @@ export interface TreeRoute {
 
 /** Routes with the same path and host pattern. */
 export interface Bucket<R> {
+  /** Whether a result of {@link find} depends on more than path, host, method and namespace. */
+  readonly isConditional: boolean
   readonly add: (route: R) => void
   readonly find: (request: RequestLine) => R | undefined
   /** Adds the methods of routes that only differ from the request by their method. */
@@ -81,6 +83,8 @@ export class RouteTree<R extends TreeRoute> {
   #request: RequestLine | undefined = undefined
   #patterns: readonly string[] = NO_PATTERNS
   readonly #allowed = new Set<string>()
+  /** Buckets passed by {@link list}; undefined: their routes are searched. */
+  #listed: Bucket<R>[] | undefined = undefined
   readonly #createBucket: () => Bucket<R>
 
   constructor(createBucket: () => Bucket<R>) {
@@ -133,6 +137,15 @@ export class RouteTree<R extends TreeRoute> {
     return this.#allowed.size === 0 ? undefined : [...this.#allowed].sort().join(', ')
   }
 
+  /** The buckets that {@link find} searches for a route until it has one, in this order. */
+  list(request: RequestLine, path: RequestPath): readonly Bucket<R>[] {
+    const listed: Bucket<R>[] = []
+    this.#listed = listed
+    this.find(request, path)
+    this.#listed = undefined
+    return listed
+  }
+
   #open(node: TreeNode<R>, host: string): Bucket<R> {
     if (host === '*') {
       node.any ??= this.#createBucket()
@@ -175,8 +188,13 @@ export class RouteTree<R extends TreeRoute> {
   }
 
   #findIn(slot: Bucket<R> | undefined): R | undefined {
-    const found = slot?.find(this.#request!)
-    if (found === undefined) slot?.collect(this.#request!, this.#allowed)
+    if (slot === undefined) return undefined
+    if (this.#listed !== undefined) {
+      this.#listed.push(slot)
+      return undefined
+    }
+    const found = slot.find(this.#request!)
+    if (found === undefined) slot.collect(this.#request!, this.#allowed)
     return found
   }
 

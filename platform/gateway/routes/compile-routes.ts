@@ -4,7 +4,6 @@ import type { Exchange } from '../../../core/exchange.ts'
 import type { PathTemplate } from '../../../core/path/template.ts'
 import type { RouteRule } from '../../../core/route.ts'
 import { mergePolicies } from '../../../core/upstream/policies/merge-policies.ts'
-import { createCidrSet } from '../../../lib/net/cidr-set.ts'
 import { HANDLERS } from '../../../resolvers/endpoint/declared.ts'
 import { indexServices, toFullName } from '../../config/configured-services.ts'
 import type {
@@ -15,6 +14,7 @@ import type {
 } from '../../config/types.ts'
 import { SettingsError } from '../../settings/sources.ts'
 import { createRedirect, createRespond } from './actions.ts'
+import { type ClientSets, createClientSets } from './client-sets.ts'
 import type { RouteConditions } from './conditions.ts'
 import {
   buildRouteTable,
@@ -49,10 +49,11 @@ export function createActionPlugins({ action }: ConfiguredRoute): readonly Plugi
 export function compileRoutes(configuration: Configuration): ConfiguredRouteTable {
   const { settings, config, file } = configuration
   const services = indexServices(configuration)
+  const clientSets = createClientSets(config.routes)
   const problems: string[] = []
   const routes = config.routes.flatMap((route) => {
     try {
-      const compiled = compileRoute(route, settings.namespace, file)
+      const compiled = compileRoute(route, settings.namespace, file, clientSets)
       if (route.policies === undefined) return compiled
       return compiled.map((each) => {
         const own = [config.policies, services.get(each.service)?.policies, route.policies]
@@ -80,12 +81,13 @@ function compileRoute(
   route: ConfiguredRoute,
   namespace: string,
   configFile: string | undefined,
+  clientSets: ClientSets,
 ): CompiledRoute[] {
   const { match, action, name, plugins, timeouts, errors = [] } = route
   const { hosts, methods, headers, query, clients, listeners } = match
   const conditions: RouteConditions = {
     ...{ headers, query, listeners },
-    clients: clients.length === 0 ? undefined : createCidrSet(clients, 'client'),
+    clients: clients.length === 0 ? undefined : clientSets(clients),
   }
   const isScoped =
     timeouts.request !== undefined ||

@@ -1,5 +1,6 @@
 import type { RequestLine } from '../../../core/route.ts'
 import type { CidrSet } from '../../../lib/net/cidr-set.ts'
+import { findParameter } from './find-parameter.ts'
 
 /** Condition on a header or a query parameter. */
 export interface ValueCondition {
@@ -20,6 +21,11 @@ export interface RouteConditions {
   readonly listeners: readonly string[]
 }
 
+/** Whether the route depends on more than path, host and method. */
+export function isConditional({ headers, query, clients, listeners }: RouteConditions): boolean {
+  return headers.length + query.length + listeners.length > 0 || clients !== undefined
+}
+
 /**
  * Returns whether all conditions are met. If a parameter has several values, the first one is used.
  */
@@ -28,13 +34,11 @@ export function holds(
   request: RequestLine,
 ): boolean {
   if (listeners.length > 0 && !listeners.includes(request.listener ?? '')) return false
-  if (headers.some((condition) => !matches(condition, request.headers?.get(condition.name))))
-    return false
-  if (query.length > 0) {
-    const parameters = new URLSearchParams(request.query)
-    if (query.some((condition) => !matches(condition, parameters.get(condition.name) ?? undefined)))
-      return false
-  }
+  // Not `some`: its closures would be allocated for every request.
+  for (const condition of headers)
+    if (!matches(condition, request.headers?.get(condition.name))) return false
+  for (const condition of query)
+    if (!matches(condition, findParameter(request.query, condition.name))) return false
   return clients === undefined || clients.lookup(request.clientAddress ?? '').inside
 }
 
@@ -55,34 +59,4 @@ export function compareConditions(a: RouteConditions, b: RouteConditions): numbe
     Number(b.clients !== undefined) - Number(a.clients !== undefined) ||
     Number(b.listeners.length > 0) - Number(a.listeners.length > 0)
   )
-}
-
-/**
- * Creates a function that returns, as one text, the request values that the conditions of any of
- * these routes depend on.
- */
-export function createConditionKey(
-  conditions: readonly RouteConditions[],
-): ((request: RequestLine) => string) | undefined {
-  const headers = [...new Set(conditions.flatMap(({ headers }) => headers.map(({ name }) => name)))]
-  const query = [...new Set(conditions.flatMap(({ query }) => query.map(({ name }) => name)))]
-  const clients = conditions.flatMap(({ clients }) => clients ?? [])
-  const hasListeners = conditions.some(({ listeners }) => listeners.length > 0)
-  if (headers.length + query.length + clients.length === 0 && !hasListeners) return undefined
-  return (request) => {
-    const values = headers.map((name) => toKey(request.headers?.get(name)))
-    if (query.length > 0) {
-      const parameters = new URLSearchParams(request.query)
-      values.push(...query.map((name) => toKey(parameters.get(name) ?? undefined)))
-    }
-    const address = request.clientAddress ?? ''
-    values.push(...clients.map((set) => (set.lookup(address).inside ? '1' : '0')))
-    if (hasListeners) values.push(request.listener ?? '')
-    return values.join('\n')
-  }
-}
-
-/** Distinguishes a missing value from an empty one. A line break in a parameter is escaped. */
-function toKey(value: string | undefined): string {
-  return value === undefined ? '' : JSON.stringify(value)
 }

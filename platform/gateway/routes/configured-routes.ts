@@ -8,11 +8,13 @@ import {
 } from '../../../resolvers/endpoint/request-path.ts'
 import { createRouteKey } from '../../../resolvers/endpoint/route-key.ts'
 import { RouteTree } from '../../../resolvers/endpoint/route-tree.ts'
-import { createConditionKey } from './conditions.ts'
-import { ConditionalBucket, type ConditionalRoute } from './route-bucket.ts'
+import { compareConditions, isConditional } from './conditions.ts'
+import { createMatchKey, type MatchKey } from './match-key.ts'
+import { ConditionalBucket } from './route-bucket.ts'
+import type { ConditionalRoute } from './route-list.ts'
 
 /** A compiled route of the configuration. */
-export interface CompiledRoute extends ConditionalRoute {
+export interface CompiledRoute extends Omit<ConditionalRoute, 'position'> {
   readonly rule: RouteRule
   /** Full name of the service. For a route with a fixed response, the gateway's own id. */
   readonly service: string
@@ -22,6 +24,9 @@ export interface CompiledRoute extends ConditionalRoute {
   readonly handler: string | undefined
 }
 
+/** A route and its place in the order of conditions, then of the file. */
+type PositionedRoute = CompiledRoute & ConditionalRoute
+
 export interface ConfiguredRoutes {
   /** Returns a resolver that first uses the routes, then the inner resolver. */
   readonly wrap: (inner: Resolver) => Resolver
@@ -30,9 +35,9 @@ export interface ConfiguredRoutes {
 
 /** Routes prepared for lookups. */
 export interface ConfiguredRouteTable {
-  readonly tree: RouteTree<CompiledRoute>
-  /** Returns the request values that conditions depend on. Undefined if there are no conditions. */
-  readonly conditionKey: ((request: RequestLine) => string) | undefined
+  readonly tree: RouteTree<PositionedRoute>
+  /** Undefined if no route has conditions. */
+  readonly matchKey: MatchKey | undefined
 }
 
 /**
@@ -54,13 +59,13 @@ export function createConfiguredRoutes(initial: ConfiguredRouteTable): Configure
 
     key(request) {
       const other = inner.key(request)
-      const { tree, conditionKey } = table
+      const { tree, matchKey } = table
       if (tree.size === 0) return other
       const { path, method, host } = request
       let key = toKey(path, other)
       if (tree.byMethod && method !== 'GET') key = `${method} ${key}`
       if (tree.byHost) key = `${host} ${key}`
-      return conditionKey === undefined ? key : `${key}\n${conditionKey(request)}`
+      return matchKey === undefined ? key : matchKey(request, key)
     },
 
     resolve(request) {
@@ -89,13 +94,15 @@ export function createConfiguredRoutes(initial: ConfiguredRouteTable): Configure
 
 /** @throws {RangeError} if there are too many routes or too many overlapping ones. */
 export function buildRouteTable(routes: readonly CompiledRoute[]): ConfiguredRouteTable {
-  const tree = new RouteTree<CompiledRoute>(() => new ConditionalBucket())
-  for (const route of routes)
-    if (!tree.add(route))
+  const tree = new RouteTree<PositionedRoute>(() => new ConditionalBucket())
+  const ordered = routes.toSorted((a, b) => compareConditions(a.conditions, b.conditions))
+  for (const [position, route] of ordered.entries())
+    if (!tree.add({ ...route, position }))
       throw new RangeError(
         `route ${route.rule.name}: too many routes, or too many overlapping ones`,
       )
-  return { tree, conditionKey: createConditionKey(routes.map(({ conditions }) => conditions)) }
+  const hasConditions = routes.some(({ conditions }) => isConditional(conditions))
+  return { tree, matchKey: hasConditions ? createMatchKey(tree) : undefined }
 }
 
 function rejectMethod({ method }: RequestLine, allowed: string): never {

@@ -229,3 +229,117 @@ t.test('a route for networks of clients is not bypassed by another spelling', as
   t.equal(send('/inner/%20', '10.0.0.1')?.service, 's0')
   t.equal(send('/inner//x', '192.0.2.1')?.service, 'inner')
 })
+
+/** Service of the route, or status of an error. */
+function resolveToText({ resolve }: Resolver, request: RequestLine): string {
+  try {
+    return resolve(request)?.service ?? 'none'
+  } catch (error) {
+    return `${(error as GatewayError).code}`
+  }
+}
+
+/** Resolves with a cache, as the router does. */
+function createCached(resolver: Resolver): (request: RequestLine) => string {
+  const cache = new Map<string, string>()
+  return (request) => {
+    const key = resolver.key(request)
+    const result = cache.get(key) ?? resolveToText(resolver, request)
+    // Errors are not cached.
+    if (result.startsWith('s')) cache.set(key, result)
+    return result
+  }
+}
+
+t.test('requests with equal keys have the same route', async () => {
+  const rest: Resolver = { ...inner, resolve: () => toRoute('s-1', '') }
+  const routes = fc.array(anyRouteDescription, { maxLength: 12, size: 'max' })
+  const spelling = fc.constantFrom('', '', '', '//', ';v=1', '%2561')
+  const requests = fc.array(fc.tuple(anyRequestLine, spelling), { minLength: 20, maxLength: 20 })
+  fc.assert(
+    fc.property(routes, requests, (routes, requests) => {
+      const resolver = createConfiguredRoutes(buildRouteTable(compile(routes))).wrap(rest)
+      const resolve = createCached(resolver)
+      for (const [request, suffix] of requests) {
+        const changed = { ...request, path: `${request.path}${suffix}` }
+        deepStrictEqual(resolve(changed), resolveToText(resolver, changed))
+      }
+    }),
+    { numRuns: toRuns(10_000) },
+  )
+})
+
+t.test('the key holds results of conditions, for paths and hosts that have some', async (t) => {
+  let lookups = 0
+  const routes = compileEach([
+    { path: '/a', headers: [{ name: 'cookie', kind: 'present', value: '' }] },
+    { path: '/a', query: [{ name: 'q', kind: 'prefix', value: 'x' }] },
+    { path: '/b' },
+    ...Array.from({ length: 1000 }, (_, i) => ({ path: `/c/${i}`, client: '10.0.0.0/8' })),
+  ]).map((route) => {
+    const { clients } = route.conditions
+    if (clients === undefined) return route
+    const lookup = (address: string) => {
+      lookups++
+      return clients.lookup(address)
+    }
+    return { ...route, conditions: { ...route.conditions, clients: { lookup } } }
+  })
+  const { key } = createConfiguredRoutes(buildRouteTable(routes)).wrap(inner)
+  const headers = new HeaderList(['cookie', 'c'.repeat(1000)])
+  const query = `q=x${'y'.repeat(1000)}`
+  t.equal(key(request('/b', { headers, query })), '/b')
+  t.equal(key(request('/other', { headers, query })), '/other')
+  const withCookie = key(request('/a', { headers }))
+  t.ok(withCookie.length < 20, withCookie)
+  t.equal(key(request('/a', { headers: new HeaderList(['cookie', 'other']), query })), withCookie)
+  t.ok(key(request('/a', { query })).length < 20)
+  t.not(key(request('/a', { query })), key(request('/a')))
+  t.equal(lookups, 0)
+  key(request('/c/1', { clientAddress: '10.0.0.1' }))
+  t.equal(lookups, 1)
+})
+
+t.test('of many routes for one path, only routes with the exact values are compared', async (t) => {
+  let reads = 0
+  const routes = Array.from({ length: 10_000 }, (_, i) => ({
+    path: '/a',
+    headers: [exact('x-tenant', `${i}`), exact('x-env', i % 2 === 0 ? 'prod' : 'test')],
+  }))
+  const { resolve } = createConfiguredRoutes(
+    table([...routes, { path: '/a', query: [exact('q', '1')] }, { path: '/a' }]),
+  ).wrap(inner)
+  const find = (query: string, ...list: string[]) => {
+    const headers = new HeaderList(list)
+    const get = (name: string) => {
+      reads++
+      return headers.get(name)
+    }
+    return resolve(request('/a', { headers: { get }, query }))?.service
+  }
+  t.equal(find('', 'x-tenant', '9000', 'x-env', 'prod'), 's9000')
+  t.equal(find('q=1', 'x-tenant', '9001', 'x-env', 'test'), 's9001')
+  t.equal(find('q=1', 'x-tenant', '9001', 'x-env', 'prod'), 's10000')
+  t.equal(find('', 'x-tenant', '9001'), 's10001')
+  t.ok(reads < 100, `${reads} reads`)
+})
+
+t.test('the time to add routes of one path grows with n log n', async (t) => {
+  const count = 10_000
+  const routes = compileEach(
+    Array.from({ length: count }, (_, i) => ({
+      path: '/a',
+      headers: ['x', 'y', 'z'].slice(i % 3).map((name) => exact(name, `${i}`)),
+    })),
+  )
+  let reads = 0
+  const counted = routes.map(({ conditions, ...rest }) => ({
+    ...rest,
+    get conditions() {
+      reads++
+      return conditions
+    },
+  }))
+  buildRouteTable(counted)
+  t.ok(reads < 3 * count * Math.log2(count), `${reads} reads`)
+})
