@@ -62,7 +62,7 @@ export async function startRival(
   const { pipeline, accessLog, connections = 0, path, readyPath = path } = scenario
   const site: Site = {
     ...{ folder, port, pipeline, workers, idleServices, accessLog, connections },
-    routes: scenario.routes ?? 0,
+    ...{ routes: scenario.routes ?? 0, hasConditions: scenario.hasConditions ?? false },
     backendPort: findBackendPort(scenario, ports),
     servicePort: scenario.handler === 'rpc' ? ports.servicePort : undefined,
     tls: scenario.tls ? writeCertificate(folder) : undefined,

@@ -29,6 +29,8 @@ export interface Scenario {
   readonly backend: 'direct' | 'server' | 'grpc'
   /** Number of configured routes in mx, one of which matches the request. @default none */
   readonly routes?: number
+  /** Whether the routes have conditions on headers, parameters and clients. @default false */
+  readonly hasConditions?: boolean
   /** Number of client connections; takes precedence over the option. */
   readonly connections?: number
   /** Minimum meaningful duration. */

@@ -77,6 +77,15 @@ export const SCENARIOS: readonly Scenario[] = [
       routes,
     }),
   ),
+  {
+    ...GET_SMALL,
+    name: 'routes-1000-conditions',
+    title:
+      'GET, 62 bytes of JSON, 1,000 configured routes with conditions on headers, query and client',
+    rivals: ['nginx', 'mx'],
+    routes: 1000,
+    hasConditions: true,
+  },
   { ...GET_SMALL, name: 'reply-64k', title: 'GET, 64 KiB response', path: '/bench/64k' },
   { ...GET_SMALL, name: 'reply-1m', title: 'GET, 1 MiB response, streamed', path: '/bench/1m' },
   { ...GET_SMALL, name: 'tls', title: 'GET, 62 bytes of JSON, TLS in front', tls: true },

@@ -22,7 +22,9 @@ export const mx: Rival = {
 }
 
 function writeConfig(site: Site): string {
-  const { folder, port, backendPort, servicePort, tls, pipeline, workers, accessLog, routes } = site
+  const { folder, port, backendPort, servicePort, tls, pipeline, workers, accessLog } = site
+  const { routes, hasConditions } = site
+  const toRoute = hasConditions ? toConditionalRoute : toPathRoute
   const node = `${site.grpc ? 'grpc://' : ''}127.0.0.1:${backendPort}${pipeline > 1 ? `;pipeline=${pipeline}` : ''}`
   const lines = [
     `address: 127.0.0.1:${port}`,
@@ -48,11 +50,24 @@ function writeConfig(site: Site): string {
 }
 
 /** Creates a route. The first one matches the request; the others differ in path, host, method and parameters. */
-function toRoute(index: number): string {
+function toPathRoute(index: number): string {
   if (index === 0) return '  - { match: { path: /bench/** }, service: bench }'
   const host = index % 3 === 0 ? `, host: h${index % 100}.test` : ''
   const method = index % 5 === 0 ? ', method: POST' : ''
   return `  - { match: { path: "/r${index % 1000}/{id}/p${index}/**"${host}${method} }, service: bench }`
+}
+
+/** The first route matches the request; a quarter has its path, precedes it, and requires another header. */
+function toConditionalRoute(index: number): string {
+  const path = `"/r${index}/**"`
+  const conditions = [
+    `path: ${path}, headers: { cookie: { present: true } }`,
+    `path: /bench/**, headers: { x-tenant: t${index} }`,
+    `path: ${path}, query: { v: "${index}" }`,
+    `path: ${path}, client: 10.${index >> 8}.${index & 255}.0/24`,
+  ]
+  const match = index === 0 ? 'path: /bench/**, client: loopback' : conditions[index % 4]
+  return `  - { match: { ${match} }, service: bench }`
 }
 
 function toIdleService(index: number): string {

@@ -29,6 +29,8 @@ export interface Site {
   readonly idleServices: number
   /** Number of configured routes in mx. */
   readonly routes: number
+  /** Whether the routes have conditions on headers, parameters and clients. */
+  readonly hasConditions: boolean
   /** True to log every request to `access.log` in the folder. */
   readonly accessLog: boolean
 }
