@@ -242,8 +242,13 @@ function readAction(
       ? undefined
       : readMap(source, `rewrite of ${what}`, rewrite, ['path', 'host', 'query'])
   const path = readPath(source, `rewrite.path of ${what}`, parts?.get('path'))
-  if (path !== undefined && (stripPrefix !== '' || addPrefix !== ''))
-    source.report(item, `${what} must not have both rewrite.path and strip_prefix or add_prefix`)
+  if (path !== undefined && addPrefix !== '')
+    source.report(item, `${what} must not have both rewrite.path and add_prefix`)
+  if (path?.includes('{path}') && stripPrefix !== '')
+    source.report(
+      item,
+      `${what} must not have both strip_prefix and {path} in rewrite.path: {path} has the prefix`,
+    )
   if (
     match.paths.length > 1 &&
     path !== undefined &&

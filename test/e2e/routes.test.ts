@@ -86,6 +86,31 @@ routes:
   })
 }
 
+t.test('paths of responses are changed back if the path of the request was changed', async (t) => {
+  const port = await openEcho(t, 'shop')
+  const { send } = await openConfiguredGateway(
+    t,
+    `
+services: { shop: "http://127.0.0.1:${port}" }
+routes:
+  - { match: { path: /api/** }, service: shop, strip_prefix: /api, rewrite: { path: "/{rest}", query: { a: "1" } } }
+  - { match: { path: [/new/**, /legacy/**] }, service: shop, strip_prefix: /new }
+  - { match: { path: "/users/{id}/**" }, service: shop, rewrite: { path: "/{id}/{rest}" } }
+`,
+  )
+  const rows: [path: string, received: string, location: string, cookiePath: string][] = [
+    ['/api/x', '/x?a=1', '/api/login', '/api'],
+    ['/new/x', '/x', '/new/login', '/new'],
+    ['/legacy/x', '/legacy/x', '/login', '/'],
+    ['/users/1/x', '/1/x', '/login', '/'],
+  ]
+  for (const [path, received, location, cookiePath] of rows) {
+    const { text, headers } = await send('GET', path)
+    t.equal(text.split(' ')[2], received)
+    t.match(headers, { location, 'set-cookie': [`a=1; Path=${cookiePath}`] }, path)
+  }
+})
+
 t.test('an invalid route keeps the previous routes on reload', async (t) => {
   const { send, reload } = await openConfiguredGateway(
     t,

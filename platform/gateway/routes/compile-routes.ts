@@ -23,7 +23,8 @@ import {
 } from './configured-routes.ts'
 import { createFilesHandler } from './files.ts'
 import { compileHost } from './host-template.ts'
-import { createPrefixPlugin } from './prefix-plugin.ts'
+import { findPrefixChange } from './prefix-change.ts'
+import { createPrefixPlugin, HAS_NO_PREFIX } from './prefix-plugin.ts'
 import { compilePath, compileText, replacePrefix } from './rewrite.ts'
 
 type ServiceAction = Extract<RouteAction, { kind: 'service' }>
@@ -35,10 +36,9 @@ export function toScopeKey({ name }: Pick<ConfiguredRoute, 'name'>): string {
 }
 
 /** Creates the plugins that a route needs for its action. */
-export function createActionPlugins({ action }: ConfiguredRoute): readonly Plugin[] {
-  if (action.kind !== 'service') return []
-  const { stripPrefix, addPrefix } = action
-  return stripPrefix === addPrefix ? [] : [createPrefixPlugin(stripPrefix, addPrefix)]
+export function createActionPlugins(route: ConfiguredRoute): readonly Plugin[] {
+  const change = findPrefixChange(route)
+  return change === undefined ? [] : [createPrefixPlugin(change)]
 }
 
 /**
@@ -144,10 +144,15 @@ function compileRewrite(
   const toHost = host === undefined ? undefined : compileHost(host, template, false, 'rewrite')
   const hasPath = toPath !== undefined || prefix !== addPrefix
   if (!hasPath && toHost === undefined && parameters.length === 0) return undefined
+  const changePrefix = (x: Exchange): void => {
+    const changed = replacePrefix(x.path, segments, addPrefix)
+    if (changed === undefined) x.state.set(HAS_NO_PREFIX, true)
+    x.rewrite(changed ?? addPrefix + x.path)
+  }
   return (x: Exchange) => {
     if (toHost !== undefined) x.headers.set('host', toHost(x))
     if (toPath !== undefined) x.rewrite(toPath(x))
-    else if (prefix !== addPrefix) x.rewrite(replacePrefix(x.path, segments, addPrefix))
+    else if (prefix !== addPrefix) changePrefix(x)
     if (parameters.length === 0) return
     const changed = new URLSearchParams(x.query)
     for (const [name, render] of parameters) changed.set(name, render(x))

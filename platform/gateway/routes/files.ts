@@ -34,7 +34,7 @@ export function createFilesHandler(
     name: 'files',
     handle: createFileServer({
       ...{ root, index, fallback, id: GATEWAY_ID },
-      toPath: (path) => replacePrefix(path, prefixSegments, ''),
+      toPath: (path) => replacePrefix(path, prefixSegments, '') ?? path,
       cacheControl: (segments) =>
         cacheControl.find(([template]) => covers(template, segments))?.[1],
     }),

@@ -1,5 +1,10 @@
 import type { Plugin } from '../../../core/chain.ts'
+import type { Exchange } from '../../../core/exchange.ts'
 import { mapReplyUrls } from '../../../core/http/reply-urls.ts'
+import type { PrefixChange } from './prefix-change.ts'
+
+/** Key in `x.state` of a request whose path does not have the prefix to remove. */
+export const HAS_NO_PREFIX: unique symbol = Symbol('has no prefix')
 
 const COOKIE_PATH = /(;\s*path=)([^;]*)/i
 
@@ -8,25 +13,36 @@ const COOKIE_PATH = /(;\s*path=)([^;]*)/i
  * from the request path and add the prefix `added`. Applies to `Location`, `Content-Location` (RFC
  * 9110 §10.2.2, §8.7) and the `Path` of cookies.
  */
-export function createPrefixPlugin(stripped: string, added: string): Plugin {
-  const restore = (path: string): string => {
+export function createPrefixPlugin({ stripped, added, isOptional }: PrefixChange): Plugin {
+  const restore = createRestore(stripped, added)
+  const removeAdded = createRestore('', added)
+  return {
+    name: 'prefix',
+    onReply(x) {
+      restoreHeaders(x, isOptional && x.state.has(HAS_NO_PREFIX) ? removeAdded : restore)
+    },
+  }
+}
+
+type Restore = (path: string) => string
+
+function createRestore(stripped: string, added: string): Restore {
+  return (path) => {
     const inner = begins(path, added) ? path.slice(added.length) : undefined
     if (inner === undefined) return path
     return `${stripped}${inner}` || '/'
   }
+}
+
+function restoreHeaders({ replyHeaders, host }: Exchange, restore: Restore): void {
   // A cookie for `/prefix/` would not be sent with requests to `/prefix` (RFC 6265 §5.1.4).
   const restorePath = (path: string): string => restore(path).replace(/(?<=.)\/$/, '')
-  return {
-    name: 'prefix',
-    onReply(x) {
-      mapReplyUrls(
-        x.replyHeaders,
-        (url) => restoreUrl(url, x.host, restore),
-        (cookie) =>
-          cookie.replace(COOKIE_PATH, (_, key: string, path: string) => key + restorePath(path)),
-      )
-    },
-  }
+  mapReplyUrls(
+    replyHeaders,
+    (url) => restoreUrl(url, host, restore),
+    (cookie) =>
+      cookie.replace(COOKIE_PATH, (_, key: string, path: string) => key + restorePath(path)),
+  )
 }
 
 /** Returns whether a path starts with these segments. */
@@ -38,7 +54,7 @@ function begins(path: string, prefix: string): boolean {
 }
 
 /** URLs on other hosts remain unchanged. */
-function restoreUrl(url: string, host: string, restore: (path: string) => string): string {
+function restoreUrl(url: string, host: string, restore: Restore): string {
   if (url.startsWith('/') && !url.startsWith('//')) return restore(url)
   const own = [`http://${host}`, `https://${host}`].find(
     (origin) =>

@@ -116,8 +116,8 @@ function reject(detail: string): GatewayError {
 
 /**
  * Replaces the leading segments `prefix` of a path as received, like `ReplacePrefixMatch` in the
- * Gateway API: replacing `/a` with `/b` turns `/a` into `/b`. If the path does not start with the
- * prefix, the replacement is only prepended.
+ * Gateway API: replacing `/a` with `/b` turns `/a` into `/b`. Undefined if the path does not start with
+ * the prefix.
  *
  * @param prefix percent-decoded segments
  * @param replacement empty, or starts with a slash
@@ -126,10 +126,9 @@ export function replacePrefix(
   path: string,
   prefix: readonly string[],
   replacement: string,
-): string {
+): string | undefined {
   const segments = path.slice(1).split('/')
-  if (!prefix.every((segment, i) => decodeSegment(segments[i] ?? '') === segment))
-    return replacement + path
+  if (!prefix.every((segment, i) => decodeSegment(segments[i] ?? '') === segment)) return undefined
   const rest = segments.slice(prefix.length)
   return rest.length === 0 && replacement !== '' ? replacement : `${replacement}/${rest.join('/')}`
 }

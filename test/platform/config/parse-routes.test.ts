@@ -96,8 +96,12 @@ t.test('names position, problem and expectation of an invalid route', async (t) 
       /strip_prefix of route 1 must be a path such as \/api/,
     ],
     [
-      '  - { service: a, strip_prefix: /a, rewrite: { path: /b } }',
-      /must not have both rewrite\.path and strip_prefix/,
+      '  - { service: a, add_prefix: /a, rewrite: { path: /b } }',
+      /must not have both rewrite\.path and add_prefix/,
+    ],
+    [
+      '  - { service: a, strip_prefix: /a, rewrite: { path: "/b{path}" } }',
+      /must not have both strip_prefix and \{path\} in rewrite\.path: \{path\} has the prefix/,
     ],
     ['  - redirect: { status: 308 }', /redirect of route 1 must have scheme, host or path/],
     ['  - redirect: { scheme: ftp }', /scheme of route 1 must be http or https, got "ftp"/],

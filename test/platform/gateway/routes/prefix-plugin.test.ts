@@ -1,12 +1,15 @@
 import t from 'tap'
 import { HeaderList } from '../../../../core/http/headers.ts'
-import { createPrefixPlugin } from '../../../../platform/gateway/routes/prefix-plugin.ts'
+import {
+  createPrefixPlugin,
+  HAS_NO_PREFIX,
+} from '../../../../platform/gateway/routes/prefix-plugin.ts'
 import { createTestExchange } from '../../../../sdk/testing.ts'
 
 function restore(stripped: string, added: string, headers: readonly string[]): string[] {
   const x = createTestExchange({ host: 'shop.test:8080' })
   x.replyHeaders = new HeaderList(headers)
-  createPrefixPlugin(stripped, added).onReply!(x)
+  createPrefixPlugin({ stripped, added, isOptional: false }).onReply!(x)
   return [...x.replyHeaders.flat]
 }
 
@@ -47,4 +50,18 @@ t.test('the Path of cookies is restored, without a trailing slash', async (t) =>
     ...['set-cookie', 'a=1; Path=/api; Secure'],
     ...['set-cookie', 'b=2; path=/api/x', 'set-cookie', 'c=3'],
   ])
+})
+
+t.test('a request without an optional prefix gets none in its response', async (t) => {
+  const plugin = createPrefixPlugin({ stripped: '/api', added: '/v2', isOptional: true })
+  for (const [hasPrefix, expected] of [
+    [true, '/api/login'],
+    [false, '/login'],
+  ] as const) {
+    const x = createTestExchange()
+    if (!hasPrefix) x.state.set(HAS_NO_PREFIX, true)
+    x.replyHeaders = new HeaderList(['location', '/v2/login'])
+    plugin.onReply!(x)
+    t.equal(x.replyHeaders.get('location'), expected)
+  }
 })
