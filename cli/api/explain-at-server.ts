@@ -44,12 +44,17 @@ export type ServerExplanation = Omit<Explanation, 'stages' | 'rulings' | 'route'
  * @throws {CliError} for a caller without the scope `admin`
  */
 export async function explainAtServer(
-  { method, path, headers, body = '', secure = false, listener = '' }: ExplainedRequest,
+  { method, path, headers, body = '', secure, listener = '', client = '' }: ExplainedRequest,
   env: string | undefined,
 ): Promise<ServerExplanation> {
   let reply: ExplainReply | undefined
   await withSession(env === undefined ? {} : { env }, async ({ call }) => {
-    const request = { method, path, headers: joinHeaders(headers), body, secure, listener }
+    const request = {
+      ...{ method, path, headers: joinHeaders(headers), body, listener },
+      ...(secure !== undefined && { secure }),
+      // Earlier servers do not have it.
+      ...(client !== '' && { client }),
+    }
     reply = await call<ExplainReply>('api', 'Api.Explain', request)
   })
   return toExplanation(reply!)

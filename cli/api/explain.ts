@@ -11,6 +11,7 @@ const FLAGS = {
   '-d': 'data',
   '--data': 'data',
   '--on': 'listener',
+  '--client': 'client',
   '-o': 'output',
   '--output': 'output',
   '--env': 'env',
@@ -33,6 +34,7 @@ export async function runExplain(words: readonly string[]): Promise<void> {
   const request = {
     ...readRequest(rest, values.header ?? [], values.data?.[0]),
     listener: values.listener?.at(-1) ?? '',
+    client: values.client?.at(-1) ?? '',
   }
   const flags = rest.slice(isTarget(rest[0]!) ? 1 : 2)
   const { explanation, hideDeep } = flags.includes(SERVER)
@@ -124,7 +126,7 @@ function readRequest(
     method,
     path,
     headers,
-    secure: scheme === 'https',
+    ...(scheme !== undefined && { secure: scheme === 'https' }),
     ...(data !== undefined && { body: data }),
   }
 }

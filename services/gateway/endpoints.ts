@@ -173,11 +173,17 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
           description: 'Headers including Host. Authorization is never stored.',
         }),
         body: Type.String({ default: '', maxLength: MAX_BODY }),
-        secure: Type.Boolean({ default: false, description: 'The client uses HTTPS.' }),
+        secure: Type.Optional(
+          Type.Boolean({ description: 'The client uses HTTPS; absent: if the listener does.' }),
+        ),
         listener: Type.String({
           default: '',
           description:
             'Name of the listener that receives the request; empty for the main listener.',
+        }),
+        client: Type.String({
+          default: '',
+          description: 'IP address of the client; empty: 127.0.0.1, or none at a Unix socket.',
         }),
         as_caller: Type.Boolean({
           default: false,

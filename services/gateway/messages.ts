@@ -92,9 +92,12 @@ export interface ExplainRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  readonly secure: boolean
+  /** Whether the client uses HTTPS; absent: as the listener. */
+  readonly secure?: boolean
   /** Name of the listener; empty for the main listener. */
   readonly listener: string
+  /** IP address; empty: 127.0.0.1, or none at a Unix socket. */
+  readonly client: string
 }
 
 /** Result of an explanation. */

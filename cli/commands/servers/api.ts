@@ -16,6 +16,8 @@ const command: Command = defineCommand({
     '-H, --header <name: value>...': 'explain: header of the request',
     '-d, --data <body>': 'explain: body of the request',
     '--on <listener>': 'explain: listener that receives the request (default: the main listener)',
+    '--client <ip>':
+      'explain: IP address of the client (default: 127.0.0.1, or none at a Unix socket)',
     '--if_match <etag>': 'apply, rollback: ETag that the current version must have',
     '--server':
       'explain, diff, apply, history, rollback: use the gateway of mx server, as an administrator',
@@ -45,9 +47,8 @@ const command: Command = defineCommand({
   rawSubcommands: {
     'check [-o <format>]': async (args) => (await import('../../api/check.ts')).runCheck(args),
     schema: async (args) => (await import('../../api/schema.ts')).runSchema(args),
-    'explain [METHOD] <path> [-H "name: value"] [-d <body>] [--on <listener>] [--server]': async (
-      args,
-    ) => (await import('../../api/explain.ts')).runExplain(args),
+    'explain [METHOD] <path> [-H "name: value"] [-d <body>] [--on <listener>] [--client <ip>] [--server]':
+      async (args) => (await import('../../api/explain.ts')).runExplain(args),
     'diff <file> [-o <format>] [--server]': async (args) =>
       (await import('../../api/config.ts')).runDiff(args),
     'apply <file> [--if_match <etag>] [--server]': async (args) =>

@@ -10,7 +10,6 @@ import { toRoute } from '../../../core/route.ts'
 import type { Disposer } from '../../../lib/async/disposer.ts'
 import { settlesWithin, withTimeout } from '../../../lib/async/timeout.ts'
 import { listDnsServices } from '../../config/configured-services.ts'
-import { assignRoles } from '../../config/listen/main-listener.ts'
 import { describeInForce } from '../../config/services/describe.ts'
 import { limitSettings, readRegistrySettings } from '../../config/services/registry-settings.ts'
 import type { Configuration } from '../../config/types.ts'
@@ -28,6 +27,7 @@ import {
 } from './dry-run.ts'
 import { areEncodedSlashesServed } from './encoded-slashes.ts'
 import { toWhy } from './explain-why.ts'
+import { toConnection } from './explained-connection.ts'
 import { type ExplainedRequest, toTestRequest } from './explained-request.ts'
 import type { ExplainedRuling, Explanation } from './explanation.ts'
 import { findPluginSources, type PluginSource } from './plugin-sources.ts'
@@ -127,7 +127,12 @@ async function run(
   explained: ExplainedRequest,
   { configuration, registry, chain, sources, follow }: Explainer,
 ): Promise<Explanation> {
-  const { request, malformed } = toTestRequest(explained, areEncodedSlashesServed(configuration))
+  const connection = toConnection(configuration, explained)
+  const { request, malformed } = toTestRequest(
+    explained,
+    connection,
+    areEncodedSlashesServed(configuration),
+  )
   let reach: (where: string) => void = () => {}
   const reached = new Promise<string>((resolve) => {
     reach = resolve
@@ -142,7 +147,7 @@ async function run(
   }
   follow({ pass, rulings, reach })
   const x = new DryExchange(request, () => reach(''))
-  x.listener = findListener(configuration, explained.listener)
+  x.listener = connection.listener
   x.begin(
     chain,
     () => {},
@@ -221,15 +226,6 @@ async function run(
     known: isMissing ? await listNames(registry) : [],
   }
   return { ...explanation, why: explanation.answer === undefined ? '' : toWhy(explanation) }
-}
-
-/** @throws {GatewayError} 400 for an unknown listener. */
-function findListener({ config }: Configuration, name = ''): string {
-  const { listen } = config
-  if (name === '') return assignRoles(listen)?.main.name ?? ''
-  if (listen.some((listener) => listener.name === name)) return name
-  const known = listen.map((listener) => listener.name).join(', ') || 'none'
-  throw new GatewayError(GATEWAY_ID, 400, `unknown listener ${name}; configured: ${known}`)
 }
 
 /**

@@ -11,15 +11,18 @@ export interface ExplainedRequest {
   /** Names are case-insensitive and include `Host` and `Upgrade`. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly body?: string
-  /** Whether the client uses TLS. @default false */
+  /** Whether the client uses TLS. @default whether the listener does */
   readonly secure?: boolean
   /** Name of the listener that receives the request. @default the main listener */
   readonly listener?: string
+  /** IP address of the peer. @default 127.0.0.1, or none for a Unix socket */
+  readonly client?: string
 }
 
 /** Validates the request like a listener, and removes hop-by-hop headers. */
 export function toTestRequest(
-  { method, path, headers, body = '', secure = false }: ExplainedRequest,
+  { method, path, headers, body = '' }: ExplainedRequest,
+  { secure, remoteAddress }: Required<Pick<TestRequest, 'secure' | 'remoteAddress'>>,
   encodedSlashes: boolean,
 ): {
   readonly request: TestRequest
@@ -40,7 +43,8 @@ export function toTestRequest(
   const [target = '', ...query] = path.split('?')
   const malformed = validator.validate(verb, target, query.join('?'))
   const request = {
-    ...{ method: verb, path, headers: toRecord(validator.headers), host: validator.host, secure },
+    ...{ method: verb, path, headers: toRecord(validator.headers), host: validator.host },
+    ...{ secure, remoteAddress },
     upgrade: validator.websocket && verb === 'GET',
     ...(body !== '' && { body, chunked: has('transfer-encoding') }),
   }

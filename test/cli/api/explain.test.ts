@@ -178,6 +178,7 @@ t.test('mx api explain --help describes its own flags', async (t) => {
   })
   t.match(stdout, /^ {2}-H, --header <name: value> +Header of the request; repeatable$/m)
   t.match(stdout, /^ {2}--on <listener> +Listener that receives the request/m)
+  t.match(stdout, /^ {2}--client <ip> +IP address of the client/m)
   t.notMatch(stdout, '--if_match')
   t.match(stdout, "\nFlags of mx api: see 'mx api --help'\n")
 })

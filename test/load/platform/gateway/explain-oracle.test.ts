@@ -13,6 +13,7 @@ import { type Backends, openBackends } from '../../../fixtures/oracle/backends.t
 import {
   anyConfiguration,
   FILES,
+  FOLDER,
   type OracleConfiguration,
 } from '../../../fixtures/oracle/configurations.ts'
 import {
@@ -37,7 +38,8 @@ async function serve(
   { drainReceived }: Backends,
   folder: string,
 ): Promise<readonly ServedRequest[]> {
-  const { handler, listener, text } = configuration
+  const { handler, listener } = configuration
+  const text = configuration.text.replaceAll(FOLDER, folder)
   const closing = createDisposer()
   t.teardown(closing.close)
   const registry: Registry = createMemoryRegistry()

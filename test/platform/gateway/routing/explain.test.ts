@@ -291,3 +291,55 @@ routes: [{ match: { path: /r/** }, service: shop, ${handler}, timeout: { respons
     })
   },
 )
+
+const CONNECTIONS = `
+handler: proxy
+listen:
+  - { name: plain, address: "127.0.0.1:0" }
+  - { name: tls, address: "127.0.0.1:0", tls: { cert: self-signed } }
+  - { name: local, address: "unix:/run/mx.sock" }
+services: { other: 127.0.0.1:9001 }
+routes:
+  - { name: unix, match: { client: unix }, service: other }
+  - { name: network, match: { client: 10.0.0.0/8 }, service: other }
+  - { name: redirect, listeners: [plain], service: other, plugins: [redirect-https] }
+  - { name: rest, service: other, plugins: [redirect-https] }
+`
+
+t.test('TLS and the address of the client are of the listener, unless they are set', async (t) => {
+  const rows: [Partial<ExplainedRequest>, string, number | undefined][] = [
+    [{}, 'rest', undefined],
+    [{ secure: false }, 'rest', 308],
+    [{ listener: 'tls' }, 'rest', undefined],
+    [{ listener: 'plain' }, 'redirect', 308],
+    [{ listener: 'plain', secure: true }, 'redirect', undefined],
+    [{ listener: 'plain', client: '10.1.2.3' }, 'network', undefined],
+    [{ client: '192.0.2.1' }, 'rest', undefined],
+    [{ listener: 'local' }, 'unix', undefined],
+  ]
+  for (const [request, name, status] of rows) {
+    const { routeName, answer } = await explainFile(t, CONNECTIONS, request)
+    t.strictSame([routeName, answer?.status], [name, status], JSON.stringify(request))
+  }
+})
+
+t.test('an address that no client of the listener has is 400', async (t) => {
+  const rows: [Partial<ExplainedRequest>, RegExp][] = [
+    [{ client: 'localhost' }, /^client must be an IP address, got "localhost"$/],
+    [{ listener: 'local', client: '10.0.0.1' }, /^clients of the Unix socket unix:\/run\/mx\.sock/],
+    [{ listener: 'none' }, /^unknown listener none; configured: plain, tls, local$/],
+  ]
+  for (const [request, message] of rows)
+    await t.rejects(explainFile(t, CONNECTIONS, request), { code: 400, message })
+})
+
+t.test('the settings of the only listener count without a list', async (t) => {
+  const explainMain = (...words: string[]) =>
+    explainWith(t, { path: '/greeter/x' }, [...WORDS, '--handler=proxy', ...words])
+  const text = '--plugin=redirect-https'
+  t.equal((await explainMain(text)).answer?.status, 308)
+  t.equal(
+    (await explainMain(text, '--enable_tls', '--tls_cert_file=self-signed')).answer,
+    undefined,
+  )
+})
