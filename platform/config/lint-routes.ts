@@ -31,7 +31,8 @@ const ACCESS: ReadonlySet<string> = new Set([
  */
 export function lintRoutes(configuration: Configuration): readonly string[] {
   return [
-    ...findShadowed(configuration.config.routes),
+    ...findShadowed(configuration),
+    ...findRedirected(configuration),
     ...findRejectedHosts(configuration),
     ...findUnknown(configuration),
     ...findAvoidable(configuration),
@@ -39,17 +40,26 @@ export function lintRoutes(configuration: Configuration): readonly string[] {
 }
 
 /**
- * Returns routes whose requests all match earlier routes in the file. Only a route with the same
- * path, host, method and number of conditions can have that effect; otherwise, the more specific
- * route takes precedence.
+ * Returns routes whose requests all match routes that precede them. Only a route with the same
+ * path, host, method and number of conditions can have that effect, or a route that lists all
+ * listeners; otherwise, the more specific route takes precedence.
  */
-function findShadowed(routes: readonly ConfiguredRoute[]): string[] {
-  const previous = new Map<string, ConfiguredRoute[]>()
+function findShadowed({ config: { routes, listen } }: Configuration): string[] {
+  const previous = new Map<string, CoveringRoutes>()
+  // They precede routes without listeners, even later in the file.
+  const everywhere = new Map<string, CoveringRoutes>()
+  const serving = listen.filter(({ httpsRedirect }) => !httpsRedirect)
+  for (const route of routes) {
+    const { listeners } = route.match
+    if (listeners.length === 0 || !serving.every(({ name }) => listeners.includes(name))) continue
+    for (const key of listKeys({ ...route.match, listeners: [] })) open(everywhere, key).add(route)
+  }
   return routes.flatMap((route) => {
     const owners = listKeys(route.match).map((key) => {
-      const known = previous.get(key) ?? []
-      previous.set(key, [...known, route])
-      return known.find(({ match }) => covers(match, route.match))
+      const known = open(previous, key)
+      const owner = known.find(route.match) ?? everywhere.get(key)?.find(route.match)
+      known.add(route)
+      return owner
     })
     const [owner] = owners
     if (owner === undefined || owners.includes(undefined)) return []
@@ -57,6 +67,61 @@ function findShadowed(routes: readonly ConfiguredRoute[]): string[] {
       `${route.at}: route ${route.name} can never match: route ${owner.name} (${owner.at}) matches the same requests`,
     ]
   })
+}
+
+function open(routes: Map<string, CoveringRoutes>, key: string): CoveringRoutes {
+  const known = routes.get(key) ?? new CoveringRoutes()
+  routes.set(key, known)
+  return known
+}
+
+/** Names of exact conditions. */
+interface ExactNames {
+  readonly headers: readonly string[]
+  readonly query: readonly string[]
+}
+
+/** Maximum number of routes that a route is compared with: pairs of thousands of networks would delay a start by minutes. */
+const MAX_COMPARED = 20
+
+/** Routes with conditions of the same kinds, by the names and values of their exact conditions: there may be thousands for one path. */
+class CoveringRoutes {
+  readonly #names = new Map<string, ExactNames>()
+  readonly #routes = new Map<string, ConfiguredRoute[]>()
+
+  add(route: ConfiguredRoute): void {
+    const { headers, query } = route.match
+    const names = { headers: listExact(headers), query: listExact(query) }
+    this.#names.set(JSON.stringify(names), names)
+    const key = toValuesKey(names, route.match)
+    const routes = this.#routes.get(key)
+    if (routes === undefined) this.#routes.set(key, [route])
+    else if (routes.length < MAX_COMPARED) routes.push(route)
+  }
+
+  /** Returns the first route whose conditions hold for every request of a match. */
+  find(match: RouteMatch): ConfiguredRoute | undefined {
+    const found = [...this.#names.values()].flatMap(
+      (names) =>
+        this.#routes.get(toValuesKey(names, match))?.find((outer) => covers(outer.match, match)) ??
+        [],
+    )
+    return found[0]
+  }
+}
+
+function listExact(values: readonly RouteValue[]): string[] {
+  return values.flatMap(({ name, kind }) => (kind === 'exact' ? name : [])).sort()
+}
+
+/** Returns a key of the values of a match for these names, null without an exact condition. */
+function toValuesKey(names: ExactNames, { headers, query }: RouteMatch): string {
+  const list = (values: readonly RouteValue[], names: readonly string[]) =>
+    names.map((name) => {
+      const found = values.find((each) => each.name === name)
+      return [name, found?.kind === 'exact' ? found.value : null]
+    })
+  return JSON.stringify([list(headers, names.headers), list(query, names.query)])
 }
 
 /** Returns a key for each combination of path, host and method. */
@@ -99,13 +164,35 @@ function coversValues(outer: readonly RouteValue[], inner: readonly RouteValue[]
   })
 }
 
+/** Returns routes of listeners that redirect all requests, except ACME challenges and requests of trusted proxies. */
+function findRedirected({ settings, config }: Configuration): string[] {
+  const hasProxies =
+    settings.trustedProxies.length > 0 ||
+    config.plugins?.some(({ specifier }) => specifier === 'forwarded')
+  if (hasProxies) return []
+  const redirects = config.listen.filter(({ httpsRedirect }) => httpsRedirect)
+  return config.routes.flatMap(({ name, match, at }) => {
+    const { listeners, paths } = match
+    const isRedirected =
+      listeners.length > 0 &&
+      listeners.every((listener) => redirects.some((each) => each.name === listener))
+    if (!isRedirected || paths.some(({ segments }) => segments[0] === '.well-known')) return []
+    return [
+      `${at}: route ${name} can never match: https_redirect of listener ${listeners.join(', ')} redirects its requests`,
+    ]
+  })
+}
+
 /** Returns routes for hosts that the setting `hosts` rejects. */
 function findRejectedHosts({ settings, config }: Configuration): string[] {
   const allowed = listHosts(settings)
   if (allowed === undefined) return []
   const isAllowed = compileHosts(allowed)
+  const isRejected = (host: string): boolean =>
+    host.startsWith('*.')
+      ? ![...allowed, '*.localhost'].some((name) => hasHostBelow(name.toLowerCase(), host.slice(1)))
+      : host !== '*' && !isAllowed(host)
   return config.routes.flatMap(({ name, match, at }) => {
-    const isRejected = (host: string): boolean => !host.includes('*') && !isAllowed(host)
     if (!match.hosts.every(isRejected)) return []
     return [
       `${at}: route ${name} can never match: the setting hosts does not allow ${match.hosts.join(', ')}`,
@@ -113,21 +200,40 @@ function findRejectedHosts({ settings, config }: Configuration): string[] {
   })
 }
 
+/** Returns whether a name or `*.<name>` of the setting `hosts` allows a host that ends with a suffix such as `.example.com`. */
+function hasHostBelow(allowed: string, suffix: string): boolean {
+  if (!allowed.startsWith('*.')) return allowed.endsWith(suffix)
+  const other = allowed.slice(1)
+  return other.endsWith(suffix) || suffix.endsWith(other)
+}
+
 /** All services are known only if there is no registry. */
 function findUnknown(configuration: Configuration): string[] {
   const { settings, config } = configuration
   if (settings.registry !== 'static') return []
-  const known = listNames(configuration)
-  return config.routes.flatMap(({ action, name, at }) => {
+  const known = new Set(listNames(configuration))
+  /** Undefined for a known service. */
+  const toHint = (service: string): string | undefined => {
+    if (known.has(toFullName(service, settings.namespace))) return undefined
+    const short = [...known].map((full) => full.slice(full.lastIndexOf('.') + 1))
+    const suggestion = suggest(service, short)
+    return suggestion === undefined ? 'add it under "services"' : `did you mean ${suggestion}?`
+  }
+  const routes = config.routes.flatMap(({ action, name, at }) => {
     if (action.kind !== 'service' || action.handler === 'event') return []
-    const service = toFullName(action.service, settings.namespace)
-    if (known.includes(service)) return []
-    const short = known.map((full) => full.slice(full.lastIndexOf('.') + 1))
-    const suggestion = suggest(action.service, short)
-    const hint =
-      suggestion === undefined ? 'add it under "services"' : `did you mean ${suggestion}?`
+    const hint = toHint(action.service)
+    if (hint === undefined) return []
     return [`${at}: route ${name} refers to the unknown service ${action.service}: ${hint}`]
   })
+  const pages = [config, ...config.services, ...config.routes].flatMap(({ errors = [] }) => errors)
+  return [
+    ...routes,
+    ...pages.flatMap(({ status, service, at }) => {
+      const hint = service === undefined ? undefined : toHint(service)
+      if (hint === undefined) return []
+      return [`${at}: errors.${status} refers to the unknown service ${service}: ${hint}`]
+    }),
+  ]
 }
 
 /**

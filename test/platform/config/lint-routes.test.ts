@@ -1,12 +1,17 @@
 import t from 'tap'
 import { lintConfiguration } from '../../../platform/config/lint.ts'
 import { parseConfig } from '../../../platform/config/parse-file.ts'
+import type { Configuration } from '../../../platform/config/types.ts'
 import { mergeSettings } from '../../../platform/settings/sources.ts'
 
-function lint(text: string): readonly string[] {
+function toConfiguration(text: string): Configuration {
   const config = parseConfig(text, 'mx.yaml')
   const inputs = config.settings
-  return lintConfiguration({ settings: mergeSettings(inputs), config, inputs, file: 'mx.yaml' })
+  return { settings: mergeSettings(inputs), config, inputs, file: 'mx.yaml' }
+}
+
+function lint(text: string): readonly string[] {
+  return lintConfiguration(toConfiguration(text))
 }
 
 t.test('a route with the match of a previous one is reported', async (t) => {
@@ -57,7 +62,12 @@ t.test('a route of a host that the setting hosts does not allow is reported', as
   t.strictSame(lint(routes('shop.example.org')), [
     'mx.yaml:3:10: route 1 can never match: the setting hosts does not allow shop.example.org',
   ])
-  for (const host of ['shop.example.com', '"*.example.org"', 'localhost', '[a.org, b.example.com]'])
+  t.match(lint(routes('"*.example.org"')), [/does not allow \*\.example\.org$/])
+  t.match(lint(routes('[a.org, "*.b.org"]')), [/does not allow a\.org, \*\.b\.org$/])
+  for (const host of [
+    ...['shop.example.com', 'localhost', '[a.org, b.example.com]', '"*"'],
+    ...['"*.example.com"', '"*.shop.example.com"', '"*.com"', '"*.app.localhost"'],
+  ])
     t.strictSame(lint(routes(host)), [], host)
 })
 
@@ -103,4 +113,83 @@ routes:
   t.strictSame(lint(text(admin, auth)), [])
   t.strictSame(lint(text(admin, '', auth.replace('[', '[namespace, '))), [])
   t.strictSame(lint(text(admin, '', 'resolver: host')), [])
+})
+
+t.test('a route of listeners that redirect to HTTPS is reported', async (t) => {
+  const text = (route: string, more = ''): string => `
+handler: proxy
+${more}
+listen:
+  - { name: web, address: ":8443", tls: { cert: self-signed } }
+  - { name: plain, address: ":8080", https_redirect: true }
+routes: [{ ${route}, respond: {} }]
+`
+  t.strictSame(lint(text('listeners: plain')), [
+    'mx.yaml:7:10: route 1 can never match: https_redirect of listener plain redirects its requests',
+  ])
+  for (const route of [
+    'listeners: [web, plain]',
+    'match: { path: /a }',
+    'match: { path: /.well-known/acme-challenge/** }, listeners: plain',
+  ])
+    t.strictSame(lint(text(route)), [], route)
+  t.strictSame(lint(text('listeners: plain', 'trusted_proxies: loopback')), [])
+})
+
+t.test('a route without listeners beside an equal one with all of them is reported', async (t) => {
+  const text = (listeners: string, more = ''): string => `
+handler: proxy
+listen: [{ name: a, address: ":1" }, { name: b, address: ":2" }${more}]
+routes:
+  - { name: any, match: { path: /a, headers: { x: "1" } }, respond: {} }
+  - { name: listed, match: { path: /a, headers: { x: { present: true } } }, listeners: ${listeners}, respond: {} }
+`
+  t.strictSame(lint(text('[a, b]')), [
+    'mx.yaml:5:5: route any can never match: route listed (mx.yaml:6:5) matches the same requests',
+  ])
+  t.strictSame(lint(text('[a]')), [])
+  const tls = ', { name: c, address: ":3", tls: { cert: self-signed } }'
+  t.strictSame(lint(text('[a, b]', tls)), [])
+  const redirect = ', { name: d, address: ":4", https_redirect: true }'
+  t.equal(lint(text('[a, b, c]', tls + redirect)).length, 1)
+})
+
+t.test('an unknown service of an error page is reported', async (t) => {
+  const text = `
+handler: proxy
+errors: { 502: service:page, 503: ./a.html }
+services:
+  pages: 127.0.0.1:1
+  shop: { nodes: [127.0.0.1:2], errors: { 5xx: service:pages, 404: service:docs } }
+routes:
+  - { match: { path: /a }, service: shop, errors: { 4xx: service:sorry } }
+`
+  t.strictSame(lint(text), [
+    'mx.yaml:3:11: errors.502 refers to the unknown service page: did you mean pages?',
+    'mx.yaml:6:63: errors.404 refers to the unknown service docs: add it under "services"',
+    'mx.yaml:8:53: errors.4xx refers to the unknown service sorry: add it under "services"',
+  ])
+  t.strictSame(lint(`registry: consul://127.0.0.1${text}`), [])
+})
+
+t.test('thousands of routes for one path are checked without comparing all pairs', async (t) => {
+  const { config, ...rest } = toConfiguration(
+    `handler: proxy\nroutes: [{ match: { path: /a, headers: { x: "1" } }, respond: {} }]`,
+  )
+  const [route] = config.routes
+  let reads = 0
+  const routes = Array.from({ length: 5000 }, (_, i) => ({
+    ...route!,
+    name: `${i}`,
+    match: {
+      ...route!.match,
+      get headers() {
+        reads++
+        return [{ name: 'x', kind: 'exact' as const, value: `${i % 4999}` }]
+      },
+    },
+  }))
+  const warnings = lintConfiguration({ ...rest, config: { ...config, routes } })
+  t.match(warnings, [/: route 4999 can never match: route 0 /])
+  t.ok(reads < 100_000, `${reads} reads`)
 })
