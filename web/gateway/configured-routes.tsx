@@ -13,7 +13,9 @@ import { usePolling } from '../hooks/use-polling.ts'
 import { call } from '../rpc/caller.ts'
 import { saveDraft } from '../state/draft-storage.ts'
 import { setQuery } from '../state/router.ts'
-import { EXPLAIN_DRAFT, NO_REQUEST } from './explain-draft.ts'
+import { toExampleRequest } from './example-request.ts'
+import { EXPLAIN_DRAFT } from './explain-draft.ts'
+import { SourceLine } from './source-line.tsx'
 
 const REFRESH_MS = 15_000
 const LIMIT = 100
@@ -21,7 +23,11 @@ const LIMIT = 100
 const COLUMNS: readonly Column<ConfiguredRouteMessage>[] = [
   {
     ...{ id: 'name', title: 'Name', heading: true },
-    render: ({ name, source }) => <span title={source}>{name}</span>,
+    render: ({ name, source }) => (
+      <>
+        {name} <SourceLine source={source} />
+      </>
+    ),
   },
   {
     ...{ id: 'match', title: 'Match' },
@@ -41,11 +47,12 @@ const COLUMNS: readonly Column<ConfiguredRouteMessage>[] = [
       plugins.length === 0
         ? '–'
         : plugins.map(({ name, scope, source }) => (
-            <Badge key={name} tone={scope === 'route' ? 'accent' : 'neutral'}>
-              <span title={source}>
+            <span key={name}>
+              <Badge tone={scope === 'route' ? 'accent' : 'neutral'}>
                 {name} ({scope})
-              </span>
-            </Badge>
+              </Badge>{' '}
+              <SourceLine source={source} />{' '}
+            </span>
           )),
   },
   {
@@ -106,26 +113,7 @@ export function ConfiguredRoutes(): JSX.Element | null {
 }
 
 /** Opens the form with a request that may match the route. */
-function explain({ paths, hosts, methods, conditions }: ConfiguredRouteMessage): void {
-  const headers = conditions.flatMap((condition) => {
-    const [, name, , value = 'x'] = /^header (\S+)( (?:=|begins with) (.*))?$/.exec(condition) ?? []
-    return name === undefined ? [] : [`${name}: ${value}`]
-  })
-  const query = conditions.flatMap((condition) => {
-    const [, name, , value = ''] = /^query (\S+)( (?:=|begins with) (.*))?$/.exec(condition) ?? []
-    return name === undefined ? [] : [[name, value]]
-  })
-  const host = hosts[0]?.replace('*', 'a')
-  const path = (paths[0] ?? '/')
-    .replace(/\/\*\*$/, '')
-    .replace(/\*+/g, 'a')
-    .replace(/[{}]/g, '')
-  const search = query.length === 0 ? '' : `?${new URLSearchParams(query)}`
-  saveDraft(EXPLAIN_DRAFT, {
-    ...NO_REQUEST,
-    method: methods[0] ?? 'GET',
-    path: `${path || '/'}${search}`,
-    headers: [...(host === undefined ? [] : [`Host: ${host}`]), ...headers].join('\n'),
-  })
+function explain(route: ConfiguredRouteMessage): void {
+  saveDraft(EXPLAIN_DRAFT, toExampleRequest(route))
   setQuery('tab', 'explain')
 }

@@ -12,17 +12,19 @@ import { Explanation } from './explanation.tsx'
 import { readHeaders } from './read-headers.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
+const SCHEMES = { '': 'As the listener', http: 'http', https: 'https' }
 
 interface Result {
   readonly method: string
   readonly path: string
+  readonly requestedHost: string
   readonly explained: Explained
 }
 
 /** Form that traces a request through the gateway without sending it. */
 export function Explain(): JSX.Element {
   const [draft, setDraft] = useDraft(EXPLAIN_DRAFT, NO_REQUEST)
-  const { method, path, headers, body, asCaller } = draft
+  const { method, path, headers, body, client, listener, scheme, asCaller } = draft
   const [result, setResult] = useState<Result>()
   const [failure, setFailure] = useState<CallError>()
   const [errors, setErrors] = useState<{ readonly path?: string; readonly headers?: string }>({})
@@ -37,9 +39,14 @@ export function Explain(): JSX.Element {
     if (parsed.headers === undefined) return
     setBusy(true)
     try {
-      const request = { method, path, body, headers: parsed.headers, as_caller: asCaller }
+      const request = {
+        ...{ method, path, body, headers: parsed.headers, listener, client: client.trim() },
+        ...(scheme !== '' && { secure: scheme === 'https' }),
+        as_caller: asCaller,
+      }
       const response = await call<Explained>('api', 'Api.Explain', request)
-      setResult({ method, path, explained: response.body })
+      const requestedHost = parsed.headers['host'] ?? 'localhost'
+      setResult({ method, path, requestedHost, explained: response.body })
     } catch (error) {
       setFailure(CallError.from(error))
     }
@@ -80,6 +87,26 @@ export function Explain(): JSX.Element {
           value={body}
           onInput={(body) => change({ body })}
         />
+        <div class="explain-connection">
+          <TextField
+            label="Client address"
+            help="Of the connection. Empty: 127.0.0.1."
+            value={client}
+            onInput={(client) => change({ client })}
+          />
+          <TextField
+            label="Listener"
+            help="Name in mx.yaml. Empty: the main one."
+            value={listener}
+            onInput={(listener) => change({ listener: listener.trim() })}
+          />
+          <SelectField
+            label="Scheme"
+            value={scheme}
+            choices={SCHEMES}
+            onInput={(scheme) => change({ scheme })}
+          />
+        </div>
         <label class="explain-caller">
           <input
             type="checkbox"

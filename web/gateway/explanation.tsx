@@ -2,15 +2,23 @@ import type { ComponentChildren, JSX } from 'preact'
 import type { Explained } from '../../services/gateway/messages.ts'
 import { Badge } from '../components/badge.tsx'
 import { Link } from '../state/router.ts'
+import { SourceLine } from './source-line.tsx'
 
 export interface ExplanationProps {
   readonly method: string
   readonly path: string
+  /** Requested host. */
+  readonly requestedHost: string
   readonly explained: Explained
 }
 
 /** Path of a request through the gateway: plugins, route, access rules and nodes. */
-export function Explanation({ method, path, explained }: ExplanationProps): JSX.Element {
+export function Explanation({
+  method,
+  path,
+  requestedHost,
+  explained,
+}: ExplanationProps): JSX.Element {
   const { stages, namespace, account, route, target, host, rulings, nodes, sent_to } = explained
   const settings = Object.entries(explained.settings ?? {})
   return (
@@ -24,11 +32,12 @@ export function Explanation({ method, path, explained }: ExplanationProps): JSX.
         <dd>
           <ol class="stages">
             {stages.map(({ plugin, hook, scope, source }, i) => (
-              <li key={i} title={source}>
+              <li key={i}>
                 <Badge tone={i === stages.length - 1 ? 'accent' : 'neutral'}>
                   {plugin === '' ? hook : `${plugin} ${hook}`}
                   {scope === '' || scope === 'gateway' ? '' : ` (${scope})`}
-                </Badge>
+                </Badge>{' '}
+                {source !== '' && <SourceLine source={source} />}
               </li>
             ))}
           </ol>
@@ -52,7 +61,7 @@ export function Explanation({ method, path, explained }: ExplanationProps): JSX.
             </>
           )}
         </Fact>
-        {route !== undefined && target !== path && (
+        {route !== undefined && (target !== path || host !== requestedHost) && (
           <Fact title="Forwarded as">
             <code>{target}</code> at <code>{host}</code>
           </Fact>

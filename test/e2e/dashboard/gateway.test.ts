@@ -137,6 +137,7 @@ t.test('the gateway page', async (t) => {
 })
 
 const ROUTES = `
+listen: [{ name: first, address: "127.0.0.1:0" }, { name: second, address: "127.0.0.1:0" }]
 services:
   shop: { nodes: [127.0.0.1:1], plugins: [body-limit] }
 routes:
@@ -147,6 +148,11 @@ routes:
     strip_prefix: /api
     plugins: [ redirect-https ]
   - { match: { path: /healthz }, respond: { body: ok } }
+  - name: internal
+    match: { path: "/{name=inside/*}", client: 192.0.2.0/24 }
+    listeners: [second]
+    service: shop
+    rewrite: { host: shop.internal }
 `
 
 t.test('lists configured routes, and explains a request of a row', async (t) => {
@@ -173,6 +179,18 @@ t.test('lists configured routes, and explains a request of a row', async (t) => 
   const explanation = page.getByRole('region', { name: 'Explanation' })
   await explanation.getByText('by route shop-api').waitFor()
   await explanation.getByText('redirect-https onRequest (route)').waitFor()
+  await explanation.getByText(/^mx\.yaml:11:\d+$/).waitFor()
+
+  await page.getByRole('tab', { name: 'Routes' }).click()
+  await page.getByLabel('Search configured routes').fill('')
+  await row('internal').getByRole('button', { name: 'Explain' }).click()
+  t.equal(await page.getByLabel('Path').inputValue(), '/inside/a')
+  t.equal(await page.getByLabel('Client address').inputValue(), '192.0.2.0')
+  t.equal(await page.getByLabel('Listener').inputValue(), 'second')
+  await page.getByRole('button', { name: 'Explain' }).click()
+  await explanation.getByText('by route internal').waitFor()
+  await explanation.getByText('/inside/a at shop.internal').waitFor()
+  await checkAccessibility(t, page, 'gateway-explain-connection')
 })
 
 t.test('shows a server without links', async (t) => {
