@@ -30,6 +30,8 @@ export interface FileServerOptions {
 const EXTENSIONS = { br: '.br', zstd: '.zst', gzip: '.gz' } as const
 type Coding = keyof typeof EXTENSIONS
 const CODINGS = Object.keys(EXTENSIONS) as readonly Coding[]
+/** A variant that is older than its file by more is stale. Archives store times in steps of two seconds, and copies may be in any order. */
+const MTIME_TOLERANCE_MS = 2000
 /** Hidden names with public files (RFC 8615). */
 const WELL_KNOWN = '.well-known'
 const HTML =
@@ -79,7 +81,7 @@ export function createFileServer({
     varies?: string,
   ): Promise<void> {
     const { type, isCompressible } = toContentType(segments.at(-1)!)
-    const variant = isCompressible ? await openVariant(x, segments) : undefined
+    const variant = isCompressible ? await openVariant(x, segments, file.stats) : undefined
     const { handle, stats } = variant?.file ?? file
     try {
       const validators = toValidators(stats, variant?.coding)
@@ -114,6 +116,7 @@ export function createFileServer({
   async function openVariant(
     x: Exchange,
     segments: readonly string[],
+    { mtimeMs }: Stats,
   ): Promise<{ readonly coding: Coding; readonly file: OpenedFile } | undefined> {
     const accepted = x.headers.getAll('accept-encoding').join(',')
     for (const coding of acceptedCodings(accepted, CODINGS)) {
@@ -121,7 +124,9 @@ export function createFileServer({
         root,
         segments.with(-1, `${segments.at(-1)}${EXTENSIONS[coding]}`),
       )
-      if (isOpened(file)) return { coding, file }
+      if (!isOpened(file)) continue
+      if (file.stats.mtimeMs >= mtimeMs - MTIME_TOLERANCE_MS) return { coding, file }
+      await file.handle.close()
     }
     return undefined
   }

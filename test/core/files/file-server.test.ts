@@ -220,3 +220,23 @@ async function untilChunks(x: { readonly chunks: readonly unknown[] }, count: nu
   for (let i = 0; i < 20; i++) await new Promise(setImmediate)
   return x.chunks.length
 }
+
+t.test('a precompressed variant that is older than its file is not sent', async (t) => {
+  const { send, root } = open(t)
+  const get = async () => {
+    const reply = await send('/app.js', { 'accept-encoding': 'br, gzip' })
+    return [reply.body, reply.get('content-encoding')]
+  }
+  const setTime = (name: string, seconds: number): void => {
+    const time = new Date(TIME.getTime() + seconds * 1000)
+    utimesSync(join(root, name), time, time)
+  }
+  setTime('app.js.br', -1)
+  t.strictSame(await get(), ['brotli', 'br'])
+  setTime('app.js.br', -10)
+  t.strictSame(await get(), ['gzip', 'gzip'])
+  setTime('app.js', 10)
+  t.strictSame(await get(), ['plain', undefined])
+  setTime('app.js.gz', 20)
+  t.strictSame(await get(), ['gzip', 'gzip'])
+})
