@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { runSteps } from '../../../core/chain.ts'
@@ -6,6 +6,7 @@ import { createFileServer, type FileServerOptions } from '../../../core/files/fi
 import { compileChain } from '../../../core/plugin/compile-chain.ts'
 import { createTestExchange, runPlugin, type TestRequest } from '../../../sdk/testing.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+import { asUnprivilegedUser } from '../../fixtures/unprivileged-user.ts'
 
 const LONG = 'x'.repeat(300_000)
 const TIME = new Date('2020-01-02T03:04:05Z')
@@ -239,4 +240,16 @@ t.test('a precompressed variant that is older than its file is not sent', async 
   t.strictSame(await get(), ['plain', undefined])
   setTime('app.js.gz', 20)
   t.strictSame(await get(), ['gzip', 'gzip'])
+})
+
+t.test('a file without read permission is 403', async (t) => {
+  const { send, root, write } = open(t, { fallback: 'index.html' })
+  write('closed.txt', 'closed')
+  chmodSync(join(root, 'closed.txt'), 0)
+  await asUnprivilegedUser(t, join(root, 'docs'), async () => {
+    const reply = await send('/closed.txt', { accept: 'text/html' })
+    t.equal(reply.status, 403)
+    t.match(reply.body, /no permission to read the file: \/closed\.txt/)
+    t.equal((await send('/docs/')).status, 200)
+  })
 })
