@@ -1,4 +1,5 @@
 import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto'
+import { isOperator } from '../../../core/auth/policy/account-rights.ts'
 import { issueToken, verifyToken } from '../../../core/auth/token/access-token.ts'
 import { TokenError } from '../../../core/auth/token/token-error.ts'
 import type { Account, Session } from '../../../core/contracts/auth.ts'
@@ -7,7 +8,6 @@ import { commitIf } from '../../../domain/store/commit-if.ts'
 import { encodeRecord } from '../../../domain/store/json-record.ts'
 import type { Store } from '../../../domain/store/store.ts'
 import { badRequest, unavailable } from '../../../sdk/errors.ts'
-import { DEFAULT_NAMESPACE } from '../../../sdk/namespace.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import {
   type AccountRecord,
@@ -158,7 +158,7 @@ export function createTokens(options: TokensOptions): Tokens {
       const key = toFamilyKey(familyOf(token))
       const expiresMs = nowMs() + UNUSED_MS
       try {
-        const mayUseReserve = account.issuer === DEFAULT_NAMESPACE
+        const mayUseReserve = isOperator(account)
         const value = encodeRecord(family)
         await store.commit([{ table: AUTH_TABLE, key, value, expiresMs, mayUseReserve }])
       } catch (error) {
@@ -201,7 +201,7 @@ export function createTokens(options: TokensOptions): Tokens {
           key,
           value: encodeRecord(rotated),
           expiresMs: now + UNUSED_MS,
-          mayUseReserve: namespace === DEFAULT_NAMESPACE,
+          mayUseReserve: isOperator(account),
         }
         try {
           const written = await commitIf(store, [{ ...write, ifVersion: record.version }])
@@ -232,7 +232,7 @@ export function createTokens(options: TokensOptions): Tokens {
         const { id, account, endsMs } = await this.inspect(token)
         const owner = { namespace: account.issuer, account: account.id }
         countRevocation(owner, errorId)
-        const mayUseReserve = account.issuer === DEFAULT_NAMESPACE
+        const mayUseReserve = isOperator(account)
         await store.commit([{ ...revokeToken(id, endsMs), mayUseReserve }])
         return owner
       } catch (error) {

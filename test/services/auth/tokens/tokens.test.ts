@@ -102,6 +102,44 @@ t.test('issues access tokens while the store is full', async (t) => {
   t.equal(await look(next.accessToken), 'revoked')
 })
 
+for (const [who, namespace, scopes] of [
+  ['a program of mx', 'mx', ['workload:mx/shop']],
+  ['an external service of mx', 'mx', ['service']],
+  ['an account of mx without scopes', 'mx', []],
+  ['a tenant', 'acme', ['admin']],
+] as const)
+  t.test(`logins and revocations of ${who} do not use the reserve of a full store`, async (t) => {
+    const maxBytes = 100_000
+    const adapter = createMemoryStore({ maxBytes })
+    const { tokens, accounts, store, refresh, revoke, clock } = await open(t, { adapter })
+    const { account } = await accounts.create(namespace, { id: 'guest', scopes }, ID)
+    const { account: operator } = await accounts.create('mx', { id: 'ops', scopes: ['admin'] }, ID)
+    const { refreshToken: first } = await tokens.begin(account, 60)
+    const table = { database: 'acme', table: 'a' }
+    const write = (key: string, bytes = 0) =>
+      store.commit([{ table, key, value: Buffer.alloc(bytes) }])
+    const fill = async (): Promise<void> => {
+      for (let i = 0; ; i++) await write(String(i))
+    }
+    const fillRest = async (): Promise<void> => {
+      for (let bytes = 1; ; bytes++) await write('0', bytes)
+    }
+    await t.rejects(fill(), { code: 507 })
+    await t.rejects(fillRest(), { code: 507 })
+    // More than the reserve of a sixteenth would have room for.
+    for (let i = 0; i < maxBytes / 16 / 100; i++) await tokens.begin(account, 60)
+    const { accessToken, refreshToken } = await tokens.begin(account, 60)
+    await t.rejects(refresh(refreshToken), WRONG, 'the login is not stored')
+    clock.ms += 11_000
+    t.equal((await refresh(first)).refreshToken, first, 'the refresh token is not replaced')
+    await t.rejects(revoke(accessToken), { code: 507 })
+
+    const login = await tokens.begin(operator, 60)
+    const next = await refresh(login.refreshToken)
+    t.not(next.refreshToken, login.refreshToken, 'operators use the reserve')
+    t.match(await revoke(next.accessToken), { account: 'ops' })
+  })
+
 t.test('stores only hashes of refresh tokens', async (t) => {
   const { tokens, account, store, refresh } = await open(t)
   const first = await tokens.begin(account, 60)
