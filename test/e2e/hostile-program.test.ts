@@ -1,10 +1,12 @@
 // Fault B3: a program started by `mx run` attacks the platform with its account (decision 30).
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { randomInt } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createBroker } from '../../sdk/broker/broker.ts'
 import { createEvents } from '../../sdk/events/events.ts'
 import { until } from '../contracts/registry.ts'
+import { isRunning } from '../fixtures/is-running.ts'
 import { runMx } from '../fixtures/mx.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { type ServerProcess, startServerProcess } from '../fixtures/server-process.ts'
@@ -17,6 +19,8 @@ type Attempt = readonly [service: string, endpoint: string, request?: object, na
 
 /** Makes the requested calls with the account of the program, independent of its service name. */
 const PROGRAM = `
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { Client, createBroker, createConfig, createEvents, createStore, endpoint, Service } from 'mx-gateway'
 
 const service = new Service({ name: 'pay' })
@@ -64,6 +68,21 @@ service.handle('Shop', {
   }),
   credentials: endpoint({
     handle: () => ({ id: process.env.MX_AUTH_ID, secret: process.env.MX_AUTH_SECRET }),
+  }),
+  read: endpoint({
+    handle: ({ paths }) => ({
+      uid: process.getuid(),
+      reads: paths.map((path) => {
+        try {
+          return readFileSync(path, 'latin1').slice(0, 100)
+        } catch ({ code }) {
+          return code
+        }
+      }),
+    }),
+  }),
+  escape: endpoint({
+    handle: ({ words }) => void spawn('setsid', ['env', '-i', ...words], { stdio: 'ignore' }),
   }),
 })
 await service.run()
@@ -301,6 +320,31 @@ t.test('a program receives and publishes no messages or events of another namesp
   await consumed.return?.()
 })
 
+t.test(
+  'a program cannot read the data folder or the environment of the server',
+  { skip: process.getuid?.() !== 0 && 'requires root' },
+  async (t) => {
+    const dataFolder = join(home, '.mx')
+    // Including the credentials that `mx login` stores.
+    const files = readdirSync(dataFolder, { withFileTypes: true }).filter((file) => file.isFile())
+    const names = ['config_secret_key', 'service_credentials', 'server/store/data.mdb']
+    const paths = [
+      ...[...files.map(({ name }) => name), ...names].map((name) => join(dataFolder, name)),
+      `/proc/${server.child.pid}/environ`,
+    ]
+    for (const path of paths) t.ok(existsSync(path), path)
+    const { uid, reads } = await sendRequest<{ uid: number; reads: string[] }>(
+      'shop',
+      'Shop.Read',
+      {
+        paths,
+      },
+    )
+    t.ok(uid >= 200_000)
+    for (const [i, path] of paths.entries()) t.match(reads[i], /^(?:EACCES|EPERM|ENOENT)$/, path)
+  },
+)
+
 t.test('rejects a second service name of a program with a reason', async (t) => {
   const { code, body } = await program('Second')
   t.not(code, 200)
@@ -325,7 +369,10 @@ t.test(
   },
 )
 
-t.test('mx kill deletes the account of the program', async (t) => {
+t.test('mx kill deletes the account of the program and ends its processes', async (t) => {
+  const words = ['/bin/sleep', String(randomInt(1e6, 1e9))]
+  await program('Escape', { words })
+  await until(async () => isRunning(words))
   const auth = await sendRequest<{ id: string; secret: string }>('shop', 'Shop.Credentials')
   t.equal(auth.id, 'shop@latest')
   const stranger = openClient(t, { proxy: server.proxy, retries: 0 })
@@ -333,6 +380,7 @@ t.test('mx kill deletes the account of the program', async (t) => {
     stranger.call<{ token: Record<string, string> }>('auth', 'Auth.Token', request)
   const { token } = await logIn(auth)
   await mx('kill', 'shop')
+  t.equal(isRunning(words), false, 'even in its own session, without the environment')
   const { accounts } = await sendRequest<{ accounts: { id: string }[] }>('auth', 'Accounts.List')
   t.same(accounts.map(({ id }) => id).sort(), ['admin', 'local', 'pay@latest'])
   await t.rejects(logIn(auth), { code: 400 })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { findMarked } from '../../lib/process/processes.ts'
 import { type Deployer, openDeployer, toPlain } from '../fixtures/deployer.ts'
+import { isRunning } from '../fixtures/is-running.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import {
   type ServerProcess,
@@ -106,19 +107,6 @@ async function attack(
 
 function listFiles(folder: string): readonly string[] {
   return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
-}
-
-/** Whether a program with these arguments runs. */
-function isRunning(args: readonly string[]): boolean {
-  return readdirSync('/proc').some((pid) => {
-    try {
-      return (
-        readFileSync(`/proc/${pid}/cmdline`, 'utf8') === args.map((word) => `${word}\0`).join('')
-      )
-    } catch {
-      return false
-    }
-  })
 }
 
 async function escapeAndDelete(t: Test, deployer: Deployer): Promise<void> {
