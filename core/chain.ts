@@ -66,7 +66,7 @@ export interface Handler {
   readonly close?: () => Maybe<void>
 }
 
-/** Owner of a step or hook of a chain, only read after it threw. */
+/** Owner of a step or hook of a chain, read only after it threw. */
 export interface Stage {
   /** Name of the plugin; undefined for the gateway itself. */
   readonly plugin: string | undefined

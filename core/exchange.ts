@@ -48,7 +48,7 @@ export abstract class Exchange extends RoutedRequest {
   finished = false
   /** True if the exchange ended before its response was complete. */
   aborted = false
-  /** The response is streamed, or is a WebSocket; set before `onReply`. */
+  /** Whether the response is streamed or a WebSocket; set before `onReply`. */
   streaming = false
   /** Response status; 0 before the response. Plugins may change it in `onReply`. */
   status = 0
@@ -58,7 +58,7 @@ export abstract class Exchange extends RoutedRequest {
   replyHeaders: HeaderList = NO_HEADERS
   /** Body bytes sent. */
   bytesOut = 0
-  /** The client's connection closes after this response. */
+  /** Whether the client's connection closes after this response. */
   protected closing = false
   private onFinish: ((x: Exchange) => void) | undefined = undefined
   private onFault: ReportFault | undefined = undefined

@@ -10,7 +10,7 @@ export type ApiOptions = CallLimits
 
 /**
  * Calls the endpoint with the HTTP request as an `api.Request`. The result is an `api.Response` with status, headers
- * and body (specification: handler `api`).
+ * and body (specification: `api` handler).
  */
 export default function api(options: ApiOptions): Handler {
   return { name: 'api', handle: (x) => new ApiCall(x, options).collect() }
@@ -27,7 +27,7 @@ class ApiCall extends GatewayCall {
   }
 
   override onReply(_metadata: string, body: Uint8Array): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.answered()
     this.done()
     const { x, service } = this

@@ -187,7 +187,7 @@ class ExplicitCall extends GatewayCall {
   }
 
   override onReply(metadata: string, body: Uint8Array): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.answered()
     this.done()
     const headers = this.toHeaders(metadata, JSON_REPLY)

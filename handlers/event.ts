@@ -30,7 +30,7 @@ const REPLY_HEADERS = ['content-type', 'application/json', 'cache-control', 'no-
 const DEFAULT_NAMESPACE = 'mx'
 
 /**
- * Publishes an HTTP request as a `proto.Event` in JSON to the topic of its path (specification: handler `event`).
+ * Publishes an HTTP request as a `proto.Event` in JSON to the topic of its path (specification: `event` handler).
  * Responds with 200 and `{"id": "<event id>"}` once the broker has accepted or the storage has stored it, regardless of
  * subscribers; with 413 if it is too large, 503 if broker or storage are unavailable, 507 if the storage is full.
  *

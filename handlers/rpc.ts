@@ -32,7 +32,7 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PAT
 const ALLOW = ['allow', `${[...METHODS].join(', ')}, OPTIONS`]
 
 /**
- * Calls endpoints for HTTP requests (specification: handler `rpc`). Path variables, query and body form one request
+ * Calls endpoints for HTTP requests (specification: `rpc` handler). Path variables, query and body form one request
  * document, and headers form the context of the call. JSON and protobuf bodies are forwarded unparsed, json-rpc and
  * proto-rpc bodies without their envelopes. Errors of requests with a gRPC content type include the gRPC status.
  *
@@ -110,7 +110,7 @@ class RpcCall extends GatewayCall {
   }
 
   override onReply(metadata: string, body: Uint8Array): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.answered()
     this.done()
     const headers = this.toHeaders(metadata, JSON_REPLY)
@@ -129,19 +129,19 @@ class RpcCall extends GatewayCall {
   }
 
   override onStart(metadata: string): void {
-    if (!this.over) this.#begin(metadata)
+    if (!this.isSettled) this.#begin(metadata)
   }
 
   override onData(body: Uint8Array): void {
-    if (this.over) return
+    if (this.isSettled) return
     if (this.#stream === undefined) this.#begin('')
     this.#stream?.data(body)
   }
 
   override onEnd(): void {
-    if (this.over) return
+    if (this.isSettled) return
     if (this.#stream === undefined) this.#begin('')
-    if (this.over) return
+    if (this.isSettled) return
     this.done()
     this.#stream?.end()
   }
@@ -151,7 +151,7 @@ class RpcCall extends GatewayCall {
   }
 
   onRevoke(error: GatewayError): void {
-    if (this.over) return this.x.giveUp(error)
+    if (this.isSettled) return this.x.giveUp(error)
     this.#drop()
     this.failed(error)
   }
@@ -177,7 +177,7 @@ class RpcCall extends GatewayCall {
     if (type !== undefined) headers.set('content-type', events ? EVENT_STREAM : LINES)
     this.#stream = events ? new SseReply(x, this, headers) : new NdjsonReply(x, this, headers)
     // A response to HEAD has no body.
-    if (x.method === 'HEAD' && !this.over) this.#drop()
+    if (x.method === 'HEAD' && !this.isSettled) this.#drop()
   }
 
   #drop(): void {

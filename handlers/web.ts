@@ -36,7 +36,7 @@ const OWN_HANDSHAKE = new Set([
 ])
 
 /**
- * HTTP reverse proxy with WebSocket support (specification: handler `web`).
+ * HTTP reverse proxy with WebSocket support (specification: `web` handler).
  *
  * A WebSocket is retried on the next node if a node is unreachable or its handshake response is invalid. A valid
  * response is forwarded to the client.

@@ -6,8 +6,8 @@ import { joinName, type RequestLine, type Resolver, toRoute } from '../core/rout
 const MAX_PATH = 512
 
 /**
- * Maps a path to topic and event (specification: handler `event`; reference 15.12). A version segment requires at least
- * three segments.
+ * Maps a path to a topic and an event (specification: `event` handler; reference 15.12). A version segment requires at
+ * least three segments.
  *
  * | path | topic | event |
  * |---|---|---|

@@ -5,8 +5,8 @@ import { toGrpcRoute } from '../core/rpc/grpc/path.ts'
 const MAX_NAME = 253
 
 /**
- * Maps the path of a gRPC call to service and method: `/<package>.<Handler>/<Method>` becomes service `<ns>.<package>`
- * and method `<Handler>.<Method>`, unchanged.
+ * Maps the path of a gRPC call to a service and a method: `/<package>.<Handler>/<Method>` becomes service
+ * `<ns>.<package>` and method `<Handler>.<Method>`, unchanged.
  */
 const grpc: Resolver = {
   name: 'grpc',

@@ -3,7 +3,8 @@ import { isServiceName } from '../core/registry/service-name.ts'
 import { joinName, type RequestLine, type Resolver, toRoute } from '../core/route.ts'
 
 /**
- * Uses `Host` without the port, in lower case, as service name. Names without a dot are prefixed with the namespace.
+ * Uses `Host` without the port, in lower case, as the service name. Names without a dot are prefixed with the
+ * namespace.
  */
 const hostResolver: Resolver = {
   name: 'host',

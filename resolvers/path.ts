@@ -1,6 +1,6 @@
 import { type RequestLine, type Resolver, toServiceRoute } from '../core/route.ts'
 
-/** Uses the first path segment as service name, without version handling. `/` does not resolve. */
+/** Uses the first path segment as the service name, without version handling. `/` does not resolve. */
 const path: Resolver = {
   name: 'path',
   expected: '/<service>[/...]',

@@ -8,8 +8,8 @@ const LETTER_V = 118
 const keys = new DirectMappedCache<string>()
 
 /**
- * Uses the first path segment as service name (specification: Proxy resolver). In paths with three or more segments, a
- * leading version segment is part of the name (specification: Versioning).
+ * Uses the first path segment as the service name (specification: Proxy resolver). In paths with three or more
+ * segments, a leading version segment is part of the name (specification: Versioning).
  *
  * | path | service |
  * |---|---|

@@ -8,8 +8,8 @@ const MAX_PATH = 512
 const WORD = /^[A-Za-z0-9][A-Za-z0-9_-]*$/
 
 /**
- * Maps a path to service and method (specification: RPC resolver, Versioning; reference 1.4, 15.8). Service segments
- * are used unchanged. In method segments, each word between dashes is capitalized: `list-services` becomes
+ * Maps a path to a service and a method (specification: RPC resolver, Versioning; reference 1.4, 15.8). Service
+ * segments are used unchanged. In method segments, each word between dashes is capitalized: `list-services` becomes
  * `ListServices`.
  *
  * | path | service | method |

@@ -5,7 +5,7 @@ const SLASH = '/'
 const LETTER_V = 118
 
 /**
- * Uses the first path segment as service name, joined with the second if the first is a version.
+ * Uses the first path segment as the service name, joined with the second if the first is a version.
  *
  * | path | service |
  * |---|---|

@@ -34,7 +34,7 @@ export function createMemoryBroker(): Broker {
   /** Removes a topic without subscribers. */
   function removeIfEmpty(name: string, topic: Topic): void {
     if (topic.broadcast.size > 0 || topic.queues.size > 0) return
-    // A topic of the same name may have been created after it was closed.
+    // A new topic with the same name may have been created since.
     if (topics.get(name) === topic) topics.delete(name)
   }
 

@@ -34,7 +34,7 @@ export interface ClusterOptions {
 const ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 /**
- * Finds the cluster of this pod, or the cluster in `KUBECONFIG` or `~/.kube/config`.
+ * Finds the cluster of this pod, or the cluster configured in `KUBECONFIG` or `~/.kube/config`.
  *
  * @throws {Error} if there is no cluster, the configuration is malformed, or a kubeconfig is used
  * without the client library.

@@ -29,19 +29,19 @@ export function explain(
   { verb, verbs }: Attempt = WATCH,
 ): Error {
   const cause = error instanceof Error ? error : new Error(String(error))
-  const what = `cannot ${verb} Kubernetes ${name}`
+  const problem = `cannot ${verb} Kubernetes ${name}`
   const status = error instanceof ApiError ? error.status : 0
   if (status === 401)
-    return toDenial(`${what}: the credentials were rejected (${cause.message})`, cause)
+    return toDenial(`${problem}: the credentials were rejected (${cause.message})`, cause)
   if (status === 403) {
-    const full =
+    const qualifiedName =
       group === '' ? `${name} in the core API group ""` : `${name} in the API group ${group}`
     return toDenial(
-      `${what}: access denied; grant the verbs ${verbs} on ${full} with a Role and a RoleBinding (${cause.message})`,
+      `${problem}: access denied; grant the verbs ${verbs} on ${qualifiedName} with a Role and a RoleBinding (${cause.message})`,
       cause,
     )
   }
-  return new Error(`${what}: ${cause.message}`, { cause })
+  return new Error(`${problem}: ${cause.message}`, { cause })
 }
 
 /** Creates an error with `isPermanent` set. */

@@ -30,7 +30,7 @@ export interface ReflectOptions<T> {
    * established, and after a failure once all missed changes are reported.
    */
   readonly onOutage: (reason: Error | undefined) => void
-  /** Objects per page: parsing one blocks the event loop. @default 100 */
+  /** Objects per page; parsing a page blocks the event loop. @default 100 */
   readonly pageSize?: number
   /**
    * Requested duration of a watch in seconds. A watch without events for longer is considered
@@ -65,7 +65,7 @@ const TOO_OLD = 410
 const INVALID_VERSION: ReadonlySet<number> = new Set([400, TOO_OLD, 504])
 
 /**
- * Lists a collection and watches it from there
+ * Lists a collection and then watches it
  * (https://kubernetes.io/docs/reference/using-api/api-concepts/). Returns a function that stops it.
  */
 export function reflect<T>(options: ReflectOptions<T>): () => void {
@@ -74,7 +74,7 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
   const stop = new AbortController()
   let request = new AbortController()
   /** `resourceVersion` of the last reported state. If undefined, a list is required. */
-  let place: string | undefined
+  let resumeVersion: string | undefined
   /** Whether the server accepted the current watch. */
   let isAccepted = false
   let isFollowing = false
@@ -131,7 +131,7 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
     if (!version) throw new ApiError('the list has no resourceVersion', { status: 200 })
     if (stop.signal.aborted) return
     toApiErrors(() => options.onList(items))
-    place = version
+    resumeVersion = version
   }
 
   function follow(): void {
@@ -185,7 +185,7 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
         })
         break
       }
-      place = object?.metadata?.resourceVersion ?? place
+      resumeVersion = object?.metadata?.resourceVersion ?? resumeVersion
       if (type === 'BOOKMARK') continue
       const item = type === 'DELETED' ? undefined : toApiErrors(() => toItem(object))
       changes.push({ name: toName(object), item })
@@ -199,19 +199,19 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
     let failures = 0
     while (!stop.signal.aborted) {
       const beganMs = performance.now()
-      const isListed = place === undefined
+      const isListed = resumeVersion === undefined
       let failure: unknown
       isAccepted = false
       try {
-        if (place === undefined) await list()
-        if (place !== undefined) await watch(place, isListed)
+        if (resumeVersion === undefined) await list()
+        if (resumeVersion !== undefined) await watch(resumeVersion, isListed)
       } catch (error) {
         failure = error
       }
       if (stop.signal.aborted) return
       const status = failure instanceof ApiError ? failure.status : undefined
       const isInvalidVersion = status !== undefined && INVALID_VERSION.has(status)
-      if (isInvalidVersion || (status !== undefined && isAccepted)) place = undefined
+      if (isInvalidVersion || (status !== undefined && isAccepted)) resumeVersion = undefined
       const isStable = isAccepted && performance.now() - beganMs >= STABLE_MS
       if (isStable) failures = expiries = 0
       if (status === TOO_OLD && expiries++ === 0) continue

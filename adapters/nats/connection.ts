@@ -83,7 +83,7 @@ export function createNatsLink(options: NatsLinkOptions): NatsLink {
   async function attempt(): Promise<NatsConnection | undefined> {
     let rejection: Error | undefined
     const failures: string[] = []
-    for (let left = hosts.length; left > 0 && !signal.aborted; left--) {
+    for (let remaining = hosts.length; remaining > 0 && !signal.aborted; remaining--) {
       const host = hosts[0]!
       try {
         return await connectNats(address, host, { timeoutMs, pingMs, signal })
@@ -99,9 +99,9 @@ export function createNatsLink(options: NatsLinkOptions): NatsLink {
   }
 
   function fail(failures: string, rejection: Error | undefined): void {
-    const what = rejection === undefined ? 'is unreachable' : 'rejected the connection'
-    const message = `${name} ${what}: ${failures}`
-    const isNew = !reason.message.startsWith(`${name} ${what}`)
+    const problem = rejection === undefined ? 'is unreachable' : 'rejected the connection'
+    const message = `${name} ${problem}: ${failures}`
+    const isNew = !reason.message.startsWith(`${name} ${problem}`)
     reason = Object.assign(new Error(message, { cause: rejection }), {
       denied: rejection !== undefined,
     })

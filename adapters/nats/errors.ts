@@ -3,7 +3,7 @@ const TLS_CODE = /CERT|TLS|SSL|SIGNATURE|ISSUER/
 /** Error names used by the library. */
 const DENIED = ['AuthorizationError', 'UserAuthenticationExpiredError']
 
-/** Creates an error with `isPermanent` set, which a reconnect does not resolve. */
+/** Creates an error with `isPermanent` set: reconnecting does not resolve it. */
 export function toPermissionError(message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { denied: true })
 }

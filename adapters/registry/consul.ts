@@ -64,7 +64,7 @@ const LOOKUP_PAUSES_MS = [50, 150, 300, 900]
 
 /**
  * Registry of the services in a Consul cluster, accessed through a local or remote agent
- * (docs/consul.md). Loads the library `consul` on the first query.
+ * (docs/consul.md). Loads the `consul` library on the first query.
  *
  * @throws {RangeError} if the domain is malformed.
  * @throws {Error} if a TLS file cannot be read.

@@ -17,7 +17,7 @@ import { createSecretPruner } from './kubernetes/prune-secrets.ts'
 
 export interface KubernetesRuntimeOptions {
   /**
-   * Kubernetes namespace of the mx namespace `mx`.
+   * Kubernetes namespace for the `mx` namespace.
    *
    * @default the namespace of the pod inside a cluster, the namespace of the context outside,
    * otherwise `default`
@@ -51,7 +51,7 @@ export interface KubernetesRuntimeOptions {
   readonly onProblem?: (message: string) => void
 }
 
-/** An mx namespace with its cluster. */
+/** A namespace of mx with its cluster. */
 interface OpenNamespace extends NamespaceContext {
   readonly findCluster: () => Promise<Cluster>
 }
@@ -79,8 +79,8 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions = {}):
     const existing = namespaces.get(namespace)
     if (existing !== undefined) return existing
     const findCluster = async (): Promise<Cluster> => {
-      const found = await find()
-      return { ...found, namespace: toKubernetesNamespace(namespace, found.namespace) }
+      const cluster = await find()
+      return { ...cluster, namespace: toKubernetesNamespace(namespace, cluster.namespace) }
     }
     const drift = createDrift({
       findCluster,
@@ -98,15 +98,15 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions = {}):
       },
     })
     const calls = createCalls(findCluster, aborter.signal)
-    const place = { findCluster, space, calls, drift, secrets: createSecretPruner(space, calls) }
-    namespaces.set(namespace, place)
-    return place
+    const context = { findCluster, space, calls, drift, secrets: createSecretPruner(space, calls) }
+    namespaces.set(namespace, context)
+    return context
   }
 
   /** Runs after all earlier operations of the workload. */
   function enqueue(
     key: WorkloadKey,
-    act: (place: NamespaceContext) => Promise<void>,
+    act: (context: NamespaceContext) => Promise<void>,
   ): Promise<void> {
     const id = toId(key)
     const operation = (queues.get(id) ?? Promise.resolve()).then(() => act(open(key.namespace)))
@@ -120,8 +120,8 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions = {}):
     name: 'kubernetes',
     runs: 'image',
     scope: 'cluster',
-    apply: (workload) => enqueue(workload, (place) => deploy(place, workload, pods)),
-    remove: (key) => enqueue(key, (place) => undeploy(place, key)),
+    apply: (workload) => enqueue(workload, (context) => deploy(context, workload, pods)),
+    remove: (key) => enqueue(key, (context) => undeploy(context, key)),
 
     async read() {
       const { space } = open(DEFAULT_NAMESPACE)

@@ -2,8 +2,8 @@ import type {
   StoreAdapter,
   StoreChange,
   StoreGroup,
+  StoreKey,
   StoreOutcome,
-  StorePlace,
   StoreRange,
   StoreRecord,
   StoreTable,
@@ -245,7 +245,7 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
 
     purge: (nowMs, limit) =>
       change(() => {
-        const purged: StorePlace[] = []
+        const purged: StoreKey[] = []
         const expired = [...expiries.getKeys({ end: toExpiryKey(nowMs + 1, ''), limit })]
         for (const expiryKey of expired) {
           const key = fromExpiryKey(expiryKey)
@@ -271,7 +271,7 @@ function toUsageKey(area: StoreArea): Buffer {
   return Buffer.from(USAGE + area)
 }
 
-/** Returns the size of a record in bytes that counts towards quotas. */
+/** Returns the size of a record in bytes, as counted by quotas. */
 function toSize(key: string, length: number): number {
   return RECORD_OVERHEAD_BYTES + key.length + length
 }

@@ -2,8 +2,8 @@ import type {
   StoreAdapter,
   StoreChange,
   StoreGroup,
+  StoreKey,
   StoreOutcome,
-  StorePlace,
   StoreRecord,
   StoreTable,
 } from '../../core/contracts/store.ts'
@@ -79,7 +79,7 @@ export function createMemoryStore({
     else usage.set(area, used)
   }
 
-  function remove({ table, key }: StorePlace): number {
+  function remove({ table, key }: StoreKey): number {
     const name = toName(table)
     const found = tables.get(name)
     const record = found?.records.get(key)
@@ -166,7 +166,7 @@ export function createMemoryStore({
     },
 
     purge(nowMs, limit) {
-      const purged: StorePlace[] = []
+      const purged: StoreKey[] = []
       for (const name of expiring.walk(undefined, toTime(nowMs + 1), false)) {
         if (purged.length === limit) break
         const [, database = '', table = '', key = ''] = name.split('\0')
@@ -204,7 +204,7 @@ function toExpiring(name: string, { expiresMs, key }: StoreRecord): string {
   return `${toTime(expiresMs)}\0${name}\0${key}`
 }
 
-/** Returns the time padded, so that times sort as text. */
+/** Returns the time as padded text, so that times sort correctly. */
 function toTime(ms: number): string {
   return String(ms).padStart(16, '0')
 }

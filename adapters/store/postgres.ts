@@ -1,8 +1,8 @@
 import type {
   StoreAdapter,
   StoreGroup,
+  StoreKey,
   StoreOutcome,
-  StorePlace,
 } from '../../core/contracts/store.ts'
 import { storeUnavailable } from '../../domain/store/errors.ts'
 import { NO_STORE_QUOTAS, type StoreQuotas } from '../../domain/store/usage.ts'
@@ -128,7 +128,7 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
     })
   }
 
-  async function purge(nowMs: number, limit: number): Promise<readonly StorePlace[]> {
+  async function purge(nowMs: number, limit: number): Promise<readonly StoreKey[]> {
     return await writeAtomically(connections, statements, async (run) => {
       const rows = await run(statements.findExpired, [nowMs, limit])
       const expired = rows.map(([database, table, key, , version]) => ({

@@ -29,7 +29,7 @@ class BenchCall implements IncomingCall {
   readonly body: Uint8Array
   readonly stream = true
   readonly more = false
-  readonly over = false
+  readonly isSettled = false
   receiver: CallReceiver = undefined as never
   result: unknown = undefined
 

@@ -9,13 +9,13 @@ export type Pairs = Readonly<Record<string, Pair>>
 /** Encoding of bytes that are not text, which JSON cannot represent: Base64 (RFC 4648 §4). Absent for text. */
 export type TextEncoding = 'base64'
 
-/** An HTTP request as the handler `api` forwards it (reference: api). */
+/** An HTTP request as forwarded by the `api` handler (reference: api). */
 export interface ApiRequest {
   /** Method in upper case: `GET`. */
   readonly method: string
   /** Path as received: percent-encoded, without the query. */
   readonly path: string
-  /** Headers by name, spelled as in `Content-Type`. A pair has one value per header line. */
+  /** Headers by canonical name, such as `Content-Type`. A pair has one value per header line. */
   readonly header: Pairs
   /** Query parameters. */
   readonly get: Pairs
@@ -39,7 +39,7 @@ export interface ApiResponse {
   readonly encoding?: TextEncoding
 }
 
-/** An HTTP request as the handler `event` publishes it: `proto.Event` of the specification. */
+/** An HTTP request as published by the `event` handler: `proto.Event` of the specification. */
 export interface ApiEvent {
   /** `created` */
   readonly name: string

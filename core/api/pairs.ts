@@ -46,7 +46,7 @@ export function toPairs(values: Values): Pairs {
 }
 
 /**
- * Request headers as services receive them: with `Host`, spelled as in `Content-Type`, without internal headers.
+ * Request headers as received by services: with `Host`, with canonical names, and without internal headers.
  *
  * @param omitted names of headers to omit. @default none
  */
@@ -71,7 +71,7 @@ export function isInternal(name: string): boolean {
   return name.startsWith('mx-') && name !== 'mx-namespace'
 }
 
-/** `content-type` in its usual spelling: `Content-Type`. */
+/** Canonical form of a header name: `Content-Type` for `content-type`. */
 function toHeaderName(lower: string): string {
   return lower.replace(WORD_START, (start) => start.toUpperCase())
 }

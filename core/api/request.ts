@@ -13,7 +13,7 @@ const NO_TYPE = 'text/plain; charset=UTF-8'
 /**
  * Builds the `api.Request` for an exchange.
  *
- * `X-Forwarded-For` is set by the plugin `forwarded`.
+ * `X-Forwarded-For` is set by the `forwarded` plugin.
  *
  * @param body the complete request body.
  * @throws {GatewayError} 400 if the query or form is malformed or has more than 256 parts.

@@ -4,7 +4,7 @@ const texts = new WeakMap<Account, string>()
 /** Characters that do not fit into one header byte, and DEL, which JSON does not escape. */
 const ESCAPED = /[\x7f-\uffff]/g
 
-/** Formats an account as ASCII JSON for the metadata header `mx-account`. The text is cached per account object. */
+/** Formats an account as ASCII JSON for the `mx-account` metadata header. The text is cached per account object. */
 export function formatAccount(account: Account): string {
   let text = texts.get(account)
   if (text === undefined) {

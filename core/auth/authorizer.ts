@@ -226,10 +226,10 @@ function hasLostKey(
 /** Creates the client error, which only reveals whether a retry may help. */
 function toUnavailable(service: string, what: string, cause: unknown): GatewayError {
   const headers = ['retry-after', '1']
-  const why = deniesCaller(cause)
+  const reason = deniesCaller(cause)
     ? 'unavailable: auth denied access'
     : 'not available yet; try again'
-  return new GatewayError(service, 503, `${what} ${why}`, { cause, headers })
+  return new GatewayError(service, 503, `${what} ${reason}`, { cause, headers })
 }
 
 /** True if a remote platform denies access to its rules or keys. */

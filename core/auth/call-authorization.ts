@@ -16,7 +16,7 @@ export interface GuardedTarget {
   readonly domain: string
   /** Whether the call may be a stream, which ends when access is revoked. */
   readonly isStream: boolean
-  /** IP address of the caller for the service; empty if it is not forwarded. */
+  /** IP address of the caller, as forwarded to the service; empty if it is not forwarded. */
   readonly address: string
 }
 
@@ -79,7 +79,7 @@ export class CallGuard {
     { serve }: GuardedEnds,
   ): void {
     const { input, target, session } = authorized
-    if (target.isStream && !guarded.over)
+    if (target.isStream && !guarded.isSettled)
       guarded.onSettled = this.#open.add(input, session, (reason) => guarded.end(reason))
     const metadata = identifyCaller(input, session, target.address)
     guarded.release((call) => serve(call, metadata, session?.account))

@@ -28,7 +28,7 @@ export function withCaller(metadata: string, account?: Account, address = ''): s
   return address === '' ? fields : `${CALLER_ADDRESS}: ${address}\r\n${fields}`
 }
 
-/** Also works for malformed blocks: line breaks are as in {@link isMetadata}. */
+/** Also works for malformed blocks. For line breaks, see {@link isMetadata}. */
 function withoutCaller(metadata: string): string {
   return metadata
     .split('\r\n')

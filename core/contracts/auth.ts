@@ -64,7 +64,7 @@ export interface TokenKnowledge {
   readonly isRevoked: (session: Session) => boolean
 }
 
-/** Source of rules and keys for authorizers: the service `auth`, local or remote. */
+/** Source of rules and keys for authorizers: the `auth` service, local or remote. */
 export interface AuthSource {
   /**
    * Yields all rules of a namespace, initially and after each change. Throws if the source is unavailable; ends only by

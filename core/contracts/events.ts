@@ -167,8 +167,8 @@ export interface EventsAdapter {
   readonly listTopics: (namespace?: string) => Maybe<readonly TopicState[]>
   /**
    * Sets the retention of a topic and removes excess events, or delegates this to a remote server. Called periodically.
-   * A topic without events, named groups and members is deleted if nothing was appended for the time of `toForgetMs`;
-   * its sequences start over.
+   * A topic without events, named groups and members is deleted after `toForgetMs` without an append; sequences then
+   * restart at 1.
    *
    * @returns whether more events can be removed immediately, since each call removes a limited number.
    */

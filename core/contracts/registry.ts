@@ -42,11 +42,11 @@ export interface Service {
 }
 
 /**
- * A change of a service version. `service` is the state after the change, without nodes if the version was removed.
+ * A change to a service version. `service` is the state after the change, without nodes if the version was removed.
  *
  * Types (specification: Registry; reference 6 and 15.23): a new name or version emits `create`. An added or removed
- * node, or a changed description, emits `update`. The end of the last node emits `delete`, or `update` if the version
- * is retained. Heartbeats emit no event.
+ * node, or a changed description, emits `update`. The removal of the last node emits `delete`, or `update` if the
+ * version is retained. Heartbeats emit no event.
  */
 export interface RegistryEvent {
   readonly type: 'create' | 'update' | 'delete'

@@ -69,13 +69,13 @@ export interface Workload extends WorkloadKey {
   /** `mx`: the program registers itself. `http`: the runtime registers it with the port that it passes in `PORT`. */
   readonly protocol: 'mx' | 'http'
   /**
-   * Port of instances with protocol `http`, passed in `PORT`. If undefined, the runtime assigns a port to each
+   * Port of instances that use the `http` protocol, passed in `PORT`. If undefined, the runtime assigns a port to each
    * instance.
    */
   readonly port?: number
   /**
-   * The revision was ready before, perhaps under an earlier server process, so restarts are unlimited. @default false,
-   * at most five consecutive failures
+   * Whether the revision was ready before, perhaps in an earlier server process. Restarts are then unlimited. @default
+   * false, at most five consecutive failures
    */
   readonly wasReady?: boolean
 }

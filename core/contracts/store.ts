@@ -63,7 +63,7 @@ export interface StoreChange {
   readonly expiresMs: number
   /** Condition: current version of the record; 0 if the record must not exist; undefined if unconditional. */
   readonly ifVersion: number | undefined
-  /** Whether the change may use the reserve of a full store if its table may. @default true */
+  /** Whether the change may use reserved space when the store is full, if its table is allowed to. @default true */
   readonly mayUseReserve?: boolean | undefined
 }
 
@@ -84,7 +84,7 @@ export interface StoreConflict {
  */
 export type StoreOutcome = readonly number[] | StoreConflict | GatewayError
 
-/** A change of a record. */
+/** A change to a record. */
 export interface StoreEvent {
   readonly type: 'write' | 'delete'
   readonly table: StoreTable
@@ -99,8 +99,8 @@ export interface StoreListener {
   readonly onMissedEvents: () => void
 }
 
-/** A purged key. */
-export type StorePlace = Pick<StoreEvent, 'table' | 'key'>
+/** Key of a record and its table. */
+export type StoreKey = Pick<StoreEvent, 'table' | 'key'>
 
 /**
  * Stores records. Adapters store and notify in order. `domain/store/store.ts` handles limits, prefixes, pages, expiry
@@ -131,7 +131,7 @@ export interface StoreAdapter {
    * Deletes up to `limit` records expired at `nowMs`, oldest first, and returns their keys. Absent if the adapter
    * expires records itself.
    */
-  readonly purge?: (nowMs: number, limit: number) => Maybe<readonly StorePlace[]>
+  readonly purge?: (nowMs: number, limit: number) => Maybe<readonly StoreKey[]>
   /** Waits for the commit in flight, then releases files and connections. */
   readonly close?: () => Maybe<void>
 }

@@ -105,8 +105,8 @@ export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
     if (isPlain && text === from?.text) return undefined
     if (kind !== 'public' && kind !== 'private') return toDenial(kind, 'register_allow')
     if (target.isTrusted === true) return undefined
-    const where = from?.text ?? 'an unknown address'
-    return { reason: `the request comes from ${where}`, remedy: toRemedy('register_allow') }
+    const source = from?.text ?? 'an unknown address'
+    return { reason: `the request comes from ${source}`, remedy: toRemedy('register_allow') }
   }
 
   function findRepositoryDenial(address: ClassifiedAddress, port: number): Denial | undefined {

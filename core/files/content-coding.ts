@@ -19,10 +19,10 @@ export function acceptedCodings<T extends string>(
   const listed = accepted.split(',').map(parseWeighted)
   const weightOf = (name: string): number | undefined =>
     listed.find(({ coding }) => coding === name)?.weight
-  const other = weightOf('*') ?? 0
+  const defaultWeight = weightOf('*') ?? 0
   const identity = weightOf('identity') ?? 0
   return supported
-    .map((coding) => ({ coding, weight: weightOf(coding) ?? other }))
+    .map((coding) => ({ coding, weight: weightOf(coding) ?? defaultWeight }))
     .filter(({ weight }) => weight > 0 && weight >= identity)
     .sort((a, b) => b.weight - a.weight)
     .map(({ coding }) => coding)

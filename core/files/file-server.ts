@@ -30,7 +30,10 @@ export interface FileServerOptions {
 const EXTENSIONS = { br: '.br', zstd: '.zst', gzip: '.gz' } as const
 type Coding = keyof typeof EXTENSIONS
 const CODINGS = Object.keys(EXTENSIONS) as readonly Coding[]
-/** A variant that is older than its file by more is stale. Archives store times in steps of two seconds, and copies may be in any order. */
+/**
+ * Maximum age difference between a file and its precompressed variant; older variants are stale. Archives round times
+ * to two seconds, and files may be copied in any order.
+ */
 const MTIME_TOLERANCE_MS = 2000
 /** Hidden names with public files (RFC 8615). */
 const WELL_KNOWN = '.well-known'

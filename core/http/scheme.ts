@@ -1,6 +1,6 @@
 import type { HeaderList } from './headers.ts'
 
-/** Scheme used by the client, from the connection or a trusted proxy (plugin `forwarded`). */
+/** Scheme used by the client, from the connection or a trusted proxy (`forwarded` plugin). */
 export function schemeOf({
   secure,
   headers,

@@ -43,10 +43,10 @@ export function noQuota(name: string): Quota {
 /** Usage that reached a quota. */
 interface QuotaUse {
   readonly namespace: string
-  /** Limit and usage with their unit: `10 programs`. */
+  /** Limit and usage with their unit, such as `10 programs`. */
   readonly limit: string
   readonly used: string
-  /** How to reduce the usage: `delete records`. */
+  /** Advice for reducing the usage, such as `delete records`. */
   readonly remedy: string
 }
 

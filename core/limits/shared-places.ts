@@ -30,8 +30,8 @@ export class SharedPlaces {
     const free = this.#max - this.#used
     if (free <= 0) throw new GatewayError(id, 429, `limit of ${this.#max} ${this.#what} reached`)
     if (namespace !== DEFAULT_DOMAIN && count >= free) {
-      const who = namespace === '' ? 'anonymous callers' : `namespace ${namespace}`
-      throw new GatewayError(id, 429, `too many ${this.#what} for ${who}: ${count}`)
+      const holder = namespace === '' ? 'anonymous callers' : `namespace ${namespace}`
+      throw new GatewayError(id, 429, `too many ${this.#what} for ${holder}: ${count}`)
     }
     this.#used++
     this.#counts.set(namespace, count + 1)

@@ -52,10 +52,10 @@ export class Histogram {
     const count = this.count - (since?.count ?? 0)
     // The small bias keeps 99.9 % of 1 000 at 999, although 99.9 / 100 * 1000 is slightly more in binary.
     const rank = Math.max(1, Math.ceil((percent / 100) * count - 1e-6))
-    let seen = 0
+    let counted = 0
     for (let bucket = 0; bucket < this.#counts.length && count > 0; bucket++) {
-      seen += this.#counts[bucket]! - (since === undefined ? 0 : since.#counts[bucket]!)
-      if (seen >= rank) return Math.min(this.#toUpperBound(bucket), this.max)
+      counted += this.#counts[bucket]! - (since === undefined ? 0 : since.#counts[bucket]!)
+      if (counted >= rank) return Math.min(this.#toUpperBound(bucket), this.max)
     }
     return count > 0 ? this.max : 0
   }

@@ -35,7 +35,7 @@ export function toConsumerKey({ issuer, id }: Pick<Account, 'issuer' | 'id'>): s
   return `${issuer}/${id}`
 }
 
-/** Flattens the hooks of `plugins` around the steps `route` and `handle`. */
+/** Flattens the hooks of `plugins` around the `route` and `handle` steps. */
 export function compileChain(
   plugins: readonly Plugin[],
   route: Step,

@@ -35,8 +35,8 @@ export interface PluginEnv {
 }
 
 /**
- * Where a plugin is listed: for all requests, or for requests to a service, of a route, or from an account. With the
- * scope `endpoint`, services list plugins in the registry, so their options must only restrict requests, and they must
+ * Where a plugin is listed: for all requests, or for requests to a service, of a route, or from an account. In the
+ * `endpoint` scope, services list plugins in the registry, so their options must only restrict requests, and they must
  * not need `close`.
  */
 export type PluginScope = 'gateway' | 'service' | 'route' | 'consumer' | 'endpoint'
@@ -52,7 +52,9 @@ export interface PluginSpec<Options extends TObject> {
   readonly description: string
   /** JSON Schema of the options; unknown names are errors. */
   readonly options: Options
-  /** Scopes in which the plugin may be listed; elsewhere the configuration is invalid. @default all but `endpoint` */
+  /**
+   * Scopes in which the plugin may be listed; elsewhere the configuration is invalid. @default all except `endpoint`
+   */
   readonly scopes?: readonly PluginScope[]
   /** Creates the plugin from validated options with defaults. Throws for invalid combinations. */
   create(options: Static<Options>, env: PluginEnv): PluginHooks

@@ -14,7 +14,7 @@ export interface VersionNode {
   readonly node: Node
 }
 
-/** Returns the nodes missing in `after`. A node with another version or address has moved and is not missing. */
+/** Returns the nodes missing from `after`. A node with another version or address has moved and is not missing. */
 export function findMissing(before: readonly Service[], after: readonly Service[]): VersionNode[] {
   const ids = new Set(after.flatMap(({ nodes }) => nodes.map(({ id }) => id)))
   return before.flatMap((service) =>

@@ -3,11 +3,11 @@ export interface Outage {
   /** The latest error. */
   readonly reason: Error
   /** Duration so far, in milliseconds. */
-  readonly forMs: number
+  readonly durationMs: number
 }
 
-/** Progress of an outage: it `began`, `lasts` for another minute, or `ended`. */
-export type OutageState = 'began' | 'lasts' | 'ended'
+/** State of an outage: `started`, `ongoing` (reported every minute), or `ended`. */
+export type OutageState = 'started' | 'ongoing' | 'ended'
 
 export interface OutagesOptions {
   /** Monotonic clock in milliseconds. */
@@ -16,7 +16,7 @@ export interface OutagesOptions {
   readonly onOutage?: ((state: OutageState, outage: Outage) => void) | undefined
 }
 
-const REMIND_MS = 60_000
+const REPORT_INTERVAL_MS = 60_000
 
 /** Combines the failures of all watches of a registry into one outage. */
 export class Outages {
@@ -40,9 +40,9 @@ export class Outages {
   /**
    * Records that a watch failed, or works again if `reason` is undefined.
    *
-   * @param forMs milliseconds since the failure, if it was only detected after a timeout.
+   * @param durationMs milliseconds since the failure, if it was only detected after a timeout.
    */
-  report(watch: string, reason: Error | undefined, forMs = 0): void {
+  report(watch: string, reason: Error | undefined, durationMs = 0): void {
     const now = this.#options.nowMs()
     if (reason === undefined) {
       if (this.#failing.delete(watch)) this.#endedMs = now
@@ -50,14 +50,14 @@ export class Outages {
     }
     this.#reason = reason
     if (this.#failing.has(watch)) return
-    this.#failing.set(watch, now - forMs)
+    this.#failing.set(watch, now - durationMs)
     // A failure before the end was reported continues the outage.
     if (this.#reportedMs !== undefined) return
-    this.#sinceMs = now - forMs
-    this.#report('began', now)
+    this.#sinceMs = now - durationMs
+    this.#report('started', now)
   }
 
-  /** True while a watch is failing, so that nodes missing in its state may still exist. */
+  /** True while a watch is failing, so that nodes missing from its state may still exist. */
   isUnavailable(watch: string): boolean {
     return this.#failing.has(watch)
   }
@@ -75,7 +75,7 @@ export class Outages {
     if (this.#failing.size === 0) {
       this.#report('ended', this.#endedMs)
       this.#reportedMs = undefined
-    } else if (now - this.#reportedMs >= REMIND_MS) this.#report('lasts', now)
+    } else if (now - this.#reportedMs >= REPORT_INTERVAL_MS) this.#report('ongoing', now)
   }
 
   #report(state: OutageState, untilMs: number): void {
@@ -84,6 +84,6 @@ export class Outages {
   }
 
   #describe(untilMs: number): Outage {
-    return { reason: this.#reason, forMs: untilMs - this.#sinceMs }
+    return { reason: this.#reason, durationMs: untilMs - this.#sinceMs }
   }
 }

@@ -11,7 +11,7 @@ export class ReplyBodyChanger {
   readonly #onFault: ReportFault | undefined
   /** Undefined without changes, or before the hooks have run. */
   #change: ReplyChange | undefined = undefined
-  /** A streamed body is being buffered. */
+  /** Whether a streamed body is being buffered. */
   #isCollecting = false
   /** Bytes counted in `replyMemory`. */
   #waitingBytes = 0

@@ -5,7 +5,7 @@ import { ADD_JSON_TYPE } from './media-type.ts'
 import { nestPairs, parsePairs } from './query.ts'
 import { decodeUtf8 } from './utf8.ts'
 
-const WHAT = 'form field'
+const FIELD_KIND = 'form field'
 
 /**
  * Parses a body of type `application/x-www-form-urlencoded` into name, value, name, value…, in the order sent,
@@ -17,12 +17,12 @@ export function parseFormPairs(body: Uint8Array, id: string = GATEWAY_ID): strin
   const text = decodeUtf8(body, 'form', id)
   if (text.trimStart().startsWith('{'))
     throw badRequest(id, `form must be name=value pairs; to send JSON, ${ADD_JSON_TYPE}`)
-  return parsePairs(text, WHAT, id)
+  return parsePairs(text, FIELD_KIND, id)
 }
 
 /**
  * Parses a body of type `application/x-www-form-urlencoded` into a nested object, following the rules of `parseQuery`.
  */
 export function parseForm(body: Uint8Array, id: string = GATEWAY_ID): Fields {
-  return nestPairs(parseFormPairs(body, id), WHAT, id)
+  return nestPairs(parseFormPairs(body, id), FIELD_KIND, id)
 }

@@ -53,7 +53,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   readonly startMs: number
   /** Name of the listener that received it; empty if there is only one. */
   listener = ''
-  /** Maximum number of body bytes; longer bodies are rejected with 413 (plugin `body-limit`). */
+  /** Maximum number of body bytes; longer bodies are rejected with 413 (`body-limit` plugin). */
   bodyLimit: number = Number.POSITIVE_INFINITY
   /** Body bytes received. */
   bytesIn = 0
@@ -106,7 +106,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   /** IP address of the connection's peer; empty for a Unix socket. */
   abstract get remoteAddress(): string
 
-  /** Client IP address: the peer of the connection, unless a trusted proxy sent another (plugin `forwarded`). */
+  /** Client IP address: the peer of the connection, unless a trusted proxy sent another (`forwarded` plugin). */
   get clientAddress(): string {
     return this.clientAddressOverride ?? this.remoteAddress
   }

@@ -26,7 +26,7 @@ for (const c of "!$'()*,./:;?@~") KIND[c.charCodeAt(0)] = VALUE
 export function formatPlainQuery(query: string, shape: Shape | undefined): string | undefined {
   if (shape !== undefined && shape.kind !== 'object' && shape.kind !== 'any') return undefined
   let json = ''
-  let seen: string[] | undefined
+  let names: string[] | undefined
   let nameStart = 0
   let nameEnd = -1
   for (let i = 0; i <= query.length; i++) {
@@ -36,11 +36,11 @@ export function formatPlainQuery(query: string, shape: Shape | undefined): strin
       // Objects enumerate numeric names first, regardless of the insertion order.
       if (query.charCodeAt(nameStart) <= NINE) return undefined
       const name = query.slice(nameStart, nameEnd)
-      if (seen === undefined) seen = []
-      else if (seen.length === PAIRS_MAX || seen.includes(name)) return undefined
+      if (names === undefined) names = []
+      else if (names.length === PAIRS_MAX || names.includes(name)) return undefined
       if (isForbidden(name) || !isText(query, nameEnd + 1, i, name, shape)) return undefined
-      json += `${seen.length === 0 ? '{"' : '","'}${name}":"${query.slice(nameEnd + 1, i)}`
-      seen.push(name)
+      json += `${names.length === 0 ? '{"' : '","'}${name}":"${query.slice(nameEnd + 1, i)}`
+      names.push(name)
       nameStart = i + 1
       nameEnd = -1
     } else if (nameEnd < 0) {
@@ -57,7 +57,7 @@ function isForbidden(name: string): boolean {
   return (first === UNDERSCORE || first === C || first === P) && FORBIDDEN.has(name)
 }
 
-/** Whether a value is certainly text. */
+/** Whether a value is definitely text. */
 function isText(
   query: string,
   start: number,

@@ -16,11 +16,11 @@ import { IncomingRequest } from './incoming-request.ts'
 export abstract class RoutedRequest extends IncomingRequest {
   /** Error for a malformed request: set by the listener, sent by the gateway. */
   malformed: GatewayError | undefined = undefined
-  /** Request id (plugin `request-id`). */
+  /** Request id (`request-id` plugin). */
   id = ''
-  /** A proxy forwarded the request without a trusted client address, so the client is unknown (plugin `forwarded`). */
+  /** Whether the client is unknown, because a proxy sent no trusted client address (`forwarded` plugin). */
   relayed = false
-  /** Prefix of service names (plugin `namespace`); empty if none. */
+  /** Prefix of service names (`namespace` plugin); empty if none. */
   namespace = ''
   /** Session of the caller, set by a plugin; undefined if anonymous. */
   session: Session | undefined = undefined
@@ -30,13 +30,13 @@ export abstract class RoutedRequest extends IncomingRequest {
   isCrossNamespace = false
   /** Error for rejected credentials. It becomes the response unless another plugin accepts them. */
   refusal: GatewayError | undefined = undefined
-  /** Authorized target (plugin `auth`), unchanged by later rewrites of the path. */
+  /** Authorized target (`auth` plugin), unchanged by later rewrites of the path. */
   authorizedTarget: CallTarget | undefined = undefined
   /** Called before the request is proxied, to remove headers intended only for services. */
   beforeProxy: ((x: Exchange) => void) | undefined = undefined
   /** Set by the resolver. */
   route: Route | undefined = undefined
-  /** The request is proxied instead of becoming a call, so its target is the path. Known after routing. */
+  /** Whether the request is proxied instead of becoming a call, so that its target is the path. Known after routing. */
   proxied = false
   /** Handler that forwards the request. Known after routing. */
   handler: Handler | undefined = undefined
@@ -55,7 +55,7 @@ export abstract class RoutedRequest extends IncomingRequest {
   /** `performance.now()` when the request was sent upstream, and when the response head arrived; 0 if not yet. */
   upstreamStartMs = 0
   upstreamReplyMs = 0
-  /** Spans of the request (plugin `tracing`); undefined if not traced. */
+  /** Spans of the request (`tracing` plugin); undefined if not traced. */
   trace: ExchangeTrace | undefined = undefined
   private pluginState: Map<unknown, unknown> | undefined = undefined
 

@@ -20,12 +20,12 @@ import { toAttemptFailure, toTransportError } from './transport-error.ts'
 /**
  * A call that is load-balanced across the nodes of a service.
  *
- * A call that was certainly not served is retried on the next node, regardless of its method. A call whose connection
+ * A call that never reached a node is sent to the next one, regardless of its method. A call whose connection
  * was lost may have been served and fails with 502. Each outcome counts towards the health of the node.
  */
 export abstract class BalancedCall extends OutgoingCall implements Attempts {
   /** Whether the response is complete or no longer expected. */
-  protected over = false
+  protected isSettled = false
   /** Set before the first {@link attempt}. */
   upstream: Upstream | undefined = undefined
   node: UpstreamNode | undefined = undefined
@@ -72,7 +72,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
   protected attempt(): void {
     const node = this.pick()
     if (node === undefined) {
-      this.over = true
+      this.isSettled = true
       const error = toNoNode(this.service, this.upstream)
       if (this.attempts === 0) this.note(error.message)
       return this.failed(error)
@@ -90,7 +90,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
       if (remainingMs <= 0) return this.failed(toTransportError(this.service, 'timeout', ''))
       if (this.timeoutMs > 0) this.timeoutMs = Math.ceil(remainingMs)
     }
-    this.over = false
+    this.isSettled = false
     this.id = 0
     this.sentMs = 0
     this.attempt()
@@ -103,12 +103,12 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
 
   /** Ends the attempt. */
   protected leave(): void {
-    this.over = true
+    this.isSettled = true
     endAttempt(this)
   }
 
   override onFail(error: GatewayError, isUntyped = false): void {
-    if (this.over) return
+    if (this.isSettled) return
     // Any typed error proves that the node responds.
     if (isUntyped && isGatewayError(error.code)) recordFailure(this, 'gateway')
     else recordSuccess(this)
@@ -118,7 +118,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
   }
 
   override onLost(kind: TransportFailure, detail: string): void {
-    if (this.over) return
+    if (this.isSettled) return
     const failure = toAttemptFailure(kind)
     recordFailure(this, failure)
     this.leave()

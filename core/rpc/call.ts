@@ -6,8 +6,8 @@ import { deadlines, type Timed } from './deadlines.ts'
  * - `connect`: no connection could be opened; not sent.
  * - `foreign`: the node does not speak the protocol; not sent.
  * - `full`: too many calls are waiting; not sent.
- * - `unsent`: certainly not served, so a retry is safe: the node accepts no more calls, or the connection ended before
- *   the call was written.
+ * - `unsent`: known to be unprocessed, so a retry is safe: the node accepts no more calls, or the connection ended
+ *   before the call was written.
  * - `closed`: the connection ended; the call may have been served.
  * - `stopped`: the node shut down without waiting for the call; the call may have been served.
  * - `timeout`: the deadline expired.
@@ -195,7 +195,7 @@ export interface IncomingCall {
   /** Whether more bodies follow. */
   readonly more: boolean
   /** Whether the response was sent or is no longer expected. */
-  readonly over: boolean
+  readonly isSettled: boolean
   /** Set by the dispatcher before it returns. */
   receiver: CallReceiver
   /** Sends a unary response. A response beyond the frame limit becomes a 500 error. */

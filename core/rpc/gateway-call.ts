@@ -116,11 +116,11 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
   // Events from the client
 
   onRequestBody(chunk: Uint8Array, last: boolean): void {
-    if (this.over) return
+    if (this.isSettled) return
     const received = this.received
     const size = chunk.length + (received?.length ?? 0)
     if (size > BODY_MAX_BYTES || !this.x.reserveMemory(chunk.length)) {
-      this.over = true
+      this.isSettled = true
       const { service } = this
       return this.failed(size > BODY_MAX_BYTES ? tooLarge(service) : rejectBody(service))
     }
@@ -137,7 +137,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
   onDrain(): void {}
 
   onAbort(): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.leave()
     this.cancel()
   }
@@ -215,12 +215,12 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
   }
 
   override onFail(error: GatewayError, isUntyped = false): void {
-    if (!this.over) this.x.trace?.failed(String(error.code))
+    if (!this.isSettled) this.x.trace?.failed(String(error.code))
     super.onFail(error, isUntyped)
   }
 
   override onLost(kind: TransportFailure, detail: string): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.x.failureKind = kind
     this.x.trace?.failed(kind, detail)
     super.onLost(kind, detail)
@@ -243,7 +243,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     try {
       this.begin(body)
     } catch (error) {
-      this.over = true
+      this.isSettled = true
       this.failed(GatewayError.from(error, this.service))
     }
   }

@@ -29,17 +29,17 @@ export class GuardedCall implements IncomingCall, CallReceiver {
   release(serve: (call: IncomingCall) => void): void {
     const waiting = this.#waiting
     this.#waiting = undefined
-    if (waiting === undefined || this.over) return
+    if (waiting === undefined || this.isSettled) return
     if (this.timeoutMs > 0)
       this.timeoutMs = Math.max(1, Math.ceil(this.timeoutMs - (performance.now() - this.#pausedMs)))
     serve(this)
-    for (const body of waiting) if (!this.over) this.receiver.onData(body)
-    if (this.#ended && !this.over) this.receiver.onEnd()
+    for (const body of waiting) if (!this.isSettled) this.receiver.onData(body)
+    if (this.#ended && !this.isSettled) this.receiver.onEnd()
   }
 
   /** Ends the call with an error and cancels its handler. */
   end(reason: GatewayError): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.fail(reason)
     this.receiver.onCancel('cancel')
   }
@@ -64,8 +64,8 @@ export class GuardedCall implements IncomingCall, CallReceiver {
     return this.#call.more
   }
 
-  get over(): boolean {
-    return this.#call.over
+  get isSettled(): boolean {
+    return this.#call.isSettled
   }
 
   // Towards the caller

@@ -21,7 +21,7 @@ export type FindUpstream = (service: string, metadata: string) => Maybe<Upstream
  * Forwards a call to a node of its service using the node's protocol, and relays the response (docs/protocol.md §4).
  *
  * Bodies and metadata, except the hop count, are forwarded unchanged. Buffering is bounded by the flow-control window
- * of the sender. A call that was certainly not served is retried on the next node. A call that returned an error is not
+ * of the sender. A call that never reached a node is sent to the next one. A call that returned an error is not
  * retried, since this is the caller's decision.
  *
  * @param metadata replaces the metadata of the call.
@@ -103,7 +103,7 @@ class ProxiedCall extends BalancedCall {
     this.requests?.clear()
     this.#responses?.clear()
     this.#error = undefined
-    if (this.over) return
+    if (this.isSettled) return
     this.leave()
     this.cancel()
   }
@@ -122,7 +122,7 @@ class ProxiedCall extends BalancedCall {
 
   override sendData(body: string | Uint8Array): boolean {
     // Before the call is sent, bodies wait behind it.
-    if (this.carrier === undefined) return this.over
+    if (this.carrier === undefined) return this.isSettled
     return super.sendData(body)
   }
 
@@ -132,13 +132,13 @@ class ProxiedCall extends BalancedCall {
 
   protected override attempt(): void {
     super.attempt()
-    if (!this.over) this.requests?.flush()
+    if (!this.isSettled) this.requests?.flush()
   }
 
   // Events from the service
 
   override onReply(metadata: string, body: Uint8Array): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.recordHealthy()
     this.leave()
     this.requests?.clear()
@@ -146,7 +146,7 @@ class ProxiedCall extends BalancedCall {
   }
 
   override onStart(metadata: string): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.#begin()
     try {
       this.#call.start(metadata)
@@ -156,7 +156,7 @@ class ProxiedCall extends BalancedCall {
   }
 
   override onData(body: Uint8Array): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.#begin()
     try {
       if (!this.#responses!.push(body)) this.#abort(toOverload(this.service))
@@ -166,7 +166,7 @@ class ProxiedCall extends BalancedCall {
   }
 
   override onEnd(): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.#begin()
     this.leave()
     this.requests?.clear()
@@ -178,14 +178,14 @@ class ProxiedCall extends BalancedCall {
   }
 
   protected override failed(error: GatewayError): void {
-    this.over = true
+    this.isSettled = true
     this.requests?.clear()
     this.#error = error
     this.#sendError()
   }
 
   #route(upstream: Upstream | undefined): void {
-    if (this.over) return
+    if (this.isSettled) return
     if (upstream === undefined) return this.failed(toServiceNotFound(this.service))
     this.upstream = upstream
     this.retryCall()

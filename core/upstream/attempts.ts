@@ -15,8 +15,8 @@ const AT_ONCE_MS = 100
 /**
  * Reason why an attempt failed; Envoy's name for the retry condition is in parentheses.
  * - `connect`: no connection could be opened; not sent (`connect-failure`).
- * - `unsent`: certainly not served, through no fault of the node: it accepts no more requests, or all connections are
- *   busy (`refused-stream`).
+ * - `unsent`: known to be unprocessed, through no fault of the node: it accepts no more requests, or all connections
+ *   are busy (`refused-stream`).
  * - `reset`: the connection ended before the end of the response; the node may have served the request (`reset`).
  * - `stale`: same, on a reused connection, whose end may have crossed the request; does not affect the node's health.
  * - `gateway`: the response was malformed or late.
@@ -137,10 +137,10 @@ export function classifyFailure(kind: FailureKind, isStale: boolean): AttemptFai
 }
 
 /**
- * Decides whether a failed attempt may be retried (RFC 9110 §9.2.2). Another node may be tried if the request certainly
- * never reached one. Otherwise repeating must be safe and within the limits of {@link RetryOptions}, and on the same
- * node only after losing a reused connection. If true, the request may count towards the retry budget until
- * {@link endAttempt}.
+ * Decides whether a failed attempt may be retried (RFC 9110 §9.2.2). Another node may be tried if the request is known
+ * not to have reached one. Otherwise repeating must be safe and within the limits of {@link RetryOptions}, and on the
+ * same node only after losing a reused connection. If true, the request may count towards the retry budget until {@link
+ * endAttempt}.
  *
  * @param isRepeatable whether the request is safe to repeat and no part of a response was relayed.
  */

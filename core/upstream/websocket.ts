@@ -59,7 +59,7 @@ export function openBackend(target: TunnelTarget, events: BackendEvents): () => 
   }
   let stopTimer = (): void => {}
   let protocol = ''
-  let answer: IncomingMessage | undefined
+  let response: IncomingMessage | undefined
   let head: ReplyHead | undefined
   let settled = false
   const settle = (): boolean => {
@@ -80,13 +80,13 @@ export function openBackend(target: TunnelTarget, events: BackendEvents): () => 
 
   backend.on('error', (error) => {
     const detail =
-      answer === undefined
+      response === undefined
         ? describeConnectFault(toConnectDetail(error), 'the backend')
         : INVALID_HANDSHAKE
     fail(502, detail, error)
   })
   backend.on('upgrade', (reply) => {
-    answer = reply
+    response = reply
     protocol = reply.headers['sec-websocket-protocol'] ?? ''
     if (protocol !== '' && !offered.some((offer) => offer.trim() === protocol)) {
       return fail(502, INVALID_HANDSHAKE, new Error('the subprotocol was not offered'))
@@ -99,7 +99,7 @@ export function openBackend(target: TunnelTarget, events: BackendEvents): () => 
   })
   backend.on('open', () => {
     if (!settle()) return
-    const { socket: connection } = answer!
+    const { socket: connection } = response!
     events.onOpen({ socket: backend, connection, protocol, headers: head!.headers })
   })
   backend.on('unexpected-response', (_request, reply) => {

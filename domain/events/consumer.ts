@@ -70,7 +70,7 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
   let awaitingAck: readonly EventDelivery[] = []
   let acking: Promise<unknown> = Promise.resolve()
   let onRoom: () => void = () => {}
-  let left: Promise<void> | undefined
+  let leaving: Promise<void> | undefined
 
   function lease(delivery: EventDelivery): void {
     const { id, payload } = delivery.event
@@ -110,7 +110,7 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
         (inFlight.size < maxInFlight && bufferedBytes < MAX_IN_FLIGHT_BYTES)
       )
         return
-      if (left !== undefined) return
+      if (leaving !== undefined) return
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, leftMs)
         onRoom = () => {
@@ -146,9 +146,9 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
       acking.catch(() => {})
       awaitingAck = []
     }
-    while (left === undefined) {
+    while (leaving === undefined) {
       if (acks === 'owner') await waitForRoom()
-      if (left !== undefined) break
+      if (leaving !== undefined) break
       const deliveries = await sort(await pull())
       if (deliveries.length === 0) continue
       if (acks === 'auto') awaitingAck = deliveries
@@ -171,13 +171,13 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
     },
 
     leave() {
-      left ??= (async () => {
+      leaving ??= (async () => {
         onRoom()
         onDisconnect()
         await acking.catch(() => {})
         await member.leave()
       })()
-      return left
+      return leaving
     },
   }
 }

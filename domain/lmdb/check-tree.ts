@@ -21,10 +21,10 @@ const NO_PAGE = 0xffff_ffff_ffff_ffffn
  * @param roots root pages of the trees.
  */
 export function isIntact(roots: readonly bigint[], readPage: ReadPage, pages: number): boolean {
-  const left = roots.filter((root) => root !== NO_PAGE)
+  const pending = roots.filter((root) => root !== NO_PAGE)
   // Each page has one parent, so visiting more pages than exist means that there is a cycle.
-  for (let count = 0; left.length > 0; count++) {
-    const page = readPage(Number(left.pop()))
+  for (let count = 0; pending.length > 0; count++) {
+    const page = readPage(Number(pending.pop()))
     if (page === undefined || count > pages) return false
     const flags = page.readUInt16LE(FLAGS_AT)
     if ((flags & (BRANCH | LEAF)) === 0) return false
@@ -32,7 +32,7 @@ export function isIntact(roots: readonly bigint[], readPage: ReadPage, pages: nu
     for (let i = 0; i < nodes; i++) {
       const at = HEADER_BYTES + page.readUInt16LE(HEADER_BYTES + i * 2)
       if ((flags & BRANCH) !== 0) {
-        left.push(BigInt(page.readUIntLE(at, 6)))
+        pending.push(BigInt(page.readUIntLE(at, 6)))
         continue
       }
       const valueAt = at + NODE_BYTES + page.readUInt16LE(at + 6)
@@ -42,7 +42,7 @@ export function isIntact(roots: readonly bigint[], readPage: ReadPage, pages: nu
         if (end > BigInt(pages)) return false
       } else if ((kind & IS_TABLE) !== 0) {
         const root = page.readBigUInt64LE(valueAt + ROOT_AT)
-        if (root !== NO_PAGE) left.push(root)
+        if (root !== NO_PAGE) pending.push(root)
       }
     }
   }

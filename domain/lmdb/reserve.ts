@@ -33,30 +33,33 @@ export function createReserve(options: ReserveOptions): Reserve {
   let sinceMs: number | undefined
 
   /** Returns the number of bytes available without the reserve, and the size of the reserve. */
-  function readRoom(): { readonly left: number; readonly reserved: number } {
+  function readRoom(): { readonly available: number; readonly reserved: number } {
     try {
       const { bavail, blocks, bsize } = statfsSync(folder)
       const reserved = Math.min(MAX_BYTES, blocks * bsize * SHARE)
-      const left = bavail * bsize - reserved
-      return { left: left >= FAR_BYTES ? left : left + readFreeBytes(), reserved }
+      const available = bavail * bsize - reserved
+      return {
+        available: available >= FAR_BYTES ? available : available + readFreeBytes(),
+        reserved,
+      }
     } catch {
       // The system does not report free space.
-      return { left: Number.POSITIVE_INFINITY, reserved: 0 }
+      return { available: Number.POSITIVE_INFINITY, reserved: 0 }
     }
   }
 
   return {
     isLow(bytes) {
       if (nowMs() < calmUntilMs) return false
-      const { left, reserved } = readRoom()
-      if (left >= FAR_BYTES) calmUntilMs = nowMs() + CALM_MS
-      const isLow = left < FAR_BYTES && left < bytes()
+      const { available, reserved } = readRoom()
+      if (available >= FAR_BYTES) calmUntilMs = nowMs() + CALM_MS
+      const isLow = available < FAR_BYTES && available < bytes()
       if (isLow && sinceMs === undefined) {
         sinceMs = nowMs()
         onWarning(
           `${what} is full: no space left in ${folder}; writes are rejected until space is free`,
         )
-      } else if (!isLow && sinceMs !== undefined && left >= reserved) {
+      } else if (!isLow && sinceMs !== undefined && available >= reserved) {
         // With less free space, the disk would soon be full again.
         const seconds = Math.round((nowMs() - sinceMs) / 1000)
         sinceMs = undefined

@@ -17,7 +17,7 @@ const SLACK_MS = 1.5
 const SLACK_SHARE = 0.15
 
 /**
- * Measures the round-trip time of a line as the minimum of recent samples, because longer ones are
+ * Measures the round-trip time of a link as the minimum of recent samples, because longer ones are
  * caused by busy processes. At the edge between two steps, the cost does not change, because each
  * change is advertised to all servers.
  */

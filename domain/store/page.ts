@@ -45,27 +45,27 @@ export async function readPage(
   const { suffix = '', keysOnly = false, reverse = false } = query
   const limit = Math.min(query.limit || MAX_PAGE, MAX_PAGE)
   const records: StoreRecord[] = []
-  let left = query.offset ?? 0
+  let toSkip = query.offset ?? 0
   let range = toKeyRange(query)
   let bytes = 0
   for (;;) {
     // Values of records that may be skipped are read last.
-    const looks = left > 0 || suffix !== ''
+    const isScan = toSkip > 0 || suffix !== ''
     const slice = await adapter.scan(table, {
       ...(range.from !== undefined && { from: range.from }),
       ...(range.to !== undefined && { to: range.to }),
       reverse,
-      limit: looks ? MAX_PAGE : limit - records.length,
+      limit: isScan ? MAX_PAGE : limit - records.length,
       maxBytes: MAX_PAGE_BYTES - bytes,
-      keysOnly: looks || keysOnly,
+      keysOnly: isScan || keysOnly,
     })
     for (const [index, found] of slice.records.entries()) {
       if (!isThere(found) || !found.key.endsWith(suffix)) continue
-      if (left > 0) {
-        left--
+      if (toSkip > 0) {
+        toSkip--
         continue
       }
-      const record = looks && !keysOnly ? await adapter.read(table, found.key) : found
+      const record = isScan && !keysOnly ? await adapter.read(table, found.key) : found
       if (record === undefined || !isThere(record)) continue
       records.push(record)
       bytes += toBytes(record)

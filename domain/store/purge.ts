@@ -1,10 +1,10 @@
-import type { StoreAdapter, StorePlace } from '../../core/contracts/store.ts'
+import type { StoreAdapter, StoreKey } from '../../core/contracts/store.ts'
 
 export interface PurgeOptions {
   /** Interval between runs in milliseconds. */
   readonly everyMs: number
   readonly nowMs: () => number
-  readonly onPurged: (places: readonly StorePlace[]) => void
+  readonly onPurged: (keys: readonly StoreKey[]) => void
   /** Called for the first failure in a series. */
   readonly onError: (error: unknown) => void
 }
@@ -24,34 +24,34 @@ export function startPurge(
   const { purge } = adapter
   if (purge === undefined) return () => Promise.resolve()
   let isFailing = false
-  let isOver = false
+  let isStopped = false
   let running: Promise<void> = Promise.resolve()
   let timer: NodeJS.Timeout
 
-  const look = async (): Promise<void> => {
+  const purgeBatch = async (): Promise<void> => {
     let isMore = false
     try {
-      const places = await purge(nowMs(), BATCH)
+      const keys = await purge(nowMs(), BATCH)
       isFailing = false
-      isMore = places.length === BATCH
-      if (places.length > 0) onPurged(places)
+      isMore = keys.length === BATCH
+      if (keys.length > 0) onPurged(keys)
     } catch (error) {
       if (!isFailing) onError(error)
       isFailing = true
     }
-    if (!isOver) schedule(isMore ? 0 : everyMs)
+    if (!isStopped) schedule(isMore ? 0 : everyMs)
   }
 
   function schedule(afterMs: number): void {
     timer = setTimeout(() => {
-      running = look()
+      running = purgeBatch()
     }, afterMs)
     timer.unref()
   }
 
   schedule(everyMs)
   return () => {
-    isOver = true
+    isStopped = true
     clearTimeout(timer)
     return running
   }

@@ -81,7 +81,7 @@ export class FramedCall extends GatewayCall {
     this.more = true
     x.allowsIdleBody = true
     this.transmit()
-    if (this.over) return
+    if (this.isSettled) return
     if (x.bodyLength === 0) this.endData()
     else x.pipeTo(this)
   }
@@ -93,7 +93,7 @@ export class FramedCall extends GatewayCall {
   // Events from the client
 
   override onRequestBody(chunk: Uint8Array, last: boolean): void {
-    if (this.over || this.#ended) return
+    if (this.isSettled || this.#ended) return
     const bytes = this.#base64 === undefined ? chunk : this.#base64.read(chunk)
     if (bytes === undefined) return this.#abort(this.#toBadRequest('body must be base64'))
     if (this.#reader.read(bytes) > 0) {
@@ -101,7 +101,7 @@ export class FramedCall extends GatewayCall {
       return this.#abort(new GatewayError(this.service, 413, detail))
     }
     // A message may have ended the call.
-    if (this.over) return
+    if (this.isSettled) return
     if (!this.#reserve()) return this.#abort(rejectBody(this.service))
     if (last) this.#endRequests()
   }
@@ -111,12 +111,12 @@ export class FramedCall extends GatewayCall {
   }
 
   onRevoke(error: GatewayError): void {
-    if (this.over) return this.x.giveUp(error)
+    if (this.isSettled) return this.x.giveUp(error)
     this.#abort(error)
   }
 
   #onRequestMessage(flags: number, message: Uint8Array): void {
-    if (this.over) return
+    if (this.isSettled) return
     if (flags !== 0) {
       const detail = 'messages must not be compressed (grpc-encoding: identity)'
       if (flags !== COMPRESSED)
@@ -169,11 +169,11 @@ export class FramedCall extends GatewayCall {
   override onLost(kind: TransportFailure, detail: string): void {
     super.onLost(kind, detail)
     // The call is retried on another node, which may accept messages immediately.
-    if (!this.over && this.more) this.onCredit()
+    if (!this.isSettled && this.more) this.onCredit()
   }
 
   override onReply(metadata: string, body: Uint8Array): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.answered()
     this.done()
     if (body.length > LONG_REPLY_BYTES && !this.x.reserveMemory(body.length))
@@ -184,19 +184,19 @@ export class FramedCall extends GatewayCall {
   }
 
   override onStart(metadata: string): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.answered()
     this.#begin(metadata, false)
   }
 
   override onData(body: Uint8Array): void {
-    if (this.over) return
+    if (this.isSettled) return
     if (this.#reply === undefined) this.onStart('')
     this.#reply?.data(body)
   }
 
   override onEnd(): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.answered()
     this.done()
     if (this.#reply === undefined) this.#begin('', true)
@@ -228,11 +228,11 @@ export class FramedCall extends GatewayCall {
   }
 
   #drop(): void {
-    if (!this.over && this.node !== undefined) {
+    if (!this.isSettled && this.node !== undefined) {
       this.cancel()
       this.done()
     }
-    this.over = true
+    this.isSettled = true
   }
 
   #toBadRequest(detail: string): GatewayError {

@@ -37,7 +37,7 @@ const FIRST_TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+/
  * The end of the responses closes the WebSocket with 1000. An error is sent as the last message, followed by 1008 for a
  * denied call, 1012 if the service was stopped, and 1011 otherwise. A close by the client cancels the call.
  *
- * A service with the HTTP transport accepts one request: the query, or else the first message.
+ * A service with the HTTP transport accepts only one request: the query, or else the first message.
  */
 export class SocketCall extends GatewayCall implements SocketReceiver {
   protected override readonly endless = true
@@ -92,7 +92,7 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
     const protocol = FIRST_TOKEN.exec(x.headers.get('sec-websocket-protocol') ?? '')?.[0] ?? ''
     const socket = x.accept(this, { protocol, maxMessageBytes: this.#maxMessageBytes })
     if (socket === undefined) {
-      this.over = true
+      this.isSettled = true
       return
     }
     this.#socket = socket
@@ -106,7 +106,7 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
   // Events from the client
 
   onMessage(data: Uint8Array): void {
-    if (this.over || this.#ended) return
+    if (this.isSettled || this.#ended) return
     if (!this.more) return this.#onSingleRequest(data)
     if (data.length === 0) {
       this.#ended = true
@@ -149,11 +149,11 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
     this.#isStopped = kind === 'stopped'
     super.onLost(kind, detail)
     // The call is retried on another node, which may accept requests immediately.
-    if (!this.over && this.more) this.onCredit()
+    if (!this.isSettled && this.more) this.onCredit()
   }
 
   override onReply(metadata: string, body: Uint8Array): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.answered()
     this.done()
     if (!mayWait(body)) return this.failed(rejectResponse(this.service))
@@ -165,19 +165,19 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
   }
 
   override onStart(metadata: string): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.answered()
     this.#readType(metadata)
   }
 
   override onData(body: Uint8Array): void {
-    if (this.over || this.#socket === undefined) return
+    if (this.isSettled || this.#socket === undefined) return
     if (this.x.upstreamReplyMs === 0) this.answered()
     this.#outflow.add(Buffer.from(body), body.length)
   }
 
   override onEnd(): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.answered()
     this.done()
     this.#outflow.flush()
@@ -205,7 +205,7 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
     } else if (data.length > 0) {
       this.cancel()
       this.done()
-      this.failed(new GatewayError(this.service, 400, `${this.endpoint} accepts one request`))
+      this.failed(new GatewayError(this.service, 400, `${this.endpoint} accepts only one request`))
     }
   }
 

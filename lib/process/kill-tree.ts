@@ -17,10 +17,10 @@ export async function killTree(watch: Pick<Watch, 'list'>): Promise<void> {
   const stopped = new Map<number, ProcessInfo>()
   const untilMs = performance.now() + KILLED_MS
   for (;;) {
-    const found = await watch.list()
-    const fresh = found.filter(({ pid, start }) => stopped.get(pid)?.start !== start)
-    if (fresh.length === 0 || performance.now() > untilMs) break
-    for (const info of fresh) {
+    const processes = await watch.list()
+    const newProcesses = processes.filter(({ pid, start }) => stopped.get(pid)?.start !== start)
+    if (newProcesses.length === 0 || performance.now() > untilMs) break
+    for (const info of newProcesses) {
       signal(info.pid, 'SIGSTOP')
       stopped.set(info.pid, info)
     }

@@ -44,7 +44,7 @@ class OutgoingCall implements IncomingCall {
   readonly timeoutMs = TIMEOUT_MS
   readonly stream = false
   readonly more = false
-  over = false
+  isSettled = false
   receiver: CallReceiver = NOOP_RECEIVER
   readonly #resolve: (result: unknown) => void
   readonly #reject: (error: GatewayError) => void
@@ -66,7 +66,7 @@ class OutgoingCall implements IncomingCall {
   }
 
   reply(_metadata: string, body: string | Uint8Array): void {
-    this.over = true
+    this.isSettled = true
     const text = String(typeof body === 'string' ? body : Buffer.from(body))
     try {
       this.#resolve(JSON.parse(text || '{}'))
@@ -77,7 +77,7 @@ class OutgoingCall implements IncomingCall {
   }
 
   fail(error: GatewayError): void {
-    this.over = true
+    this.isSettled = true
     this.#reject(error)
   }
 

@@ -9,13 +9,13 @@ import type { Log } from '../process/log.ts'
 export function logOutage(
   log: Log,
   state: OutageState,
-  { reason, forMs }: Outage,
+  { reason, durationMs }: Outage,
   services: number,
 ): void {
-  const seconds = Math.round(forMs / 1000)
+  const seconds = Math.round(durationMs / 1000)
   if (state === 'ended') log.info({ seconds }, 'registry available again')
   else {
-    const still = state === 'began' ? '' : ' still'
+    const still = state === 'started' ? '' : ' still'
     const cached = services > 0 ? '; services in use are served from the cache' : ''
     log.warn({ reason: reason.message, seconds, services }, `registry${still} unavailable${cached}`)
   }

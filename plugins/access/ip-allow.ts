@@ -13,8 +13,8 @@ const options = Type.Object({
 })
 
 /**
- * Rejects all other clients with 403. The client is the peer of the connection, or the client reported by a trusted
- * proxy, so the plugin must be listed after `forwarded`.
+ * Rejects clients outside the allowed networks with 403. The client is the peer of the connection, or the client
+ * reported by a trusted proxy, so the plugin must be listed after `forwarded`.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'ip-allow',

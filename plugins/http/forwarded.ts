@@ -95,8 +95,8 @@ const COUNT = /^\d{1,9}$/
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/i
 
 /**
- * Sends the client address and the hop of this gateway to backends (RFC 7239; RFC 9110 §7.6.3). Responds to `OPTIONS`
- * requests with `Max-Forwards: 0`.
+ * Adds the client address and the hop of this gateway to requests to backends (RFC 7239; RFC 9110 §7.6.3). Responds to
+ * `OPTIONS` requests with `Max-Forwards: 0`.
  *
  * Headers about earlier hops are deleted unless the peer is a trusted proxy. In this case the client is the last
  * address, read from the right, that is not a trusted proxy, in the header that the proxies write. `Forwarded` and

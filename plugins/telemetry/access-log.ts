@@ -42,8 +42,8 @@ const FIELD_MAX_CHARS = 1024
  * |---|---|
  * | `time` | end of the exchange, ISO 8601 UTC |
  * | `id` | request id |
- * | `trace` | trace id; absent without tracing (plugin `tracing`) |
- * | `client` | client address, see plugin `forwarded` |
+ * | `trace` | trace id; absent without the `tracing` plugin |
+ * | `client` | client address, see the `forwarded` plugin |
  * | `method`, `path`, `host` | as received |
  * | `status` | response status; 0 if the client disconnected before the response |
  * | `rpcStatus` | gRPC status code of gRPC and Connect calls, absent otherwise |

@@ -19,7 +19,7 @@ const options = Type.Object({
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'server-timing',
-  description: 'Reports the time spent in gateway and backend in Server-Timing.',
+  description: 'Reports gateway and backend time in the Server-Timing header.',
   options,
   create({ clients }) {
     const allowed = clients && createCidrSet(clients, 'clients')

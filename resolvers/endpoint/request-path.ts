@@ -51,9 +51,9 @@ export function readVariables(
   const more = segments.length - template.segments.length
   const multi = more === 0 ? -1 : template.segments.indexOf('**')
   /** Positions after `**` shift by the number of additional segments that it covers. */
-  const place = (at: number): number => (multi >= 0 && at > multi ? at + more : at)
+  const toPosition = (at: number): number => (multi >= 0 && at > multi ? at + more : at)
   return template.variables.map(({ name, start, end }) => [
     name,
-    segments.slice(place(start), place(end)).join('/'),
+    segments.slice(toPosition(start), toPosition(end)).join('/'),
   ])
 }

@@ -109,7 +109,7 @@ class LocalCall implements ServableCall {
   readonly stream: boolean
   readonly more: boolean
   receiver: CallReceiver = NOOP_RECEIVER
-  over = false
+  isSettled = false
   readonly #call: OutgoingCall
   readonly #dispatcher: Dispatcher
   readonly #calls: Set<LocalCall>
@@ -148,13 +148,13 @@ class LocalCall implements ServableCall {
   }
 
   serve(): void {
-    if (this.over) return
+    if (this.isSettled) return
     const call = this.#call
     this.#dispatched = true
     if (this.#isLocal) this.#dispatcher.dispatchLocal(this)
     else this.#dispatcher.dispatchTrusted(this as ServableCall as IncomingCall)
     // Calls that respond synchronously never enter the set and the timing wheel.
-    if (this.over) return
+    if (this.isSettled) return
     this.#calls.add(this)
     if (this.timeoutMs > 0 && call.timedNext === undefined) deadlines.add(call, this.timeoutMs)
     if (this.#isEnded) this.receiver.onEnd()
@@ -183,9 +183,9 @@ class LocalCall implements ServableCall {
   }
 
   sendData(body: unknown): boolean {
-    if (this.over) return true
+    if (this.isSettled) return true
     this.#down ??= new Credit(() => {
-      if (!this.over) this.receiver.onCredit()
+      if (!this.isSettled) this.receiver.onCredit()
     })
     const received = this.#toReceived(body)
     if (!this.#down.take(this.#costOf(received))) return false
@@ -246,14 +246,14 @@ class LocalCall implements ServableCall {
   }
 
   #resume(): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.#call.held = false
     this.#call.onCredit()
   }
 
   #finish(): boolean {
-    if (this.over) return false
-    this.over = true
+    if (this.isSettled) return false
+    this.isSettled = true
     this.#calls.delete(this)
     this.#call.release()
     return true

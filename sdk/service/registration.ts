@@ -69,12 +69,12 @@ export async function register(options: RegistrationOptions): Promise<Registrati
 
   const outages = new Outages({
     nowMs,
-    onOutage(state, { reason, forMs }) {
-      const details = { registry: registry.name, seconds: Math.round(forMs / 1000) }
+    onOutage(state, { reason, durationMs }) {
+      const details = { registry: registry.name, seconds: Math.round(durationMs / 1000) }
       if (state === 'ended') log.info(details, isKnown ? 'registered again' : 'registered')
       else {
-        const message = state === 'began' ? 'registration failed' : 'registration still failing'
-        const level = state === 'began' && isStopping(reason) ? 'info' : 'warn'
+        const message = state === 'started' ? 'registration failed' : 'registration still failing'
+        const level = state === 'started' && isStopping(reason) ? 'info' : 'warn'
         log[level]({ ...details, reason: reason.message }, `${message}, retrying`)
       }
     },

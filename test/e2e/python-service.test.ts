@@ -170,27 +170,30 @@ t.test('a service in Python with the standard library only, behind the gateway',
     t.equal((await service.fetch('/helloworld/call?name=John')).status, 200)
   })
 
-  t.test('accepts one request per WebSocket; more require the WebSocket transport', async (t) => {
-    const service = await PythonService.open(t, python)
-    const open = async (query: string, ...requests: string[]) => {
-      const url = `${service.origin.replace('http', 'ws')}/helloworld/stream${query}`
-      const client = new WebSocket(url)
-      const messages: unknown[] = []
-      client.on('message', (data) => messages.push(JSON.parse(String(data))))
-      client.on('open', () => {
-        for (const request of requests) client.send(request)
-      })
-      const [code] = (await once(client, 'close')) as [number]
-      return { code, messages }
-    }
-    const greetings = [1, 2].map((n) => ({ message: `Hello John, ${n} of 2` }))
-    const complete = { code: 1000, messages: greetings }
-    t.strictSame(await open('?name=John&count=2'), complete)
-    t.strictSame(await open('', '{"name":"John","count":2}'), complete)
-    const { code, messages } = await open('', '{"name":"John","pause":50}', '{"name":"Ann"}')
-    t.equal(code, 1011)
-    t.match(messages, [{ Code: 400, Detail: 'Helloworld.Stream accepts one request' }])
-  })
+  t.test(
+    'accepts only one request per WebSocket; more require the WebSocket transport',
+    async (t) => {
+      const service = await PythonService.open(t, python)
+      const open = async (query: string, ...requests: string[]) => {
+        const url = `${service.origin.replace('http', 'ws')}/helloworld/stream${query}`
+        const client = new WebSocket(url)
+        const messages: unknown[] = []
+        client.on('message', (data) => messages.push(JSON.parse(String(data))))
+        client.on('open', () => {
+          for (const request of requests) client.send(request)
+        })
+        const [code] = (await once(client, 'close')) as [number]
+        return { code, messages }
+      }
+      const greetings = [1, 2].map((n) => ({ message: `Hello John, ${n} of 2` }))
+      const complete = { code: 1000, messages: greetings }
+      t.strictSame(await open('?name=John&count=2'), complete)
+      t.strictSame(await open('', '{"name":"John","count":2}'), complete)
+      const { code, messages } = await open('', '{"name":"John","pause":50}', '{"name":"Ann"}')
+      t.equal(code, 1011)
+      t.match(messages, [{ Code: 400, Detail: 'Helloworld.Stream accepts only one request' }])
+    },
+  )
 
   t.test(
     'SIGKILL during calls causes 502, and an error as the last line of a stream',

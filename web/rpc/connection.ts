@@ -195,7 +195,7 @@ function checkLength({ service, endpoint, metadata, body }: CallHead): void {
   }
   const length = CALL_BYTES + service.length + endpoint.length + metadata.length + body.length
   if (length > PAYLOAD_MAX_BYTES) {
-    const detail = `request must be at most ${PAYLOAD_MAX_BYTES} bytes with its metadata, got ${length}`
+    const detail = `request must be at most ${PAYLOAD_MAX_BYTES} bytes including metadata, got ${length}`
     throw new CallError(service, 413, detail)
   }
 }

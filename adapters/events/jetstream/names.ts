@@ -62,7 +62,7 @@ export function toAcksStream(prefix: string): string {
  * Returns the subject of a group's acknowledgements.
  *
  * @param group default: all groups
- * @param run identifies one of the groups that have had this name. @default all of them
+ * @param run identifies one of the groups that have had this name. @default all
  */
 export function toAcksSubject(
   prefix: string,

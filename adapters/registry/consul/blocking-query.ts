@@ -37,7 +37,7 @@ export interface Pace {
   readonly gapMs: number
   /** Number of responses allowed without that interval. */
   readonly burst: number
-  /** Maximum duration of a blocking query in seconds: if every query has a slot, and otherwise. */
+  /** Maximum duration of a blocking query in seconds: with a slot for each query, and with too few. */
   readonly waitSeconds: number
   readonly shortWaitSeconds: number
   /** Back-off after a failure in milliseconds: first and maximum. */

@@ -73,7 +73,7 @@ export function createQueries(client: ConsulClient, options: CatalogOptions): Qu
 
   function toNotConsul(error: unknown): unknown {
     if (!(error instanceof SyntaxError)) return error
-    return createConsulError(toNotConsulText(client.where, error.message))
+    return createConsulError(toNotConsulText(client.authority, error.message))
   }
 
   return {

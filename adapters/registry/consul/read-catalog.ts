@@ -22,7 +22,7 @@ const NO_SERVICES =
   'Consul lists no services, not even itself: unless it has just started, the token is missing or lacks service:read and node:read'
 
 export interface CatalogOptions extends ReadOptions {
-  /** Called with all domains of the services when they may have changed. */
+  /** Called with the domains of all services when they may have changed. */
   readonly onDomains?: (domains: ReadonlySet<string>) => void
   /** Called with a service whose tags, and therefore nodes, have changed. */
   readonly onChanged?: (name: string) => void

@@ -11,7 +11,7 @@ import {
   REVISION,
 } from './tags.ts'
 
-/** A node as it is registered in Consul. */
+/** A node as registered in Consul. */
 export interface Registration {
   readonly id: string
   readonly name: string

@@ -117,7 +117,7 @@ export function createRegistrations(
     if (chunks.length > 0) {
       const excerpt = JSON.stringify(joinChunks(chunks).toString().slice(0, MAX_EXCERPT))
       throw createConsulError(
-        toNotConsulText(client.where, `it responded to a registration with ${excerpt}`),
+        toNotConsulText(client.authority, `it responded to a registration with ${excerpt}`),
         {
           denied: true,
         },

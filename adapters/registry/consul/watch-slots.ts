@@ -10,7 +10,7 @@ export interface Slot {
    * revoked slot.
    */
   readonly acquire: () => boolean
-  /** Calls `onReady` once when a slot is free, polling is due, or the user has left. */
+  /** Calls `onReady` once when a slot is free, polling is due, or the query has been removed. */
   readonly wait: (onReady: () => void) => void
   /** Called when a change is expected: without a slot, the next poll is moved up. */
   readonly expedite: () => void
@@ -115,7 +115,7 @@ export function createSlots(
   }
 
   /**
-   * Assigns free slots, and slots of services unused for long, to the most recently used services.
+   * Assigns free slots, and the slots of long-unused services, to the most recently used services.
    */
   function rebalance(): void {
     const candidates = byIdle(waiting)

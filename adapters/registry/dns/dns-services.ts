@@ -34,7 +34,8 @@ export interface DnsServicesOptions {
 export interface DnsServices {
   /**
    * Replaces the services and returns them with the addresses of their names. Unchanged services
-   * keep their addresses; names of other services are resolved for at most 5 s. Never rejects.
+   * keep their addresses; waits at most 5 s to resolve the names of new and changed services. Never
+   * rejects.
    */
   readonly use: (services: readonly DnsService[]) => Promise<readonly Service[]>
   /** Services with the current addresses. */

@@ -4,7 +4,7 @@ import type { Node } from '../../../core/contracts/registry.ts'
 import { PRIORITY, parseHostPort, RESOLVED } from '../../../core/upstream/node/parse-node.ts'
 import type { NameResolver } from './resolver.ts'
 
-/** An SRV name that is listed instead of a node. */
+/** An SRV name that replaces the nodes of a list. */
 export interface SrvName {
   /** Name such as `_http._tcp.shop.internal`. */
   readonly name: string

@@ -3,7 +3,7 @@ export interface KubernetesService {
   readonly name: string
   /** `resourceVersion`. Equal values mean equal states. */
   readonly revision: string
-  /** Annotations with the prefix `mx/`, which is removed. */
+  /** Annotations with the `mx/` prefix, which is removed. */
   readonly annotations: ReadonlyMap<string, string>
   readonly ports: readonly ServicePort[]
   /** Preferred address family of dual-stack Services. */

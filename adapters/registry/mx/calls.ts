@@ -37,7 +37,7 @@ class UnaryCall extends OutgoingCall {
 }
 
 /**
- * Calls an endpoint of the handler `Registry` and returns the parsed response.
+ * Calls an endpoint of the `Registry` handler and returns the parsed response.
  *
  * @throws {GatewayError} the error returned by the service; 408 or 502 for transport failures.
  */
@@ -106,7 +106,7 @@ export function formatToken(tokens: TokenSource | undefined): string {
 }
 
 /**
- * Waits for another token if a failed call may succeed with it.
+ * Waits for a different token if a failed call may succeed with it.
  *
  * @param sent the token used by the failed call.
  */

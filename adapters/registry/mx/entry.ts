@@ -23,7 +23,7 @@ export function toEntry(
  * Converts the wire format to a service. Returns undefined if the name or version is missing. Other
  * missing or mistyped fields are omitted.
  *
- * @param domain default of the metadata `domain`, which is removed.
+ * @param domain default of the `domain` metadata, which is removed.
  */
 export function readEntry(entry: unknown, domain: string): Service | undefined {
   if (!isRecord(entry)) return undefined

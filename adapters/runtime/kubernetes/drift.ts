@@ -44,12 +44,12 @@ export function createDrift({ findCluster, onDrift, onOutage }: DriftOptions): D
   const mirror = createMirror({ name: 'the Kubernetes runtime', findCluster, onOutage })
 
   watchNames(SERVICES, (name) => {
-    const found = expected.get(name)
-    if (found !== undefined) onDrift(found.key)
+    const objects = expected.get(name)
+    if (objects !== undefined) onDrift(objects.key)
   })
   watchNames(SECRETS, (name) => {
-    const found = expected.get(toWorkloadId(name))
-    if (found?.secret === name) onDrift(found.key)
+    const objects = expected.get(toWorkloadId(name))
+    if (objects?.secret === name) onDrift(objects.key)
   })
 
   function watchNames(resource: Resource, onDeleted: (name: string) => void): void {
@@ -80,12 +80,12 @@ export function createDrift({ findCluster, onDrift, onOutage }: DriftOptions): D
     forget: (id) => void expected.delete(id),
 
     compare(id, deployment) {
-      const found = expected.get(id)
-      if (found?.generation === undefined) return
+      const objects = expected.get(id)
+      if (objects?.generation === undefined) return
       const isDrifted =
         deployment === undefined ||
-        (deployment.generation > found.generation && deployment.revision !== found.revision)
-      if (isDrifted) onDrift(found.key)
+        (deployment.generation > objects.generation && deployment.revision !== objects.revision)
+      if (isDrifted) onDrift(objects.key)
     },
 
     close: mirror.close,

@@ -62,8 +62,8 @@ export function findDeploymentFailure(
   if (failure !== undefined) return failure
   if (!isLate) return undefined
   const pod = pods.find(({ readySinceMs }) => readySinceMs === undefined)
-  const why = pod && describe(pod)
-  return `not ready within ${PROGRESS_SECONDS} s${why ? `: ${why}` : ''}`
+  const detail = pod && describe(pod)
+  return `not ready within ${PROGRESS_SECONDS} s${detail ? `: ${detail}` : ''}`
 }
 
 /** Returns the reason why a pod cannot be scheduled. */

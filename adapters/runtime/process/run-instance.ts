@@ -44,7 +44,7 @@ const NO_MEMORY = 'was killed: memory limit exceeded'
  * Runs one instance of a workload, from before its process starts until its process group, escaped
  * processes and files are removed.
  *
- * @returns human-readable reason why it ended, with its last output line.
+ * @returns the human-readable reason why it ended, with its last output line.
  */
 export async function runInstance(
   workload: Workload,
@@ -89,7 +89,7 @@ async function superviseInstance(
   const { registrar, limits, log, watchdog } = context
   const fields = { service: workload.name, namespace: workload.namespace, instance }
   const ending = new AbortController()
-  const over = AbortSignal.any([life.stop, ending.signal])
+  const stopSignal = AbortSignal.any([life.stop, ending.signal])
   let failure: string | undefined
   let isExcessive = false
   let registration: RegisteredInstance | undefined
@@ -104,16 +104,16 @@ async function superviseInstance(
       fail(toLateness(limits.startMs, port))
     }, limits.startMs)
     try {
-      if (port === undefined) await registrar.whenReady(workload, instance, over)
+      if (port === undefined) await registrar.whenReady(workload, instance, stopSignal)
       else {
         const { namespace } = workload
         const userId = selectSandbox(await context.isolation, namespace)?.toUserId(namespace)
-        const address = await whenListening(port, over, userId)
+        const address = await whenListening(port, stopSignal, userId)
         registration = await registrar.register(workload, instance, address)
       }
-      if (!over.aborted) life.onReady()
+      if (!stopSignal.aborted) life.onReady()
     } catch (error) {
-      if (!over.aborted) fail(`could not be registered: ${(error as Error).message}`)
+      if (!stopSignal.aborted) fail(`could not be registered: ${(error as Error).message}`)
     } finally {
       clearTimeout(timer)
     }
@@ -135,7 +135,7 @@ async function superviseInstance(
     },
   })
   const startup = becomeReady()
-  const earlyExit = await untilAborted(exit, over)
+  const earlyExit = await untilAborted(exit, stopSignal)
   ending.abort()
   life.onLeaving()
   if (earlyExit === undefined && !isExcessive) {

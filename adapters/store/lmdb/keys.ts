@@ -1,4 +1,4 @@
-import type { StorePlace, StoreTable } from '../../../core/contracts/store.ts'
+import type { StoreKey, StoreTable } from '../../../core/contracts/store.ts'
 
 /** Separator, which does not occur in names or keys. */
 const END = '\0'
@@ -26,7 +26,7 @@ export function toDatabaseBounds(database: string): readonly [string, string] {
   return [database + END, database + AFTER_END]
 }
 
-export function parseKey(text: string): StorePlace {
+export function parseKey(text: string): StoreKey {
   const tableAt = text.indexOf(END) + 1
   const keyAt = text.indexOf(END, tableAt) + 1
   const table = { database: text.slice(0, tableAt - 1), table: text.slice(tableAt, keyAt - 1) }

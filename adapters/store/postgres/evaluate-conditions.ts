@@ -2,8 +2,8 @@ import type {
   StoreChange,
   StoreEvent,
   StoreGroup,
+  StoreKey,
   StoreOutcome,
-  StorePlace,
 } from '../../../core/contracts/store.ts'
 import { GatewayError } from '../../../core/errors.ts'
 
@@ -15,9 +15,9 @@ export interface StoredVersion {
 
 /** Planned writes, conditional on the versions that were read. */
 export interface Plan {
-  readonly checks: readonly { readonly place: StorePlace; readonly version: number }[]
+  readonly checks: readonly { readonly place: StoreKey; readonly version: number }[]
   readonly puts: readonly { readonly change: StoreChange; readonly offset: number }[]
-  readonly deletes: readonly StorePlace[]
+  readonly deletes: readonly StoreKey[]
   readonly events: readonly StoreEvent[]
   /** Number of new versions. The version of a put is the first one plus its offset. */
   readonly versions: number
@@ -30,7 +30,7 @@ export interface Decision {
 }
 
 /** Returns the unique name of a key. Its parts contain no NUL. */
-function toName({ table: { database, table }, key }: StorePlace): string {
+function toName({ table: { database, table }, key }: StoreKey): string {
   return `${database}\0${table}\0${key}`
 }
 
@@ -38,8 +38,8 @@ function toName({ table: { database, table }, key }: StorePlace): string {
  * Returns the keys that determine the outcome, by name: keys with conditions, and deleted keys,
  * whose version is returned.
  */
-export function evaluateConditions(groups: readonly StoreGroup[]): Map<string, StorePlace> {
-  const decisive = new Map<string, StorePlace>()
+export function evaluateConditions(groups: readonly StoreGroup[]): Map<string, StoreKey> {
+  const decisive = new Map<string, StoreKey>()
   for (const group of groups) {
     for (const change of group) {
       if (change.ifVersion === undefined && change.value !== undefined) continue
@@ -56,7 +56,7 @@ export function evaluateConditions(groups: readonly StoreGroup[]): Map<string, S
  */
 export function decide(
   groups: readonly StoreGroup[],
-  decisive: ReadonlyMap<string, StorePlace>,
+  decisive: ReadonlyMap<string, StoreKey>,
   stored: ReadonlyMap<string, StoredVersion>,
   nowMs: number,
 ): Decision {

@@ -1,4 +1,4 @@
-import type { StorePlace } from '../../../core/contracts/store.ts'
+import type { StoreKey } from '../../../core/contracts/store.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { storeUnavailable } from '../../../domain/store/errors.ts'
 import { toBigintArray, toBytesArray, toTextArray } from './arrays.ts'
@@ -58,7 +58,7 @@ export async function writeAtomically<T>(
 }
 
 /** Converts keys to three arrays: databases, tables, keys. */
-export function toPlaces(places: readonly StorePlace[]): Buffer[] {
+export function toPlaces(places: readonly StoreKey[]): Buffer[] {
   return [
     toTextArray(places.map(({ table }) => table.database)),
     toTextArray(places.map(({ table }) => table.table)),

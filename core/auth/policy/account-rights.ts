@@ -2,17 +2,17 @@ import type { Account } from '../../contracts/auth.ts'
 import { DEFAULT_DOMAIN } from '../../registry/service.ts'
 import { isServiceName } from '../../registry/service-name.ts'
 
-/** Scope of administrators of a namespace; in namespace `mx`, of operators. */
+/** Scope of the administrators of a namespace; in the `mx` namespace, of operators. */
 export const ADMIN = 'admin'
 /** Scope of external services: any service of the account's namespace. */
 export const SERVICE = 'service'
 /** Prefix of the scopes that name one service: `workload:<namespace>/<name>` (decision 30). */
 const WORKLOAD = 'workload:'
 
-/** The fields of an account that its rights depend on. */
+/** Account fields that determine the rights of the account. */
 export type ScopedAccount = Pick<Account, 'issuer' | 'scopes'>
 
-/** True for operators of the platform: scope `admin` in namespace `mx`. */
+/** True for operators of the platform: accounts with the `admin` scope in the `mx` namespace. */
 export function isOperator({ issuer, scopes }: ScopedAccount): boolean {
   return issuer === DEFAULT_DOMAIN && scopes.includes(ADMIN)
 }
@@ -47,7 +47,7 @@ export function toWorkloadScope(namespace: string, service: string): string {
   return `${WORKLOAD}${namespace}/${service}`
 }
 
-/** True for the prefix of workload scopes, well-formed or not. */
+/** True if a scope starts with the prefix of workload scopes, even if it is malformed. */
 export function isWorkloadScope(scope: string): boolean {
   return scope.startsWith(WORKLOAD)
 }

@@ -8,7 +8,7 @@ const CACHE_MAX = 10_000
 /** Rule scopes that include every account of the namespace. */
 const GENERAL_SCOPES: ReadonlySet<string> = new Set(['', '*', '+'])
 
-/** Account fields that rules depend on. */
+/** Account fields that are evaluated by rules. */
 export type SubjectRules = Pick<Account, 'issuer' | 'scopes'>
 
 /**
@@ -100,18 +100,22 @@ export class Policy {
   }
 }
 
-/** Callers with the same rules. */
+/** Callers that share the same rules. */
 export class Subject {
   readonly #policy: Policy
-  readonly #isIn: (scope: string) => boolean
+  readonly #hasScope: (scope: string) => boolean
   readonly #services = new Map<string, EndpointRules>()
 
-  constructor(policy: Policy, isIn: (scope: string) => boolean) {
+  constructor(policy: Policy, hasScope: (scope: string) => boolean) {
     this.#policy = policy
-    this.#isIn = isIn
+    this.#hasScope = hasScope
   }
 
-  /** @param endpoint `Handler.Method`, or the path of a plain HTTP request. */
+  /**
+   * Evaluates the rules for a call.
+   *
+   * @param endpoint `Handler.Method`, or the path of a plain HTTP request.
+   */
   call(service: string, endpoint: string): Ruling {
     let rules = this.#services.get(service)
     if (rules === undefined) {
@@ -129,7 +133,7 @@ export class Subject {
 
   #select(type: string, name: string): EndpointRules {
     return new EndpointRules(
-      this.#policy.rulesFor(type, name).filter(({ scope }) => this.#isIn(scope)),
+      this.#policy.rulesFor(type, name).filter(({ scope }) => this.#hasScope(scope)),
     )
   }
 }

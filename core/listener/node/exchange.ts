@@ -150,8 +150,8 @@ export class NodeExchange extends Exchange implements WatchedUpload {
     const limit = options.maxMessageBytes ?? MESSAGE_MAX_BYTES
     const maxMessageBytes = Math.min(limit, this.#connection.maxMessageBytes)
     const key = this.headers.get('sec-websocket-key')!
-    const answer = { key, protocol, headers: this.replyHeaders, maxMessageBytes }
-    const client = openWebSocket(socket, stream.release(), answer)
+    const handshake = { key, protocol, headers: this.replyHeaders, maxMessageBytes }
+    const client = openWebSocket(socket, stream.release(), handshake)
     if (client === undefined) return undefined
     this.#socket = new NodeAcceptedSocket(
       client,

@@ -66,12 +66,12 @@ export function openTunnel(
 
   return new Promise((resolve, reject) => {
     let settled = false
-    const left = () => request.destroy()
+    const onClientClosed = () => request.destroy()
     const settle = (): boolean => {
       if (settled) return false
       settled = true
       stopTimer()
-      stream.off('close', left)
+      stream.off('close', onClientClosed)
       return true
     }
     const failWith = (error: GatewayError): void => {
@@ -83,7 +83,7 @@ export function openTunnel(
       failWith(new GatewayError(GATEWAY_ID, code, detail, { cause }))
     const stopTimer = timeHandshake(request, target, failWith)
 
-    stream.once('close', left)
+    stream.once('close', onClientClosed)
     request.on('error', (error) => {
       const detail = describeConnectFault(toConnectDetail(error), 'the backend')
       fail(502, detail, error)
@@ -100,14 +100,14 @@ export function openTunnel(
       // Attached before the listeners of the library, which would end the client connection without a response.
       socket.on('error', () => stream.backendEnded())
       socket.on('end', () => stream.backendEnded())
-      const answer = readReply(reply, true)
-      if (answer === undefined || !isAccepted(reply, headers['sec-websocket-key'], target)) {
+      const replyHead = readReply(reply, true)
+      if (replyHead === undefined || !isAccepted(reply, headers['sec-websocket-key'], target)) {
         socket.destroy()
         return fail(502, WRONG_RESPONSE)
       }
       if (!settle()) return socket.destroy()
       resolve()
-      const fields = answer.headers
+      const fields = replyHead.headers
       if (!x.answered) target.onHandshakeResponse?.(101, fields)
       if (x.answered || !x.acceptTunnel(fields)) {
         socket.destroy()

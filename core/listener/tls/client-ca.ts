@@ -28,7 +28,7 @@ export interface ClientCaOptions {
   readonly last?: string | undefined
 }
 
-const WHAT = 'TLS client CA file'
+const FILE_KIND = 'TLS client CA file'
 
 /**
  * Loads authorities from a file, and reloads them when the file changes.
@@ -45,7 +45,7 @@ export function loadClientCa(file: string, options: ClientCaOptions = {}): Clien
   const warnOf = (error: unknown): void =>
     warn(`${(error as Error).message}; the previous authorities stay in use`)
   const reload = (): void => {
-    const fresh = readAuthorities(file, WHAT)
+    const fresh = readAuthorities(file, FILE_KIND)
     if (fresh === pem) return
     pem = fresh
     for (const listener of listeners) listener()
@@ -58,7 +58,7 @@ export function loadClientCa(file: string, options: ClientCaOptions = {}): Clien
     }
   }
   try {
-    pem = readAuthorities(file, WHAT)
+    pem = readAuthorities(file, FILE_KIND)
   } catch (error) {
     if (last === '') throw error
     warnOf(error)

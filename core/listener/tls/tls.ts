@@ -41,8 +41,8 @@ export interface TlsSource {
   /**
    * Reloads all files for new connections.
    *
-   * @throws {Error} as {@link loadTls}, before any change; or the error of a listener that cannot use the certificates.
-   *   In this case `pairs` does not change, and the next reload notifies all listeners again.
+   * @throws {Error} like {@link loadTls}, before any change; or the error of a listener that cannot use the
+   * certificates. In this case `pairs` does not change, and the next reload notifies all listeners again.
    */
   readonly reload: () => void
   /** Calls `listener` after every reload that changed a certificate. Returns a function that unsubscribes it. */

@@ -318,9 +318,9 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
    * connection before they are sent.
    */
   #endOfPiece(at: number, length: number): number {
-    const left = length - at
-    if (left > PIECE_BYTES) return at + PIECE_BYTES
-    return this.#isChecked && left > 1 ? length - 1 : length
+    const remaining = length - at
+    if (remaining > PIECE_BYTES) return at + PIECE_BYTES
+    return this.#isChecked && remaining > 1 ? length - 1 : length
   }
 
   /** The client was slow, or the listener is about to close. */

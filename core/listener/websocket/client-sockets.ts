@@ -68,9 +68,9 @@ export class ClientSockets {
     return () => {
       if (!isIn) return
       isIn = false
-      const left = this.#counts.get(client)! - 1
-      if (left === 0) this.#counts.delete(client)
-      else this.#counts.set(client, left)
+      const remaining = this.#counts.get(client)! - 1
+      if (remaining === 0) this.#counts.delete(client)
+      else this.#counts.set(client, remaining)
     }
   }
 }

@@ -162,10 +162,11 @@ function fitUnion(
 
 function fitEnum(value: FieldValue, values: readonly JsonValue[], attempt: Attempt): Fitted {
   if (typeof value === 'string') {
-    for (const one of values) if (one === value) return value
-    for (const one of values) if (typeof one !== 'string' && String(one) === value) return one
+    for (const option of values) if (option === value) return value
+    for (const option of values)
+      if (typeof option !== 'string' && String(option) === value) return option
   }
-  const listed = values.slice(0, MAX_LISTED).map((one) => JSON.stringify(one))
+  const listed = values.slice(0, MAX_LISTED).map((option) => JSON.stringify(option))
   if (values.length > MAX_LISTED) listed.push('…')
   return miss(attempt, listed.length === 1 ? listed[0]! : `one of ${listed.join(', ')}`, value)
 }

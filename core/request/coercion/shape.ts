@@ -17,7 +17,7 @@ export type Shape =
 const shapes = new WeakMap<Endpoint, Shape>()
 
 /**
- * Returns the shape of an endpoint's requests, from its JSON Schema (metadata `requestSchema`) if valid, or else from
+ * Returns the shape of an endpoint's requests, from its JSON Schema (`requestSchema` metadata) if valid, or else from
  * its Value tree. Cached per endpoint object.
  */
 export function shapeOf(endpoint: Endpoint): Shape {

@@ -11,8 +11,8 @@ const DECIMAL = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/
  */
 export function parseInteger(text: string, min: bigint, max: bigint): number | string | undefined {
   if (/[.eE]/.test(text)) {
-    const whole = toWhole(text)
-    return whole === undefined ? undefined : parseInteger(whole, min, max)
+    const integer = toWhole(text)
+    return integer === undefined ? undefined : parseInteger(integer, min, max)
   }
   const negative = text.charCodeAt(0) === 0x2d
   const first = negative ? 1 : 0
@@ -40,15 +40,15 @@ export function parseInteger(text: string, min: bigint, max: bigint): number | s
  * digits than 64 bits.
  */
 function toWhole(text: string): string | undefined {
-  const [, sign = '', whole, fraction = '', exponent = '0'] = DECIMAL.exec(text) ?? []
-  if (whole === undefined) return undefined
-  const digits = whole + fraction
+  const [, sign = '', integer, fraction = '', exponent = '0'] = DECIMAL.exec(text) ?? []
+  if (integer === undefined) return undefined
+  const digits = integer + fraction
   let start = 0
   let end = digits.length
   while (end > 0 && digits.charCodeAt(end - 1) === 0x30) end--
   if (end === 0) return '0'
   while (digits.charCodeAt(start) === 0x30) start++
-  const point = whole.length + Number(exponent)
+  const point = integer.length + Number(exponent)
   if (point < end || point - start > MAX_DIGITS) return undefined
   return sign + digits.slice(start, end).padEnd(point - start, '0')
 }

@@ -13,11 +13,11 @@ export function reindentJson(text: string, indent: string): string {
     if (indent !== '') parts.push('\n', indent.repeat(depth))
   }
   for (let at = skipBlanks(text, 0); at < text.length; at = skipBlanks(text, at)) {
-    const one = text[at]!
-    switch (one) {
+    const char = text[at]!
+    switch (char) {
       case '{':
       case '[': {
-        parts.push(one)
+        parts.push(char)
         at = skipBlanks(text, at + 1)
         const isEmpty = text[at] === '}' || text[at] === ']'
         if (isEmpty) parts.push(text[at++]!)
@@ -31,11 +31,11 @@ export function reindentJson(text: string, indent: string): string {
       case ']':
         depth--
         breakLine()
-        parts.push(one)
+        parts.push(char)
         at++
         break
       case ',':
-        parts.push(one)
+        parts.push(char)
         breakLine()
         at++
         break

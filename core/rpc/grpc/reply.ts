@@ -64,7 +64,7 @@ export function toFields(headers: Block): HeaderList {
     if (name.startsWith(':') || NOT_OF_SERVICES.has(name)) continue
     const value = headers[name]!
     if (typeof value === 'string') appendParsed(list, name, value)
-    else for (const one of value) appendParsed(list, name, one)
+    else for (const item of value) appendParsed(list, name, item)
   }
   return list
 }

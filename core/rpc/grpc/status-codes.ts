@@ -23,7 +23,7 @@ const NAMES: readonly string[] = [
 ]
 const UNKNOWN = 2
 const INTERNAL = 13
-/** UNAVAILABLE: certainly not served, or the service is unavailable. */
+/** UNAVAILABLE: the call is known to be unprocessed, or the service is unavailable. */
 export const UNAVAILABLE = 14
 
 /** gRPC status by HTTP status, if there is an equivalent. */

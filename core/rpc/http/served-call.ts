@@ -29,7 +29,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
   body: Uint8Array = NOTHING
   readonly stream = true
   readonly more = false
-  over = false
+  isSettled = false
   receiver: CallReceiver = NOOP_RECEIVER
   deadlineMs = 0
   timedNext: Timed['timedNext'] = undefined
@@ -72,7 +72,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
   // Events from the caller
 
   onRequestBody(chunk: Uint8Array, last: boolean): void {
-    if (this.over) return
+    if (this.isSettled) return
     const received = this.#received
     if (received.length + chunk.length > PAYLOAD_MAX_BYTES) {
       const detail = `request must be at most ${PAYLOAD_MAX_BYTES} bytes`
@@ -86,7 +86,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
 
   onDrain(): void {
     this.#blocked = false
-    if (this.over || !this.#awaitsCredit) return
+    if (this.isSettled || !this.#awaitsCredit) return
     this.#awaitsCredit = false
     this.receiver.onCredit()
   }
@@ -96,7 +96,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
   }
 
   onDeadline(): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.#sendError(new GatewayError(this.service, 408, `no response within ${this.#limitMs} ms`))
     this.#cancel('timeout')
   }
@@ -104,7 +104,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
   // Called by the program
 
   reply(metadata: string, body: string | Uint8Array): void {
-    if (this.over) return
+    if (this.isSettled) return
     if (this.#started) throw new Error('end a stream with endData or fail')
     if (!mayWait(body)) return this.fail(rejectResponse(this.service))
     const headers = toReplyFields(metadata)
@@ -123,13 +123,13 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
   }
 
   fail(error: GatewayError): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.#finish()
     this.#sendError(error)
   }
 
   start(metadata: string): void {
-    if (this.over) return
+    if (this.isSettled) return
     if (this.#started) throw new Error('the stream has already started')
     const headers = toReplyFields(metadata)
     if (headers === undefined) throw new TypeError(MALFORMED_METADATA)
@@ -146,7 +146,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
   }
 
   sendData(body: string | Uint8Array): boolean {
-    if (this.over) return true
+    if (this.isSettled) return true
     if (this.#blocked) {
       this.#awaitsCredit = true
       return false
@@ -158,7 +158,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
   }
 
   endData(): void {
-    if (this.over) return
+    if (this.isSettled) return
     if (!this.#started) this.#begin(new HeaderList())
     this.#finish()
     this.#x.end()
@@ -194,13 +194,13 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
   }
 
   #cancel(reason: CancelReason): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.#finish()
     this.receiver.onCancel(reason)
   }
 
   #finish(): void {
-    this.over = true
+    this.isSettled = true
     this.#received.clear()
     deadlines.remove(this)
   }

@@ -37,7 +37,7 @@ const WAITING_MAX_BYTES = 64 * 1024 * 1024
 export interface ClientOwner {
   /** Called once, before `onUnsent`, when the connection accepts no more calls. Calls in flight continue. */
   readonly onRetired: (connection: ClientConnection) => void
-  /** Returns a call that was certainly not served. Its deadline still applies. */
+  /** Returns a call that is known to be unprocessed. Its deadline still applies. */
   readonly onUnsent: (call: OutgoingCall) => void
   /** Called when the last call in flight has ended. */
   readonly onIdle: (connection: ClientConnection) => void
@@ -108,7 +108,7 @@ export class ClientConnection
     const flags = (call.more ? MORE : 0) | (call.stream ? STREAM : 0)
     if (!this.writer.call(id, flags, leftMs, call)) {
       this.#take(call)
-      const detail = `request must be at most ${this.payloadMaxBytes} bytes with its metadata`
+      const detail = `request must be at most ${this.payloadMaxBytes} bytes including metadata`
       call.onFail(new GatewayError(call.service, 413, detail))
       this.#rest()
     } else if (call.halfClosed && call.more) this.writer.end(id)

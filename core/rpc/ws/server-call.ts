@@ -26,7 +26,7 @@ export class ServerCall implements IncomingCall, Timed {
   body: Uint8Array
   readonly stream: boolean
   readonly more: boolean
-  over = false
+  isSettled = false
   receiver: CallReceiver = NOOP_RECEIVER
   readonly id: number
   /** Whether the caller may send more bodies. */
@@ -67,17 +67,17 @@ export class ServerCall implements IncomingCall, Timed {
   }
 
   reply(metadata: string, body: string | Uint8Array): void {
-    if (this.over) return
+    if (this.isSettled) return
     if (this.#started) throw new Error('end a stream with endData or fail')
     this.#connection.reply(this, metadata, body)
   }
 
   fail(error: GatewayError): void {
-    if (!this.over) this.#connection.fail(this, error)
+    if (!this.isSettled) this.#connection.fail(this, error)
   }
 
   start(metadata: string): void {
-    if (this.over) return
+    if (this.isSettled) return
     if (!this.stream) throw new Error(NO_STREAM)
     if (this.#started) throw new Error('the stream has already started')
     this.#connection.start(this, metadata)
@@ -85,7 +85,7 @@ export class ServerCall implements IncomingCall, Timed {
   }
 
   sendData(body: string | Uint8Array): boolean {
-    if (this.over) return true
+    if (this.isSettled) return true
     if (!this.stream) throw new Error(NO_STREAM)
     const isSent = this.#connection.sendData(this, body)
     this.#started ||= isSent
@@ -93,13 +93,13 @@ export class ServerCall implements IncomingCall, Timed {
   }
 
   endData(): void {
-    if (this.over) return
+    if (this.isSettled) return
     if (!this.stream) throw new Error(NO_STREAM)
     this.#connection.endData(this)
   }
 
   consumed(bytes: number): void {
-    if (!this.over) this.#connection.consumed(this, bytes)
+    if (!this.isSettled) this.#connection.consumed(this, bytes)
   }
 
   onDeadline(): void {

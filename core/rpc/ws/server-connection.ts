@@ -184,7 +184,7 @@ export class ServerConnection
       return this.fail(call, new GatewayError(service, 500, detail))
     }
     if (!this.writer.reply(call.id, 0, metadata, body)) {
-      const detail = `response must be at most ${this.payloadMaxBytes} bytes with its metadata`
+      const detail = `response must be at most ${this.payloadMaxBytes} bytes including metadata`
       return this.fail(call, new GatewayError(service, 500, detail))
     }
     this.#finish(call)
@@ -286,14 +286,14 @@ export class ServerConnection
     this.#dispatching = false
     call.body = NOTHING
     // Calls with a synchronous response never enter the table.
-    if (!call.over) this.#keep(call, bodyBytes)
+    if (!call.isSettled) this.#keep(call, bodyBytes)
     if (this.#leaving) this.#rest()
     return undefined
   }
 
   #keep(call: ServerCall, bodyBytes: number): void {
     if (this.closed) {
-      call.over = true
+      call.isSettled = true
       call.receiver.onCancel('closed')
       return
     }
@@ -337,7 +337,7 @@ export class ServerConnection
   }
 
   #take(call: ServerCall): void {
-    call.over = true
+    call.isSettled = true
     if (!this.remove(call)) return
     this.#requestBytes -= call.bodyBytes
     callMemory.usedBytes -= call.bodyBytes
@@ -369,7 +369,7 @@ export class ServerConnection
     this.writer.close()
     this.#reader.clear()
     for (const call of this.calls.list()) {
-      if (call.over) continue
+      if (call.isSettled) continue
       this.#take(call)
       call.receiver.onCancel('closed')
     }

@@ -51,23 +51,23 @@ function buildTable(nodes: readonly UpstreamNode[]): Uint16Array | Uint32Array {
     }
   })
   /** Nodes by the round of their next turn. If one weight is large, few nodes have a turn in most rounds. */
-  const due = new Map<number, number[]>()
+  const byRound = new Map<number, number[]>()
   const plan = (index: number): void => {
     const round = Math.floor(turns[index]!.next)
-    const others = due.get(round)
-    if (others === undefined) due.set(round, [index])
-    else others.push(index)
+    const sameRound = byRound.get(round)
+    if (sameRound === undefined) byRound.set(round, [index])
+    else sameRound.push(index)
   }
   for (const index of turns.keys()) plan(index)
-  for (let round = 0, left = SLOTS; ; round++) {
-    const indexes = due.get(round) ?? []
-    due.delete(round)
+  for (let round = 0, remaining = SLOTS; ; round++) {
+    const indexes = byRound.get(round) ?? []
+    byRound.delete(round)
     for (const index of indexes) {
       const turn = turns[index]!
       while (isTaken[turn.at] === 1) turn.at = (turn.at + turn.step) % SLOTS
       isTaken[turn.at] = 1
       table[turn.at] = index
-      if (--left === 0) return table
+      if (--remaining === 0) return table
       turn.next += turn.every
       plan(index)
     }

@@ -101,8 +101,8 @@ export class NodePicker {
   others(tried: readonly UpstreamNode[]): readonly UpstreamNode[] {
     const { usable, nodes } = this.#health
     const isOther = (node: UpstreamNode): boolean => !tried.includes(node)
-    const left = usable.filter((node) => isOther(node) && !node.isUnhealthy)
-    return left.length > 0 ? left : nodes.filter(isOther)
+    const candidates = usable.filter((node) => isOther(node) && !node.isUnhealthy)
+    return candidates.length > 0 ? candidates : nodes.filter(isOther)
   }
 
   #pickUntried(

@@ -78,10 +78,10 @@ export function drawOne(
   randomBits: () => number,
 ): UpstreamNode | undefined {
   const total = nodes.reduce((sum, { weight }) => sum + weight, 0)
-  let left = ((randomBits() >>> 0) / BITS) * total
+  let remaining = ((randomBits() >>> 0) / BITS) * total
   return nodes.find(({ weight }) => {
-    left -= weight
-    return left < 0
+    remaining -= weight
+    return remaining < 0
   })
 }
 

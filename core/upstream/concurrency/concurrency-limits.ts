@@ -62,10 +62,10 @@ export class ConcurrencyLimits {
         known.waiting += limiter.waiting
         continue
       }
-      const isOfRoute = scope.startsWith(ROUTE)
-      const name = isOfRoute ? scope.slice(ROUTE.length) : scope
+      const isRouteLimit = scope.startsWith(ROUTE)
+      const name = isRouteLimit ? scope.slice(ROUTE.length) : scope
       found.set(scope, {
-        ...{ service: isOfRoute ? '' : name, route: isOfRoute ? name : '' },
+        ...{ service: isRouteLimit ? '' : name, route: isRouteLimit ? name : '' },
         ...{ limit, waiting: limiter.waiting },
       })
     }
@@ -141,8 +141,8 @@ export class ConcurrencyLimits {
     const isSample = !x.aborted && x.failureKind === '' && x.status !== 101
     limiter.leave(ticket, isSample ? x.upstreamReplyMs || performance.now() : 0)
     const { per, limit } = limiter.options
-    const isBrief = per === 'account' && limit !== 'auto'
-    if (limiter.active + limiter.waiting === 0 && (isBrief || this.#limiters.size > MAX_IDLE))
+    const isDisposable = per === 'account' && limit !== 'auto'
+    if (limiter.active + limiter.waiting === 0 && (isDisposable || this.#limiters.size > MAX_IDLE))
       this.#limiters.delete(key)
   }
 
@@ -171,8 +171,8 @@ function toKey(x: Exchange, { per }: ConcurrencyOptions): string {
   const scope = toScope(x)
   if (per !== 'account') return `${per} ${scope}`
   const { account } = x
-  const who = account === undefined ? toNetwork(x.clientAddress) : toConsumerKey(account)
-  return `${per} ${scope} ${who}`
+  const consumer = account === undefined ? toNetwork(x.clientAddress) : toConsumerKey(account)
+  return `${per} ${scope} ${consumer}`
 }
 
 /** Neither service names nor route names contain colons or spaces. */
@@ -184,11 +184,11 @@ function toScope({ route, upstream }: Exchange): string {
 
 function describe({ route }: Exchange, { limit, options }: Limiter, reason: ShedReason): string {
   const { rule, service } = route!
-  const where = rule?.concurrency === undefined ? 'the service' : `route ${rule.name}`
-  const what = options.limit === 'auto' ? `${limit} (auto)` : `${limit}`
-  const why =
+  const owner = rule?.concurrency === undefined ? 'the service' : `route ${rule.name}`
+  const limitText = options.limit === 'auto' ? `${limit} (auto)` : `${limit}`
+  const cause =
     reason === 'timeout'
       ? `no slot became free within queue_timeout (${options.queueTimeoutMs} ms)`
       : `the queue (${options.queue}) is full`
-  return `${service} is overloaded: limit of ${what} concurrent requests per ${options.per} reached and ${why}; see concurrency of ${where} in mx.yaml`
+  return `${service} is overloaded: limit of ${limitText} concurrent requests per ${options.per} reached and ${cause}; see concurrency of ${owner} in mx.yaml`
 }

@@ -86,9 +86,9 @@ export class Limiter {
   }
 
   /**
-   * Ends the request, which frees its slot or its place in the queue. Later calls have no effect.
+   * Ends the request, which frees its slot or its position in the queue. Later calls have no effect.
    *
-   * @param endMs start of the response, for the limit `auto`; 0 if the duration does not count.
+   * @param endMs start of the response, for the `auto` limit; 0 if the duration does not count.
    */
   leave(ticket: Ticket, endMs: number): void {
     const { state } = ticket

@@ -41,7 +41,7 @@ function createHttpProbe(node: UpstreamNode, options: HealthOptions): Probe {
   return {
     check(onResult) {
       const timer = setTimeout(() => {
-        call.over = true
+        call.isSettled = true
         pool.cancel(call)
         onResult(`no response within ${timeoutMs} ms`)
       }, timeoutMs).unref()
@@ -71,7 +71,7 @@ class ProbeCall implements UpstreamCall {
   isRepeat = false
   whole = ''
   deadlineMs = 0
-  over = false
+  isSettled = false
   readonly #onResult: (status: number, detail: string) => void
   #status = 0
 
@@ -105,8 +105,8 @@ class ProbeCall implements UpstreamCall {
   }
 
   #end(status: number, detail: string): void {
-    if (this.over) return
-    this.over = true
+    if (this.isSettled) return
+    this.isSettled = true
     this.#onResult(status, detail)
   }
 }

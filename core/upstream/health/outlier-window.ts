@@ -52,10 +52,10 @@ export class ResponseWindow {
   /** Upper bound of the 95th percentile in milliseconds; 0 if there are too few responses. */
   get p95Ms(): number {
     if (this.#measured < MIN_MEASURED) return 0
-    let left = this.#measured * P95
+    let remaining = this.#measured * P95
     let bucket = 0
-    while (bucket < BUCKETS - 1 && left > this.#latencies[bucket]!) {
-      left -= this.#latencies[bucket]!
+    while (bucket < BUCKETS - 1 && remaining > this.#latencies[bucket]!) {
+      remaining -= this.#latencies[bucket]!
       bucket++
     }
     return 2 ** (bucket / BUCKETS_PER_DOUBLING)

@@ -228,12 +228,12 @@ export class Http1Connection {
       this.#idleMs = this.idleSinceMs === 0 ? 0 : clock.nowMs - this.idleSinceMs
       if (this.#connected) this.#limit(this.#replyMs)
     }
-    const whole = call.bodyLength === 0 ? call.head : call.whole
-    if (whole !== '') {
+    const text = call.bodyLength === 0 ? call.head : call.whole
+    if (text !== '') {
       // Written at the end of this tick, so that pipelined heads are sent in one write and the system calls of all
       // connections are batched.
       if (this.#out === '') flushAtTickEnd(this)
-      this.#out += whole
+      this.#out += text
       return
     }
     this.#pendingHead = call.head
@@ -273,11 +273,11 @@ export class Http1Connection {
     const tail = chunked ? (chunk.length > 0 ? '\r\n' : '') + (last ? '0\r\n\r\n' : '') : ''
     if (last && this.#pendingHead !== '' && chunk.length <= WHOLE_MAX_BYTES) {
       // Sent like a request without a body, by `#requestBody`.
-      const whole = head + latin1Slice.call(chunk) + tail
+      const text = head + latin1Slice.call(chunk) + tail
       this.#pendingHead = ''
       this.#bodyLeft = 0
-      this.#calls[0]!.whole = whole
-      this.#out = whole
+      this.#calls[0]!.whole = text
+      this.#out = text
       return true
     }
     this.#pendingHead = ''

@@ -114,7 +114,7 @@ export class Http2UpstreamConnection {
     call.onStream(stream, this)
   }
 
-  /** True if the backend certainly did not serve a stream that ended without a response (RFC 9113 §6.8, §8.7). */
+  /** True if a stream that ended without a response is known to be unprocessed (RFC 9113 §6.8, §8.7). */
   isUnserved({ id, rstCode }: ClientHttp2Stream): boolean {
     if (rstCode === REFUSED_STREAM || id === undefined) return true
     return this.#lastStreamId >= 0 && id > this.#lastStreamId

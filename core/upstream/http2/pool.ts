@@ -26,7 +26,7 @@ export interface Http2PoolOptions extends Http2Options {
 /**
  * HTTP/2 connections to a node: one connection, and more when the backend's stream limit is reached.
  *
- * After GOAWAY, a connection completes its calls. Calls that were certainly not served are sent once more on another
+ * After GOAWAY, a connection completes its calls. Calls known to be unprocessed are sent once more on another
  * connection.
  */
 export class Http2Pool implements SweptPool {
@@ -79,7 +79,7 @@ export class Http2Pool implements SweptPool {
     this.#openForWaiting()
   }
 
-  /** Resends a call that was certainly not served. */
+  /** Resends a call that is known to be unprocessed. */
   resend(call: Http2Call): void {
     if (!call.resent) {
       call.resent = true

@@ -26,7 +26,9 @@ export class NodeFailures implements FailureRun {
   ejectedUntilMs = 0
   /** Whether the node is ejected and a trial request is in flight. */
   onTrial = false
-  /** Whether the node is ejected because it accepts no connections, so that its requests are certainly not served. */
+  /**
+   * Whether the node is ejected because it accepts no connections, so that its requests are known to be unprocessed.
+   */
   isUnreachable = false
 
   add(

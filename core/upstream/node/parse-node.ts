@@ -118,7 +118,7 @@ export function parseNode({ address, metadata }: Node): NodeSettings | string {
   }
 }
 
-/** True for a node in state `down`: it is registered, but its program will be restarted. */
+/** True for a node in the `down` state: it is registered, but its program will be restarted. */
 export function isOffline({ metadata }: Node): boolean {
   return readKey(metadata, 'state') === 'down'
 }

@@ -80,7 +80,7 @@ export class UpstreamNode {
   window: ResponseWindow | undefined = undefined
   /** Whether active health checks are failing. */
   isUnhealthy = false
-  /** Only set for the balancer `ewma`. */
+  /** Only set for the `ewma` balancer. */
   latency: LatencyAverage | undefined = undefined
   /**
    * End of the time in which the node gets an increasing share of requests, on the upstream's clock; 0 for its full

@@ -137,7 +137,7 @@ function readFields<P extends object>(
   return read
 }
 
-/** Flattens nested keys: the key `b` of the object `a` becomes `a.b`. */
+/** Flattens nested keys: key `b` of object `a` becomes `a.b`. */
 function flatten(values: Values): [name: string, value: unknown][] {
   return Object.entries(values).flatMap(([name, value]) =>
     isObject(value)

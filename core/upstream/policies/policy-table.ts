@@ -44,7 +44,7 @@ export const VALUE_FIELDS: PolicyTable<PolicyValues> = {
   slowStartMs: {
     ...DELAY,
     name: 'slow_start',
-    description: 'Time in which a new or returning node gets an increasing share of requests',
+    description: 'Time over which the share of requests of a new or recovered node ramps up',
     default: '0s',
   },
   subset: {
@@ -218,7 +218,7 @@ export const BREAKER_FIELDS: PolicyTable<BreakerOptions> = {
     ...count(1, 1_000_000),
     name: 'half_open',
     description:
-      'Number of trial requests after that time, which close the circuit breaker or reopen it',
+      'Number of trial requests after `open`; their results close or reopen the circuit breaker',
     default: '10',
   },
 }

@@ -70,15 +70,15 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
   let failure: Error | undefined
   let hasEnded = false
 
-  function makeAvailable(one: InFlightEvent): void {
-    redeliverable.add(one)
+  function makeAvailable(entry: InFlightEvent): void {
+    redeliverable.add(entry)
     pulls.wake()
   }
 
-  function forget(one: InFlightEvent): void {
-    deadlines.remove(one)
-    redeliverable.delete(one)
-    inFlight.delete(one.sequence)
+  function forget(entry: InFlightEvent): void {
+    deadlines.remove(entry)
+    redeliverable.delete(entry)
+    inFlight.delete(entry.sequence)
   }
 
   /** Errors are ignored, because without stored progress, events are redelivered. */
@@ -96,10 +96,10 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
     return saved
   }
 
-  function nack(one: InFlightEvent, delayMs: number): void {
-    if (inFlight.get(one.sequence) !== one || one.consumer === undefined) return
-    one.release(delayMs)
-    if (delayMs <= 0) makeAvailable(one)
+  function nack(entry: InFlightEvent, delayMs: number): void {
+    if (inFlight.get(entry.sequence) !== entry || entry.consumer === undefined) return
+    entry.release(delayMs)
+    if (delayMs <= 0) makeAvailable(entry)
   }
 
   /** Treats events removed by retention as acknowledged. */
@@ -107,36 +107,36 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
     const first = log.findTopic(topic)?.first ?? 1
     if (first <= progress.acked + 1) return
     progress.skipTo(first - 1)
-    for (const one of inFlight.values()) if (one.sequence < first) forget(one)
+    for (const entry of inFlight.values()) if (entry.sequence < first) forget(entry)
     for (const sequence of counts.keys()) if (sequence < first) counts.delete(sequence)
     next = Math.max(next, first)
     saveSoon()
   }
 
   function deliver(event: StoredEvent, attempt: number, member: LogConsumer): EventDelivery {
-    const one = new InFlightEvent(event.sequence, attempt, member, makeAvailable)
-    inFlight.set(event.sequence, one)
-    return new LogDelivery(event, one, calls)
+    const entry = new InFlightEvent(event.sequence, attempt, member, makeAvailable)
+    inFlight.set(event.sequence, entry)
+    return new LogDelivery(event, entry, calls)
   }
 
   /** Takes events for redelivery. Returns the total size of their payloads. */
   function takeRedeliverable(
-    taken: EventDelivery[],
+    deliveries: EventDelivery[],
     member: LogConsumer,
     limit: number,
     maxBytes: number,
   ): number {
     let bytes = 0
-    for (const one of [...redeliverable].sort((a, b) => a.sequence - b.sequence)) {
-      if (taken.length === limit || bytes >= maxBytes) break
-      const { sequence: from, attempt } = one
+    for (const entry of [...redeliverable].sort((a, b) => a.sequence - b.sequence)) {
+      if (deliveries.length === limit || bytes >= maxBytes) break
+      const { sequence: from, attempt } = entry
       const [event] = log.read(topic, { from, limit: 1, maxBytes: 1 }).events
-      forget(one)
-      taken.push(deliver(event!, attempt + 1, member))
+      forget(entry)
+      deliveries.push(deliver(event!, attempt + 1, member))
       bytes += event!.payload.length
     }
     // Attempt counts must survive a restart.
-    if (taken.length > 0) saveSoon()
+    if (deliveries.length > 0) saveSoon()
     return bytes
   }
 
@@ -146,12 +146,12 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
   }
 
   function takeNew(
-    taken: EventDelivery[],
+    deliveries: EventDelivery[],
     member: LogConsumer,
     limit: number,
     maxBytes: number,
   ): void {
-    const maxCount = Math.min(limit - taken.length, progress.acked + WINDOW - next + 1)
+    const maxCount = Math.min(limit - deliveries.length, progress.acked + WINDOW - next + 1)
     if (maxCount <= 0 || maxBytes <= 0) return
     const slice = log.read(topic, { from: next, limit: maxCount, maxBytes, ...since })
     const passed = slice.end - next - slice.events.length
@@ -161,36 +161,37 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
       if (progress.isDone(event.sequence)) continue
       const count = counts.get(event.sequence) ?? 0
       counts.delete(event.sequence)
-      taken.push(deliver(event, count + 1, member))
+      deliveries.push(deliver(event, count + 1, member))
     }
     finishUpTo(slice.end)
     if (passed > 0) saveSoon()
     // Continues in another tick, because many events may be skipped.
-    if (taken.length === 0 && slice.next !== undefined) setImmediate(pulls.wake)
+    if (deliveries.length === 0 && slice.next !== undefined) setImmediate(pulls.wake)
   }
 
   function take(member: LogConsumer, limit: number, maxBytes: number): readonly EventDelivery[] {
-    const taken: EventDelivery[] = []
+    const deliveries: EventDelivery[] = []
     skipRemoved()
-    const bytes = redeliverable.size > 0 ? takeRedeliverable(taken, member, limit, maxBytes) : 0
-    takeNew(taken, member, limit, maxBytes - bytes)
-    return taken
+    const bytes =
+      redeliverable.size > 0 ? takeRedeliverable(deliveries, member, limit, maxBytes) : 0
+    takeNew(deliveries, member, limit, maxBytes - bytes)
+    return deliveries
   }
 
   function leave(member: LogConsumer): void {
     if (!members.delete(member)) return
     pulls.leave(member)
-    for (const one of inFlight.values()) {
-      if (one.consumer !== member) continue
-      one.release(0)
-      redeliverable.add(one)
+    for (const entry of inFlight.values()) {
+      if (entry.consumer !== member) continue
+      entry.release(0)
+      redeliverable.add(entry)
     }
     if (redeliverable.size > 0) pulls.wake()
   }
 
   function end(): void {
     hasEnded = true
-    for (const one of inFlight.values()) deadlines.remove(one)
+    for (const entry of inFlight.values()) deadlines.remove(entry)
     inFlight.clear()
     redeliverable.clear()
   }

@@ -29,9 +29,9 @@ export function createPulls<M>(take: Pull<M>): Pulls<M> {
     pull: (member, limit, maxBytes) =>
       new Promise((resolve, reject) => {
         if (waiting.length === 0) {
-          const taken = take(member, limit, maxBytes)
-          if (taken.length > 0) {
-            resolve(taken)
+          const deliveries = take(member, limit, maxBytes)
+          if (deliveries.length > 0) {
+            resolve(deliveries)
             return
           }
         }
@@ -42,10 +42,10 @@ export function createPulls<M>(take: Pull<M>): Pulls<M> {
       while (waiting.length > 0) {
         const { member, limit, maxBytes, resolve, reject } = waiting[0]!
         try {
-          const taken = take(member, limit, maxBytes)
-          if (taken.length === 0) return
+          const deliveries = take(member, limit, maxBytes)
+          if (deliveries.length === 0) return
           waiting.shift()
-          resolve(taken)
+          resolve(deliveries)
         } catch (error) {
           waiting.shift()
           reject(error)
@@ -54,9 +54,9 @@ export function createPulls<M>(take: Pull<M>): Pulls<M> {
     },
 
     leave(member) {
-      const left = waiting.filter((one) => one.member === member)
-      waiting = waiting.filter((one) => one.member !== member)
-      for (const { resolve } of left) resolve([])
+      const leaving = waiting.filter((entry) => entry.member === member)
+      waiting = waiting.filter((entry) => entry.member !== member)
+      for (const { resolve } of leaving) resolve([])
     },
 
     fail(error) {

@@ -21,23 +21,24 @@ export interface JoinedWatchOptions {
 /** Versions by service name. There are no empty sets. */
 type Versions = Map<string, Set<string>>
 
-/** Delay before an unavailable registry is queried again. */
+/** Delay before an unavailable registry is retried. */
 const RETRY_MS = 1000
 
 /**
  * Watches a registry together with the network, like `Registry.watch`.
  *
- * Two watches report when a service moves between them: the watch of the registry and, behind
- * `network`, a watch of all its services. Either may be ahead. If both contain the service, the
- * registry is queried, so that the last event matches its state.
+ * When a service moves between the registry and the network, both watches report it, in either
+ * order. If both contain the service, the registry is queried, so that the last event matches its
+ * state.
  */
 export function watchJoined(
   { registry, network, isLocal }: JoinedWatchOptions,
   listener: (event: RegistryEvent) => void,
   options: WatchOptions,
 ): () => void {
-  /** Versions published by the registry, and names from the network that the listener may know. */
+  /** Versions in the registry. */
   const localVersions: Versions = new Map()
+  /** Versions from the network that the listener may know. */
   const published: Versions = new Map()
   /** Services with a query in flight. True if an event arrived during the query. */
   const querying = new Map<string, boolean>()
@@ -58,7 +59,7 @@ export function watchJoined(
       listener(event)
       return
     }
-    // A reader may have seen the service in the meantime and needs to receive the removal.
+    // The listener may already know this version, so its removal must be published later.
     note(published, { ...event, type: 'update' })
     void settle(name)
   }
@@ -73,8 +74,8 @@ export function watchJoined(
     do {
       querying.set(name, false)
       try {
-        const answer = registry.getService(name)
-        local = answer instanceof Promise ? await answer : answer
+        const result = registry.getService(name)
+        local = result instanceof Promise ? await result : result
       } catch {
         querying.delete(name)
         setTimeout(settle, RETRY_MS, name).unref()

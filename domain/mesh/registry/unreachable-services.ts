@@ -15,8 +15,8 @@ export interface UnreachableService {
 }
 
 /**
- * Missing services, which are retained for a day, or for 95 s once all their servers are reachable
- * again. Their number and size have the same limits as the routes of one peer; the oldest are
+ * Missing services, which are retained for a day, or for 95 s after all their servers have become
+ * reachable again. Their number and size have the same limits as the routes of one peer; the oldest are
  * dropped first.
  */
 export interface UnreachableServices {

@@ -86,7 +86,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Isolation> {
   const { userIds } = options
   const reason = findObstacle(userIds)
   if (reason !== undefined) return { sandbox: undefined, reason, isPrivileged: isPrivileged() }
-  let why = ''
+  let failure = ''
   for (const hasPrivateProc of isPrivateProcSafe() ? [true, false] : [false]) {
     try {
       const sandbox = createSandbox(options, userIds!, hasPrivateProc)
@@ -94,10 +94,10 @@ export async function openSandbox(options: SandboxOptions): Promise<Isolation> {
       return { sandbox }
     } catch (error) {
       const { stderr, message } = error as Error & { stderr?: string }
-      why = (stderr?.trim() || message).split('\n')[0]!
+      failure = (stderr?.trim() || message).split('\n')[0]!
     }
   }
-  return { sandbox: undefined, reason: why, isPrivileged: isPrivileged() }
+  return { sandbox: undefined, reason: failure, isPrivileged: isPrivileged() }
 }
 
 function findObstacle(userIds: UserIdRange | undefined): string | undefined {

@@ -24,7 +24,7 @@ export function openUserIds(file: string, { first, last }: UserIdRange): (name: 
     while (used.has(id)) id++
     if (id > last)
       throw new Error(
-        `No user id is left for namespace ${namespace}: increase the range runtime_uids (${first}-${last})`,
+        `No user id left for namespace ${namespace}; extend the \`runtime_uids\` range (${first}-${last})`,
       )
     ids.set(namespace, id)
     write(file, Object.fromEntries(ids))

@@ -32,12 +32,12 @@ const PLAIN = /^[\w@%+=:,./-]+$/
 export function toViewScript(options: SandboxViewOptions): readonly string[] {
   const { exposed, hidden, stage, source = 'mx' } = options
   const covers = new Map<string, Exposed[]>()
-  for (const one of exposed) {
-    const cover = findCover(one.path, hidden)
+  for (const folder of exposed) {
+    const cover = findCover(folder.path, hidden)
     if (cover === undefined) continue
     const covered = covers.get(cover)
-    if (covered === undefined) covers.set(cover, [one])
-    else covered.push(one)
+    if (covered === undefined) covers.set(cover, [folder])
+    else covered.push(folder)
   }
   // The stage is no longer accessible once it is covered itself.
   const ordered = [...covers].sort(([a], [b]) => Number(isIn(stage, a)) - Number(isIn(stage, b)))

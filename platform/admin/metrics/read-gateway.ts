@@ -37,7 +37,7 @@ export function readGateway(measured: GatewayStats): Metric[] {
     directories.flatMap((directory) => [...directory.services()]),
     samples,
   )
-  const outages = directories.map(({ outage }) => outage?.forMs ?? 0)
+  const outages = directories.map(({ outage }) => outage?.durationMs ?? 0)
   samples.add('registryOutage', Math.max(...outages) * MS)
   for (const { service, route, limit, waiting } of measured.limits.usage()) {
     const labels = toLabels({ service, route })

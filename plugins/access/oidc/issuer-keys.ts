@@ -66,7 +66,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
     fetching = fetchKeys()
       .then(
         () => {
-          if (failure !== undefined) log.info({ issuer }, 'fetched the signing keys again')
+          if (failure !== undefined) log.info({ issuer }, 'signing keys available again')
           failure = undefined
         },
         (error: Error) => {

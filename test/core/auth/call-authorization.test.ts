@@ -69,9 +69,9 @@ t.test(
     const short = pass()
     await until(() => lasting.served.length + short.served.length === 2)
     source.setRules('mx', DENY_ALL)
-    await until(() => lasting.call.over)
+    await until(() => lasting.call.isSettled)
     t.match(lasting.call.error, { code: 401 })
-    t.equal(short.call.over, false)
+    t.equal(short.call.isSettled, false)
   },
 )
 

@@ -10,8 +10,8 @@ function open(): {
   const reports: string[] = []
   const outages = new Outages({
     nowMs: () => now,
-    onOutage: (state: string, { reason, forMs }: Outage) =>
-      reports.push(`${state} ${reason.message} ${forMs}`),
+    onOutage: (state: string, { reason, durationMs }: Outage) =>
+      reports.push(`${state} ${reason.message} ${durationMs}`),
   })
   return {
     outages,
@@ -33,7 +33,7 @@ t.test('an outage lasts from the first failed watch to the recovery of the last'
   t.same(reports, [])
   outages.report('a', outage)
   turn(10)
-  t.same(outages.current, { reason: outage, forMs: 10 })
+  t.same(outages.current, { reason: outage, durationMs: 10 })
   outages.report('b', outage)
   turn(5)
   t.same(
@@ -50,9 +50,9 @@ t.test('an outage of 5000 watches is reported once, then once a minute', async (
   const { outages, reports, turn } = open()
   const watches = Array.from({ length: 5000 }, (_, i) => `s${i}`)
   for (const watch of watches) outages.report(watch, outage)
-  t.same(reports, ['began gone 0'])
+  t.same(reports, ['started gone 0'])
   for (let second = 0; second < 150; second += 5) turn(5000)
-  t.same(reports.splice(0), ['began gone 0', 'lasts gone 60000', 'lasts gone 120000'])
+  t.same(reports.splice(0), ['started gone 0', 'ongoing gone 60000', 'ongoing gone 120000'])
   for (const watch of watches.slice(1)) outages.report(watch, undefined)
   t.ok(outages.current, 'until the last watch recovers')
   outages.report('s0', undefined)
@@ -69,10 +69,10 @@ t.test('short outages are reported at most once per sweep', async (t) => {
     outages.report(`s${i}`, undefined)
   }
   turn(5000)
-  t.same(reports.splice(0), ['began gone 0', 'ended gone 0'])
+  t.same(reports.splice(0), ['started gone 0', 'ended gone 0'])
   outages.report('a', new Error('again'))
   turn(5000)
-  t.same(reports, ['began again 0'])
+  t.same(reports, ['started again 0'])
 })
 
 t.test('a lasting outage is reported with its last reason', async (t) => {
@@ -80,7 +80,7 @@ t.test('a lasting outage is reported with its last reason', async (t) => {
   outages.report('a', outage)
   outages.report('a', new Error('no permission'))
   turn(60_000)
-  t.same(reports, ['began gone 0', 'lasts no permission 60000'])
+  t.same(reports, ['started gone 0', 'ongoing no permission 60000'])
 })
 
 t.test('a watch is down from its own failure to its own recovery', async (t) => {
@@ -102,8 +102,8 @@ t.test('the time waited for a response counts towards the outage', async (t) => 
   outages.report('a', outage, 5000)
   t.equal(outages.downForMs('a'), 5000)
   turn(1000)
-  t.same(outages.current, { reason: outage, forMs: 6000 })
+  t.same(outages.current, { reason: outage, durationMs: 6000 })
   outages.report('a', undefined)
   turn(5000)
-  t.same(reports, ['began gone 5000', 'ended gone 6000'])
+  t.same(reports, ['started gone 5000', 'ended gone 6000'])
 })

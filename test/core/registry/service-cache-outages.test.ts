@@ -19,7 +19,8 @@ t.test('during a registry outage, cached services stay available without limit',
   const { directory } = openDirectory(t, registry, {
     nowMs: () => now,
     unusedMs: 1e12,
-    onOutage: (state, { reason, forMs }) => events.push(`${state} ${reason.message} ${forMs}`),
+    onOutage: (state, { reason, durationMs }) =>
+      events.push(`${state} ${reason.message} ${durationMs}`),
     onError: (service) => errors.push(service),
   })
   const result = directory.find('greeter')
@@ -32,7 +33,7 @@ t.test('during a registry outage, cached services stay available without limit',
   directory.sweep()
   t.equal(directory.find('greeter'), upstream)
   t.same(ports(upstream), [9001])
-  t.match(directory.outage, { reason: { message: 'connection refused' }, forMs: 24 * hour })
+  t.match(directory.outage, { reason: { message: 'connection refused' }, durationMs: 24 * hour })
   const other = Promise.resolve(directory.find('users'))
   fail(new Error('connection refused'))
   await t.rejects(other, { code: 503 })
@@ -41,8 +42,8 @@ t.test('during a registry outage, cached services stay available without limit',
   t.equal(directory.outage, undefined)
   directory.sweep()
   t.same(events, [
-    'began connection refused 0',
-    `lasts connection refused ${24 * hour}`,
+    'started connection refused 0',
+    `ongoing connection refused ${24 * hour}`,
     `ended connection refused ${24 * hour}`,
   ])
 })

@@ -168,7 +168,7 @@ t.test('without a watch, services in use are fetched again on every sweep', asyn
   await settle()
   t.equal(directory.find('greeter'), upstream)
   t.same(ports(upstream), [9001, 9002], 'the last result stays in use')
-  t.match(directory.outage, { reason: { message: 'connection refused' }, forMs: 0 })
+  t.match(directory.outage, { reason: { message: 'connection refused' }, durationMs: 0 })
 
   const { generation } = directory
   directory.sweep()

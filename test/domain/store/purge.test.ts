@@ -1,11 +1,11 @@
 import t from 'tap'
-import type { StoreAdapter, StorePlace } from '../../../core/contracts/store.ts'
+import type { StoreAdapter, StoreKey } from '../../../core/contracts/store.ts'
 import { startPurge } from '../../../domain/store/purge.ts'
 
-const PLACE: StorePlace = { table: { database: 'mx', table: 'things' }, key: 'a' }
+const PLACE: StoreKey = { table: { database: 'mx', table: 'things' }, key: 'a' }
 
 /** Purge results of an adapter in order; the last one is repeated, and errors are thrown. */
-function open(answers: readonly (readonly StorePlace[] | Error)[]) {
+function open(answers: readonly (readonly StoreKey[] | Error)[]) {
   const seen = { calls: 0, purged: 0, errors: 0 }
   const adapter = {
     purge: () => {

@@ -10,10 +10,10 @@ t.test('logs an outage with reason and duration as a warning, its end as info', 
     { write: (line) => lines.push(JSON.parse(line)) },
   )
   const reason = new Error('connection refused')
-  const logState = (state: OutageState, forMs: number): void =>
-    logOutage(log, state, { reason, forMs }, 42)
-  logState('began', 0)
-  logState('lasts', 60_400)
+  const logState = (state: OutageState, durationMs: number): void =>
+    logOutage(log, state, { reason, durationMs }, 42)
+  logState('started', 0)
+  logState('ongoing', 60_400)
   logState('ended', 65_000)
   const [WARN, INFO] = [40, 30]
   t.strictSame(lines, [
@@ -38,8 +38,8 @@ t.test('logs an outage with reason and duration as a warning, its end as info', 
 t.test('does not mention the cache without services in use', async (t) => {
   const lines: string[] = []
   const log = pino({ base: null, timestamp: false }, { write: (line) => lines.push(line) })
-  const outage = { reason: new Error('connection refused'), forMs: 0 }
-  for (const state of ['began', 'lasts'] as const) logOutage(log, state, outage, 0)
+  const outage = { reason: new Error('connection refused'), durationMs: 0 }
+  for (const state of ['started', 'ongoing'] as const) logOutage(log, state, outage, 0)
   t.same(
     lines.map((line) => JSON.parse(line).msg),
     ['registry unavailable', 'registry still unavailable'],

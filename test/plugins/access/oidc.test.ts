@@ -172,7 +172,7 @@ t.test(
     issuer.failing = 500
     clock.offsetMs = 260_000
     t.equal((await run(await issuer.issue())).status, 200)
-    t.equal(messages.at(-1), 'info: fetched the signing keys again')
+    t.equal(messages.at(-1), 'info: signing keys available again')
   },
 )
 

@@ -396,7 +396,7 @@ t.test('closing a client ends its streams with an error', async (t) => {
   await until(() => calls.length === 1)
   client.close()
   await t.rejects(reading, { name: 'TypeError', message: 'the client is closed' })
-  await until(() => calls[0]!.over)
+  await until(() => calls[0]!.isSettled)
   await until(() => sockets[0]!.readyState === sockets[0]!.CLOSED)
 })
 

@@ -185,7 +185,7 @@ t.test('a stream ends with 401 when the rules deny it', async (t) => {
   source.setRules('mx', STAFF_ONLY)
   source.setRules('mx', createRule({ id: 'nobody', access: 'DENIED' }))
   const startMs = performance.now()
-  await until(() => call.over)
+  await until(() => call.isSettled)
   t.ok(performance.now() - startMs < 1000)
   t.match(call.error, { code: 401, message: 'Unauthorized call made to greeter:A.Watch' })
   await until(() => seen.closed)
@@ -207,13 +207,13 @@ t.test('a stream ends with 401 when its token is revoked or expires', async (t) 
   })
   await until(() => revoked.items.length + expiring.items.length === 2)
   source.revoke('one')
-  await until(() => revoked.over)
+  await until(() => revoked.isSettled)
   t.match(revoked.error, {
     code: 401,
     message: /(?:^|: )invalid or expired access token; log in again$/,
   })
-  t.equal(expiring.over, false)
-  await until(() => expiring.over)
+  t.equal(expiring.isSettled, false)
+  await until(() => expiring.isSettled)
   t.match(expiring.error, { code: 401 })
 })
 
@@ -224,9 +224,9 @@ t.test('a stream continues while the rules are unavailable', async (t) => {
   source.disconnect()
   source.setRules('mx', createRule({ id: 'nobody', access: 'DENIED' }))
   await serve(dispatcher, 'A.Who')
-  t.equal(call.over, false)
+  t.equal(call.isSettled, false)
   source.recover()
-  await until(() => call.over)
+  await until(() => call.isSettled)
 })
 
 t.test('Debug.Health is public, other Debug endpoints require an administrator', async (t) => {

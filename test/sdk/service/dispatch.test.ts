@@ -31,11 +31,11 @@ const call = endpoint({
 
 t.test('a synchronous handler responds before the dispatch returns', async (t) => {
   const { dispatcher } = create({ call })
-  const { answer, over, replyMetadata, error } = begin(dispatcher, 'Helloworld.Call', {
+  const { answer, isSettled, replyMetadata, error } = begin(dispatcher, 'Helloworld.Call', {
     body: { name: 'John' },
   })
   t.strictSame(answer, { message: 'Hello John' })
-  t.ok(over)
+  t.ok(isSettled)
   t.equal(replyMetadata, '', 'the default content type is JSON')
   t.equal(error, undefined)
   t.equal(dispatcher.active, 0)
@@ -575,7 +575,7 @@ t.test('a unary endpoint called as a stream uses the first body as request', asy
   const { dispatcher } = create({ call })
   const parts = { stream: true, more: true }
   const later = begin(dispatcher, 'Helloworld.Call', parts)
-  t.notOk(later.over)
+  t.notOk(later.isSettled)
   later.send({ name: 'John' })
   later.send({ name: 'Jane' })
   t.strictSame(later.answer, { message: 'Hello John' })

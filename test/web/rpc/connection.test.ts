@@ -281,7 +281,7 @@ t.test('a message over a size limit fails with 413, and the connection stays ope
   t.throws(() => connection.call({ ...HELLO, body: new Uint8Array(room + 1) }), {
     code: 413,
     id: 'greeter',
-    detail: 'request must be at most 16777216 bytes with its metadata, got 16777217',
+    detail: 'request must be at most 16777216 bytes including metadata, got 16777217',
   })
   t.throws(() => connection.call({ ...HELLO, metadata: 'x'.repeat(65_537) }), {
     code: 413,

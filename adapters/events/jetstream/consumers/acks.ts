@@ -59,7 +59,7 @@ interface Ack {
   readonly reply: string
 }
 
-/** This server merges the records of a group after writing this many. */
+/** Number of records of a group after which this server merges them. */
 const MAX_RECORDS = 1000
 const PULL = { limit: 1000, maxBytes: 1024 * 1024, waitMs: 0 }
 

@@ -18,10 +18,10 @@ export interface Pulled {
   readonly messages: readonly Msg[]
   /**
    * `done`: complete, or no more messages for now. `busy`: other pulls compete. `gone`: the
-   * consumer or stream was deleted or does not respond. `over`: the session ended or the puller was
+   * consumer or stream was deleted or does not respond. `closed`: the session ended or the puller was
    * closed.
    */
-  readonly end: 'done' | 'busy' | 'gone' | 'over'
+  readonly end: 'done' | 'busy' | 'gone' | 'closed'
 }
 
 /** Pulls messages of one consumer, one request at a time. */
@@ -47,7 +47,7 @@ export function createPuller(session: Session, stream: string, consumer: string)
   const subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`
   const inbox = session.createInbox()
   const stop = session.listen(`${inbox}.*`, receive)
-  const unsubscribe = session.onSettled(() => end('over'))
+  const unsubscribe = session.onSettled(() => end('closed'))
   const messages: Msg[] = []
   let number = 0
   let pending: PullRequest | undefined
@@ -111,9 +111,9 @@ export function createPuller(session: Session, stream: string, consumer: string)
     const waitMs = pending!.waitMs
     // The server limits the heartbeat to half of the wait time.
     const idleMs = Math.min(HEARTBEAT_MS, Math.floor(waitMs / 3))
-    const waits = waitMs > 0 && { expires: waitMs * NANOS, idle_heartbeat: idleMs * NANOS }
+    const waitOptions = waitMs > 0 && { expires: waitMs * NANOS, idle_heartbeat: idleMs * NANOS }
     number++
-    const body = JSON.stringify({ ...request, ...waits, no_wait: true })
+    const body = JSON.stringify({ ...request, ...waitOptions, no_wait: true })
     session.publish({ subject, body }, `${inbox}.${number}`)
   }
 
@@ -134,7 +134,7 @@ export function createPuller(session: Session, stream: string, consumer: string)
         }
         lastSeenMs = performance.now()
         if (denial !== undefined) end(denial)
-        else if (isClosed || session.isEnded) end('over')
+        else if (isClosed || session.isEnded) end('closed')
         // The messages belong to an earlier request.
         else if (messages.length > 0) end('done')
         else {
@@ -147,9 +147,9 @@ export function createPuller(session: Session, stream: string, consumer: string)
       isClosed = true
       unsubscribe()
       await stop()
-      const left = take(messages.length)
-      end('over')
-      return left
+      const undelivered = take(messages.length)
+      end('closed')
+      return undelivered
     },
   }
 }

@@ -33,8 +33,8 @@ export async function toConsumerStart(
 
 /**
  * Starts before all events with this or a later timestamp. The server searches by storage time,
- * which follows the timestamp except for clock differences. Events ahead of their time are found by
- * their subject.
+ * which follows the timestamp except for clock differences. Events with a timestamp in the future are
+ * found by their subject.
  */
 export async function fromTime(
   { streams }: Session,

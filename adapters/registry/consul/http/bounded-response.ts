@@ -7,7 +7,7 @@ const BUFFER_BYTES = 65_536
 
 /**
  * Collects a response of at most `maxBytes` for the library. The library itself accepts any size,
- * and waits for its timeout if a connection closes within a response. Emits `cancel` to abort the
+ * and waits for its timeout if a connection closes during a response. Emits `cancel` to abort the
  * request.
  *
  * Buffers are pooled, because with thousands of responses, garbage collection would free them long

@@ -56,7 +56,7 @@ type Call = (consul: Consul, options: CallOptions) => Promise<unknown>
 
 export interface ConsulClient {
   /** `host:port` of the agent. */
-  readonly where: string
+  readonly authority: string
   /** @throws {ConsulError} if Consul is unreachable, denies the request or fails. */
   readonly request: (call: Call, options: QueryOptions) => Promise<ConsulResponse>
   /**
@@ -110,7 +110,7 @@ const MAX_TRIES = 6
 const RETRY = { minMs: 40, maxMs: 1000 }
 
 /**
- * Client for Consul's HTTP API, based on the library `consul`, which is loaded on the first call.
+ * Client for Consul's HTTP API, based on the `consul` library, which is loaded on the first call.
  *
  * @throws {Error} if a TLS file cannot be read.
  */
@@ -122,7 +122,7 @@ export function createConsulClient({
 }: ClientOptions): ConsulClient {
   const { host = '127.0.0.1', secure = false, token, datacenter } = address
   const { port = secure ? 8501 : 8500 } = address
-  const where = `${isIPv6(host) ? `[${host}]` : host}:${port}`
+  const authority = `${isIPv6(host) ? `[${host}]` : host}:${port}`
   let era = 0
   const agents = {
     blocking: createAgent(address, maxWaiting, () => era++),
@@ -175,7 +175,12 @@ export function createConsulClient({
       if (ctx.problem !== undefined) throw createConsulError(ctx.problem)
       const status = (error as { response?: IncomingMessage }).response?.statusCode
       if (status !== undefined)
-        throw toResponseError(status, redactToken(joinChunks(ctx.chunks).toString()), where, needs)
+        throw toResponseError(
+          status,
+          redactToken(joinChunks(ctx.chunks).toString()),
+          authority,
+          needs,
+        )
       era++
       throw error
     } finally {
@@ -197,7 +202,7 @@ export function createConsulClient({
   }
 
   return {
-    where,
+    authority,
 
     async request(call, options) {
       // A rejected blocking query is reported early, because its caller can poll instead.
@@ -221,7 +226,9 @@ export function createConsulClient({
           const explained = secure
             ? explainTls(redactToken(reason), 'consul://', AUTHORITIES)
             : redactToken(reason)
-          throw createConsulError(`Consul at ${where} is unreachable: ${explained}`, { overLimit })
+          throw createConsulError(`Consul at ${authority} is unreachable: ${explained}`, {
+            overLimit,
+          })
         }
       }
     },

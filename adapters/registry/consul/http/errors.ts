@@ -44,22 +44,22 @@ export function createConsulError(
  * Converts a response that is not 2xx to an error.
  *
  * @param text response body.
- * @param where `host:port` of the server.
+ * @param authority `host:port` of the server.
  * @param needs required permissions.
  */
 export function toResponseError(
   status: number,
   text: string,
-  where: string,
+  authority: string,
   needs: string,
 ): ConsulError {
   const excerpt = toExcerpt(text)
-  const consul = `Consul at ${where}`
+  const consul = `Consul at ${authority}`
   if (UNKNOWN_TOKEN.test(text))
     return createConsulError(`${consul} rejected the token (ACL not found)`, { denied: true })
   if (isNotConsul(status, text)) {
     return createConsulError(
-      toNotConsulText(where, `it returned ${status}${excerpt && `: ${excerpt}`}`),
+      toNotConsulText(authority, `it returned ${status}${excerpt && `: ${excerpt}`}`),
       {
         denied: [400, 401, 403].includes(status),
         notFound: status === 404,
@@ -86,9 +86,9 @@ export function toResponseError(
   })
 }
 
-/** @param why behavior that Consul does not have. */
-export function toNotConsulText(where: string, why: string): string {
-  return `the server at ${where} is not Consul: ${why}`
+/** @param why how the response differs from a response of Consul. */
+export function toNotConsulText(authority: string, why: string): string {
+  return `the server at ${authority} is not Consul: ${why}`
 }
 
 /**

@@ -13,7 +13,7 @@ interface Library {
   readonly _defaults?: { readonly token?: string; readonly dc?: string }
 }
 
-/** Sends a request that the library does not support, or not with a response sink. */
+/** Sends a request that the library does not support at all, or only without a response sink. */
 export function callRaw(
   consul: unknown,
   method: 'get' | 'put',

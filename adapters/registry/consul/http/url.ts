@@ -31,7 +31,7 @@ const ENV_ADDRESS = /^(?:(https?):\/\/)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)?(?:
 
 /**
  * Parses `consul://[token@][host[:port]][?dc=..&domain=..&max_waiting=..&ca=..&cert=..&key=..]`.
- * The scheme `consuls` enables HTTPS. Defaults come from the environment variables of the Consul
+ * The `consuls` scheme enables HTTPS. Defaults come from the environment variables of the Consul
  * command line: `CONSUL_HTTP_ADDR`, `CONSUL_HTTP_TOKEN`, `CONSUL_HTTP_SSL`, `CONSUL_CACERT`,
  * `CONSUL_CLIENT_CERT`, `CONSUL_CLIENT_KEY`.
  *

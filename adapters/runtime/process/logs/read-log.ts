@@ -45,7 +45,7 @@ function isBehind(a: LogFilePosition, b: LogFilePosition): boolean {
 async function findLast(log: LogFiles, lines: number): Promise<LogFilePosition> {
   const end = log.end()
   if (lines === 0) return end
-  let left = lines
+  let remaining = lines
   let start = end
   for (const file of log.list().toReversed()) {
     const handle = await openFile(log.toPath(file))
@@ -61,13 +61,13 @@ async function findLast(log: LogFiles, lines: number): Promise<LogFilePosition> 
           at = at === 0 ? -1 : chunk.lastIndexOf(LINE_FEED, at - 1)
         ) {
           // The line feed before the first requested line ends the search.
-          if (left-- === 0) return { file, offset: from + at + 1 }
+          if (remaining-- === 0) return { file, offset: from + at + 1 }
         }
         offset = from
       }
       start = { file, offset: 0 }
       // The first line of a file has no line feed before it.
-      if (left === 0) return start
+      if (remaining === 0) return start
     } finally {
       await handle.close()
     }

@@ -35,7 +35,7 @@ export function toClientConfig(
     application_name: 'mx',
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
-    // Shorter than the statement timeout of other clients waiting for a lock of the transaction.
+    // Shorter than the statement timeout of other clients waiting for the lock of the transaction.
     idle_in_transaction_session_timeout: Math.ceil(statementTimeoutMs / 3),
     query_timeout: statementTimeoutMs + GRACE_MS,
     keepAlive: true,

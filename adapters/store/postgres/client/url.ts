@@ -9,9 +9,9 @@ export interface PostgresAddress {
   /** Host, or folder of a Unix socket, which starts with a slash. */
   readonly host: string
   readonly port: number
-  /** @default the variable PGUSER, otherwise the user of this process */
+  /** @default the PGUSER variable, otherwise the user of this process */
   readonly user?: string
-  /** @default the variable PGPASSWORD, otherwise the file ~/.pgpass */
+  /** @default the PGPASSWORD variable, otherwise the ~/.pgpass file */
   readonly password?: string
   readonly database: string
   /** Schema of all tables. */

@@ -348,7 +348,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.throws(() => call.sendData(Buffer.alloc(MAX_BYTES + 1)), RangeError)
     call.endData()
     await client.until(({ text }) => text.endsWith('\r\n0\r\n\r\n'))
-    t.ok(call.over)
+    t.ok(call.isSettled)
     t.ok(call.sendData('late'), 'discarded')
     t.equal(client.text.split('\n').filter((line) => /^[{"]/.test(line)).length, 3)
     t.strictSame(events, [[]])
@@ -438,7 +438,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.strictSame(events, [['cancel cancel'], ['cancel cancel']])
     t.equal(deadlines.size, 0)
     for (const call of calls) {
-      t.ok(call.over)
+      t.ok(call.isSettled)
       call.reply('', 'late')
       call.fail(new GatewayError('a', 500, 'late'))
       t.ok(call.sendData('late'))

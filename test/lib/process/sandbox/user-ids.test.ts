@@ -13,7 +13,7 @@ t.test('each namespace has its own user id, even after a restart', async (t) => 
   t.equal(statSync(file).mode & 0o777, 0o600)
   const reopened = openUserIds(file, RANGE)
   t.strictSame([reopened('__proto__'), reopened('a')], [200_001, 200_000])
-  t.throws(() => reopened('b'), { message: /namespace b: increase the range runtime_uids/ })
+  t.throws(() => reopened('b'), { message: /namespace b; extend the `runtime_uids` range/ })
   const moved = openUserIds(file, { first: 200_001, last: 200_002 })
   t.equal(moved('a'), 200_002, 'an id of another namespace is never assigned')
 })

@@ -132,8 +132,8 @@ t.test('random bytes of a caller close at most its own connection, with a code',
         check(connection.pending === 0, 'calls remain')
       }
       connection.close()
-      for (const [i, { over }] of tracker.calls.entries()) {
-        check(over, 'a call has not ended')
+      for (const [i, { isSettled }] of tracker.calls.entries()) {
+        check(isSettled, 'a call has not ended')
         check(
           tracker.events[i]!.filter((event) => FINAL.test(event)).length <= 2,
           'more than two final events',
@@ -260,7 +260,7 @@ t.test('random bytes to a proxy affect neither the node behind it nor other call
       connection.close()
       for (let i = 0; i < 4; i++) await tick()
       check(
-        tracker.calls.slice(1).every(({ over }) => over),
+        tracker.calls.slice(1).every(({ isSettled }) => isSettled),
         'a call has not ended',
       )
       check(active() === 1, `${active()} calls are counted`)
@@ -362,13 +362,13 @@ for (const between of ['', ' and a proxy between them'])
                 call.carrier !== undefined
               ) {
                 if (call.sendData(`${up[which]} ${'.'.repeat(size)}`)) up[which]!++
-              } else if (description === 3 && served?.stream && !served.over) {
+              } else if (description === 3 && served?.stream && !served.isSettled) {
                 if (served.sendData(`${down[which]} ${'.'.repeat(size)}`)) down[which]!++
               } else if (description === 4) call?.consumed(size)
               else if (description === 5) served?.consumed(size)
               else if (description === 6 && how < 3) call?.cancel()
               else if (description === 6) call?.endData()
-              else if (description === 7 && served !== undefined && !served.over) {
+              else if (description === 7 && served !== undefined && !served.isSettled) {
                 if (how < 3) served.fail(new GatewayError('s', 500, 'x'))
                 else if (down[which] === 0) served.reply('', '.'.repeat(size))
                 else served.endData()
@@ -397,7 +397,7 @@ for (const between of ['', ' and a proxy between them'])
               if (events.includes('end')) check(numbers.length === up[i], 'bodies were lost')
               delivered += numbers.length
             }
-            const running = tracker.calls.filter(({ over }) => !over).length
+            const running = tracker.calls.filter(({ isSettled }) => !isSettled).length
             check(proxied === undefined || proxied.active() === running, 'nodes are counted wrong')
             client.close('')
             for (let i = 0; i < 4; i++) await tick()

@@ -368,7 +368,7 @@ t.test('reports a service without an available node in the last message', async 
   t.match(JSON.parse(messages[0]!), { Code: 502 })
 })
 
-t.test('http: a service with the HTTP transport accepts one request', async (t) => {
+t.test('http: a service with the HTTP transport accepts only one request', async (t) => {
   const { gateway, seen, service } = await openGreeterGateway(t, {}, { protocol: 'http' })
   const late = await connect(t, gateway, 'quiet')
   await tick()
@@ -379,7 +379,7 @@ t.test('http: a service with the HTTP transport accepts one request', async (t) 
   await tick()
   t.equal(late.socket.readyState, WebSocket.OPEN, 'the end of the requests is optional')
   late.send({ x: 2 })
-  t.match(await late.closed, /^1011 Greeter\.Quiet accepts one request/)
+  t.match(await late.closed, /^1011 Greeter\.Quiet accepts only one request/)
   t.match(JSON.parse(late.messages[1]!), { Code: 400 })
   await until(() => seen.aborted.length === 1)
   const disconnected = await connect(t, gateway, 'quiet')

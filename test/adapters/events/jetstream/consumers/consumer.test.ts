@@ -6,7 +6,7 @@ import { eventsUnavailable } from '../../../../../domain/events/errors.ts'
 import { startJetStream } from '../../../../fixtures/jetstream.ts'
 
 /** A consumer without messages. */
-const toAttached = (session: Session, end: 'done' | 'gone' | 'over' = 'gone') => ({
+const toAttached = (session: Session, end: 'done' | 'gone' | 'closed' = 'gone') => ({
   session,
   toDelivery: () => undefined,
   pull: async () => ({ messages: [], end }),
