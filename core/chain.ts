@@ -185,7 +185,7 @@ export function findErrorPage(
   send(undefined)
 }
 
-/** Runs the `onDone` hooks. A throwing hook is reported and does not stop the others. */
+/** Runs the `onDone` hooks. A throwing hook is reported and does not stop the remaining hooks. */
 export function runDoneHooks(chain: Chain, x: Exchange, onFault: ReportFault | undefined): void {
   const hooks = chain.onDone
   for (let i = 0; i < hooks.length; i++) {

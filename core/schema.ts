@@ -1,5 +1,5 @@
 /**
- * The used part of TypeBox; all other files import it from here. The build bundles this file with the library
+ * The subset of TypeBox in use; all other files import it from here. The build bundles this file with the library
  * (`scripts/bundle-schema.ts`), which loads ten times as fast as the hundreds of modules in the library.
  */
 export {

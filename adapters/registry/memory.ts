@@ -57,10 +57,10 @@ export function createMemoryRegistry({
     return services.get(name)?.get(version)
   }
 
-  /** Removes the nodes for which `stays` returns false. */
-  function retain(entry: Entry, stays: (node: Node) => boolean): void {
+  /** Removes the nodes for which `isRetained` returns false. */
+  function retain(entry: Entry, isRetained: (node: Node) => boolean): void {
     const { service, leases } = entry
-    const nodes = service.nodes.filter(stays)
+    const nodes = service.nodes.filter(isRetained)
     if (nodes.length === service.nodes.length) return
     const remaining = new Set(nodes.map(({ id }) => id))
     for (const [id, lease] of leases) {

@@ -249,11 +249,11 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
         const expired = [...expiries.getKeys({ end: toExpiryKey(nowMs + 1, ''), limit })]
         for (const expiryKey of expired) {
           const key = fromExpiryKey(expiryKey)
-          const place = parseKey(key)
+          const recordKey = parseKey(key)
           void expiries.remove(expiryKey)
-          count(place.table, -sizeOfHead(key, findHead(key)))
+          count(recordKey.table, -sizeOfHead(key, findHead(key)))
           void records.remove(key)
-          purged.push(place)
+          purged.push(recordKey)
         }
         return purged
       }),

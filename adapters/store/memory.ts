@@ -172,7 +172,7 @@ export function createMemoryStore({
         const [, database = '', table = '', key = ''] = name.split('\0')
         purged.push({ table: { database, table }, key })
       }
-      for (const place of purged) remove(place)
+      for (const recordKey of purged) remove(recordKey)
       return purged
     },
 

@@ -19,7 +19,7 @@ import { createQuotaCheck } from './postgres/quotas.ts'
 import { toRecord, toStoredVersion, toTable } from './postgres/rows.ts'
 import { prepareSchema, toChannel } from './postgres/schema.ts'
 import { createStatements } from './postgres/statements.ts'
-import { toPlaces, writeAtomically } from './postgres/write.ts'
+import { toKeyArrays, writeAtomically } from './postgres/write.ts'
 
 export interface PostgresStoreOptions {
   /**
@@ -116,7 +116,8 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
     const names = [...decisive.keys()]
     const places = [...decisive.values()]
     return await writeAtomically(connections, statements, async (run) => {
-      const rows = places.length === 0 ? [] : await run(statements.readVersions, toPlaces(places))
+      const rows =
+        places.length === 0 ? [] : await run(statements.readVersions, toKeyArrays(places))
       const current = new Map<string, StoredVersion>(
         rows.map(([place, expires, version]) => [
           names[Number(place) - 1]!,

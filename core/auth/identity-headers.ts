@@ -5,8 +5,8 @@ import { formatAccount } from './account-text.ts'
 const ACCOUNT = 'mx-account'
 export const CALLER_ADDRESS = 'mx-address'
 /**
- * Built-in services that need the address: `auth` limits failed logins per address, the others validate registered
- * addresses.
+ * Built-in services that need the address: `auth` limits failed logins per address; the other services validate
+ * registered addresses.
  */
 const ADDRESS_USERS: ReadonlySet<string> = new Set(['auth', 'network', 'registry'])
 

@@ -56,7 +56,7 @@ export interface Session {
   readonly endsMs: number
 }
 
-/** A version of the data that verifies tokens. */
+/** A snapshot of the data for verifying tokens. */
 export interface TokenKnowledge {
   /** Public keys by id: the current and the recently replaced ones. */
   readonly keys: ReadonlyMap<string, KeyObject>
@@ -71,9 +71,9 @@ export interface AuthSource {
    * `signal`.
    */
   readonly watchRules: (namespace: string, signal: AbortSignal) => AsyncIterable<readonly Rule[]>
-  /** Like {@link watchRules}, yields the names of all namespaces with rules; other namespaces are unrestricted. */
+  /** Like {@link watchRules}, but yields the names of all namespaces with rules; other namespaces are unrestricted. */
   readonly watchNamespaces: (signal: AbortSignal) => AsyncIterable<ReadonlySet<string>>
-  /** Like {@link watchRules}, yields the data that verifies tokens. */
+  /** Like {@link watchRules}, but yields the data for verifying tokens. */
   readonly watchTokens: (signal: AbortSignal) => AsyncIterable<TokenKnowledge>
 }
 

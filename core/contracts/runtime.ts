@@ -49,7 +49,7 @@ export type Program =
 /** Resource limits of an instance; undefined if none. */
 export interface Resources {
   readonly memoryBytes?: number
-  /** Cores, such as 0.5. */
+  /** CPU cores, such as 0.5. */
   readonly cpus?: number
 }
 

@@ -70,7 +70,7 @@ export interface StoreChange {
 /** Atomic changes to any tables. Contains each key at most once. */
 export type StoreGroup = readonly StoreChange[]
 
-/** Why a group was not applied. */
+/** Reason why a group was not applied. */
 export interface StoreConflict {
   /** First change of the group whose condition failed. */
   readonly index: number

@@ -81,7 +81,7 @@ export interface EgressPolicy {
   readonly resolveKeys: (target: KeysTarget, id: string) => Promise<readonly string[]>
   /** Whether `/rpc` may call an unregistered IP address. */
   readonly isCallAllowed: (address: string) => boolean
-  /** Applies changed settings. */
+  /** Applies the changed settings. */
   readonly use: (settings: EgressSettings) => void
 }
 

@@ -3,7 +3,8 @@ import { DEFAULT_DOMAIN } from '../registry/service.ts'
 
 /**
  * Limits the number of concurrent uses, such as watchers, across namespaces. A namespace may use only as many slots as
- * remain free, so that none can exclude the others. The default namespace of gateways and operators may use all slots.
+ * remain free, so that no namespace can exclude other namespaces. The default namespace of gateways and operators may
+ * use all slots.
  */
 export class SharedPlaces {
   readonly #max: number

@@ -58,7 +58,7 @@ export class TickShare {
     tickBytes += bytes
     this.#bytes += bytes
     if (tickBytes > TICK_BYTES && !arePaused) pauseOthers(this)
-    // One tick may receive the end of one message and another message, each up to the listener's limit.
+    // A tick may receive the end of a message and the next message, each up to the limit of the listener.
     return this.#bytes > CLIENT_TICK_BYTES + readBytes + 2 * bytes
   }
 

@@ -17,8 +17,8 @@ export interface ScopedPlugins {
    */
   readonly consumers?: ReadonlyMap<string, readonly Plugin[]>
   /**
-   * Returns plugins declared by an endpoint, which are added to all others. They run after the others for a request,
-   * and before them for a response. Returns the same list while the endpoint is unchanged.
+   * Returns the plugins declared by an endpoint, which are added to all other plugins. They run last for a request and
+   * first for a response. Returns the same list while the endpoint is unchanged.
    *
    * @default none
    */

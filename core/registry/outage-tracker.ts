@@ -12,7 +12,7 @@ export type OutageState = 'started' | 'ongoing' | 'ended'
 export interface OutagesOptions {
   /** Monotonic clock in milliseconds. */
   readonly nowMs: () => number
-  /** Called at the start of an outage, and by {@link Outages.sweep} for its duration and end. */
+  /** Called at the start of an outage, and by {@link Outages.sweep} while it is ongoing and when it has ended. */
   readonly onOutage?: ((state: OutageState, outage: Outage) => void) | undefined
 }
 
@@ -21,7 +21,7 @@ const REPORT_INTERVAL_MS = 60_000
 /** Combines the failures of all watches of a registry into one outage. */
 export class Outages {
   readonly #options: OutagesOptions
-  /** Failing watches and the time of their failure. */
+  /** Time of failure by failing watch. */
   readonly #failing = new Map<string, number>()
   #reason = new Error('the registry is unavailable')
   #sinceMs = 0
@@ -38,7 +38,7 @@ export class Outages {
   }
 
   /**
-   * Records that a watch failed, or works again if `reason` is undefined.
+   * Records that a watch has failed, or has recovered if `reason` is undefined.
    *
    * @param durationMs milliseconds since the failure, if it was only detected after a timeout.
    */
@@ -62,7 +62,7 @@ export class Outages {
     return this.#failing.has(watch)
   }
 
-  /** Milliseconds since a watch failed; 0 if it works. */
+  /** Milliseconds since a watch failed; 0 if it is not failing. */
   downForMs(watch: string): number {
     const sinceMs = this.#failing.get(watch)
     return sinceMs === undefined ? 0 : this.#options.nowMs() - sinceMs

@@ -76,7 +76,7 @@ export abstract class OutgoingCall implements Timed {
   /** Bytes consumed since the last CREDIT. */
   consumedBytes = 0
   /** Whether {@link sendData} returned false and the call waits for `onCredit`. */
-  held = false
+  isBlocked = false
   /** Whether bodies were sent, so that the call cannot be retried. */
   started = false
   /** Whether the last body has been sent or there is none. Every attempt then sends END after the call. */

@@ -45,8 +45,7 @@ export class Deadlines {
    * @param knownMs current time, if known to the caller; 0 to read the clock.
    */
   add(entry: Timed, leftMs: number, knownMs = 0): void {
-    // Not the time of the last tick: after a stall, that time is long past, and the call would expire before it is
-    // sent.
+    // Not the time of the last tick, which is long past after a stall: the call would expire before it is sent.
     const nowMs = knownMs === 0 ? this.#now() : knownMs
     if (this.#interval === undefined) this.#start(nowMs)
     const deadlineMs = nowMs + leftMs

@@ -1,6 +1,6 @@
 /** Prefix of the endpoints that expose internals to operators. */
 const DEBUG_PREFIX = 'Debug.'
-/** Provided by every service without declaration. Public, unlike other debug endpoints. */
+/** Provided by every service without being declared. Public, unlike other debug endpoints. */
 export const HEALTH: string = 'Debug.Health'
 
 /** True if an endpoint is reserved for operators. */

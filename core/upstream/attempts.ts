@@ -189,13 +189,13 @@ export function toPauseMs(request: Attempts): number {
   return toBackOffMs(request.attempts - 1, { minMs: backoffBaseMs, maxMs: backoffMaxMs })
 }
 
-/** Allows an attempt on another node within the maximum number of attempts and the retry budget. */
+/** Permits an attempt on another node within the maximum number of attempts and the retry budget. */
 export function takeRetry(request: Attempts): boolean {
   if (request.attempts >= optionsOf(request).attempts || !hasUntriedNode(request)) return false
   return takeBudget(request)
 }
 
-/** Allows sending a slow request to another node as well. */
+/** Decides whether a slow request may also be sent to another node. */
 export function mayRace(request: Attempts): boolean {
   return hasUntriedNode(request) && takeBudget(request)
 }

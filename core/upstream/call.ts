@@ -58,7 +58,7 @@ export interface UpstreamCall {
   /** Whether this is a retry. It uses a new connection, since other keep-alive connections may have ended as well. */
   isRepeat: boolean
   /** Head and short body as one string, for a retry if nothing was sent. Set by the connection. */
-  whole: string
+  headAndBody: string
   /**
    * `clock.nowMs` by which the response must have started, even when queued; 0 if the request has not been sent. Set by
    * the connection.

@@ -51,7 +51,7 @@ class PageCall implements UpstreamCall, Attempts {
   readonly isPatient = false
   connection: Http1Connection | undefined = undefined
   isRepeat = false
-  whole = ''
+  headAndBody = ''
   deadlineMs = 0
   node: UpstreamNode | undefined = undefined
   attempts = 0

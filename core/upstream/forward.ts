@@ -56,7 +56,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   connection: Http1Connection | undefined = undefined
   deadlineMs = 0
   isRepeat = false
-  whole = ''
+  headAndBody = ''
   readonly upstream: Upstream | undefined
   node: UpstreamNode | undefined = undefined
   attempts = 0
@@ -126,7 +126,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     if (afterMs !== undefined) this.#race!.wait(afterMs, () => this.#hedge(hedge))
   }
 
-  /** Sends the request to another node as well. */
+  /** Hedges the request: also sends it to another node. */
   #hedge(hedge: HedgeOptions): void {
     const x = this.#x
     const race = this.#race!
@@ -156,7 +156,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     beginAttempt(this, node)
     x.attempts++
     x.node = node.id
-    this.whole = ''
+    this.headAndBody = ''
     if (this.#hasNodeHost) this.head = formatRequestHead(x, node.hostHeader)
     // A hedge is part of the span of the first attempt.
     if (x.trace !== undefined && !this.#isHedge) this.head = x.trace.sendHead(x, node, this.head)
@@ -316,7 +316,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     else this.#timer = setTimeout(() => this.#attempt(), pauseMs)
   }
 
-  /** Cancels the other attempts, since this one has the response. */
+  /** Cancels the other attempts, because this attempt has received the response. */
   #win(): void {
     const race = this.#race
     if (race === undefined) return

@@ -145,7 +145,9 @@ export class Upstream {
     return this.#options.host
   }
 
-  /** Number of requests in flight at which a node is full and only picked if all others are full; 0 for no limit. */
+  /**
+   * Number of requests in flight at which a node is full and only picked if all other nodes are full; 0 for no limit.
+   */
   get maxPerNode(): number {
     return this.#picker.maxPerNode
   }
@@ -182,8 +184,8 @@ export class Upstream {
   }
 
   /**
-   * Applies a registry update. Unchanged nodes keep their connections and counters; the connections of all others are
-   * closed.
+   * Applies a registry update. Unchanged nodes keep their connections and counters; the connections of all other nodes
+   * are closed.
    */
   update(services: readonly Service[]): void {
     const endpoints = services.flatMap((service) => service.endpoints)
@@ -251,7 +253,7 @@ export class Upstream {
     return node
   }
 
-  /** Returns the candidates except nodes already tried: usable ones, or else ejected ones. */
+  /** Returns the usable nodes that have not been tried, or else the ejected ones. */
   others(tried: readonly UpstreamNode[]): readonly UpstreamNode[] {
     return this.#picker.others(tried)
   }
@@ -286,8 +288,8 @@ export class Upstream {
     if (kind === 'connect' && isListed && this.#options.onConnectionRefused?.(node)) return
     const nowMs = this.#nowMs()
     this.#breakers?.record(node, true, nowMs)
-    const isOver = this.#health.count(node, true, UNKNOWN_LATENCY, nowMs)
-    if (this.#health.failed(node, kind, nowMs, route) || isOver) this.#regroup()
+    const hasChanged = this.#health.count(node, true, UNKNOWN_LATENCY, nowMs)
+    if (this.#health.failed(node, kind, nowMs, route) || hasChanged) this.#regroup()
   }
 
   /** Records a latency, or the time after which an attempt was canceled. */
@@ -337,8 +339,8 @@ export class Upstream {
   }
 
   /**
-   * Excludes drained nodes, draining nodes while others are usable, and remote nodes if this process has a local one,
-   * since remote nodes may be stale.
+   * Excludes drained nodes, draining nodes while other nodes are usable, and remote nodes if this process has a local
+   * one, since remote nodes may be stale.
    */
   #regroup(): void {
     const { findCaller } = this.#options

@@ -17,7 +17,7 @@ interface Meta {
   readonly roots: readonly bigint[]
   readonly lastPage: number
   readonly transaction: bigint
-  /** Boot id of the machine at that time as a number. */
+  /** Boot id of the machine at the time of the transaction, as a number. */
   readonly boot: bigint
 }
 

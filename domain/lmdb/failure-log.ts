@@ -59,8 +59,8 @@ export function createFailures(options: FailuresOptions): Failures {
     onSuccess() {
       reason = undefined
       if (sinceMs === undefined) return
-      const isOver = isOutOfSpace ? !hasLittleRoom(folder) : nowMs() - lastMs >= CALM_MS
-      if (!isOver) return
+      const hasEnded = isOutOfSpace ? !hasLittleRoom(folder) : nowMs() - lastMs >= CALM_MS
+      if (!hasEnded) return
       const seconds = Math.round((nowMs() - sinceMs) / 1000)
       sinceMs = undefined
       onWarning(`${what} is writable again after ${seconds} s: ${folder}`)

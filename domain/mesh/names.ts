@@ -2,7 +2,7 @@ import { isReservedName } from '../../core/registry/built-in-services.ts'
 import { isServiceName } from '../../core/registry/service-name.ts'
 
 const ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$/
-/** Prefix that service names cannot have. */
+/** Prefix of server keys, which no service name can have. */
 const SERVER = '@'
 
 /**

@@ -31,7 +31,7 @@ const MAX_PAGE_BYTES = 8 * 1024 * 1024
  * Reads a page. Records skipped by offset or suffix are read in batches of 1000 per event loop
  * tick.
  *
- * @param isThere returns whether a record exists and has not expired.
+ * @param exists returns whether a record exists and has not expired.
  * @param signal aborts between two ticks.
  * @throws the reason of the signal.
  */
@@ -39,7 +39,7 @@ export async function readPage(
   adapter: StoreAdapter,
   table: StoreTable,
   query: StoreQuery,
-  isThere: (record: StoreRecord) => boolean,
+  exists: (record: StoreRecord) => boolean,
   signal?: AbortSignal,
 ): Promise<StorePage> {
   const { suffix = '', keysOnly = false, reverse = false } = query
@@ -60,13 +60,13 @@ export async function readPage(
       keysOnly: isScan || keysOnly,
     })
     for (const [index, found] of slice.records.entries()) {
-      if (!isThere(found) || !found.key.endsWith(suffix)) continue
+      if (!exists(found) || !found.key.endsWith(suffix)) continue
       if (toSkip > 0) {
         toSkip--
         continue
       }
       const record = isScan && !keysOnly ? await adapter.read(table, found.key) : found
-      if (record === undefined || !isThere(record)) continue
+      if (record === undefined || !exists(record)) continue
       records.push(record)
       bytes += toBytes(record)
       if (records.length < limit && bytes < MAX_PAGE_BYTES) continue

@@ -149,9 +149,9 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
     everyMs: purgeMs,
     nowMs,
     onError: (error) => isOutage(error) || onError(error),
-    onPurged: (places) => {
+    onPurged: (keys) => {
       if (adapter.watch !== undefined) return
-      for (const { table, key } of places) watchers.onEvent({ type: 'delete', table, key })
+      for (const { table, key } of keys) watchers.onEvent({ type: 'delete', table, key })
     },
   })
   let watching: Promise<() => Maybe<void>> | undefined

@@ -21,12 +21,12 @@ export interface AcquireOptions {
 
 export interface FairQueueOptions {
   /** Number of slots. */
-  readonly places: number
+  readonly slots: number
   /**
-   * Whether a key only acquires another slot while more are free than it already uses. Other keys then find a free slot
-   * even if the work of one key takes long (dynamic thresholds: Choudhury and Hahne, 1998). @default false
+   * Whether a key acquires another slot only while more slots are free than the key already uses. Other keys then find
+   * a free slot even if the work of a key takes long (dynamic thresholds: Choudhury and Hahne, 1998). @default false
    */
-  readonly leavesRoom?: boolean
+  readonly leavesSlots?: boolean
   /** Maximum number of waiters per key. @default no limit */
   readonly maxWaitingOfKey?: number
   /** Maximum number of waiters, separately with and without priority. @default no limit */
@@ -58,13 +58,13 @@ const MAX_PRIORITY_STREAK = 3
 
 /** Grants slots round-robin across keys, and to the waiters of a key in order of arrival. */
 export function createFairQueue(options: FairQueueOptions): FairQueue {
-  const { places, leavesRoom = false, toError } = options
+  const { slots, leavesSlots = false, toError } = options
   const { maxWaitingOfKey = Number.POSITIVE_INFINITY, maxWaiting = Number.POSITIVE_INFINITY } =
     options
   const priority: Lane = { waiters: new Map(), size: 0 }
   const ordinary: Lane = { waiters: new Map(), size: 0 }
   const members = new Map<string, Member>()
-  let free = places
+  let free = slots
   let grants = 0
   let streak = 0
 
@@ -102,7 +102,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     let oldest = Number.POSITIVE_INFINITY
     for (const key of lane.waiters.keys()) {
       const { inUse, lastGrant } = members.get(key)!
-      if (lastGrant >= oldest || (leavesRoom && inUse > 0 && inUse >= free)) continue
+      if (lastGrant >= oldest || (leavesSlots && inUse > 0 && inUse >= free)) continue
       next = key
       oldest = lastGrant
     }

@@ -6,8 +6,8 @@ export interface Flushable {
 let unflushed: Flushable[] = []
 
 /**
- * Flushes `writer` at the end of this event loop tick, together with all others: one write per tick, with consecutive
- * system calls. The caller must not add a writer twice in a tick.
+ * Flushes `writer` at the end of this event loop tick, together with all other writers: one write per tick, with
+ * consecutive system calls. The caller must not add a writer twice in a tick.
  */
 export function flushAtTickEnd(writer: Flushable): void {
   if (unflushed.push(writer) === 1) setImmediate(flushAll)

@@ -129,7 +129,7 @@ export function parseRange(
   return [base, bits]
 }
 
-/** Ports are rejected, since ignoring one would allow more than the setting states. */
+/** Ports are rejected, because ignoring a port would allow more than the setting states. */
 function hasPort(text: string): boolean {
   return text.includes(']:') || /^[^:]+:\d*$/.test(text)
 }

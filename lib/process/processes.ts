@@ -23,7 +23,7 @@ const VIEW = / - tmpfs mx(?:-\S+)? (?!\S*\buid=)/
 export function readProcess(pid: number): ProcessInfo | undefined {
   const info = parseStat(readText(pid, 'stat'))
   if (info === undefined || info.residentBytes > 0) return info
-  // If the first thread has ended, memory and views are listed for the others.
+  // If the first thread has ended, memory and views are listed for the other threads.
   const others = listThreads(pid).map((thread) => parseStat(readText(pid, `task/${thread}/stat`)))
   return {
     ...info,

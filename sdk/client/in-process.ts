@@ -140,7 +140,7 @@ class LocalCall implements ServableCall {
   begin(): void {
     const call = this.#call
     call.carrier = new LocalCarrier(this)
-    call.held = false
+    call.isBlocked = false
     call.started = false
     call.answering = false
     // As over a socket, the service runs after the caller's function has returned.
@@ -158,7 +158,7 @@ class LocalCall implements ServableCall {
     this.#calls.add(this)
     if (this.timeoutMs > 0 && call.timedNext === undefined) deadlines.add(call, this.timeoutMs)
     if (this.#isEnded) this.receiver.onEnd()
-    else if (call.held) this.#resume()
+    else if (call.isBlocked) this.#resume()
   }
 
   // From the service
@@ -210,7 +210,7 @@ class LocalCall implements ServableCall {
     this.#up ??= new Credit(() => this.#resume())
     const received = this.#toReceived(body)
     if (!this.#dispatched || !this.#up.take(this.#costOf(received))) {
-      this.#call.held = true
+      this.#call.isBlocked = true
       return false
     }
     this.#call.started = true
@@ -247,7 +247,7 @@ class LocalCall implements ServableCall {
 
   #resume(): void {
     if (this.isSettled) return
-    this.#call.held = false
+    this.#call.isBlocked = false
     this.#call.onCredit()
   }
 

@@ -65,7 +65,7 @@ class CountedCall extends OutgoingCall {
     this.more = call.more
     traffic.sentBytes += toBytes(call.body)
     call.carrier = new CallerEnd(this)
-    call.held = false
+    call.isBlocked = false
     call.started = false
     call.halfClosed = false
     call.answering = false
@@ -74,7 +74,7 @@ class CountedCall extends OutgoingCall {
   /** Returns false if blocked. The caller is notified when it may continue. */
   send(call: OutgoingCall, body: string | Uint8Array): boolean {
     if (!this.sendData(body)) {
-      call.held = true
+      call.isBlocked = true
       return false
     }
     call.started = true
@@ -105,7 +105,7 @@ class CountedCall extends OutgoingCall {
   }
 
   override onCredit(): void {
-    this.#call.held = false
+    this.#call.isBlocked = false
     this.#call.onCredit()
   }
 

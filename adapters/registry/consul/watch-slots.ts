@@ -19,7 +19,7 @@ export interface Slot {
 
 /**
  * Limits the number of connections for blocking queries. The most recently used services get slots;
- * the others poll.
+ * all other services poll.
  *
  * A query in flight is never aborted in favor of another: Consul counts its connection until the
  * query would have ended.

@@ -18,7 +18,7 @@ export function toState(deployment: Deployment, pods: readonly Pod[]): WorkloadS
   const lastFailure = findLastEnd(instances)
   const waiting = error === undefined ? findObstacle(current) : undefined
   // A first revision counts as running when all instances are ready, or when some are ready and the
-  // others have failed.
+  // remaining instances have failed.
   const isUp = isSettled || old.length > 0 || ready.length >= deployment.instances
   return {
     ...deployment.key,

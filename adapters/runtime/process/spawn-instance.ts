@@ -96,7 +96,7 @@ async function enterSandbox(
   const { folder, root = folder, shared = [] } = program as Program & { kind: 'process' }
   const userId = sandbox.toUserId(namespace)
   instanceFolder.changeOwner(userId)
-  await sandbox.give(root, userId)
+  await sandbox.transferOwnership(root, userId)
   return sandbox.wrap(words, {
     ...{ userId, folder, env, mountSource: toMountSource(instance) },
     ...(dataBytes !== undefined && { dataBytes }),

@@ -11,7 +11,7 @@ import {
 import { toTextArray } from './arrays.ts'
 import type { RunStatement } from './client/connections.ts'
 import type { Statements } from './statements.ts'
-import { toPlaces } from './write.ts'
+import { toKeyArrays } from './write.ts'
 
 /**
  * Enforces the quotas of namespaces and the size limit of a store to which other servers also
@@ -89,7 +89,7 @@ export function createQuotaCheck(options: QuotaCheckOptions): QuotaCheck {
   async function readSizes(groups: readonly StoreGroup[]): Promise<GroupCheck['sizeBefore']> {
     const changes = groups.flat()
     const sizes = new Map<string, number>()
-    for (const [place, size] of await query(statements.sizes, toPlaces(changes)))
+    for (const [place, size] of await query(statements.sizes, toKeyArrays(changes)))
       sizes.set(toName(changes[Number(place) - 1]!), Number(size))
     return (change) => sizes.get(toName(change)) ?? 0
   }

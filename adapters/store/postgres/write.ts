@@ -58,24 +58,24 @@ export async function writeAtomically<T>(
 }
 
 /** Converts keys to three arrays: databases, tables, keys. */
-export function toPlaces(places: readonly StoreKey[]): Buffer[] {
+export function toKeyArrays(keys: readonly StoreKey[]): Buffer[] {
   return [
-    toTextArray(places.map(({ table }) => table.database)),
-    toTextArray(places.map(({ table }) => table.table)),
-    toTextArray(places.map(({ key }) => key)),
+    toTextArray(keys.map(({ table }) => table.database)),
+    toTextArray(keys.map(({ table }) => table.table)),
+    toTextArray(keys.map(({ key }) => key)),
   ]
 }
 
 function toValues({ checks, puts, deletes, events, versions }: Plan): unknown[] {
   return [
-    ...toPlaces(checks.map(({ place }) => place)),
+    ...toKeyArrays(checks.map(({ place }) => place)),
     toBigintArray(checks.map(({ version }) => version)),
-    ...toPlaces(puts.map(({ change }) => change)),
+    ...toKeyArrays(puts.map(({ change }) => change)),
     toBytesArray(puts.map(({ change }) => change.value!)),
     toTextArray(puts.map(({ change }) => JSON.stringify(change.metadata))),
     toBigintArray(puts.map(({ change }) => change.expiresMs)),
     toBigintArray(puts.map(({ offset }) => offset)),
-    ...toPlaces(deletes),
+    ...toKeyArrays(deletes),
     toTextArray(packEvents(events)),
     versions,
   ]

@@ -83,7 +83,7 @@ export function createSecretHasher(
 ): SecretHasher {
   const currentCost: HashCost = { logCost, blocks: BLOCKS, parallel: PARALLEL }
   const queue = createFairQueue({
-    places: RUNNING_MAX,
+    slots: RUNNING_MAX,
     maxWaitingOfKey: WAITING_PER_KEY_MAX,
     maxWaiting: WAITING_MAX,
     toError: () => tooManyHashes(id),

@@ -163,7 +163,7 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
 
   override send(status: number, headers: HeaderList, body: string | Uint8Array): void {
     const isRefused = !this.answered && !mayWait(body, LONG_BYTES)
-    // The error is short.
+    // The error body is short.
     if (isRefused) this.fail(rejectResponse(this.route?.service ?? GATEWAY_ID))
     else super.send(status, headers, body)
   }

@@ -147,7 +147,7 @@ export class NodeConnection {
     else this.#socket.destroy()
   }
 
-  /** Ends the connection: a WebSocket with a code, all others immediately. */
+  /** Ends the connection: a WebSocket with a close code, any other connection immediately. */
   end(): void {
     this.#ending = true
     this.#waiting = []

@@ -3,8 +3,8 @@ import type { SocketData } from './websocket.ts'
 
 /**
  * Resumes reading. The library stores the state of sockets (reading, writing) in two global variables, one for sockets
- * with pending bytes and one for the others. Pausing stores the state of a socket that is not paused. Resuming restores
- * the stored state, even the state of another socket. Therefore the state of this socket is stored first.
+ * with pending bytes and one for all other sockets. Pausing stores the state of a socket that is not paused. Resuming
+ * restores the stored state, even the state of another socket. Therefore the state of this socket is stored first.
  */
 export function readOn(res: HttpResponse): void {
   res.pause()

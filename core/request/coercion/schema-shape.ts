@@ -114,13 +114,13 @@ class SchemaReader {
 
   #readList(schema: JsonObject, depth: number, scope: Scope | undefined): Shape {
     const { items } = schema
-    const places = Array.isArray(items) ? items : schema['prefixItems']
+    const itemSchemas = Array.isArray(items) ? items : schema['prefixItems']
     const rest = Array.isArray(items) ? schema['additionalItems'] : items
     const first: Shape[] = []
     const shape = { kind: 'list' as const, items: ANY, first }
     this.#shapes.set(schema, shape)
-    if (Array.isArray(places))
-      for (const place of places) first.push(this.read(place, depth + 1, scope))
+    if (Array.isArray(itemSchemas))
+      for (const itemSchema of itemSchemas) first.push(this.read(itemSchema, depth + 1, scope))
     shape.items = this.read(rest, depth + 1, scope)
     return shape
   }

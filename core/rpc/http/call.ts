@@ -36,7 +36,7 @@ export class PlainCall implements UpstreamCall, Carrier {
   connection: Http1Connection | undefined = undefined
   deadlineMs = 0
   isRepeat = false
-  whole = ''
+  headAndBody = ''
   readonly #call: OutgoingCall
   readonly #pool: Pool
   /** All calls in flight of the caller. */
@@ -276,17 +276,17 @@ export class PlainCall implements UpstreamCall, Carrier {
     if (before !== undefined) {
       this.#lastLine = undefined
       this.#lastError = undefined
-      this.#give(before)
+      this.#deliverBody(before)
       if (this.#settled) return
     }
     const body = line.subarray(0, end)
     if (end > PAYLOAD_MAX_BYTES) return this.#reject('line is too long')
     this.#lastError = parseErrorLine(body, this.#call.service)
-    if (this.#lastError === undefined) this.#give(body)
+    if (this.#lastError === undefined) this.#deliverBody(body)
     else this.#lastLine = Buffer.from(body)
   }
 
-  #give(body: Buffer): void {
+  #deliverBody(body: Buffer): void {
     const call = this.#call
     call.receiveWindow -= frameCost(body.length)
     call.onData(body)

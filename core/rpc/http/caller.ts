@@ -48,7 +48,7 @@ export class PlainCaller {
   /** Closes all connections. Calls in flight are lost. */
   close(): void {
     this.drain()
-    // Waiting calls first, since they would otherwise be sent as soon as others end.
+    // Waiting calls first, because they would otherwise be sent when calls in flight end.
     const calls = [...this.#calls].sort((a, b) => Number(a.sent) - Number(b.sent))
     for (const call of calls) call.lose('the caller was closed')
   }

@@ -118,7 +118,7 @@ export class Channel implements Carrier {
   // Calls waiting for a connection
 
   sendData(call: OutgoingCall): boolean {
-    call.held = true
+    call.isBlocked = true
     return false
   }
 
@@ -239,9 +239,9 @@ export class Channel implements Carrier {
         this.#dispatch(call)
         continue
       }
-      const { held } = call
+      const { isBlocked } = call
       this.#send(line, call)
-      if (held && call.carrier === line.connection) call.onCredit()
+      if (isBlocked && call.carrier === line.connection) call.onCredit()
     }
   }
 

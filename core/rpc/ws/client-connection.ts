@@ -94,7 +94,7 @@ export class ClientConnection
     call.carrier = this
     call.id = id
     openWindows(call)
-    call.held = false
+    call.isBlocked = false
     call.started = false
     call.answering = false
     let leftMs = call.timeoutMs

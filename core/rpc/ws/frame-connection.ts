@@ -8,7 +8,7 @@ import { frameCost, PAYLOAD_MAX_BYTES, type ProtocolError } from './frames.ts'
 export interface ConnectionCall extends CallWindows {
   readonly id: number
   /** Whether {@link FrameConnection.sendData} rejected a body and the call waits for credit. */
-  held: boolean
+  isBlocked: boolean
 }
 
 /**
@@ -23,7 +23,7 @@ export abstract class FrameConnection<C extends ConnectionCall> {
   protected socket!: FrameSocket
   protected writer!: FrameWriter
   /** Calls blocked by a slow socket. */
-  private held: Set<C> = new Set()
+  private blockedCalls: Set<C> = new Set()
 
   constructor(payloadMaxBytes: number = PAYLOAD_MAX_BYTES) {
     this.payloadMaxBytes = payloadMaxBytes
@@ -45,8 +45,8 @@ export abstract class FrameConnection<C extends ConnectionCall> {
    */
   sendData(call: C, body: string | Uint8Array): boolean {
     if (call.sendWindow <= 0 || this.writer.blocked) {
-      call.held = true
-      if (call.sendWindow > 0) this.held.add(call)
+      call.isBlocked = true
+      if (call.sendWindow > 0) this.blockedCalls.add(call)
       return false
     }
     const bytes = this.writer.data(call.id, body)
@@ -63,32 +63,32 @@ export abstract class FrameConnection<C extends ConnectionCall> {
 
   /** Removes a call from the table. @returns false if the table does not contain it. */
   protected remove(call: C): boolean {
-    if (call.held) this.held.delete(call)
+    if (call.isBlocked) this.blockedCalls.delete(call)
     return this.calls.delete(call.id)
   }
 
   /** Applies a CREDIT. */
   protected credit(call: C, bytes: number): ProtocolError | undefined {
     const breach = receiveCredit(call, bytes)
-    if (breach === undefined) this.unhold(call)
+    if (breach === undefined) this.unblock(call)
     return breach
   }
 
   /** Resumes blocked calls when the socket has drained. */
   protected resumeCalls(): void {
-    const { held } = this
-    if (held.size === 0 || this.writer.blocked) return
-    this.held = new Set()
-    for (const call of held) this.unhold(call)
+    const { blockedCalls } = this
+    if (blockedCalls.size === 0 || this.writer.blocked) return
+    this.blockedCalls = new Set()
+    for (const call of blockedCalls) this.unblock(call)
   }
 
-  private unhold(call: C): void {
-    if (!call.held || call.sendWindow <= 0) return
+  private unblock(call: C): void {
+    if (!call.isBlocked || call.sendWindow <= 0) return
     if (this.writer.blocked) {
-      this.held.add(call)
+      this.blockedCalls.add(call)
       return
     }
-    call.held = false
+    call.isBlocked = false
     this.onCredit(call)
   }
 }

@@ -34,7 +34,7 @@ export class ServerCall implements IncomingCall, Timed {
   sendWindow = 0
   receiveWindow = 0
   consumedBytes = 0
-  held = false
+  isBlocked = false
   bodyBytes = 0
   deadlineMs = 0
   timedNext: Timed['timedNext'] = undefined

@@ -27,7 +27,7 @@ export function addLatency(node: UpstreamNode, measuredMs: number, isFailure: bo
   average.atMs = nowMs
 }
 
-/** Returns the expected latency of one more request, relative to the weight of the node. */
+/** Returns the expected latency of an additional request, relative to the weight of the node. */
 export function toCost({ latency, active, weight }: UpstreamNode): number {
   if (latency === undefined) return active === 0 ? 0 : PENDING_COST * active
   // The cost decays, so that an idle node is eventually tried again.

@@ -14,7 +14,9 @@ import { drawOne } from './weighted.ts'
  * `pick` only reads tables.
  */
 export class NodePicker {
-  /** Number of requests in flight at which a node is full and only picked if all others are full; 0 for no limit. */
+  /**
+   * Number of requests in flight at which a node is full and only picked if all other nodes are full; 0 for no limit.
+   */
   maxPerNode = 0
   readonly slowStart: SlowStart
   readonly #service: string
@@ -97,7 +99,7 @@ export class NodePicker {
     return this.maxPerNode === 0 ? node : this.#replaceFull(node)
   }
 
-  /** Returns the candidates except nodes already tried: usable ones, or else ejected ones. */
+  /** Returns the usable nodes that have not been tried, or else the ejected ones. */
   others(tried: readonly UpstreamNode[]): readonly UpstreamNode[] {
     const { usable, nodes } = this.#health
     const isOther = (node: UpstreamNode): boolean => !tried.includes(node)
@@ -117,7 +119,7 @@ export class NodePicker {
     const selected = selectNodes(others, others, this.#policies)
     const { kind } = this.#balance
     if (kind === 'round-robin' || kind === 'random') return drawOne(selected, this.#randomBits)
-    // A table for one request costs more than its more even shares are worth.
+    // For a single request, building a table costs more than its more even shares are worth.
     const balance = kind === 'maglev' ? { ...this.#balance, kind: 'hash' as const } : this.#balance
     return createBalancer(balance, selected, this.#randomBits).pick(x, last)
   }

@@ -11,7 +11,7 @@ export interface BreakerOptions {
   readonly windowMs: number
   /** Time that the breaker stays open, in milliseconds. @default 5000 */
   readonly openMs: number
-  /** Number of trial requests after that time, which close the breaker or reopen it. @default 10 */
+  /** Number of trial requests after `openMs`; their results close or reopen the breaker. @default 10 */
   readonly halfOpen: number
 }
 

@@ -44,10 +44,10 @@ export function createGrpcProbe(node: UpstreamNode, options: HealthOptions): Pro
       let reason = ''
       let status = ''
       const chunks: Buffer[] = []
-      let isOver = false
+      let isSettled = false
       const end = (result: string): void => {
-        if (isOver) return
-        isOver = true
+        if (isSettled) return
+        isSettled = true
         clearTimeout(timer)
         current.off('error', fail)
         onResult(result)

@@ -69,7 +69,7 @@ class ProbeCall implements UpstreamCall {
   readonly timeouts = undefined
   connection: Http1Connection | undefined = undefined
   isRepeat = false
-  whole = ''
+  headAndBody = ''
   deadlineMs = 0
   isSettled = false
   readonly #onResult: (status: number, detail: string) => void

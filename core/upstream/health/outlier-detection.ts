@@ -122,8 +122,8 @@ export class OutlierDetector {
   count(node: UpstreamNode, isFailure: boolean, latencyMs: number, nowMs: number): boolean {
     const { failurePercentage, latencyFactor } = this.options
     if (!this.isComparable || (failurePercentage === 0 && latencyFactor === 0)) return false
-    const isOver = nowMs >= this.#intervalEndMs
-    const hasChanged = isOver && this.#compare(nowMs)
+    const hasIntervalEnded = nowMs >= this.#intervalEndMs
+    const hasChanged = hasIntervalEnded && this.#compare(nowMs)
     node.window ??= new ResponseWindow()
     const { window } = node
     if (window.interval !== this.#interval) window.reset(this.#interval)

@@ -1,4 +1,4 @@
-/** Limits beyond which a node differs too much from the others in an interval. */
+/** Limits beyond which a node differs too much from the other nodes in an interval. */
 export interface WindowLimits {
   /** Percentage of failed responses, unless all nodes fail; 0 disables the check. @default 85 */
   readonly failurePercentage: number
@@ -62,7 +62,7 @@ export class ResponseWindow {
   }
 }
 
-/** Returns nodes that fail much more often, or are much slower, than the others. */
+/** Returns nodes that fail much more often, or are much slower, than the other nodes. */
 export function findOutliers<N>(
   all: readonly NodeWindow<N>[],
   { failurePercentage, latencyFactor }: WindowLimits,

@@ -228,7 +228,7 @@ export class Http1Connection {
       this.#idleMs = this.idleSinceMs === 0 ? 0 : clock.nowMs - this.idleSinceMs
       if (this.#connected) this.#limit(this.#replyMs)
     }
-    const text = call.bodyLength === 0 ? call.head : call.whole
+    const text = call.bodyLength === 0 ? call.head : call.headAndBody
     if (text !== '') {
       // Written at the end of this tick, so that pipelined heads are sent in one write and the system calls of all
       // connections are batched.
@@ -276,7 +276,7 @@ export class Http1Connection {
       const text = head + latin1Slice.call(chunk) + tail
       this.#pendingHead = ''
       this.#bodyLeft = 0
-      this.#calls[0]!.whole = text
+      this.#calls[0]!.headAndBody = text
       this.#out = text
       return true
     }
@@ -444,7 +444,7 @@ export class Http1Connection {
     const call = this.#calls[0]
     if (call === undefined) return
     this.#limit(this.#replyMs)
-    if (call.bodyLength !== 0 && call.whole === '') this.#requestBody(call)
+    if (call.bodyLength !== 0 && call.headAndBody === '') this.#requestBody(call)
   }
 
   /**
@@ -734,7 +734,7 @@ function discard(call: UpstreamCall, connection: Http1Connection): UpstreamCall 
     head: '',
     bodyLength: 0,
     isRepeat: false,
-    whole: '',
+    headAndBody: '',
     idempotent: true,
     isPatient: false,
     timeouts: undefined,

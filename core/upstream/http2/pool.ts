@@ -95,7 +95,7 @@ export class Http2Pool implements SweptPool {
     if (at >= 0) this.#waiting.splice(at, 1)
   }
 
-  /** Immediately closes unused connections, and the others when their calls have ended. */
+  /** Closes unused connections immediately, and used connections when their calls have ended. */
   close(): void {
     this.#closed = true
     if (this.#waiting.length > 0) return

@@ -10,7 +10,7 @@ interface RouteFailures extends FailureRun {
   isProven: boolean
 }
 
-/** Maximum number of routes that are counted separately. All others share one counter. */
+/** Maximum number of routes that are counted separately. All other routes share a counter. */
 const ROUTES_MAX = 32
 const OTHER_ROUTES = ''
 

@@ -90,7 +90,7 @@ export class Pool implements SweptPool, ConnectionOwner {
     if (at >= 0) this.#waiting.splice(at, 1)
   }
 
-  /** Immediately closes unused connections, and the others when their calls have ended. */
+  /** Closes unused connections immediately, and used connections when their calls have ended. */
   close(): void {
     this.#closed = true
     for (const connection of [...this.#connections]) if (connection.load === 0) connection.destroy()

@@ -104,10 +104,10 @@ export function toRetention(
     maxAgeMs === 0 || readMark(sequence).storedMs > nowMs - maxAgeMs
   const fits = (sequence: number): boolean =>
     maxBytes === 0 || sequence === last || bytes - readMark(sequence).startBytes <= maxBytes
-  const stays = (sequence: number): boolean => isYoung(sequence) && fits(sequence)
+  const isRetained = (sequence: number): boolean => isYoung(sequence) && fits(sequence)
   // In the common case, a single check is sufficient.
-  if (first > last || stays(first)) return { first, more: false }
-  const firstRetained = findSequence(first, last, stays)
+  if (first > last || isRetained(first)) return { first, more: false }
+  const firstRetained = findSequence(first, last, isRetained)
   return {
     first: Math.min(firstRetained, first + MAX_REMOVED),
     more: firstRetained > first + MAX_REMOVED,

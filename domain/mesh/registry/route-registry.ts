@@ -41,7 +41,7 @@ export interface RouteRegistry extends Pick<Registry, 'name'>, FallbackServices 
   readonly listKnown: () => KnownService[]
   /** Adds services from an earlier process as missing until there is a route to them. */
   readonly restore: (known: readonly KnownService[]) => void
-  /** Drops services that have been missing for too long. Called by a timer. */
+  /** Drops services that have been missing for too long. Called periodically. */
   readonly sweep: () => void
   readonly close: () => void
 }

@@ -18,7 +18,7 @@ export interface Sandbox {
    * Transfers the ownership of a folder and its content to a user, unless it already belongs to that user. Nothing else
    * may write to it during the call.
    */
-  readonly give: (folder: string, userId: number) => Promise<void>
+  readonly transferOwnership: (folder: string, userId: number) => Promise<void>
   /** Whether `/proc` only shows a program the processes of its user. */
   readonly hasPrivateProc: boolean
 }
@@ -153,7 +153,7 @@ function createSandbox(
         ],
       }
     },
-    async give(folder, userId) {
+    async transferOwnership(folder, userId) {
       if (statSync(folder).uid === userId) return
       await run(programs.chown, ['-hR', `${userId}:${userId}`, '--', folder])
     },

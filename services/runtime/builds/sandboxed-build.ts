@@ -84,7 +84,7 @@ export function createSandboxedBuilds(options: SandboxedBuildsOptions): Sandboxe
     build: (input, work) =>
       withDeadline('the build', TIMEOUT_MS, work, async (signal) => {
         const { folder } = input
-        await sandbox.give(folder, userId)
+        await sandbox.transferOwnership(folder, userId)
         const job: BuildJob = { input: { ...input, cacheFolder } }
         const exposed = [{ path: folder, isWritable: true }, cache]
         const words = [...NODE, JSON.stringify(job)]
@@ -97,7 +97,7 @@ export function createSandboxedBuilds(options: SandboxedBuildsOptions): Sandboxe
 
     async copy(from, to, work) {
       // Builds created before isolation was enabled belong to the server's user.
-      await sandbox.give(from, userId)
+      await sandbox.transferOwnership(from, userId)
       mkdirSync(to, { recursive: true, mode: 0o700 })
       chownSync(to, userId, userId)
       const exposed = [

@@ -82,8 +82,8 @@ export function createUploads(options: UploadsOptions): Uploads {
   /** Uploads that are in progress or waiting for a slot. */
   const running = new Set<{ readonly namespace: string }>()
   const queue = createFairQueue({
-    places: MAX_UPLOADS,
-    leavesRoom: true,
+    slots: MAX_UPLOADS,
+    leavesSlots: true,
     toError: () =>
       unavailable(
         'runtime',

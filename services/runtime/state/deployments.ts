@@ -47,8 +47,8 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
   const { objects, folders, prepare, builds, apply, states, withLive, onChange, log } = options
   const { removeBuild = removeFolder } = options
   const queue = createFairQueue({
-    places: builds,
-    leavesRoom: true,
+    slots: builds,
+    leavesSlots: true,
     toError: (reason) => new Error(`the queue of builds is ${reason}`),
   })
   const running = new Map<

@@ -26,7 +26,7 @@ function open(options: Omit<FairQueueOptions, 'toError'>) {
 }
 
 t.test('grants places round robin among keys, in order of arrival within a key', async (t) => {
-  const { hold, next, started } = open({ places: 1 })
+  const { hold, next, started } = open({ slots: 1 })
   await hold('a', 'a1')
   for (const [key, label] of [
     ['a', 'a2'],
@@ -41,7 +41,7 @@ t.test('grants places round robin among keys, in order of arrival within a key',
 })
 
 t.test('releasing a place twice frees one place', async (t) => {
-  const { queue } = open({ places: 1 })
+  const { queue } = open({ slots: 1 })
   const release = await queue.acquire('a')
   release()
   release()
@@ -50,9 +50,9 @@ t.test('releasing a place twice frees one place', async (t) => {
 })
 
 t.test(
-  'with leavesRoom, a key leaves places to other keys and uses more while they are free',
+  'with leavesSlots, a key leaves slots to other keys and uses more while they are free',
   async (t) => {
-    const { hold, next, started } = open({ places: 4, leavesRoom: true })
+    const { hold, next, started } = open({ slots: 4, leavesSlots: true })
     for (let i = 0; i < 4; i++) void hold('a', `a${i}`)
     await Promise.resolve()
     await Promise.resolve()
@@ -63,8 +63,8 @@ t.test(
   },
 )
 
-t.test('with leavesRoom and one place, keys alternate', async (t) => {
-  const { hold, next } = open({ places: 1, leavesRoom: true })
+t.test('with leavesSlots and one slot, keys alternate', async (t) => {
+  const { hold, next } = open({ slots: 1, leavesSlots: true })
   await hold('a', 'a1')
   void hold('a', 'a2')
   void hold('b')
@@ -73,7 +73,7 @@ t.test('with leavesRoom and one place, keys alternate', async (t) => {
 })
 
 t.test('waiters with priority go first, except for every fourth place', async (t) => {
-  const { hold, next, started } = open({ places: 1 })
+  const { hold, next, started } = open({ slots: 1 })
   await hold('x', 'held')
   for (let i = 0; i < 3; i++) void hold(`stranger${i}`, `s${i}`)
   for (let i = 0; i < 6; i++) void hold('known', `k${i}`, { hasPriority: true })
@@ -82,7 +82,7 @@ t.test('waiters with priority go first, except for every fourth place', async (t
 })
 
 t.test('rejects waiters beyond the limit of one key and of all keys', async (t) => {
-  const { queue } = open({ places: 1, maxWaitingOfKey: 2, maxWaiting: 3 })
+  const { queue } = open({ slots: 1, maxWaitingOfKey: 2, maxWaiting: 3 })
   const release = await queue.acquire('a')
   const waiting = [queue.acquire('a'), queue.acquire('b'), queue.acquire('a')]
   await t.rejects(queue.acquire('a'), { message: 'full' })
@@ -93,7 +93,7 @@ t.test('rejects waiters beyond the limit of one key and of all keys', async (t) 
 })
 
 t.test('a waiter that aborts or times out does not block the next one', async (t) => {
-  const { queue } = open({ places: 1 })
+  const { queue } = open({ slots: 1 })
   const release = await queue.acquire('a')
   const giving = new AbortController()
   const pending = queue.acquire('a', { signal: giving.signal })

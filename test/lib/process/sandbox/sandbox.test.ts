@@ -28,7 +28,7 @@ async function runIn(
   env: Record<string, string> = {},
 ): Promise<string> {
   const userId = sandbox.toUserId('tb')
-  await sandbox.give(folder, userId)
+  await sandbox.transferOwnership(folder, userId)
   const exposed = [{ path: folder, isWritable: true }]
   const run = { userId, folder, env, exposed }
   const { words, ...how } = sandbox.wrap(['/bin/sh', '-c', script], run)
@@ -82,7 +82,7 @@ t.test(
 t.test('a sandboxed program ends when its parent process is killed', { skip }, async (t) => {
   const { sandbox, build } = await open(t)
   const userId = sandbox!.toUserId('tb')
-  await sandbox!.give(build, userId)
+  await sandbox!.transferOwnership(build, userId)
   const exposed = [{ path: build, isWritable: true }]
   const run = { userId, folder: build, env: {}, exposed }
   const { words, ...how } = sandbox!.wrap(['/bin/sh', '-c', 'echo $$; exec sleep 1000'], run)
