@@ -20,7 +20,7 @@ export interface CacheEntry {
 }
 
 /** File that marks a complete entry. Its modification time is the last use. */
-const COMPLETE = '.headAndBody'
+const COMPLETE = '.whole'
 const USERS = '.users'
 /** Retention of unused entries. */
 const RETENTION_MS = 7 * 86_400_000

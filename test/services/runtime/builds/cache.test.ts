@@ -66,7 +66,7 @@ t.test('stops waiting for another build when cancelled', async (t) => {
 t.test('recreates an incomplete entry of an earlier server', async (t) => {
   const { use, made } = open(t)
   const folder = await use('a')
-  rmSync(join(folder, '.headAndBody'))
+  rmSync(join(folder, '.whole'))
   writeFileSync(join(folder, 'rest'), '')
   t.equal(await use('a'), folder)
   t.equal(made.length, 2)
@@ -81,7 +81,7 @@ t.test('deletes unused entries after their retention', async (t) => {
   const recent = await use('recent', gone)
   rmSync(gone, { recursive: true })
   const longAgo = new Date(Date.now() - 8 * 86_400_000)
-  for (const folder of [unused, used]) utimesSync(join(folder, '.headAndBody'), longAgo, longAgo)
+  for (const folder of [unused, used]) utimesSync(join(folder, '.whole'), longAgo, longAgo)
   await use('other')
   t.notOk(existsSync(unused))
   t.ok(existsSync(used), 'the entry of an existing user is retained')
@@ -96,7 +96,7 @@ t.test('retains the most recently used of many unused entries', async (t) => {
   rmSync(gone, { recursive: true })
   for (const [i, folder] of folders.entries()) {
     const usedAt = new Date(Date.now() - (100 + i) * 60_000)
-    utimesSync(join(folder, '.headAndBody'), usedAt, usedAt)
+    utimesSync(join(folder, '.whole'), usedAt, usedAt)
   }
   await use('other')
   t.strictSame(
