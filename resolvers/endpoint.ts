@@ -97,7 +97,7 @@ export default function createEndpoint({
 
     resolve(request) {
       if (matcher.size === 0) return inner.resolve(request)
-      if (isOfPlatform(inner, request)) return inner.resolve(request)
+      if (isBuiltInPath(inner, request)) return inner.resolve(request)
       return find(matcher, request) ?? inner.resolve(request)
     },
 
@@ -118,7 +118,7 @@ function describe(skipped: readonly EndpointRoute[]): string {
  * Whether a path refers to a built-in service, even if percent-encoded or with path parameters. Declared paths such as
  * `/**` do not override it; otherwise their services would receive passwords and tokens sent to the platform.
  */
-function isOfPlatform(inner: Resolver, request: RequestLine): boolean {
+function isBuiltInPath(inner: Resolver, request: RequestLine): boolean {
   const path = toCanonicalPath(request.path)
   try {
     const route = inner.resolve(path === request.path ? request : { ...request, path })

@@ -1,6 +1,6 @@
 import { isInvalidToken } from '../../core/auth/policy/decision.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { isOfPlatform } from '../../core/registry/built-in-services.ts'
+import { isBuiltInService } from '../../core/registry/built-in-services.ts'
 import type { Environment } from '../session/environments.ts'
 import { findReason } from './explain-connection.ts'
 import { CliError, EXIT } from './output.ts'
@@ -88,5 +88,5 @@ function toUnreachable(error: GatewayError, { name, address }: Environment): str
 
 /** Refers to the log that contains the cause of an error. */
 function toLog(service: string): string {
-  return isOfPlatform(service) ? 'See the log of the server' : `See 'mx logs ${service}'`
+  return isBuiltInService(service) ? 'See the log of the server' : `See 'mx logs ${service}'`
 }

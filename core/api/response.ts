@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import { isFinalStatus } from '../http/final-status.ts'
 import { HeaderList } from '../http/headers.ts'
-import { NOT_OF_SERVICES } from '../http/hop-by-hop.ts'
+import { RESERVED_HEADERS } from '../http/hop-by-hop.ts'
 import type { ApiResponse } from './messages.ts'
 import { decodeBase64 } from './text.ts'
 
@@ -78,7 +78,7 @@ function addFields(
     if (!Array.isArray(values))
       throw invalid(`values of ${label} must be a list`, describeType(values))
     const lower = key.toLowerCase()
-    if (NOT_OF_SERVICES.has(lower) || lower.startsWith('mx-')) continue
+    if (RESERVED_HEADERS.has(lower) || lower.startsWith('mx-')) continue
     for (const value of values) {
       if (typeof value !== 'string')
         throw invalid(`values of ${label} must be strings`, describeType(value))

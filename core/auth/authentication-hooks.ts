@@ -47,7 +47,7 @@ export function createIdentity(options: IdentityOptions): Identity {
       const isRemoved = session !== undefined && accepted.has(session) && !isKnown(session)
       return isRemoved ? toUnauthorized(x) : undefined
     },
-    toEnded: toUnauthorized,
+    toRevokedError: toUnauthorized,
     nowMs,
   })
 

@@ -6,7 +6,7 @@ export interface OpenStreamsOptions {
   /** Returns the error that ends an exchange, or undefined if it may continue. */
   readonly judge: (x: Exchange) => GatewayError | undefined | Promise<GatewayError | undefined>
   /** Creates the error for an exchange whose account was deleted. */
-  readonly toEnded: (x: Exchange) => GatewayError
+  readonly toRevokedError: (x: Exchange) => GatewayError
   readonly nowMs: () => number
 }
 
@@ -62,6 +62,7 @@ export class OpenStreams {
   #endOutlived(): void {
     const nowMs = this.#options.nowMs()
     for (const x of [...this.#open])
-      if (x.session !== undefined && x.session.endsMs <= nowMs) x.revoke(this.#options.toEnded(x))
+      if (x.session !== undefined && x.session.endsMs <= nowMs)
+        x.revoke(this.#options.toRevokedError(x))
   }
 }

@@ -99,7 +99,7 @@ export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
     if (lists.register.has(address)) return undefined
     const from = classify(target.from)
     const isLocal = kind === 'loopback' || kind === 'this server'
-    if (isLocal && target.mayBeLocal && isOfThisMachine(from)) return undefined
+    if (isLocal && target.mayBeLocal && isOnThisMachine(from)) return undefined
     // Not for loopback: a shared loopback address does not prove that the peer listens there.
     const isPlain = kind === 'public' || kind === 'private' || kind === 'this server'
     if (isPlain && text === from?.text) return undefined
@@ -158,7 +158,7 @@ export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
   }
 }
 
-function isOfThisMachine(address: ClassifiedAddress | undefined): boolean {
+function isOnThisMachine(address: ClassifiedAddress | undefined): boolean {
   return address?.kind === 'loopback' || address?.kind === 'this server'
 }
 

@@ -2,7 +2,7 @@
  * Response headers that services cannot set because the listener writes them: hop-by-hop headers (RFC 9110 §7.6.1),
  * framing headers and `Date`.
  */
-export const NOT_OF_SERVICES: ReadonlySet<string> = new Set([
+export const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
   'date',

@@ -43,11 +43,11 @@ export function compileChain(
   { routes, consumers = new Map(), findPolicies, last: innermost }: ScopedPlugins = NO_SCOPES,
 ): Chain {
   const scoped = [...routes.values()].flat()
-  const ofConsumers = [...consumers.values()].flat()
+  const consumerPlugins = [...consumers.values()].flat()
   const namesOf = (list: readonly Plugin[]) => new Set(list.map(({ name }) => name))
   // A plugin that a scope may replace runs once the scope is known: after routing, or after authentication.
-  const afterRoute = namesOf([...scoped, ...ofConsumers])
-  const last = namesOf(ofConsumers)
+  const afterRoute = namesOf([...scoped, ...consumerPlugins])
+  const last = namesOf(consumerPlugins)
   const isLast = ({ name }: Plugin): boolean => last.has(name)
   const isEarly = (plugin: Plugin): boolean => !isLast(plugin)
   const first = [
@@ -61,7 +61,7 @@ export function compileChain(
   ]
   const inner = innermost === undefined ? [] : [innermost]
   const use = { active: 0 }
-  const all = [...plugins, ...new Set([...scoped, ...ofConsumers]), ...inner]
+  const all = [...plugins, ...new Set([...scoped, ...consumerPlugins]), ...inner]
 
   const compile = (
     replaced: readonly Plugin[],

@@ -19,6 +19,6 @@ export function isReservedName(name: string): boolean {
 }
 
 /** True for built-in services, which every server provides. */
-export function isOfPlatform(name: string): boolean {
+export function isBuiltInService(name: string): boolean {
   return NAMES.has(name)
 }

@@ -2,7 +2,7 @@ import { formatAccount } from '../auth/account-text.ts'
 import { GatewayError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { createHeaderBlock, type HeaderBlock, HeaderList, joinOnce } from '../http/headers.ts'
-import { NOT_OF_SERVICES } from '../http/hop-by-hop.ts'
+import { RESERVED_HEADERS } from '../http/hop-by-hop.ts'
 import { parseMetadata } from './metadata.ts'
 
 /** Default headers of JSON responses. The responses depend on the caller, so shared caches must not store them. */
@@ -62,7 +62,7 @@ export function toReplyHeaders(metadata: string, standard: HeaderBlock): HeaderL
   const headers = new HeaderList()
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i]!
-    if (isOfServices(name)) headers.append(name, fields[i + 1]!)
+    if (isServiceHeader(name)) headers.append(name, fields[i + 1]!)
   }
   for (let i = 0; i < standard.fields.length; i += 2) {
     const name = standard.fields[i]!
@@ -77,12 +77,12 @@ export function toClientError(error: GatewayError): GatewayError {
   if (headers === undefined) return error
   const allowed: string[] = []
   for (let i = 0; i < headers.length; i += 2)
-    if (isOfServices(headers[i]!)) allowed.push(headers[i]!, headers[i + 1]!)
+    if (isServiceHeader(headers[i]!)) allowed.push(headers[i]!, headers[i + 1]!)
   return new GatewayError(id, code, message, { cause, headers: allowed })
 }
 
-function isOfServices(name: string): boolean {
-  return !NOT_OF_SERVICES.has(name) && !name.startsWith('mx-')
+function isServiceHeader(name: string): boolean {
+  return !RESERVED_HEADERS.has(name) && !name.startsWith('mx-')
 }
 
 export function isJson(contentType: string): boolean {

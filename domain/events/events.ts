@@ -152,7 +152,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   const queue = createGroupCommit<EventAppend, number>({
     commit: (batch) => adapter.append(batch),
     sizeOf: ({ event }) => sizeOfEvent(event),
-    tooMuch: () => eventsError(503, 'too many pending events'),
+    toOverflowError: () => eventsError(503, 'too many pending events'),
     ...(options.maxWaitingBytes !== undefined && { maxWaitingBytes: options.maxWaitingBytes }),
   })
   const known = createTopicCache(adapter, {

@@ -10,11 +10,11 @@ const LOW_SPACE_BYTES = 16 * 1024 * 1024
 /** Returns whether a transaction failed because the disk of its file is full. */
 export function isDiskFull(error: unknown, folder: string): boolean {
   const { code } = error as { readonly code?: unknown }
-  return FULL.has(code as number) || (code === IO_ERROR && hasLittleRoom(folder))
+  return FULL.has(code as number) || (code === IO_ERROR && isAlmostFull(folder))
 }
 
 /** Returns whether the free space of a folder is so low that a write may not fit. */
-export function hasLittleRoom(folder: string): boolean {
+export function isAlmostFull(folder: string): boolean {
   return readRoom(folder) < LOW_SPACE_BYTES
 }
 

@@ -1,4 +1,4 @@
-import { hasLittleRoom, isDiskFull, readRoom } from './disk-space.ts'
+import { isAlmostFull, isDiskFull, readRoom } from './disk-space.ts'
 
 /** Tracks whether a file can be written. The start and the end of a failure are reported once. */
 export interface Failures {
@@ -47,7 +47,7 @@ export function createFailures(options: FailuresOptions): Failures {
       room = readRoom(folder)
       if (sinceMs !== undefined) return
       sinceMs = lastMs
-      isOutOfSpace = hasLittleRoom(folder)
+      isOutOfSpace = isAlmostFull(folder)
       const { message } = error as Error
       onWarning(
         reason === undefined
@@ -59,7 +59,7 @@ export function createFailures(options: FailuresOptions): Failures {
     onSuccess() {
       reason = undefined
       if (sinceMs === undefined) return
-      const hasEnded = isOutOfSpace ? !hasLittleRoom(folder) : nowMs() - lastMs >= CALM_MS
+      const hasEnded = isOutOfSpace ? !isAlmostFull(folder) : nowMs() - lastMs >= CALM_MS
       if (!hasEnded) return
       const seconds = Math.round((nowMs() - sinceMs) / 1000)
       sinceMs = undefined

@@ -141,7 +141,7 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
     },
     sizeOf,
     countOf: (group) => group.length,
-    tooMuch: () => storeError(503, 'too many pending writes'),
+    toOverflowError: () => storeError(503, 'too many pending writes'),
     ...(maxWaitingBytes !== undefined && { maxWaitingBytes }),
   })
   const watchers = createStoreWatchers()

@@ -13,7 +13,7 @@ export interface GroupCommitOptions<T, R> {
   /** Maximum pending bytes. @default 67108864 */
   readonly maxWaitingBytes?: number
   /** Creates the 503 error for items above that limit. */
-  readonly tooMuch: () => Error
+  readonly toOverflowError: () => Error
 }
 
 /** Batches concurrent writes into few commits (group commit). */
@@ -21,7 +21,7 @@ export interface GroupCommit<T, R> {
   /**
    * Commits an item together with other pending items.
    *
-   * @throws {Error} from `tooMuch`, or the error of the item or its commit.
+   * @throws {Error} from `toOverflowError`, or the error of the item or its commit.
    */
   readonly push: (item: T) => Promise<R>
   /** Resolves when nothing is pending. */
@@ -73,7 +73,7 @@ export function createGroupCommit<T, R>({
   sizeOf,
   countOf = () => 1,
   maxWaitingBytes = 64 * 1024 * 1024,
-  tooMuch,
+  toOverflowError,
 }: GroupCommitOptions<T, R>): GroupCommit<T, R> {
   const waiting: Batch<T, R>[] = []
   let waitingBytes = 0
@@ -106,7 +106,7 @@ export function createGroupCommit<T, R>({
 
   return {
     push(item) {
-      if (waitingBytes > maxWaitingBytes) return Promise.reject(tooMuch())
+      if (waitingBytes > maxWaitingBytes) return Promise.reject(toOverflowError())
       const bytes = sizeOf(item)
       waitingBytes += bytes
       const outcome = findBatch().add(item, countOf(item), bytes)

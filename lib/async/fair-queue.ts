@@ -28,7 +28,7 @@ export interface FairQueueOptions {
    */
   readonly leavesSlots?: boolean
   /** Maximum number of waiters per key. @default no limit */
-  readonly maxWaitingOfKey?: number
+  readonly maxWaitingPerKey?: number
   /** Maximum number of waiters, separately with and without priority. @default no limit */
   readonly maxWaiting?: number
   /** Creates the error for a rejected waiter. */
@@ -59,7 +59,7 @@ const MAX_PRIORITY_STREAK = 3
 /** Grants slots round-robin across keys, and to the waiters of a key in order of arrival. */
 export function createFairQueue(options: FairQueueOptions): FairQueue {
   const { slots, leavesSlots = false, toError } = options
-  const { maxWaitingOfKey = Number.POSITIVE_INFINITY, maxWaiting = Number.POSITIVE_INFINITY } =
+  const { maxWaitingPerKey = Number.POSITIVE_INFINITY, maxWaiting = Number.POSITIVE_INFINITY } =
     options
   const priority: Lane = { waiters: new Map(), size: 0 }
   const ordinary: Lane = { waiters: new Map(), size: 0 }
@@ -79,18 +79,18 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
   }
 
   function add(lane: Lane, key: string, waiter: Waiter): Set<Waiter> {
-    const ofKey = lane.waiters.get(key) ?? new Set()
-    lane.waiters.set(key, ofKey.add(waiter))
+    const waitersOfKey = lane.waiters.get(key) ?? new Set()
+    lane.waiters.set(key, waitersOfKey.add(waiter))
     lane.size++
     open(key).waiting++
-    return ofKey
+    return waitersOfKey
   }
 
   function remove(lane: Lane, key: string, waiter: Waiter): void {
-    const ofKey = lane.waiters.get(key)
-    if (ofKey?.delete(waiter) !== true) return
+    const waitersOfKey = lane.waiters.get(key)
+    if (waitersOfKey?.delete(waiter) !== true) return
     lane.size--
-    if (ofKey.size === 0) lane.waiters.delete(key)
+    if (waitersOfKey.size === 0) lane.waiters.delete(key)
     const member = open(key)
     member.waiting--
     forget(key, member)
@@ -169,10 +169,11 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
             })
           },
         }
-        const ofKey = add(lane, key, waiter)
+        const waitersOfKey = add(lane, key, waiter)
         grant()
         if (isStarted) return
-        if (ofKey.size > maxWaitingOfKey || lane.size > maxWaiting) return giveUp(toError('full'))
+        if (waitersOfKey.size > maxWaitingPerKey || lane.size > maxWaiting)
+          return giveUp(toError('full'))
         if (maxWaitMs !== undefined)
           timer = setTimeout(() => giveUp(toError('late')), Math.max(0, maxWaitMs))
         signal?.addEventListener('abort', onAbort)

@@ -88,7 +88,7 @@ export async function findMarked(
  * @param userId user of isolated programs; a process without privileges cannot change it.
  */
 export async function findEscaped(userId: number): Promise<readonly number[]> {
-  const processes = (await readProcesses()).filter(({ pid }) => isOfUser(pid, userId))
+  const processes = (await readProcesses()).filter(({ pid }) => belongsTo(pid, userId))
   const parents = new Map(processes.map(({ pid, parent }) => [pid, parent]))
   const isEscaped = (pid: number): boolean => {
     const parent = parents.get(pid)
@@ -97,7 +97,7 @@ export async function findEscaped(userId: number): Promise<readonly number[]> {
   return processes.map(({ pid }) => pid).filter(isEscaped)
 }
 
-function isOfUser(pid: number, userId: number): boolean {
+function belongsTo(pid: number, userId: number): boolean {
   const [, ...ids] = /^Uid:\s+(\d+)\s+(\d+)\s+(\d+)/m.exec(readText(pid, 'status')) ?? []
   return ids.includes(String(userId))
 }

@@ -74,7 +74,7 @@ const plugin: PluginDefinition = definePlugin({
     }
     const streams = new OpenStreams({
       judge: (x) => reauthorize(x).catch(toReason),
-      toEnded: ({ route, authorizedTarget }) =>
+      toRevokedError: ({ route, authorizedTarget }) =>
         invalidToken(route!.service, authorizedTarget?.resource),
       nowMs,
     })

@@ -1,7 +1,7 @@
 import { GATEWAY_ID, GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import { HeaderList } from '../../core/http/headers.ts'
-import { NOT_OF_SERVICES } from '../../core/http/hop-by-hop.ts'
+import { RESERVED_HEADERS } from '../../core/http/hop-by-hop.ts'
 import { schemeOf } from '../../core/http/scheme.ts'
 import { definePlugin, type PluginDefinition } from '../../core/plugin/define.ts'
 import { type Static, Type } from '../../core/schema.ts'
@@ -56,7 +56,7 @@ const NOT_SENT = /^(?:content-|if-|range$|expect$|host$|x-forwarded-)/
 /** Headers from a proxy in front that describe the request. */
 const TRUSTED = ['x-forwarded-method', 'x-forwarded-uri']
 /** Headers that must not be set from a response because they frame or route the request. */
-const RESERVED: ReadonlySet<string> = new Set([...NOT_OF_SERVICES, 'host', 'expect'])
+const RESERVED: ReadonlySet<string> = new Set([...RESERVED_HEADERS, 'host', 'expect'])
 
 /**
  * Authenticates each request with an HTTP server. 2xx admits the request; any other response is sent to the client.
@@ -215,7 +215,7 @@ function isUncacheable({ headers }: HttpReply): boolean {
 }
 
 function deny(x: Exchange, { status, headers, body }: HttpReply): void {
-  const list = new HeaderList(pick(headers, (name) => !NOT_OF_SERVICES.has(name)))
+  const list = new HeaderList(pick(headers, (name) => !RESERVED_HEADERS.has(name)))
   // A denial applies to one caller at one moment.
   if (!list.has('cache-control')) list.append('cache-control', 'no-store')
   x.send(status, list, body)

@@ -235,14 +235,14 @@ function costWith<R>(
   const next = node && findNext(node, segments, at)
   const nextCost = costWith(next, segments, at + 1)
   const literalCost = node?.literalCost ?? 0
-  const others = node === undefined ? 1 : costOfOthers(node)
+  const others = node === undefined ? 1 : nonLiteralCost(node)
   return segment === '*' || segment === '**'
     ? literalCost + others - (next?.cost ?? 0) + nextCost
     : Math.max(literalCost, nextCost) + others
 }
 
 /** Returns the cost of a node and its non-literal children. */
-function costOfOthers<R>({ single, multi }: TreeNode<R>): number {
+function nonLiteralCost<R>({ single, multi }: TreeNode<R>): number {
   let cost = 1 + (single?.cost ?? 0)
   if (multi !== undefined) for (const tail of multi) cost += tail.node.cost
   return cost
@@ -279,6 +279,6 @@ function insert<R>(node: TreeNode<R>, segments: readonly string[], at: number): 
   }
   const last = insert(next, segments, at + 1)
   if (segment !== '*' && segment !== '**') node.literalCost = Math.max(node.literalCost, next.cost)
-  node.cost = node.literalCost + costOfOthers(node)
+  node.cost = node.literalCost + nonLiteralCost(node)
   return last
 }

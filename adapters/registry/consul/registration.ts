@@ -63,7 +63,7 @@ export function toRegistration(
     .slice(0, MAX_META - ADAPTER_META)
   const inMeta = new Set(metaEntries.map(([key]) => key))
   const rest = Object.entries(stored).filter(([key]) => !inMeta.has(key))
-  const ofVersion = version === DEFAULT_VERSION ? {} : { version }
+  const versionField = version === DEFAULT_VERSION ? {} : { version }
   const tags = [
     MARKER,
     ...(domain === DEFAULT_DOMAIN ? [] : [`mx.domain=${domain}`]),
@@ -73,7 +73,7 @@ export function toRegistration(
     ),
     ...(Object.keys(metadata).length === 0
       ? []
-      : [formatTag('metadata', domain, JSON.stringify({ ...ofVersion, values: metadata }))]),
+      : [formatTag('metadata', domain, JSON.stringify({ ...versionField, values: metadata }))]),
     ...(rest.length === 0
       ? []
       : [formatTag('node', domain, JSON.stringify(Object.fromEntries(rest)))]),

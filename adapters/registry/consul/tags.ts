@@ -65,8 +65,8 @@ export function formatEndpoint(
   version: string,
   { name, request, response, metadata }: Endpoint,
 ): string {
-  const ofVersion = version === DEFAULT_VERSION ? {} : { version }
-  return JSON.stringify({ name, ...ofVersion, request, response, metadata })
+  const versionField = version === DEFAULT_VERSION ? {} : { version }
+  return JSON.stringify({ name, ...versionField, request, response, metadata })
 }
 
 /** Returns whether a tag is a {@link REVISION}, which contains no description. */

@@ -1,5 +1,5 @@
 import type { Node } from '../../../core/contracts/registry.ts'
-import { isOfPlatform } from '../../../core/registry/built-in-services.ts'
+import { isBuiltInService } from '../../../core/registry/built-in-services.ts'
 import { formatDuration, formatSpan } from '../../../lib/text/units.ts'
 import { type Command, defineCommand } from '../../command.ts'
 import { listServices, mustFindService } from '../../session/find-services.ts'
@@ -16,8 +16,8 @@ const NONE = '-'
 /** Service names listed for each process. */
 const MAX_NAMES = 3
 const KINDS: Readonly<Record<string, (name: string) => boolean>> = {
-  builtin: isOfPlatform,
-  custom: (name) => !isOfPlatform(name),
+  builtin: isBuiltInService,
+  custom: (name) => !isBuiltInService(name),
 }
 /** Nodes that take longer are shown as unreachable. */
 const TIMEOUT_MS = 2000
@@ -104,7 +104,7 @@ function formatSummary(
   rates: ReadonlyMap<string, Rate>,
 ): string {
   const sorted = [...services].sort(
-    (a, b) => Number(isOfPlatform(a.service)) - Number(isOfPlatform(b.service)),
+    (a, b) => Number(isBuiltInService(a.service)) - Number(isBuiltInService(b.service)),
   )
   const rows = sorted.map(({ service, version, nodes }) => [
     ...[service, version, String(nodes.length)],

@@ -1,5 +1,5 @@
 import type { Account } from '../../contracts/auth.ts'
-import { isOfPlatform } from '../../registry/built-in-services.ts'
+import { isBuiltInService } from '../../registry/built-in-services.ts'
 import { DEFAULT_DOMAIN } from '../../registry/service.ts'
 import type { CallTarget } from './decision.ts'
 import { belongsTo } from './is-member.ts'
@@ -11,5 +11,5 @@ import { belongsTo } from './is-member.ts'
 export function isCrossNamespace(account: Account | undefined, target: CallTarget): boolean {
   const { namespace, domain, resource } = target
   if (account === undefined || belongsTo(account, namespace || domain)) return false
-  return domain !== DEFAULT_DOMAIN || !isOfPlatform(resource.name)
+  return domain !== DEFAULT_DOMAIN || !isBuiltInService(resource.name)
 }

@@ -42,8 +42,8 @@ export class Revocations {
     if (this.#all.has(id)) return true
     const dot = id.indexOf('.')
     if (dot > 0 && this.#all.has(id.slice(0, dot))) return true
-    const ofAccount = this.#all.get(toAccountKey(account.issuer, account.id))
-    return ofAccount !== undefined && issuedMs < ofAccount.before
+    const revocation = this.#all.get(toAccountKey(account.issuer, account.id))
+    return revocation !== undefined && issuedMs < revocation.before
   }
 
   /** Revocations that have not expired. */

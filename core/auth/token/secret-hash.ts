@@ -84,7 +84,7 @@ export function createSecretHasher(
   const currentCost: HashCost = { logCost, blocks: BLOCKS, parallel: PARALLEL }
   const queue = createFairQueue({
     slots: RUNNING_MAX,
-    maxWaitingOfKey: WAITING_PER_KEY_MAX,
+    maxWaitingPerKey: WAITING_PER_KEY_MAX,
     maxWaiting: WAITING_MAX,
     toError: () => tooManyHashes(id),
   })

@@ -45,11 +45,11 @@ export class Sockets {
 
   /**
    * @param maxMessageBytes limit of the listener for accepted WebSockets.
-   * @param maxOfClient see `ListenerOptions.maxClientSockets`.
+   * @param maxPerClient see `ListenerOptions.maxClientSockets`.
    */
-  constructor(maxMessageBytes: number, maxOfClient: number) {
+  constructor(maxMessageBytes: number, maxPerClient: number) {
     this.#maxMessageBytes = maxMessageBytes
-    this.#clients = new ClientSockets(maxOfClient)
+    this.#clients = new ClientSockets(maxPerClient)
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2'
 import { GatewayError } from '../../errors.ts'
 import { appendParsed, HeaderList } from '../../http/headers.ts'
-import { NOT_OF_SERVICES } from '../../http/hop-by-hop.ts'
+import { RESERVED_HEADERS } from '../../http/hop-by-hop.ts'
 import type { Wire } from './wire-format.ts'
 
 const GRPC = /^application\/grpc(?:[+;]|$)/i
@@ -61,7 +61,7 @@ export function readTrailers(head: HeaderList): HeaderList {
 export function toFields(headers: Block): HeaderList {
   const list = new HeaderList()
   for (const name of Object.keys(headers)) {
-    if (name.startsWith(':') || NOT_OF_SERVICES.has(name)) continue
+    if (name.startsWith(':') || RESERVED_HEADERS.has(name)) continue
     const value = headers[name]!
     if (typeof value === 'string') appendParsed(list, name, value)
     else for (const item of value) appendParsed(list, name, item)

@@ -18,7 +18,7 @@ import {
   WINDOW_BYTES,
 } from '../ws/frames.ts'
 import { toReplyFields } from './headers.ts'
-import { isOfType, LINES, parseErrorLine } from './ndjson.ts'
+import { hasMediaType, LINES, parseErrorLine } from './ndjson.ts'
 import { type PlainRequest, toPlainRequest } from './request.ts'
 
 const CARRIAGE_RETURN = 13
@@ -179,7 +179,7 @@ export class PlainCall implements UpstreamCall, Carrier {
       )
     }
     this.#limit = PAYLOAD_MAX_BYTES
-    this.#isStream = status === 200 && isOfType(headers.get('content-type') ?? '', LINES)
+    this.#isStream = status === 200 && hasMediaType(headers.get('content-type') ?? '', LINES)
     // The content type of a stream describes its framing; its bodies are JSON.
     if (this.#isStream) headers.delete('content-type')
     this.#metadata = headers.format()

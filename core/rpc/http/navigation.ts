@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../contracts/registry.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Exchange } from '../../exchange.ts'
-import { isOfPlatform } from '../../registry/built-in-services.ts'
+import { isBuiltInService } from '../../registry/built-in-services.ts'
 import { HEALTH } from '../debug-endpoints.ts'
 
 /**
@@ -16,7 +16,7 @@ export function checkNavigation(
   declared: Endpoint | undefined,
 ): void {
   const { service, endpoint } = route!
-  if (!isOfPlatform(service) || headers.get('sec-fetch-mode') !== 'navigate') return
+  if (!isBuiltInService(service) || headers.get('sec-fetch-mode') !== 'navigate') return
   if (endpoint === HEALTH || declared?.metadata['readOnly'] === 'true') return
   throw new GatewayError(
     service,

@@ -14,7 +14,7 @@ const NOTHING = Buffer.alloc(0)
 const ERROR_LINE = /^[\t ]{0,8}\{[\t ]{0,8}"error"/
 
 /** True if a `Content-Type` has this media type (lower case), with any parameters. */
-export function isOfType(contentType: string, type: string): boolean {
+export function hasMediaType(contentType: string, type: string): boolean {
   if (contentType === type) return true
   const { length } = type
   if (contentType.slice(0, length).toLowerCase() !== type) return false

@@ -15,7 +15,7 @@ import { deadlines, type Timed } from '../deadlines.ts'
 import { formatFail, formatFailFields, isErrorCode } from '../error-codec.ts'
 import { PAYLOAD_MAX_BYTES } from '../ws/frames.ts'
 import { readMetadata, toReplyFields } from './headers.ts'
-import { isOfType, LINES, toLine } from './ndjson.ts'
+import { hasMediaType, LINES, toLine } from './ndjson.ts'
 
 const MALFORMED_METADATA = 'response metadata is malformed or too long'
 const NOTHING = Buffer.alloc(0)
@@ -134,7 +134,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
     const headers = toReplyFields(metadata)
     if (headers === undefined) throw new TypeError(MALFORMED_METADATA)
     const type = headers.get('content-type')
-    if (type !== undefined && !isOfType(type, 'application/json')) {
+    if (type !== undefined && !hasMediaType(type, 'application/json')) {
       throw new GatewayError(
         this.service,
         400,

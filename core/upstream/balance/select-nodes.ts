@@ -16,12 +16,12 @@ export function selectNodes(
     some.length * 100 >= of.length * panicThreshold && (some.length > 0 || panicThreshold === 0)
   const priorities = listPriorities(all)
   const priority = priorities.find((each) => hasEnough(pick(usable, each), pick(all, each)))
-  const ofPriority = pick(all, priority ?? priorities[0] ?? 0)
-  const selected = priority === undefined ? omitUnreachable(ofPriority) : pick(usable, priority)
+  const candidates = pick(all, priority ?? priorities[0] ?? 0)
+  const selected = priority === undefined ? omitUnreachable(candidates) : pick(usable, priority)
   if (zone === '') return selected
   const isNear = (node: UpstreamNode): boolean => node.zone === zone
   const near = selected.filter(isNear)
-  return near.length > 0 && hasEnough(near, ofPriority.filter(isNear)) ? near : selected
+  return near.length > 0 && hasEnough(near, candidates.filter(isNear)) ? near : selected
 
   function pick(nodes: readonly UpstreamNode[], wanted: number): readonly UpstreamNode[] {
     return priorities.length === 1 ? nodes : nodes.filter((node) => node.priority === wanted)

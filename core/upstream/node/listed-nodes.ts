@@ -28,7 +28,7 @@ export function readListedNodes(
   onSkip: (entry: Node, reason: string) => void,
 ): ListedNodes {
   const entries = versions.flatMap(({ nodes }) => nodes)
-  const grpc = entries.length > 0 && entries.every(isOfGrpc)
+  const grpc = entries.length > 0 && entries.every(isGrpcNode)
   const nodes = new Map<string, UpstreamNode>()
   let hasNewState = false
   for (const entry of entries) {
@@ -50,6 +50,6 @@ export function readListedNodes(
   return { nodes: [...nodes.values()], grpc, hasNewState }
 }
 
-function isOfGrpc({ metadata }: Node): boolean {
+function isGrpcNode({ metadata }: Node): boolean {
   return Object.hasOwn(metadata, 'protocol') && /^grpcs?$/.test(metadata['protocol']!)
 }

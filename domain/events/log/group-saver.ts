@@ -37,7 +37,7 @@ export function createGroupSaver(log: Pick<EventLog, 'saveGroups'>): GroupSaver 
       return items.map(() => undefined)
     },
     sizeOf: () => 1,
-    tooMuch: () => eventsError(503, 'too many pending groups'),
+    toOverflowError: () => eventsError(503, 'too many pending groups'),
   })
 
   return {

@@ -1,5 +1,5 @@
 import type { Registry, Service } from '../../../core/contracts/registry.ts'
-import { isOfPlatform } from '../../../core/registry/built-in-services.ts'
+import { isBuiltInService } from '../../../core/registry/built-in-services.ts'
 import { conflict } from '../../../sdk/errors.ts'
 import { queryRegistry } from '../query.ts'
 
@@ -16,7 +16,7 @@ export async function rejectBuiltInNodes(
   address: string | undefined,
   id: string,
 ): Promise<void> {
-  if (!isOfPlatform(name) || address === undefined) return
+  if (!isBuiltInService(name) || address === undefined) return
   const versions = await queryRegistry(registry, id, () => registry.getService(name))
   const builtIns = new Set(
     versions

@@ -11,7 +11,7 @@ import { keepAlive } from '../../fixtures/keep-alive.ts'
 const DENIED = new GatewayError('app', 401, 'denied')
 
 function open(t: Test, judge: OpenStreamsOptions['judge']) {
-  const streams = new OpenStreams({ judge, toEnded: () => DENIED, nowMs: Date.now })
+  const streams = new OpenStreams({ judge, toRevokedError: () => DENIED, nowMs: Date.now })
   t.teardown(streams.close)
   const plugin = { name: 'auth', onReply: streams.onReply, onDone: streams.onDone }
   const begin = (endsMs = Number.POSITIVE_INFINITY): TestExchange => {

@@ -20,7 +20,7 @@ function open(maxWaitingBytes?: number) {
         commits.push({ names, done })
       }),
     sizeOf: ({ bytes }) => bytes,
-    tooMuch: () => new Error('too much'),
+    toOverflowError: () => new Error('too much'),
     ...(maxWaitingBytes !== undefined && { maxWaitingBytes }),
   })
   const next = async () => {
@@ -74,7 +74,7 @@ t.test('the weight of an item counts toward the limit of a commit', async (t) =>
     },
     sizeOf: () => 1,
     countOf: (count) => count,
-    tooMuch: () => new Error('too much'),
+    toOverflowError: () => new Error('too much'),
   })
   await Promise.all([500, 500, 500, 500, 5000, 1].map((count) => queue.push(count)))
   t.strictSame(commits, [4, 1, 1])
@@ -126,7 +126,7 @@ t.test('an error returned for one item rejects that item only', async (t) => {
   const queue = createGroupCommit<Item, string>({
     commit: (items) => items.map(({ name }) => (name === 'b' ? new Error('not b') : `${name}!`)),
     sizeOf: ({ bytes }) => bytes,
-    tooMuch: () => new Error('too much'),
+    toOverflowError: () => new Error('too much'),
   })
   const [a, b, c] = ['a', 'b', 'c'].map((name) => queue.push(item(name)))
   await t.rejects(b!, { message: 'not b' })

@@ -82,7 +82,7 @@ t.test('waiters with priority go first, except for every fourth place', async (t
 })
 
 t.test('rejects waiters beyond the limit of one key and of all keys', async (t) => {
-  const { queue } = open({ slots: 1, maxWaitingOfKey: 2, maxWaiting: 3 })
+  const { queue } = open({ slots: 1, maxWaitingPerKey: 2, maxWaiting: 3 })
   const release = await queue.acquire('a')
   const waiting = [queue.acquire('a'), queue.acquire('b'), queue.acquire('a')]
   await t.rejects(queue.acquire('a'), { message: 'full' })

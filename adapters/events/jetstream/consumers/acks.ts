@@ -72,7 +72,7 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
   const queue = createGroupCommit<Ack, void>({
     commit: (acks) => sessions.use((session) => commit(session, acks)),
     sizeOf: ({ reply }) => reply.length + 64,
-    tooMuch: () => eventsError(503, 'too many pending acknowledgements'),
+    toOverflowError: () => eventsError(503, 'too many pending acknowledgements'),
   })
 
   async function commit(session: Session, acks: readonly Ack[]) {

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
 import { Client } from 'undici'
-import { NOT_OF_SERVICES } from '../../../../core/http/hop-by-hop.ts'
+import { RESERVED_HEADERS } from '../../../../core/http/hop-by-hop.ts'
 import { Pool } from '../../../../core/upstream/pool/pool.ts'
 import { Collector } from '../../../fixtures/collector.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
@@ -152,7 +152,7 @@ function toEndToEnd({ rawHeaders, headers }: IncomingMessage): string[] {
     .map((name) => name.trim())
   return rawHeaders.flatMap((name, i) => {
     const lower = name.toLowerCase()
-    if (i % 2 === 1 || NOT_OF_SERVICES.has(lower) || named.includes(lower)) return []
+    if (i % 2 === 1 || RESERVED_HEADERS.has(lower) || named.includes(lower)) return []
     return [lower, rawHeaders[i + 1]!]
   })
 }
