@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { isOfPlatform } from '../../core/registry/built-in-services.ts'
+import { isBuiltInService } from '../../core/registry/built-in-services.ts'
 import { Problem } from '../components/problem.tsx'
 import { Empty, Loading } from '../components/states.tsx'
 import { type Column, Table } from '../components/table/table.tsx'
@@ -128,6 +128,6 @@ function join(
   const byName = new Map(services.map((each) => [each.service, each]))
   const prefix = space === DEFAULT_NAMESPACE ? '' : `${space}/`
   return rows
-    .filter(({ name }) => !isOfPlatform(name))
+    .filter(({ name }) => !isBuiltInService(name))
     .map((row) => ({ ...row, stats: byName.get(prefix + row.name) }))
 }
