@@ -61,6 +61,6 @@ function find<T>(parts: Readonly<Record<string, T>>, what: string, name: string)
   if (part !== undefined) return part
   const names = Object.keys(parts)
   const suggestion = suggest(name, names)
-  const hint = suggestion === undefined ? '' : `, did you mean ${suggestion}?`
+  const hint = suggestion === undefined ? '' : `; did you mean ${suggestion}?`
   throw new SettingsError([`unknown ${what} ${name}; known: ${names.join(', ')}${hint}`])
 }

@@ -187,6 +187,6 @@ t.test('marks figures of another machine', async (t) => {
   const otherMachine = { ...recorded({ proxy: 1 }), machine: { ...MACHINE, cpu: 'y' } }
   t.match(
     compareRatios(recorded({ proxy: 1 }), otherMachine).lines[1],
-    'baseline of x, this machine has y',
+    'note: the baseline was recorded on x, this machine has y',
   )
 })

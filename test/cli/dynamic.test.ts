@@ -150,7 +150,7 @@ t.test('unknown commands, endpoints and flags are reported with a suggestion', a
 t.test('without a server, the error names the address and how to start one', async (t) => {
   const options = { cwd: server.home, env: { ...server.env, MX_ENV_LOCAL_ADDRESS: '127.0.0.1:1' } }
   const failed =
-    "mx: Failed to connect to mx server at 127.0.0.1:1: start it with 'mx server', or, if it has another --proxy_address, run 'mx env add local <host:port>'"
+    "mx: Failed to connect to mx server at 127.0.0.1:1: start it with 'mx server', or, if it uses another --proxy_address, run 'mx env add local <host:port>'"
   t.match(await runMx(['helloworld', '--name=a'], options), {
     code: 4,
     stderr: `${failed} (helloworld is not an mx command)\n`,

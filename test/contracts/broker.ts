@@ -259,7 +259,7 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
       await broker.publish(TOPIC, toMessage(String(i)))
       await until(() => fast === i)
     }
-    t.match(ends, [{ code: 503, id: 'broker', message: /too slow: its subscription has ended/ }])
+    t.match(ends, [{ code: 503, id: 'broker', message: /too slow; its subscription has ended/ }])
     t.equal(broker.ended, 1)
     t.equal(broker.dropped, 11, 'ten pending messages and one beyond the limit')
   })

@@ -71,7 +71,7 @@ async function writeBlob({ deployer: { client } }: Member, key: string): Promise
 }
 
 function assertRejected(t: Test, outcome: Outcome, name: string, code: number): void {
-  const message = new RegExp(`^quota_${name} of namespace acme is reached: .*quota_${name}=acme=`)
+  const message = new RegExp(`^quota_${name} reached in namespace acme: .*quota_${name}=acme=`)
   t.match(outcome, { code, message })
 }
 

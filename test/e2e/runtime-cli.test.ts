@@ -63,7 +63,7 @@ t.test('runs a folder, calls, updates, shows and kills it', async (t) => {
     /^NAME.*\npage\s+latest\s+\/\S+\/page\s+running\s+[0-9a-f]{7}\s+\d+s ago\s+owner=/,
   )
   t.match(await logs(t, 'page'), /^one starts\n/)
-  await t.rejects(run('./page'), { message: /^already exists: page@latest;/ })
+  await t.rejects(run('./page'), { message: /^already exists: page@latest\. / })
 
   writeProgram('page', toProgram('two'))
   await update('page')

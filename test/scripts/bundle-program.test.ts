@@ -39,7 +39,7 @@ t.test('the bundled program has the output and exit statuses of the sources', as
   t.match(await mx('services'), {
     code: 4,
     stderr:
-      "mx: Failed to connect to mx server at 127.0.0.1:1: start it with 'mx server', or, if it has another --proxy_address, run 'mx env add local <host:port>'\n",
+      "mx: Failed to connect to mx server at 127.0.0.1:1: start it with 'mx server', or, if it uses another --proxy_address, run 'mx env add local <host:port>'\n",
   })
 })
 

@@ -11,7 +11,7 @@ t.test(
       '| `--address <host:port or unix:/path>` |  | `127.0.0.1:8080` | Address to listen on',
     )
     t.match(table, '| `--handler <name>` | api | `meta` | How requests')
-    t.match(table, '| `--store <name or url>` |  | `lmdb` | Store of ACME certificates')
+    t.match(table, '| `--store <name or url>` |  | `lmdb` | Store for the ACME certificates')
     t.match(table, '| `--events <name or url>` | server |')
     t.match(table, '| `--namespace <prefix>` |  | `go.mx.api`; server: none | Prefix')
     t.match(table, /\| `--enable_tls` \| {2}\| `false` \|/)

@@ -31,7 +31,7 @@ import type { PluginDefinition } from '../core/plugin/define.ts'
 import cors from './access/cors.ts'
 import requestId from './telemetry/request-id.ts'
 
-/** Files of this folder by name; each exports a declared plugin. */
+/** Files of this folder by name. Each exports a declared plugin. */
 export const plugins: Readonly<Record<string, PluginDefinition>> = {
   cors,
   'request-id': requestId,
@@ -49,7 +49,7 @@ t.test('parts with different options retain their own types', async (t) => {
 import static_ from './static.ts'
 import web from './web.ts'
 
-/** Files of this folder by name; each exports a function that creates a handler. */
+/** Files of this folder by name. Each exports a function that creates a handler. */
 export const handlers: {
   readonly static: typeof static_
   readonly web: typeof web

@@ -95,6 +95,6 @@ t.test('without a server, fails with a one-line message, its address and status 
   t.same([code, stdout], [4, ''])
   t.match(
     stderr,
-    /^mx: Failed to connect to mx server at 127\.0\.0\.1:1: start it with 'mx server', or, if it has another --proxy_address, run 'mx env add local <host:port>'\n$/,
+    /^mx: Failed to connect to mx server at 127\.0\.0\.1:1: start it with 'mx server', or, if it uses another --proxy_address, run 'mx env add local <host:port>'\n$/,
   )
 })

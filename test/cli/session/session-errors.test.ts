@@ -42,7 +42,7 @@ t.test('an unreachable server exits 4 with its address', async (t) => {
   t.teardown(nowhere.close)
   await t.rejects(nowhere.stream('runtime', 'Runtime.Watch', {}).next(), {
     message:
-      "Failed to connect to mx server at 127.0.0.1:1: start it with 'mx server', or, if it has another --proxy_address, run 'mx env add local <host:port>'",
+      "Failed to connect to mx server at 127.0.0.1:1: start it with 'mx server', or, if it uses another --proxy_address, run 'mx env add local <host:port>'",
     status: 4,
   })
 })

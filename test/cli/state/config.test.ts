@@ -54,7 +54,7 @@ t.test('invalid environments are reported and never overwritten', async (t) => {
   const text = '{"envs":"{\\"a"}'
   writeFileSync(FILE, text)
   await t.rejects(addEnvironment('b', 'h:1'), {
-    message: /^envs in .* must be a string with a JSON object/,
+    message: /^envs in .* must be a string that contains a JSON object/,
   })
   t.equal(readFileSync(FILE, 'utf8'), text)
 })

@@ -33,7 +33,7 @@ t.test('call errors map to messages with advice and exit statuses', (t) => {
     [
       explain(502, noRoute),
       4,
-      "Failed to connect to mx server at 127.0.0.1:8081: start it with 'mx server', or, if it has another --proxy_address, run 'mx env add local <host:port>'",
+      "Failed to connect to mx server at 127.0.0.1:8081: start it with 'mx server', or, if it uses another --proxy_address, run 'mx env add local <host:port>'",
     ],
     [
       explain(502, noRoute, { environment: platform }),

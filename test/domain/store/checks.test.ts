@@ -41,7 +41,10 @@ t.test('rejects malformed input with the name of the field', (t) => {
 })
 
 t.test('rejects a duplicate key of a table', (t) => {
-  t.throws(() => checkApart([CHANGE, { ...CHANGE }]), { code: 400, message: /^key .* got "a"$/ })
+  t.throws(() => checkApart([CHANGE, { ...CHANGE }]), {
+    code: 400,
+    message: /^keys .* got the duplicate "a"$/,
+  })
   t.end()
 })
 

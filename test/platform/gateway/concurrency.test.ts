@@ -234,7 +234,7 @@ t.test(
     )
     const first = open(port, '/shop/')
     await until(() => node.pending.length === 1)
-    t.match(await send('GET', '/shop/'), { status: 503, text: /per account is reached/ })
+    t.match(await send('GET', '/shop/'), { status: 503, text: /per account reached/ })
     node.release()
     t.equal(await first.status, 200)
     const next = open(port, '/shop/')

@@ -62,7 +62,7 @@ t.test('subdomain wraps the resolver of the handler', async (t) => {
 
 t.test('rejects an invalid resolver with a suggestion', async (t) => {
   const rows: [string, RegExp][] = [
-    ['subdomian:domain=x.org', /unknown resolver subdomian, .*did you mean subdomain/],
+    ['subdomian:domain=x.org', /unknown resolver subdomian; .*; did you mean subdomain/],
     ['hots', /did you mean host/],
     ['subdomain', /resolver must be subdomain:domain=<name>/],
     ['subdomain:domain=', /resolver must be subdomain:domain=<name>/],

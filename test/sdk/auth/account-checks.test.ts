@@ -76,7 +76,7 @@ t.test('a workload acts as the service in its scope only, in its namespace', (t)
   t.throws(() => mustBeService(call(SHOP), 'acme', ID, 'pay'), {
     ...toMissing('workload:acme/pay'),
     message:
-      /requires the scope workload:acme\/pay .* with workload:acme\/shop: .*mx run --name=pay/,
+      /requires the scope workload:acme\/pay .* with the scopes workload:acme\/shop: .*mx run --name=pay/,
   })
   const stray = { issuer: 'mx', scopes: SHOP.scopes }
   t.throws(

@@ -87,7 +87,7 @@ t.test('a failing store is logged once for reading and once for writing', async 
   learn('greeter')
   await eventually(async () => lines.length === 2)
   await known.close()
-  t.match(lines, [/were not restored/, /were not saved/])
+  t.match(lines, [/cannot restore known services/, /cannot save known services/])
 })
 
 t.test('a server without known services writes nothing', async (t) => {
@@ -133,7 +133,7 @@ t.test('a malformed record is logged and ignored', async (t) => {
   const { known, list, lines } = open(t, store)
   await known.open()
   t.strictSame(await list(), [])
-  t.match(lines, [/were not restored/])
+  t.match(lines, [/cannot restore known services/])
   await known.close()
 })
 

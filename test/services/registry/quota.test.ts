@@ -121,7 +121,7 @@ t.test(
     t.ok(accepted > 40 && accepted < 60, `${accepted} were registered`)
     t.match(error, {
       code: 429,
-      message: /^quota_registrations of namespace acme is reached: 9\d{6}b of 9600kb in use; /,
+      message: /^quota_registrations reached in namespace acme: 9\d{6}b of 9600kb in use; /,
     })
     const { call } = registry
     t.same(await call('Register', toRequest(3)), {}, 'a heartbeat')

@@ -121,7 +121,7 @@ t.test('an existing name is rejected before the upload, unless forced', async (t
   await run('./helloworld')
   runtime.calls.length = 0
   await t.rejects(run('./helloworld'), {
-    message: /^already exists: helloworld@latest; .*mx update helloworld.*--force/,
+    message: /^already exists: helloworld@latest\. .*mx update helloworld.*--force/,
     status: 127,
   })
   t.same(runtime.calls, [])
@@ -133,7 +133,10 @@ t.test('of two concurrent commands with one name, one fails with advice', async 
   const results = await Promise.allSettled([run('./helloworld'), run('./helloworld')])
   const failed = results.flatMap((result) => (result.status === 'rejected' ? result.reason : []))
   t.match(failed, [
-    { message: /^already exists: helloworld@latest; .*mx update helloworld.*--force/, status: 127 },
+    {
+      message: /^already exists: helloworld@latest\. .*mx update helloworld.*--force/,
+      status: 127,
+    },
   ])
   t.equal(failed.length, 1)
 })

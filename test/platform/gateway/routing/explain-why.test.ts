@@ -60,7 +60,7 @@ t.test('explains responses of the gateway with a hint', (t) => {
     ],
     [
       { answer: response(503, 'cannot look up a: the registry is unavailable') },
-      /^check that the registry runs /,
+      /^check that the registry is running at /,
     ],
     [
       { answer: response(503, 'cannot look up a: the registry denies access') },

@@ -115,13 +115,13 @@ t.test('a signing key is Ed25519 in PEM, plain or in base64, and errors do not c
   const other = toPem(generateKeyPairSync('x25519'))
   const invalid = {
     name: 'RangeError',
-    message: /^must be an Ed25519 key in PEM, .* got a key of type x25519$/,
+    message: /^must be an Ed25519 key in PEM format, .* got a key of type x25519$/,
   }
   t.throws(() => PRIVATE_KEY.parse([other]), invalid)
   for (const text of ['c2VjcmV0', '-----BEGIN hush-----'])
     t.throws(() => PRIVATE_KEY.parse([text]), {
       message:
-        'must be an Ed25519 key in PEM, as `openssl genpkey -algorithm ed25519` prints it, got no private key',
+        'must be an Ed25519 key in PEM format, for example from `openssl genpkey -algorithm ed25519`, got no private key',
     })
   t.end()
 })
