@@ -102,7 +102,10 @@ t.test('reports a port in use with one clear line and status 1', async (t) => {
   const { ended, lines } = start(t, `127.0.0.1:${port}`)
   t.equal(await ended, 1)
   t.match(lines, [
-    { service: 'helloworld', msg: `cannot listen on 127.0.0.1:${port}: the port is in use` },
+    {
+      service: 'helloworld',
+      msg: `cannot listen on 127.0.0.1:${port}: the port is already in use`,
+    },
   ])
   t.equal(lines.length, 1)
   t.notHas(lines[0], { err: {} })

@@ -66,7 +66,10 @@ t.test('a port in use exits 1 with the address', async (t) => {
   const { port } = new URL(toUrl(first))
   const second = start('dashboard', '--address', `127.0.0.1:${port}`)
   t.equal(await second.ended, 1)
-  t.match(second.output.stderr, `mx: cannot listen on 127.0.0.1:${port}: the port is in use`)
+  t.match(
+    second.output.stderr,
+    `mx: cannot listen on 127.0.0.1:${port}: the port is already in use`,
+  )
   first.child.kill('SIGTERM')
   await first.ended
 })
