@@ -1,5 +1,5 @@
-// Duration of commands, compared with a bare start of Node.js in the same interleaved run:
-// `npm run bench cli [-- runs]`.
+// Duration of commands, compared with starting Node.js alone in the same interleaved run: `npm run bench cli [--
+// runs]`.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { ROOT } from './rivals/rival.ts'
 const [runs = 20] = process.argv.slice(2).map(Number)
 const MX = join(ROOT, 'dist/cli/bundle/mx.js')
 
-/** Commands with their time limit in milliseconds; a bare start of Node.js has no limit. */
+/** Commands with their time limit in milliseconds; Node.js alone has no limit. */
 const COMMANDS: readonly (readonly [what: string, words: readonly string[], atMost?: number])[] = [
   ['node', ['-e', '0']],
   ['mx --help', [MX, '--help'], 80],

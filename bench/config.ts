@@ -1,5 +1,5 @@
-// The configuration, compared with Consul's key-value store in the same run:
-// `npm run bench config [-- values seconds]`.
+// Configuration calls, compared with Consul's key-value store in the same run: `npm run bench config [-- values
+// seconds]`.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

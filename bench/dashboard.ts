@@ -22,7 +22,7 @@ interface Load {
 
 const [runs = 9] = process.argv.slice(2).map(Number)
 const USABLE_MS = 300
-/** Marks the time in the page when it becomes usable, because polling from outside would add its round trip. */
+/** Records when the page becomes usable. Runs in the page, because polling from outside would add a round trip. */
 const WATCH = `
   new MutationObserver((_, observer) => {
     if (document.querySelector('nav') === null || document.querySelector('main h1') === null) return

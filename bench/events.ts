@@ -1,4 +1,4 @@
-// Events, compared with the bare client of NATS JetStream in the same run: `npm run bench events [-- seconds rounds]`.
+// Events, compared with the bare NATS JetStream client in the same run: `npm run bench events [-- seconds rounds]`.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

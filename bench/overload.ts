@@ -1,5 +1,5 @@
-// A service that receives ten times its capacity, by concurrency limit: `npm run bench overload`. Fails if a goal is
-// missed.
+// A service that receives ten times its capacity, with different concurrency limits: `npm run bench overload`. Fails if
+// a goal is missed.
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Cores, createFolder, findPort, startProgram } from './http/servers/processes.ts'

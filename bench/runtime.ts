@@ -64,7 +64,7 @@ async function measureMany(platform: Platform): Promise<Figure[]> {
       await Promise.all(names.slice(i, i + AT_ONCE).map(work))
   }
   await forEach((name) => run('run', source, `--name=${name}`))
-  // Waits until the work of starting the services has settled.
+  // Waits until the server has finished starting the services.
   await wait(5000)
   const loaded = await measureShare(platform)
   await forEach((name) => run('kill', name))

@@ -31,7 +31,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'completion',
-    description: 'Print the completion script of a shell',
+    description: 'Print the completion script for a shell',
     load: async () => (await import('./commands/tools/completion.ts')).default,
   },
   {

@@ -32,12 +32,12 @@ export async function runDynamic(
   globals: readonly string[],
 ): Promise<void> {
   const { words, flags } = splitWords(args)
-  // If a field has the same name as a flag, the flag must precede the service.
+  // A field with the same name as a flag follows the service name, so the flag must precede it.
   const where = LOCATION_FLAGS.filter(
     (name) => !globals.some((flag) => flag.startsWith(`--${name}=`)),
   )
   let located = peek(flags, where)
-  // A value of --env that is not an environment may be a field value.
+  // A `--env` value that is not an environment may be a field value.
   const { env: unknownEnv } = isEnvironment(located['env']) ? {} : located
   if (unknownEnv !== undefined) located = without(located, (name) => name === 'env')
   const checkEnv = (): unknown => unknownEnv !== undefined && findEnvironment(unknownEnv)
@@ -114,7 +114,7 @@ async function call(
   await printReply(format, await session.call<string>(service, endpoint.name, request, options))
 }
 
-/** Merges field flags into the request of `--json`. @throws {CliError} */
+/** Merges field flags into the request from `--json`. @throws {CliError} */
 async function mergeFlags(
   text: string | undefined,
   values: FlagsInput['fields'],

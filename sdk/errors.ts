@@ -9,7 +9,7 @@ const NAME = 'ServiceError'
  * A typed error with an id, a status and a detail (specification: Errors 2).
  *
  * Services throw it, usually through one of the constructors below, and callers catch it with
- * `error instanceof ServiceError`. Every {@link GatewayError} is also an instance, so gateway, services and clients
+ * `error instanceof ServiceError`. Every {@link GatewayError} is an instance, too, so gateway, services and clients
  * share one type of expected errors.
  */
 export class ServiceError extends GatewayError {

@@ -89,7 +89,7 @@ export class TestExchange extends Exchange {
   paused = false
   /** True if the client's connection was closed. */
   wasCut = false
-  /** Result of {@link write}: false simulates a slow client. */
+  /** Result of {@link write}; false simulates a slow client. */
   writable = true
   /** The client's WebSocket once accepted. */
   socket: TestSocket | undefined = undefined
@@ -120,7 +120,7 @@ export class TestExchange extends Exchange {
     })
   }
 
-  /** As on a real connection, the address is unavailable after the exchange unless it was read before. */
+  /** As on a real connection, the address is unavailable after the exchange ends unless it was read before. */
   get remoteAddress(): string {
     if (!this.finished) this.#addressKept = true
     return this.#addressKept ? this.#address : ''

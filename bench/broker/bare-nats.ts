@@ -1,7 +1,7 @@
 import { connect, headers as createHeaders } from '@nats-io/transport-node'
 import { type Contestant, HEADERS, TOPIC } from './contestant.ts'
 
-/** Opens the bare NATS client library. */
+/** Opens a connection with the bare NATS client library. */
 export async function openBareNats(port: number): Promise<Contestant> {
   const servers = `127.0.0.1:${port}`
   const [publisher, subscriber] = [await connect({ servers }), await connect({ servers })]

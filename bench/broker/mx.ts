@@ -24,7 +24,7 @@ export async function openNats(port: number): Promise<Contestant> {
   return toContestant('mx, NATS', publisher, subscriber, async () => {})
 }
 
-/** Opens the service `broker`, called over sockets. */
+/** Opens the `broker` service, called over sockets. */
 export async function openService(): Promise<Contestant> {
   const checked = createBroker(createMemoryBroker())
   const { service, close } = createBrokerService({

@@ -18,7 +18,7 @@ export interface MxOptions {
   readonly secret: boolean
 }
 
-/** Opens the service `config` on a file, called through the SDK. */
+/** Opens the `config` service on a file, called through the SDK. */
 export async function openMx({ folder, sync, socket, secret }: MxOptions): Promise<Contestant> {
   const store = createStore(createLmdbStore({ folder, sync }))
   const secretKey = (await openSecretKey({ store, key: makeSecretKey() }))!

@@ -4,7 +4,7 @@ import type { Contestant } from './contestant.ts'
 
 const STREAM = 'bare'
 
-/** Opens the bare client library of NATS JetStream. */
+/** Opens a connection with the bare NATS JetStream client library. */
 export async function openBareJetStream(port: number): Promise<Contestant> {
   const connection = await connect({ servers: `127.0.0.1:${port}` })
   const manager = await jetstreamManager(connection)

@@ -11,9 +11,9 @@ export interface Contestant {
   readonly goals?: EventsGoals
   /** Resolves when the event is acknowledged. */
   readonly publish: (payload: Uint8Array) => Promise<unknown>
-  /** Receives events, starting with the first. Returns the size of their payloads. */
+  /** Receives all events from the first. Returns the size of their payloads. */
   readonly replay: (count: number) => Promise<number>
-  /** As `replay`, in a group that acknowledges each event. */
+  /** Like `replay`, in a group that acknowledges each event. */
   readonly consume: (count: number) => Promise<number>
   readonly close: () => Promise<void>
 }

@@ -9,23 +9,23 @@ import { createEventsService } from '../../services/events/service.ts'
 import type { Contestant, EventsGoals } from './contestant.ts'
 
 const TOPIC = 'bench'
-/** Same limit as the NATS client. */
+/** Maximum events in flight, as for the NATS client. */
 const IN_FLIGHT = 1000
 
 const GOALS: EventsGoals = { publishedPerSecond: 30_000, replayedPerSecond: 200_000 }
 
-/** Opens the service `events` on a file. */
+/** Opens the `events` service on a file. */
 export function openLmdb(folder: string, sync: 'os' | 'always'): Promise<Contestant> {
   return open(`mx, lmdb, sync ${sync}`, createLmdbEvents({ folder, sync }), GOALS)
 }
 
-/** Opens the service `events` on JetStream. */
+/** Opens the `events` service on JetStream. */
 export function openJetStream(port: number): Promise<Contestant> {
   const address = parseNatsUrl(`nats://127.0.0.1:${port}`)
   return open('mx, JetStream', createJetStreamEvents({ address }))
 }
 
-/** Opens the service `events`, called through the SDK within the process. */
+/** Opens the `events` service, called through the SDK within the process. */
 async function open(
   name: string,
   adapter: EventsAdapter,

@@ -23,7 +23,7 @@ export interface HeapProbe {
 /** Longer than the keep-alive timeout of backend connections, 4 s. */
 const SETTLE_MS = 5000
 
-/** @param folder folder for the files of the probe. */
+/** @param folder folder for the probe's files. */
 export function createHeapProbe(folder: string): HeapProbe {
   const file = join(folder, 'heap.json')
   const probe = toNodeCommand('http/heap-probe').at(-1)!

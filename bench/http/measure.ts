@@ -17,7 +17,7 @@ import {
 } from './servers/processes.ts'
 import { waitUntilOpen, waitUntilReady } from './servers/ready.ts'
 
-/** Enough time to compile hot code before a short measurement. */
+/** Long enough to compile hot code before a short measurement. */
 const WARM_UP_SECONDS = 3
 
 /** Result of one round of one rival. */

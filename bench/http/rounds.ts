@@ -23,7 +23,7 @@ export interface Row {
   readonly median: Measurement
   /** Median over all rounds of the CPU time per request, relative to the first rival of the same round. */
   readonly ratio: number
-  /** Error, in place of figures. */
+  /** Error, if the rival has no figures. */
   readonly problem?: string
 }
 

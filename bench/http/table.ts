@@ -30,7 +30,7 @@ function formatRow({ title, version, median, ratio, rounds, problem }: Row): str
   return `| ${name} | ${cells.join(' | ')} |`
 }
 
-/** Formats the median, and the extremes if the rounds differ by more than 0.1 µs. */
+/** Formats the median, with the extremes if the rounds differ by more than 0.1 µs. */
 function formatSpread(values: readonly number[], middle: number): string {
   const low = Math.min(...values)
   const high = Math.max(...values)

@@ -20,7 +20,7 @@ const ORDER = Buffer.from(
 )
 const WRONG = Buffer.from('{"name":5}')
 
-/** A call without the cost of caller and transport. */
+/** A call without caller and transport, which would add to the cost. */
 class BenchCall implements IncomingCall {
   readonly service = 'helloworld'
   readonly endpoint: string

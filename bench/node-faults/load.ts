@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http'
 
 export interface LoadFigures {
   readonly sent: number
-  /** Number of requests with status 500 or above, a lost connection, or no response within the limit. */
+  /** Number of requests that failed: status 500 or above, a lost connection, or no response within the time limit. */
   readonly failed: number
   readonly p50Ms: number
   readonly p99Ms: number

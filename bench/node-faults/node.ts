@@ -5,7 +5,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 
 export type Mode = 'ok' | 'error' | 'reset' | 'hang' | 'slow' | 'sometimes-slow'
 
-/** Change of nodes: `nodes` are the indexes of the nodes, `listens` is true if they accept connections. */
+/** Command that changes nodes: `nodes` are indexes, `listens` is true if the nodes accept connections. */
 export interface Change {
   readonly nodes: readonly number[]
   readonly mode: Mode

@@ -35,13 +35,10 @@ export function makeLargeService(
   }
 }
 
-/** Registered hosts, including pending ones. There is only one Consul at a time. */
+/** Registered hosts, including pending ones; shared, because there is only one Consul at a time. */
 const hosts = new Map<string, Promise<unknown>>()
 
-/**
- * Writes services to Consul's catalog directly, in batches and without checks, as if each node ran on the host of its
- * number.
- */
+/** Writes services to Consul's catalog directly, in batches and without checks. Node n is placed on host n. */
 export async function writeCatalog(
   { call }: Pick<ConsulAgent, 'call'>,
   services: Iterable<Service>,

@@ -14,7 +14,7 @@ import { onStage, type Stage, startConsul, toText } from './stage.ts'
 const MIB = 1024 ** 2
 /** Goals for 5 000 services of 20 nodes. */
 const GOALS = { startMs: 2000, changeMs: 1000, memoryMiB: 300 }
-/** Concurrent requests when services are first used. */
+/** Number of concurrent requests to unused services. */
 const CLIENTS = 32
 /** Maximum concurrent blocking queries to Consul, including the queries for the known service and the catalog. */
 const WATCHED_AT_ONCE = 100

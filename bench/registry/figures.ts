@@ -10,7 +10,7 @@ export interface Figure {
   readonly most?: number
   /** Lower limit. */
   readonly least?: number
-  /** Breakdown of the figure. */
+  /** Details of the figure. */
   readonly detail?: string
 }
 
@@ -21,7 +21,7 @@ export interface Outcome {
   readonly figures: readonly Figure[]
 }
 
-/** Number of failed requests in a load, by outcome. @param most upper limit. */
+/** Number of failed requests of a load, by outcome. @param most upper limit */
 export function toFailures(what: string, result: LoadResult, most?: number): Figure {
   const failures = listFailures(result)
   const detail = Object.entries(failures).map(([kind, count]) => `${kind}: ${count}`)

@@ -21,7 +21,7 @@ import { startRegistry } from './stage.ts'
 
 const STEADY = 20
 const FLAPPING = 100
-/** Each flapping node deregisters and registers once per second. */
+/** Interval at which each flapping node deregisters and registers again. */
 const CHANGES_PER_SECOND = 2 * FLAPPING
 const WARM_UP_SECONDS = 2
 

@@ -12,7 +12,7 @@ export interface FaultOptions {
   readonly afterSeconds: number
   /** Response time of a slow Consul in milliseconds. */
   readonly delayMs: number
-  /** Duration in seconds of registrations at the rate `perSecond`. */
+  /** Duration of a burst of registrations in seconds; the rate is `perSecond`. */
   readonly burstSeconds: number
   readonly perSecond: number
 }

@@ -1,4 +1,4 @@
-// Cost of a large registry for a gateway, without sockets: `npm run bench registry [-- services nodes]`.
+// Cost of routing with a large registry, without sockets: `npm run bench registry [-- services nodes]`.
 import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
 import type { Service } from '../../core/contracts/registry.ts'
 import { ServiceCache } from '../../core/registry/service-cache.ts'

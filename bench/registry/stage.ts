@@ -41,9 +41,9 @@ export interface Stage {
 }
 
 export interface StageOptions extends ProgramOptions {
-  /** Address of the registry for services. */
+  /** Registry address for services. */
   readonly registry: string
-  /** Address of the registry for the gateway. @default registry */
+  /** Registry address for the gateway. @default registry */
   readonly gatewayRegistry?: string
   readonly services: number
 }
@@ -54,7 +54,7 @@ export function startConsul(): Promise<ConsulAgent> {
   return startConsulAgent({ program: 'consul', wrap })
 }
 
-/** Starts Consul or the registry service. */
+/** Starts Consul or the registry service as a process. */
 export async function startRegistry(
   kind: 'consul' | 'mx',
   options: ProgramOptions = {},

@@ -1,6 +1,6 @@
 import { readOrigin, writeResult } from '../http/results.ts'
 
-/** Results of one contestant: its name, followed by figures. */
+/** Results of a contestant: its name, followed by its figures. */
 export type Row = Readonly<Record<string, string | number>>
 
 /** Prints results and writes them to `bench/results`. */

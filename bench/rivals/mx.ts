@@ -49,7 +49,7 @@ function writeConfig(site: Site): string {
   return file
 }
 
-/** Creates a route. The first one matches the request; the others differ in path, host, method and parameters. */
+/** Creates a route. The first one matches the request; the others differ in path, host, method or parameters. */
 function toPathRoute(index: number): string {
   if (index === 0) return '  - { match: { path: /bench/** }, service: bench }'
   const host = index % 3 === 0 ? `, host: h${index % 100}.test` : ''
@@ -57,7 +57,10 @@ function toPathRoute(index: number): string {
   return `  - { match: { path: "/r${index % 1000}/{id}/p${index}/**"${host}${method} }, service: bench }`
 }
 
-/** The first route matches the request; a quarter has its path, precedes it, and requires another header. */
+/**
+ * The first route matches the request. A quarter of the others have the same path, precede it, and require another
+ * header.
+ */
 function toConditionalRoute(index: number): string {
   const path = `"/r${index}/**"`
   const conditions = [

@@ -97,7 +97,7 @@ export function readVersion(
   }
 }
 
-/** Returns the command that runs a module of this folder, either built or from source with tsx. */
+/** Returns the command that runs a module in this folder, either built or from source with tsx. */
 export function toNodeCommand(module: string, ...args: string[]): readonly string[] {
   const self = fileURLToPath(import.meta.url)
   const file = join(dirname(self), '..', module + (self.endsWith('.ts') ? '.ts' : '.js'))

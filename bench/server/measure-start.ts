@@ -5,11 +5,11 @@ import { waitUntilReady } from '../http/servers/ready.ts'
 import type { Goal } from '../report/goals.ts'
 import { ROOT } from '../rivals/rival.ts'
 
-/** Result of a start of `mx`. */
+/** Result of starting `mx`. */
 export interface Start {
   /** Time from process start to the first response. */
   readonly readyMs: number
-  /** Resident memory in megabytes (10^6 bytes) after collecting the garbage of the start. */
+  /** Resident memory in megabytes (10^6 bytes), after collecting the garbage from startup. */
   readonly megabytes: number
 }
 

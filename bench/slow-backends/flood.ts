@@ -13,7 +13,7 @@ let open = Number(count)
 process.on('SIGTERM', report)
 for (let i = 0; i < Number(count); i++) kind === 'uploads' ? upload() : flood()
 
-/** Uploads once. The outcome is the response status, or `cut` without a response. */
+/** Uploads once. The outcome is the response status, or `cut` if the connection closes without a response. */
 function upload(): void {
   const piece = Buffer.alloc(Math.min(sizeBytes, MIB), 'x')
   let status = ''

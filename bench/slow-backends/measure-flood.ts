@@ -13,7 +13,7 @@ export interface Flood {
   readonly kind: 'uploads' | 'sockets' | 'unfinished'
   /** Number of concurrent connections. */
   readonly count: number
-  /** When the backend reads: never, after two seconds, or immediately. */
+  /** When the backend starts reading: never, after two seconds, or immediately. */
   readonly pace: 'never' | 'late' | 'prompt'
   /** Size of an upload or a message in MiB. */
   readonly mib: number

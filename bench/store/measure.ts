@@ -60,7 +60,7 @@ export async function fill({ write, read }: Contestant, { records }: Load): Prom
   if ((await read(toKey(1))) !== VALUE) throw new Error('the store lost a record')
 }
 
-/** Measures writes per second, reads per second, and the median and 99th percentile of reading a page. */
+/** Measures writes per second, reads per second, and the median and 99th percentile of page reads. */
 export async function measure(
   { write, read, readPrefix }: Contestant,
   load: Load,

@@ -7,7 +7,7 @@ import type { Contestant } from './contestant.ts'
 
 const GOALS = { readsPerSecond: 100_000, pageMs: 5 }
 
-/** Opens the service `store` on a file, called through the SDK within the process. */
+/** Opens the `store` service on a file, called through the SDK within the process. */
 export async function openMx(folder: string, sync: 'os' | 'always'): Promise<Contestant> {
   const { service, close } = createStoreService({
     adapter: createLmdbStore({ folder, sync }),

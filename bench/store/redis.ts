@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import type { Contestant } from './contestant.ts'
 import { connectResp } from './resp.ts'
 
-/** Sorted set of all keys, because Redis does not order keys. */
+/** Name of the sorted set of all keys, because Redis does not order keys. */
 const KEYS = '\0keys'
 
 /**

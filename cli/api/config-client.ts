@@ -18,7 +18,7 @@ export interface ConfigClient {
   readonly rollback: (version: number, ifMatch: string) => Promise<Applied>
 }
 
-/** Calls the service `api` of a server. @param env @default the selected environment */
+/** Calls the `api` service of a server. @param env @default the selected environment */
 export function createServerClient(env: string | undefined): ConfigClient {
   const call = async <R>(endpoint: string, request: object): Promise<R> => {
     let result: R | undefined

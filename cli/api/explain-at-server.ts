@@ -41,7 +41,7 @@ export type ServerExplanation = Omit<Explanation, 'stages' | 'rulings' | 'route'
  * Explains a request with the configuration, plugins, services and rules of a running server.
  *
  * @param env @default the selected environment
- * @throws {CliError} for a caller without the scope `admin`
+ * @throws {CliError} if the caller lacks the `admin` scope
  */
 export async function explainAtServer(
   { method, path, headers, body = '', secure, listener = '', client = '' }: ExplainedRequest,
@@ -52,7 +52,7 @@ export async function explainAtServer(
     const request = {
       ...{ method, path, headers: joinHeaders(headers), body, listener },
       ...(secure !== undefined && { secure }),
-      // Earlier servers do not have it.
+      // Earlier servers do not have this endpoint.
       ...(client !== '' && { client }),
     }
     reply = await call<ExplainReply>('api', 'Api.Explain', request)

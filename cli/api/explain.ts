@@ -57,7 +57,7 @@ function readEnvironment(
 
 interface Explained {
   readonly explanation: ServerExplanation
-  /** Redacts values of references in the output. */
+  /** Redacts resolved references in the output. */
   readonly hideDeep: <T>(value: T) => T
 }
 

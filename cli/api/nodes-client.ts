@@ -15,7 +15,7 @@ export interface NodesClient {
   readonly restore: (service: string, node: string) => Promise<NodeMessage>
 }
 
-/** Calls the service `api` of a server. */
+/** Calls the `api` service of a server. */
 export function createServerNodes(flags: SessionFlags): NodesClient {
   const call = async <R>(endpoint: string, request: object): Promise<R> => {
     let result: R | undefined

@@ -6,7 +6,7 @@ import { CliError, EXIT } from '../ui/output.ts'
  *
  * @returns seconds, rounded up; `Infinity` for `none`
  *
- * @throws {CliError} naming the accepted forms
+ * @throws {CliError} naming the valid forms
  */
 export function parseExpiry(text: string): number {
   try {

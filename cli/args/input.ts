@@ -64,7 +64,7 @@ export function toWritten(text: string, what: string): WrittenJson {
   return new WrittenJson(text.trim())
 }
 
-/** As {@link toWritten}, where a list contains several requests. */
+/** Like {@link toWritten}, for a list that contains several requests. */
 export function toWrittenList(text: string, what: string): WrittenJson | readonly WrittenJson[] {
   const written = toWritten(text, what)
   return splitJsonList(written.text)?.map((item) => new WrittenJson(item)) ?? written

@@ -100,7 +100,7 @@ export function toTimeout(text: string): number {
     const timeoutMs = parseDuration(text)
     if (timeoutMs > 0) return timeoutMs
   } catch {
-    // The error below names the accepted forms.
+    // The error below names the valid forms.
   }
   throw new CliError(`--request_timeout must be a duration such as 500ms or 30s, got ${text}`, {
     status: EXIT.usage,

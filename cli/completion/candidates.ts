@@ -24,7 +24,8 @@ const SERVICE_COMMANDS: ReadonlySet<string> = new Set([
 ])
 const FORMATS = ['text', 'json', 'yaml']
 /**
- * Words without a special meaning in any shell. bash inserts candidates unquoted, and field names come from services.
+ * Matches words without a special meaning in any shell: bash inserts candidates unquoted, and field names come from
+ * services.
  */
 const PLAIN = /^[\w@%+=:,./-]+$/
 /** Flags of every service call, in addition to its fields. */
@@ -122,7 +123,7 @@ async function listServiceWords(
   ]
 }
 
-/** Queries the server; returns `none` for any error, such as an unreachable server or a missing login. */
+/** Queries the server. Returns `none` on any error, such as an unreachable server or a missing login. */
 async function queryServer<T>(
   words: readonly string[],
   use: (session: Session) => Promise<T>,

@@ -96,7 +96,7 @@ function parseSchema(text: string | undefined): JsonSchema {
     const schema: unknown = JSON.parse(text ?? '{}')
     return typeof schema === 'object' && schema !== null ? schema : {}
   } catch {
-    // Without a schema, flags use the registry fields.
+    // Without a schema, flags are derived from the registry's fields.
     return {}
   }
 }

@@ -63,7 +63,7 @@ function formatSections(sections: Readonly<Record<string, readonly string[]>>): 
     .join('\n')
 }
 
-/** Two columns, without indent. */
+/** Formats two columns, without indent. */
 function formatRows(rows: readonly Row[]): readonly string[] {
   if (rows.length === 0) return []
   return formatColumns(rows, (findWidth() ?? WIDTH) - TAB)

@@ -3,7 +3,7 @@ import { suggest } from '../../lib/text/did-you-mean.ts'
 import { COMMANDS } from '../commands.gen.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 
-/** Method of `mx <service> --<field>=<value>` (reference 8.3). */
+/** Method called by `mx <service> --<field>=<value>` (reference 8.3). */
 const DEFAULT_METHOD = 'call'
 
 /**

@@ -10,7 +10,7 @@ export interface DynamicWords {
   readonly flags: readonly string[]
 }
 
-/** Flags of every endpoint. Except for `help` and `json`, a field of the same name takes precedence. */
+/** Flags of every endpoint. A field of the same name takes precedence, except for `help` and `json`. */
 export const LOCAL_FLAGS: readonly (readonly [flag: string, description: string])[] = [
   ['help', 'Show this help'],
   ['json <request>', 'Request: JSON, @file, or - for standard input; fields override it'],
@@ -79,7 +79,7 @@ export function readFlags(
   return { fields: values, local }
 }
 
-/** Lists messages and their fields. */
+/** Lists messages and their fields, outermost first. */
 function listAll(fields: readonly Field[]): readonly Field[] {
   return fields.flatMap((field) => [field, ...listAll(field.fields)])
 }

@@ -30,7 +30,7 @@ export async function toRequest(
   return request
 }
 
-/** Type for parsing. A message with known fields is a JSON object. */
+/** Type used for parsing. A message with known fields is parsed as a JSON object. */
 function toType({ type, fields, isSafeInteger }: Field): string {
   if (fields.length > 0) return 'object'
   return isSafeInteger ? type.replace('int64', 'integer') : type

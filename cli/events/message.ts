@@ -1,6 +1,6 @@
 import { toField } from '../ui/bytes.ts'
 
-/** An event of the service `events` (specification: Event). */
+/** An event of the `events` service (specification: Event). */
 export interface EventMessage {
   readonly id: string
   readonly topic: string

@@ -1,6 +1,6 @@
 import type { LoadResult, Progress } from './run-load.ts'
 
-/** Parameters of a run, printed as heading of the report. */
+/** Parameters of a run, printed as the heading of the report. */
 export interface ReportHeading {
   readonly method: string
   readonly url: string
@@ -51,7 +51,7 @@ export function formatReport(heading: ReportHeading, result: LoadResult): string
     ['errors', formatErrors(result)],
   ]
   if (result.serverTiming !== undefined)
-    rows.push(['where', formatShares(result.serverTiming, latency.mean)])
+    rows.push(['breakdown', formatShares(result.serverTiming, latency.mean)])
   const lines = [
     `${heading.method} ${heading.url}`,
     `${heading.connections} connections, ${(result.elapsedMs / 1000).toFixed(1)} s${result.interrupted ? ' (stopped early)' : ''}, ${pace}`,
@@ -86,7 +86,7 @@ function formatErrors(result: LoadResult): string {
     if (count > 0) parts.push(`${text}: ${formatCount(count)}`)
   }
   if (result.overdue > 0)
-    parts.push(`due but not sent, no free connection: ${formatCount(result.overdue)}`)
+    parts.push(`not sent (no free connection): ${formatCount(result.overdue)}`)
   if (result.unfinished > 0)
     parts.push(`unfinished when stopped: ${formatCount(result.unfinished)}`)
   return parts.join('   ') || 'none'

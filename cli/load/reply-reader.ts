@@ -27,9 +27,9 @@ export type ReadResult = 'more' | 'done' | 'malformed'
  */
 export class ReplyReader {
   status = 0
-  /** True if the connection can carry another request. */
+  /** True if the connection can be reused for another request. */
   keepAlive = true
-  /** Value of the header `Server-Timing`; empty if missing. */
+  /** Value of the `Server-Timing` header; empty if missing. */
   serverTiming = ''
   readonly #isBodiless: boolean
   #state: State = 'head'

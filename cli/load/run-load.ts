@@ -47,7 +47,10 @@ export interface LoadResult {
   readonly replies: number
   readonly requestsPerSecond: number
   readonly bytesIn: number
-  /** Durations of responses, timeouts and overdue requests. With a rate, measured from the intended send time. */
+  /**
+   * Durations of responses, timeouts and overdue requests. At a fixed rate, they are measured from the scheduled send
+   * time.
+   */
   readonly latency: Latency
   /** Responses by status code. */
   readonly statuses: Readonly<Record<string, number>>

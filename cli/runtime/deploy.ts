@@ -14,7 +14,7 @@ import { upload } from './upload.ts'
 /** Startup duration after which a hint is shown. */
 const HINT_DELAY_MS = 5000
 
-/** Request to the service `runtime`. */
+/** Request to the `runtime` service. */
 export interface Deployment {
   readonly endpoint: 'Runtime.Create' | 'Runtime.Update'
   readonly name: string
@@ -75,8 +75,8 @@ export async function deploy(session: Session, deployment: Deployment): Promise<
 }
 
 /**
- * Hint for a program that does not register, such as one without the SDK. The platform reports that only after a
- * minute.
+ * Hint for a program that does not register, such as one without the SDK. The platform reports a missing
+ * registration only after a minute.
  */
 function toHint(name: string, { protocol, image }: RunFlags): Hint | undefined {
   if (protocol !== undefined || image !== undefined) return undefined

@@ -1,6 +1,6 @@
 import type { Session } from '../session/session.ts'
 
-/** Streams the output of an object's last build until the build ends. */
+/** Streams the output of an object's last build, until the build ends. */
 export async function* followBuild(
   { stream, namespace }: Session,
   { name, version }: { readonly name: string; readonly version: string },

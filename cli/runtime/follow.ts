@@ -21,7 +21,7 @@ export interface Hint {
   readonly afterMs: number
 }
 
-/** The variable PORT of plain HTTP programs is missing with `--protocol=mx`: `KeyError: 'PORT'`. */
+/** Output of a plain HTTP program with `--protocol=mx`, which does not set PORT: `KeyError: 'PORT'`. */
 const NAMES_PORT = /\bPORT\b/
 /** Number of lines shown from a failed build. */
 const TAIL_LINES = 20
@@ -157,7 +157,7 @@ async function explain(
   return new CliError(sentences.join('. '))
 }
 
-/** Retained output of the last build, which has already ended. */
+/** Retained output of the last build, which has ended. */
 async function readBuild(session: Session, of: Followed): Promise<readonly string[]> {
   let text = ''
   try {

@@ -4,7 +4,7 @@ import type { Session } from '../session/session.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 import { LATEST, splitReference, toName } from './source.ts'
 
-/** An object of the service `runtime` (specification: Runtime object). */
+/** An object of the `runtime` service (specification: Runtime object). */
 export interface RuntimeObject {
   readonly name: string
   readonly version: string
@@ -12,7 +12,7 @@ export interface RuntimeObject {
   readonly source: string
   /** State code (reference 7.2). */
   readonly status: number
-  /** Keys from reference 7.2, and `update` during an update. */
+  /** Metadata with the keys from reference 7.2, and `update` during an update. */
   readonly metadata: Readonly<Record<string, string>>
 }
 

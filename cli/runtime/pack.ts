@@ -21,7 +21,7 @@ export async function* pack(
     noDirRecurse: true,
     portable: true,
     gzip: { level: 1 },
-    // Otherwise, hard links would be archived as links.
+    // Otherwise, files with hard links would be archived as links.
     linkCache: new NoLinks(),
     onWriteEntry: ({ stat }: WriteEntry) => onFile(stat?.isFile() === true ? stat.size : 0),
   })

@@ -27,13 +27,13 @@ export const RUN_FLAGS = {
 export type RunFlags = FlagsOf<typeof RUN_FLAGS & typeof OUTPUT_FLAGS>
 
 const PAIR = /^([^=]+)=(.*)$/s
-/** Words of a command line, including single- and double-quoted text. */
+/** Matches the words of a command line, including single- and double-quoted text. */
 const WORD = /(?:[^\s"']+|"[^"]*"|'[^']*')+/g
-/** Variables, pipes and other shell syntax. */
+/** Matches variables, pipes and other shell syntax. */
 const NEEDS_SHELL = /[$`|&;<>()*?]/
 
 /**
- * Options of a request to the service `runtime`, omitting unset ones.
+ * Options of a request to the `runtime` service, without unset options.
  *
  * @throws {CliError} for an invalid value
  */
@@ -61,7 +61,7 @@ export function toPairs(flag: string, texts: readonly string[]): Readonly<Record
   return Object.fromEntries(
     texts.map((text) => {
       const [, name, value] = PAIR.exec(text) ?? []
-      // The text of secrets is not printed.
+      // The text is not printed, because it may be a secret.
       if (name === undefined)
         throw invalid(flag, '<name>=<value>', flag === 'secrets' ? 'no =' : text)
       return [name, value!]
@@ -97,7 +97,7 @@ function toBytes(text: string): number {
     const bytes = parseSize(text)
     if (Number.isFinite(bytes)) return bytes
   } catch {
-    // The error below names the accepted form.
+    // The error below names the valid forms.
   }
   throw invalid('memory', 'a size such as 256mb', text)
 }

@@ -29,9 +29,9 @@ interface Schema {
 }
 
 const TIMEOUT_MS = 2000
-/** Optional segments of a template. */
+/** Matches optional segments of a template. */
 const OPTIONAL = /\[[^\]]*\]/g
-/** Text that needs no quotes in a shell. */
+/** Matches text that needs no quotes in a shell. */
 const PLAIN = /^[\w./:-]+$/
 const WILDCARD = /^(?:0\.0\.0\.0|\[::\])(?=:)/
 

@@ -29,7 +29,7 @@ const REFERENCE = /^(.*[^/@])@([^@]*)$/
 /** Matches a host that contains a dot, followed by a path. */
 const HOST_AND_PATH = /^[^/]+\.[^/]+\/./
 const PATH = /^(?:[./~\\]|[a-z]:\\)/i
-/** File names that do not describe the service. */
+/** File names that do not identify the service. */
 const COMMON_STEMS = ['index', 'main']
 
 /**

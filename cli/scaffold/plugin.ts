@@ -7,15 +7,15 @@ export const plugin: Template = {
   files: (name) => ({
     [`${name}.ts`]: `import { definePlugin, type PluginDefinition, Type } from 'mx-gateway'
 
-/** Sets a header of every response. */
+/** Sets a header on every response. */
 const plugin: PluginDefinition = definePlugin({
   name: '${name}',
-  description: 'Sets a header of every response.',
+  description: 'Sets a header on every response.',
   options: Type.Object({
     value: Type.String({ default: '${name}', description: 'Value of the header.' }),
   }),
   create({ value }) {
-    // Runs once at startup: compute values shared by all requests here.
+    // Runs once at startup. Compute values that all requests share here.
     return {
       onReply: (x) => x.replyHeaders.set('x-${name}', value),
     }

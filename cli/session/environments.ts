@@ -19,9 +19,9 @@ const BUILT_IN: readonly (readonly [name: string, address: string])[] = [
 ]
 /** Without dots, because they separate names in `config.json`. */
 const NAME = /^[A-Za-z0-9][\w-]{0,62}$/
-/** Names of other entries in `config.json`. */
+/** Names of other entries in `config.json`, which environments must not use. */
 const RESERVED = ['env', 'envs', 'namespaces', 'git', 'baseurl', 'credentials']
-/** Port of addresses that specify none. */
+/** Port of addresses without a port. */
 const DEFAULT_PORT = 443
 
 /** Built-in and added environments, by name. */
@@ -41,7 +41,7 @@ export function findSelected(flag: string | undefined, config: CliConfig = readC
 }
 
 /**
- * The current environment, see {@link findSelected}.
+ * Returns the current environment, see {@link findSelected}.
  *
  * @throws {CliError} for an unknown environment, or an environment without an address
  */
@@ -142,12 +142,12 @@ function usage(message: string): CliError {
   return new CliError(message, { status: EXIT.usage })
 }
 
-/** Variable that overrides an environment's address. */
+/** Environment variable that overrides an environment's address. */
 function toVariable(name: string): string {
   return `MX_ENV_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}_ADDRESS`
 }
 
-/** Adds the default port. Only TLS addresses have a scheme. Undefined for an invalid address. */
+/** Adds the default port. Only TLS addresses have a scheme. Returns undefined for an invalid address. */
 function toProxyAddress(text: string): string | undefined {
   const address = parseServerAddress(text) ?? parseServerAddress(`${text}:${DEFAULT_PORT}`)
   return address?.secure ? address.text : address?.text.replace(/^mx:\/\//, '')

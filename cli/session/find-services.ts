@@ -43,7 +43,7 @@ export async function findService(session: Session, name: string): Promise<reado
   return []
 }
 
-/** As {@link findService}. @throws {CliError} for an unknown service, suggesting a similar name */
+/** Like {@link findService}. @throws {CliError} for an unknown service, suggesting a similar name */
 export async function mustFindService(session: Session, name: string): Promise<readonly Service[]> {
   const versions = await findService(session, name)
   if (versions.length > 0) return versions

@@ -77,8 +77,8 @@ export interface Session {
     options?: SessionCall,
   ) => Promise<R>
   /**
-   * As {@link call}, with a stream of responses, requests, or both. Leaving the loop cancels the call. The server ends
-   * a stream when its token expires. A stream with `resume` survives a server restart and tries to reconnect for 5
+   * Like {@link call}, with a stream of responses, requests, or both. Leaving the loop cancels the call. The server
+   * ends a stream when its token expires. A stream with `resume` survives a server restart and tries to reconnect for 5
    * minutes.
    *
    * @param requests one request, or an iterable of requests
@@ -89,7 +89,7 @@ export interface Session {
     requests: unknown,
     options?: StreamCall,
   ) => AsyncGenerator<R, void, undefined>
-  /** As {@link call}, without a token. */
+  /** Like {@link call}, without a token. */
   readonly callAnonymously: Session['call']
   readonly close: () => void
 }

@@ -23,7 +23,7 @@ const RETRY_MS = 20
 const STALE_MS = 5000
 /** Error codes of folders that are not writable. */
 const NOT_WRITABLE = ['EACCES', 'EPERM', 'EROFS']
-/** Time limit of a change. */
+/** Time limit of an edit. */
 export const EDIT_MS = 4000
 
 /** Path of a file in `~/.mx`, which only its owner can read (specification: Command line). */
@@ -93,7 +93,7 @@ export function moveAside(path: string): string {
 }
 
 /**
- * Creates a folder and its parents. The option `recursive` would retry forever where no folder can be created, such as
+ * Creates a folder and its parents. The `recursive` option would retry forever where no folder can be created, such as
  * in `/proc`.
  */
 function createFolder(folder: string): void {

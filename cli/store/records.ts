@@ -7,7 +7,7 @@ export interface Table {
   readonly table: string
 }
 
-/** A record of the service `store` (specification: Store record). */
+/** A record of the `store` service (specification: Store record). */
 export interface StoredRecord {
   readonly key: string
   /** Base64. */

@@ -165,7 +165,7 @@ function openFile(path: string): Output {
 }
 
 function openStandardOutput(): Output {
-  // The reader has received an incomplete snapshot.
+  // An incomplete snapshot has already been written to the reader.
   process.stdout.prependListener('error', ({ code }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE') process.exit(EXIT.failed)
   })

@@ -1,7 +1,7 @@
 /**
  * Converts bytes to a field of a document: text if they are valid UTF-8, else Base64.
  *
- * @param name name of the field; `<name>_base64` for Base64
+ * @param name field name; `<name>_base64` for Base64
  */
 export function toField(name: string, bytes: Uint8Array): Readonly<Record<string, string>> {
   const text = decodeText(bytes)

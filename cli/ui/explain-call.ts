@@ -11,7 +11,7 @@ export interface FailedCall {
   readonly endpoint: string
   /** Logged-in account; empty if anonymous. */
   readonly account: string
-  /** Token of the call, if any. */
+  /** Token sent with the call, if any. */
   readonly token: string | undefined
   /** True if the token was renewed after the call started. @default false */
   readonly isRenewed?: boolean
@@ -19,13 +19,13 @@ export interface FailedCall {
   readonly isNew?: boolean
 }
 
-/** Error message of the service `auth` for a wrong password. */
+/** Error message of the `auth` service for a wrong password. */
 const WRONG_SECRET = 'Secret not correct'
 /** Advice for an unreachable local server. */
 const START =
   ": start it with 'mx server', or, if it uses another --proxy_address, run 'mx env add local <host:port>'"
 
-/** Error of a command whose call failed, with the texts and statuses of reference 8.4 and advice. */
+/** Error of a command whose call failed, with advice and the texts and statuses of reference 8.4. */
 export function explainCall(error: unknown, call: FailedCall): Error {
   if (!(error instanceof GatewayError)) return error as Error
   const [status, message] = toEnd(error, call)

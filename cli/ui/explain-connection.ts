@@ -1,7 +1,7 @@
 import type { GatewayError } from '../../core/errors.ts'
 import { explainTls } from '../../lib/net/tls-error-hint.ts'
 
-/** Address that precedes the reason of a failed connection. */
+/** Matches the address that precedes the reason of a failed connection. */
 const PREFIX = /^no connection to .+?:\d+: /
 /** Reasons that add no information to "unreachable". */
 const NOT_LISTENING = /ECONNREFUSED|ECONNRESET/

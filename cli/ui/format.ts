@@ -36,7 +36,7 @@ export async function formatAs(format: Format, value: unknown, text: string): Pr
   return stringify(value)
 }
 
-/** Formats a value of a stream as JSON on one line, or as a YAML document. */
+/** Formats a value from a stream as JSON on one line, or as a YAML document. */
 export async function formatEach(format: Format, value: unknown): Promise<string> {
   if (format !== 'yaml') return `${JSON.stringify(value)}\n`
   return `---\n${await formatAs(format, value, '')}`

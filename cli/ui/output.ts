@@ -34,7 +34,7 @@ export class CliError extends Error {
   }
 }
 
-/** Error for invalid arguments, with a reference to the help of the command. */
+/** Error for invalid arguments, with a reference to the command's help. */
 export function usageError(command: string, message: string, cause?: unknown): CliError {
   const sentence = /[.?]$/.test(message) ? message : `${message}.`
   return new CliError(`${sentence} See 'mx ${command} --help'`, { status: EXIT.usage, cause })

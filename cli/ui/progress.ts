@@ -13,7 +13,7 @@ export interface Steps {
 }
 
 const SILENT: Steps = { areSeen: false, show() {}, note: writeNote, end() {} }
-/** Width of the spinner and a space. */
+/** Width of the spinner and the space after it. */
 const SPINNER_WIDTH = 3
 const BAR_WIDTH = 20
 

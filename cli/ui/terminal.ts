@@ -32,7 +32,7 @@ export function guardTerminal(stream: WriteStream): void {
   setWrite(stream, (chunk, ...rest) => write(escapeChunk(chunk), ...rest))
 }
 
-/** The same terminal without the escaping of {@link guardTerminal}, for the CLI's own control sequences. */
+/** The terminal without the escaping of {@link guardTerminal}, for the CLI's own control sequences. */
 export function toRawTerminal(stream: WriteStream): WriteStream {
   const terminal: WriteStream = Object.create(stream)
   setWrite(terminal, toRawWrite(stream))
@@ -70,7 +70,7 @@ function escapeText(text: string): string {
   return isStyled ? escaped + RESET : escaped
 }
 
-/** The class's `write` method, bypassing the override of the stream. */
+/** The class's `write` method, which bypasses the stream's override. */
 function toRawWrite(stream: WriteStream): Write {
   return (...args) => Writable.prototype.write.apply(stream, args as [string, BufferEncoding])
 }

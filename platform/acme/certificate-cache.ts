@@ -91,7 +91,7 @@ export async function openCertificateCache(
     if (key === undefined)
       throw new Error(`the private key of the certificate for ${host} is damaged`)
     const source = { cert: `for ${host}`, key: `for ${host}` }
-    // The certificate's other names must not replace certificates ordered for those names.
+    // A certificate that also covers other names must not replace the certificates ordered for those names.
     const pair = {
       ...toTlsPair({ cert, key }, source, onWarning, clock.nowMs()),
       names: [host],

@@ -59,8 +59,7 @@ const ORDERS_MAX = 16
 /** Maximum number of requested hosts in the queue. */
 const REQUESTED_MAX = 1000
 /**
- * Pause after another gateway has acquired the lease first. Its order record has been received by
- * then.
+ * Pause after another gateway has acquired the lease first. This gateway has received its order record by then.
  */
 const LOST_MS = 1000
 /**
@@ -113,7 +112,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
   }
 
   function start(host: string): void {
-    // The policy has just been queried for requested hosts.
+    // The policy has already been queried for requested hosts.
     const isAllowed = listed.has(host) || requested.has(host)
     const ordered = order(host, isAllowed).catch((error: unknown) => onOrderError(host, error))
     inFlight.set(
@@ -128,7 +127,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
   /** Logs a failed order. Errors that do not come from the directory pause only this gateway. */
   function onOrderError(host: string, error: unknown): void {
     if (closed) return
-    // The store itself logs its outages.
+    // The store logs its own outages.
     if (isOutage(error)) log.debug({ host, err: error }, 'ACME: store unavailable')
     else log.warn({ host, err: error }, 'ACME: order failed')
     pause(host, isOutage(error) ? 'unavailable' : 'rejected')

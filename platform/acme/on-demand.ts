@@ -24,7 +24,7 @@ export interface OnDemand {
 
 /** Maximum time that a handshake or a request waits for a certificate. */
 const WAIT_MS = 9000
-/** Maximum number of hosts in flight. */
+/** Maximum number of hosts with an order in flight. */
 const REQUESTS_MAX = 100
 
 export function createOnDemand({

@@ -5,7 +5,7 @@ import type { SecretKeys } from './records.ts'
 /**
  * Returns the secret keys for private keys in the store: the current and the previous one.
  *
- * @param current key of this server, which may come from a file. @default the key in the settings
+ * @param current key of this server, which may be read from a file. @default the key in the settings
  */
 export function readSecretKeys(
   { configSecretKey, configSecretKeyPrevious }: Settings,

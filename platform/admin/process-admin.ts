@@ -22,7 +22,7 @@ export interface AdminSources {
   readonly versions?: ConfigVersions
   /** Nodes of the services. */
   readonly nodes: NodeControl
-  /** Returns the current setting. */
+  /** Returns the current drain delay in milliseconds. */
   readonly drainDelayMs: () => number
 }
 

@@ -35,7 +35,7 @@ export function createReadiness(): Readiness {
 
     serve(next) {
       check = next
-      // A signal may have arrived earlier.
+      // A signal may have arrived before startup completed.
       if (state === 'starting') state = 'serving'
     },
 

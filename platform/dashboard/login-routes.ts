@@ -89,7 +89,7 @@ export function createLoginRoutes(
   }
 }
 
-/** A page may have the same path as a route. */
+/** Returns whether the request is for a page, which may have the same path as a route. */
 function isPageRequest({ method }: Exchange): boolean {
   return method === 'GET' || method === 'HEAD'
 }

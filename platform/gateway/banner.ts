@@ -19,7 +19,7 @@ export interface BannerFacts {
   readonly admin?: string | undefined
   readonly listener: string
   readonly http2Address?: Address | undefined
-  /** URLs of the additional listeners of `listen:`. */
+  /** URLs of the additional listeners in `listen:`. */
   readonly others?: readonly string[] | undefined
   readonly workers: number
   readonly config: string | undefined
@@ -102,7 +102,7 @@ function formatList(names: readonly string[]): string {
 
 function toFirst(names: readonly string[], count: number): readonly string[] {
   const rest = names.length - count
-  // "and 1 more" is no shorter than the name.
+  // "and 1 more" would be no shorter than the name.
   return rest > 1 ? [...names.slice(0, count), `and ${rest} more`] : names
 }
 

@@ -27,7 +27,7 @@ export interface ExpectedServices {
   readonly remove: (domain: string, service: Pick<Service, 'name' | 'version'>) => void
   /** Adds missing expected services to the registry of the default domain. */
   readonly join: (registry: Registry) => Registry
-  /** Same as {@link join} for other domains. */
+  /** Like {@link join}, for other domains. */
   readonly joinDomains: (domains: DomainRegistries) => DomainRegistries
   /** Lists the expected services that declare a path, for {@link restore}. */
   readonly listKnown: () => KnownProgram[]

@@ -37,7 +37,7 @@ export interface GatewaySource {
   readonly metrics: RequestMetrics
   readonly inFlight: () => number
   readonly gateway: () => GatewayView | undefined
-  /** Sets the running gateway. */
+  /** Sets the gateway once it is running. */
   readonly use: (api: GatewayServer, versions?: () => ConfigVersions | undefined) => void
 }
 

@@ -31,7 +31,7 @@ import type { DomainRegistries } from './routing/domains.ts'
 import { createSlashCheck } from './routing/encoded-slashes.ts'
 import { createGatewayRouting } from './routing/gateway-routing.ts'
 import type { Routing } from './routing/routing.ts'
-import { createOutsideCheck } from './warn-unreachable-services.ts'
+import { createUnreachableServiceCheck } from './warn-unreachable-services.ts'
 
 export interface PipelineOptions {
   readonly configuration: Configuration
@@ -95,7 +95,7 @@ export async function openPipeline(options: PipelineOptions, closing: Disposer):
     registry,
     domains,
     upstream,
-    onServices: createOutsideCheck({
+    onServices: createUnreachableServiceCheck({
       settings: () => current().settings,
       configured: () => listNames(current()),
       onWarning: (message) => log.warn(message),

@@ -364,7 +364,7 @@ async function loadOrFallBack(
   }
 }
 
-/** Metrics are only counted if there is an admin server. */
+/** Metrics are collected only if there is an admin server. */
 function createMetrics(admin: unknown): Pick<ApiParts, 'metrics'> {
   return admin === undefined ? {} : { metrics: new RequestMetrics() }
 }

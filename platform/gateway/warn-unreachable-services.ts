@@ -17,7 +17,7 @@ const NAMES_SHOWN = 3
  * Warns once about registered services that are unreachable by path because their names are outside
  * the namespace.
  */
-export function createOutsideCheck({
+export function createUnreachableServiceCheck({
   settings,
   configured,
   onWarning,

@@ -6,10 +6,8 @@ import { loadPlugin } from './load.ts'
 import { PLUGIN_FLAG, type PlannedPlugin } from './plan.ts'
 
 /**
- * Builds the plugins of a plan.
- *
- * @throws {SettingsError} with each plugin that failed and its source. All plugins are closed in
- * this case.
+ * Builds the plugins of a plan. @throws {SettingsError} listing each plugin that failed, with its source. All plugins
+ * are then closed.
  */
 export async function buildPlugins(
   plan: readonly PlannedPlugin[],

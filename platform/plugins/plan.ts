@@ -27,7 +27,7 @@ const HTTPS_PORT = 443
  * Returns the plugins of a configuration in chain order: the plugins in `mx.yaml` or the default
  * plugins, always including the guards, followed by the plugins in `--plugin`.
  *
- * @throws {SettingsError} for a duplicate plugin, or a setting whose plugin is missing in
+ * @throws {SettingsError} for a duplicate plugin, or a setting whose plugin is missing from
  * `mx.yaml`.
  */
 export function planPlugins(configuration: Configuration): readonly PlannedPlugin[] {
@@ -137,7 +137,7 @@ function findDuplicates(plan: readonly PlannedPlugin[]): string[] {
   })
 }
 
-/** Finds explicit settings whose plugin is missing; otherwise, a limit would silently not apply. */
+/** Finds explicit settings whose plugin is missing. Without this check, a limit would silently not apply. */
 function findIneffective(
   plan: readonly PlannedPlugin[],
   { settings, config, inputs, file }: Configuration,

@@ -38,8 +38,8 @@ function isInUse(error: unknown): boolean {
 }
 
 /**
- * Returns for example `another mx server (process 4711) uses the data folder ...`, or undefined if
- * no other server uses it.
+ * Returns a description such as `another mx server (process 4711) uses the data folder ...`, or undefined if no other
+ * server uses it.
  */
 async function findOwner(dataDir: string): Promise<string | undefined> {
   try {

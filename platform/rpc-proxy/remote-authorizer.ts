@@ -20,7 +20,7 @@ const NOT_READY = 'the auth service has not responded yet'
 const DENIED = 'the auth service denies access; see the log'
 
 /**
- * Opens the authorizer for the server in the setting `auth`. Returns undefined if the setting is
+ * Opens the authorizer for the server in the `auth` setting. Returns undefined if the setting is
  * empty: all calls are then allowed. The client is imported on demand.
  *
  * @throws {SettingsError} for incomplete credentials.

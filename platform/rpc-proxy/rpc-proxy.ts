@@ -44,8 +44,8 @@ export interface RpcProxyOptions {
    */
   readonly authorizer?: Authorizer
   /**
-   * Whether a peer is a trusted gateway. The client addresses that it sends are used by `auth` to
-   * count failed logins and by `registry` to check nodes.
+   * Returns whether a peer is a trusted gateway. The client addresses that it sends are used by `auth` to count failed
+   * logins and by `registry` to check nodes.
    *
    * @default none
    */

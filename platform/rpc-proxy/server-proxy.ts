@@ -126,7 +126,7 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
   }
 }
 
-/** Standalone gateways in front of the server also count as trusted proxies. */
+/** Standalone gateways in front of the server are also trusted proxies. */
 function toTrusted({ trustedProxies }: Settings): CidrSet {
   return createCidrSet(trustedProxies, 'trusted_proxies')
 }

@@ -31,7 +31,7 @@ const ADMIN = 'admin'
 export const PASSWORD_FILE = 'admin_password'
 /** Audit actions that invalidate the initial password. */
 const ENDS_PASSWORD = ['account.change-secret', 'account.delete']
-/** Publicly known password of the profile `test`. */
+/** Publicly known password of the `test` profile. */
 const KNOWN_PASSWORD = 'mx'
 /** Account for the current user's services on this machine. */
 const LOCAL = 'local'
@@ -40,7 +40,7 @@ const SECRET_BYTES = 32
 const ERROR_ID = 'auth'
 
 /**
- * Rejects an admin password that is too short, except the public password of the profile `test`.
+ * Rejects an admin password that is too short, except the public password of the `test` profile.
  *
  * @throws {SettingsError}
  */
@@ -54,8 +54,8 @@ export function checkAdminPassword(settings: Settings): void {
 }
 
 /**
- * Creates the initial accounts (reference 15.16): the administrator and, with the profile `local`,
- * an account for the current user's services.
+ * Creates the initial accounts (reference 15.16): the administrator and, in the `local` profile, an account for the
+ * current user's services.
  *
  * @returns the password of the administrator if it was generated.
  * @throws {Error} with a one-line message.
@@ -130,7 +130,7 @@ async function openLocal({ accounts, settings, folder }: FirstAccountsOptions): 
   if (profile !== 'local' || folder === undefined || !['lmdb', 'memory'].includes(store)) return
   const file = join(folder, 'service_credentials')
   const account = await accounts.find(DEFAULT_NAMESPACE, LOCAL)
-  // An account with that name that was not created here is left unchanged.
+  // An existing account with that name that was not created here is left unchanged.
   if (account !== undefined && (account.id !== LOCAL || account.type !== 'service')) return
   if (account !== undefined && (await readPrivateFile(file)) !== undefined) return
   const secret = randomBytes(SECRET_BYTES).toString('base64url')
@@ -180,7 +180,7 @@ async function isPassword(accounts: Accounts, password: string): Promise<boolean
 }
 
 /**
- * @throws {SettingsError} if the server is reachable from other machines and is not a test server.
+ * @throws {SettingsError} if the server is reachable from other machines and does not use the `test` profile.
  */
 function rejectKnown(settings: Settings, subject: string): void {
   if (!isReachableRemotely(settings)) return

@@ -28,7 +28,7 @@ import { openEvents, toEventsLimits } from './open/events.ts'
 import { openStore } from './open/store.ts'
 import type { ServerRegistries } from './server-registries.ts'
 
-/** Hash cost in the profile `test`, whose secrets do not need expensive hashes. */
+/** Hash cost in the `test` profile, whose secrets do not need expensive hashes. */
 const TEST_COST = 4
 
 /** Services of `mx server` in startup order. They are closed in reverse order. */

@@ -67,11 +67,11 @@ export interface BuiltIn {
    * @default immediately
    */
   readonly ready?: Promise<void>
-  /** Ends streams that do not end by themselves. Other calls continue. */
+  /** Ends streams that do not end on their own. Other calls continue. */
   readonly endStreams: () => Maybe<void>
   /** Called once all services have started, for work that requires calls to other services. */
   readonly begin?: () => Promise<void>
-  /** Ends running work after the last request while other services are still available. */
+  /** Ends running work after the last request, while other services are still available. */
   readonly end?: () => Promise<void>
   /** Ends the service's streams, stops it, and closes its resources. */
   readonly close: () => Promise<void>

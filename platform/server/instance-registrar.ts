@@ -90,8 +90,7 @@ export function createInstanceRegistrar({
 }
 
 /**
- * Returns the registry entry of a program with protocol `http`, without nodes. The gateway proxies
- * all paths to it.
+ * Returns the registry entry of a program with the `http` protocol, without nodes. The gateway proxies all paths to it.
  */
 export function describeHttpProgram({
   name,

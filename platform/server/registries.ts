@@ -22,7 +22,7 @@ export interface ConfiguredRegistry {
 /**
  * Combines a registry with the services in the configuration.
  *
- * @param source validated setting `registry`: `static` or a URL for {@link openRegistry}; or an
+ * @param source validated `registry` setting: `static` or a URL for {@link openRegistry}; or an
  * open registry, which is not closed.
  * @param tokens credentials for a registry opened here.
  */

@@ -37,7 +37,7 @@ const PASSWORD_BYTES = 18
  *
  * @param words flags of `mx server` that specify the location of the data.
  * @throws {SettingsError} for invalid flags.
- * @throws {Error} with a one-line message if the data are missing or in use.
+ * @throws {Error} with a one-line message if the data is missing or in use.
  */
 export async function resetAccessOffline(
   words: readonly string[],

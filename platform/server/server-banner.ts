@@ -12,7 +12,7 @@ import { PASSWORD_FILE } from './bootstrap-accounts.ts'
 import { toHomeFolder } from './files/home-folder.ts'
 import type { Server } from './server.ts'
 
-/** Replaced in shell commands, because zsh expands `[::]`. */
+/** Matches wildcard hosts, which are replaced in shell commands because zsh expands `[::]`. */
 const WILDCARD_AUTHORITY = /(?<=\/\/)(?:\[::\]|0\.0\.0\.0)(?=:)/
 
 export interface ServerBannerInput
@@ -61,7 +61,7 @@ export function formatServerBanner(
 }
 
 /**
- * Returns the commands to log in to this server. The environment `local` uses the default address
+ * Returns the commands to log in to this server. The `local` environment uses the default address
  * of the proxy.
  */
 function formatLogin({ host, port }: Address): string {

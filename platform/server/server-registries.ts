@@ -34,7 +34,7 @@ const MAX_FOUND = 64
 const WAITING_OF_DOMAIN = 8
 
 /**
- * Opens the registries in the setting `registry` of `mx server`.
+ * Opens the registries of the `registry` setting of `mx server`.
  *
  * @param text validated: `memory`, `kubernetes`, or a Consul URL.
  */
@@ -100,7 +100,7 @@ export async function openServerRegistries(
   }
 }
 
-/** Returns the factory for registries. Imports their library on demand. */
+/** Returns the factory for registries. Imports its library on demand. */
 async function load(
   text: string,
   { isLocal, onWarning }: ServerRegistriesOptions,

@@ -42,7 +42,7 @@ import { createBuiltInLog } from './service-log.ts'
 export interface ServerOptions {
   readonly configuration: Configuration
   readonly log: Log
-  /** Aborts the startup: closes everything and throws the reason of the signal. */
+  /** Aborts the startup. The server then closes everything and throws the reason of the signal. */
   readonly signal?: AbortSignal
   /** Returns other listeners of the process, such as the admin server. @default none */
   readonly listeners?: () => readonly Address[]

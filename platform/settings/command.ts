@@ -5,8 +5,7 @@ import { keysOf, splitList } from './sources.ts'
 import type { ProfileName } from './table/process.ts'
 
 /**
- * Returns the settings of a command in table order. For `mx server`, they have the defaults of the
- * profile `local`.
+ * Returns the settings of a command in table order. For `mx server`, they have the defaults of the `local` profile.
  */
 export function listSettings(command: ServerCommand): readonly Setting<unknown>[] {
   return keysOf(command).map((key) => {

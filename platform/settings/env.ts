@@ -36,7 +36,7 @@ export function findMisspelt(env: Environment): readonly string[] {
     const { name, variable } = SETTINGS[key]
     return [name.toUpperCase(), ...(variable === undefined ? [] : [variable.slice('MX_'.length)])]
   })
-  // MX_SERVER_ID belongs to the setting server_id.
+  // MX_SERVER_ID is the variable of the `server_id` setting.
   const others = Object.keys(env).filter((variable) => !names.includes(variable.slice(3)))
   const parts = others.flatMap((variable) => explainPart(variable) ?? [])
   const rest = others.filter((variable) => explainPart(variable) === undefined)

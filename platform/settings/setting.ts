@@ -20,7 +20,7 @@ export interface Setting<T> extends ValueType<T> {
    * none.
    */
   readonly default: string
-  /** Meaning of an empty default, for help. */
+  /** Meaning of an empty default, shown in the help. */
   readonly unset?: string
   /** Additional environment variable, which is read after the others. */
   readonly variable?: string

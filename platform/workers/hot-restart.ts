@@ -65,7 +65,7 @@ async function drainWorker(worker: Worker, timeoutMs: number): Promise<void> {
   await request(worker, 'leave', (message) => message === CLOSED_LISTENER)
 }
 
-/** Sends an order and returns the response, or undefined if the worker exits. */
+/** Sends a command and returns the response, or undefined if the worker exits. */
 function request<Result>(
   worker: Worker,
   order: SteerOrder | 'leave',

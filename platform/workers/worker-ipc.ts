@@ -30,7 +30,7 @@ export function handlePrimaryMessages(
 
 /**
  * Leaves after another event loop tick. Closing the port would reset connections that have not been
- * accepted yet; the extra tick accepts them, because the first tick only received the order.
+ * accepted yet; the extra tick accepts them, because the first tick only received the command.
  */
 async function leave({ drain }: WorkerActions): Promise<void> {
   await nextTick()

@@ -25,7 +25,7 @@ interface TlsUpdate {
 }
 
 /**
- * The primary has handled a {@link TlsRequest} for a name. A new certificate has been sent before.
+ * The primary has handled a {@link TlsRequest} for a name. A new certificate was sent before this message.
  */
 interface Done {
   readonly tls: 'done'

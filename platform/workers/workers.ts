@@ -16,7 +16,7 @@ export interface WorkersOptions {
   /** Address shared by the workers. */
   readonly address: Address
   readonly http2Address?: Address | undefined
-  /** Names and addresses of the additional listeners of `listen:`. */
+  /** Names and addresses of the additional listeners in `listen:`. */
   readonly others?: readonly { readonly name: string; readonly address: Address }[]
   /**
    * Configuration file of the workers, even if it is missing when a worker starts; undefined if no
@@ -61,8 +61,7 @@ export const ADDRESS_VARIABLE = 'MX_WORKER_ADDRESS'
 /** Environment variable with the HTTP/2 address chosen by the primary. */
 export const HTTP2_ADDRESS_VARIABLE = 'MX_WORKER_HTTP2_ADDRESS'
 /**
- * Environment variable with the names and addresses of the additional listeners of `listen:` as a
- * JSON list.
+ * Environment variable with the names and addresses of the additional listeners in `listen:`, as a JSON list.
  */
 const OTHERS_VARIABLE = 'MX_WORKER_LISTENERS'
 /** Set for a worker that replaces an ended worker. It may request the last valid configuration. */
@@ -144,7 +143,7 @@ export async function startWorkers({
         if (message !== READY) return
         ready = true
         serving.add(worker)
-        // The worker could not receive orders that were sent earlier.
+        // The worker could not receive commands that were sent earlier.
         if (draining !== undefined) worker.send('drain' satisfies WorkerOrder)
         else if (replaced.has(worker)) worker.send('leave' satisfies WorkerOrder)
         else if (reloads !== reloadsBefore) worker.send('reload' satisfies WorkerOrder)

@@ -30,13 +30,13 @@ export type AccountCheck = (ctx: Context, namespace: string, id: string) => void
 export interface AccountChecks {
   /** Any account of the namespace. */
   readonly mustBeMember: AccountCheck
-  /** As {@link mustBeMember}, except workloads. */
+  /** Like {@link mustBeMember}, except that workloads are rejected. */
   readonly mustBeViewer: AccountCheck
   /** A service of the namespace. @param service if set, workload accounts of other services are rejected. */
   readonly mustBeService: (ctx: Context, namespace: string, id: string, service?: string) => void
-  /** Scope `admin` of the namespace, or of `mx`. */
+  /** Requires the `admin` scope of the namespace, or of `mx`. */
   readonly mustBeAdmin: AccountCheck
-  /** Scope `admin` of `mx`, for calls about any namespace. */
+  /** Requires the `admin` scope of `mx`, for calls about any namespace. */
   readonly mustBeOperator: (ctx: Context, id: string) => void
 }
 
@@ -65,7 +65,7 @@ export function mustBeMember({ account }: Called, namespace: string, id: string)
 }
 
 /**
- * As {@link mustBeMember}, except workloads. For services of a namespace and routes of the gateway.
+ * Like {@link mustBeMember}, except that workloads are rejected. For services of a namespace and routes of the gateway.
  *
  * @throws {GatewayError} 401 for a workload.
  */
@@ -76,8 +76,8 @@ export function mustBeViewer(ctx: Called, namespace: string, id: string): Accoun
 }
 
 /**
- * As {@link mustBeMember}, for a service of the namespace: requires the scope `service` or `admin`, or a workload scope
- * (decision 30).
+ * Like {@link mustBeMember}, for a service of the namespace: requires the `service` or `admin` scope, or a workload
+ * scope (decision 30).
  *
  * @param service full name. @default any, for resources shared by all services of the namespace
  * @throws {GatewayError} 401 for accounts that are not services, and for the workload of another service.
@@ -101,9 +101,9 @@ export function mustBeService(
 }
 
 /**
- * As {@link mustBeMember}, for an administrator of the namespace.
+ * Like {@link mustBeMember}, for an administrator of the namespace.
  *
- * @throws {GatewayError} 401 for a member without the scope `admin`.
+ * @throws {GatewayError} 401 for a member without the `admin` scope.
  */
 export function mustBeAdmin(ctx: Called, namespace: string, id: string): Account {
   const account = mustBeMember(ctx, namespace, id)
@@ -112,7 +112,7 @@ export function mustBeAdmin(ctx: Called, namespace: string, id: string): Account
 }
 
 /**
- * As {@link mustBeAdmin}, for an operator of the platform.
+ * Like {@link mustBeAdmin}, for an operator of the platform.
  *
  * @throws {GatewayError} 401, 403
  */

@@ -27,14 +27,14 @@ export function createAccountTokens({
       // Called without the registry, which may require a login.
       return await call(request, platform.trim())
     } catch (error) {
-      // The address belongs to a registry that does not serve `auth` but can look it up.
+      // The address belongs to a registry that does not serve `auth` but can look up a node that does.
       if (error instanceof GatewayError && error.code === 404) return call(request)
       throw error
     }
   }
 
   async function logIn(): Promise<LoginReply> {
-    // A server started in the meantime may have stored new ones.
+    // A server started in the meantime may have stored new credentials.
     const { id, secret } = isGuess ? readStoredCredentials() : credentials
     if (isGuess && secret === rejectedSecret)
       throw new GatewayError('auth', 401, 'no account configured')

@@ -25,7 +25,7 @@ interface NamespacesMessage {
 }
 
 /**
- * Rules and keys of a remote platform, watched through its service `auth`.
+ * Rules and keys of a remote platform, watched through its `auth` service.
  *
  * @param namespace namespace of the client's account. Outside the platform's namespace, only the rules of that
  * namespace are available.
@@ -99,7 +99,7 @@ async function* restartOnExpiry<T>(watch: () => AsyncIterable<T>): AsyncIterable
   }
 }
 
-/** A watch of a constant. */
+/** A watch of a constant value. */
 async function* yieldOnce<T>(value: T, signal: AbortSignal): AsyncIterable<T> {
   yield value
   if (!signal.aborted) await once(signal, 'abort')

@@ -57,12 +57,12 @@ export function readStoredCredentials(): Credentials {
   return readFile(join(homedir(), '.mx', FILE)) ?? NONE
 }
 
-/** Platform address of a registry; undefined if it has none. */
+/** Platform address for a registry; undefined if there is none. */
 export function toPlatform(registry: Registry | string | undefined): string | undefined {
   return typeof registry === 'string' && registry.trim() !== 'memory' ? registry : undefined
 }
 
-/** True if the platform is given by a server address, which can be called without a registry. */
+/** True if the platform is specified by a server address, which can be called without a registry. */
 export function isServerText(platform: string): boolean {
   return SERVER.test(platform.trim())
 }
@@ -82,7 +82,7 @@ function readFile(path: string): Credentials | undefined {
     const { id, secret } = JSON.parse(readFileSync(path, 'utf8'))
     return isText(id) && isText(secret) ? { id, secret } : undefined
   } catch {
-    // The file usually does not exist; an unreadable one belongs to another user.
+    // The file usually does not exist. A file that cannot be read belongs to another user.
     return undefined
   }
 }

@@ -43,7 +43,7 @@ export interface MessageBroker {
    * headers. The subscription restarts after a failure.
    *
    * @returns a function that ends the subscription.
-   * @throws {ServiceError} as `publish`, and 404 if the platform has no broker.
+   * @throws {ServiceError} like `publish`, and 404 if the platform has no broker.
    */
   readonly subscribe: <S extends Schema>(
     topic: string,
@@ -74,7 +74,7 @@ const SUBSCRIBE: KnownOptions<TopicOptions<Schema>> = {
 }
 
 /**
- * Opens the broker of the platform, or the one configured for the service.
+ * Opens the platform's broker, or the one configured for the service.
  *
  * ```ts
  * const broker = createBroker(service)

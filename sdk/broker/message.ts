@@ -22,7 +22,7 @@ export type Subscriber<S extends Schema> = (message: Decoded<S>, ctx: Context) =
 /** Sources of the message headers. */
 export interface MessageDetails {
   /**
-   * Call that publishes the message. Its metadata becomes headers, except credentials and headers of its own request.
+   * Call that publishes the message. Its metadata becomes headers, except credentials and connection headers.
    */
   readonly context?: Context
   /** Headers by name; they take precedence over the context. */
@@ -56,10 +56,10 @@ const CONTENT_TYPE = 'content-type'
  * @throws {TypeError} for a value that JSON cannot represent, or for a reserved header.
  */
 export function encodeMessage(value: unknown, details: MessageDetails): Message {
-  const { context, headers: own = {} } = details
+  const { context, headers: explicitHeaders = {} } = details
   const headers: Record<string, string> = createNullProto()
   if (context !== undefined) copyContext(headers, context)
-  for (const [name, text] of Object.entries(own)) {
+  for (const [name, text] of Object.entries(explicitHeaders)) {
     const lower = name.toLowerCase()
     if (lower.startsWith(PLATFORM))
       throw new TypeError(`header ${lower} is reserved for the platform and cannot be set`)

@@ -17,7 +17,7 @@ export interface OpenedBroker {
 }
 
 export interface OpenBrokerOptions extends Pick<PlatformBrokerOptions, 'onWarning' | 'onInfo'> {
-  /** Client for the service `broker` (`mx`). */
+  /** Client for the `broker` service (`mx`). */
   readonly client: () => Client
 }
 
@@ -40,7 +40,7 @@ const FORMS = `memory, mx, mx://host:port, mxs://host:port (TLS) or ${NATS_FORM}
 let memory: Promise<Broker> | undefined
 
 /**
- * Broker of a program: an object, an address, or the variable `MX_BROKER`.
+ * Broker of a program: an object, an address, or the address in the `MX_BROKER` variable.
  *
  * @throws {TypeError} for an invalid address; the message lists the valid forms.
  */
@@ -133,7 +133,7 @@ function parseNats(text: string, what: string): NatsAddress {
   }
 }
 
-/** The address with its password removed. */
+/** The address without its password. */
 function toRedacted(text: string): string {
   return JSON.stringify(text.slice(0, 253).replace(/[^/]*@/, '[password]@'))
 }

@@ -22,7 +22,7 @@ export interface PlatformBrokerOptions {
   /** Called when a subscription breaks and when it is restored. @default a process warning */
   readonly onWarning?: (message: string) => void
   /**
-   * Called instead of {@link onWarning} while the service restarts, that is after it announced its shutdown (503).
+   * Called instead of {@link onWarning} while the service restarts, that is, after it has announced its shutdown (503).
    * @default none
    */
   readonly onInfo?: (message: string) => void
@@ -38,7 +38,7 @@ interface WireMessage {
 const SERVICE = 'broker'
 /** Subscriptions that last at least this long reset the back-off. */
 const STABLE_MS = 5000
-/** After an announced shutdown, a service that stays unavailable for longer is not just restarting. */
+/** Time after an announced shutdown within which a service is considered to be restarting. */
 const RESTART_MS = 30_000
 /** Space for headers and their JSON overhead. */
 const ENVELOPE_BYTES = 256 * 1024
@@ -47,7 +47,7 @@ const PERMANENT = [400, 401, 403]
 /** Maximum body length that fits into a protocol message as Base64. */
 const MAX_BODY_BYTES = Math.floor((PAYLOAD_MAX_BYTES - ENVELOPE_BYTES) / 4) * 3
 
-/** Publishes a message through the service `broker`. @throws {GatewayError} the error returned by the service. */
+/** Publishes a message through the `broker` service. @throws {GatewayError} the error returned by the service. */
 export async function publishTo(
   client: Client,
   topic: string,
@@ -61,7 +61,7 @@ export async function publishTo(
 }
 
 /**
- * The platform's broker, accessed through its service `broker`. Topics and queues belong to the namespace of the call.
+ * The platform's broker, accessed through its `broker` service. Topics and queues belong to the namespace of the call.
  *
  * A broken subscription is restarted with a back-off of up to 5 s until it is ended or rejected, or its client is
  * closed. Messages published in the meantime are lost.

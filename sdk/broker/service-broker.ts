@@ -31,7 +31,7 @@ export interface ServiceBroker {
     subscriber: Subscriber<S>,
     options: SubscriberOptions<S>,
   ) => void
-  /** For `createBroker`. */
+  /** Returns the broker, for `createBroker`. */
   readonly own: BrokerAccess
   /** Subscribes. @throws {Error} if the broker rejects the subscription. */
   readonly begin: () => Promise<void>

@@ -33,7 +33,7 @@ const BACK_OFF = { minMs: 100, maxMs: 102_400 }
 /**
  * A load-balanced call.
  *
- * A call that was certainly not served is sent to the next node. A call that failed with 500 or 408 is retried
+ * A call that never reached a node is sent to the next one. A call that failed with 500 or 408 is retried
  * (specification: Errors 5) immediately, then after 100 ms, 200 ms and so on, preferably on another node, until its
  * deadline. Endpoints declared as not idempotent by the service or the registry are not retried. A call whose
  * connection was lost may have been served, so it fails with 502.
@@ -52,7 +52,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   /** Request of a call within the process. */
   protected value: unknown = undefined
   /** True once the response is complete or no longer expected. */
-  protected over = false
+  protected isSettled = false
   private readonly owner: CallRouter
   private readonly address: string | undefined
   private readonly limitMs: number
@@ -63,7 +63,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   private readonly baseMetadata: string
   /** Token of the last attempt. */
   private token: string | undefined = undefined
-  /** True if the call was sent with a different token before. */
+  /** True if the token has already been renewed once. */
   private isRenewed = false
   private readonly closing: AbortSignal | undefined
   private readonly startedMs = performance.now()
@@ -74,7 +74,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   /** Span of the current attempt. */
   private span: Span | undefined = undefined
 
-  /** @param closing also cancels the call. If undefined, the call outlives its client. */
+  /** @param closing signal that also cancels the call. If undefined, the call outlives its client. */
   constructor(owner: CallRouter, plan: CallPlan, closing?: AbortSignal) {
     super()
     this.closing = closing
@@ -143,7 +143,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
 
   /** Ends the call. Returns false if it had already ended. */
   protected answered(): boolean {
-    if (this.over) return false
+    if (this.isSettled) return false
     this.markHealthy()
     this.settle(200)
     return true
@@ -156,14 +156,14 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
 
   /** Cancels the call. Returns false if it had already ended. */
   protected drop(): boolean {
-    if (this.over) return false
+    if (this.isSettled) return false
     this.cancel()
     this.settle(CLIENT_CLOSED_REQUEST)
     return true
   }
 
   override onFail(error: GatewayError, isUntyped = false): void {
-    if (this.over) return
+    if (this.isSettled) return
     const { code, repeatable } = error
     this.endSpan(code, error.message)
     // Any typed error proves that the node responds.
@@ -176,7 +176,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   }
 
   override onLost(kind: TransportFailure, detail: string): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.span?.fail(kind, detail)
     this.endSpan()
     const failure = toAttemptFailure(kind)
@@ -202,7 +202,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   /** Waits for the login if the call leaves the process. The token is not sent to unknown addresses. */
   private identify(found: ReturnType<CallRouter['find']>): ReturnType<CallRouter['find']> {
     if (this.tokens === undefined || (found !== undefined && 'caller' in found)) return found
-    // Handled later, but a rejection before that would end the process.
+    // Errors are handled later, but a rejection before that would end the process.
     if (found instanceof Promise) found.catch(() => {})
     const address = this.address
     const isKnown = address === undefined || this.owner.isKnown(this.service, address)
@@ -220,7 +220,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   }
 
   private route(found: Upstream | LocalService | undefined, leftMs: number): void {
-    if (this.over) return
+    if (this.isSettled) return
     if (found === undefined) {
       const detail = `service not found: ${this.service}`
       return this.fail(new GatewayError(this.service, 404, detail))
@@ -236,14 +236,14 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     this.timeoutMs = leftMs
     this.id = 0
     try {
-      this.handOver()
+      this.dispatch()
     } catch (error) {
       this.cancel()
       this.fail(error)
     }
   }
 
-  private handOver(): void {
+  private dispatch(): void {
     if (this.tokens !== undefined && this.local === undefined) {
       const token = this.tokens.current()
       this.token = token
@@ -303,7 +303,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     this.isRenewed = true
     this.arm()
     const again = (): void => {
-      if (!this.over) this.attempt()
+      if (!this.isSettled) this.attempt()
     }
     // A failed login was already reported to the call that started it. This call fails with its own error.
     Promise.resolve(this.tokens!.ready()).then(again, () => this.fail(error))
@@ -325,20 +325,20 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     return left > 0 ? left : -1
   }
 
-  /** Starts the deadline timer for the time when no transport carries the call. */
+  /** Starts the deadline timer while no transport owns the call. */
   private arm(): void {
     const left = this.left()
     if (left !== 0 && this.timedNext === undefined) deadlines.add(this, Math.max(1, left))
   }
 
   private fail(error: unknown): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.settle(error instanceof GatewayError ? error.code : 500)
     this.failed(error)
   }
 
   private settle(code: number): void {
-    this.over = true
+    this.isSettled = true
     this.endSpan(code)
     this.release()
     endAttempt(this)

@@ -49,6 +49,6 @@ export interface CallPlan {
   readonly contextSignal: AbortSignal | undefined
   /** Tokens of the client; undefined if the metadata identifies the caller. */
   readonly tokens: TokenSource | undefined
-  /** Return responses as JSON text. */
+  /** Returns responses as JSON text. */
   readonly asText: boolean
 }

@@ -57,7 +57,7 @@ export interface CallOptions extends CallDetails {
 export interface ClientOptions {
   /** Registry, or its address: `mx://host:port` and others (docs/registry.md). @default `MX_REGISTRY`, else none */
   readonly registry?: Registry | string
-  /** Address for all calls, as {@link CallOptions.address}; takes precedence over the registry. */
+  /** Address for all calls, like {@link CallOptions.address}; takes precedence over the registry. */
   readonly address?: string
   /**
    * RPC proxy of a platform for all calls to other processes: `host:port`, or `mxs://host:port` over TLS.
@@ -157,7 +157,7 @@ export class Client {
     const platform = proxyAddress ?? toPlatform(source)
     const credentials = resolveCredentials(options, platform)
     const domain = credentials?.namespace ?? DEFAULT_NAMESPACE
-    // A registry client sees one domain, while the proxy gives access to everything callable from there.
+    // A registry client sees one domain, while the proxy gives access to every service that can be called from there.
     const proxy = proxyAddress ?? (domain === DEFAULT_NAMESPACE ? undefined : toProxy(source))
     if (proxy !== undefined && address !== undefined)
       throw new TypeError('new Client: address and proxy are mutually exclusive')
@@ -325,7 +325,7 @@ function resolveCredentials(
   return findCredentials(auth, platform)
 }
 
-/** RPC proxy of a registry; undefined for registries of other kinds. */
+/** RPC proxy of a registry; undefined for other kinds of registries. */
 function toProxy(source: Registry | string | undefined): string | undefined {
   return typeof source === 'string' && /^\s*mxs?:/.test(source) ? source.trim() : undefined
 }

@@ -172,7 +172,7 @@ class LocalCall implements ServableCall {
     const { id, code, message, headers } = error
     const repeatable = error.repeatable && this.receiver.repeatable !== false
     const fields = headers === undefined ? [] : toFailFields(headers)
-    // As over a socket, the error cause stays within the service.
+    // As over a socket, the cause of an error stays within the service.
     const options = { repeatable, ...(fields.length > 0 && { headers: fields }) }
     this.#call.onFail(new GatewayError(id, code, message, options))
   }

@@ -3,8 +3,8 @@ import { parseHostPort } from '../../core/upstream/node/parse-node.ts'
 const FORM = /^(?:(mxs?):\/\/)?(.*)$/s
 
 /**
- * RPC proxy of a program as `mx://host:port` or `mxs://host:port`: its option, else the variable `MX_PROXY`, unless
- * another option configures where services are.
+ * RPC proxy of a program as `mx://host:port` or `mxs://host:port`: its option, else the `MX_PROXY` variable, unless
+ * another option specifies the location of services.
  *
  * @param configured the option.
  * @param isOptional true if another option takes precedence over the variable.

@@ -30,7 +30,7 @@ type CallArguments<Q> =
     ? [request?: Q, options?: CallOptions]
     : [request: Q, options?: CallOptions]
 
-/** An endpoint: a function if it is unary, else an object with a method `stream`. */
+/** An endpoint: a function if it is unary, else an object with a `stream` method. */
 export type EndpointProxy<E extends EndpointDefinition> =
   KindOf<E> extends 'unary'
     ? (...args: CallArguments<RequestOf<E>>) => Promise<ResponseOf<E>>
@@ -42,7 +42,7 @@ export type EndpointProxy<E extends EndpointDefinition> =
           ) => CallStream<RequestOf<E>, ResponseOf<E>>
         }
       : {
-          /** Starts a call with a stream of requests. If omitted, send them through `send` and `end`. */
+          /** Starts a call with a stream of requests. If `requests` is omitted, send them through `send` and `end`. */
           readonly stream: (
             requests?: Requests<RequestOf<E>>,
             options?: CallOptions,

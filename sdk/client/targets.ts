@@ -45,7 +45,7 @@ const ADDRESSES_MAX = 100
 /** Maximum connections per node over the HTTP transport, and maximum calls waiting for one. */
 const CONNECTIONS_MAX = 100
 const WAITING_MAX = 10_000
-/** Shorter than the usual server timeout of 5 s, so that servers do not close first. */
+/** Idle timeout; shorter than the usual server timeout of 5 s, so that servers do not close first. */
 const KEEP_ALIVE_MS = 4000
 const CONNECT_TIMEOUT_MS = 5000
 /** No timeout, because calls have their own deadlines. */
@@ -60,12 +60,12 @@ export class ClientTargets {
   readonly #options: TargetsOptions
   #opened: OpenedRegistry | undefined = undefined
   #directory: ServiceCache | undefined = undefined
-  /** Address of the registry for the domain `mx` if it differs; else empty. */
+  /** Address of the registry for the `mx` domain if it differs; else empty. */
   readonly #generalText: string
   /** Registry and service cache of `#generalText`. */
   #general: { readonly opened: OpenedRegistry; readonly directory: ServiceCache } | undefined =
     undefined
-  /** Services found in the domain `mx`, with the time at which the result expires (`performance.now()`). */
+  /** Services found in the `mx` domain, with the time at which the result expires (`performance.now()`). */
   readonly #elsewhere = new Map<string, number>()
   /** Ordered by last use, the least recently used first. */
   readonly #addresses = new Map<string, Upstream>()

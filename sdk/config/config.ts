@@ -22,8 +22,7 @@ export interface ConfigSecretOptions extends ConfigCallOptions {
 }
 
 /**
- * The platform's configuration, stored by the service `config` (specification: Config entry, Library-level operations).
- *
+ * The platform's configuration, stored by the `config` service (specification: Config entry, Library-level operations).
  * Paths are names joined by dots, `<service>.<key>.<subkey>`; the empty path is the complete tree of a namespace.
  */
 export interface Config {

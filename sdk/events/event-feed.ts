@@ -4,7 +4,7 @@ import { unavailable } from '../errors.ts'
 export interface EventFeed<E> extends AsyncIterableIterator<E> {
   /** Adds the state of a key, replacing the buffered state. */
   readonly push: (key: string, event: E) => void
-  /** Ends the feed. The watcher receives an error 503 with this detail. */
+  /** Ends the feed. The watcher receives a 503 error with this detail. */
   readonly end: (detail: string) => void
   /** Ends the feed with an error. */
   readonly fail: (error: Error) => void
@@ -13,7 +13,7 @@ export interface EventFeed<E> extends AsyncIterableIterator<E> {
 export interface EventFeedOptions {
   /** Error id. */
   readonly id: string
-  /** Maximum number of buffered keys. Beyond that, the watcher receives an error 503 and has to restart. */
+  /** Maximum number of buffered keys. Beyond that, the watcher receives a 503 error and has to restart. */
   readonly maxWaiting: number
   /** Called once, when the watcher has left. */
   readonly onClose: () => void

@@ -46,7 +46,7 @@ export interface EventsConsumeOptions extends Omit<EventsCallOptions, 'retries'>
   /** Milliseconds until an unacknowledged event is redelivered; at most a day. @default 60000 */
   readonly ackWaitMs?: number
   /**
-   * Number of redeliveries before an event is moved to the topic `<topic>.dead`; -1 for unlimited.
+   * Number of redeliveries before an event is moved to the `<topic>.dead` topic; -1 for unlimited.
    * @default -1
    */
   readonly retryLimit?: number
@@ -100,7 +100,7 @@ export interface EventsTopic {
 }
 
 /**
- * Ordered, durable event streams, stored by the service `events` (specification: Events, Library-level operations).
+ * Ordered, durable event streams, stored by the `events` service (specification: Events, Library-level operations).
  *
  * Methods reject with a `ServiceError`: 400 for malformed input or a message that is too long, 429 for too many topics,
  * groups or consumers, 503 if the service is unavailable, and 507 if there is no space.
@@ -314,7 +314,7 @@ function compareEvents(a: PlatformEvent, b: PlatformEvent): number {
 }
 
 function toStart(offset: Date | number): { sequence?: number; offset_ms?: number } {
-  // 0 would mean that no time is set.
+  // Sending 0 would mean that no time is set.
   if (typeof offset !== 'number') return { offset_ms: Math.max(1, toTime('offset', offset)) }
   if (Number.isSafeInteger(offset) && offset >= 1) return { sequence: offset }
   throw new TypeError(`offset must be a Date, or a sequence from 1 on, got ${offset}`)

@@ -129,7 +129,7 @@ export function toConsumedEvent(
   return new ReadEvent(event, acknowledge, span)
 }
 
-/** Includes only the trace; other metadata is for the consumer. */
+/** Includes only the trace, because other metadata is for the consumer. */
 function createEventContext(event: PlatformEvent, span: Span | undefined): Context {
   const fields = pickTraceHeaders((name) => event.metadata[name]) ?? {}
   const metadata = span === undefined ? { ...fields } : carryFields({ ...fields }, span)

@@ -32,7 +32,7 @@ export interface WatchHub<E> {
   readonly publish: (key: string, event: E) => void
   readonly count: () => number
   readonly isClosed: () => boolean
-  /** Ends all streams with an error 503 and rejects new watchers. */
+  /** Ends all streams with a 503 error and rejects new watchers. */
   readonly close: () => void
 }
 

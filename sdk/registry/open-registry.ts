@@ -53,8 +53,8 @@ const PORT = /^(?:[^/?#@]*@)?(?:\[[^\]]*\]|[^/?#@:]+):(\d+)(?:[/?]|$)/
 const opened = new Map<string, Shared>()
 
 /**
- * Registry of a program: an object, an address, or the variable `MX_REGISTRY`. The value `static` is for gateways and
- * means no registry here.
+ * Registry of a program: an object, an address, or the address in the `MX_REGISTRY` variable. The value `static` is for
+ * gateways and means no registry here.
  *
  * @throws {TypeError} for an invalid address; the message lists the valid forms.
  */
@@ -172,7 +172,7 @@ function findSource(text: string): Source | undefined {
   return { name: 'mx', acceptsServices: true, separatesDomains: true, load }
 }
 
-/** Unambiguous, because addresses contain no spaces. */
+/** Unambiguous separator, because addresses contain no spaces. */
 function toKey(text: string, domain = DEFAULT_DOMAIN): string {
   return domain === DEFAULT_DOMAIN ? text.trim() : `${text.trim()} ${domain}`
 }

@@ -1,6 +1,6 @@
-/** Range of log lines, as requested from the service `runtime`. */
+/** Range of log lines, as requested from the `runtime` service. */
 export interface LogRange {
-  /** Number of last lines; 0 for all. */
+  /** Number of most recent lines; 0 for all. */
   readonly count: number
   /** Start in Unix seconds; 0 for the oldest line. */
   readonly since: number
@@ -19,7 +19,7 @@ export function createLogPosition(first: LogRange): LogPosition {
   let firstMs = Number.POSITIVE_INFINITY
   /** Time of the newest line. Lines of several instances are not in strict order. */
   let lastMs = 0
-  /** Number of lines per millisecond, starting with the next request. */
+  /** Lines seen per millisecond within the newest second, where the next request starts. */
   const seen = new Map<number, number>()
   /** Lines to skip in the next stream. */
   const toSkip = new Map<number, number>()

@@ -4,9 +4,9 @@ import { isServiceName } from '../../core/registry/service-name.ts'
 let renamed: { readonly from: string; readonly to: string } | undefined
 
 /**
- * Name of a service: the name in the code, except for the first service of a program started by a runtime, which takes
- * the name of the runtime object (specification: Command line, `run --name`). The account of the program may not
- * register another name.
+ * Name of a service: the name in the code. The first service of a program started by a runtime takes the name of the
+ * runtime object instead (specification: Command line, `run --name`), because the program's account may not register
+ * another name.
  *
  * @param name name in the code.
  * @throws {TypeError} if a later service has the name assigned to the first one, which would make calls ambiguous.

@@ -26,7 +26,7 @@ function copy(value: unknown, depth: number): unknown {
     case 'boolean':
       return value
     case 'number':
-      // The integer may have been rounded; the schema decides from its digits.
+      // The integer may have been rounded; the schema checks its digits.
       if (Number.isInteger(value) && !Number.isSafeInteger(value)) return NOT_CLONEABLE
       // JSON has neither infinity nor negative zero, so they become null and 0.
       return Number.isFinite(value) ? value + 0 : null

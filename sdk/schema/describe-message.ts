@@ -107,7 +107,7 @@ export function toType(raw: JsonSchema, outer: Definitions, depth = 0): string {
 }
 
 function toItemType(schema: JsonSchema, definitions: Definitions, depth: number): string {
-  // Nested lists could multiply.
+  // Nested lists could multiply the number of fields.
   if (depth > MAX_PLACES_DEPTH && placesOf(schema).length > 1) return 'any'
   const items = itemsOf(schema)
   const kinds = new Set(
@@ -127,7 +127,7 @@ function toChoiceType(values: readonly unknown[]): string {
   return 'any'
 }
 
-/** The alternative that determines the type: the only non-null one, or any if all are of the same kind. */
+/** The alternative that determines the type: the only non-null one, or the first if all are of the same kind. */
 export function findOnly({ anyOf, oneOf }: JsonSchema): JsonSchema | undefined {
   const options = (anyOf ?? oneOf)?.filter((option) => option.type !== 'null')
   if (options === undefined || options.length === 0) return undefined

@@ -5,7 +5,7 @@ const SCALARS: Readonly<Record<string, JsonSchema>> = {
   string: { type: 'string' },
   bool: { type: 'boolean' },
   int32: { type: 'integer', format: 'int32' },
-  // A string in JSON if a number would be rounded (reference 15.11).
+  // A 64-bit integer is a string in JSON if it would be rounded as a number (reference 15.11).
   int64: { type: ['integer', 'string'], format: 'int64' },
   uint32: { type: 'integer', format: 'uint32' },
   uint64: { type: ['integer', 'string'], format: 'uint64' },

@@ -1,4 +1,4 @@
-/** The JSON Schema keywords used here; others pass through. */
+/** The JSON Schema keywords used here; other keywords are passed through. */
 export interface JsonSchema {
   readonly type?: string | readonly string[]
   readonly title?: string

@@ -43,7 +43,7 @@ export function describeErrors(
   value: unknown,
   errors: readonly TLocalizedValidationError[],
 ): string {
-  // An unknown field is reported twice: once with the schema `false`, and more precisely for its object.
+  // An unknown field is reported twice: once for the schema `false`, and more precisely for its object.
   const relevant = errors.filter(({ keyword }) => keyword !== 'boolean')
   const first = relevant[0]
   if (first === undefined) return `${root} does not match its schema`

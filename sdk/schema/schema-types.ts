@@ -12,10 +12,10 @@ interface Bounds {
 const SIGNED: Bounds = { min: -(2n ** 63n), max: 2n ** 63n - 1n }
 const UNSIGNED: Bounds = { min: 0n, max: 2n ** 64n - 1n }
 
-/** A 64-bit integer: a number or a string of digits in JSON, a bigint in programs. */
+/** A 64-bit integer: a number or a string of digits in JSON, a bigint in code. */
 export type TInt64 = TCodec<TUnsafe<number | string>, bigint>
 
-/** Bytes: Base64 in JSON, a Uint8Array in programs. */
+/** Bytes: Base64 in JSON, a Uint8Array in code. */
 export type TBytes = TCodec<TUnsafe<string>, Uint8Array>
 
 /**
@@ -29,7 +29,7 @@ export function Int64(options: TSchemaOptions = {}): TInt64 {
   return createInt('int64', SIGNED, options)
 }
 
-/** As {@link Int64}, from 0 to 2^64 - 1. */
+/** Like {@link Int64}, from 0 to 2^64 - 1. */
 export function Uint64(options: TSchemaOptions = {}): TInt64 {
   return createInt('uint64', UNSIGNED, options)
 }
@@ -51,7 +51,8 @@ function createInt(format: string, bounds: Bounds, options: TSchemaOptions): TIn
   const checked = Type.Refine(
     schema,
     (value) => isInt(value, bounds),
-    () => `must be an ${format}, as a string of digits beyond 2^53`,
+    () =>
+      `must be ${format === 'uint64' ? 'a' : 'an'} ${format}; values beyond 2^53 must be strings of digits`,
   )
   return Type.Codec(checked)
     .Decode((value) => BigInt(value as number | string))

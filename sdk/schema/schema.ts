@@ -111,7 +111,7 @@ export interface CompiledSchema {
    */
   readonly decode: (value: unknown) => Maybe<unknown>
   /**
-   * Encodes a value of a program as JSON: runs codecs, validates. Does not modify `value`.
+   * Encodes a value from code as JSON: runs codecs, then validates. Does not modify `value`.
    *
    * @throws {SchemaError} naming the path of the first invalid field.
    */
@@ -154,7 +154,7 @@ function isStandard(schema: Schema): schema is StandardSchema {
   return typeof props?.validate === 'function'
 }
 
-/** Checks for markers of the library; without them, any object would be a schema that accepts everything. */
+/** Checks for the library's markers. Without this check, any object would be a schema that accepts everything. */
 function isTypeBox(schema: unknown): schema is TSchema {
   return typeof schema === 'object' && schema !== null && ('~kind' in schema || '~unsafe' in schema)
 }

@@ -54,9 +54,9 @@ export interface Dispatcher {
    * @param address IP address of the caller. @default unknown
    */
   readonly dispatch: (call: IncomingCall, address?: string) => void
-  /** Serves an already authorized call within this process. Never throws. */
+  /** Serves a call within this process that is already authorized. Never throws. */
   readonly dispatchTrusted: (call: IncomingCall) => void
-  /** As {@link dispatchTrusted}, with values as bodies. */
+  /** Like {@link dispatchTrusted}, with values as bodies. */
   readonly dispatchLocal: (call: ServableCall & { readonly endpoint: string }) => void
   /** Endpoints for the registry, except endpoints of `Debug`. */
   readonly describe: () => Endpoint[]
@@ -80,7 +80,7 @@ export interface Dispatcher {
 /**
  * Creates the dispatcher of a service.
  *
- * @throws {TypeError} as {@link Dispatcher.handle}.
+ * @throws {TypeError} like {@link Dispatcher.handle}.
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { service, handlers = {}, log = createServiceLog({ service }) } = options

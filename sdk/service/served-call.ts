@@ -154,7 +154,7 @@ export class ServedCall implements CallReceiver, CallScope {
         throw new GatewayError(
           this.service,
           400,
-          `${name} responds with a stream: request its path over HTTP, or use stream() of a client`,
+          `${name} responds with a stream: request its path over HTTP, or use \`client.stream()\``,
         )
     } catch (error) {
       return this.#fail(error)

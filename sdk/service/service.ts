@@ -98,7 +98,7 @@ const OPTIONS: KnownOptions<ServiceOptions> = {
   origins: true,
   host: true,
 }
-/** Variables for services, without the prefix `MX_`. */
+/** Environment variables for services, without the prefix `MX_`. */
 const VARIABLES = [
   'SERVICE_ADDRESS',
   'SERVICE_LOG_LEVEL',
@@ -111,7 +111,7 @@ const VARIABLES = [
   'INSTANCE',
   'SERVICE_NAME',
 ]
-/** Prefix of variables for services. `mx server` and `mx api` validate `MX_SERVER_` and `MX_API_`. */
+/** Prefix of environment variables for services. `mx server` and `mx api` validate `MX_SERVER_` and `MX_API_`. */
 const VARIABLE_PREFIX = /^MX_(?!SERVER_|API_)/
 const DRAIN_MS = 10_000
 const LATEST = 'latest'
@@ -394,7 +394,7 @@ export class Service<H extends object = Record<never, never>> {
     return findCredentials(this.#options.auth, this.#proxy ?? toPlatform(this.#registry))
   }
 
-  /** Registry name for logs: its address with the token removed. */
+  /** Registry address for logs, without its token. */
   #nameRegistry(): string {
     if (typeof this.#registry === 'string') return this.#registry.trim().replace(/[^/]*@/, '')
     return this.#registry?.name ?? 'none'

@@ -15,7 +15,10 @@ export interface ServiceHost {
   readonly add: (dispatcher: Dispatcher) => () => void
 }
 
-/** Serves a service on the port of a host. Draining or closing removes the service from the port, which stays open. */
+/**
+ * Serves a service on the port of a host service. Draining or closing removes the service from the port, which stays
+ * open.
+ */
 export function joinHost(host: ServiceHost, dispatcher: Dispatcher): Omit<ServicePort, 'port'> {
   const { address, server } = host
   const leave = host.add(dispatcher)

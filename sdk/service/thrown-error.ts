@@ -30,7 +30,7 @@ export function describeThrown(thrown: unknown): string {
   return 'handler failed'
 }
 
-/** `instanceof` that tolerates proxies that throw. */
+/** Like `instanceof`, but tolerates proxies that throw. */
 function isA<T>(value: unknown, kind: abstract new (...args: never[]) => T): value is T {
   try {
     return value instanceof kind

@@ -84,7 +84,7 @@ export interface StoreWatchOptions extends StoreCallOptions {
 }
 
 /**
- * Records of one table, stored by the service `store` (specification: Store record, Library-level operations).
+ * Records of one table, stored by the `store` service (specification: Store record, Library-level operations).
  *
  * Methods reject with a `ServiceError`: 400 for malformed input, or a read of an empty database of another namespace;
  * 404 for a missing record; 409 for a failed condition; 503 if the store is unavailable; 507 if it is full.

@@ -12,7 +12,7 @@ interface TracedCall {
   readonly metadata: string
 }
 
-/** Calls from probes and operators are not traced. */
+/** Calls from probes and operators, which are not traced. */
 const DEBUG = 'Debug.'
 /** Trace headers in a metadata block. */
 const TRACE_HEADERS = /^trace(?:parent|state):.*\r\n/gm
@@ -68,7 +68,7 @@ export function carrySpan(metadata: string, { traceparent, tracestate }: Span): 
  * Ends the span of a call.
  *
  * @param code 200, or the status of the error. On the server side, client errors are not span errors.
- * @param detail error detail, exported only for errors from 500 on, since others may quote the request.
+ * @param detail error detail, exported only for status 500 and above, because other details may quote the request.
  */
 export function endCall(span: Span, kind: 'server' | 'client', code: number, detail = ''): void {
   if (span.isRecording) {

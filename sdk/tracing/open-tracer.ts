@@ -10,13 +10,13 @@ export interface OpenedTracer {
   readonly close: () => Promise<void>
 }
 
-/** Variable problems already reported; each is reported once per process. */
+/** Problems with variables that were already reported; each is reported once per process. */
 const reported = new Set<string>()
 /** Exporter shared by all services and gateways in this process. */
 let sending: { readonly tracing: Promise<OtlpTracing>; users: number } | undefined
 
 /**
- * Opens the tracer of a service or gateway. Returns undefined and loads nothing unless the variables `OTEL_*` enable
+ * Opens the tracer of a service or gateway. Returns undefined and loads nothing unless `OTEL_*` variables enable
  * it.
  *
  * @throws {Error} with a one-line message if the libraries are not installed.

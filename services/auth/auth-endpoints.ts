@@ -75,7 +75,7 @@ const MetadataInput: TUnsafe<Readonly<Record<string, string>>> = Type.Unsafe(
   Type.Record(Type.String(), Type.String(), { default: {} }),
 )
 
-/** Endpoints of the handler `Auth` (reference 2.1). */
+/** Endpoints of the `Auth` handler (reference 2.1). */
 export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
   const { accounts, tokens, keys, revoked, attemptLogin, exchangeRefreshToken, admitLogin } =
     options
@@ -207,7 +207,7 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
 
     keys: endpoint({
       readOnly: true,
-      description: 'Public keys of access tokens, as JWK Set (RFC 7517).',
+      description: 'Public keys of access tokens, as a JWK Set (RFC 7517).',
       response: Type.Object({ keys: Jwks }),
       handle: () => ({ keys: toJwks(keys.all()) }),
     }),
@@ -235,7 +235,7 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
     watch: endpoint({
       readOnly: true,
       description:
-        'Streams the public keys, immediately and after each change, and for services and administrators also the revocations.',
+        'Streams the public keys, immediately and after each change. Services and administrators also receive revocations.',
       response: UpdateMessage,
       stream: 'server',
       handle: (_, ctx) =>
@@ -259,9 +259,8 @@ function toTokenMessage({ accessToken, refreshToken, created, expiry }: TokenPai
 }
 
 /**
- * Returns the filter of revocations for a watcher. Accounts of the platform receive all
- * revocations; others receive the revocations of their own namespace, including accounts of `mx`,
- * which may belong to it.
+ * Returns the filter that selects the revocations sent to a watcher. Accounts of the platform receive all revocations.
+ * Other accounts receive revocations for their namespace and for `mx`, whose accounts may call it.
  */
 function toFilter(account: Account | undefined): (revocation: Revocation) => boolean {
   if (account === undefined || !isEnforcer(account)) return () => false

@@ -10,9 +10,8 @@ export const ADMIN_ID = 'admin'
 const ERROR_ID = 'auth'
 
 /**
- * Restores operators' access regardless of the accounts and rules of `mx`: creates the account
- * `admin` with the scope `admin` and a new password, restores the rule `default`, and deletes rules
- * that deny operators a call to `auth`.
+ * Restores operators' access regardless of the accounts and rules of `mx`: creates the `admin` account with the `admin`
+ * scope and a new password, restores the `default` rule, and deletes rules that deny operators a call to `auth`.
  *
  * @returns the ids of the deleted rules.
  */

@@ -28,7 +28,7 @@ const DESCRIPTION = 'Accounts, tokens and rules'
 
 export interface AuthServiceOptions extends Omit<ServiceOptions, 'name'> {
   /**
-   * Stores all data in the table `auth` of the database `mx`. It is not closed with the service.
+   * Stores all data in the `auth` table of the `mx` database. It is not closed with the service.
    */
   readonly store: Store
   /** Encrypts the stored signing keys. @default stored unencrypted */
@@ -58,7 +58,7 @@ export interface AuthServiceOptions extends Omit<ServiceOptions, 'name'> {
   readonly nowMs?: () => number
 }
 
-/** The built-in service `auth`. */
+/** The built-in `auth` service. */
 export interface AuthService {
   /** A service that has not been started yet. */
   readonly service: Service<object>

@@ -19,7 +19,7 @@ export interface Watchers {
 }
 
 /**
- * Returns whether an account enforces or administers rules, which services and administrators do.
+ * Returns whether an account enforces or administers rules. Services and administrators do.
  */
 export function isEnforcer({ type, scopes }: Account): boolean {
   return type === 'service' || scopes.includes(ADMIN)

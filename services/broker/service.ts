@@ -15,7 +15,7 @@ export interface BrokerServiceOptions extends Omit<ServiceOptions, 'name' | 'bro
   readonly maxSubscribers?: number
 }
 
-/** The built-in service `broker`. */
+/** The built-in `broker` service. */
 export interface BrokerService {
   /** A service that has not been started yet. */
   readonly service: Service<object>

@@ -59,8 +59,8 @@ const ReadingMessage: TUnsafe<Reading> = Type.Unsafe(
 const MAX_ACCOUNT = 256
 
 /**
- * Endpoints of the handler `Config` (reference 3). Services may read; workloads may only read the
- * subtree of their name; administrators of the namespace have full access.
+ * Endpoints of the `Config` handler (reference 3). Services may read; workloads may only read the subtree of their
+ * name; administrators of the namespace have full access.
  */
 export function createEndpoints(options: EndpointsOptions): Endpoints {
   const { snapshots, changes, watches, secretKey, maxValueBytes, checks } = options

@@ -45,8 +45,8 @@ function* walk(
   const children = [...node].map(([name, child]) => ({
     name,
     child,
-    // Compares with the dot that follows a map's name in the paths below it, because `a-b` sorts
-    // before `a.b`.
+    // Compares a map's name with a trailing dot, which follows it in the paths below it, because `a-b` sorts before
+    // `a.b`.
     place: isMap(child) ? `${name}.` : name,
   }))
   children.sort((a, b) => (a.place < b.place ? -1 : 1))

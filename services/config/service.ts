@@ -11,7 +11,7 @@ const DESCRIPTION = 'Configuration values of services'
 
 export interface ConfigServiceOptions extends Omit<ServiceOptions, 'name'> {
   /**
-   * Stores each namespace in the table `config` of its database. It is not closed with the service.
+   * Stores each namespace in the `config` table of its database. It is not closed with the service.
    */
   readonly store: Store
   /** Key that encrypts secrets, from `openSecretKey`. @default none, so secrets are rejected */
@@ -24,7 +24,7 @@ export interface ConfigServiceOptions extends Omit<ServiceOptions, 'name'> {
   readonly nowMs?: () => number
 }
 
-/** The built-in service `config`. */
+/** The built-in `config` service. */
 export interface ConfigService {
   /** A service that has not been started yet. */
   readonly service: Service<object>

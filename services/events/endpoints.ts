@@ -28,8 +28,7 @@ import { hasAuditEvents, rejectForged, rejectReserved } from './reserved.ts'
 import { GroupView, TopicView, toGroupMessage, toTopicMessage, withGroups } from './topics.ts'
 
 /**
- * Endpoints of the handler `Stream` (reference 5.2) for services of the namespace. Deleting
- * requires an administrator.
+ * Endpoints of the `Stream` handler (reference 5.2) for services of the namespace. Deleting requires an administrator.
  */
 export function createStreamEndpoints(events: Events, checks: AccountChecks): Endpoints {
   const { namespaceOf, topicOf, writableTopicOf, publishedTopicOf, mustBeReadable } =
@@ -141,7 +140,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
   }
 }
 
-/** Endpoints of the handler `Store` for services of the namespace. */
+/** Endpoints of the `Store` handler for services of the namespace. */
 export function createStoreEndpoints(events: Events, checks: AccountChecks): Endpoints {
   const { topicOf } = createPlaces(checks)
   return {
@@ -214,7 +213,7 @@ function createPlaces({ mustBeService, mustBeAdmin }: AccountChecks) {
     mustBeReadable({ namespace, topic }, ctx)
     return { namespace, topic }
   }
-  /** Returns a topic that may be changed. @throws {GatewayError} same errors as above. */
+  /** Returns a topic that may be changed. @throws {GatewayError} 400, 401, 403 */
   const writableTopicOf = (topic: string, ctx: Context): EventTopic => {
     const eventTopic = topicOf(topic, ctx)
     rejectReserved(eventTopic, idOf(ctx))

@@ -57,7 +57,7 @@ interface LongOptions {
   readonly description: string
 }
 
-/** An integer that 64-bit clients may write as a string (reference 15.11). */
+/** An integer that clients may write as a string if it exceeds 53 bits (reference 15.11). */
 function Long({ min = 0, max, ...options }: LongOptions) {
   const schema = { type: ['integer', 'string'], format: 'int64', default: 0, ...options }
   const checked = Type.Refine(

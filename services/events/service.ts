@@ -13,7 +13,7 @@ export interface EventsServiceOptions extends Omit<ServiceOptions, 'name'> {
   readonly events?: EventsOptions
 }
 
-/** The built-in service `events`. */
+/** The built-in `events` service. */
 export interface EventsService {
   /** A service that has not been started yet. */
   readonly service: Service<object>

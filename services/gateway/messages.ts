@@ -92,11 +92,11 @@ export interface ExplainRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Whether the client uses HTTPS; absent: as the listener. */
+  /** Whether the client uses HTTPS; if absent, the same as the listener. */
   readonly secure?: boolean
   /** Name of the listener; empty for the main listener. */
   readonly listener: string
-  /** IP address; empty: 127.0.0.1, or none at a Unix socket. */
+  /** IP address. If empty, 127.0.0.1, or none for a Unix socket. */
   readonly client: string
 }
 
@@ -161,7 +161,7 @@ const Point: TUnsafe<PointMessage> = Type.Unsafe(
     bytes_out: count('Bytes of response bodies.'),
     p50_ms: Type.Optional(
       Type.Number({
-        description: 'Percentiles of the last ten points; absent without requests.',
+        description: 'Percentiles of the last ten points; absent if there were no requests.',
       }),
     ),
     p99_ms: Type.Optional(Type.Number()),
@@ -179,9 +179,9 @@ export const ServiceStats: TUnsafe<ServiceStatsMessage> = Type.Unsafe(
     }),
     requests_per_second: Type.Number({ description: 'Average over the last minute.' }),
     error_share: Type.Optional(
-      Type.Number({ description: 'Share of 5xx responses, 0 to 1; absent without requests.' }),
+      Type.Number({ description: 'Share of 5xx responses, 0 to 1; absent if there were no requests.' }),
     ),
-    p50_ms: Type.Optional(Type.Number({ description: 'Interpolated; absent without requests.' })),
+    p50_ms: Type.Optional(Type.Number({ description: 'Interpolated; absent if there were no requests.' })),
     p99_ms: Type.Optional(Type.Number()),
   }),
 )

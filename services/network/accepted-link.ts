@@ -92,8 +92,8 @@ export function acceptLink(options: AcceptedLinkOptions): AcceptedLink {
     const pair = { caller, callee }
     outbox.send({ type: 'welcome', ...callee })
     const { proof } = await receive('proof')
-    // The caller must prove first, so that an unknown caller receives nothing that it could verify
-    // guesses of the token with.
+    // The caller must prove first. Otherwise, an unknown caller would receive data against which it could verify
+    // guesses of the token.
     admission.authenticate('caller', proof, pair)
     outbox.send({ type: 'proof', proof: admission.prove('callee', pair) })
     await answerPing()

@@ -86,7 +86,7 @@ export function createKnownServices<T>(options: KnownServicesOptions<T>): KnownS
         log.warn({ err: error }, 'cannot restore known services')
       }
       const unwatch = source.watch(schedule)
-      // Updates how long services have been missing, and records that this server is in use.
+      // Updates the time since which services have been missing, and records that this server is in use.
       const refresh = setInterval(schedule, HOUR_MS).unref()
       stop = () => {
         unwatch()
@@ -96,7 +96,7 @@ export function createKnownServices<T>(options: KnownServicesOptions<T>): KnownS
     },
 
     async close() {
-      // Skipped if services were not restored, because they would be overwritten.
+      // Skipped if services were not restored, because saving would overwrite them.
       if (stop === undefined) return
       stop()
       await saving

@@ -44,7 +44,7 @@ export interface LinkReceiver {
   readonly onSettled: (error: GatewayError) => void
 }
 
-/** Client side of the stream `Network.Link`. */
+/** Client side of the `Network.Link` stream. */
 export class LinkCall extends StreamCall {
   readonly #receiver: LinkReceiver
   #over = false
@@ -82,7 +82,7 @@ export class LinkCall extends StreamCall {
     const { length } = body
     const delayMs = this.#allowance.take(length)
     if (delayMs === 0) this.consumed(length)
-    // The flow-control window remains closed until then, so the peer cannot send more.
+    // Until then, the flow-control window remains closed, so the peer cannot send more.
     else setTimeout(() => this.consumed(length), delayMs).unref()
   }
 

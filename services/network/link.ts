@@ -91,10 +91,10 @@ interface Attempt {
   callee: Introduction | undefined
   /** Introduction of the server, set once it has proved that it has the token. */
   peer: Introduction | undefined
-  /** Number and time of the last ping. A time of 0 means that it was answered. */
+  /** Number and time of the last ping. A time of 0 means that it has been answered. */
   pings: number
   pingMs: number
-  /** 0 if not established yet. */
+  /** Time when the link was established; 0 if it is not established yet. */
   linkedMs: number
 }
 

@@ -60,7 +60,7 @@ interface Entry {
   readonly traffic: Traffic
   /** Whether the link is configured on this server. */
   isConfigured: boolean
-  /** Otherwise, the server for which the reverse link is opened. */
+  /** Server for which the reverse link is opened; undefined if there is none. */
   requestedBy: string | undefined
   peer: Introduction | undefined
   way: Way | undefined

@@ -55,7 +55,7 @@ class CountedCall extends OutgoingCall {
     this.service = call.service
     this.endpoint = call.endpoint
     this.metadata = call.metadata
-    // The call may have been sent earlier.
+    // Only the remaining time counts, because the original call may have been sent earlier.
     const isTimed = call.timeoutMs > 0 && call.timedNext !== undefined
     this.timeoutMs = isTimed ? Math.ceil(deadlines.left(call)) : call.timeoutMs
     this.body = call.body

@@ -57,7 +57,7 @@ export interface NetworkServiceOptions extends Omit<ServiceOptions, 'name' | 'pr
   readonly egress?: Pick<EgressPolicy, 'resolvePeer'>
 }
 
-/** The built-in service `network`. */
+/** The built-in `network` service. */
 export interface NetworkService {
   /** A service that has not been started yet. */
   readonly service: Service<object>

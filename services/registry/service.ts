@@ -26,7 +26,7 @@ export interface RegistryServiceOptions
    */
   readonly listDomains?: () => ReadonlySet<string>
   /**
-   * Receives all changes on the topic `<domain>.registry.events`. Its owner closes it.
+   * Receives all changes on the `<domain>.registry.events` topic. Its owner closes it.
    *
    * @default none
    */
@@ -49,7 +49,7 @@ export interface RegistryServiceOptions
   readonly nowMs?: () => number
 }
 
-/** The built-in service `registry`. */
+/** The built-in `registry` service. */
 export interface RegistryService {
   /** A service that has not been started yet. */
   readonly service: Service<object>
@@ -70,7 +70,7 @@ export interface RegistryService {
 }
 
 /**
- * The service `registry` (specification: Registry endpoints), over a registry for each domain.
+ * The `registry` service (specification: Registry endpoints), with a registry for each domain.
  *
  * ```ts
  * import { createMemoryRegistry, createRegistryService } from 'mx-gateway/registry'

@@ -37,7 +37,7 @@ export function createSortedList(registry: Registry): SortedList {
       const services = registry.listServices()
       if (services instanceof Promise)
         return services.then((later) => (later === listed ? sorted : sort(later)))
-      // Expired entries are published during the query.
+      // listServices() may expire entries, which increments `changes`, so compare afterwards.
       if (stop !== undefined && sortedAt === changes) return sorted
       sortedAt = changes
       return sort(services)

@@ -12,8 +12,7 @@ interface Followed {
 }
 
 /**
- * State known to listeners of a newly watched service: read by themselves, none, or possibly
- * outdated.
+ * What listeners of a newly watched service know: the state that they have read, nothing, or possibly outdated state.
  */
 type Start = 'read' | 'new' | 'missed'
 

@@ -52,8 +52,8 @@ export interface RuntimeEndpointsOptions {
 const NONE = Type.Object({})
 
 /**
- * Endpoints of the handler `Runtime` (reference 7.1). Members may read; administrators of the
- * namespace may also write (reference 2.2).
+ * Endpoints of the `Runtime` handler (reference 7.1). Members may read; administrators of the namespace may also write
+ * (reference 2.2).
  */
 export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoints {
   const { operations, objects, watches, runtime, servers, nowMs, owns, checks, onChange } = options

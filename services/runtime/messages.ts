@@ -67,7 +67,7 @@ export interface ReadOptions {
 export interface LogMessage {
   /** Unix time in milliseconds. */
   readonly timestamp: number
-  /** `instance` and `stream`. */
+  /** Keys are `instance` and `stream`. */
   readonly metadata: Readonly<Record<string, string>>
   readonly message: string
 }
@@ -95,7 +95,7 @@ const Version = Type.Refine(
   () => VERSION_RULE,
 )
 const Labels = Type.Record(Type.String(), Type.String(), { default: {} })
-/** An integer that 64-bit clients may write as a string (reference 15.11). */
+/** An integer that clients may write as a string if it exceeds 53 bits (reference 15.11). */
 const count = (description: string): TUnsafe<number> =>
   Type.Codec(
     Type.Refine(

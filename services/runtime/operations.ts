@@ -199,7 +199,7 @@ export function createOperations(options: OperationsOptions): Operations {
     }
   }
 
-  /** Replaces a record that never came up. Returns false if there is a newer request. */
+  /** Replaces a record that never ran. Returns false if there is a newer request. */
   async function replace(existing: ServiceRecord, record: ServiceRecord): Promise<boolean> {
     const change = (now: ServiceRecord): ServiceRecord =>
       neverCameUp(now) && now.asked.id === existing.asked.id

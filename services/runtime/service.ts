@@ -53,8 +53,7 @@ const NO_QUOTAS: RuntimeQuotas = {
 
 export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'proxy'> {
   /**
-   * Stores the objects in the table `runtime` of the database `mx`. It is not closed with the
-   * service.
+   * Stores the objects in the `runtime` table of the `mx` database. It is not closed with the service.
    */
   readonly store: Store
   /** Runs the workloads. It is closed with the service. */
@@ -117,7 +116,7 @@ export interface ExpectedService extends WorkloadKey {
   readonly protocol: 'mx' | 'http'
 }
 
-/** The built-in service `runtime`. */
+/** The built-in `runtime` service. */
 export interface RuntimeService {
   /** A service that has not been started yet. */
   readonly service: Service<object>
@@ -233,7 +232,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     }
   }
 
-  /** Migrates accounts, because earlier versions granted workload accounts the scope `service`. */
+  /** Migrates accounts, because earlier versions granted workload accounts the `service` scope. */
   async function migrateAccounts(): Promise<void> {
     for (const record of await readAll(store, RUNTIME_TABLE, OBJECTS_PREFIX)) {
       const [namespace = ''] = record.key.slice(OBJECTS_PREFIX.length).split(':')

@@ -27,7 +27,7 @@ export interface SourceEndpointsOptions {
   readonly ending: AbortSignal
 }
 
-/** Endpoints of the handler `Source` (reference 7.1) for administrators of the namespace. */
+/** Endpoints of the `Source` handler (reference 7.1) for administrators of the namespace. */
 export function createSourceEndpoints(options: SourceEndpointsOptions): Endpoints {
   const { objects, uploads, owns, checkRun } = options
   return {
@@ -62,7 +62,7 @@ export function createSourceEndpoints(options: SourceEndpointsOptions): Endpoint
   }
 }
 
-/** Endpoints of the handler `Build` (reference 7.1) for administrators of the namespace. */
+/** Endpoints of the `Build` handler (reference 7.1) for administrators of the namespace. */
 export function createBuildEndpoints(options: SourceEndpointsOptions): Endpoints {
   const { objects, reconciler, folders, owns, checks, ending } = options
   return {

@@ -15,8 +15,8 @@ const IN_OPTIONS = 'request.options.namespace'
 const Part = Bytes({ default: '', description: 'Next chunk; base64 in JSON.' })
 
 /**
- * Endpoints of the handler `BlobStore` (reference 4), which streams values of any length. Available
- * to administrators and `service` accounts of the namespace.
+ * Endpoints of the `BlobStore` handler (reference 4), which streams values of any length. Available to administrators
+ * and `service` accounts of the namespace.
  */
 export function createBlobEndpoints(
   store: Store,

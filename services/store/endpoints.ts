@@ -42,8 +42,8 @@ interface RecordsMessage {
 }
 
 /**
- * Endpoints of the handler `Store` (reference 4) for services of the namespace that the database is
- * named after. Workloads may access the table with their name.
+ * Endpoints of the `Store` handler (reference 4), for services of the namespace with the database's name. Workloads may
+ * access the table with their name.
  */
 export function createStoreEndpoints(
   store: Store,
@@ -306,7 +306,7 @@ function toBounds({ from, to, after, order }: RangeOptions): StoreQuery {
 }
 
 /**
- * Returns the prefix and suffix of keys: the key if the flag is true, or the text of the option.
+ * Returns the prefix or suffix of keys: the key if the flag is true, or the text of the option.
  */
 function toParts(key: string, { prefix, suffix }: ReadOptions, id: string): StoreQuery {
   if (key !== '' && prefix !== true && suffix !== true)

@@ -51,7 +51,7 @@ export interface RangeOptions extends TableOptions {
 export interface ReadOptions extends RangeOptions {
   /** `true` if the key is a prefix, or the prefix itself. */
   readonly prefix: boolean | string
-  /** Same as `prefix`, for suffixes. */
+  /** Like `prefix`, for suffixes. */
   readonly suffix: boolean | string
 }
 
@@ -186,7 +186,7 @@ export const BlobOptions: TUnsafe<BlobOptions> = Type.Unsafe(
     {
       namespace,
       public: Type.Boolean({ default: false, description: 'Public flag, stored with the blob.' }),
-      content_type: Type.String({ default: '', maxLength: 256, description: 'Such as image/png.' }),
+      content_type: Type.String({ default: '', maxLength: 256, description: 'Content type, such as image/png.' }),
     },
     { default: {} },
   ),

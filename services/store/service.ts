@@ -20,7 +20,7 @@ export interface StoreServiceOptions extends Omit<ServiceOptions, 'name'> {
   readonly maxBlobBytes?: number
 }
 
-/** The built-in service `store`. */
+/** The built-in `store` service. */
 export interface StoreService {
   /** A service that has not been started yet. */
   readonly service: Service<object>

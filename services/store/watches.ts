@@ -56,7 +56,7 @@ export function createWatches(options: WatchesOptions): Watches {
   async function toEvent({ type, table, key }: StoreEvent): Promise<WatchEvent | undefined> {
     if (type === 'delete') return { action: type, key }
     const record = await store.read(table, key)
-    // The record was deleted in the meantime, which is a separate change.
+    // The record was deleted in the meantime, which is published as a separate change.
     return record && { action: type, key, record: toMessage(record, nowMs()) }
   }
 

@@ -117,7 +117,7 @@ t.test('a Python service that uses only the standard library responds to calls',
     t.ok(slow.carrier, 'the call is still in progress')
     slow.cancel()
     t.strictSame(await settle(caller, { ...STREAM, stream: false }), [
-      'fail 400 helloworld: Helloworld.Stream responds with a stream: request its path over HTTP, or use stream() of a client',
+      'fail 400 helloworld: Helloworld.Stream responds with a stream: request its path over HTTP, or use `client.stream()`',
     ])
   })
 

@@ -32,7 +32,7 @@ interface Result {
   readonly total: number
 }
 
-/** Form for testing which callers the access rules grant or deny access, and by which rule. */
+/** Form that tests which callers the access rules grant or deny access, and by which rule. */
 export function AccessTest(): JSX.Element {
   const { account } = session.value ?? {}
   const ownId = account?.issuer === namespace.value ? account.id : ''

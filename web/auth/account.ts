@@ -17,7 +17,7 @@ export interface AccountPage {
   readonly next?: string
 }
 
-/** Maximum number of listed accounts; the command line lists more. */
+/** Maximum number of listed accounts; the command line can list more. */
 export const MAX_ACCOUNTS = 10_000
 
 /** Name of the login credential: password for people, secret for machines. */

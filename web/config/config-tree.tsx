@@ -11,7 +11,7 @@ export interface ConfigTreeProps {
   readonly onSelect: (path: string) => void
 }
 
-/** Preview length of a value in characters. */
+/** Length of a value's preview in characters. */
 const MAX_PREVIEW = 40
 
 /** Tree of a namespace's configuration, with secrets hidden. */

@@ -1,6 +1,6 @@
 /** Edit of a configuration value. */
 export interface Edit {
-  /** Value when editing started. */
+  /** Value at the start of the edit. */
   readonly original: string
   readonly text: string
   /** True if `original` is a revealed secret. */
@@ -29,7 +29,7 @@ export function withOriginal(edit: Edit, original: string): Edit {
   return { ...edit, original, text: isDirty(edit) ? edit.text : original }
 }
 
-/** Updates the edit after `sent` was saved as `saved`, preserving later input. */
+/** Updates the edit after `sent` was saved as `saved`, preserving input since then. */
 export function settleEdit({ text }: Edit, sent: string, saved: string): Edit {
   return { original: saved, text: text === sent ? saved : text, isRevealed: false }
 }

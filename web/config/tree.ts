@@ -14,7 +14,7 @@ export interface ConfigDifference {
   readonly after: string | undefined
 }
 
-/** Placeholder of the service `config` for secrets. */
+/** Placeholder of the `config` service for secrets. */
 const HIDDEN = '"[secret]"'
 
 /** Parses JSON into a tree sorted by name. */
@@ -53,7 +53,7 @@ export function* walkValues(node: ConfigNode, path = ''): Generator<readonly [st
   for (const [name, child] of node.children) yield* walkValues(child, joinPath(path, name))
 }
 
-/** Returns the differences between two trees. Secrets are hidden in both and therefore equal. */
+/** Returns the differences between two trees. Secrets are hidden in both and are therefore equal. */
 export function diffTrees(before: ConfigNode, after: ConfigNode): readonly ConfigDifference[] {
   const old = new Map(walkValues(before))
   const now = new Map(walkValues(after))

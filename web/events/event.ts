@@ -1,4 +1,4 @@
-/** Event of the service `events` (docs/events.md, Over HTTP). */
+/** Event of the `events` service (docs/events.md, Over HTTP). */
 export interface EventMessage {
   readonly id: string
   readonly topic: string

@@ -6,7 +6,7 @@ import type { StartDraft } from './start.ts'
 export interface StartFieldsProps {
   readonly value: StartDraft
   readonly onInput: (value: StartDraft) => void
-  /** Label for the option `new`. */
+  /** Label of the `new` option. */
   readonly newest: string
 }
 

@@ -64,7 +64,7 @@ export function parseH2load(text: string): Omit<LoadReport, 'p50Ms' | 'p99Ms'> {
 }
 
 /**
- * Percentiles from a log of `h2load --log-file`, whose lines contain start, status and microseconds of each request.
+ * Percentiles from an `h2load --log-file` log, whose lines contain start, status and microseconds of each request.
  */
 export function readLatencies(log: string): Pick<LoadReport, 'p50Ms' | 'p99Ms'> {
   const micros = Float64Array.from(log.trimEnd().split('\n'), (line) => Number(line.split('\t')[2]))

@@ -104,7 +104,7 @@ async function openStream(url: string): Promise<IncomingMessage> {
 }
 
 /**
- * @param onHalf called once when half of the messages have arrived.
+ * @param onHalf called once after half of the messages have arrived.
  * @throws {Error} for a different number of messages or a wrong last message.
  */
 async function readStream(url: string, count: number, onHalf: () => void): Promise<void> {

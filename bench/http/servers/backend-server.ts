@@ -45,7 +45,7 @@ const server = createServer((request, response) => {
 server.keepAliveTimeout = 600_000
 server.listen(Number(process.argv[2]), '127.0.0.1')
 
-/** Writes the same lines or events as the handler `rpc` does for this stream. */
+/** Writes the same lines or events as the `rpc` handler does for this stream. */
 function stream(response: ServerResponse, count: number, events: boolean, slowly: boolean): void {
   response.writeHead(200, {
     'content-type': events ? 'text/event-stream' : 'application/x-ndjson',

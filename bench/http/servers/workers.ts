@@ -8,7 +8,7 @@ import { readOrigin, writeResult } from '../results.ts'
 import { SCENARIOS } from '../scenarios.ts'
 import type { Backend } from './backend.ts'
 
-/** Two processors for the workers, and two so that load generator and backend are not the bottleneck. */
+/** Two processors for the workers, and two so that the load generator and backend are not the bottleneck. */
 const CORES_NEEDED = 4
 
 /** Compares the throughput of two workers with one. */

@@ -21,7 +21,7 @@ const OPEN: Rule = {
 }
 
 export interface AuthBench {
-  /** Runs an exchange through a chain with or without the plugin `auth`. */
+  /** Runs an exchange through a chain with or without the `auth` plugin. */
   readonly createRun: (
     isJudged: boolean,
     takeField: (() => string) | undefined,

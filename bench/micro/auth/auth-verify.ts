@@ -12,7 +12,7 @@ const { source, issue, publicKey } = createBenchSource(0)
 const [known, ...tokens] = await issue(TOKENS + 1)
 const closers: (() => void)[] = []
 
-/** Runs an exchange through a chain with the plugin `auth` and an uncached token, at the times returned by `nowMs`. */
+/** Runs an exchange through a chain with the `auth` plugin and an uncached token, at the times returned by `nowMs`. */
 async function createFirst(nowMs: () => number) {
   const authorizers = Array.from({ length: AUTHORIZERS }, () => createAuthorizer(source, { nowMs }))
   closers.push(...authorizers.map(({ close }) => close))

@@ -3,7 +3,7 @@ import type { FrameSocket } from '../../../core/rpc/ws/frame-socket.ts'
 import { FrameWriter } from '../../../core/rpc/ws/frame-writer.ts'
 import { PAYLOAD_MAX_BYTES } from '../../../core/rpc/ws/frames.ts'
 
-/** Metadata of a call for a browser's request. */
+/** Call metadata of a browser's request. */
 export const METADATA = 'user-agent: Mozilla/5.0\r\naccept: */*\r\nx-request-id: req-1f3-2a\r\n'
 export const REPLY_METADATA = 'content-type: application/json\r\n'
 export const REPLY_BODY: Buffer = Buffer.from(

@@ -11,7 +11,7 @@ import {
   renumberFrames,
 } from './frame-parts.ts'
 
-/** Longer than all benchmarks, so that no pending call times out. */
+/** Longer than all benchmarks, so that no call times out. */
 const TIMEOUT_MS = 3_600_000
 /** A prime stride, so that pending calls are visited in pseudo-random order. */
 const STRIDE = 7919

@@ -24,7 +24,7 @@ export async function measureOutage(
         await wait(outageSeconds * 1000)
         await agent.start({ empty })
         const startedMs = performance.now()
-        // Requested before the service exists, so that a cached absence has to expire.
+        // Requested before the service exists, so that the gateway caches its absence, which then has to expire.
         const late = waitForResponse(stage.lateUrl, ({ status }) => status === 200)
         await addNode(stage, LATE, spare.address)
         const registeredMs = performance.now() - startedMs
@@ -63,7 +63,7 @@ export async function measureOutage(
   }
 }
 
-/** Waits until the specified number of nodes of the known service is healthy. */
+/** Waits until the known service has the specified number of healthy nodes. */
 async function untilRegistered(
   call: (method: string, path: string) => Promise<unknown>,
   nodes: number,

@@ -10,11 +10,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { spawnTied } from '../../../test/fixtures/spawn-tied.ts'
 
 export interface ConsulAgentOptions {
-  /** Path of the program `consul`. */
+  /** Path of the `consul` program. */
   readonly program: string
   /** Enable ACLs with default deny; {@link ConsulAgent.token} has all permissions. @default false */
   readonly acl?: boolean
-  /** HTTPS instead of HTTP, with this certificate. */
+  /** Serve HTTPS instead of HTTP, with this certificate. */
   readonly certificate?: { readonly cert: string; readonly key: string } | undefined
   /** Maximum number of connections per client address. @default Consul's default, 200 */
   readonly maxConnections?: number

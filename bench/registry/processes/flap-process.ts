@@ -7,7 +7,7 @@ import { openRegistry } from '../../../sdk/registry/open-registry.ts'
 const [text = '', name = '', address = ''] = process.argv.slice(2)
 const [steady = 0, flapping = 0, perSecond = 0] = process.argv.slice(5).map(Number)
 const { registry } = openRegistry(text)
-/** Long, because no heartbeats are sent. */
+/** Long lease, because no heartbeats are sent. */
 const TTL = { ttlSeconds: 3600 }
 
 function toEntry(node: number): Service {

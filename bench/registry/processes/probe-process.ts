@@ -1,4 +1,4 @@
-// Loaded into a measured program. Reports event loop delay and memory, and shifts the wall clock, over the socket
+// Loaded into a measured program. Reports event loop delay and memory, and shifts the wall clock, through the socket
 // BENCH_PROBE.
 import { createServer } from 'node:http'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
@@ -11,7 +11,7 @@ const collect = runInNewContext('gc') as () => void
 const RESOLUTION_MS = 2
 const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
 delay.enable()
-/** Converts a histogram value, which includes the sampling interval. */
+/** Converts a histogram value by subtracting the sampling interval. */
 const toLateMs = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS)
 
 let offsetMs = 0

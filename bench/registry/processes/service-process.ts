@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { Service } from '../../../sdk/service/service.ts'
 
-/** Response time; long enough that some calls are always in progress. */
+/** Response time, long enough that some calls are always in flight. */
 const RESPONSE_MS = 5
 let inFlight = 0
 

@@ -84,8 +84,8 @@ function toLocalAdvice(): string {
 }
 
 /**
- * Adds advice to the error for a wrong password. The message contains the namespace, because the default from the last
- * login may be unexpected.
+ * Adds advice to the error for a wrong password. The message contains the namespace, because the namespace of the last
+ * login is the default, which may be unexpected.
  */
 function explainDenied(
   error: unknown,

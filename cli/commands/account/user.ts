@@ -84,7 +84,7 @@ const command: Command = defineCommand({
             : (flags.new_password ?? (await promptNewSecret('password', '--new_password')))
         const { namespace } = session.owner
         const request = { id, old_secret, new_secret, options: { namespace } }
-        // The account exists only in its own namespace, regardless of the selected one.
+        // The account exists only in its own namespace, whichever is selected.
         await session.call('auth', 'Accounts.ChangeSecret', request, { namespace })
         const hint = id === caller ? ', log in again' : ''
         await print(format, { id }, `Password changed${hint}\n`)

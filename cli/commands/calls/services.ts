@@ -7,7 +7,7 @@ import { CliError, EXIT } from '../../ui/output.ts'
 const command: Command = defineCommand({
   name: 'services',
   description: 'List registered services',
-  // An empty usage, because the command rejects arguments with its own message.
+  // Empty usage, because the command rejects arguments with its own message.
   usage: '',
   flags: {
     ...OUTPUT_FLAGS,

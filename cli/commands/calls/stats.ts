@@ -19,7 +19,7 @@ const KINDS: Readonly<Record<string, (name: string) => boolean>> = {
   builtin: isBuiltInService,
   custom: (name) => !isBuiltInService(name),
 }
-/** Nodes that take longer are shown as unreachable. */
+/** Nodes that respond later are shown as unreachable. */
 const TIMEOUT_MS = 2000
 const NS_PER_MS = 1e6
 const BYTES_PER_MB = 1024 ** 2

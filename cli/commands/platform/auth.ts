@@ -204,7 +204,8 @@ function warn(warning: string | undefined): void {
 }
 
 /**
- * Prompts on a terminal before a change that locks out all users, or the caller from changing rules (reference 15.14).
+ * Prompts on a terminal before a change that locks out all users, or prevents the caller from changing rules (reference
+ * 15.14).
  */
 async function changeRules(
   call: Session['call'],
@@ -224,7 +225,7 @@ async function changeRules(
   }
 }
 
-/** Consequence of a change that requires `--force`; undefined for other errors. */
+/** Effect of a change that requires `--force`; undefined for other errors. */
 function findConsequence(error: unknown): string | undefined {
   if (!(error instanceof CliError && error.cause instanceof GatewayError)) return undefined
   const { code, message } = error.cause
@@ -235,7 +236,7 @@ async function readSecret(flag: string | undefined): Promise<string | undefined>
   return flag === STANDARD_INPUT ? await readInput() : flag
 }
 
-/** Lifetime of a token in seconds; 0 for the default of the service. */
+/** Lifetime of a token in seconds; 0 for the service's default. */
 function toSeconds(text: string | undefined): number {
   if (text === undefined) return 0
   const seconds = parseExpiry(text)

@@ -8,7 +8,7 @@ import { toField } from '../../ui/bytes.ts'
 import { formatEach, OUTPUT_FLAGS, printDone, toFormat } from '../../ui/format.ts'
 import { printStream } from '../../ui/print-stream.ts'
 
-/** A message of the service `broker` (specification: Broker message). */
+/** A message of the `broker` service (specification: Broker message). */
 interface Message {
   readonly header: Readonly<Record<string, string>>
   /** Base64. */

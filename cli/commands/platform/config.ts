@@ -116,7 +116,8 @@ const command: Command = defineCommand({
 export default command
 
 /**
- * Path; empty for all paths, which requires `--all` so that an unset shell variable does not delete everything.
+ * Path. An empty path selects all paths and requires `--all`, so that an unset shell variable does not delete
+ * everything.
  *
  * @throws {CliError}
  */

@@ -53,7 +53,7 @@ interface EventPage {
   readonly next?: number
 }
 
-/** Reference 5.2. */
+/** Event record (reference 5.2). */
 const DEFAULT_LIMIT = '250'
 const NONE = 'n/a'
 
@@ -120,7 +120,10 @@ const command: Command = defineCommand({
 
 export default command
 
-/** Warns that a flag does not apply to an existing group. Errors are reported by the subsequent consume call. */
+/**
+ * Warns that a flag does not apply to an existing group. Ignores errors, because the subsequent consume call reports
+ * them.
+ */
 async function warnExistingGroup(
   { call }: Session,
   { topic, group }: { readonly topic: string; readonly group: string },

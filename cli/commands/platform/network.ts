@@ -40,7 +40,7 @@ const NONE = 'n/a'
 const ASLEEP = 'asleep'
 /** State of a link opened by the other server. */
 const ACCEPTED = 'accepted'
-/** Includes the connect timeout for unreachable servers. */
+/** Longer than the connect timeout for unreachable servers. */
 const CONNECT_MS = 30_000
 
 const command: Command = defineCommand({

@@ -5,7 +5,7 @@ import { sessionFlags, withSession } from '../../session/session.ts'
 import { OUTPUT_FLAGS, print, toFormat } from '../../ui/format.ts'
 import { formatTable } from '../../ui/table.ts'
 
-/** Endpoint metadata that repeats the fields in more detail. */
+/** Endpoint metadata that repeats other fields in more detail. */
 const SCHEMAS = ['requestSchema', 'responseSchema']
 
 const command: Command = defineCommand({

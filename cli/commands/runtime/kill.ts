@@ -32,7 +32,7 @@ const command: Command = defineCommand({
         resource: { service: { name, version } },
         options: { namespace: session.namespace, ...(flags.force && { force: true }) },
       }
-      // The call waits for calls in flight.
+      // The call waits for the service's calls in flight.
       await session.call('runtime', 'Runtime.Delete', request, {
         timeoutMs: Number.POSITIVE_INFINITY,
       })

@@ -21,11 +21,11 @@ const FLAGS = {
     'text, json or yaml; json and yaml include time, instance and stream (default: text)',
   ...sessionFlags('Namespace of the service'),
 }
-/** A log line of the service `runtime` (reference 7.1). */
+/** A log line of the `runtime` service (reference 7.1). */
 interface LogRecord {
   /** Unix time in milliseconds. */
   readonly timestamp: number
-  /** Keys `instance` and `stream`. */
+  /** Keys are `instance` and `stream`. */
   readonly metadata: Readonly<Record<string, string>>
   readonly message: string
 }

@@ -41,7 +41,7 @@ const command: Command = defineCommand({
       await deploy(session, {
         ...{ endpoint: 'Runtime.Create', name, version, source, typed, flags, force },
       }).catch((error: Error) => {
-        // A concurrent command may have created it.
+        // A concurrent command may have created the object.
         const exists = error.cause instanceof GatewayError && /^already exists/.test(error.message)
         throw exists ? alreadyExists(name, version, error.cause) : error
       })

@@ -17,9 +17,9 @@ import { formatTable } from '../../ui/table.ts'
 const HEADINGS = ['NAME', 'VERSION', 'SOURCE', 'STATUS', 'BUILD', 'UPDATED', 'METADATA']
 const NONE = 'n/a'
 const BUILD_LENGTH = 7
-/** Metadata shown in the column METADATA, each with its first line. */
+/** Metadata shown in the METADATA column, each with its first line only. */
 const METADATA_KEYS = ['owner', 'group', 'update', 'error', 'restarts', 'lastFailure']
-/** Order in the column on a terminal; others, such as the owner, come last. */
+/** Order in the column on a terminal; unlisted metadata, such as the owner, comes last. */
 const ON_TERMINAL = [
   'error',
   'update',
@@ -30,7 +30,7 @@ const ON_TERMINAL = [
   'errors',
   'p99',
 ]
-/** If there are more services, URLs are omitted, because each requires a call. */
+/** Maximum number of services for which URLs are shown, because each URL requires a call. */
 const MAX_URLS = 100
 
 /** URL of a service and its requests in the last minute; empty without permission or traffic. */
@@ -99,7 +99,7 @@ async function readTraffic(
   })
 }
 
-/** Empty without services, because scripts count lines. */
+/** Prints nothing without services, because scripts count lines. */
 function toText(objects: readonly RuntimeObject[], traffic: readonly Traffic[]): string {
   if (objects.length === 0) return ''
   return formatTable([HEADINGS, ...objects.map((object, i) => toRow(object, traffic[i]!))], 0)
@@ -124,7 +124,7 @@ function toRow(object: RuntimeObject, traffic: Traffic): readonly string[] {
 }
 
 /**
- * Orders entries. A terminal truncates the column, so problems come first. In a pipe, the owner comes first (reference
+ * Orders metadata. A terminal truncates the column, so problems come first. In a pipe, the owner comes first (reference
  * 7.6).
  */
 function order(entries: readonly string[]): readonly string[] {

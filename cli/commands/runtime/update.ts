@@ -10,7 +10,7 @@ import { findUpload } from '../../state/uploads.ts'
 import { OUTPUT_FLAGS } from '../../ui/format.ts'
 import { CliError, usageError } from '../../ui/output.ts'
 
-/** Name of an object. Any other text is a path or an address. */
+/** Matches an object name. Any other text is a path or an address. */
 const NAME = /^(?!\.{1,2}(?:@|$))[^/\\:]+$/
 
 const command: Command = defineCommand({
@@ -59,8 +59,8 @@ const command: Command = defineCommand({
 export default command
 
 /**
- * Folder from which this user uploaded an object; empty for a repository or an image. A folder reported only by the
- * platform is rejected, because it could contain secrets.
+ * Folder from which this user uploaded an object; empty for a repository or an image. If only the platform reports the
+ * folder, it is rejected, because it could contain secrets.
  *
  * @throws {CliError} if this machine does not have the folder
  */

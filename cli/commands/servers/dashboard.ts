@@ -19,7 +19,7 @@ const FLAGS = {
 const command: Command = defineCommand({
   name: 'dashboard',
   description: 'Start a standalone dashboard for an environment',
-  // An empty usage, because the command rejects arguments with its own message.
+  // Empty usage, because the command rejects arguments with its own message.
   usage: '',
   flags: FLAGS,
   examples: ['mx dashboard', 'mx dashboard --address 127.0.0.1:9082 --env staging'],

@@ -5,7 +5,7 @@ import { usageError } from '../../ui/output.ts'
 
 const command: Command = defineCommand({
   name: 'completion',
-  description: 'Print the completion script of a shell',
+  description: 'Print the completion script for a shell',
   usage: '<bash | zsh | fish>',
   examples: [
     'source <(mx completion bash)',

@@ -68,7 +68,7 @@ async function write(interfaces: Interfaces, language: string, flags: GenFlags):
   return formatAs(format === 'text' ? 'json' : format, toOpenApi(interfaces, url), '')
 }
 
-/** Finds a service; prefers `latest` among several versions. @throws {CliError} */
+/** Finds a service and prefers version `latest`. @throws {CliError} */
 async function mustFind(session: Session, name: string): Promise<Service> {
   const versions = await mustFindService(session, name)
   return versions.find(({ version }) => version === 'latest') ?? versions.at(-1)!

@@ -232,7 +232,7 @@ export class PlainCall implements UpstreamCall, Carrier {
   #startStream(): void {
     const call = this.#call
     if (!call.stream) {
-      const detail = `${call.endpoint} responds with a stream: request its path over HTTP, or use stream() of a client`
+      const detail = `${call.endpoint} responds with a stream: request its path over HTTP, or use \`client.stream()\``
       return this.#fail(new GatewayError(call.service, 400, detail))
     }
     call.answering = true

@@ -54,8 +54,8 @@ export interface AcmeClient {
 }
 
 /**
- * The library tries 6 nonces per request. If every second nonce is rejected, that is not enough for
- * an order with ten requests.
+ * The library tries 6 nonces per request. If every second nonce is rejected, that is too few for an order with ten
+ * requests.
  */
 const NONCE_ROUNDS = 5
 const POLL_ATTEMPTS = 12

@@ -4,7 +4,7 @@ import type { Labels, Metric, Sample } from './samples.ts'
 
 const TEXT = 'text/plain; version=0.0.4; charset=utf-8'
 const OPEN_METRICS = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
-/** Takes about a millisecond per event loop tick, so that requests are not delayed. */
+/** Number of lines per event loop tick. They take about a millisecond, so that requests are not delayed. */
 const LINES_PER_TICK = 1000
 const TOTAL = '_total'
 

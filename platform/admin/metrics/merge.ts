@@ -22,7 +22,7 @@ export function mergeMetrics(lists: readonly (readonly Metric[])[]): readonly Me
 }
 
 /**
- * Returns counters and histograms, which are retained for ended processes so that sums do not
+ * Returns counters and histograms, which are retained for ended processes so that totals do not
  * decrease.
  */
 export function keepCumulative(metrics: readonly Metric[]): Metric[] {

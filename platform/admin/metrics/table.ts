@@ -36,7 +36,7 @@ export type MetricKey =
   | 'certificateEnd'
   | 'build'
 
-/** Labels for the service, the endpoint, and the declared path of the endpoint. */
+/** Labels for the service, the endpoint, and the endpoint's declared path. */
 const ROUTE = ['service', 'endpoint', 'http_route']
 
 /**

@@ -17,7 +17,7 @@ export interface ProcessNodesOptions {
   readonly drained: DrainedNodes
   /** Service caches, starting with the default domain. */
   readonly directories: () => readonly ServiceCache[]
-  /** Returns the current setting. */
+  /** Returns the current `namespace` setting. */
   readonly namespace: () => string
 }
 

@@ -37,8 +37,8 @@ export async function openDataFolder(text: string): Promise<DataFolder> {
 }
 
 /**
- * Creates a folder and its parents. The option `recursive` is not used, because it never ends in
- * folders such as /proc.
+ * Creates a folder and its parents. The `recursive` option is not used, because it never returns for folders such as
+ * /proc.
  */
 async function createFolder(path: string): Promise<void> {
   try {

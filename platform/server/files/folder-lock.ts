@@ -109,8 +109,8 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
 }
 
 /**
- * Describes the owner of a lock as `another mx server (process 4711)`. Returns undefined if the
- * folder is not locked. Read-only.
+ * Returns a description of the lock's owner, such as `another mx server (process 4711)`, or undefined if the folder is
+ * not locked. Read-only.
  *
  * @throws {Error} if the folder cannot be read.
  */
@@ -180,7 +180,7 @@ function queryOwner(path: string): Promise<string | undefined> {
   })
 }
 
-/** Returns socket paths. Paths that are too long go through the descriptor of the open folder. */
+/** Returns socket paths. Paths that are too long are replaced with paths through the descriptor of the open folder. */
 function createPaths(folder: string): Paths {
   const isLong = Buffer.byteLength(join(folder, `lock-${randomUUID()}`)) > PATH_MAX_BYTES
   if (!isLong) return { of: (name) => join(folder, name), close: () => {} }

@@ -5,12 +5,11 @@ import { type CheckedBroker, createBroker } from '../../../domain/broker/broker.
 import { redactUrl } from '../../../lib/text/redact.ts'
 import type { Log } from '../../process/log.ts'
 
-/** Unused topic for checking the connection. */
+/** Unused topic that tests the connection. */
 const PROBE = 'mx.looks'
 
 /**
- * Opens the broker in the setting `broker`: `memory` or a NATS server, whose library is imported on
- * demand.
+ * Opens the broker of the `broker` setting: `memory` or a NATS server, whose library is imported on demand.
  *
  * @throws {Error} with a one-line message if the server is unreachable or denies access.
  */

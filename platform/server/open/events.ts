@@ -16,7 +16,7 @@ export interface OpenEventsOptions {
 const MEMORY_BYTES = 256 * 1024 * 1024
 
 /**
- * Opens and checks the event storage in the setting `events`. Imports its adapter on demand.
+ * Opens and checks the event storage of the `events` setting. Imports its adapter on demand.
  *
  * @throws {Error} with a one-line message if it is unavailable.
  */

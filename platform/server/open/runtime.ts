@@ -27,7 +27,7 @@ export interface OpenRuntimeOptions {
   readonly log: ServiceLog
 }
 
-/** Opens the runtime in the setting `runtime`. Imports its library on demand. */
+/** Opens the runtime of the `runtime` setting. Imports its library on demand. */
 export async function openRuntime(options: OpenRuntimeOptions): Promise<Runtime> {
   const { settings, registries, folder, isolation, log } = options
   if (settings.runtime === 'kubernetes') {

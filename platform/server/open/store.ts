@@ -14,7 +14,7 @@ export interface OpenStoreOptions {
 }
 
 /**
- * Opens and checks the store in the setting `store`. Imports its adapter on demand.
+ * Opens and checks the store of the `store` setting. Imports its adapter on demand.
  *
  * @throws {Error} with a one-line message if it is unavailable.
  */

@@ -35,7 +35,7 @@ const UNIX_PATH_MAX = 103
 /**
  * Parses `host:port` or `[ipv6]:port`, or `:port` for all IPv4 and IPv6 interfaces.
  *
- * @throws {RangeError} with the accepted forms.
+ * @throws {RangeError} listing the valid forms.
  */
 export function parseBindAddress(text: string): Address {
   const match = HOST_PORT.exec(text.trim())
@@ -49,7 +49,7 @@ export function parseBindAddress(text: string): Address {
 /**
  * Parses `unix:/path` or an address accepted by {@link parseBindAddress}.
  *
- * @throws {RangeError} with the accepted forms.
+ * @throws {RangeError} listing the valid forms.
  */
 export function parseGatewayAddress(text: string): Address {
   const trimmed = text.trim()

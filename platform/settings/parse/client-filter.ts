@@ -75,10 +75,7 @@ function patterns(
   })
 }
 
-/**
- * Returns the type for `any` alone or a list. The list may contain `always`, which is included
- * anyway.
- */
+/** Returns the type for `any` alone or a list. The list may contain `always`, which is always included. */
 function orAny(
   always: string,
   type: ValueType<readonly string[]>,

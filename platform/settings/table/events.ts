@@ -16,7 +16,7 @@ export interface EventSettings {
   readonly eventsMaxAgeMs: number
   /** 0 disables the limit. */
   readonly eventsMaxBytes: number
-  /** Retention by topic. */
+  /** Retention of events by topic. */
   readonly eventsRetention: Readonly<Record<string, Partial<EventRetention>>>
   readonly eventSink: (typeof SINKS)[number]
 }

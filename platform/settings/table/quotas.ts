@@ -22,7 +22,7 @@ export interface QuotaSettings {
   readonly quotaUploads: QuotaLimits
 }
 
-/** Quota settings. The namespace `mx`, used by operators, has no quota unless it is named. */
+/** Quota settings. The `mx` namespace, used by operators, has no quota unless it is named. */
 export const QUOTA_SETTINGS: SettingTable<QuotaSettings> = {
   quotaStore: sizeSetting('quota_store', 'records and blobs', 'writes'),
   quotaConfig: sizeSetting('quota_config', 'configuration and its history', 'changes'),

@@ -26,7 +26,7 @@ export class Credit {
     this.#onGrant = onGrant
   }
 
-  /** Takes credit for a body. Returns false if none is left. */
+  /** Takes credit for a body. Returns false if there is none left. */
   take(cost: number): boolean {
     if (this.#left > 0) {
       this.#left -= cost

@@ -57,7 +57,7 @@ export class StreamCall extends RoutedCall {
   send(request: unknown): Promise<boolean> {
     if (this.#isEnded) return Promise.reject(new TypeError('the last request has been sent'))
     // Resolved in a later tick, so that a loop that sends continuously does not block the event loop.
-    if (this.over) return new Promise((resolve) => setImmediate(resolve, false))
+    if (this.isSettled) return new Promise((resolve) => setImmediate(resolve, false))
     try {
       const body = this.#encode(request)
       if (this.#waiting.length === 0 && this.carrier !== undefined && this.sendData(body))
@@ -134,7 +134,7 @@ export class StreamCall extends RoutedCall {
   }
 
   override onData(body: Uint8Array): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.markHealthy()
     this.#arrive()
     this.replies.push(body)
@@ -183,13 +183,13 @@ export class StreamCall extends RoutedCall {
 
   async #pump(iterator: Iterator<unknown> | AsyncIterator<unknown>): Promise<void> {
     try {
-      while (!this.over) {
+      while (!this.isSettled) {
         const step = await iterator.next()
         if (step.done === true) {
           this.#feed = undefined
           return this.end()
         }
-        if (!this.over) await this.send(await step.value)
+        if (!this.isSettled) await this.send(await step.value)
       }
     } catch (error) {
       this.#feed = undefined

@@ -12,7 +12,7 @@ export interface WatchOptions<W, E> {
   readonly service: string
   /** Converts a message to an event. */
   readonly toEvent: (message: W) => E
-  /** Identity of the streams, which end when their token expires. @default anonymous */
+  /** Identity for the streams, which end when their token expires. @default anonymous */
   readonly tokens?: TokenSource | undefined
 }
 
@@ -23,7 +23,7 @@ const AGAIN = 'the service ended the watch: watch again and re-read the current 
 const PAUSE_MS = 100
 
 /**
- * Events of a watch, until the program leaves the loop or its client is closed. Every other end throws an error 503,
+ * Events of a watch, until the program leaves the loop or its client is closed. Any other end throws a 503 error,
  * including a graceful shutdown of the service and an expired token.
  *
  * Before the token expires, a second stream with a new token is opened and takes over. No event is missed, but some may

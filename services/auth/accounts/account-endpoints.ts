@@ -16,7 +16,7 @@ export interface AccountEndpointsOptions {
 
 const MAX_PAGE = 1000
 
-/** Endpoints of the handler `Accounts` (reference 2.1). */
+/** Endpoints of the `Accounts` handler (reference 2.1). */
 export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoints {
   const { accounts, attemptLogin, audit } = options
   let deletion: Promise<unknown> = Promise.resolve()
@@ -108,7 +108,7 @@ export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoi
         const caller = mustBeMember(ctx, namespace, errorId)
         if (id === '') throw badRequest(errorId, 'ID missing')
         if (new_secret === '') throw badRequest(errorId, 'New secret should not be blank')
-        // The account name is accepted as well.
+        // The account name is also accepted instead of the id.
         const target = (await accounts.find(namespace, id))?.id ?? id
         const isSelf = caller.issuer === namespace && caller.id === target
         if (isSelf && old === '')

@@ -60,8 +60,7 @@ export interface NewAccount {
   /** @default a random secret */
   readonly secret?: string
   /**
-   * Whether the secret may be shorter than {@link SECRET_MIN}, like the public secret of the
-   * profile `test`.
+   * Whether the secret may be shorter than {@link SECRET_MIN}, like the public secret of the `test` profile.
    *
    * @default false
    */
@@ -307,7 +306,7 @@ export function isScope(scope: string): boolean {
 }
 
 /**
- * Rejects workload scopes outside the namespace of the account, and scopes for built-in services.
+ * Rejects workload scopes outside the namespace of the account, and workload scopes of built-in services.
  */
 function checkWorkloadScopes(scopes: readonly string[], namespace: string, errorId: string): void {
   for (const [i, scope] of scopes.entries()) {

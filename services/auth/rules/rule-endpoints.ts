@@ -81,7 +81,7 @@ const NamesUpdate: TUnsafe<NamespacesUpdate> = Type.Unsafe(
   }),
 )
 
-/** Endpoints of the handler `Rules` (reference 2.1). */
+/** Endpoints of the `Rules` handler (reference 2.1). */
 export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
   const { accounts, rules, source, watchers, audit, findService } = options
 

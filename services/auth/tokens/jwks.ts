@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 
-/** Public key of tokens as JWK (RFC 7517, RFC 8037). */
+/** Public key of tokens as a JWK (RFC 7517, RFC 8037). */
 export interface PublicJwk {
   readonly kty: string
   readonly crv: string

@@ -95,8 +95,7 @@ export async function tidy(store: Store): Promise<void> {
   if (note?.untidy !== true) return
   for (const namespace of await listNamespaces(store)) {
     const unknown = await listUnknown(store, namespace)
-    // Written together with the note, so that a concurrent rotation does not lose records: one of
-    // the two starts over.
+    // Written together with the note, so that a concurrent rotation does not lose records: one of the two restarts.
     note = await tryWrite(store, note, unknown)
     if (note === undefined) return
   }

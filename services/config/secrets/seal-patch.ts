@@ -11,7 +11,7 @@ interface Places {
 }
 
 /**
- * Encrypts values at the places, below them, and on the path to them.
+ * Encrypts values at the positions, below them, and on the path to them.
  *
  * @returns the same patch if it contains no such values.
  */

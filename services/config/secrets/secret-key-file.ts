@@ -28,7 +28,7 @@ export function readSecretKeyFile(file: string): SecretKey | undefined {
   const stats = statSync(file, { throwIfNoEntry: false })
   if (stats === undefined) return undefined
   if (!stats.isFile() || stats.size > MAX_BYTES)
-    throw new Error(`${file} must be a file with the secret key of the configuration`)
+    throw new Error(`${file} must be a regular file that contains the configuration secret key`)
   if (process.platform !== 'win32' && (stats.mode & OTHERS) !== 0)
     throw new Error(`${file} must be accessible only to its owner: chmod 600 ${file}`)
   return parseSecretKey(readFileSync(file, 'utf8'), file)

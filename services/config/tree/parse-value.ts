@@ -34,7 +34,7 @@ export function parseValue(data: string, path: readonly string[], id: string): C
       if (!isName(name))
         throw badRequest(
           id,
-          `${WHAT} must not contain the name ${quote(name)}: names are ${KEY_RULE}`,
+          `${WHAT} must not contain the name ${quote(name)}: names ${KEY_RULE}`,
         )
       const inner = [...names, name]
       const innerPath = formatPath(inner)

@@ -7,9 +7,9 @@ export const MAX_PATH_BYTES = 1024
 
 /** Rule for names, used in error messages. */
 export const KEY_RULE =
-  'not empty, not __proto__, constructor or prototype, and without dots and control characters'
+  'must not be empty, `__proto__`, `constructor` or `prototype`, and must not contain dots or control characters'
 /** Rule for paths, used in error messages. */
-export const PATH_RULE: string = `must be at most ${MAX_DEPTH} names joined by dots, ${MAX_PATH_BYTES} bytes in total; names are not empty, not __proto__, constructor or prototype, and without control characters`
+export const PATH_RULE: string = `must be at most ${MAX_DEPTH} names joined by dots, ${MAX_PATH_BYTES} bytes in total; names must not be empty, \`__proto__\`, \`constructor\` or \`prototype\`, and must not contain dots or control characters`
 
 /** Matches control characters and lone surrogates, which have no UTF-8 encoding. */
 const UNWRITABLE = /[\p{Cc}\p{Surrogate}]/u

@@ -10,8 +10,7 @@ import { type Context, metadata as contextMetadata } from '../../../sdk/context.
 export interface NodePolicy {
   readonly egress: Pick<EgressPolicy, 'resolvePeer'>
   /**
-   * Whether services of the default namespace may use loopback addresses, as in the profile
-   * `local`.
+   * Whether services of the default namespace may use loopback addresses, as in the `local` profile.
    */
   readonly isLocal: boolean
   /**

@@ -113,8 +113,8 @@ export async function requireNodeOwner(
 }
 
 /**
- * Returns the {@link OWNER} of an account's nodes. It is a digest, because the registry of
- * namespace `mx` is public but account ids are not.
+ * Returns the {@link OWNER} of an account's nodes. It is a digest, because the registry of the `mx` namespace is public
+ * but account ids are not.
  */
 export function toOwner({ issuer, id }: Pick<Account, 'issuer' | 'id'>): string {
   return createHash('sha256').update(`${issuer}/${id}`).digest('base64url').slice(0, 22)

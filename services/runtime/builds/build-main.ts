@@ -1,5 +1,5 @@
-// Entry point of a build process. It runs as the user of the namespace, so the kernel checks its
-// access to files and programs.
+// Entry point of a build process. It runs as the namespace's user, so the kernel checks its access to files and
+// programs.
 import { ServiceError } from '../../../sdk/errors.ts'
 import { buildSource } from './build.ts'
 import type { BuildResult } from './build-result.ts'

@@ -35,8 +35,8 @@ export type BuildResult =
   | { readonly failure: { readonly code: number; readonly message: string } }
 
 /**
- * Parses the result of a build process. The result is untrusted, because code of the source ran as
- * the same user and may have written it.
+ * Parses the result of a build process. The result is untrusted, because code from the source ran as the same user and
+ * may have written it.
  *
  * @param root build folder that must contain the program.
  * @returns undefined if the result is invalid.

@@ -15,7 +15,7 @@ export interface ProjectSettings {
   readonly instances?: number
   readonly resources?: Resources
   readonly protocol?: 'mx' | 'http'
-  /** Port of a program with protocol `http`. If undefined, it is assigned through `PORT`. */
+  /** Port of a program with the `http` protocol. If undefined, it is assigned through `PORT`. */
   readonly port?: number
 }
 

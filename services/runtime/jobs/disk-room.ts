@@ -21,8 +21,7 @@ export interface DiskRoom {
    * Runs work that uses disk space. Aborts the work through its signal if free space falls below
    * the limit.
    *
-   * @throws {ServiceError} 507 in that case, or immediately if there is too little space at the
-   * start.
+   * @throws {ServiceError} 507 in that case, or immediately if there is too little space at the start.
    */
   readonly use: <T>(signal: AbortSignal, run: (signal: AbortSignal) => Promise<T>) => Promise<T>
 }

@@ -82,9 +82,9 @@ export function createPrepare(options: PrepareOptions): Prepare {
     const from = isUpload ? folders.upload(asked.upload) : before
     if (from === '' || !(await isReachable(from)))
       throw badRequest('runtime', 'the source is no longer available; upload it again')
-    // The upload is retained until this step completes, because a server that is killed starts
-    // over. A program may write to its build folder: if the server copied it as root, it could be
-    // tricked into copying the target of a link.
+    // The upload is retained until this step completes, because a server that was killed restarts the step. A program
+    // may write to its build folder: if the server copied it as root, it could be tricked into copying the target of a
+    // link.
     const sandboxed = isUpload ? undefined : await findSandbox(record.namespace)
     if (sandboxed === undefined) await cp(from, folder, { recursive: true, verbatimSymlinks: true })
     else await sandboxed.copy(from, folder, work)

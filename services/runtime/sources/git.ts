@@ -150,7 +150,7 @@ function toEnvironment(options: GitOptions): Record<string, string> {
     env[`GIT_CONFIG_KEY_${i}`] = key
     env[`GIT_CONFIG_VALUE_${i}`] = value
   }
-  // Only the proxy may connect to a host with unchecked addresses.
+  // Only the proxy may connect to a host whose addresses are unchecked.
   if (!options.allowLocal && options.pin === undefined)
     for (const name of ['NO_PROXY', 'no_proxy']) delete env[name]
   return env

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 const CHECK_MS = 500
 
 /**
- * Calls `onExceeded` once if the total size of the files in a folder exceeds `maxBytes`, up to half
- * a second late.
+ * Calls `onExceeded` once if the total size of the files in a folder exceeds `maxBytes`, with a delay of up to half a
+ * second.
  *
  * @returns a function that stops the checks.
  */

@@ -35,8 +35,8 @@ export interface Deployments {
   /** Starts the requested deployment of an object. Its result is written to the record. */
   readonly begin: (record: ServiceRecord) => void
   /**
-   * Cancels the deployment of an object. Resolves once all its work has ended. If the deployment
-   * has come up by then, it becomes the current revision.
+   * Cancels the deployment of an object. Resolves once all its work has ended. If the deployment is already running by
+   * then, it becomes the current revision.
    */
   readonly giveUp: (key: string) => Promise<void>
   /** Stops all deployments. The next server starts them again. */

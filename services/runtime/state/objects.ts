@@ -24,8 +24,7 @@ export interface Objects {
   /** Returns the objects of a namespace, sorted by name. */
   readonly list: (namespace: string, name?: string, signal?: AbortSignal) => Promise<Listed>
   /**
-   * Finds an object. Without a version, finds `latest` or the only version, ignoring versions that
-   * never came up.
+   * Finds an object. Without a version, finds `latest` or the only version, ignoring versions that never ran.
    *
    * @param which `active` excludes objects that are being deleted. @default 'active'
    * @throws {GatewayError} 404, or 400 if the version is ambiguous.
@@ -108,7 +107,7 @@ export function createObjects(store: Store): Objects {
       const { records, unread } = await list(namespace, name)
       const candidates = which === 'all' ? records : records.filter(({ deleting }) => !deleting)
       const versions = candidates.map((record) => record.version)
-      // A version that was created by misspelling a branch is ignored.
+      // Ignores a version that was created by misspelling a branch.
       const started =
         candidates.length === 1 ? candidates : candidates.filter((record) => !neverCameUp(record))
       const isOnly = version === '' && started.length === 1 && !versions.includes(LATEST)

@@ -63,7 +63,7 @@ export interface Revision {
   readonly instances: number
   readonly resources: Resources
   readonly protocol: 'mx' | 'http'
-  /** Port of a program with protocol `http`; 0 if assigned. */
+  /** Port of a program with the `http` protocol; 0 if assigned. */
   readonly port: number
 }
 

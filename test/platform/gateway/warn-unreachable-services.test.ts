@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { createOutsideCheck } from '../../../platform/gateway/warn-unreachable-services.ts'
+import { createUnreachableServiceCheck } from '../../../platform/gateway/warn-unreachable-services.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { startMx } from '../../fixtures/mx.ts'
 import { openPlatformRegistry } from '../../fixtures/platform-registry.ts'
@@ -8,7 +8,7 @@ import { makeService } from '../../fixtures/services.ts'
 
 function open(settings: { namespace?: string; resolver?: string } = {}) {
   const warnings: string[] = []
-  const check = createOutsideCheck({
+  const check = createUnreachableServiceCheck({
     settings: () => ({ namespace: 'ns', resolver: '', ...settings }),
     configured: () => ['www.example.com'],
     onWarning: (message) => warnings.push(message),

@@ -63,7 +63,7 @@ t.test('an invalid or inexact int64 is rejected', async (t) => {
 t.test('uint64 is limited to 0 to 2^64 - 1', async (t) => {
   t.strictSame(decode({ size: '18446744073709551615' }), { size: 2n ** 64n - 1n })
   for (const size of [-1, '-1', '18446744073709551616'])
-    t.throws(() => decode({ size }), /^request\.size must be an uint64/)
+    t.throws(() => decode({ size }), /^request\.size must be a uint64/)
 })
 
 t.test('bytes are base64 in either alphabet, decoded to a Uint8Array', async (t) => {

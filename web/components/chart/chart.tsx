@@ -10,7 +10,7 @@ import { toTicks } from './ticks.ts'
 
 export interface Series {
   readonly label: string
-  /** CSS custom property of tokens.css, such as `--accent`. */
+  /** CSS custom property from tokens.css, such as `--accent`. */
   readonly color: string
   /** Values by time; undefined leaves a gap in the line. */
   readonly values: readonly (number | undefined)[]
@@ -133,7 +133,7 @@ interface TooltipProps {
   readonly children: ComponentChildren
 }
 
-/** Vertical line at a point with a tooltip of its values, on the side with more space. */
+/** Vertical line at a point, with its values in a tooltip on the side with more space. */
 function Tooltip({ left, width, children }: TooltipProps): JSX.Element {
   const isRight = left > width / 2
   return (
@@ -188,7 +188,7 @@ function toOptions(
   }
 }
 
-/** Resolves a colour of tokens.css in the current theme. */
+/** Resolves a colour from tokens.css in the current theme. */
 function readColor(element: HTMLElement, name: string): string {
   element.style.color = `var(${name})`
   const { color } = getComputedStyle(element)

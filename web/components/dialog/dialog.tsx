@@ -5,7 +5,7 @@ import { useModal } from './modal.ts'
 export interface DialogProps {
   readonly title: string
   readonly children: ComponentChildren
-  /** Called on the close button and on Escape. */
+  /** Called when the user clicks the close button or presses Escape. */
   readonly onClose: () => void
   /** Buttons next to the close button. */
   readonly actions?: ComponentChildren

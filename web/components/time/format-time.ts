@@ -12,7 +12,7 @@ export function formatTime(ms: number): string {
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')
 }
 
-/** As {@link formatTime}, with milliseconds: `14:03:09.120`. */
+/** Like {@link formatTime}, with milliseconds: `14:03:09.120`. */
 export function formatClock(ms: number): string {
   return `${formatTime(ms)}.${String(new Date(ms).getMilliseconds()).padStart(3, '0')}`
 }

@@ -75,8 +75,7 @@ async function makeFile(
   if (!isTypeScript(file)) return [program, file]
   const out = join(project.folder, OUT_FOLDER)
   await mkdir(out, { recursive: true })
-  // An unnamed package, so that an import of the enclosing package's name resolves to an installed
-  // package.
+  // An unnamed package, so that an import by the name of the enclosing package resolves to an installed package.
   await writeFile(join(out, 'package.json'), '{}\n')
   await bundle(project, file, join(out, 'main.mjs'), builder)
   return [program, '--enable-source-maps', join(OUT_FOLDER, 'main.mjs')]

@@ -574,7 +574,7 @@ t.test('a stream whose connection closes early is reported as lost', async (t) =
 t.test('a stream in response to a unary call fails with 400', async (t) => {
   for (const reply of [lines('1\n'), complete('200 OK', '1\n', LINES)]) {
     t.strictSame((await callWithResponse(t, reply)).events, [
-      'fail 400 helloworld: Helloworld.Call responds with a stream: request its path over HTTP, or use stream() of a client',
+      'fail 400 helloworld: Helloworld.Call responds with a stream: request its path over HTTP, or use `client.stream()`',
     ])
   }
 })

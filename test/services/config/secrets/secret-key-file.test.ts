@@ -37,7 +37,7 @@ t.test('rejects a malformed key with its file name without quoting it', async (t
   const file = open(t)
   mkdirSync(file, { recursive: true })
   t.throws(() => readSecretKeyFile(file), {
-    message: `${file} must be a file with the secret key of the configuration`,
+    message: `${file} must be a regular file that contains the configuration secret key`,
   })
   const other = join(file, 'other')
   writeFileSync(other, 'hunter2', { mode: 0o600 })
@@ -45,7 +45,7 @@ t.test('rejects a malformed key with its file name without quoting it', async (t
     message: /^.*other must be 32 bytes in base64.* got 5 bytes$/,
   })
   writeFileSync(other, 'A'.repeat(2000))
-  t.throws(() => readSecretKeyFile(other), { message: /must be a file with the secret key/ })
+  t.throws(() => readSecretKeyFile(other), { message: /must be a regular file that contains/ })
 })
 
 t.test(
