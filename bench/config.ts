@@ -45,9 +45,9 @@ async function measure({ name, set, get }: Contestant): Promise<Record<string, s
 const folder = mkdtempSync(join(tmpdir(), 'mx-bench-config-'))
 let folders = 0
 const open = (options: Omit<MxOptions, 'folder'>) => () => {
-  const own = join(folder, String(folders++))
-  mkdirSync(own)
-  return openMx({ ...options, folder: own })
+  const dataFolder = join(folder, String(folders++))
+  mkdirSync(dataFolder)
+  return openMx({ ...options, folder: dataFolder })
 }
 const contestants: (() => Promise<Contestant>)[] = [
   open({ sync: 'os', socket: false, secret: false }),

@@ -49,9 +49,9 @@ async function measure({ publish, replay, consume }: Contestant): Promise<number
 const folder = mkdtempSync(join(tmpdir(), 'mx-bench-events-'))
 let folders = 0
 const makeFolder = (): string => {
-  const made = join(folder, String(folders++))
-  mkdirSync(made)
-  return made
+  const contestantFolder = join(folder, String(folders++))
+  mkdirSync(contestantFolder)
+  return contestantFolder
 }
 const program = findProgram('nats-server')
 if (program === undefined)

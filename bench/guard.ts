@@ -50,14 +50,17 @@ async function main(): Promise<boolean> {
   } finally {
     await backend.stop()
   }
-  const now = toRecorded(base.name, ratios, readMachine())
+  const current = toRecorded(base.name, ratios, readMachine())
   if (values.record === true) {
     mkdirSync(RESULTS, { recursive: true })
-    writeFileSync(FILE, `${JSON.stringify(now, null, 2)}\n`)
+    writeFileSync(FILE, `${JSON.stringify(current, null, 2)}\n`)
     process.stdout.write(`baseline saved in ${FILE}\n`)
     return true
   }
-  const { lines, passed } = compareRatios(JSON.parse(readFileSync(FILE, 'utf8')) as Recorded, now)
+  const { lines, passed } = compareRatios(
+    JSON.parse(readFileSync(FILE, 'utf8')) as Recorded,
+    current,
+  )
   process.stdout.write(`${lines.join('\n')}\n`)
   return passed
 }

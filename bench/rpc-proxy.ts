@@ -102,17 +102,17 @@ try {
     }
   }
   const rows = paths.map(({ name }, i) => {
-    const over = (read: (round: Round) => number) => median(measured[i]!.map(read))
+    const toMedian = (read: (round: Round) => number) => median(measured[i]!.map(read))
     const ratio = median(
       measured[i]!.map(({ cpuMicros }, at) => cpuMicros / measured[0]![at]!.cpuMicros),
     )
     const cells = [
-      over((round) => round.callsPerSecond).toFixed(0),
-      over((round) => round.cpuMicros).toFixed(1),
+      toMedian((round) => round.callsPerSecond).toFixed(0),
+      toMedian((round) => round.cpuMicros).toFixed(1),
       ratio.toFixed(2),
-      over((round) => round.serviceMicros).toFixed(1),
-      over((round) => round.p50Ms).toFixed(2),
-      over((round) => round.p99Ms).toFixed(2),
+      toMedian((round) => round.serviceMicros).toFixed(1),
+      toMedian((round) => round.p50Ms).toFixed(2),
+      toMedian((round) => round.p99Ms).toFixed(2),
       measured[i]!.reduce((sum, { errors }) => sum + errors, 0),
     ]
     return `| ${name} | ${cells.join(' | ')} |`

@@ -41,9 +41,11 @@ const contestants: RemoteContestant[] = []
 
 try {
   for (const name of names) {
-    const own = join(folder, name)
-    mkdirSync(own)
-    contestants.push(await startContestant(name, own, { records: records!, seconds: seconds! }))
+    const dataFolder = join(folder, name)
+    mkdirSync(dataFolder)
+    contestants.push(
+      await startContestant(name, dataFolder, { records: records!, seconds: seconds! }),
+    )
   }
   const figures = contestants.map((): number[][] => [])
   for (let round = 0; round < rounds!; round++)

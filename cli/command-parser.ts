@@ -44,8 +44,8 @@ export async function createParser(command: Command, args: readonly string[]): P
       if (section.title !== 'Options') return [section]
       if (settings === undefined) return [{ title: 'Flags', body: toHelpText(section.body) }]
       if (phrases.length > 0) {
-        const rest = `Flags of mx ${name}: see 'mx ${name} --help'`
-        return [{ title: 'Flags', body: `${toHelpText(section.body)}\n\n${rest}` }]
+        const helpHint = `Flags of mx ${name}: see 'mx ${name} --help'`
+        return [{ title: 'Flags', body: `${toHelpText(section.body)}\n\n${helpHint}` }]
       }
       return [
         ...areas,
@@ -128,9 +128,12 @@ function toRow({
   description,
   ...setting
 }: Setting<unknown>): readonly [string, string] {
-  const left = kind === 'switch' ? `--${name}` : `--${name} <${placeholder}>`
+  const column = kind === 'switch' ? `--${name}` : `--${name} <${placeholder}>`
   const isUnset = setting.default.trim() === ''
   const standard = isUnset ? setting.unset : setting.default
   const repeat = kind === 'list' ? '; repeatable' : ''
-  return [left, `${description}${repeat}${standard === undefined ? '' : ` (default: ${standard})`}`]
+  return [
+    column,
+    `${description}${repeat}${standard === undefined ? '' : ` (default: ${standard})`}`,
+  ]
 }

@@ -90,11 +90,11 @@ export function defineCommand<
 
 /** Joins forms, such as `<list rules create rule <id>>`; in square brackets if optional. */
 function formatForms(forms: readonly string[], isOptional: boolean): string {
-  const named = forms.filter((form) => form !== '')
-  const all = named.join(' | ')
-  if (named.length === 0) return ''
-  if (isOptional || named.length < forms.length) return `[${all}]`
-  return named.length > 1 ? `<${all}>` : all
+  const nonEmpty = forms.filter((form) => form !== '')
+  const all = nonEmpty.join(' | ')
+  if (nonEmpty.length === 0) return ''
+  if (isOptional || nonEmpty.length < forms.length) return `[${all}]`
+  return nonEmpty.length > 1 ? `<${all}>` : all
 }
 
 /** First words in usages such as `[service plugin] <name>` and `client <service>...`. */

@@ -34,7 +34,7 @@ export async function buildWeb(folder: string): Promise<void> {
     if (existsSync(folder)) await rename(folder, old)
     await rename(draft, folder)
   } finally {
-    for (const rest of [draft, old]) await rm(rest, { recursive: true, force: true })
+    for (const obsolete of [draft, old]) await rm(obsolete, { recursive: true, force: true })
   }
 }
 

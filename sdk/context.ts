@@ -228,14 +228,14 @@ export function createContext(options: ContextOptions = {}): Context {
 }
 
 function findField(fields: readonly string[], name: string): string | undefined {
-  let found: string | undefined
+  let joined: string | undefined
   for (let i = 0; i < fields.length; i += 2) {
     if (fields[i] !== name) continue
     const value = fields[i + 1]!
     // RFC 9113 §8.2.3: split cookies are joined by semicolons.
-    found = found === undefined ? value : `${found}${name === COOKIE ? '; ' : ', '}${value}`
+    joined = joined === undefined ? value : `${joined}${name === COOKIE ? '; ' : ', '}${value}`
   }
-  return found
+  return joined
 }
 
 /**

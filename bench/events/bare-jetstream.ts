@@ -12,12 +12,12 @@ export async function openBareJetStream(port: number): Promise<Contestant> {
   const client = jetstream(connection)
 
   async function take(count: number, consumer: Consumer, acks: boolean): Promise<number> {
-    let left = count
+    let remaining = count
     let bytes = 0
     for await (const message of await consumer.consume({ max_messages: 1000 })) {
       bytes += message.data.length
       if (acks) message.ack()
-      if (--left === 0) break
+      if (--remaining === 0) break
     }
     return bytes
   }

@@ -41,11 +41,11 @@ async function open(
   const events = createEvents(client)
 
   async function take(count: number, options: EventsConsumeOptions): Promise<number> {
-    let left = count
+    let remaining = count
     let bytes = 0
     for await (const { payload } of events.consume(TOPIC, { offset: 1, ...options })) {
       bytes += payload.length
-      if (--left === 0) break
+      if (--remaining === 0) break
     }
     return bytes
   }

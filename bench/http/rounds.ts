@@ -68,7 +68,7 @@ function toRow(
   base: readonly Measurement[],
   problem: string | undefined,
 ): Row {
-  const over = (read: (round: Measurement) => number) => median(rounds.map(read))
+  const toMedian = (read: (round: Measurement) => number) => median(rounds.map(read))
   const errors = rounds.reduce((sum, round) => sum + round.errors, 0)
   return {
     name: rival.name,
@@ -79,12 +79,12 @@ function toRow(
       rounds.length === 0
         ? NOTHING
         : {
-            cpuMicros: over((round) => round.cpuMicros),
-            requestsPerSecond: over((round) => round.requestsPerSecond),
-            p50Ms: over((round) => round.p50Ms),
-            p99Ms: over((round) => round.p99Ms),
+            cpuMicros: toMedian((round) => round.cpuMicros),
+            requestsPerSecond: toMedian((round) => round.requestsPerSecond),
+            p50Ms: toMedian((round) => round.p50Ms),
+            p99Ms: toMedian((round) => round.p99Ms),
             errors,
-            peakMiB: over((round) => round.peakMiB),
+            peakMiB: toMedian((round) => round.peakMiB),
           },
     ratio: median(rounds.map((round, i) => round.cpuMicros / (base[i]?.cpuMicros ?? Number.NaN))),
     ...(problem === undefined ? {} : { problem }),

@@ -131,7 +131,7 @@ const caddy: Contestant = {
     const [name, namePort] = dns?.name.split(':') ?? []
     const to = dns === undefined ? addresses.join(' ') : ''
     // Caddy checks only the nodes of a static list.
-    const found =
+    const discovery =
       dns === undefined
         ? 'health_uri /\n\t\thealth_interval 2s\n\t\thealth_timeout 1s'
         : `dynamic a ${name} ${namePort} {\n\t\t\tresolvers ${dns.server}\n\t\t\trefresh 1s\n\t\t}`
@@ -150,7 +150,7 @@ http://127.0.0.1:${port} {
 		fail_duration 10s
 		max_fails 3
 		unhealthy_status 5xx
-		${found}
+		${discovery}
 		transport http {
 			dial_timeout 1s
 			response_header_timeout 1s

@@ -48,9 +48,9 @@ export async function writeCatalog(
     for (const batch of batches) {
       for (const { Node: host } of batch) {
         const entry = { Node: host, Address: '127.0.0.1' }
-        const known = hosts.get(host) ?? call('PUT', '/catalog/register', entry)
-        hosts.set(host, known)
-        await known
+        const registration = hosts.get(host) ?? call('PUT', '/catalog/register', entry)
+        hosts.set(host, registration)
+        await registration
       }
       await call(
         'PUT',

@@ -67,12 +67,12 @@ async function measureKind(
   { servicePort }: Backend,
 ): Promise<Round> {
   const scenario = findScenario('rpc')
-  const ends: (() => Promise<void> | void)[] = []
+  const closers: (() => Promise<void> | void)[] = []
   try {
     const folder = createFolder()
-    ends.push(() => rmSync(folder, { recursive: true, force: true }))
+    closers.push(() => rmSync(folder, { recursive: true, force: true }))
     const registry = await startRegistry(kind)
-    ends.push(registry.stop)
+    closers.push(registry.stop)
     const words = [`go.mx.api.${SERVICE}`, `127.0.0.1:${servicePort}`, STEADY, FLAPPING, perSecond]
     const command = toNodeCommand(
       'registry/processes/flap-process',
@@ -80,13 +80,13 @@ async function measureKind(
       ...words.map(String),
     )
     const flapper = startProgram(command, OTHER_CORES)
-    ends.push(flapper.stop)
+    closers.push(flapper.stop)
     while (readLines(flapper).length === 0) {
       if (flapper.exited()) throw new Error(`the nodes were not registered: ${flapper.output()}`)
       await wait(20)
     }
     const gateway = await startGateway(registry.text)
-    ends.push(gateway.stop)
+    closers.push(gateway.stop)
     const url = `http://${gateway.address}${scenario.path}`
     await waitUntilReady(gateway.program, url)
     await runWrk(url, scenario, connections, WARM_UP_SECONDS, folder)
@@ -103,7 +103,7 @@ async function measureKind(
     const cpuMicros = ((cpuMs - before.cpuMs) * 1000) / requests
     return { cpuMicros, requestsPerSecond, p99Ms, errors }
   } finally {
-    for (const end of ends.reverse()) await end()
+    for (const end of closers.reverse()) await end()
   }
 }
 
@@ -115,15 +115,15 @@ function report(
 ): boolean {
   const rows = kinds.map(({ title, perSecond }, i) => {
     const rounds = measured[i]!
-    const over = (read: (round: Round) => number): number => median(rounds.map(read))
+    const toMedian = (read: (round: Round) => number): number => median(rounds.map(read))
     // Each flapping round is compared with the preceding stable one.
     const quiet = measured[perSecond === 0 ? i : i - 1]!
     return {
       title,
       rounds,
-      requestsPerSecond: over((round) => round.requestsPerSecond),
-      cpuMicros: over((round) => round.cpuMicros),
-      p99Ms: over((round) => round.p99Ms),
+      requestsPerSecond: toMedian((round) => round.requestsPerSecond),
+      cpuMicros: toMedian((round) => round.cpuMicros),
+      p99Ms: toMedian((round) => round.p99Ms),
       ratio: median(rounds.map((round, at) => round.cpuMicros / quiet[at]!.cpuMicros)),
       errors: rounds.reduce((sum, { errors }) => sum + errors, 0),
     }

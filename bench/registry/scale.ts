@@ -87,8 +87,8 @@ function readMemory(): string {
 }
 
 async function main(count: number, nodes: number): Promise<void> {
-  const print = (what: string, value: string): void => {
-    process.stdout.write(`${what.padEnd(44)} ${value}\n`)
+  const print = (label: string, value: string): void => {
+    process.stdout.write(`${label.padEnd(44)} ${value}\n`)
   }
   print('before', readMemory())
   const registry = createMemoryRegistry()

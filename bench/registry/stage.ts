@@ -76,26 +76,26 @@ export async function onStage<T>(
   { registry: text, gatewayRegistry = text, services: count, ...options }: StageOptions,
   play: (stage: Stage) => Promise<T>,
 ): Promise<T> {
-  const ends: (() => Promise<unknown>)[] = []
+  const closers: (() => Promise<unknown>)[] = []
   try {
     const { registry, close } = openRegistry(text)
-    ends.push(close)
+    closers.push(close)
     const services: Stage['services'][number][] = []
     for (let i = 0; i < count; i++) {
       const service = await startService(KNOWN, text, options)
       services.push(service)
-      ends.push(service.stop)
+      closers.push(service.stop)
     }
     const gateway = await startGateway(gatewayRegistry, options)
-    ends.push(gateway.stop)
+    closers.push(gateway.stop)
     const url = `http://${gateway.address}/bench/where`
     const missing = new Set(services.map(({ program }) => program.pid))
     await waitForResponse(url, ({ pid }) => missing.delete(pid) && missing.size === 0)
     const lateUrl = `http://${gateway.address}/late/bench/where`
-    const [known] = await registry.getService(KNOWN)
-    return await play({ gateway, services, registry, known: known!, url, lateUrl })
+    const [knownService] = await registry.getService(KNOWN)
+    return await play({ gateway, services, registry, known: knownService!, url, lateUrl })
   } finally {
-    for (const end of ends.reverse()) await end()
+    for (const end of closers.reverse()) await end()
   }
 }
 

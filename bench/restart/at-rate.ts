@@ -14,7 +14,7 @@ export async function sendAtRate(
   send: (n: number) => Promise<string>,
 ): Promise<Outcomes> {
   const outcomes: Record<string, number> = {}
-  const one = async (n: number): Promise<void> => {
+  const sendOne = async (n: number): Promise<void> => {
     const outcome = await send(n)
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
   }
@@ -22,7 +22,7 @@ export async function sendAtRate(
   const startMs = performance.now()
   while (!signal.aborted) {
     const due = ((performance.now() - startMs) * rate) / 1000
-    while (running.length < due) running.push(one(running.length))
+    while (running.length < due) running.push(sendOne(running.length))
     await delay(1)
   }
   await Promise.all(running)

@@ -26,33 +26,33 @@ export async function runHttp2Load(
 ): Promise<Http2Result> {
   const sessions = new Array<ClientHttp2Session | undefined>(CONNECTIONS).fill(undefined)
   const open = new Set<ClientHttp2Session>()
-  let again = 0
+  let retried = 0
   let connections = 0
 
-  function sessionOf(place: number): ClientHttp2Session {
-    const known = sessions[place]
-    if (known !== undefined && !known.closed && !known.destroyed) return known
+  function sessionOf(index: number): ClientHttp2Session {
+    const existing = sessions[index]
+    if (existing !== undefined && !existing.closed && !existing.destroyed) return existing
     connections++
     const session = connect(urls[0]!)
     // Each stream reports its own error.
     session.on('error', () => {})
     session.on('close', () => open.delete(session))
     open.add(session)
-    sessions[place] = session
+    sessions[index] = session
     return session
   }
 
-  async function one(n: number): Promise<string> {
+  async function sendOne(n: number): Promise<string> {
     const { pathname } = new URL(urls[n % urls.length]!)
     let outcome = await request(sessionOf(n % CONNECTIONS), pathname)
-    for (; outcome === REFUSED; again++)
+    for (; outcome === REFUSED; retried++)
       outcome = await request(sessionOf(n % CONNECTIONS), pathname)
     return outcome
   }
 
-  const result = await sendAtRate(rate, signal, one)
+  const result = await sendAtRate(rate, signal, sendOne)
   for (const session of open) session.close()
-  return { ...result, again, connections }
+  return { ...result, again: retried, connections }
 }
 
 /** Resolves with the status or an error code. */

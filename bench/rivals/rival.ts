@@ -67,13 +67,13 @@ export function writeTemplate(
 ): string {
   const lines = readFileSync(join(ROOT, 'bench/rivals', name), 'utf8').split('\n')
   const filled = lines.flatMap((line) => {
-    let left = false
+    let isOmitted = false
     const text = line.replace(/\{\{(\w+)\}\}/g, (_, key: string) => {
       if (!(key in values)) throw new Error(`${name}: no value for {{${key}}}`)
-      left ||= values[key] === undefined
+      isOmitted ||= values[key] === undefined
       return String(values[key])
     })
-    return left ? [] : [text]
+    return isOmitted ? [] : [text]
   })
   const file = join(site.folder, name)
   writeFileSync(file, filled.join('\n'))

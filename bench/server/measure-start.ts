@@ -43,12 +43,12 @@ export async function measureStart(words: readonly string[], path: string): Prom
 
 /** Goals for starting `mx server`. @param mostMs time limit on this machine. */
 export function toStartGoals(
-  what: string,
+  label: string,
   { readyMs, megabytes }: Start,
   mostMs: number = READY_MS,
 ): readonly Goal[] {
   return [
-    { what: `${what}, ready after ms`, value: Math.round(readyMs), atMost: mostMs },
-    { what: `${what}, MB`, value: Math.round(megabytes), atMost: MEGABYTES },
+    { what: `${label}, ready after ms`, value: Math.round(readyMs), atMost: mostMs },
+    { what: `${label}, MB`, value: Math.round(megabytes), atMost: MEGABYTES },
   ]
 }

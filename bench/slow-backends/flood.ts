@@ -59,10 +59,10 @@ function flood(): void {
 
 /** Sends a chunk repeatedly, as fast as the peer reads. */
 function send(socket: Socket, piece: Buffer, pieces: number): void {
-  let left = pieces
+  let remaining = pieces
   const write = (): void => {
-    while (left > 0 && !socket.destroyed) {
-      left--
+    while (remaining > 0 && !socket.destroyed) {
+      remaining--
       if (!socket.write(piece)) return
     }
   }

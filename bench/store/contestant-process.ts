@@ -8,9 +8,9 @@ import { openRedis } from './redis.ts'
 const [name, folder = '', records, seconds] = process.argv.slice(2)
 const load = { records: Number(records), seconds: Number(seconds) }
 
-function open(what: ContestantName): Promise<Contestant> {
-  const sync = what.endsWith('always') ? 'always' : undefined
-  if (what.startsWith('mx')) return openMx(folder, sync ?? 'os')
+function open(contestantName: ContestantName): Promise<Contestant> {
+  const sync = contestantName.endsWith('always') ? 'always' : undefined
+  if (contestantName.startsWith('mx')) return openMx(folder, sync ?? 'os')
   return openRedis(findProgram('redis-server')!, folder, sync ?? 'everysec')
 }
 

@@ -31,18 +31,18 @@ export async function connectResp(port: number): Promise<Resp> {
   const waiting: Waiting[] = []
   let next = 0
   let unsent = ''
-  let rest = Buffer.alloc(0)
+  let buffered = Buffer.alloc(0)
 
   socket.on('data', (chunk) => {
-    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    buffered = buffered.length === 0 ? chunk : Buffer.concat([buffered, chunk])
     let at = 0
-    for (let parsed = parse(rest, at); parsed !== undefined; parsed = parse(rest, at)) {
+    for (let parsed = parse(buffered, at); parsed !== undefined; parsed = parse(buffered, at)) {
       at = parsed.end
       const { resolve, reject } = waiting[next++]!
       if (parsed.reply instanceof Error) reject(parsed.reply)
       else resolve(parsed.reply)
     }
-    rest = rest.subarray(at)
+    buffered = buffered.subarray(at)
     if (next < waiting.length) return
     waiting.length = 0
     next = 0

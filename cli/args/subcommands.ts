@@ -72,18 +72,20 @@ export function toPhrase(form: string): string {
 /** @throws {CliError} */
 function checkCount(command: string, names: readonly string[], count: number): void {
   const least = names.filter((name) => !name.startsWith('[')).length
-  const most = names.some((name) => name.endsWith('...')) ? Number.POSITIVE_INFINITY : names.length
-  if (count >= least && count <= most) return
-  const expected = formatCount(least, most)
+  const maxCount = names.some((name) => name.endsWith('...'))
+    ? Number.POSITIVE_INFINITY
+    : names.length
+  if (count >= least && count <= maxCount) return
+  const expected = formatCount(least, maxCount)
   const all = names.length === 0 ? '' : `: ${names.join(' ')}`
-  const amount = count > most ? 'Too many' : 'Too few'
+  const amount = count > maxCount ? 'Too many' : 'Too few'
   throw usageError(command, `${amount} arguments, expected ${expected}${all}.`)
 }
 
-function formatCount(least: number, most: number): string {
-  if (most === Number.POSITIVE_INFINITY) return `at least ${formatArguments(least)}`
-  if (least === most) return formatArguments(least)
-  return least === 0 ? `at most ${formatArguments(most)}` : `${least} to ${formatArguments(most)}`
+function formatCount(least: number, max: number): string {
+  if (max === Number.POSITIVE_INFINITY) return `at least ${formatArguments(least)}`
+  if (least === max) return formatArguments(least)
+  return least === 0 ? `at most ${formatArguments(max)}` : `${least} to ${formatArguments(max)}`
 }
 
 function formatArguments(n: number): string {
@@ -91,15 +93,15 @@ function formatArguments(n: number): string {
 }
 
 function explain(command: string, phrases: readonly string[], words: readonly string[]): CliError {
-  const named = phrases.filter((phrase) => phrase !== '')
-  const all = `the subcommands are ${named.join(', ')}.`
+  const nonEmpty = phrases.filter((phrase) => phrase !== '')
+  const all = `the subcommands are ${nonEmpty.join(', ')}.`
   if (words.length === 0) {
     const message = `No subcommand provided to mx ${command}: ${all}`
     return new CliError(message, { status: EXIT.usage })
   }
-  const similar = suggest(words.slice(0, 2).join(' '), named) ?? suggest(words[0]!, named)
+  const similar = suggest(words.slice(0, 2).join(' '), nonEmpty) ?? suggest(words[0]!, nonEmpty)
   const hint = similar === undefined ? all : `did you mean ${similar}?`
-  const isPrefix = named.some((phrase) => phrase.startsWith(`${words[0]} `))
+  const isPrefix = nonEmpty.some((phrase) => phrase.startsWith(`${words[0]} `))
   const typed = isPrefix ? words.slice(0, 2).join(' ') : words[0]
   return usageError(command, `Unrecognized subcommand for mx ${command}: ${typed}, ${hint}`)
 }

@@ -26,12 +26,12 @@ export function findEndpoint(
     )
   const [handler, method] =
     parts.length === 2 ? [parts[0]!, parts[1]!] : [toHandler(service), parts[0] ?? DEFAULT_METHOD]
-  const named = endpoints.filter(({ name }) => isEqualName(splitName(name)[1], method))
-  const match = named.find(({ name }) => isEqualName(splitName(name)[0], handler))
+  const matches = endpoints.filter(({ name }) => isEqualName(splitName(name)[1], method))
+  const match = matches.find(({ name }) => isEqualName(splitName(name)[0], handler))
   if (match !== undefined) return match
-  if (parts.length < 2 && named.length === 1) return named[0]!
-  if (parts.length < 2 && named.length > 1) {
-    const all = named.map((each) => toWords(service, each)).join(' or ')
+  if (parts.length < 2 && matches.length === 1) return matches[0]!
+  if (parts.length < 2 && matches.length > 1) {
+    const all = matches.map((each) => toWords(service, each)).join(' or ')
     throw new CliError(`${service} has several endpoints ${method}: choose ${all}`, {
       status: EXIT.usage,
     })

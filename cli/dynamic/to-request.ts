@@ -46,9 +46,9 @@ function put(request: Tree, { path }: Field, value: unknown): void {
   node[path.at(-1)!] = value
 }
 
-function toTree(value: unknown, what: string): Tree {
+function toTree(value: unknown, label: string): Tree {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Tree
-  throw new CliError(`${what} must be a JSON object to combine it with field flags`, {
+  throw new CliError(`${label} must be a JSON object to combine it with field flags`, {
     status: EXIT.usage,
   })
 }

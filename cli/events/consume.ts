@@ -29,10 +29,10 @@ const HOW = { auto_ack: false, ack_wait: ACK_WAIT_NS, max_in_flight: MAX_IN_FLIG
 export function consume(session: Session, request: ConsumeRequest, limit: number): Consumption {
   let outbox = openOutbox({ ...request, ...HOW })
   let lastSequence = 0
-  const left = new AbortController()
+  const leaving = new AbortController()
 
   function leave(): void {
-    left.abort()
+    leaving.abort()
     outbox.end()
   }
 
@@ -44,7 +44,7 @@ export function consume(session: Session, request: ConsumeRequest, limit: number
     const isTemporary = request.group === '' && lastSequence > 0
     const from = isTemporary ? { sequence: lastSequence + 1, offset_ms: 0 } : {}
     outbox = openOutbox({ ...request, ...from, ...HOW })
-    if (left.signal.aborted) outbox.end()
+    if (leaving.signal.aborted) outbox.end()
     return outbox.messages
   }
 
@@ -53,10 +53,10 @@ export function consume(session: Session, request: ConsumeRequest, limit: number
     const { messages } = outbox
     for await (const event of session.stream<EventMessage>('events', 'Stream.Consume', messages, {
       resume,
-      stop: left.signal,
+      stop: leaving.signal,
     })) {
       // The server redelivers unacknowledged events.
-      if (left.signal.aborted) continue
+      if (leaving.signal.aborted) continue
       yield event
       lastSequence = event.sequence
       outbox.send({ id: event.id, success: true })

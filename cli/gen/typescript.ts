@@ -98,9 +98,9 @@ function toTyped(type: string, schema: JsonSchema, indent: string, isRequest: bo
     case 'number':
       return 'number'
     case 'array': {
-      const places = placesOf(schema)
-      if (places.length > 0)
-        return `[${places.map((each) => toType(each, indent, isRequest)).join(', ')}]`
+      const arrays = placesOf(schema)
+      if (arrays.length > 0)
+        return `[${arrays.map((each) => toType(each, indent, isRequest)).join(', ')}]`
       const items = itemsOf(schema)
       return `readonly ${wrap(items === undefined ? 'unknown' : toType(items, indent, isRequest))}[]`
     }

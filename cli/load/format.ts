@@ -93,14 +93,14 @@ function formatErrors(result: LoadResult): string {
 }
 
 function formatShares(timing: NonNullable<LoadResult['serverTiming']>, meanMs: number): string {
-  const rest = Math.max(0, meanMs - timing.gatewayMs - timing.upstreamMs)
-  const total = timing.gatewayMs + timing.upstreamMs + rest
+  const otherMs = Math.max(0, meanMs - timing.gatewayMs - timing.upstreamMs)
+  const total = timing.gatewayMs + timing.upstreamMs + otherMs
   const share = (milliseconds: number) => {
     const percent = total > 0 ? (milliseconds / total) * 100 : 0
     const rounded = percent > 0 && percent < 1 ? '< 1' : percent.toFixed(0)
     return `${formatMs(milliseconds)} (${rounded} %)`
   }
-  return `gateway ${share(timing.gatewayMs)}   upstream ${share(timing.upstreamMs)}   network and queue ${share(rest)}`
+  return `gateway ${share(timing.gatewayMs)}   upstream ${share(timing.upstreamMs)}   network and queue ${share(otherMs)}`
 }
 
 function formatMs(milliseconds: number): string {

@@ -55,15 +55,21 @@ export function parseBenchOptions(
   }
 }
 
-function toNumber(flag: string, text: string, min: number, max: number, whole: boolean): number {
+function toNumber(
+  flag: string,
+  text: string,
+  min: number,
+  max: number,
+  mustBeInteger: boolean,
+): number {
   const value = Number(text)
   if (
     text.trim() === '' ||
     !(value >= min && value <= max) ||
-    (whole && !Number.isInteger(value))
+    (mustBeInteger && !Number.isInteger(value))
   ) {
     throw new RangeError(
-      `${flag} must be a ${whole ? 'whole ' : ''}number from ${min} to ${max}, got ${JSON.stringify(text)}`,
+      `${flag} must be a ${mustBeInteger ? 'whole ' : ''}number from ${min} to ${max}, got ${JSON.stringify(text)}`,
     )
   }
   return value

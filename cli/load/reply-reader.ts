@@ -34,7 +34,7 @@ export class ReplyReader {
   readonly #isBodiless: boolean
   #state: State = 'head'
   #text = ''
-  #left = 0
+  #remaining = 0
 
   /** @param isBodiless true for responses to `HEAD`, which declare a body but send none */
   constructor(isBodiless: boolean) {
@@ -48,7 +48,7 @@ export class ReplyReader {
     this.serverTiming = ''
     this.#state = 'head'
     this.#text = ''
-    this.#left = 0
+    this.#remaining = 0
   }
 
   /**
@@ -67,10 +67,10 @@ export class ReplyReader {
         }
         case 'length':
         case 'chunk-data': {
-          const size = Math.min(this.#left, chunk.length - at)
-          this.#left -= size
+          const size = Math.min(this.#remaining, chunk.length - at)
+          this.#remaining -= size
           at += size
-          if (this.#left > 0) return 'more'
+          if (this.#remaining > 0) return 'more'
           if (this.#state === 'length') return at === chunk.length ? 'done' : 'malformed'
           this.#state = 'chunk-end'
           break
@@ -159,7 +159,7 @@ export class ReplyReader {
       this.#state = 'chunk-size'
       return true
     }
-    this.#left = Math.max(0, length)
+    this.#remaining = Math.max(0, length)
     this.#state = length < 0 ? 'until-close' : 'length'
     if (length < 0) this.keepAlive = false
     return true
@@ -177,8 +177,8 @@ export class ReplyReader {
     }
     const match = CHUNK_SIZE.exec(line)
     if (match === null) return 'malformed'
-    this.#left = Number.parseInt(match[1]!, 16)
-    this.#state = this.#left === 0 ? 'trailer' : 'chunk-data'
+    this.#remaining = Number.parseInt(match[1]!, 16)
+    this.#state = this.#remaining === 0 ? 'trailer' : 'chunk-data'
     return 'more'
   }
 }

@@ -136,7 +136,7 @@ class Run {
 
   async measure(): Promise<LoadResult> {
     const { durationMs, rate, signal } = this.#options
-    const done = new Promise<void>((resolve) => {
+    const finished = new Promise<void>((resolve) => {
       this.#finish = resolve
     })
     this.#startMs = performance.now()
@@ -157,7 +157,7 @@ class Run {
       })
       for (const connection of this.#connections) this.#pacer.release(connection)
     }
-    await done
+    await finished
     clearInterval(check)
     clearInterval(progress)
     signal?.removeEventListener('abort', onAbort)

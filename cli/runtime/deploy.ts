@@ -68,8 +68,8 @@ export async function deploy(session: Session, deployment: Deployment): Promise<
     stop()
   }
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
-  const done = { name, version, status: 'running', seconds: Number(seconds) }
-  await printDone(format, done, `${name} is running after ${seconds} s`)
+  const result = { name, version, status: 'running', seconds: Number(seconds) }
+  await printDone(format, result, `${name} is running after ${seconds} s`)
   if (format === 'text' && process.stdout.isTTY)
     process.stdout.write(await describeUrl(session, name))
 }

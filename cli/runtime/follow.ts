@@ -145,15 +145,15 @@ async function explain(
     .slice(-TAIL_LINES)
     .map((line) => `  ${line}\n`)
   const isUpdate = toStatus(service) === 'running'
-  const what = isUpdate
+  const outcome = isUpdate
     ? `the update of ${name} failed, the previous build keeps running`
     : `${name} failed`
   const object = version === LATEST ? name : `${name}@${version}`
-  const rest = isUpdate ? '' : `It stays in 'mx status' until 'mx kill ${object}'`
+  const advice = isUpdate ? '' : `It stays in 'mx status' until 'mx kill ${object}'`
   if (lines.length > 0)
-    return new CliError(`${what}: ${reason}\n${lines.join('')}${rest}`.trimEnd())
+    return new CliError(`${outcome}: ${reason}\n${lines.join('')}${advice}`.trimEnd())
   const logs = hasStarted ? `See 'mx logs ${object}'` : ''
-  const sentences = [`${what}: ${reason}`, logs, rest].filter((text) => text !== '')
+  const sentences = [`${outcome}: ${reason}`, logs, advice].filter((text) => text !== '')
   return new CliError(sentences.join('. '))
 }
 

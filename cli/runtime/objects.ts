@@ -65,23 +65,23 @@ export async function findObject(
   version: string,
 ): Promise<RuntimeObject> {
   const all = await listObjects(session)
-  const named = all.filter((object) => object.name === name)
-  const match = named.find((object) => object.version === (version || LATEST))
+  const matches = all.filter((object) => object.name === name)
+  const match = matches.find((object) => object.version === (version || LATEST))
   if (match !== undefined) return match
   // Ignores objects that never started, such as a misspelled branch.
-  const started = named.length === 1 ? named : named.filter((object) => !neverStarted(object))
+  const started = matches.length === 1 ? matches : matches.filter((object) => !neverStarted(object))
   if (started.length === 1 && version === '') return started[0]!
-  throw new CliError(explain(name, version, all, named))
+  throw new CliError(explain(name, version, all, matches))
 }
 
 function explain(
   name: string,
   version: string,
   all: readonly RuntimeObject[],
-  named: readonly RuntimeObject[],
+  matches: readonly RuntimeObject[],
 ): string {
-  if (named.length > 0) {
-    const versions = named.map((object) => `${name}@${object.version}`).join(', ')
+  if (matches.length > 0) {
+    const versions = matches.map((object) => `${name}@${object.version}`).join(', ')
     return version === ''
       ? `several versions of ${name} exist: choose ${versions}`
       : `not found: ${name}@${version}, available: ${versions}`

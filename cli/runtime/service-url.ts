@@ -37,9 +37,9 @@ const WILDCARD = /^(?:0\.0\.0\.0|\[::\])(?=:)/
 
 /** Gateway URL of a service and a `curl` command for it, one per line; empty without a URL. */
 export async function describeUrl(session: Session, name: string): Promise<string> {
-  const found = await findUrl(session, name)
-  if (found === undefined) return ''
-  const { url, route } = found
+  const serviceUrl = await findUrl(session, name)
+  if (serviceUrl === undefined) return ''
+  const { url, route } = serviceUrl
   const values = listRequired(await findService(session, name).catch(() => []), route.endpoint)
   return `URL: ${url}\nTry: ${formatCurl(url, route, values)}\n`
 }

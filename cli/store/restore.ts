@@ -72,8 +72,8 @@ export async function restoreSnapshot(
     steps.end()
     const from = file === undefined || file === STANDARD_INPUT ? '' : ` from ${file}`
     const skipped = expired === 0 ? '' : `, ${expired} expired`
-    const done = { records: written, ended: expired }
-    await printDone(format, done, `${countRecords(written)} restored${from}${skipped}`)
+    const result = { records: written, ended: expired }
+    await printDone(format, result, `${countRecords(written)} restored${from}${skipped}`)
   } finally {
     steps.end()
     await input?.close()

@@ -132,16 +132,16 @@ async function* readLines(file: FileHandle): AsyncGenerator<Buffer, void, undefi
   let bytes = 0
   let isFirst = true
   for await (const chunk of file.createReadStream({ start: 0, autoClose: false })) {
-    let rest = chunk as Buffer
-    for (let at = rest.indexOf(LINE_FEED); at >= 0; at = rest.indexOf(LINE_FEED)) {
-      yield Buffer.concat([...parts, rest.subarray(0, at)])
+    let remaining = chunk as Buffer
+    for (let at = remaining.indexOf(LINE_FEED); at >= 0; at = remaining.indexOf(LINE_FEED)) {
+      yield Buffer.concat([...parts, remaining.subarray(0, at)])
       isFirst = false
-      rest = rest.subarray(at + 1)
+      remaining = remaining.subarray(at + 1)
       parts = []
       bytes = 0
     }
-    parts.push(rest)
-    bytes += rest.length
+    parts.push(remaining)
+    bytes += remaining.length
     if (bytes > MAX_LINE_BYTES) throw isFirst ? notSnapshot() : damaged('a line is too long')
   }
   if (bytes > 0) throw isFirst ? notSnapshot() : damaged('its last line is incomplete')

@@ -28,15 +28,15 @@ export async function prompt(
     },
   })
   const reader = createInterface({ input: process.stdin, output, terminal: true })
-  const left = new AbortController()
+  const leaving = new AbortController()
   let status: number = EXIT.failed
   reader.on('SIGINT', () => {
     status = EXIT.interrupted
     reader.close()
   })
-  reader.on('close', () => left.abort())
+  reader.on('close', () => leaving.abort())
   try {
-    const answer = reader.question(escapeControls(question), { signal: left.signal })
+    const answer = reader.question(escapeControls(question), { signal: leaving.signal })
     isMuted = hidden
     return await answer
   } catch (cause) {

@@ -42,8 +42,8 @@ function formatTabbed(rows: readonly string[][], stops: readonly number[]): stri
 function formatClose(rows: readonly string[][], widths: readonly number[]): string[] {
   const cut = (cell: string, width: number): string => {
     const isWide = findTextWidth(cell) > width
-    const shown = isWide ? cutText(cell, width - CUT.length) + CUT : cell
-    return shown + ' '.repeat(width - findTextWidth(shown))
+    const content = isWide ? cutText(cell, width - CUT.length) + CUT : cell
+    return content + ' '.repeat(width - findTextWidth(content))
   }
   return rows.map((row) =>
     row

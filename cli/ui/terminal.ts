@@ -45,11 +45,12 @@ export function toRawTerminal(stream: WriteStream): WriteStream {
  */
 export function createTerminalEscaper(): (chunk: string | Uint8Array) => string {
   const decoder = new StringDecoder('utf8')
-  let rest = ''
+  let incomplete = ''
   return (chunk) => {
-    const text = rest + (typeof chunk === 'string' ? chunk : decoder.write(Buffer.from(chunk)))
-    rest = PARTIAL.exec(text)?.[0] ?? ''
-    return escapeText(text.slice(0, text.length - rest.length))
+    const text =
+      incomplete + (typeof chunk === 'string' ? chunk : decoder.write(Buffer.from(chunk)))
+    incomplete = PARTIAL.exec(text)?.[0] ?? ''
+    return escapeText(text.slice(0, text.length - incomplete.length))
   }
 }
 

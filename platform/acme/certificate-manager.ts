@@ -140,9 +140,12 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
   async function order(host: string, isAllowed: boolean): Promise<void> {
     const certificate = cache.certificates.get(host)
     if (!isAllowed && !(await policy?.(host))) return pause(host, 'unavailable')
-    const seen = cache.orders.get(host)
+    const cachedOrder = cache.orders.get(host)
     const key = toOrderKey(scope, sealingId(secretKeys), host)
-    const lease = await acquireLease({ host, key, seen, isListed: listed.has(host) }, options)
+    const lease = await acquireLease(
+      { host, key, seen: cachedOrder, isListed: listed.has(host) },
+      options,
+    )
     if (lease === undefined) {
       pauses.rest(host, LOST_MS)
       return cache.refresh()
@@ -156,7 +159,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
         return pauses.end(host)
       }
       isEnded = true
-      await issue(host, certificate, seen?.failures ?? 0, lease)
+      await issue(host, certificate, cachedOrder?.failures ?? 0, lease)
       await cache.refresh()
     } finally {
       if (!isEnded) await lease.release()

@@ -95,7 +95,7 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
     policy &&
     createOnDemand({
       policy,
-      has,
+      has: hasCertificate,
       isBlocked: manager.isBlocked,
       isOrderedElsewhere: manager.isOrderedElsewhere,
       order: manager.request,
@@ -107,7 +107,7 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
     async hasHost(host) {
       if (listed.has(host)) return true
       await onDemand?.request(host)
-      return has(host)
+      return hasCertificate(host)
     },
     httpsPort: settings.address.port,
     log,
@@ -126,10 +126,10 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
     log.warn(
       'ACME orders certificates for any host name that clients request, at most 10 new names per hour; list hosts in acme_hosts, or set acme_ask',
     )
-    return createHourlyLimit({ has, elapsedMs: clock.elapsedMs, onWarning })
+    return createHourlyLimit({ has: hasCertificate, elapsedMs: clock.elapsedMs, onWarning })
   }
 
-  function has(host: string): boolean {
+  function hasCertificate(host: string): boolean {
     return cache.certificates.has(host)
   }
 

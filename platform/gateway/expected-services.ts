@@ -148,9 +148,9 @@ function createExpected(): Expected {
     },
 
     describe({ name, version, metadata, endpoints }) {
-      const known = find(name, version)
+      const previous = find(name, version)
       const service = { name, version, metadata, endpoints, nodes: [] }
-      if (known === undefined || endpoints.length === 0 || isSameService(known, service))
+      if (previous === undefined || endpoints.length === 0 || isSameService(previous, service))
         return false
       services.get(name)!.set(version, service)
       return true

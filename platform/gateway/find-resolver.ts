@@ -56,11 +56,11 @@ function parseResolver(text: string): { name: string; domain: string } {
   throw new SettingsError([`resolver must be ${form}, got ${JSON.stringify(text)}`])
 }
 
-function find<T>(parts: Readonly<Record<string, T>>, what: string, name: string): T {
+function find<T>(parts: Readonly<Record<string, T>>, kind: string, name: string): T {
   const part = Object.hasOwn(parts, name) ? parts[name] : undefined
   if (part !== undefined) return part
   const names = Object.keys(parts)
   const suggestion = suggest(name, names)
   const hint = suggestion === undefined ? '' : `; did you mean ${suggestion}?`
-  throw new SettingsError([`unknown ${what} ${name}; known: ${names.join(', ')}${hint}`])
+  throw new SettingsError([`unknown ${kind} ${name}; known: ${names.join(', ')}${hint}`])
 }

@@ -98,8 +98,8 @@ export function createUpstreams(
   }
   const openState = (service: string, domain: string): ServiceState => {
     const key = `${domain}/${service}`
-    const known = states.get(key)
-    if (known !== undefined) return known
+    const existing = states.get(key)
+    if (existing !== undefined) return existing
     const timeouts = toTimeouts({ service, domain }, {})
     const state = { service, domain, found: {}, limited: {}, timeouts, warned: new Set<string>() }
     if (states.size < MAX_STATES) states.set(key, state)
@@ -114,16 +114,21 @@ export function createUpstreams(
     state.limited.maxConnectionAgeMs ??
     settings.maxConnectionAgeMs
   const inForce = (state: ServiceState) => {
-    const own = ownOf(state)
+    const ownSettings = ownOf(state)
     const { limited } = state
-    const host = own?.host ?? limited.host
-    const balance = parseBalance(own?.balance ?? limited.balance ?? settings.balance)
+    const host = ownSettings?.host ?? limited.host
+    const balance = parseBalance(ownSettings?.balance ?? limited.balance ?? settings.balance)
     // A table uses 128 KiB per service, and tenants may register thousands of services.
     const isTable = balance.kind === 'maglev' && state.domain !== DEFAULT_DOMAIN
     return {
       balance: isTable ? { ...balance, kind: 'hash' as const } : balance,
       host: host === 'client' ? undefined : host,
-      policies: mergePolicies(settings.zone, config.policies, limited.policies, own?.policies),
+      policies: mergePolicies(
+        settings.zone,
+        config.policies,
+        limited.policies,
+        ownSettings?.policies,
+      ),
     }
   }
   const budget = { left: maxConnections }
@@ -205,9 +210,9 @@ export function createUpstreams(
           else log.warn({ service, node: node.id, reason }, 'health checks fail; node not used')
         },
         onBreaker(node, isOpen) {
-          const what = { service, ...(node && { node: node.id }) }
-          if (isOpen) log.warn(what, 'circuit breaker open after failures')
-          else log.info(what, 'circuit breaker closed')
+          const fields = { service, ...(node && { node: node.id }) }
+          if (isOpen) log.warn(fields, 'circuit breaker open after failures')
+          else log.info(fields, 'circuit breaker closed')
         },
         onReturn: (node) => log.info({ service, node: node.id }, 'node available again'),
         onRetry: counters && (() => void counters.retries++),

@@ -35,13 +35,13 @@ export function capConnections(
   if (requested === 'auto') return Math.max(1, Math.floor(available / 2))
   // One in eight files is reserved for backend connections. Each client may need one, but most
   // clients share them.
-  const most = Math.max(1, Math.floor((available * 7) / 8))
-  if (requested <= most) return requested
+  const maxConnections = Math.max(1, Math.floor((available * 7) / 8))
+  if (requested <= maxConnections) return requested
   log.warn(
-    { wanted: requested, used: most, open_files: fileLimit },
+    { wanted: requested, used: maxConnections, open_files: fileLimit },
     'max_connections exceeds the open-file limit (ulimit -n)',
   )
-  return most
+  return maxConnections
 }
 
 /**

@@ -147,10 +147,10 @@ function createGuardedForward(guard: CallGuard, find: FindUpstream): (call: Inco
     // A service could parse malformed metadata differently.
     if (call.metadata !== '' && !isMetadata(call.metadata))
       throw new GatewayError(call.service, 400, MALFORMED_METADATA)
-    const found = find(call.service, call.metadata)
-    if (!(found instanceof Promise)) return pass(call, found)
+    const resolved = find(call.service, call.metadata)
+    if (!(resolved instanceof Promise)) return pass(call, resolved)
     const pending = new GuardedCall(call)
-    found
+    resolved
       .then((upstream) => pending.release((released) => pass(released, upstream)))
       .catch((error) => pending.fail(GatewayError.from(error, call.service)))
   }

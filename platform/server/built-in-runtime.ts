@@ -19,7 +19,12 @@ export async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
   const isolation = isProcess ? openIsolation({ settings, folder, hidden, log }) : undefined
   const { store } = created.store!
   const { expected } = context
-  const known = createKnownServices({ store, key: `${network.id}:runtime`, source: expected, log })
+  const knownServices = createKnownServices({
+    store,
+    key: `${network.id}:runtime`,
+    source: expected,
+    log,
+  })
   const { begin, close, ...rest } = createRuntimeService({
     ...{ ...toCommonOptions('runtime', context), folder, log },
     store,
@@ -50,10 +55,10 @@ export async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
     ...rest,
     async begin() {
       await begin()
-      await known.open()
+      await knownServices.open()
     },
     async close() {
-      await known.close()
+      await knownServices.close()
       await close()
       await temporary?.close()
     },

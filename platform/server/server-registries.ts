@@ -45,13 +45,13 @@ export async function openServerRegistries(
   const createRegistry = await load(text, options)
   const open = new Map<string, Registry>()
   /** Domains opened because other servers registered services in them. */
-  const found = new Set<string>()
+  const discovered = new Set<string>()
 
   function add(domain: string): Registry {
     const registry = createRegistry(domain)
     const close = (): unknown => {
       open.delete(domain)
-      found.delete(domain)
+      discovered.delete(domain)
       return registry.close?.()
     }
     const owned: Registry = { ...registry, close: close as NonNullable<Registry['close']> }
@@ -66,18 +66,19 @@ export async function openServerRegistries(
     registry,
 
     create(domain) {
-      found.delete(domain)
+      discovered.delete(domain)
       return open.get(domain) ?? add(domain)
     },
 
     find(domain) {
       const existing = open.get(domain)
-      if (found.has(domain) && !isElsewhere(domain)) {
+      if (discovered.has(domain) && !isElsewhere(domain)) {
         void existing?.close?.()
         return undefined
       }
-      if (existing !== undefined || !isElsewhere(domain) || found.size >= MAX_FOUND) return existing
-      found.add(domain)
+      if (existing !== undefined || !isElsewhere(domain) || discovered.size >= MAX_FOUND)
+        return existing
+      discovered.add(domain)
       return add(domain)
     },
 

@@ -37,10 +37,10 @@ export function findMisspelt(env: Environment): readonly string[] {
     return [name.toUpperCase(), ...(variable === undefined ? [] : [variable.slice('MX_'.length)])]
   })
   // MX_SERVER_ID is the variable of the `server_id` setting.
-  const others = Object.keys(env).filter((variable) => !names.includes(variable.slice(3)))
-  const parts = others.flatMap((variable) => explainPart(variable) ?? [])
-  const rest = others.filter((variable) => explainPart(variable) === undefined)
-  const inputs = Object.fromEntries(rest.map((variable) => [variable, env[variable]]))
+  const unknown = Object.keys(env).filter((variable) => !names.includes(variable.slice(3)))
+  const parts = unknown.flatMap((variable) => explainPart(variable) ?? [])
+  const unexplained = unknown.filter((variable) => explainPart(variable) === undefined)
+  const inputs = Object.fromEntries(unexplained.map((variable) => [variable, env[variable]]))
   return [...parts, ...findUnknownEnv(inputs, names, /^MX_(?:API_|SERVER_)?/)]
 }
 
@@ -52,6 +52,6 @@ function explainPart(variable: string): string | undefined {
   const [, whole, part] = PART.exec(variable) ?? []
   const key = whole && findSetting(whole.toLowerCase())
   if (!key) return undefined
-  const what = part === 'ADDRESS' ? 'the address is' : 'certificates and keys are'
-  return `unknown variable ${variable}: ${what} part of MX_${whole} (${SETTINGS[key].placeholder})`
+  const subject = part === 'ADDRESS' ? 'the address is' : 'certificates and keys are'
+  return `unknown variable ${variable}: ${subject} part of MX_${whole} (${SETTINGS[key].placeholder})`
 }

@@ -12,8 +12,8 @@ const HINT = 'start mx api with --hot_restart or several --workers'
 export function restartOnSigusr2(replace: (() => Promise<void>) | undefined, log: Log): void {
   let requested = 0
   const loop = async (replaceAll: () => Promise<void>): Promise<void> => {
-    for (let done = 0; done < requested; ) {
-      done = requested
+    for (let completed = 0; completed < requested; ) {
+      completed = requested
       try {
         await replaceAll()
         log.info('new workers are serving; old workers finish their requests')

@@ -51,7 +51,7 @@ function rejectRequests(worker: Worker): void {
 function sharePairs(tls: TlsSource): (worker: Worker) => void {
   const numbers = new WeakMap<Certificate, number>()
   /** Numbers of the certificates that each subscribed worker has. */
-  const known = new Map<Worker, ReadonlySet<number>>()
+  const sentNumbers = new Map<Worker, ReadonlySet<number>>()
   let last = 0
 
   function toNumber(pair: Certificate): number {
@@ -61,19 +61,19 @@ function sharePairs(tls: TlsSource): (worker: Worker) => void {
   }
 
   function update(worker: Worker, pairs: readonly Certificate[]): void {
-    const sent = known.get(worker)
+    const sentToWorker = sentNumbers.get(worker)
     const all = pairs.map(toNumber)
     const numbered = pairs.map((pair, i) => [all[i]!, pair] as const)
-    const added = numbered.filter(([number]) => !sent?.has(number))
-    known.set(worker, new Set(all))
+    const added = numbered.filter(([number]) => !sentToWorker?.has(number))
+    sentNumbers.set(worker, new Set(all))
     send(worker, { tls: 'pairs', isStrict: tls.isStrict ?? false, added, all })
   }
 
   tls.onChange((pairs) => {
-    for (const worker of known.keys()) update(worker, pairs)
+    for (const worker of sentNumbers.keys()) update(worker, pairs)
   })
   return (worker) => {
-    worker.once('exit', () => known.delete(worker))
+    worker.once('exit', () => sentNumbers.delete(worker))
     worker.on('message', (message: TlsRequest | undefined) => {
       if (message?.tls === 'all') update(worker, tls.pairs)
       if (message?.tls !== 'name') return
@@ -95,7 +95,7 @@ function send(worker: Worker, message: TlsUpdate | Done | NoTls): void {
  */
 export function receiveTls(): Promise<TlsSource> {
   const requests = new Map<string, () => void>()
-  const known = new Map<number, Certificate>()
+  const certificates = new Map<number, Certificate>()
   const sendRequest = (request: TlsRequest): boolean | undefined => process.send?.(request)
   let tls: CertificateSource | undefined
 
@@ -108,10 +108,10 @@ export function receiveTls(): Promise<TlsSource> {
   }
 
   function toPairs({ added, all }: TlsUpdate): readonly Certificate[] {
-    for (const [number, pair] of added) known.set(number, pair)
+    for (const [number, pair] of added) certificates.set(number, pair)
     const current = new Set(all)
-    for (const number of known.keys()) if (!current.has(number)) known.delete(number)
-    return all.map((number) => known.get(number)!)
+    for (const number of certificates.keys()) if (!current.has(number)) certificates.delete(number)
+    return all.map((number) => certificates.get(number)!)
   }
 
   return new Promise((resolve, reject) => {

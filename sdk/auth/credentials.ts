@@ -67,9 +67,9 @@ export function isServerText(platform: string): boolean {
   return SERVER.test(platform.trim())
 }
 
-function check(credentials: Credentials, what: string, where: string): ResolvedCredentials {
+function check(credentials: Credentials, source: string, where: string): ResolvedCredentials {
   const { id, secret, namespace = DEFAULT_DOMAIN } = credentials
-  if (!isText(id) || !isText(secret)) throw new TypeError(`${what} must both be set`)
+  if (!isText(id) || !isText(secret)) throw new TypeError(`${source} must both be set`)
   if (!isText(namespace) || !isNamespaceName(namespace))
     throw new TypeError(
       `${where} ${NAMESPACE_RULE}, got ${JSON.stringify(String(namespace).slice(0, 253))}`,

@@ -126,8 +126,8 @@ export function createBroker(
   return {
     async publish(topic, value, callOptions = {}) {
       rejectUnknownOptions('broker.publish', callOptions, PUBLISH)
-      const { headers, ...rest } = callOptions
-      const { context, ...call } = rest
+      const { headers, ...otherOptions } = callOptions
+      const { context, ...call } = otherOptions
       const encoded = encodeMessage(value, {
         ...(context !== undefined && { context }),
         ...(headers !== undefined && { headers }),
@@ -138,7 +138,7 @@ export function createBroker(
         span === undefined ? encoded : { ...encoded, headers: carryFields(encoded.headers, span) }
       try {
         if (direct !== undefined) await direct.publish(topic, message)
-        else await publishTo(toClient(), topic, message, { ...options, ...rest })
+        else await publishTo(toClient(), topic, message, { ...options, ...otherOptions })
         endMessage(span)
       } catch (error) {
         endMessage(span, error)

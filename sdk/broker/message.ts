@@ -128,8 +128,8 @@ function copyContext(headers: Record<string, string>, context: Context): void {
     const name = fields[i]!
     const isPlatform = name.startsWith(PLATFORM) && name !== NAMESPACE
     if (isPlatform || CREDENTIALS.has(name) || !isField(name, fields[i + 1]!)) continue
-    const known = headers[name]
-    headers[name] = known === undefined ? fields[i + 1]! : `${known}, ${fields[i + 1]!}`
+    const existing = headers[name]
+    headers[name] = existing === undefined ? fields[i + 1]! : `${existing}, ${fields[i + 1]!}`
   }
 }
 

@@ -110,26 +110,26 @@ export function openBroker(text: string, options: OpenBrokerOptions): OpenedBrok
   return { broker, loaded }
 }
 
-/** @param what option name for errors. */
-function parseBroker(text: string, what = 'broker'): Source {
+/** @param option option name for errors. */
+function parseBroker(text: string, option = 'broker'): Source {
   const trimmed = text.trim()
   if (trimmed === 'memory') return { name: 'memory', load: loadMemory }
   if (trimmed === 'mx') return { name: 'mx', load: loadMx }
   if (NATS.test(trimmed)) {
-    const address = parseNats(trimmed, what)
+    const address = parseNats(trimmed, option)
     return { name: 'nats', load: (options) => loadNats(address, options) }
   }
-  const [, rest] = REMOTE.exec(trimmed) ?? []
-  if (rest !== undefined && parseHostPort(rest) !== undefined)
+  const [, authority] = REMOTE.exec(trimmed) ?? []
+  if (authority !== undefined && parseHostPort(authority) !== undefined)
     return { name: 'mx', load: (options) => loadRemote(trimmed, options) }
-  throw new TypeError(`${what} must be ${FORMS}, got ${toRedacted(trimmed)}`)
+  throw new TypeError(`${option} must be ${FORMS}, got ${toRedacted(trimmed)}`)
 }
 
-function parseNats(text: string, what: string): NatsAddress {
+function parseNats(text: string, option: string): NatsAddress {
   try {
     return parseNatsUrl(text)
   } catch (cause) {
-    throw new TypeError(`${what}: ${(cause as Error).message}`, { cause })
+    throw new TypeError(`${option}: ${(cause as Error).message}`, { cause })
   }
 }
 

@@ -106,19 +106,19 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     if (contextSignal !== undefined) watchAbort(contextSignal, this)
     if (this.closing !== undefined) watchAbort(this.closing, this)
     try {
-      const found = this.identify(this.owner.find(this.service, this.address))
-      if (found instanceof Promise) {
-        found.then(
-          (later) => this.route(later, this.left()),
+      const target = this.identify(this.owner.find(this.service, this.address))
+      if (target instanceof Promise) {
+        target.then(
+          (resolved) => this.route(resolved, this.remainingMs()),
           (error) => this.fail(error),
         )
         // Encoded before the call returns, because the caller may change the request afterwards.
         this.prepare()
         this.arm()
       } else {
-        this.isLocal = found !== undefined && 'caller' in found
+        this.isLocal = target !== undefined && 'caller' in target
         this.prepare()
-        this.route(found, this.limitMs)
+        this.route(target, this.limitMs)
       }
     } catch (error) {
       this.fail(error)
@@ -200,38 +200,38 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   }
 
   /** Waits for the login if the call leaves the process. The token is not sent to unknown addresses. */
-  private identify(found: ReturnType<CallRouter['find']>): ReturnType<CallRouter['find']> {
-    if (this.tokens === undefined || (found !== undefined && 'caller' in found)) return found
+  private identify(target: ReturnType<CallRouter['find']>): ReturnType<CallRouter['find']> {
+    if (this.tokens === undefined || (target !== undefined && 'caller' in target)) return target
     // Errors are handled later, but a rejection before that would end the process.
-    if (found instanceof Promise) found.catch(() => {})
+    if (target instanceof Promise) target.catch(() => {})
     const address = this.address
     const isKnown = address === undefined || this.owner.isKnown(this.service, address)
-    if (!(isKnown instanceof Promise)) return this.logIn(found, isKnown)
-    return isKnown.then((later) => this.logIn(found, later))
+    if (!(isKnown instanceof Promise)) return this.logIn(target, isKnown)
+    return isKnown.then((isAllowed) => this.logIn(target, isAllowed))
   }
 
   private logIn(
-    found: ReturnType<CallRouter['find']>,
+    target: ReturnType<CallRouter['find']>,
     isKnown: boolean,
   ): ReturnType<CallRouter['find']> {
     if (!isKnown) this.tokens = undefined
     const ready = this.tokens?.ready()
-    return ready === undefined ? found : ready.then(() => found)
+    return ready === undefined ? target : ready.then(() => target)
   }
 
-  private route(found: Upstream | LocalService | undefined, leftMs: number): void {
+  private route(target: Upstream | LocalService | undefined, leftMs: number): void {
     if (this.isSettled) return
-    if (found === undefined) {
+    if (target === undefined) {
       const detail = `service not found: ${this.service}`
       return this.fail(new GatewayError(this.service, 404, detail))
     }
-    if ('caller' in found) this.local = found
-    else this.upstream = found
+    if ('caller' in target) this.local = target
+    else this.upstream = target
     this.attempt(leftMs)
   }
 
   /** Runs in timers and connection callbacks, where errors would be uncaught and end the process. */
-  private attempt(leftMs = this.left()): void {
+  private attempt(leftMs = this.remainingMs()): void {
     if (leftMs < 0) return this.onLost('timeout', '')
     this.timeoutMs = leftMs
     this.id = 0
@@ -287,7 +287,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     this.retries--
     const delayMs = toDelay(this.repeated++)
     if (delayMs === 0) return this.attempt()
-    const left = this.left()
+    const left = this.remainingMs()
     if (left !== 0 && left <= delayMs) return this.fail(error)
     this.arm()
     this.timer = setTimeout(() => this.attempt(), delayMs)
@@ -302,11 +302,11 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   private renew(error: GatewayError): void {
     this.isRenewed = true
     this.arm()
-    const again = (): void => {
+    const retry = (): void => {
       if (!this.isSettled) this.attempt()
     }
     // A failed login was already reported to the call that started it. This call fails with its own error.
-    Promise.resolve(this.tokens!.ready()).then(again, () => this.fail(error))
+    Promise.resolve(this.tokens!.ready()).then(retry, () => this.fail(error))
   }
 
   private mayRepeat(): boolean {
@@ -319,7 +319,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   }
 
   /** Remaining milliseconds: 0 without a deadline, negative after it. */
-  private left(): number {
+  private remainingMs(): number {
     if (this.limitMs === 0) return 0
     const left = this.limitMs - (performance.now() - this.startedMs)
     return left > 0 ? left : -1
@@ -327,7 +327,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
 
   /** Starts the deadline timer while no transport owns the call. */
   private arm(): void {
-    const left = this.left()
+    const left = this.remainingMs()
     if (left !== 0 && this.timedNext === undefined) deadlines.add(this, Math.max(1, left))
   }
 

@@ -19,13 +19,13 @@ export function readProxyAddress(
   return variable === '' ? undefined : parseProxyAddress(variable, 'MX_PROXY')
 }
 
-/** @param what option name for errors. */
-function parseProxyAddress(text: string, what: string): string {
+/** @param option option name for errors. */
+function parseProxyAddress(text: string, option: string): string {
   const [, scheme = 'mx', address = ''] = FORM.exec(String(text).trim())!
   if (parseHostPort(address) === undefined) {
     const quoted = JSON.stringify(String(text).slice(0, 253))
     const forms = 'host:port, mx://host:port or mxs://host:port (TLS), with a port from 1 to 65535'
-    throw new TypeError(`${what} must be ${forms}, got ${quoted}`)
+    throw new TypeError(`${option} must be ${forms}, got ${quoted}`)
   }
   return `${scheme}://${address}`
 }

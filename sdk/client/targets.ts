@@ -114,10 +114,10 @@ export class ClientTargets {
     const registry = proxy === undefined ? this.#openRegistry() : undefined
     if (registry === undefined) return false
     const at = parseHostPort(address.replace(SCHEME, ''))
-    const isNode = (found: Upstream | undefined): boolean =>
-      found?.nodes.some(({ host, port }) => host === at?.host && port === at.port) === true
-    const found = this.#search(service, registry)
-    return found instanceof Promise ? found.then(isNode, () => false) : isNode(found)
+    const isNode = (match: Upstream | undefined): boolean =>
+      match?.nodes.some(({ host, port }) => host === at?.host && port === at.port) === true
+    const result = this.#search(service, registry)
+    return result instanceof Promise ? result.then(isNode, () => false) : isNode(result)
   }
 
   /** Closes the connections when the calls in flight have ended. */
@@ -143,9 +143,9 @@ export class ClientTargets {
     if (this.#generalText === '') return this.#directory.find(service)
     const untilMs = this.#elsewhere.get(service)
     if (untilMs !== undefined && performance.now() < untilMs) return this.#findGeneral(service)
-    const found = this.#directory.find(service)
-    if (!(found instanceof Promise)) return found ?? this.#searchGeneral(service)
-    return found.then((known) => known ?? this.#searchGeneral(service))
+    const result = this.#directory.find(service)
+    if (!(result instanceof Promise)) return result ?? this.#searchGeneral(service)
+    return result.then((namespaced) => namespaced ?? this.#searchGeneral(service))
   }
 
   #searchGeneral(service: string): Maybe<Upstream | undefined> {
@@ -169,9 +169,9 @@ export class ClientTargets {
 
   #openAddress(text: string): Upstream {
     const addresses = this.#addresses
-    const known = addresses.get(text)
-    const upstream = known ?? createFixed(text)
-    if (known !== undefined) addresses.delete(text)
+    const existing = addresses.get(text)
+    const upstream = existing ?? createFixed(text)
+    if (existing !== undefined) addresses.delete(text)
     addresses.set(text, upstream)
     if (addresses.size > ADDRESSES_MAX) {
       const [oldest, unused] = addresses.entries().next().value!

@@ -56,8 +56,8 @@ abstract class Compiler {
   }
 
   message(type: Type): Convert {
-    const known = this.#messages.get(type)
-    if (known !== undefined) return known
+    const cached = this.#messages.get(type)
+    if (cached !== undefined) return cached
     let convert: Convert | undefined
     this.#messages.set(type, (value) => convert!(value))
     convert = isWellKnown(type) ? this.special(type) : this.fields(type)

@@ -40,24 +40,24 @@ const WELL_KNOWN: Readonly<Record<string, () => TSchema>> = {
  */
 export function toMessageSchema(type: Message): TSchema {
   if (isWellKnown(type)) return WELL_KNOWN[type.name]!()
-  const seen = new Map<Message, number>()
-  count(type, seen)
+  const counts = new Map<Message, number>()
+  count(type, counts)
   // Inlined only if no message occurs twice; otherwise copies would multiply.
-  if ([...seen.values()].every((times) => times === 1)) return toObject(type, undefined)
+  if ([...counts.values()].every((times) => times === 1)) return toObject(type, undefined)
   const definitions: TProperties = {}
-  for (const message of seen.keys())
+  for (const message of counts.keys())
     definitions[nameOf(message)] = toObject(message, (inner) => Type.Ref(nameOf(inner)))
   return Type.Cyclic(definitions, nameOf(type))
 }
 
 /** Counts the references to each message. */
-function count(type: Message, seen: Map<Message, number>): void {
-  const times = seen.get(type) ?? 0
-  seen.set(type, times + 1)
+function count(type: Message, counts: Map<Message, number>): void {
+  const times = counts.get(type) ?? 0
+  counts.set(type, times + 1)
   if (times > 0) return
   for (const field of fieldsOf(type)) {
     const inner = messageOf(field)
-    if (inner !== undefined && !isWellKnown(inner)) count(inner, seen)
+    if (inner !== undefined && !isWellKnown(inner)) count(inner, counts)
   }
 }
 

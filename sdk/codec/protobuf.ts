@@ -54,13 +54,13 @@ export async function loadProto(
   }
   return {
     message(name: string, schema?: Schema) {
-      const found = root.lookup(name, [protobuf.Type]) as Type | null
+      const messageType = root.lookup(name, [protobuf.Type]) as Type | null
       // The library also resolves partial names, to the first of several matches.
-      if (found?.fullName !== `.${name}`)
+      if (messageType?.fullName !== `.${name}`)
         throw new TypeError(`there is no message ${name} in ${paths.join(', ')}`)
       return protobufMessage(
-        schema ?? toMessageSchema(found),
-        createMessageCodec(found, wellKnown as WellKnownJson),
+        schema ?? toMessageSchema(messageType),
+        createMessageCodec(messageType, wellKnown as WellKnownJson),
       ) as never
     },
   }

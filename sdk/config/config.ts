@@ -88,10 +88,10 @@ export function createConfig(
   const client = owner instanceof Service ? owner.client : owner
 
   /** Splits options into call options and `secret`. */
-  function split(what: string, callOptions: ConfigSecretOptions, known: object) {
-    rejectUnknownOptions(`config.${what}`, callOptions, known)
-    const { secret = false, ...own } = callOptions
-    return { call: { ...options, ...own }, secret }
+  function split(method: string, callOptions: ConfigSecretOptions, knownOptions: object) {
+    rejectUnknownOptions(`config.${method}`, callOptions, knownOptions)
+    const { secret = false, ...ownOptions } = callOptions
+    return { call: { ...options, ...ownOptions }, secret }
   }
 
   return {

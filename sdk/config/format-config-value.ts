@@ -21,6 +21,6 @@ function replace(this: unknown, name: string, value: unknown): unknown {
   return Number.isSafeInteger(number) ? number : value.toString()
 }
 
-function notSerializable(what: string): TypeError {
-  return new TypeError(`a configuration value must be a JSON value, got ${what}`)
+function notSerializable(description: string): TypeError {
+  return new TypeError(`a configuration value must be a JSON value, got ${description}`)
 }

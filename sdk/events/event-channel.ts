@@ -71,7 +71,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
   const backOff = createBackOff()
   /** True once the service has accepted the stream. */
   let hasBegun = false
-  let isOver = false
+  let hasEnded = false
   const waiting = new AbortController()
 
   async function connect(): Promise<Stream> {
@@ -85,7 +85,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
       },
       () => {},
     )
-    if (isOver) opened.cancel()
+    if (hasEnded) opened.cancel()
     await opened.send(sequence === 0 ? request : { ...request, sequence: sequence + 1 })
     return opened
   }
@@ -165,20 +165,20 @@ export function openChannel(options: ChannelOptions): EventChannel {
         await acknowledgeLast()
         acknowledgeLast = undefined
       }
-      while (!isOver) {
+      while (!hasEnded) {
         try {
           const from = stream ?? (await connect())
           const next = from.next()
           reading = next
           const { done, value } = await next
-          if (isOver) break
+          if (hasEnded) break
           if (done === true) throw new GatewayError('events', 503, 'the stream of events has ended')
           backOff.reset()
           return { done: false, value: toEvent(from, value) }
         } catch (error) {
           // The service that owns the client is stopping, which is a regular end.
-          if (error instanceof ClientClosedError) isOver = true
-          if (isOver) break
+          if (error instanceof ClientClosedError) hasEnded = true
+          if (hasEnded) break
           await wait(error)
         }
       }
@@ -186,7 +186,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
     },
 
     async return() {
-      isOver = true
+      hasEnded = true
       endSpans()
       waiting.abort()
       // The last event is not acknowledged, because the loop may have failed while handling it.

@@ -246,12 +246,12 @@ export function createEvents(
         resumes: acks !== 'program' || group !== undefined,
         async begin() {
           // Also verifies that the service exists, because later failures are treated as temporary.
-          const [found] = await findTopics({ topic }, callOptions)
+          const [topicInfo] = await findTopics({ topic }, callOptions)
           const isLive = group === undefined && offset === undefined
           return {
             topic,
             ...(group !== undefined && { group }),
-            ...(isLive ? { sequence: (found?.last ?? 0) + 1 } : start),
+            ...(isLive ? { sequence: (topicInfo?.last ?? 0) + 1 } : start),
             auto_ack: acks === 'service',
             ...(acks !== 'service' && { ack_wait: ackWaitMs * 1e6 }),
             retry_limit: retryLimit,
@@ -320,8 +320,8 @@ function toStart(offset: Date | number): { sequence?: number; offset_ms?: number
   throw new TypeError(`offset must be a Date, or a sequence from 1 on, got ${offset}`)
 }
 
-function toTime(what: string, date: Date): number {
+function toTime(option: string, date: Date): number {
   const ms = date instanceof Date ? date.getTime() : Number.NaN
   if (ms >= 0) return ms
-  throw new TypeError(`${what} must be a Date from 1970 on, got ${String(date)}`)
+  throw new TypeError(`${option} must be a Date from 1970 on, got ${String(date)}`)
 }

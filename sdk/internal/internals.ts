@@ -37,8 +37,8 @@ export function findInternals(owner: object): Internals | undefined {
 
 /** The internals of a service or client, created on demand. Not enumerable, so that logs and copies omit them. */
 export function internalsOf(owner: object): Internals {
-  const known = findInternals(owner)
-  if (known !== undefined) return known
+  const existing = findInternals(owner)
+  if (existing !== undefined) return existing
   const internals: Internals = {}
   Object.defineProperty(owner, INTERNALS, { value: internals })
   return internals

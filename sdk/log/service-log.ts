@@ -96,9 +96,9 @@ function openStderr({ destination }: typeof Pino): (line: string) => void {
 }
 
 function toRecord(line: string): LogRecord {
-  const { level, time, msg, ...others } = parseLine(line)
+  const { level, time, msg, ...details } = parseLine(line)
   const metadata = Object.fromEntries(
-    Object.entries(others).map(([name, value]) => [
+    Object.entries(details).map(([name, value]) => [
       name,
       typeof value === 'string' ? value : JSON.stringify(value),
     ]),

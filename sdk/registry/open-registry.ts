@@ -128,16 +128,16 @@ export function supportsDomains(text: string): boolean {
   return findSource(text)?.separatesDomains === true
 }
 
-/** @param what option name for errors. */
-function parseRegistry(text: string, what = 'registry'): Source {
+/** @param option option name for errors. */
+function parseRegistry(text: string, option = 'registry'): Source {
   let source: Source | undefined
   try {
     source = findSource(text)
   } catch (cause) {
-    throw new TypeError(`${what}: ${(cause as Error).message}`, { cause })
+    throw new TypeError(`${option}: ${(cause as Error).message}`, { cause })
   }
   if (source !== undefined) return source
-  throw new TypeError(`${what} must be ${REGISTRY_FORMS}, got ${toRedacted(text)}`)
+  throw new TypeError(`${option} must be ${REGISTRY_FORMS}, got ${toRedacted(text)}`)
 }
 
 function findSource(text: string): Source | undefined {
@@ -151,8 +151,8 @@ function findSource(text: string): Source | undefined {
       separatesDomains: false,
       load: loadKubernetes,
     }
-  const [, scheme, rest = ''] = REMOTE.exec(trimmed) ?? []
-  const [, port = '1'] = PORT.exec(rest) ?? []
+  const [, scheme, authority = ''] = REMOTE.exec(trimmed) ?? []
+  const [, port = '1'] = PORT.exec(authority) ?? []
   if (Number(port) < 1 || Number(port) > 65_535)
     throw new RangeError(`the port of ${scheme}://host:port must be from 1 to 65535, got ${port}`)
   if (scheme?.startsWith('consul')) {
@@ -165,7 +165,7 @@ function findSource(text: string): Source | undefined {
       load,
     }
   }
-  const address = scheme === undefined ? undefined : parseHostPort(rest)
+  const address = scheme === undefined ? undefined : parseHostPort(authority)
   if (address === undefined) return undefined
   const options = { ...address, secure: scheme === 'mxs' }
   const load: Source['load'] = (tokens, domain) => loadMx({ ...options, tokens, domain })
@@ -248,17 +248,17 @@ function createLazy(
     watch(listener, options) {
       if (adapter !== undefined) return adapter.watch!(listener, options)
       let stop: (() => void) | undefined
-      let isOver = false
+      let isClosed = false
       loading.then(
         (registry) => {
-          if (!isOver) stop = registry.watch!(listener, options)
+          if (!isClosed) stop = registry.watch!(listener, options)
         },
         (error) => {
-          if (!isOver) options?.onOutage?.(error)
+          if (!isClosed) options?.onOutage?.(error)
         },
       )
       return () => {
-        isOver = true
+        isClosed = true
         stop?.()
       }
     },

@@ -20,31 +20,31 @@ export function createLogPosition(first: LogRange): LogPosition {
   /** Time of the newest line. Lines of several instances are not in strict order. */
   let lastMs = 0
   /** Lines seen per millisecond within the newest second, where the next request starts. */
-  const seen = new Map<number, number>()
+  const counts = new Map<number, number>()
   /** Lines to skip in the next stream. */
   const toSkip = new Map<number, number>()
 
   return {
     toRequest() {
       toSkip.clear()
-      for (const [ms, lines] of seen) toSkip.set(ms, lines)
+      for (const [ms, lines] of counts) toSkip.set(ms, lines)
       return lastMs === 0 ? first : { count: 0, since: toSecond(lastMs) }
     },
 
     isNew({ timestamp }) {
-      const left = toSkip.get(timestamp)
-      if (left !== undefined) {
-        if (left > 1) toSkip.set(timestamp, left - 1)
+      const skipCount = toSkip.get(timestamp)
+      if (skipCount !== undefined) {
+        if (skipCount > 1) toSkip.set(timestamp, skipCount - 1)
         else toSkip.delete(timestamp)
         return false
       }
       // Skips earlier lines of the second in which the stream started.
       if (toSkip.size > 0 && timestamp < firstMs) return false
       firstMs = Math.min(firstMs, timestamp)
-      if (toSecond(timestamp) > toSecond(lastMs)) seen.clear()
+      if (toSecond(timestamp) > toSecond(lastMs)) counts.clear()
       lastMs = Math.max(lastMs, timestamp)
       if (toSecond(timestamp) === toSecond(lastMs))
-        seen.set(timestamp, (seen.get(timestamp) ?? 0) + 1)
+        counts.set(timestamp, (counts.get(timestamp) ?? 0) + 1)
       return true
     },
   }

@@ -111,8 +111,8 @@ function toItemType(schema: JsonSchema, definitions: Definitions, depth: number)
   if (depth > MAX_PLACES_DEPTH && placesOf(schema).length > 1) return 'any'
   const items = itemsOf(schema)
   const kinds = new Set(
-    [...placesOf(schema), ...(items === undefined ? [] : [items])].map((place) =>
-      toType(place, definitions, depth),
+    [...placesOf(schema), ...(items === undefined ? [] : [items])].map((item) =>
+      toType(item, definitions, depth),
     ),
   )
   return kinds.size === 1 ? [...kinds][0]! : 'any'

@@ -70,11 +70,11 @@ function choose(value: number, text: string, shape: Shape, root: string, keys: K
 }
 
 /** Alternatives of a shape, or the shape itself. Unions may be recursive. */
-function flatten(shape: Shape, seen = new Set<Shape>()): readonly Shape[] {
+function flatten(shape: Shape, visited = new Set<Shape>()): readonly Shape[] {
   if (shape.kind !== 'union') return [shape]
-  if (seen.has(shape)) return []
-  seen.add(shape)
-  return shape.options.flatMap((option) => flatten(option, seen))
+  if (visited.has(shape)) return []
+  visited.add(shape)
+  return shape.options.flatMap((option) => flatten(option, visited))
 }
 
 function shapeAt(shape: Shape, step: string | number): Shape {

@@ -113,12 +113,12 @@ function describeUnion(
   }
   const path = formatKeyPath(root, parsePointer(union.instancePath))
   const alternatives = [...new Set(list.map(toAlternative))]
-  const got = showAt(schema, value, union)
+  const shownValue = showAt(schema, value, union)
   return alternatives.length === 0 || alternatives.length > MAX_LISTED
-    ? `${path} matches none of its alternatives, got ${got}`
+    ? `${path} matches none of its alternatives, got ${shownValue}`
     : alternatives.length < list.length && typeOf(actual) === 'object'
-      ? `${path} must be ${joinOr(alternatives)} that matches one of its variants, got ${got}`
-      : `${path} must be ${joinOr(alternatives)}, got ${got}`
+      ? `${path} must be ${joinOr(alternatives)} that matches one of its variants, got ${shownValue}`
+      : `${path} must be ${joinOr(alternatives)}, got ${shownValue}`
 }
 
 function toAlternative(option: JsonSchema): string {

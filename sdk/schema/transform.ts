@@ -93,8 +93,8 @@ function compileObject(
   mode: TransformMode,
   definitions: Definitions,
 ): Transform | undefined {
-  const known = Object.entries(schema.properties ?? {})
-  const fields = known.flatMap(([key, property]) => {
+  const propertyTransforms = Object.entries(schema.properties ?? {})
+  const fields = propertyTransforms.flatMap(([key, property]) => {
     const transform = compile(property, mode, definitions)
     const fills = mode === 'default' || (mode === 'encode' && 'default' in property)
     // Most defaults are constants, which need no function call.
@@ -103,7 +103,7 @@ function compileObject(
   })
   const remaining = compileRemaining(schema, mode, definitions)
   if (fields.length === 0 && remaining === undefined) return undefined
-  const names = new Set(known.map(([key]) => key))
+  const names = new Set(propertyTransforms.map(([key]) => key))
   const copies = mode === 'encode'
   return (value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
@@ -141,15 +141,15 @@ function compileRemaining(
     pattern: new RegExp(pattern, 'u'),
     transform: compile(schema, mode, definitions),
   }))
-  const rest =
+  const additional =
     typeof additionalProperties === 'object'
       ? compile(additionalProperties, mode, definitions)
       : undefined
-  if (rest === undefined && patterns.every(({ transform }) => transform === undefined))
+  if (additional === undefined && patterns.every(({ transform }) => transform === undefined))
     return undefined
   return (key) => {
-    const found = patterns.find(({ pattern }) => pattern.test(key))
-    return found === undefined ? rest : found.transform
+    const match = patterns.find(({ pattern }) => pattern.test(key))
+    return match === undefined ? additional : match.transform
   }
 }
 
@@ -158,16 +158,17 @@ function compileArray(
   mode: TransformMode,
   definitions: Definitions,
 ): Transform | undefined {
-  const places = placesOf(schema).map((place) => compile(place, mode, definitions))
+  const transforms = placesOf(schema).map((item) => compile(item, mode, definitions))
   const items = itemsOf(schema)
-  const rest = items === undefined ? undefined : compile(items, mode, definitions)
-  if (rest === undefined && places.every((place) => place === undefined)) return undefined
+  const itemTransform = items === undefined ? undefined : compile(items, mode, definitions)
+  if (itemTransform === undefined && transforms.every((place) => place === undefined))
+    return undefined
   const copies = mode === 'encode'
   return (value) => {
     if (!Array.isArray(value)) return value
     let target: unknown[] = value
     for (let i = 0; i < target.length; i++) {
-      const transform = i < places.length ? places[i] : rest
+      const transform = i < transforms.length ? transforms[i] : itemTransform
       if (transform === undefined) continue
       const before = target[i]
       const after = transform(before)
@@ -254,12 +255,13 @@ function compileReference(
 ): Transform | undefined {
   const { $ref } = schema
   if ($ref === undefined) return undefined
-  const named = findDefinition($ref, definitions)
-  if (named === undefined || !isNeeded(named, mode, definitions, new Set())) return undefined
+  const definition = findDefinition($ref, definitions)
+  if (definition === undefined || !isNeeded(definition, mode, definitions, new Set()))
+    return undefined
   let transform: Transform | undefined
   return (value) => {
     if (value === undefined && mode !== 'default') return value
-    transform ??= compileNamed(named, mode, definitions)
+    transform ??= compileNamed(definition, mode, definitions)
     return transform(value)
   }
 }
@@ -274,8 +276,8 @@ function compileNamed(
 ): Transform {
   const modes = compiled.get(schema) ?? new Map<TransformMode, Transform>()
   compiled.set(schema, modes)
-  const known = modes.get(mode)
-  if (known !== undefined) return known
+  const cached = modes.get(mode)
+  if (cached !== undefined) return cached
   const transform = compile(schema, mode, definitions) ?? ((value: unknown) => value)
   modes.set(mode, transform)
   return transform
@@ -286,10 +288,10 @@ function isNeeded(
   schema: JsonSchema,
   mode: TransformMode,
   outer: Definitions,
-  seen: Set<JsonSchema>,
+  visited: Set<JsonSchema>,
 ): boolean {
-  if (seen.has(schema)) return false
-  seen.add(schema)
+  if (visited.has(schema)) return false
+  visited.add(schema)
   if ((mode === 'default' || mode === 'encode') && 'default' in schema) return true
   if (mode === 'integer' && isInteger(schema)) return true
   if ((mode === 'decode' || mode === 'encode') && findCodec(schema) !== undefined) return true
@@ -307,7 +309,7 @@ function isNeeded(
   ]
   const target = schema.$ref === undefined ? undefined : findDefinition(schema.$ref, definitions)
   if (target !== undefined) parts.push(target)
-  return parts.some((part) => isNeeded(part, mode, definitions, seen))
+  return parts.some((part) => isNeeded(part, mode, definitions, visited))
 }
 
 /** The codec, stored in a hidden property of the TypeBox type. */

@@ -144,9 +144,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   ): ServedEndpoint | undefined => {
     requests++
     const endpoint = table.get(call.endpoint)
-    const isOwn = isOwnName(call.service)
-    if (endpoint === undefined || !isOwn) {
-      deny(call, toNotFound(isOwn ? call.service : service, call, isOwn))
+    const isOwnService = isOwnName(call.service)
+    if (endpoint === undefined || !isOwnService) {
+      deny(call, toNotFound(isOwnService ? call.service : service, call, isOwnService))
       return undefined
     }
     // Metadata of calls within the process was created by `formatMetadata` and is valid.

@@ -25,35 +25,37 @@ const HANDLERS: readonly unknown[] = [undefined, 'rpc', 'api', 'event', 'proxy',
  * @throws {TypeError} naming the invalid part and the valid form.
  */
 export function checkRoute(name: string, route: HttpRoute): void {
-  const what = `${name}: http`
-  rejectUnknownOptions(what, route, OPTIONS)
-  for (const method of toTexts(`${what}.method`, route.method))
+  const subject = `${name}: http`
+  rejectUnknownOptions(subject, route, OPTIONS)
+  for (const method of toTexts(`${subject}.method`, route.method))
     if (!METHODS.includes(method.toUpperCase()))
-      throw new TypeError(`${what}.method must be an HTTP method, got ${inspectShort(method)}`)
-  for (const path of toTexts(`${what}.path`, route.path)) checkPath(`${what}.path`, path)
-  if (route.host !== undefined) toTexts(`${what}.host`, route.host)
+      throw new TypeError(`${subject}.method must be an HTTP method, got ${inspectShort(method)}`)
+  for (const path of toTexts(`${subject}.path`, route.path)) checkPath(`${subject}.path`, path)
+  if (route.host !== undefined) toTexts(`${subject}.host`, route.host)
   if (!HANDLERS.includes(route.handler))
     throw new TypeError(
-      `${what}.handler must be rpc, api, event, proxy or web, got ${inspectShort(route.handler)}`,
+      `${subject}.handler must be rpc, api, event, proxy or web, got ${inspectShort(route.handler)}`,
     )
 }
 
-function checkPath(what: string, path: string): void {
+function checkPath(subject: string, path: string): void {
   try {
     parsePath(path)
   } catch (cause) {
     const reason = (cause as RangeError).message
     throw new TypeError(
-      `${what} must be a template such as /items/{id}, got ${inspectShort(path)}: ${reason}`,
+      `${subject} must be a template such as /items/{id}, got ${inspectShort(path)}: ${reason}`,
       { cause },
     )
   }
 }
 
 /** One or more strings, each of which may be a comma-separated list, as in the registry. */
-function toTexts(what: string, value: string | readonly string[]): string[] {
+function toTexts(subject: string, value: string | readonly string[]): string[] {
   const texts: unknown[] = [value].flat()
   if (texts.length === 0 || !texts.every((text) => typeof text === 'string'))
-    throw new TypeError(`${what} must be a string or a list of strings, got ${inspectShort(value)}`)
+    throw new TypeError(
+      `${subject} must be a string or a list of strings, got ${inspectShort(value)}`,
+    )
   return texts.flatMap((text) => text.split(',')).map((text) => text.trim())
 }

@@ -19,8 +19,10 @@ export function listHttpRoutes(
 ): readonly HttpRoutePath[] {
   const paths = (metadata['path'] ?? '').split(',').filter((path) => path.startsWith('/'))
   if (paths.length > 0) {
-    const named = (metadata['method'] ?? '').split(',').filter((each) => /^[A-Z]+$/.test(each))
-    const methods = named.length > 0 ? named : ['POST']
+    const validMethods = (metadata['method'] ?? '')
+      .split(',')
+      .filter((each) => /^[A-Z]+$/.test(each))
+    const methods = validMethods.length > 0 ? validMethods : ['POST']
     return methods.flatMap((method) =>
       paths.map((path) => ({ method, path: path.replaceAll(VARIABLE, '{$1}'), isDeclared: true })),
     )

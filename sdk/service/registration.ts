@@ -57,7 +57,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   if (registry.register === undefined) return NONE
   let ended = false
   /** True if the node is or will be deregistered, so that a late response must not restore it. */
-  let left = false
+  let isLeaving = false
   /** True if the registry does not accept registrations. */
   let isUnneeded = false
   const backOff = createBackOff({ minMs: PAUSE_MS, maxMs: retryMs })
@@ -79,15 +79,15 @@ export async function register(options: RegistrationOptions): Promise<Registrati
       }
     },
   })
-  const put = (what: ServiceEntry): Maybe<void> => registry.register!(what, { ttlSeconds })
+  const put = (service: ServiceEntry): Maybe<void> => registry.register!(service, { ttlSeconds })
   const leave = (): Maybe<void> => {
-    left = true
+    isLeaving = true
     return registry.deregister?.(entry)
   }
   const sign = (): Promise<void> => {
     const request = new Promise<void>((resolve) => resolve(put(entry)))
     // After a timeout, the request may still succeed.
-    request.then(() => (left ? leave() : undefined)).catch(() => {})
+    request.then(() => (isLeaving ? leave() : undefined)).catch(() => {})
     return withTimeout(request, requestTimeoutMs)
   }
   /** Reports an attempt and schedules the next one. */
@@ -124,8 +124,8 @@ export async function register(options: RegistrationOptions): Promise<Registrati
         new Promise<void>((resolve) => resolve(leave())),
         Math.min(requestTimeoutMs, UNDO_MS),
       ).catch(() => {})
-      const what = `cannot register ${entry.name} (${registry.name})`
-      throw new Error(`${what}: ${error.message}`, { cause: error })
+      const problem = `cannot register ${entry.name} (${registry.name})`
+      throw new Error(`${problem}: ${error.message}`, { cause: error })
     }
     if (error === undefined || isNotImplemented(error) || attempt === ATTEMPTS || isLate) {
       follow(error)
@@ -136,7 +136,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
 
   let leftMs = requestTimeoutMs
   /** Sends a final request. Requests that time out are still sent. */
-  const sendLast = async (what: string, send: () => Maybe<void>): Promise<void> => {
+  const sendLast = async (action: string, send: () => Maybe<void>): Promise<void> => {
     const startMs = performance.now()
     ended = true
     clearTimeout(timer)
@@ -148,7 +148,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
     } catch (error) {
       const details = { reason: toError(error).message, registry: registry.name }
       // A registry that is shutting down drops its nodes anyway.
-      log[isStopping(error) ? 'info' : 'warn'](details, `could not ${what}`)
+      log[isStopping(error) ? 'info' : 'warn'](details, `could not ${action}`)
     }
     leftMs -= performance.now() - startMs
   }

@@ -58,7 +58,7 @@ export class ServedCall implements CallReceiver, CallScope {
   /** True if bodies are values owned by the recipient. */
   readonly #isLocal: boolean
   #isProtobuf = false
-  #over = false
+  #isSettled = false
   /** True once the response stream has started. */
   #started = false
   /** True if the first body follows separately. */
@@ -133,7 +133,7 @@ export class ServedCall implements CallReceiver, CallScope {
     const { kind, name } = this.#endpoint
     if (kind !== 'server' && kind !== 'both')
       throw new TypeError(`${name} does not stream its response`)
-    if (this.#over || this.#started) return
+    if (this.#isSettled || this.#started) return
     this.#started = true
     this.#call.start(this.#isProtobuf ? PROTOBUF_REPLY : '')
   }
@@ -192,7 +192,7 @@ export class ServedCall implements CallReceiver, CallScope {
   }
 
   onCancel(reason: CancelReason): void {
-    if (this.#over) return
+    if (this.#isSettled) return
     this.#cancelled = reason
     this.#end(reason === 'timeout' ? TIMEOUT : CLIENT_CLOSED_REQUEST)
     this.#requests?.fail(toReason(reason))
@@ -215,7 +215,7 @@ export class ServedCall implements CallReceiver, CallScope {
   }
 
   #run(request: unknown): void {
-    if (this.#over) return
+    if (this.#isSettled) return
     const { kind, handle } = this.#endpoint
     const respond = kind === 'unary' || kind === 'client' ? this.#reply : this.#stream
     let result: unknown
@@ -234,7 +234,7 @@ export class ServedCall implements CallReceiver, CallScope {
   }
 
   #reply(value: unknown): void {
-    if (this.#over) return
+    if (this.#isSettled) return
     let body: unknown
     try {
       body = this.#encode(value)
@@ -246,7 +246,7 @@ export class ServedCall implements CallReceiver, CallScope {
   }
 
   #send(body: unknown): void {
-    if (this.#over) return
+    if (this.#isSettled) return
     if (!this.#isLocal && isTooLong(body as string | Uint8Array)) {
       const detail = `response must be at most ${PAYLOAD_MAX_BYTES} bytes`
       this.#report(new RangeError(detail))
@@ -268,23 +268,23 @@ export class ServedCall implements CallReceiver, CallScope {
     const call = this.#call
     const responses = toIterator(source)
     this.#responses = responses
-    if (this.#over) return this.#close()
+    if (this.#isSettled) return this.#close()
     if (this.#isProtobuf) this.start()
     for (;;) {
       const pending = responses.next()
       const step = isPromise(pending) ? await pending : pending
-      if (this.#over) return
+      if (this.#isSettled) return
       if (typeof step !== 'object' || step === null)
         throw new TypeError(`an iterator must return { done, value }, got ${typeof step}`)
       if (step.done === true) break
       const encoded = this.#encode(step.value)
       const body = isPromise(encoded) ? await encoded : encoded
-      while (!this.#over && !call.sendData(body)) {
+      while (!this.#isSettled && !call.sendData(body)) {
         await new Promise<void>((resolve) => {
           this.#onCredit = resolve
         })
       }
-      if (this.#over) return
+      if (this.#isSettled) return
       this.#started = true
     }
     this.#end(200)
@@ -318,16 +318,16 @@ export class ServedCall implements CallReceiver, CallScope {
     }
   }
 
-  #await(pending: Promise<unknown>, then: (value: unknown) => void): void {
+  #await(pending: Promise<unknown>, onValue: (value: unknown) => void): void {
     pending.then(
-      (value) => then.call(this, value),
+      (value) => onValue.call(this, value),
       (error) => this.#fail(error),
     )
   }
 
   /** Responds with an error. Untyped errors are only logged. */
   #fail(thrown: unknown): void {
-    if (this.#over) return
+    if (this.#isSettled) return
     const typed = toTypedError(thrown)
     const error = typed ?? GatewayError.from({ cause: thrown }, this.service)
     this.#end(error.code)
@@ -353,7 +353,7 @@ export class ServedCall implements CallReceiver, CallScope {
   }
 
   #end(code: number): void {
-    this.#over = true
+    this.#isSettled = true
     if (this.#span !== undefined) endCall(this.#span, 'server', code)
     this.#memory.onSettled(this, code)
   }

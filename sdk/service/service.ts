@@ -400,8 +400,8 @@ export class Service<H extends object = Record<never, never>> {
     return this.#registry?.name ?? 'none'
   }
 
-  #mustNotRun(what: string): void {
+  #mustNotRun(action: string): void {
     if (this.#starting !== undefined || this.#stopping !== undefined)
-      throw new TypeError(`${what}: the service ${this.name} has already started`)
+      throw new TypeError(`${action}: the service ${this.name} has already started`)
   }
 }

@@ -183,12 +183,12 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
 
   /** Splits options into call options and request options. */
   function split<T extends StoreCallOptions>(
-    what: string,
+    method: string,
     callOptions: T,
-    known: KnownOptions<T>,
+    knownOptions: KnownOptions<T>,
   ): Options {
     if (callOptions === DEFAULT) return defaults
-    rejectUnknownOptions(`store.${what}`, callOptions, known)
+    rejectUnknownOptions(`store.${method}`, callOptions, knownOptions)
     return toOptions(callOptions)
   }
 
@@ -210,8 +210,8 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
   /** Batched writes for calls without options. */
   const joined = createStoreWrites(
     async (records) => {
-      const what = records.length === 1 ? { record: records[0] } : { records }
-      const request = { ...what, options: defaults.sent }
+      const body = records.length === 1 ? { record: records[0] } : { records }
+      const request = { ...body, options: defaults.sent }
       const reply = await client.call<WireVersion>(SERVICE, 'Store.Write', request, defaults.call)
       return reply.versions ?? [reply.version]
     },
@@ -227,9 +227,9 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
     let { records: found, next } = await readPage(key, sent, call)
     const records = found.map(toStoreRecord)
     for (;;) {
-      const left = limit - records.length
-      if (next === undefined || left === 0) return records
-      const rest = { after: next, offset: 0, limit: limit === 0 ? 0 : left }
+      const remaining = limit - records.length
+      if (next === undefined || remaining === 0) return records
+      const rest = { after: next, offset: 0, limit: limit === 0 ? 0 : remaining }
       ;({ records: found, next } = await readPage(key, { ...sent, ...rest }, call))
       for (const record of found) records.push(toStoreRecord(record))
     }

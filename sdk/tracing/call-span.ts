@@ -51,8 +51,8 @@ export function beginCall(
 /** Records the node of a call. */
 export function setSpanNode(span: Span, { id, host, port }: UpstreamNode, attempt: number): void {
   if (!span.isRecording) return
-  const again = attempt > 1 ? { 'mx.attempt': attempt } : {}
-  span.set({ 'server.address': host, 'server.port': port, 'mx.node': id, ...again })
+  const retryAttributes = attempt > 1 ? { 'mx.attempt': attempt } : {}
+  span.set({ 'server.address': host, 'server.port': port, 'mx.node': id, ...retryAttributes })
 }
 
 /** Metadata with the trace context of a span, which becomes the parent of subsequent calls. */

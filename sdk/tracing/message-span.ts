@@ -57,8 +57,8 @@ export function beginProcess(
 
 /** Headers of a message with the trace context of a span. */
 export function carryFields(fields: Fields, { traceparent, tracestate }: Span): Fields {
-  const { tracestate: _, ...others } = fields
-  return { ...others, traceparent, ...(tracestate !== '' && { tracestate }) }
+  const { tracestate: _, ...otherFields } = fields
+  return { ...otherFields, traceparent, ...(tracestate !== '' && { tracestate }) }
 }
 
 /** Ends a span, with or without an error. Errors below 500 may quote a request, so they are not exported. */

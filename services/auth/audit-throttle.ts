@@ -9,16 +9,16 @@ const NAMES_MAX = 100
  * @param nowMs Unix time.
  */
 export function createThrottle(nowMs: () => number): (name: string) => boolean {
-  const seen = new Set<string>()
+  const names = new Set<string>()
   let endsMs = 0
   return (name) => {
     const now = nowMs()
     if (now >= endsMs) {
-      seen.clear()
+      names.clear()
       endsMs = now + WINDOW_MS
     }
-    if (seen.has(name) || seen.size === NAMES_MAX) return false
-    seen.add(name)
+    if (names.has(name) || names.size === NAMES_MAX) return false
+    names.add(name)
     return true
   }
 }

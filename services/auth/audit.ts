@@ -29,7 +29,7 @@ export interface AuditRecord {
 export type Audit = (
   ctx: Context | undefined,
   action: string,
-  what: Pick<AuditRecord, 'namespace' | 'target'>,
+  details: Pick<AuditRecord, 'namespace' | 'target'>,
 ) => void
 
 export interface AuditOptions {

@@ -106,11 +106,11 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
           ...(secret !== '' && { secret }),
         }
         const create = () => accounts.create(namespace, input, errorId)
-        const made = await (isOperator(caller)
+        const newAccount = await (isOperator(caller)
           ? create()
           : admitAccount(namespace, errorId, create))
         audit(ctx, 'account.create', { namespace, target: id })
-        return { account: { ...toMessage(made.account), secret: made.secret } }
+        return { account: { ...toMessage(newAccount.account), secret: newAccount.secret } }
       },
     }),
 
@@ -165,9 +165,9 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
             throw badRequest(errorId, 'Credentials or a refresh token required')
           const namespace = namespaceOf(options, ctx)
           const account = await attemptLogin(ctx, { namespace, id }, async (slot) => {
-            const found = await accounts.logIn(namespace, id, secret, errorId, slot)
-            mustBeAllowed(found)
-            return found
+            const verified = await accounts.logIn(namespace, id, secret, errorId, slot)
+            mustBeAllowed(verified)
+            return verified
           })
           return toTokenMessage(await tokens.begin(account, lifeS))
         })

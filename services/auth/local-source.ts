@@ -31,17 +31,17 @@ export function createSource({ store, rules, keys, revoked }: SourceOptions): Au
       }),
 
     watchNamespaces(signal) {
-      let known = new Set<string>()
+      let names = new Set<string>()
       return streamValue<ReadonlySet<string>>(signal, {
         async read() {
-          known = new Set(await rules.namespaces(signal))
-          return known
+          names = new Set(await rules.namespaces(signal))
+          return names
         },
         // Each change to rules writes a head record. Only the first one in a namespace changes the
         // list.
         watch: (onUpdate) =>
           store.watch(AUTH_TABLE, RULES_HEADS_PREFIX, {
-            onEvent: ({ key }) => known.has(key.slice(RULES_HEADS_PREFIX.length)) || onUpdate(),
+            onEvent: ({ key }) => names.has(key.slice(RULES_HEADS_PREFIX.length)) || onUpdate(),
             onMissedEvents: onUpdate,
           }),
       })

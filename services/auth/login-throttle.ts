@@ -11,7 +11,7 @@ import { idOf } from './messages.ts'
  */
 export type AttemptLogin = <T>(
   ctx: Context,
-  what: { readonly namespace: string; readonly id: string },
+  auditTarget: { readonly namespace: string; readonly id: string },
   logIn: (slot: HashSlot) => Promise<T>,
 ) => Promise<T>
 

@@ -81,9 +81,13 @@ export interface AuthService {
  */
 export async function openAuthService(options: AuthServiceOptions): Promise<AuthService> {
   const { store, sealer, privateKey, maxWatchers = 10_000, nowMs = Date.now, ...more } = options
-  const { audit: keep = () => {}, hasher = createSecretHasher('auth'), ...others } = more
-  const { quotas = NO_AUTH_QUOTAS, findService = () => [], ...rest } = others
-  const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'auth' })
+  const { audit: keep = () => {}, hasher = createSecretHasher('auth'), ...otherOptions } = more
+  const { quotas = NO_AUTH_QUOTAS, findService = () => [], ...serviceOptions } = otherOptions
+  const service = new Service({
+    metadata: { description: DESCRIPTION },
+    ...serviceOptions,
+    name: 'auth',
+  })
   const onWarning = (message: string): void => service.log.warn({}, message)
   const audit = createAudit({ log: service.log, store: keep, nowMs })
   const revoked = await openRevoked({ store, nowMs, onWarning })
@@ -104,7 +108,7 @@ export async function openAuthService(options: AuthServiceOptions): Promise<Auth
   const watchers = createWatchers(maxWatchers)
   const attemptLogin = createAttemptLogin(createLoginLimit(nowMs), audit)
   const exchangeRefreshToken = createExchangeRefreshToken({ tokens, audit, nowMs })
-  const admitLogin = createAdmitLogin(rest.authorizer)
+  const admitLogin = createAdmitLogin(serviceOptions.authorizer)
   const admitAccount = createAdmitAccount(store, quotas.accounts)
   const shared = { accounts, attemptLogin, watchers, audit }
   service

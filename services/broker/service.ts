@@ -35,8 +35,12 @@ const ENVELOPE_BYTES = 1024
  * namespace: `<namespace>.<topic>`.
  */
 export function createBrokerService(options: BrokerServiceOptions): BrokerService {
-  const { broker, maxSubscribers = 10_000, ...rest } = options
-  const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'broker' })
+  const { broker, maxSubscribers = 10_000, ...serviceOptions } = options
+  const service = new Service({
+    metadata: { description: DESCRIPTION },
+    ...serviceOptions,
+    name: 'broker',
+  })
 
   function fits({ headers, body }: Message, topic: string): boolean {
     let bytes = Math.ceil(body.length / 3) * 4
@@ -49,7 +53,7 @@ export function createBrokerService(options: BrokerServiceOptions): BrokerServic
   const subscriptions = createSubscriptions({ broker, maxSubscribers, fits })
   service.handle(
     'Broker',
-    createBrokerEndpoints(broker, subscriptions, createAccountChecks(rest.authorizer)),
+    createBrokerEndpoints(broker, subscriptions, createAccountChecks(serviceOptions.authorizer)),
   )
   return {
     service,

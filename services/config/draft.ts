@@ -109,14 +109,14 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
    */
   async function toSealed(
     all: readonly Past[],
-    places: readonly (readonly string[])[],
+    paths: readonly (readonly string[])[],
     id: string,
   ): Promise<Past[]> {
     const sealer = createSealer({ namespace, secretKey, keyId, id })
     const sealed: Past[] = []
     for (const each of all.toReversed()) {
       const patch = await read(each)
-      const next = patch && sealPatch(patch, places, sealer)
+      const next = patch && sealPatch(patch, paths, sealer)
       const retained = next === undefined || next === patch ? each : toPast(each.entry, next)
       if (retained === undefined) break
       sealed.unshift(retained)
@@ -153,7 +153,7 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
       if (requested === last?.version) return tree
       const at = past.findIndex(({ entry }) => entry.version === requested)
       if (at < 0) return undefined
-      let found = tree
+      let current = tree
       for (const each of past.slice(at).toReversed()) {
         const patch = await read(each)
         if (patch === undefined)
@@ -161,9 +161,9 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
             'config',
             `version ${requested} of ${namespace} is being changed; try again`,
           )
-        found = applyPatch(found, patch)
+        current = applyPatch(current, patch)
       }
-      return found
+      return current
     },
 
     async add({ tree: next, newlySecret = [], action, path, secret, account, id }) {

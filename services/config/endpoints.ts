@@ -87,7 +87,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
     if (node === undefined) return { value: toValue('null'), exists: false, version }
     const { open } = createSealer({ namespace, secretKey, keyId: head?.keyId, id })
     const data = secret
-      ? formatTreeJson(node, names, (place) => open(place.names, place.leaf.text))
+      ? formatTreeJson(node, names, (placed) => open(placed.names, placed.leaf.text))
       : formatTreeJson(node)
     return { value: toValue(data), exists: true, version }
   }

@@ -67,8 +67,8 @@ export function createBatches<T, R>(options: BatchesOptions<T, R>): Batches<T, R
           queue.push({ work, resolve, reject })
           if (existing !== undefined) return
           queues.set(name, queue)
-          const done = runAll(name, queue).finally(() => running.delete(done))
-          running.add(done)
+          const finished = runAll(name, queue).finally(() => running.delete(finished))
+          running.add(finished)
         })
       } finally {
         waitingBytes -= size

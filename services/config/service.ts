@@ -37,20 +37,20 @@ export interface ConfigService {
 /** Creates the `config` service (specification: Config entry; reference 3). */
 export function createConfigService(options: ConfigServiceOptions): ConfigService {
   const { store, secretKey, maxVersions = 20, maxWatchers = 10_000, ...more } = options
-  const { nowMs = Date.now, ...rest } = more
+  const { nowMs = Date.now, ...serviceOptions } = more
   const snapshots = createSnapshots(store)
   const changes = createChanges({ store, snapshots, secretKey, nowMs, maxVersions })
   const watches = createWatches({ store, snapshots, maxWatchers })
   const { maxValueBytes } = store
   const service = new Service({
     metadata: { description: DESCRIPTION },
-    ...rest,
+    ...serviceOptions,
     name: 'config',
   }).handle(
     'Config',
     createEndpoints({
       ...{ snapshots, changes, watches, secretKey, maxValueBytes },
-      checks: createAccountChecks(rest.authorizer),
+      checks: createAccountChecks(serviceOptions.authorizer),
     }),
   )
   return {

@@ -94,7 +94,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
       response: Type.Object({ topics: Type.Array(TopicView) }),
       async handle({ topic, groups }, ctx) {
         const topics = await events.listTopics(namespaceOf(ctx))
-        const selected = topic === '' ? topics : topics.filter((one) => one.topic === topic)
+        const selected = topic === '' ? topics : topics.filter((each) => each.topic === topic)
         return {
           topics: groups
             ? await withGroups(events, selected, ctx.signal)

@@ -26,9 +26,13 @@ export interface EventsService {
 
 /** Creates the `events` service (specification: Events; reference 5.2). */
 export function createEventsService(options: EventsServiceOptions): EventsService {
-  const { adapter, events: eventsOptions, ...rest } = options
-  const checks = createAccountChecks(rest.authorizer)
-  const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'events' })
+  const { adapter, events: eventsOptions, ...serviceOptions } = options
+  const checks = createAccountChecks(serviceOptions.authorizer)
+  const service = new Service({
+    metadata: { description: DESCRIPTION },
+    ...serviceOptions,
+    name: 'events',
+  })
   const events = createEvents(adapter, {
     onError: (err) => service.log.warn({ err }, 'retention or a dead letter failed; retrying'),
     ...eventsOptions,

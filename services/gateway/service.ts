@@ -35,8 +35,12 @@ const MAX_POINTS = 300
 
 /** Creates the `api` service, which provides statistics, routes and plugins of the gateway. */
 export function createApiService(options: ApiServiceOptions): ApiService {
-  const { metrics, inFlight, gateway, maxWatchers = 1000, ...rest } = options
-  const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'api' })
+  const { metrics, inFlight, gateway, maxWatchers = 1000, ...serviceOptions } = options
+  const service = new Service({
+    metadata: { description: DESCRIPTION },
+    ...serviceOptions,
+    name: 'api',
+  })
   const history = createRequestHistory({
     metrics,
     inFlight,
@@ -45,7 +49,7 @@ export function createApiService(options: ApiServiceOptions): ApiService {
   })
   const feeds = createStatsFeeds({ points: history.points, maxWatchers })
   const rates = createServiceRates({ metrics })
-  const checks = createAccountChecks(rest.authorizer)
+  const checks = createAccountChecks(serviceOptions.authorizer)
   service.handle(
     'Api',
     createApiEndpoints({

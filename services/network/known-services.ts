@@ -110,13 +110,13 @@ export function createKnownServices<T>(options: KnownServicesOptions<T>): KnownS
  * displace others.
  */
 function fit<T>(services: readonly T[], maxBytes: number): readonly T[] {
-  let left = maxBytes - 100
+  let remainingBytes = maxBytes - 100
   return services
     .map((service) => ({ service, bytes: Buffer.byteLength(JSON.stringify(service)) + 1 }))
     .sort((a, b) => a.bytes - b.bytes)
     .filter(({ bytes }) => {
-      left -= bytes
-      return left >= 0
+      remainingBytes -= bytes
+      return remainingBytes >= 0
     })
     .map(({ service }) => service)
 }

@@ -47,7 +47,7 @@ export interface LinkReceiver {
 /** Client side of the `Network.Link` stream. */
 export class LinkCall extends StreamCall {
   readonly #receiver: LinkReceiver
-  #over = false
+  #isSettled = false
   readonly #allowance: ReadAllowance
 
   /** @param hello the first message. */
@@ -60,18 +60,18 @@ export class LinkCall extends StreamCall {
 
   /** Returns false if the message was not sent because the connection is slow. */
   send(message: object): boolean {
-    return this.#over || this.sendData(JSON.stringify(message))
+    return this.#isSettled || this.sendData(JSON.stringify(message))
   }
 
   /** Ends the link without notifying the receiver. */
   leave(): void {
-    if (this.#over) return
-    this.#over = true
+    if (this.#isSettled) return
+    this.#isSettled = true
     this.cancel()
   }
 
   override onData(body: Uint8Array): void {
-    if (this.#over) return
+    if (this.#isSettled) return
     try {
       this.#receiver.onMessage(readMessage(parse(body)))
     } catch (error) {
@@ -91,8 +91,8 @@ export class LinkCall extends StreamCall {
   }
 
   protected override onSettled(error: GatewayError): void {
-    if (this.#over) return
-    this.#over = true
+    if (this.#isSettled) return
+    this.#isSettled = true
     this.#receiver.onSettled(error)
   }
 }

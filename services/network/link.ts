@@ -210,13 +210,13 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
     const current = attempt
     if (current === undefined) return
     const { peer, linkedMs } = current
-    const again = reason !== undefined
+    const isRepeated = reason !== undefined
     drop()
     if (linkedMs > 0 && performance.now() - linkedMs >= GOOD_MS) backOff.reset()
     if (next === 'waiting') timer = setTimeout(begin, backOff.next()).unref()
     reason = error
     settle(next)
-    owner.onSettled(link, { reason: error, peer, wasLinked: linkedMs > 0, again })
+    owner.onSettled(link, { reason: error, peer, wasLinked: linkedMs > 0, again: isRepeated })
   }
 
   function drop(): void {

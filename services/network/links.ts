@@ -78,7 +78,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
   /** Entries by {@link toKey}. */
   const entries = new Map<string, Entry>()
   /** Links that are or will soon be established, by server id. */
-  const taken = new Map<string, Link>()
+  const linksByPeer = new Map<string, Link>()
   /** Servers that have a link to this one. */
   const callers = new Set<string>()
 
@@ -93,9 +93,9 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
       if (admission.isSelf(peer)) return 'the address belongs to this server'
       if (!entry.isConfigured && peer.id !== entry.requestedBy)
         return `the address belongs to server ${peer.id}, not to ${entry.requestedBy}, which advertised it`
-      const other = taken.get(peer.id)
+      const other = linksByPeer.get(peer.id)
       if (other !== undefined) return `the server ${peer.id} is linked at ${other.address.text}`
-      taken.set(peer.id, link)
+      linksByPeer.set(peer.id, link)
       return undefined
     },
 
@@ -144,7 +144,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
 
   /** Wakes another link to the same server if there is one. */
   function release(id: string): void {
-    taken.delete(id)
+    linksByPeer.delete(id)
     for (const { link, peer } of entries.values())
       if (link.state === 'asleep' && peer?.id === id) link.wake()
   }
@@ -201,7 +201,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
       }
       callers.add(peer.id)
       // The server is reachable, so waiting is unnecessary.
-      if (!taken.has(peer.id)) for (const { link } of known) link.wake()
+      if (!linksByPeer.has(peer.id)) for (const { link } of known) link.wake()
     },
 
     closeReverseLink(id) {
@@ -217,7 +217,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
         remove(entry)
         if (entry.way !== undefined) closeWay(entry, entry.peer!.id)
       }
-      taken.clear()
+      linksByPeer.clear()
     },
   }
 }

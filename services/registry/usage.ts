@@ -38,9 +38,9 @@ export function createRegistryUsage(registry: Registry, domain: string): Registr
   let totalBytes = 0
   const stop = registry.watch?.(({ type, service }) => {
     const key = toKey(service)
-    const known = versions.get(key)
-    const before = known?.bytes ?? 0
-    nodes -= known?.service.nodes.length ?? 0
+    const previous = versions.get(key)
+    const before = previous?.bytes ?? 0
+    nodes -= previous?.service.nodes.length ?? 0
     if (type !== 'delete') nodes += service.nodes.length
     const bytes = type === 'delete' ? 0 : toEntryBytes(service, domain)
     if (type === 'delete') versions.delete(key)
@@ -53,8 +53,8 @@ export function createRegistryUsage(registry: Registry, domain: string): Registr
     const isGone = !bytesByName.has(service.name)
     if (isNew === isGone) return
     const lowerName = service.name.toLowerCase()
-    const others = (names.get(lowerName) ?? []).filter((name) => name !== service.name)
-    const registered = isGone ? others : [...others, service.name]
+    const otherNames = (names.get(lowerName) ?? []).filter((name) => name !== service.name)
+    const registered = isGone ? otherNames : [...otherNames, service.name]
     if (registered.length > 0) names.set(lowerName, registered)
     else names.delete(lowerName)
   })

@@ -52,14 +52,14 @@ function follow(registry: Registry, emit: Listener, retryMs: number): () => void
 
   function notify({ type, service }: RegistryEvent, versions: Map<string, Service>): void {
     const { version } = service
-    const known = versions.get(version)
+    const previous = versions.get(version)
     if (type === 'delete') {
       if (versions.delete(version)) emit({ type, service })
       return
     }
     versions.set(version, service)
-    if (known === undefined) emit({ type: 'create', service })
-    else if (!isSameService(known, service)) emit({ type: 'update', service })
+    if (previous === undefined) emit({ type: 'create', service })
+    else if (!isSameService(previous, service)) emit({ type: 'update', service })
   }
 
   async function begin(name: string, start: Start): Promise<void> {
@@ -109,12 +109,12 @@ function follow(registry: Registry, emit: Listener, retryMs: number): () => void
   const stopAll = watch((event) => {
     const { type, service } = event
     const { name, nodes } = service
-    const known = followed.get(name)
-    if (known === undefined && (type === 'delete' || nodes.length > 0)) emit(event)
-    else if (known === undefined) tryBegin(name, 'new')
+    const existing = followed.get(name)
+    if (existing === undefined && (type === 'delete' || nodes.length > 0)) emit(event)
+    else if (existing === undefined) tryBegin(name, 'new')
     else if (type === 'delete') {
-      notify(event, known.versions)
-      if (known.versions.size === 0) end(name)
+      notify(event, existing.versions)
+      if (existing.versions.size === 0) end(name)
     }
   })
   beginAll('read').catch(queryAgain)

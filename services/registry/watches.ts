@@ -54,15 +54,15 @@ export function createWatches(options: WatchesOptions): Watches {
   const hub = createWatchHub<WatchEvent>({ maxWatchers, maxWaiting, stopping })
   // Created once for all watchers, because there may be many watchers and large versions. Null if
   // too large.
-  const made = new WeakMap<RegistryEvent, WatchEvent | null>()
+  const cache = new WeakMap<RegistryEvent, WatchEvent | null>()
 
   function toWatchEvent(event: RegistryEvent, domain: string): WatchEvent | null {
-    const known = made.get(event)
-    if (known !== undefined) return known
+    const cached = cache.get(event)
+    if (cached !== undefined) return cached
     const [service] = truncateToMessage([toEntry(event.service, domain)], onOmit)
     const timestamp = Math.floor(nowMs() / 1000)
     const message = service === undefined ? null : { action: event.type, service, timestamp }
-    made.set(event, message)
+    cache.set(event, message)
     return message
   }
 

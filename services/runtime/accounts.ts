@@ -82,9 +82,9 @@ export function createServiceAccounts(accounts: AccountManager): ServiceAccounts
           `The service would run as the account ${id}, which the runtime did not create. Delete the account or choose another service name.`,
         )
       const scopes = [toWorkloadScope(namespace, key.name)]
-      const made = { type: 'service', scopes, metadata: { [OBJECT]: id } } as const
+      const newAccount = { type: 'service', scopes, metadata: { [OBJECT]: id } } as const
       if (existing === undefined)
-        await accounts.create(namespace, { ...made, id, secret }, ERROR_ID)
+        await accounts.create(namespace, { ...newAccount, id, secret }, ERROR_ID)
       else {
         await accounts.setScopes(namespace, id, scopes, ERROR_ID)
         await accounts.changeSecret(namespace, id, { old: undefined, new: secret }, ERROR_ID)

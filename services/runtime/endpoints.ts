@@ -69,10 +69,10 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
     const errorId = idOf(ctx)
     const namespace = namespaceOf(options, ctx)
     check(ctx, namespace, errorId)
-    const { service, ...others } = resource
+    const { service, ...otherFields } = resource
     const { account } = ctx
     if (service !== undefined) return { namespace, service, options, account, errorId }
-    if (Object.keys(others).length > 0) return undefined
+    if (Object.keys(otherFields).length > 0) return undefined
     throw badRequest(errorId, 'request.resource.service is missing')
   }
   const readable = (options: ReadOptions, ctx: Context): string => {
@@ -105,10 +105,10 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
       async handle({ options }, ctx) {
         const namespace = readable(options, ctx)
         const { service, version, type } = options
-        const found = await objects.list(namespace, service || undefined, ctx.signal)
+        const objectRecords = await objects.list(namespace, service || undefined, ctx.signal)
         const isSelected = (one: { readonly version: string; readonly type?: string }) =>
           (version === '' || one.version === version) && (type === '' || one.type === type)
-        const isElsewhere = !found.records.every(owns)
+        const isElsewhere = !objectRecords.records.every(owns)
         const unavailable = isElsewhere ? await servers.findUnreachable(ctx.signal) : undefined
         const toMessage = (record: ServiceRecord) => {
           const seenMs = owns(record) ? undefined : unavailable?.get(record.server)
@@ -119,8 +119,8 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
         }
         return {
           services: [
-            ...found.records.filter(isSelected).map(toMessage),
-            ...found.unread.filter(isSelected).map(toUnreadMessage),
+            ...objectRecords.records.filter(isSelected).map(toMessage),
+            ...objectRecords.unread.filter(isSelected).map(toUnreadMessage),
           ],
         }
       },

@@ -300,12 +300,12 @@ export function createOperations(options: OperationsOptions): Operations {
   /** Waits for the deletion of a record. */
   function waitFor(key: string) {
     let stop = (): void => {}
-    const done = new Promise<void>((resolve) => {
+    const deletion = new Promise<void>((resolve) => {
       stop = reconciler.watch((now, before) => {
         if (now === undefined && before !== undefined && toObjectKey(before) === key) resolve()
       })
     })
-    return { done, stop }
+    return { done: deletion, stop }
   }
 
   return { create, update, remove }

@@ -254,8 +254,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     reconcile(key)
   })
 
-  const stopWatchingDrift = runtime.watchDrift?.((place) => {
-    const key = toObjectKey(place)
+  const stopWatchingDrift = runtime.watchDrift?.((objectKey) => {
+    const key = toObjectKey(objectKey)
     if (!applied.has(key)) return
     drifted.add(key)
     reconcile(key)

@@ -189,7 +189,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   }
 
   async function openAccount(record: ServiceRecord): Promise<ServiceAccount> {
-    const place = {
+    const secretPath = {
       namespace: record.namespace,
       key: toObjectKey(record),
       what: 'account',
@@ -197,26 +197,26 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     const id = toAccountId(record)
     // Another server may have just written the secret.
     const { secret: sealed } = (await objects.read(record)) ?? record
-    const isStored = sealed !== '' && secrets.canOpen(place, sealed)
+    const isStored = sealed !== '' && secrets.canOpen(secretPath, sealed)
     if (isStored && (await accountManager.find(record.namespace, id)) !== undefined)
-      return { id, secret: secrets.open(place, sealed) }
+      return { id, secret: secrets.open(secretPath, sealed) }
     const account = await accounts.open(record)
     if (secrets.canKeep) {
-      const secret = secrets.seal(place, account.secret)
+      const secret = secrets.seal(secretPath, account.secret)
       await objects.change(record, (now) => ({ ...now, secret }))
     }
     return account
   }
 
   async function buildWorkload(record: ServiceRecord, revision: Revision) {
-    const place = {
+    const secretPath = {
       namespace: record.namespace,
       key: toObjectKey(record),
       what: 'secrets',
     } as const
     const workload = toWorkload({
       ...{ record, revision, proxy: reachedAt },
-      secrets: openVariables(secrets.open(place, revision.secrets)),
+      secrets: openVariables(secrets.open(secretPath, revision.secrets)),
       account: await findAccount(record),
     })
     return (await findSandbox(record.namespace)) === undefined

@@ -134,7 +134,7 @@ export function createStoreEndpoints(
           )
         const record = store.read(table, key)
         return record instanceof Promise
-          ? record.then((found) => toOneRecord(found, key, options, ctx))
+          ? record.then((result) => toOneRecord(result, key, options, ctx))
           : toOneRecord(record, key, options, ctx)
       },
     }),
@@ -203,14 +203,14 @@ export function createStoreEndpoints(
           keysOnly: true,
         }
         const table = tableOf(options, ctx)
-        let left = limit === 0 ? Number.POSITIVE_INFINITY : limit
+        let remaining = limit === 0 ? Number.POSITIVE_INFINITY : limit
         for (;;) {
           const { records, next } = await store.list(table, query, ctx.signal)
           if (records.length === 0) await requireDatabase(store, options.database, IN_OPTIONS, ctx)
           yield { keys: records.map(({ key }) => key) }
-          left -= records.length
-          if (next === undefined || left === 0) return
-          query = { ...query, after: next, offset: 0, limit: limit === 0 ? 0 : left }
+          remaining -= records.length
+          if (next === undefined || remaining === 0) return
+          query = { ...query, after: next, offset: 0, limit: limit === 0 ? 0 : remaining }
         }
       },
     }),
@@ -239,8 +239,8 @@ export function createStoreEndpoints(
         const database = given || toNamespace(ctx, idOf(ctx))
         mustBeAdmin(ctx, database, idOf(ctx))
         const count = toPageLimit(limit)
-        const place = after === '' ? {} : { after: { database, table: after } }
-        const found = await store.listTables({ database, limit: count + 1, ...place }, ctx.signal)
+        const cursor = after === '' ? {} : { after: { database, table: after } }
+        const found = await store.listTables({ database, limit: count + 1, ...cursor }, ctx.signal)
         if (found.length === 0) await requireDatabase(store, given, 'request.database', ctx)
         const tables = found.slice(0, count).map(({ table }) => table)
         return { tables, ...toNext(tables, found) }
@@ -283,8 +283,8 @@ function toPageLimit(limit: number): number {
 }
 
 /** Returns the cursor of the next page if there are more results than fit into the page. */
-function toNext(page: readonly string[], found: readonly unknown[]): { readonly next?: string } {
-  return found.length === page.length ? {} : { next: page.at(-1)! }
+function toNext(page: readonly string[], results: readonly unknown[]): { readonly next?: string } {
+  return results.length === page.length ? {} : { next: page.at(-1)! }
 }
 
 function toCondition({ version }: { readonly version?: number }): { readonly ifVersion?: number } {

@@ -34,13 +34,17 @@ export interface StoreService {
 /** Creates the `store` service (reference 4). */
 export function createStoreService(options: StoreServiceOptions): StoreService {
   const { adapter, store: storeOptions = {}, maxWatchers = 10_000, ...more } = options
-  const { maxBlobBytes = 1024 ** 3, ...rest } = more
+  const { maxBlobBytes = 1024 ** 3, ...serviceOptions } = more
   const { nowMs = Date.now } = storeOptions
-  const checks = createAccountChecks(rest.authorizer)
+  const checks = createAccountChecks(serviceOptions.authorizer)
   const store = createStore(adapter, storeOptions)
   const watches = createWatches({ store, maxWatchers, nowMs })
   const blobs = createBlobs({ store, maxBytes: maxBlobBytes, nowMs })
-  const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'store' })
+  const service = new Service({
+    metadata: { description: DESCRIPTION },
+    ...serviceOptions,
+    name: 'store',
+  })
     .handle('Store', createStoreEndpoints(store, watches, nowMs, checks))
     .handle('BlobStore', createBlobEndpoints(store, blobs, checks))
   return {

@@ -25,9 +25,9 @@ owner.subscribe(() => {
 /** Shows a notification for {@link DURATION_MS}. Errors (`bad`) stay until they are closed. */
 export function showToast(text: string, tone: Tone = 'good'): void {
   const isSticky = tone === 'bad'
-  const rest = toasts.value.filter((toast) => toast.text !== text || !isSticky)
+  const otherToasts = toasts.value.filter((toast) => toast.text !== text || !isSticky)
   const id = ++lastId
-  toasts.value = [...rest, { id, text, tone }]
+  toasts.value = [...otherToasts, { id, text, tone }]
   if (!isSticky) setTimeout(() => dismiss(id), DURATION_MS)
 }
 

@@ -175,8 +175,9 @@ function toParts(
     case 'tuple':
       return placesOf(schema).map((inner) => create(inner, definitions, UNNAMED))
     case 'union': {
-      const { anyOf, oneOf, ...rest } = schema
-      const options = anyOf ?? oneOf ?? types.map((type): JsonSchema => ({ ...rest, type }))
+      const { anyOf, oneOf, ...otherKeywords } = schema
+      const options =
+        anyOf ?? oneOf ?? types.map((type): JsonSchema => ({ ...otherKeywords, type }))
       return options
         .filter((option) => !isNull(option))
         .map((inner) => create(inner, definitions, UNNAMED))

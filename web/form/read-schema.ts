@@ -66,7 +66,7 @@ const value: Sanitizer = (value) => {
 }
 const schemas: Sanitizer = (value, depth) =>
   Array.isArray(value) && value.length > 0 ? value.map((each) => toSchema(each, depth)) : undefined
-const named: Sanitizer = (value, depth) =>
+const readNamed: Sanitizer = (value, depth) =>
   isObject(value)
     ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, toSchema(each, depth)]))
     : undefined
@@ -84,7 +84,7 @@ const KEYWORDS: Readonly<Record<keyof JsonSchema, Sanitizer>> = {
   },
   ...{ const: value, default: value, writeOnly: flag, required: texts, $ref: text },
   enum: (choices) => (Array.isArray(choices) && choices.length > 0 ? value(choices, 0) : undefined),
-  ...{ properties: named, patternProperties: named, $defs: named },
+  ...{ properties: readNamed, patternProperties: readNamed, $defs: readNamed },
   ...{ prefixItems: schemas, anyOf: schemas, oneOf: schemas, allOf: schemas },
   additionalProperties: (value, depth) => flag(value, depth) ?? toSchema(value, depth),
   items: (value, depth) => schemas(value, depth) ?? toSchema(value, depth),

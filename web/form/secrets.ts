@@ -87,9 +87,9 @@ function isOpen(kind: Field['kind']): boolean {
 /** Field of a member. A member that is missing from the schema is secret if the schema contains a secret anywhere. */
 function findPart(field: Field | undefined, name: string): Field | 'secret' | undefined {
   if (field === undefined || field.kind === 'map') return field?.item
-  const named = field.parts.find((part) => part.name === name)
+  const memberField = field.parts.find((part) => part.name === name)
   const { properties: _, ...rest } = field.schema
-  return named ?? (hasSecretPart(rest) ? 'secret' : undefined)
+  return memberField ?? (hasSecretPart(rest) ? 'secret' : undefined)
 }
 
 /** Unions and JSON are hidden if any part may be secret, because the matching part is unknown. */

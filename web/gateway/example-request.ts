@@ -56,6 +56,6 @@ function listValues(
 /** First item of a condition such as `client in 10.0.0.0/8, loopback`; empty without one. */
 function findFirst(conditions: readonly string[], kind: 'client' | 'listener'): string {
   const start = `${kind} in `
-  const found = conditions.find((text) => text.startsWith(start))
-  return found?.slice(start.length).split(', ')[0] ?? ''
+  const match = conditions.find((text) => text.startsWith(start))
+  return match?.slice(start.length).split(', ')[0] ?? ''
 }

@@ -69,10 +69,10 @@ let isFirst = true
 
 /** Focuses the heading of a new page for screen readers. Browsers announce the first page themselves. */
 function useFocus(isLoaded: boolean): void {
-  const done = useRef(false)
+  const isInitialized = useRef(false)
   useEffect(() => {
-    if (!isLoaded || done.current) return
-    done.current = true
+    if (!isLoaded || isInitialized.current) return
+    isInitialized.current = true
     if (!isFirst) document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true })
     isFirst = false
     scrollTo(0, 0)

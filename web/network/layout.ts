@@ -44,7 +44,7 @@ export function layOut(root: PeerMessage): Layout {
     ...rings.map((count, hops) => (count * SPACING_PX) / (2 * Math.PI * Math.max(hops, 1))),
   )
   const servers: PlacedServer[] = Array.from({ length: ids.size })
-  const place = ({ server, hops, children }: Branch, from: number, to: number): void => {
+  const placeServer = ({ server, hops, children }: Branch, from: number, to: number): void => {
     const angle = (from + to) / 2
     const distance = hops * ringPx
     const [x, y] = [round(distance * Math.cos(angle)), round(distance * Math.sin(angle))]
@@ -53,11 +53,11 @@ export function layOut(root: PeerMessage): Layout {
     let at = from
     for (const child of children) {
       const share = ((to - from) * countLeaves(child)) / leaves
-      place(child, at, at + share)
+      placeServer(child, at, at + share)
       at += share
     }
   }
-  place(tree, -Math.PI, Math.PI)
+  placeServer(tree, -Math.PI, Math.PI)
   const links = pairs.map(([from, to]) => ({ from: ids.get(from)!, to: ids.get(to)! }))
   return { servers, links }
 }

@@ -28,7 +28,7 @@ export class SentCall implements CallWindows {
   /** Metadata of the response. */
   fields: Fields = []
   /** True if the response is complete or has failed. */
-  over = false
+  isSettled = false
   error: CallError | undefined
   /** True if the response stream has started, after which a REPLY is a protocol error. */
   started = false
@@ -76,16 +76,16 @@ export class SentCall implements CallWindows {
       const detail = `message must be at most ${PAYLOAD_MAX_BYTES} bytes, got ${body.length}`
       throw new CallError(this.service, 413, detail)
     }
-    while (this.#sends && !this.over && this.sendWindow <= 0) await this.#change()
+    while (this.#sends && !this.isSettled && this.sendWindow <= 0) await this.#change()
     if (this.error !== undefined) throw this.error
-    if (this.over || !this.#sends) throw new CallError(this.service, 409, 'the call has ended')
+    if (this.isSettled || !this.#sends) throw new CallError(this.service, 409, 'the call has ended')
     this.sendWindow -= frameCost(body.length)
     this.#carrier.post(formatData(this.id, body))
   }
 
   /** Ends the request stream. */
   end(): void {
-    if (!this.#sends || this.over) return
+    if (!this.#sends || this.isSettled) return
     this.#sends = false
     this.#carrier.post(formatEnd(this.id))
     this.#wake()
@@ -93,7 +93,7 @@ export class SentCall implements CallWindows {
 
   /** Ends both directions. Pending reads and sends fail with the error. */
   cancel(error: CallError): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.#carrier.post(formatCancel(this.id))
     this.fail(error)
   }
@@ -111,14 +111,14 @@ export class SentCall implements CallWindows {
         return body
       }
       if (this.error !== undefined) throw this.error
-      if (this.over) return undefined
+      if (this.isSettled) return undefined
       await this.#change()
     }
   }
 
   /** Settles when the response has started. @throws {CallError} if the call fails before that. */
   async begun(): Promise<void> {
-    while (!this.started && !this.over) await this.#change()
+    while (!this.started && !this.isSettled) await this.#change()
     if (!this.started && this.error !== undefined) throw this.error
   }
 
@@ -153,8 +153,8 @@ export class SentCall implements CallWindows {
 
   /** Ends the call. */
   finish(): void {
-    if (this.over) return
-    this.over = true
+    if (this.isSettled) return
+    this.isSettled = true
     clearTimeout(this.#deadline)
     this.#carrier.forget(this.id)
     this.#wake()
@@ -162,13 +162,13 @@ export class SentCall implements CallWindows {
 
   /** Fails the call. Bodies received earlier can still be read. */
   fail(error: CallError): void {
-    if (this.over) return
+    if (this.isSettled) return
     this.error = error
     this.finish()
   }
 
   #consume(bytes: number): void {
-    const credit = this.over ? 0 : consumeBody(this, bytes)
+    const credit = this.isSettled ? 0 : consumeBody(this, bytes)
     if (credit > 0) this.#carrier.post(formatCredit(this.id, credit))
   }
 

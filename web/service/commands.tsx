@@ -117,10 +117,16 @@ function toShellCall(
   callState: CallState,
   { service, endpoint, namespace }: Target,
 ): ShellCall | undefined {
-  const sent = callState.stream.messages.value.filter(({ direction }) => direction === 'sent')
+  const sentMessages = callState.stream.messages.value.filter(
+    ({ direction }) => direction === 'sent',
+  )
   const { value, problems } = readRequest(callState)
   const requests =
-    sent.length > 1 ? sent.map(({ body }) => body) : problems.length > 0 ? [] : [value]
+    sentMessages.length > 1
+      ? sentMessages.map(({ body }) => body)
+      : problems.length > 0
+        ? []
+        : [value]
   if (requests.length === 0) return undefined
   try {
     return {

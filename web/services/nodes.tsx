@@ -98,13 +98,13 @@ export function Nodes({
     [service, domain],
   )
   usePolling(status)
-  const found = status.value?.body.nodes
+  const states = status.value?.body.nodes
   const rows = useMemo(() => {
-    const byId = new Map(found?.map((node) => [node.id, node]))
+    const byId = new Map(states?.map((node) => [node.id, node]))
     return versions.flatMap(({ version, nodes }) =>
       nodes.map((node) => ({ ...node, version, status: byId.get(node.id) })),
     )
-  }, [versions, found])
+  }, [versions, states])
   return (
     <Table
       label="Nodes"

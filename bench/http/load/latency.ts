@@ -107,7 +107,7 @@ function report(
   ]
   const rows = rivals.map((rival, i) => {
     const rounds = results[i]!
-    const over = (read: (result: LoadResult) => number) => median(rounds.map(read))
+    const toMedian = (read: (result: LoadResult) => number) => median(rounds.map(read))
     const failed = rounds.reduce(
       (sum, each) => sum + each.overdue + each.sent - (each.statuses['200'] ?? 0),
       0,
@@ -115,10 +115,10 @@ function report(
     const row = {
       name: rival.name,
       version: rival.version(),
-      requestsPerSecond: over((each) => each.requestsPerSecond),
-      p50Ms: over((each) => each.latency.p50),
-      p99Ms: over((each) => each.latency.p99),
-      p999Ms: over((each) => each.latency.p999),
+      requestsPerSecond: toMedian((each) => each.requestsPerSecond),
+      p50Ms: toMedian((each) => each.latency.p50),
+      p99Ms: toMedian((each) => each.latency.p99),
+      p999Ms: toMedian((each) => each.latency.p999),
       failed,
     }
     const figures = [row.p50Ms, row.p99Ms, row.p999Ms]

@@ -157,15 +157,15 @@ function toPercentiles(gaps: number[]): Omit<Gaps, 'title'> {
 /** Samples the peak memory of processes. */
 function watchPeaks(...pids: readonly number[]) {
   const peaks = pids.map(() => 0)
-  const look = () => {
+  const takeSample = () => {
     for (const [i, pid] of pids.entries()) peaks[i] = Math.max(peaks[i]!, readUsage(pid).rssBytes)
   }
-  look()
-  const timer = setInterval(look, LOOK_MS)
+  takeSample()
+  const timer = setInterval(takeSample, LOOK_MS)
   return {
     stop(): [number, number] {
       clearInterval(timer)
-      look()
+      takeSample()
       return [peaks[0]!, peaks[1]!]
     },
   }

@@ -57,6 +57,6 @@ function createLarge(bytes: number): Large {
     ...{ id: 1000 + i, name: `item number ${100 + i}`, price: 0.25 * i },
     tags: ['a', 'b'],
   }))
-  const left = bytes - JSON.stringify({ items, note: '' }).length
-  return { items, note: 'x'.repeat(left) }
+  const remaining = bytes - JSON.stringify({ items, note: '' }).length
+  return { items, note: 'x'.repeat(remaining) }
 }

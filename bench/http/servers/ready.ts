@@ -42,15 +42,15 @@ export async function waitUntilOpen(program: Program, port: number): Promise<num
   })
 }
 
-/** @param look returns the reason why the program is not ready, or undefined if it is. */
+/** @param check returns the reason why the program is not ready, or undefined if it is. */
 async function poll(
   program: Program,
   where: string,
-  look: () => Promise<string | undefined>,
+  check: () => Promise<string | undefined>,
 ): Promise<number> {
   const start = performance.now()
   for (;;) {
-    const missing = await look()
+    const missing = await check()
     const elapsedMs = performance.now() - start
     if (missing === undefined) return elapsedMs
     if (program.exited() || elapsedMs > READY_MS) {

@@ -44,13 +44,13 @@ export async function measureWorkers(options: BenchOptions, backend: Backend): P
       }
     }
   }
-  const one = median(rates[1])
+  const singleRate = median(rates[1])
   const two = median(rates[2])
   const table = `${[
     '| workers | requests/s | relative to one |',
     '|--:|--:|--:|',
-    `| 1 | ${one.toFixed(0)} | 1.00 |`,
-    `| 2 | ${two.toFixed(0)} | ${(two / one).toFixed(2)} |`,
+    `| 1 | ${singleRate.toFixed(0)} | 1.00 |`,
+    `| 2 | ${two.toFixed(0)} | ${(two / singleRate).toFixed(2)} |`,
   ].join('\n')}\n`
   const title = 'Two workers compared with one'
   const path = writeResult(

@@ -32,16 +32,16 @@ export async function measureBurst(
       }
       await measure(() => wait(1000))
       const quiet = await measure(() => wait(seconds * 1000))
-      let made = { registered: 0, seconds: 0, failed: 0 }
+      let burst = { registered: 0, seconds: 0, failed: 0 }
       const busy = await measure(async () => {
         const words = [text, String(perSecond), String(burstSeconds), kind]
         const command = toNodeCommand('registry/processes/burst-process', ...words)
         const [program, ...args] = toPinned(command, OTHER_CORES)
         const { stdout } = await runFile(program!, args)
-        made = JSON.parse(stdout) as typeof made
+        burst = JSON.parse(stdout) as typeof burst
       })
-      const toLoop = (which: string, { loop }: typeof busy.sample): Figure => ({
-        what: `event loop delay of the gateway, p99, ${which}`,
+      const toLoop = (name: string, { loop }: typeof busy.sample): Figure => ({
+        what: `event loop delay of the gateway, p99, ${name}`,
         value: loop.p99Ms,
         unit: 'ms',
         detail: `longest ${loop.maxMs.toFixed(0)}`,
@@ -49,9 +49,9 @@ export async function measureBurst(
       return [
         {
           what: 'registrations',
-          value: made.registered / made.seconds,
+          value: burst.registered / burst.seconds,
           unit: 'per second',
-          detail: `${made.registered} in ${made.seconds.toFixed(1)} s, ${made.failed} failed`,
+          detail: `${burst.registered} in ${burst.seconds.toFixed(1)} s, ${burst.failed} failed`,
         },
         { what: 'CPU usage of the gateway before the burst', value: quiet.busy * 100, unit: '%' },
         { what: 'CPU usage of the gateway during the burst', value: busy.busy * 100, unit: '%' },

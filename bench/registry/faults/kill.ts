@@ -18,10 +18,10 @@ export async function measureKill({ rate, seconds }: FaultOptions): Promise<read
       process.kill(program.pid, 'SIGUSR2')
       await wait(1000)
       const result = await load.stop()
-      const later = startLoad(stage.url, rate)
+      const retryLoad = startLoad(stage.url, rate)
       // Includes a retry of the node after its ejection time of 10 s.
       await wait(11_000 + seconds * 1000)
-      const laterResult = await later.stop()
+      const laterResult = await retryLoad.stop()
       const last = readLines(program).at(-1) as { inFlight: number; killedMs: number }
       const ejections = readLines(stage.gateway.program).filter(
         ({ msg }) => msg === 'node ejected after failures',

@@ -66,8 +66,8 @@ const command: Command = defineCommand({
       await writeCredentials(owner, toCredentials(response))
       await writeConfig(toAccountName(environment), id)
       if (flags.namespace) await writeConfig(toNamespaceName(environment), namespace)
-      const done = { account: id, namespace, environment: environment.name }
-      await print(format, done, 'Successfully logged in.\n')
+      const result = { account: id, namespace, environment: environment.name }
+      await print(format, result, 'Successfully logged in.\n')
     } finally {
       session.close()
     }

@@ -143,15 +143,15 @@ async function* read(
   topic: string,
   flags: EventsFlags,
 ): AsyncGenerator<EventMessage, void, undefined> {
-  const most = parseCount(flags.limit ?? DEFAULT_LIMIT, 'limit')
+  const maxEvents = parseCount(flags.limit ?? DEFAULT_LIMIT, 'limit')
   const since_ms = toTimeMs(flags.since, '--since')
   let offset: number | undefined = parseCount(flags.offset, 'offset')
-  for (let left = most; offset !== undefined && (most === 0 || left > 0); ) {
-    const request = { topic, limit: left, offset, since_ms }
+  for (let remaining = maxEvents; offset !== undefined && (maxEvents === 0 || remaining > 0); ) {
+    const request = { topic, limit: remaining, offset, since_ms }
     const page: EventPage = await call('events', 'Store.Read', request)
     yield* page.events
     offset = page.next
-    if (most > 0) left -= page.events.length
+    if (maxEvents > 0) remaining -= page.events.length
   }
 }
 

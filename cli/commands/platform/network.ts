@@ -112,10 +112,10 @@ const command: Command = defineCommand({
         const failed = links.filter(({ error }) => error !== '')
         if (failed.length === 0) return
         const why = failed.map(({ address, error }) => `cannot link with ${address}: ${error}`)
-        const again = failed.some(({ state }) => state !== ASLEEP)
+        const isRetrying = failed.some(({ state }) => state !== ASLEEP)
           ? ". The server retries; see 'mx network connections'"
           : ''
-        throw new CliError(`${why.join('; ')}${again}`)
+        throw new CliError(`${why.join('; ')}${isRetrying}`)
       }),
   },
 })

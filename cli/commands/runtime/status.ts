@@ -108,7 +108,7 @@ function toText(objects: readonly RuntimeObject[], traffic: readonly Traffic[]):
 function toRow(object: RuntimeObject, traffic: Traffic): readonly string[] {
   const { name, version, source, metadata } = object
   const { started = '', build = '' } = metadata
-  const shown = METADATA_KEYS.filter(
+  const keys = METADATA_KEYS.filter(
     (key) => metadata[key] && !(key === 'lastFailure' && metadata['error']),
   ).map((key) => `${key}=${metadata[key]!.split('\n')[0]}`)
   return [
@@ -119,7 +119,7 @@ function toRow(object: RuntimeObject, traffic: Traffic): readonly string[] {
     toStatus(object),
     build.slice(0, BUILD_LENGTH) || NONE,
     formatAgo(Date.parse(started), Date.now()),
-    order([...shown, ...formatTraffic(traffic)]).join(', ') || NONE,
+    order([...keys, ...formatTraffic(traffic)]).join(', ') || NONE,
   ]
 }
 

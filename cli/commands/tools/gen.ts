@@ -33,8 +33,8 @@ const command: Command = defineCommand({
     'mx gen client helloworld mail --language openapi --file api.yaml',
   ],
   async run(words, flags) {
-    const [what, ...names] = words
-    if (what !== 'client' || names.length === 0)
+    const [kind, ...names] = words
+    if (kind !== 'client' || names.length === 0)
       throw usageError(
         'gen',
         `expected mx gen client <service>, got mx ${['gen', ...words].join(' ')}`,

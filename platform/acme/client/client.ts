@@ -182,13 +182,13 @@ export async function openAcmeClient(options: AcmeClientOptions): Promise<AcmeCl
       await acme.crypto.createPrivateEcdsaKey(),
     )
     await call(() => client.finalizeOrder(placed, csr))
-    const done = await poll(async () => {
+    const completed = await poll(async () => {
       const order = await client.getOrder(placed)
       if (order.status === 'invalid')
         throw new AcmeError('the order became invalid', { kind: 'rejected' })
       return order.status === 'valid' ? order : undefined
     }, 'issue the certificate')
-    const cert = await call(() => client.getCertificate(done))
+    const cert = await call(() => client.getCertificate(completed))
     return { cert, key: key.toString() }
   }
 

@@ -148,12 +148,12 @@ const expiries = new WeakMap<Certificate, number>()
  * without names is only served as the default.
  */
 function readCertificates(pairs: readonly Certificate[], samples: Samples): void {
-  const seen = new Set<string>()
+  const seenNames = new Set<string>()
   for (const [i, pair] of pairs.entries()) {
     const names = i === 0 && pair.names.length === 0 ? [NO_NAME] : pair.names
     for (const name of names) {
-      if (seen.has(name)) continue
-      seen.add(name)
+      if (seenNames.has(name)) continue
+      seenNames.add(name)
       samples.add('certificateEnd', readExpiry(pair), { name })
     }
   }

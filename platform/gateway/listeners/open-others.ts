@@ -34,14 +34,14 @@ export async function openOthers(
 ): Promise<readonly OtherListener[]> {
   const opened: OtherListener[] = []
   for (const { name, address, tls, at } of listOthers(config.listen)) {
-    const own =
+    const certificates =
       tls === undefined || tls.hasAcme
         ? undefined
         : await openTls(toTlsSettings(settings, tls), log, { folder })
-    closing.add(() => own?.close())
+    closing.add(() => certificates?.close())
     const clientCa = tls && openClientCa(toTlsSettings(settings, tls), log)
     closing.add(() => clientCa?.close())
-    opened.push({ name, address, source: at, tls: tls?.hasAcme ? main : own, clientCa })
+    opened.push({ name, address, source: at, tls: tls?.hasAcme ? main : certificates, clientCa })
   }
   return opened
 }

@@ -33,8 +33,8 @@ export function createNodeControl({ read, setDrained }: NodeGroup, log: Log): No
     const found =
       nodes.find((each) => each.id === node) ?? nodes.find(({ address }) => address === node)
     if (found !== undefined) return { nodes, found }
-    const known = nodes.map((each) => each.id).join(', ') || 'none'
-    throw notFound(id, `Node not found: ${node}. Nodes of the service ${service}: ${known}`)
+    const ids = nodes.map((each) => each.id).join(', ') || 'none'
+    throw notFound(id, `Node not found: ${node}. Nodes of the service ${service}: ${ids}`)
   }
 
   /** Runs calls sequentially, because two concurrent calls could drain the last two nodes. */

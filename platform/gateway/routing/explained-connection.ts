@@ -23,22 +23,22 @@ export function toConnection(
 ): ExplainedConnection {
   const { listen } = config
   const main = assignRoles(listen)?.main
-  const found = name === '' ? main : listen.find((listener) => listener.name === name)
-  if (name !== '' && found === undefined) {
-    const known = listen.map((listener) => listener.name).join(', ') || 'none'
-    throw reject(`unknown listener ${name}; configured: ${known}`)
+  const match = name === '' ? main : listen.find((listener) => listener.name === name)
+  if (name !== '' && match === undefined) {
+    const names = listen.map((listener) => listener.name).join(', ') || 'none'
+    throw reject(`unknown listener ${name}; configured: ${names}`)
   }
   if (client !== '' && isIP(client) === 0)
     throw reject(`client must be an IP address, got ${JSON.stringify(client)}`)
   const { address, hasTls } =
-    found === undefined || found === main
+    match === undefined || match === main
       ? { address: settings.address, hasTls: settings.enableTls }
-      : { address: found.address, hasTls: found.tls !== undefined }
+      : { address: match.address, hasTls: match.tls !== undefined }
   const isUnix = toSocketPath(address) !== undefined
   if (isUnix && client !== '')
     throw reject(`clients of the Unix socket ${address.host} have no IP address, got ${client}`)
   return {
-    listener: found?.name ?? '',
+    listener: match?.name ?? '',
     secure: secure ?? hasTls,
     remoteAddress: client || (isUnix ? '' : LOOPBACK),
   }

@@ -25,9 +25,9 @@ export function toRoutesPage(
   const routes: RouteMessage[] = []
   const problems: string[] = []
   let bytes = 0
-  let done = 0
-  for (; done < Math.min(limit, names.length) && bytes < MAX_BYTES; done++) {
-    const name = names[done]!
+  let count = 0
+  for (; count < Math.min(limit, names.length) && bytes < MAX_BYTES; count++) {
+    const name = names[count]!
     const listed = listRoutes(versions.get(name) ?? [], settings)
     problems.push(...listed.problems)
     let serviceBytes = 0
@@ -46,5 +46,5 @@ export function toRoutesPage(
     ...problems.slice(0, MAX_LEFT_OUT),
     ...(more > 0 ? [`${more} more problems`] : []),
   ]
-  return { routes, left_out, ...(done < names.length && { next: names[done - 1]! }) }
+  return { routes, left_out, ...(count < names.length && { next: names[count - 1]! }) }
 }

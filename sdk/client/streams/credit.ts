@@ -8,7 +8,7 @@ export const VALUE_COST: number = WINDOW_BYTES / 64
  * two ends in one process that wait for each other do not block the event loop.
  */
 export class Credit {
-  #left = WINDOW_BYTES
+  #remaining = WINDOW_BYTES
   #consumed = 0
   #isHeld = false
   #isGranting = false
@@ -16,7 +16,7 @@ export class Credit {
   readonly #grant = (): void => {
     this.#isGranting = false
     this.#isHeld = false
-    this.#left += this.#consumed
+    this.#remaining += this.#consumed
     this.#consumed = 0
     this.#onGrant()
   }
@@ -28,8 +28,8 @@ export class Credit {
 
   /** Takes credit for a body. Returns false if there is none left. */
   take(cost: number): boolean {
-    if (this.#left > 0) {
-      this.#left -= cost
+    if (this.#remaining > 0) {
+      this.#remaining -= cost
       return true
     }
     this.#isHeld = true
@@ -40,7 +40,7 @@ export class Credit {
   /** Returns the credit of a consumed body. */
   consumed(cost: number): void {
     // Limited to the credit taken, regardless of the values that the program reports.
-    this.#consumed = Math.min(this.#consumed + cost, WINDOW_BYTES - this.#left)
+    this.#consumed = Math.min(this.#consumed + cost, WINDOW_BYTES - this.#remaining)
     if (this.#isHeld) this.#request()
   }
 

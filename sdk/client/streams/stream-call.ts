@@ -12,7 +12,7 @@ export type Requests<Q = unknown> = Iterable<Q> | AsyncIterable<Q>
 /** A request waiting for credit. */
 interface Waiting {
   readonly body: string
-  readonly resolve: (taken: boolean) => void
+  readonly resolve: (isAccepted: boolean) => void
   readonly reject: (error: unknown) => void
 }
 

@@ -43,10 +43,10 @@ export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableI
   let newest = stream
   let timer: NodeJS.Timeout | undefined
   let hasBegun = false
-  let isOver = false
+  let hasEnded = false
 
   function renewIn(ms: number): void {
-    if (isOver || ms === Number.POSITIVE_INFINITY) return
+    if (hasEnded || ms === Number.POSITIVE_INFINITY) return
     timer = setTimeout(() => void renew(), Math.max(ms, PAUSE_MS)).unref()
   }
 
@@ -64,14 +64,14 @@ export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableI
       next.cancel()
       return renewIn(RETRY_MS)
     }
-    if (isOver) return next.cancel()
+    if (hasEnded) return next.cancel()
     newest.cancel()
     newest = next
     renewIn(toLeft())
   }
 
   function end(): void {
-    isOver = true
+    hasEnded = true
     clearTimeout(timer)
   }
 
@@ -84,7 +84,7 @@ export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableI
   )
   return {
     async next() {
-      while (!isOver) {
+      while (!hasEnded) {
         try {
           const { done, value } = await stream.next()
           if (done !== true) return { done: false, value: toEvent(value) }
@@ -98,7 +98,7 @@ export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableI
               : error
           }
         }
-        if (stream === newest && !isOver) {
+        if (stream === newest && !hasEnded) {
           end()
           throw unavailable(service, AGAIN)
         }

@@ -168,9 +168,9 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
     const record = await read(namespace, idOrName)
     if (record !== undefined) return parseAccountRecord(record)
     if (!STORED_ID.test(idOrName)) return undefined
-    const named = await store.read(AUTH_TABLE, toNameKey(namespace, idOrName))
-    if (named === undefined) return undefined
-    const owner = await read(namespace, parseNameRecord(named).id)
+    const nameRecord = await store.read(AUTH_TABLE, toNameKey(namespace, idOrName))
+    if (nameRecord === undefined) return undefined
+    const owner = await read(namespace, parseNameRecord(nameRecord).id)
     return owner && parseAccountRecord(owner)
   }
 
@@ -210,7 +210,7 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
         since: await findSince(namespace, id),
       }
       const key = toAccountKey(namespace, id)
-      const made = await commitIf(store, [
+      const isCreated = await commitIf(store, [
         {
           ...{ table: AUTH_TABLE, key, value: encodeRecord(account), ifVersion: 0 },
           mayUseReserve: namespace === DEFAULT_NAMESPACE,
@@ -222,7 +222,7 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
           ifVersion: 0,
         },
       ])
-      if (made === undefined) {
+      if (isCreated === undefined) {
         const duplicate = (await read(namespace, id)) === undefined ? 'Name' : 'ID'
         throw badRequest(errorId, `Account with this ${duplicate} already exists`)
       }

@@ -66,9 +66,15 @@ function isMissing({ type, name, endpoint }: ResourceMessage): boolean {
   return type === '' && name === '' && endpoint === ''
 }
 
-function mustBe(isValid: boolean, field: string, rule: string, got: string, errorId: string): void {
+function mustBe(
+  isValid: boolean,
+  field: string,
+  rule: string,
+  actual: string,
+  errorId: string,
+): void {
   if (!isValid)
-    throw badRequest(errorId, `request.rule.${field} must be ${rule}, got ${quote(got)}`)
+    throw badRequest(errorId, `request.rule.${field} must be ${rule}, got ${quote(actual)}`)
 }
 
 function quote(text: string): string {

@@ -243,8 +243,8 @@ function toPages<T>(all: readonly T[]): readonly { page: readonly T[]; more: boo
  */
 function mustBeEnforcer(ctx: Context, namespace: string): void {
   const { account } = ctx
-  const isOfPlatform = account?.issuer === DEFAULT_NAMESPACE && isEnforcer(account)
-  if (!isOfPlatform && !isEnforcer(mustBeMember(ctx, namespace, idOf(ctx))))
+  const isPlatformAccount = account?.issuer === DEFAULT_NAMESPACE && isEnforcer(account)
+  if (!isPlatformAccount && !isEnforcer(mustBeMember(ctx, namespace, idOf(ctx))))
     mustBeService(ctx, namespace, idOf(ctx))
 }
 

@@ -35,8 +35,11 @@ export function createExchangeRefreshToken(
   const isFirst = createThrottle(nowMs)
   return (ctx, { namespace, token, lifeS }, mustBeAllowed) =>
     tokens.refresh(token, { lifeS, errorId: idOf(ctx), mustBeAllowed }, (why, family) => {
-      const what = { namespace: family?.namespace ?? namespace, target: family?.account ?? '' }
-      if (why === 'reused') audit(ctx, 'token.reused', what)
-      else if (isFirst(toNetwork(addressOf(ctx)))) audit(ctx, 'refresh.failed', what)
+      const auditTarget = {
+        namespace: family?.namespace ?? namespace,
+        target: family?.account ?? '',
+      }
+      if (why === 'reused') audit(ctx, 'token.reused', auditTarget)
+      else if (isFirst(toNetwork(addressOf(ctx)))) audit(ctx, 'refresh.failed', auditTarget)
     })
 }

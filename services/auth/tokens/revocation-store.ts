@@ -66,8 +66,8 @@ export async function openRevoked({ store, nowMs, onWarning }: RevokedOptions): 
 
 /** Revokes a token that expires at `endsMs`. */
 export function revokeToken(id: string, endsMs: number): StoreWrite {
-  const ends = endsMs + SKEW_S * 1000
-  const revocation = { id, namespace: '', account: '', before: 0, ends }
+  const expiryMs = endsMs + SKEW_S * 1000
+  const revocation = { id, namespace: '', account: '', before: 0, ends: expiryMs }
   return toWrite(toRevokedTokenKey(id), revocation)
 }
 

@@ -30,8 +30,8 @@ export function createRevokeLimit(nowMs: () => number): CountRevocation {
   const windows = new LRUCache<string, Window>({ max: REMEMBERED_MAX })
 
   function open(name: string, now: number): Window {
-    const known = windows.get(name)
-    if (known !== undefined && known.endsMs > now) return known
+    const existing = windows.get(name)
+    if (existing !== undefined && existing.endsMs > now) return existing
     const window = { count: 0, endsMs: now + WINDOW_MS }
     windows.set(name, window)
     return window

@@ -178,10 +178,10 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
     ]
     for (const [key, { version, expiresMs, record: other }] of stored) {
       if (other.id === record.id) continue
-      const place = { table: AUTH_TABLE, key, ifVersion: version }
-      if (drop) writes.push(place)
+      const condition = { table: AUTH_TABLE, key, ifVersion: version }
+      if (drop) writes.push(condition)
       else if (expiresMs === 0)
-        writes.push({ ...place, value: encodeRecord(other), expiresMs: nowMs() + BEHIND_MS })
+        writes.push({ ...condition, value: encodeRecord(other), expiresMs: nowMs() + BEHIND_MS })
     }
     const versions = await commitIf(store, writes)
     await watched.refresh()

@@ -50,14 +50,14 @@ export async function openSecretKey(options: SecretKeyOptions): Promise<SecretKe
 }
 
 function toMissing(file: string | undefined): string {
-  const places = file === undefined ? SETTING : `${SETTING}, or ${file}`
-  return `the configuration contains secrets, but their encryption key is missing: set ${places}`
+  const sources = file === undefined ? SETTING : `${SETTING}, or ${file}`
+  return `the configuration contains secrets, but their encryption key is missing: set ${sources}`
 }
 
-function toWrong(place: string, previous: SecretKey | undefined): string {
+function toWrong(source: string, previous: SecretKey | undefined): string {
   const keys =
     previous === undefined
-      ? `the key in ${place} does not match`
-      : `neither the key in ${place} nor the key in ${PREVIOUS} matches`
+      ? `the key in ${source} does not match`
+      : `neither the key in ${source} nor the key in ${PREVIOUS} matches`
   return `${keys} the key that encrypted the configuration secrets; nothing was changed`
 }

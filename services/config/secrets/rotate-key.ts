@@ -55,24 +55,24 @@ export async function readKeyNote(store: Store): Promise<StoredKeyNote | undefin
 export async function changeSecretKey(change: KeyChange): Promise<void> {
   const { store, from, to, timeoutMs = 60_000 } = change
   /** Version of the source of each new record. */
-  const done = new Map<string, number>()
+  const sourceVersions = new Map<string, number>()
   let noteVersion: number | undefined
   const giveUpAt = performance.now() + timeoutMs
   for (let attempts = 0; performance.now() < giveUpAt; attempts++) {
     if (attempts > 0) await setTimeout(Math.random() * PAUSE_MAX_MS)
-    const found = await readKeyNote(store)
-    if (found === undefined || found.keyId === to.id) return tidy(store)
-    if (found.keyId !== from.id)
+    const keyNote = await readKeyNote(store)
+    if (keyNote === undefined || keyNote.keyId === to.id) return tidy(store)
+    if (keyNote.keyId !== from.id)
       throw new Error('the secrets of the configuration are not encrypted with the previous key')
-    const note = found.untidy ? found : await tryWrite(store, { ...found, untidy: true })
+    const note = keyNote.untidy ? keyNote : await tryWrite(store, { ...keyNote, untidy: true })
     if (note === undefined) continue
     // Another process may have deleted the new records as leftovers.
-    if (note.version !== noteVersion) done.clear()
+    if (note.version !== noteVersion) sourceVersions.clear()
     noteVersion = note.version
     const heads: StoreWrite[] = []
     const copies: StoreWrite[] = []
     for (const namespace of await listNamespaces(store)) {
-      const reencrypted = await encryptAnew(change, namespace, done)
+      const reencrypted = await encryptAnew(change, namespace, sourceVersions)
       if (reencrypted === undefined) continue
       heads.push(reencrypted.head)
       if (attempts === 0) await store.commit(reencrypted.copies)
@@ -109,7 +109,7 @@ export async function tidy(store: Store): Promise<void> {
 async function encryptAnew(
   { store, from, to }: KeyChange,
   namespace: string,
-  done: Map<string, number>,
+  sourceVersions: Map<string, number>,
 ): Promise<{ readonly head: StoreWrite; readonly copies: StoreWrite[] } | undefined> {
   const table = toTable(namespace)
   const record = await store.read(table, HEAD)
@@ -130,11 +130,11 @@ async function encryptAnew(
     const name = `${namespace}/${key}`
     // If the record was deleted concurrently, the head has changed and the commit fails with a
     // conflict.
-    if (newKey === key || source === undefined || done.get(name) === source) continue
-    const found = await store.read(table, key)
-    if (found === undefined) continue
+    if (newKey === key || source === undefined || sourceVersions.get(name) === source) continue
+    const sourceRecord = await store.read(table, key)
+    if (sourceRecord === undefined) continue
     const reencrypted = mapLeaves(
-      parseStored(Buffer.from(found.value).toString()),
+      parseStored(Buffer.from(sourceRecord.value).toString()),
       ({ names, leaf }) => {
         if (!leaf.secret) return leaf
         const text = open(names, leaf.text)
@@ -142,7 +142,7 @@ async function encryptAnew(
       },
     )
     copies.push({ table, key: newKey, value: Buffer.from(formatStored(reencrypted)) })
-    done.set(name, source)
+    sourceVersions.set(name, source)
   }
   const write = { table, key: HEAD, value: formatHead(newHead), ifVersion: record.version }
   return { head: write, copies }

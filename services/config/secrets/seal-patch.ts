@@ -17,10 +17,10 @@ interface Places {
  */
 export function sealPatch(
   patch: Patch,
-  places: readonly (readonly string[])[],
+  paths: readonly (readonly string[])[],
   { seal }: Sealer,
 ): Patch {
-  const { exact, below } = toPlaces(places)
+  const { exact, below } = toPlaces(paths)
   const sealLeaf = ({ names, leaf }: PlacedLeaf) =>
     leaf.secret ? leaf : { text: seal(names, leaf.text), secret: true }
 
@@ -55,14 +55,14 @@ export function sealPatch(
   return changed ? copy : patch
 }
 
-function toPlaces(places: readonly (readonly string[])[]): Places {
+function toPlaces(paths: readonly (readonly string[])[]): Places {
   const below = new Map<string, (readonly string[])[]>()
-  for (const place of places)
+  for (const place of paths)
     for (let depth = 0; depth < place.length; depth++) {
       const path = formatPath(place.slice(0, depth))
       const existing = below.get(path)
       if (existing === undefined) below.set(path, [place])
       else existing.push(place)
     }
-  return { exact: new Set(places.map(formatPath)), below }
+  return { exact: new Set(paths.map(formatPath)), below }
 }

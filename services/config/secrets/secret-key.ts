@@ -28,16 +28,16 @@ const ID_BYTES = 9
  * AES-256-GCM with a random nonce, bound to namespace and path. The encryption key and the key id
  * are derived from the key (RFC 5869).
  *
- * @param what source of the text, for error messages.
+ * @param source source of the text, for error messages.
  * @throws {Error} with a one-line message that does not contain the text.
  */
-export function parseSecretKey(text: string, what: string): SecretKey {
+export function parseSecretKey(text: string, source: string): SecretKey {
   const trimmed = text.trim()
   const bytes = BASE64.test(trimmed) ? Buffer.from(trimmed, 'base64') : undefined
   if (bytes?.length !== KEY_BYTES) {
-    const got = bytes === undefined ? 'invalid base64' : `${bytes.length} bytes`
+    const actual = bytes === undefined ? 'invalid base64' : `${bytes.length} bytes`
     throw new Error(
-      `${what} must be ${KEY_BYTES} bytes in base64, as created by \`openssl rand -base64 ${KEY_BYTES}\`, got ${got}`,
+      `${source} must be ${KEY_BYTES} bytes in base64, as created by \`openssl rand -base64 ${KEY_BYTES}\`, got ${actual}`,
     )
   }
   return createSecretKey(bytes)

@@ -49,10 +49,10 @@ export function setNode(
     path: readonly string[],
     isSecret: boolean,
   ): ConfigNode {
-    const stays = isSecret || (old !== undefined && !isMap(old) && old.secret)
-    if (typeof next !== 'string') return mergeMap(old, next, path, stays)
+    const staysSecret = isSecret || (old !== undefined && !isMap(old) && old.secret)
+    if (typeof next !== 'string') return mergeMap(old, next, path, staysSecret)
     if (next === MASK) return keepSecret(old, path)
-    if (!stays && (old === undefined || !holdsSecret(old)))
+    if (!staysSecret && (old === undefined || !holdsSecret(old)))
       return old !== undefined && !isMap(old) && old.text === next
         ? old
         : { text: next, secret: false }

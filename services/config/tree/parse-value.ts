@@ -8,7 +8,7 @@ import { formatPath, isName, KEY_RULE, MAX_DEPTH, MAX_PATH_BYTES } from './path.
 export type ConfigInput = string | ConfigInputMap
 export type ConfigInputMap = ReadonlyMap<string, ConfigInput>
 
-const WHAT = 'request.value.data'
+const FIELD = 'request.value.data'
 
 /**
  * Parses the value to be set at a path. A string that contains a JSON object counts as that object
@@ -21,9 +21,9 @@ const WHAT = 'request.value.data'
  * name or a name that is invalid in paths.
  */
 export function parseValue(data: string, path: readonly string[], id: string): ConfigInput {
-  const value = parseJson(data, WHAT, id)
+  const value = parseJson(data, FIELD, id)
   const isObject = typeof value === 'string' && isJsonObject(value)
-  if (isObject) parseJson(value, WHAT, id)
+  if (isObject) parseJson(value, FIELD, id)
   const text = isObject ? value : data
   let at = skipBlanks(text, 0)
 
@@ -32,16 +32,13 @@ export function parseValue(data: string, path: readonly string[], id: string): C
     const map = new Map<string, ConfigInput>()
     readMembers(names.length, (name) => {
       if (!isName(name))
-        throw badRequest(
-          id,
-          `${WHAT} must not contain the name ${quote(name)}: names ${KEY_RULE}`,
-        )
+        throw badRequest(id, `${FIELD} must not contain the name ${quote(name)}: names ${KEY_RULE}`)
       const inner = [...names, name]
       const innerPath = formatPath(inner)
       if (Buffer.byteLength(innerPath) > MAX_PATH_BYTES)
         throw badRequest(
           id,
-          `${WHAT} must not contain paths longer than ${MAX_PATH_BYTES} bytes, got ${quote(innerPath)}`,
+          `${FIELD} must not contain paths longer than ${MAX_PATH_BYTES} bytes, got ${quote(innerPath)}`,
         )
       map.set(name, read(inner))
     })
@@ -73,14 +70,14 @@ export function parseValue(data: string, path: readonly string[], id: string): C
 
   function readMembers(depth: number, readMember: (name: string) => void): void {
     checkDepth(depth)
-    const seen = new Set<string>()
+    const seenNames = new Set<string>()
     at = visitMembers(text, at, (name, start) => {
-      if (seen.has(name))
+      if (seenNames.has(name))
         throw badRequest(
           id,
-          `${WHAT} must not contain the duplicate name ${quote(name)} in an object`,
+          `${FIELD} must not contain the duplicate name ${quote(name)} in an object`,
         )
-      seen.add(name)
+      seenNames.add(name)
       at = start
       readMember(name)
       return at
@@ -90,7 +87,7 @@ export function parseValue(data: string, path: readonly string[], id: string): C
   /** @param depth number of enclosing names and lists. */
   function checkDepth(depth: number): void {
     if (depth >= MAX_DEPTH)
-      throw badRequest(id, `${WHAT} must not nest deeper than ${MAX_DEPTH}, including its path`)
+      throw badRequest(id, `${FIELD} must not nest deeper than ${MAX_DEPTH}, including its path`)
   }
 
   return read(path)

@@ -9,7 +9,7 @@ import { type ConfigMap, type ConfigNode, isMap, MASK, type PlacedLeaf } from '.
 export function formatTreeJson(
   node: ConfigNode,
   names: readonly string[] = [],
-  open: (place: PlacedLeaf) => string = () => MASK,
+  open: (placed: PlacedLeaf) => string = () => MASK,
 ): string {
   if (!isMap(node)) return node.secret ? open({ names, leaf: node }) : node.text
   const members: string[] = []

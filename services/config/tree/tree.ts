@@ -63,7 +63,7 @@ export function holdsSecret(node: ConfigNode): boolean {
  */
 export function mapLeaves<T extends ConfigNode>(
   node: T,
-  toLeaf: (place: PlacedLeaf) => Leaf,
+  toLeaf: (placed: PlacedLeaf) => Leaf,
   names: readonly string[] = [],
 ): T | Leaf {
   if (!isMap(node)) return toLeaf({ names, leaf: node as Leaf })

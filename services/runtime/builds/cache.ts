@@ -47,10 +47,10 @@ export async function useCached(
     )
     signal.throwIfAborted()
   }
-  const made = createIfMissing(folder, make)
-  creating.set(folder, made)
+  const created = createIfMissing(folder, make)
+  creating.set(folder, created)
   try {
-    await made
+    await created
   } finally {
     creating.delete(folder)
   }

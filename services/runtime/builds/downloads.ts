@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 /** Cache folders that npm, pip and Go manage themselves and that never shrink. */
 const FOLDERS = ['npm', 'pip', 'go']
-const MOST_BYTES = 2 * 1024 ** 3
+const MAX_BYTES = 2 * 1024 ** 3
 const EVERY_MS = 3600 * 1000
 /** Builds in progress and the time of the last size check, by cache. */
 const caches = new Map<string, { running: number; checkedMs: number }>()
@@ -19,7 +19,7 @@ const caches = new Map<string, { running: number; checkedMs: number }>()
 export async function withDownloads<T>(
   cacheFolder: string,
   run: () => Promise<T>,
-  mostBytes: number = MOST_BYTES,
+  mostBytes: number = MAX_BYTES,
   everyMs: number = EVERY_MS,
 ): Promise<T> {
   const cache = caches.get(cacheFolder) ?? { running: 0, checkedMs: Number.NEGATIVE_INFINITY }

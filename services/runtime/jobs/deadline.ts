@@ -7,11 +7,11 @@ const ID = 'runtime'
 /**
  * Runs work with a timeout.
  *
- * @param what name of the work in the error message.
+ * @param name name of the work in the error message.
  * @throws {ServiceError} 408 on timeout, regardless of the error of the work.
  */
 export async function withDeadline<T>(
-  what: string,
+  name: string,
   defaultMs: number,
   { signal, timeoutMs = defaultMs }: Pick<Work, 'signal' | 'timeoutMs'>,
   run: (signal: AbortSignal) => Promise<T>,
@@ -21,6 +21,6 @@ export async function withDeadline<T>(
     return await run(AbortSignal.any([signal, deadline]))
   } catch (error) {
     if (signal.aborted || !deadline.aborted) throw error
-    throw timeout(ID, `${what} timed out after ${formatDuration(timeoutMs)}`, { cause: error })
+    throw timeout(ID, `${name} timed out after ${formatDuration(timeoutMs)}`, { cause: error })
   }
 }

@@ -98,8 +98,8 @@ export async function runCommand(
     }, READ_MS)
   }
   let excess: string | undefined
-  const onExcess = (what: string): void => {
-    excess = `it ${what}`
+  const onExcess = (exceeded: string): void => {
+    excess = `it ${exceeded}`
     killGroup()
   }
   const isWatched = bounds !== undefined && child.pid !== undefined

@@ -27,13 +27,13 @@ export async function checkTree(
   commit: string,
   { maxFiles = MAX_FILES, maxBytes = MAX_BYTES }: TreeLimits = {},
 ): Promise<void> {
-  let rest = ''
+  let incomplete = ''
   let files = 0
   let bytes = 0
   await git.scan(
     (text) => {
-      const entries = (rest + text).split('\0')
-      rest = entries.pop()!
+      const entries = (incomplete + text).split('\0')
+      incomplete = entries.pop()!
       for (const entry of entries) {
         files++
         bytes += Number(ENTRY.exec(entry)?.[1]) || 0

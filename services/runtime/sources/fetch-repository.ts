@@ -154,9 +154,11 @@ function toUnknown(url: string, ref: string, refs: RemoteRefs): ServiceError {
   const branches = listBranches(refs)
   if (branches.length === 0) return notFound(ID, `the repository ${url} has no branches yet`)
   const suggestion = suggest(ref, branches)
-  const named = branches.slice(0, MAX_NAMES).join(', ')
+  const branchNames = branches.slice(0, MAX_NAMES).join(', ')
   const more = branches.length > MAX_NAMES ? `, and ${branches.length - MAX_NAMES} more` : ''
   const hint =
-    suggestion === undefined ? `it has the branches ${named}${more}` : `did you mean ${suggestion}?`
+    suggestion === undefined
+      ? `it has the branches ${branchNames}${more}`
+      : `did you mean ${suggestion}?`
   return notFound(ID, `no branch, tag or commit ${ref} in ${url}; ${hint}`)
 }

@@ -11,12 +11,12 @@ const FORBIDDEN = /[\0-\x1f\x7f\\]|^[a-z]:/i
  * Normalizes an untrusted relative path to NFC without `.` and `..` segments. Returns `.` for the
  * folder itself.
  *
- * @param what object that has this path, for the error message.
+ * @param source object that has this path, for the error message.
  * @throws {ServiceError} 400 for a path that leads out of the folder on any operating system.
  */
-export function toSafePath(input: string, what = 'the archive'): string {
+export function toSafePath(input: string, source = 'the archive'): string {
   const invalid = (why: string) =>
-    badRequest(ID, `${what} has the path ${JSON.stringify(input.slice(0, 100))}, ${why}`)
+    badRequest(ID, `${source} has the path ${JSON.stringify(input.slice(0, 100))}, ${why}`)
   const path = input.normalize('NFC')
   if (path === '') throw invalid('which is empty')
   if (path.startsWith('/')) throw invalid('but paths must be relative')

@@ -59,11 +59,11 @@ async function unpackInto(
   { maxFiles = MAX_FILES, maxBytes = MAX_BYTES, maxFileBytes = MAX_FILE_BYTES }: UnpackLimits,
 ): Promise<void> {
   const folders = new Set(['.'])
-  let made = 0
+  let entryCount = 0
   let bytes = 0
 
   function count(): void {
-    if (++made > maxFiles) throw tooLarge(`more than ${maxFiles} files and folders`)
+    if (++entryCount > maxFiles) throw tooLarge(`more than ${maxFiles} files and folders`)
   }
 
   async function makeFolder(path: string): Promise<void> {
@@ -113,8 +113,8 @@ async function unpackInto(
   }
 }
 
-function tooLarge(what: string): ServiceError {
-  return new ServiceError(ID, 413, `the archive contains ${what}`)
+function tooLarge(exceeded: string): ServiceError {
+  return new ServiceError(ID, 413, `the archive contains ${exceeded}`)
 }
 
 function rejectDuplicate(path: string): (error: NodeJS.ErrnoException) => never {

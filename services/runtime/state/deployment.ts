@@ -72,17 +72,17 @@ export function startDeployment(options: DeploymentOptions): Deployment {
     throw signal.reason
   }
 
-  const done = run()
-  done.catch(() => {})
+  const result = run()
+  result.catch(() => {})
   return {
     requestId: record.asked.id,
     get phase() {
       return phase
     },
-    ...{ output, done },
+    ...{ output, done: result },
     async stop() {
       stopping.abort(new Error('the deployment was cancelled'))
-      await done.catch(() => {})
+      await result.catch(() => {})
     },
   }
 }

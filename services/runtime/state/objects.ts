@@ -26,14 +26,14 @@ export interface Objects {
   /**
    * Finds an object. Without a version, finds `latest` or the only version, ignoring versions that never ran.
    *
-   * @param which `active` excludes objects that are being deleted. @default 'active'
+   * @param selection `active` excludes objects that are being deleted. @default 'active'
    * @throws {GatewayError} 404, or 400 if the version is ambiguous.
    */
   readonly find: (
     namespace: string,
-    named: Named,
+    reference: Named,
     errorId: string,
-    which?: 'active' | 'all',
+    selection?: 'active' | 'all',
   ) => Promise<ServiceRecord>
   /**
    * Returns false if the object already exists. Objects of tenants may not use the reserve of a
@@ -102,10 +102,10 @@ export function createObjects(store: Store): Objects {
       return record && parseServiceRecord(record)
     },
 
-    async find(namespace, { name, version }, errorId, which = 'active') {
+    async find(namespace, { name, version }, errorId, selection = 'active') {
       if (name === '') throw badRequest(errorId, 'request.resource.service.name is missing')
       const { records, unread } = await list(namespace, name)
-      const candidates = which === 'all' ? records : records.filter(({ deleting }) => !deleting)
+      const candidates = selection === 'all' ? records : records.filter(({ deleting }) => !deleting)
       const versions = candidates.map((record) => record.version)
       // Ignores a version that was created by misspelling a branch.
       const started =
@@ -134,9 +134,9 @@ export function createObjects(store: Store): Objects {
       return (await commitIf(store, [{ ...write, ifVersion: 0, mayUseReserve }])) !== undefined
     },
 
-    async change(place, change, isRequested = false) {
-      const key = toObjectKey(place)
-      const mayUseReserve = !isRequested || place.namespace === DEFAULT_NAMESPACE
+    async change(objectKey, change, isRequested = false) {
+      const key = toObjectKey(objectKey)
+      const mayUseReserve = !isRequested || objectKey.namespace === DEFAULT_NAMESPACE
       for (let i = 0; i < ATTEMPTS_MAX; i++) {
         const stored = await store.read(RUNTIME_TABLE, key)
         if (stored === undefined) return undefined
@@ -150,7 +150,7 @@ export function createObjects(store: Store): Objects {
       }
       throw unavailable(
         'runtime',
-        `${formatObject(place)} is being changed concurrently, try again`,
+        `${formatObject(objectKey)} is being changed concurrently, try again`,
       )
     },
   }

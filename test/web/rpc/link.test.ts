@@ -132,7 +132,7 @@ t.test('a call waits for a reconnect until its timeout or abort', async (t) => {
   controller.abort()
   await t.rejects(pending, { code: 499 })
   await opened.start()
-  t.notOk((await waiting).over)
+  t.notOk((await waiting).isSettled)
 })
 
 t.test('a call without a timeout waits for a connection for a limited time', async (t) => {
@@ -185,7 +185,7 @@ t.test('after GOAWAY, new calls use another connection, and earlier calls contin
   await untilState(opened, 'lost')
   await link.call(HELLO)
   t.equal(sockets.length, 2)
-  t.notOk(call.over)
+  t.notOk(call.isSettled)
 })
 
 t.test('a silent server is probed with Debug.Health, then the link reconnects', async (t) => {

@@ -20,9 +20,9 @@ export const go: Language = {
     const program = join(project.folder, OUT_FOLDER, 'program')
     const isModule = (await findAbove(project, 'go.mod')) !== undefined
     const files = project.file === undefined ? await listSources(project) : [project.file]
-    const what = isModule && project.file === undefined ? ['.'] : files
+    const targets = isModule && project.file === undefined ? ['.'] : files
     const cache = join(builder.cacheFolder, 'go')
-    await builder.run(['go', 'build', '-modcacherw', '-o', program, ...what], project.folder, {
+    await builder.run(['go', 'build', '-modcacherw', '-o', program, ...targets], project.folder, {
       GOPATH: cache,
       GOCACHE: join(cache, 'build'),
       ...((await isFile(USER_SETTINGS)) && { GOENV: USER_SETTINGS }),

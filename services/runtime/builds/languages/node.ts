@@ -87,8 +87,8 @@ async function makeFile(
  */
 async function findNode(): Promise<string> {
   for (const folder of toPath([]).split(':').slice(1)) {
-    const found = await realpath(join(folder, 'node')).catch(() => undefined)
-    if (found !== undefined) return found === process.execPath ? 'node' : process.execPath
+    const resolved = await realpath(join(folder, 'node')).catch(() => undefined)
+    if (resolved !== undefined) return resolved === process.execPath ? 'node' : process.execPath
   }
   return process.execPath
 }

@@ -50,8 +50,8 @@ async function installRequirements(
   builder: Builder,
 ): Promise<string> {
   const text = (await readIfExists(join(folder, REQUIREMENTS))) ?? ''
-  const what = ['-r', join(folder, REQUIREMENTS)]
-  if (LOCAL.test(text)) return makeVenv(project, folder, what, builder)
+  const requirements = ['-r', join(folder, REQUIREMENTS)]
+  if (LOCAL.test(text)) return makeVenv(project, folder, requirements, builder)
   const version = await builder.read(
     ['python3', '-c', 'import sys; print(sys.version, sys.executable)'],
     project.folder,
@@ -64,7 +64,7 @@ async function installRequirements(
       user: project.root,
       signal: builder.signal,
     },
-    (cached) => install(cached, folder, what, builder),
+    (cached) => install(cached, folder, requirements, builder),
   )
   return join(venv, 'bin')
 }
@@ -72,22 +72,22 @@ async function installRequirements(
 async function makeVenv(
   project: Project,
   folder: string,
-  what: readonly string[],
+  requirements: readonly string[],
   builder: Builder,
 ): Promise<string> {
   const venv = join(project.folder, OUT_FOLDER, 'venv')
-  await install(venv, folder, what, builder)
+  await install(venv, folder, requirements, builder)
   return join(venv, 'bin')
 }
 
 async function install(
   venv: string,
   folder: string,
-  what: readonly string[],
+  requirements: readonly string[],
   { run, read, cacheFolder }: Builder,
 ): Promise<void> {
   const pipVersion = await read(['python3', '-c', PRINT_PIP], folder)
-  const words = ['install', '--disable-pip-version-check', '--no-input', ...what]
+  const words = ['install', '--disable-pip-version-check', '--no-input', ...requirements]
   const env = { PIP_CACHE_DIR: join(cacheFolder, 'pip') }
   // Installing pip takes longer than most of its packages.
   if (Number.parseInt(pipVersion, 10) >= MIN_PIP_VERSION) {
