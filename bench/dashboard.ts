@@ -64,11 +64,11 @@ async function measure(browser: Browser, url: string): Promise<readonly [Load, L
   }
 }
 
-function toRow(what: string, loads: readonly Load[]) {
+function toRow(label: string, loads: readonly Load[]) {
   const median = (read: (load: Load) => number): number =>
     loads.map(read).sort((a, b) => a - b)[Math.floor(loads.length / 2)]!
   return {
-    what,
+    what: label,
     firstPaintMs: Math.round(median(({ firstPaintMs }) => firstPaintMs)),
     usableMs: Math.round(median(({ usableMs }) => usableMs)),
     slowestMs: Math.round(Math.max(...loads.map(({ usableMs }) => usableMs))),

@@ -7,7 +7,7 @@ export interface Figure {
   readonly value: number
   readonly unit: 'ms' | 's' | 'MiB' | 'requests' | 'nodes' | '%' | '' | 'per second'
   /** Upper limit. */
-  readonly most?: number
+  readonly atMost?: number
   /** Lower limit. */
   readonly least?: number
   /** Details of the figure. */
@@ -21,15 +21,15 @@ export interface Outcome {
   readonly figures: readonly Figure[]
 }
 
-/** Number of failed requests of a load, by outcome. @param most upper limit */
-export function toFailures(what: string, result: LoadResult, most?: number): Figure {
+/** Number of failed requests of a load, by outcome. @param atMost upper limit */
+export function toFailures(what: string, result: LoadResult, atMost?: number): Figure {
   const failures = listFailures(result)
   const detail = Object.entries(failures).map(([kind, count]) => `${kind}: ${count}`)
   return {
     what: `${what}, of ${result.sent} requests`,
     value: Object.values(failures).reduce((sum, count) => sum + count, 0),
     unit: 'requests',
-    ...(most !== undefined && { most }),
+    ...(atMost !== undefined && { atMost }),
     ...(detail.length > 0 && { detail: detail.join(', ') }),
   }
 }
@@ -37,19 +37,19 @@ export function toFailures(what: string, result: LoadResult, most?: number): Fig
 /** True if a figure is within its limits. */
 export function isWithinLimit({
   value,
-  most = Number.POSITIVE_INFINITY,
+  atMost = Number.POSITIVE_INFINITY,
   least = 0,
 }: Figure): boolean {
-  return value <= most && value >= least
+  return value <= atMost && value >= least
 }
 
 /** Formats figures as a Markdown table. */
 export function formatFigures(figures: readonly Figure[]): string {
   const lines = figures.map((figure) => {
-    const { what, value, unit, most, least, detail } = figure
+    const { what, value, unit, atMost, least, detail } = figure
     const text = Number.isNaN(value) ? 'never' : `${formatValue(value)} ${unit}`.trim()
     const limit =
-      most !== undefined ? `<= ${most}` : least !== undefined ? `>= ${formatValue(least)}` : ''
+      atMost !== undefined ? `<= ${atMost}` : least !== undefined ? `>= ${formatValue(least)}` : ''
     const verdict = isWithinLimit(figure) ? '' : ' **missed**'
     return `| ${what} | ${text}${detail === undefined ? '' : ` (${detail})`} | ${limit}${verdict} |`
   })

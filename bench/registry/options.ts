@@ -34,13 +34,13 @@ const DEFAULTS = {
  */
 export function parseFaultOptions(
   args: readonly string[],
-  known: readonly string[],
+  scenarioNames: readonly string[],
 ): { readonly names: readonly string[]; readonly options: FaultOptions } {
   const { values, positionals } = readArgs(args)
   for (const name of positionals) {
-    if (!known.includes(name))
+    if (!scenarioNames.includes(name))
       throw new RangeError(
-        `scenario must be one of ${known.join(', ')}, got ${JSON.stringify(name)}`,
+        `scenario must be one of ${scenarioNames.join(', ')}, got ${JSON.stringify(name)}`,
       )
   }
   const read = (flag: keyof typeof DEFAULTS): number => {
@@ -52,7 +52,10 @@ export function parseFaultOptions(
     )
   }
   return {
-    names: positionals.length === 0 ? known : known.filter((name) => positionals.includes(name)),
+    names:
+      positionals.length === 0
+        ? scenarioNames
+        : scenarioNames.filter((name) => positionals.includes(name)),
     options: {
       rate: read('rate'),
       seconds: read('seconds'),

@@ -34,7 +34,7 @@ export interface Stage {
   /** Client of the same registry in this process. */
   readonly registry: Registry
   /** Registry entry of {@link KNOWN}. */
-  readonly known: Service
+  readonly knownEntry: Service
   /** URLs that call {@link KNOWN} and {@link LATE}. */
   readonly url: string
   readonly lateUrl: string
@@ -92,8 +92,8 @@ export async function onStage<T>(
     const missing = new Set(services.map(({ program }) => program.pid))
     await waitForResponse(url, ({ pid }) => missing.delete(pid) && missing.size === 0)
     const lateUrl = `http://${gateway.address}/late/bench/where`
-    const [knownService] = await registry.getService(KNOWN)
-    return await play({ gateway, services, registry, known: knownService!, url, lateUrl })
+    const [knownEntry] = await registry.getService(KNOWN)
+    return await play({ gateway, services, registry, knownEntry: knownEntry!, url, lateUrl })
   } finally {
     for (const end of closers.reverse()) await end()
   }
@@ -101,10 +101,10 @@ export async function onStage<T>(
 
 /** Registers a running service as another node of `name`, with the endpoints of {@link KNOWN}. */
 export async function addNode(
-  { registry, known }: Pick<Stage, 'registry' | 'known'>,
+  { registry, knownEntry }: Pick<Stage, 'registry' | 'knownEntry'>,
   name: string,
   address: string,
 ): Promise<void> {
-  const node = { ...known.nodes[0]!, id: `late-${address}`, address }
-  await registry.register!({ ...known, name, nodes: [node] }, { ttlSeconds: 600 })
+  const node = { ...knownEntry.nodes[0]!, id: `late-${address}`, address }
+  await registry.register!({ ...knownEntry, name, nodes: [node] }, { ttlSeconds: 600 })
 }

@@ -7,7 +7,7 @@ export interface Http2Result extends Outcomes {
    * Number of requests that a closing connection rejected as unprocessed and that were retried on another one (RFC 9113
    * §8.7).
    */
-  readonly again: number
+  readonly retriedCount: number
   /** Number of opened connections. */
   readonly connections: number
 }
@@ -52,7 +52,7 @@ export async function runHttp2Load(
 
   const result = await sendAtRate(rate, signal, sendOne)
   for (const session of open) session.close()
-  return { ...result, again: retried, connections }
+  return { ...result, retriedCount: retried, connections }
 }
 
 /** Resolves with the status or an error code. */

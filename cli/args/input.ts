@@ -28,45 +28,45 @@ export async function readBytes(argument: string): Promise<Buffer> {
 /**
  * {@link readBytes} as text, without the final line feed of a file or of standard input.
  *
- * @param what name for errors
+ * @param label name for errors
  * @throws {CliError} for invalid UTF-8
  */
-export async function readText(argument: string, what: string): Promise<string> {
+export async function readText(argument: string, label: string): Promise<string> {
   const bytes = await readBytes(argument)
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
     return isTyped(argument) ? text : text.replace(/\r?\n$/, '')
   } catch (cause) {
-    throw new CliError(`${what} must be UTF-8`, { status: EXIT.usage, cause })
+    throw new CliError(`${label} must be UTF-8`, { status: EXIT.usage, cause })
   }
 }
 
 /**
  * Parses JSON. Numbers that JavaScript would round are {@link WrittenJson}.
  *
- * @param what name for errors
+ * @param label name for errors
  * @throws {CliError} for invalid JSON, with the position of the first error
  */
-export function parseJson(text: string, what: string): unknown {
+export function parseJson(text: string, label: string): unknown {
   try {
     return parseWrittenJson(text)
   } catch (cause) {
-    throw new CliError(`${what} must be JSON: ${(cause as Error).message}`, {
+    throw new CliError(`${label} must be JSON: ${(cause as Error).message}`, {
       status: EXIT.usage,
       cause,
     })
   }
 }
 
-/** A request that is sent unchanged. @param what name for errors @throws {CliError} */
-export function toWritten(text: string, what: string): WrittenJson {
-  parseJson(text, what)
+/** A request that is sent unchanged. @param label name for errors @throws {CliError} */
+export function toWritten(text: string, label: string): WrittenJson {
+  parseJson(text, label)
   return new WrittenJson(text.trim())
 }
 
 /** Like {@link toWritten}, for a list that contains several requests. */
-export function toWrittenList(text: string, what: string): WrittenJson | readonly WrittenJson[] {
-  const written = toWritten(text, what)
+export function toWrittenList(text: string, label: string): WrittenJson | readonly WrittenJson[] {
+  const written = toWritten(text, label)
   return splitJsonList(written.text)?.map((item) => new WrittenJson(item)) ?? written
 }
 
@@ -85,11 +85,11 @@ async function readStandardInput(): Promise<Buffer> {
 /**
  * Reads JSON lines from standard input as they arrive, skipping empty lines.
  *
- * @param what name of a line for errors
+ * @param label name of a line for errors
  * @throws {CliError} for invalid JSON
  */
-export async function* readJsonLines(what: string): AsyncGenerator<WrittenJson, void, undefined> {
+export async function* readJsonLines(label: string): AsyncGenerator<WrittenJson, void, undefined> {
   const { createInterface } = await import('node:readline')
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity }))
-    if (line.trim() !== '') yield toWritten(line, what)
+    if (line.trim() !== '') yield toWritten(line, label)
 }

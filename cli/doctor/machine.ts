@@ -32,10 +32,10 @@ export function checkNode(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const [minMajor, minMinor] = NODE_MINIMUM
   const isSupported = major > minMajor || (major === minMajor && minor >= minMinor)
-  const what = 'Node.js'
-  if (isSupported) return { what, state: 'ok', found: version }
+  const subject = 'Node.js'
+  if (isSupported) return { what: subject, state: 'ok', found: version }
   return {
-    ...{ what, state: 'bad', found: version },
+    ...{ what: subject, state: 'bad', found: version },
     advice: `install Node.js ${NODE_MINIMUM.join('.')} or newer`,
   }
 }

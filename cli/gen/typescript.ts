@@ -3,7 +3,7 @@ import {
   itemsOf,
   type JsonSchema,
   mapValuesOf,
-  placesOf,
+  tupleItemsOf,
   typesOf,
 } from '../../sdk/schema/json-schema.ts'
 import { type EndpointInterface, type Interfaces, REF, type ServiceInterface } from './interface.ts'
@@ -98,7 +98,7 @@ function toTyped(type: string, schema: JsonSchema, indent: string, isRequest: bo
     case 'number':
       return 'number'
     case 'array': {
-      const arrays = placesOf(schema)
+      const arrays = tupleItemsOf(schema)
       if (arrays.length > 0)
         return `[${arrays.map((each) => toType(each, indent, isRequest)).join(', ')}]`
       const items = itemsOf(schema)

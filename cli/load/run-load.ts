@@ -98,7 +98,7 @@ class Run {
   }
   readonly #resting: Connection[] = []
   #pacer: Pacer | undefined = undefined
-  #sent = 0
+  #sentCount = 0
   #replies = 0
   #errors = 0
   #running = 0
@@ -165,7 +165,7 @@ class Run {
   }
 
   #send(connection: Connection, intendedMs: number): void {
-    this.#sent++
+    this.#sentCount++
     this.#running++
     connection.send(intendedMs)
   }
@@ -256,7 +256,7 @@ class Run {
     const timings = this.#timings
     return {
       elapsedMs,
-      sent: this.#sent,
+      sent: this.#sentCount,
       replies: this.#replies,
       requestsPerSecond: elapsedMs > 0 ? (this.#replies * 1000) / elapsedMs : 0,
       bytesIn: this.#connections.reduce((sum, connection) => sum + connection.bytesIn, 0),

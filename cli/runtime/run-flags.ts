@@ -102,6 +102,6 @@ function toBytes(text: string): number {
   throw invalid('memory', 'a size such as 256mb', text)
 }
 
-function invalid(flag: string, expected: string, got: string): CliError {
-  return new CliError(`--${flag} must be ${expected}, got ${got}`, { status: EXIT.usage })
+function invalid(flag: string, expected: string, actual: string): CliError {
+  return new CliError(`--${flag} must be ${expected}, got ${actual}`, { status: EXIT.usage })
 }

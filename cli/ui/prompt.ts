@@ -50,14 +50,14 @@ export async function prompt(
 /**
  * Prompts twice for a new secret, because the input is hidden.
  *
- * @param what name of the secret, for prompts
+ * @param label name of the secret, for prompts
  * @param flag see {@link prompt}
  * @throws {CliError} as {@link prompt}, or if the inputs differ
  */
-export async function promptNewSecret(what: string, flag: string): Promise<string> {
-  const secret = await prompt(`Enter new ${what}: `, flag, { hidden: true })
+export async function promptNewSecret(label: string, flag: string): Promise<string> {
+  const secret = await prompt(`Enter new ${label}: `, flag, { hidden: true })
   if (secret === (await prompt('Repeat it: ', flag, { hidden: true }))) return secret
-  throw new CliError(`the ${what}s do not match: nothing was changed`)
+  throw new CliError(`the ${label}s do not match: nothing was changed`)
 }
 
 /** Reads a secret from standard input, without the final line feed. */

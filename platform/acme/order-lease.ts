@@ -80,12 +80,12 @@ export function isLeased(
  * @returns undefined if another gateway was faster.
  */
 export async function acquireLease(
-  { host, key, seen, isListed }: LeaseTarget,
+  { host, key, seen: cachedOrder, isListed }: LeaseTarget,
   { store, holder, holdMs, clock }: OrderLeaseOptions,
 ): Promise<OrderLease | undefined> {
-  const failures = seen?.failures ?? 0
-  const reason = seen?.reason ?? ''
-  let version = seen?.version ?? 0
+  const failures = cachedOrder?.failures ?? 0
+  const reason = cachedOrder?.reason ?? ''
+  let version = cachedOrder?.version ?? 0
 
   function toWrite(changes: Partial<OrderRecord>): StoreWrite {
     const atMs = clock.nowMs()

@@ -32,7 +32,7 @@ export interface ExpectedServices {
   /** Lists the expected services that declare a path, for {@link restore}. */
   readonly listKnown: () => KnownProgram[]
   /** Restores routes from an earlier process until their services register again. */
-  readonly restore: (known: readonly KnownProgram[]) => void
+  readonly restore: (programs: readonly KnownProgram[]) => void
   /** Watches for changed metadata or endpoints of a service. */
   readonly watch: Required<Registry>['watch']
 }
@@ -104,8 +104,8 @@ export function createExpectedServices(): ExpectedServices {
           .map((service) => ({ domain, name: service.name, versions: toRoutes([service]) })),
       ),
 
-    restore(known) {
-      for (const { domain, name, versions } of known)
+    restore(programs) {
+      for (const { domain, name, versions } of programs)
         for (const service of parseRoutes(name, versions)) expected.get(domain)?.restore(service)
     },
   }

@@ -42,7 +42,7 @@ interface ServiceState {
   readonly service: string
   readonly domain: string
   /** Settings from the registry, within the limits of the domain. */
-  found: RegistrySettings
+  registrySettings: RegistrySettings
   limited: RegistrySettings
   readonly timeouts: Timeouts
   /** Problems that have been logged. */
@@ -106,7 +106,7 @@ export function createUpstreams(
     return state
   }
   const refresh = (state: ServiceState): void => {
-    state.limited = limitSettings(state.found, settings, state.domain)
+    state.limited = limitSettings(state.registrySettings, settings, state.domain)
     Object.assign(state.timeouts, toTimeouts(state, state.limited))
   }
   const maxAgeOf = (state: ServiceState): number =>
@@ -190,7 +190,7 @@ export function createUpstreams(
         ...inForce(state),
         tls: ownOf(state)?.tls,
         onSettings(metadata) {
-          state.found = readRegistrySettings(metadata, domain, warn)
+          state.registrySettings = readRegistrySettings(metadata, domain, warn)
           refresh(state)
           return inForce(state)
         },

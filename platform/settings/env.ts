@@ -49,9 +49,9 @@ export function findMisspelt(env: Environment): readonly string[] {
  * variables.
  */
 function explainPart(variable: string): string | undefined {
-  const [, whole, part] = PART.exec(variable) ?? []
-  const key = whole && findSetting(whole.toLowerCase())
+  const [, setting, part] = PART.exec(variable) ?? []
+  const key = setting && findSetting(setting.toLowerCase())
   if (!key) return undefined
   const subject = part === 'ADDRESS' ? 'the address is' : 'certificates and keys are'
-  return `unknown variable ${variable}: ${subject} part of MX_${whole} (${SETTINGS[key].placeholder})`
+  return `unknown variable ${variable}: ${subject} part of MX_${setting} (${SETTINGS[key].placeholder})`
 }

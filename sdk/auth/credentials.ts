@@ -57,7 +57,7 @@ export function readStoredCredentials(): Credentials {
   return readFile(join(homedir(), '.mx', FILE)) ?? NONE
 }
 
-/** Platform address for a registry; undefined if there is none. */
+/** Platform address for a registry; undefined if absent. */
 export function toPlatform(registry: Registry | string | undefined): string | undefined {
   return typeof registry === 'string' && registry.trim() !== 'memory' ? registry : undefined
 }

@@ -32,7 +32,7 @@ export interface ServiceBroker {
     options: SubscriberOptions<S>,
   ) => void
   /** Returns the broker, for `createBroker`. */
-  readonly own: BrokerAccess
+  readonly access: BrokerAccess
   /** Subscribes. @throws {Error} if the broker rejects the subscription. */
   readonly begin: () => Promise<void>
   /** Stops accepting messages. Resolves when the messages in progress are handled. */
@@ -79,7 +79,7 @@ export function createServiceBroker(options: ServiceBrokerOptions): ServiceBroke
       subscriptions.add(topic, subscriber, more)
     },
 
-    own: {
+    access: {
       find() {
         if (source === undefined || (typeof source === 'string' && source.trim() === PLATFORM))
           return undefined

@@ -287,8 +287,8 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     this.retries--
     const delayMs = toDelay(this.repeated++)
     if (delayMs === 0) return this.attempt()
-    const left = this.remainingMs()
-    if (left !== 0 && left <= delayMs) return this.fail(error)
+    const budgetMs = this.remainingMs()
+    if (budgetMs !== 0 && budgetMs <= delayMs) return this.fail(error)
     this.arm()
     this.timer = setTimeout(() => this.attempt(), delayMs)
   }
@@ -321,14 +321,14 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   /** Remaining milliseconds: 0 without a deadline, negative after it. */
   private remainingMs(): number {
     if (this.limitMs === 0) return 0
-    const left = this.limitMs - (performance.now() - this.startedMs)
-    return left > 0 ? left : -1
+    const budgetMs = this.limitMs - (performance.now() - this.startedMs)
+    return budgetMs > 0 ? budgetMs : -1
   }
 
   /** Starts the deadline timer while no transport owns the call. */
   private arm(): void {
-    const left = this.remainingMs()
-    if (left !== 0 && this.timedNext === undefined) deadlines.add(this, Math.max(1, left))
+    const budgetMs = this.remainingMs()
+    if (budgetMs !== 0 && this.timedNext === undefined) deadlines.add(this, Math.max(1, budgetMs))
   }
 
   private fail(error: unknown): void {

@@ -39,13 +39,13 @@ export interface WatchHub<E> {
 export function createWatchHub<E>(options: WatchHubOptions): WatchHub<E> {
   const { maxWatchers, maxWaiting, stopping } = options
   const feeds = new Set<EventFeed<E>>()
-  const places = new SharedPlaces(maxWatchers, 'watchers')
+  const watcherSlots = new SharedPlaces(maxWatchers, 'watchers')
   let closed = false
 
   return {
     open({ id, namespace }, subscribe, onStart) {
       if (closed) throw unavailable(id, stopping)
-      const leave = places.enter(namespace, id)
+      const leave = watcherSlots.enter(namespace, id)
       let stop = (): void => {}
       const onClose = (): void => {
         stop()

@@ -6,7 +6,7 @@ import {
   type JsonSchema,
   mapValuesOf,
   NO_DEFINITIONS,
-  placesOf,
+  tupleItemsOf,
   typesOf,
 } from './json-schema.ts'
 
@@ -42,13 +42,13 @@ function toFields(
   schema: JsonSchema,
   outer: Definitions,
   depth: number,
-  budget: { left: number },
+  budget: { remaining: number },
 ): readonly Value[] {
   const message = findMessage(schema, outer)
   if (message === undefined || depth > MAX_DEPTH) return LEAF
   const values: Value[] = []
   for (const [name, field] of message.fields) {
-    if (budget.left-- <= 0) break
+    if (budget.remaining-- <= 0) break
     values.push({
       name,
       type: toType(field, message.definitions),
@@ -108,10 +108,10 @@ export function toType(raw: JsonSchema, outer: Definitions, depth = 0): string {
 
 function toItemType(schema: JsonSchema, definitions: Definitions, depth: number): string {
   // Nested lists could multiply the number of fields.
-  if (depth > MAX_PLACES_DEPTH && placesOf(schema).length > 1) return 'any'
+  if (depth > MAX_PLACES_DEPTH && tupleItemsOf(schema).length > 1) return 'any'
   const items = itemsOf(schema)
   const kinds = new Set(
-    [...placesOf(schema), ...(items === undefined ? [] : [items])].map((item) =>
+    [...tupleItemsOf(schema), ...(items === undefined ? [] : [items])].map((item) =>
       toType(item, definitions, depth),
     ),
   )

@@ -71,7 +71,7 @@ export function followRefs(raw: JsonSchema, outer: Definitions): ResolvedSchema 
 }
 
 /** Schemas of the leading items of a tuple; empty for a plain array. */
-export function placesOf(schema: JsonSchema): readonly JsonSchema[] {
+export function tupleItemsOf(schema: JsonSchema): readonly JsonSchema[] {
   if (schema.prefixItems !== undefined) return schema.prefixItems
   return Array.isArray(schema.items) ? schema.items : []
 }

@@ -7,7 +7,7 @@ import {
   itemsOf,
   type JsonSchema,
   NO_DEFINITIONS,
-  placesOf,
+  tupleItemsOf,
   typesOf,
 } from './json-schema.ts'
 
@@ -158,7 +158,7 @@ function compileArray(
   mode: TransformMode,
   definitions: Definitions,
 ): Transform | undefined {
-  const transforms = placesOf(schema).map((item) => compile(item, mode, definitions))
+  const transforms = tupleItemsOf(schema).map((item) => compile(item, mode, definitions))
   const items = itemsOf(schema)
   const itemTransform = items === undefined ? undefined : compile(items, mode, definitions)
   if (itemTransform === undefined && transforms.every((place) => place === undefined))
@@ -301,7 +301,7 @@ function isNeeded(
     ...Object.values(schema.properties ?? {}),
     ...Object.values(schema.patternProperties ?? {}),
     ...(typeof schema.additionalProperties === 'object' ? [schema.additionalProperties] : []),
-    ...placesOf(schema),
+    ...tupleItemsOf(schema),
     ...(items === undefined ? [] : [items]),
     ...(schema.anyOf ?? []),
     ...(schema.oneOf ?? []),

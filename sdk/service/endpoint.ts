@@ -201,13 +201,13 @@ export function checkEndpoints(handler: string, endpoints: Endpoints): void {
  * @throws {TypeError} unless both are letters and digits that start with a letter.
  */
 export function toEndpointName(handler: string, method: string): string {
-  for (const [what, name] of [
+  for (const [part, name] of [
     ['handler', handler],
     ['method', method],
   ] as const) {
     if (typeof name !== 'string' || !NAME.test(name))
       throw new TypeError(
-        `${what} must consist of letters and digits and start with a letter, got ${inspectShort(name)}`,
+        `${part} must consist of letters and digits and start with a letter, got ${inspectShort(name)}`,
       )
   }
   return `${capitalize(handler)}.${capitalize(method)}`

@@ -65,6 +65,6 @@ function findOwnAddress(
     // A link-local address requires a zone (RFC 4007), which registry addresses cannot contain.
     .filter(({ family, address }) => family === 'IPv4' || (hasIPv6 && !address.startsWith('fe80:')))
     .sort((a, b) => a.family.localeCompare(b.family))
-  const found = addresses.find(({ internal }) => !internal) ?? addresses[0]
-  return found?.address ?? '127.0.0.1'
+  const preferred = addresses.find(({ internal }) => !internal) ?? addresses[0]
+  return preferred?.address ?? '127.0.0.1'
 }

@@ -193,7 +193,7 @@ export class Service<H extends object = Record<never, never>> {
     })
     Object.assign(internalsOf(this), {
       local: this.#local,
-      broker: this.#broker.own,
+      broker: this.#broker.access,
       traces: this.#dispatcher.traces,
     })
   }

@@ -79,11 +79,11 @@ export interface StoreWrites {
 /**
  * Batches the writes of a tick into calls, sent in order, because the call is most of the cost of a small write.
  *
- * @param later runs a callback at the end of the tick.
+ * @param schedule runs a callback at the end of the tick.
  */
 export function createStoreWrites(
   send: SendRecords,
-  later: (begin: () => void) => void,
+  schedule: (begin: () => void) => void,
 ): StoreWrites {
   let call: StoreCall | undefined
   const flush = (): void => {
@@ -97,7 +97,7 @@ export function createStoreWrites(
       if (call !== undefined && !(joins && call.hasRoom(record))) flush()
       if (call === undefined) {
         call = new StoreCall(send)
-        if (joins) later(flush)
+        if (joins) schedule(flush)
       }
       const version = call.add(record)
       if (!joins) flush()

@@ -130,10 +130,10 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
    */
   async function noteKey(currentKeyId: string, id: string): Promise<StoreWrite> {
     const record = await store.read(KEY_NOTE.table, KEY_NOTE.key)
-    const found =
+    const previous =
       record === undefined ? { keyId: currentKeyId, untidy: false } : parseKeyNote(record)
-    if (found.keyId !== currentKeyId) throw otherKey(id)
-    return { ...KEY_NOTE, value: formatKeyNote(found), ifVersion: record?.version ?? 0 }
+    if (previous.keyId !== currentKeyId) throw otherKey(id)
+    return { ...KEY_NOTE, value: formatKeyNote(previous), ifVersion: record?.version ?? 0 }
   }
 
   function toKeyId(content: ConfigMap): { readonly keyId?: string } {

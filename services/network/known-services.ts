@@ -8,7 +8,7 @@ import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 export interface KnownServicesSource<T> {
   readonly listKnown: () => readonly T[]
   /** @throws {TypeError} if the input is malformed. */
-  readonly restore: (known: readonly T[]) => void
+  readonly restore: (stored: readonly T[]) => void
   /** Calls `listener` after each change until the returned function is called. */
   readonly watch: (listener: () => void) => () => void
 }

@@ -39,7 +39,7 @@ export interface LinkEnd {
   /** Whether the link was established. */
   readonly wasLinked: boolean
   /** Whether the previous attempt also failed. */
-  readonly again: boolean
+  readonly hasFailedBefore: boolean
 }
 
 export interface LinkOptions {
@@ -216,7 +216,12 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
     if (next === 'waiting') timer = setTimeout(begin, backOff.next()).unref()
     reason = error
     settle(next)
-    owner.onSettled(link, { reason: error, peer, wasLinked: linkedMs > 0, again: isRepeated })
+    owner.onSettled(link, {
+      reason: error,
+      peer,
+      wasLinked: linkedMs > 0,
+      hasFailedBefore: isRepeated,
+    })
   }
 
   function drop(): void {

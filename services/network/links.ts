@@ -60,7 +60,7 @@ interface Entry {
   readonly traffic: Traffic
   /** Whether the link is configured on this server. */
   isConfigured: boolean
-  /** Server for which the reverse link is opened; undefined if there is none. */
+  /** Server for which the reverse link is opened; undefined for other links. */
   requestedBy: string | undefined
   peer: Introduction | undefined
   way: Way | undefined
@@ -121,14 +121,14 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
     onCost: (link, { id }) => table.setPeer(id, link.roundTrip.cost),
     onUpdate: (link, _peer, updates) => find(link).way!.receive(updates),
 
-    onSettled(link, { reason, peer, wasLinked, again }) {
+    onSettled(link, { reason, peer, wasLinked, hasFailedBefore: isRepeated }) {
       const entry = find(link)
       if (wasLinked) {
         closeWay(entry, peer!.id)
         notifyChange()
       }
       if (peer !== undefined) release(peer.id)
-      if (!again) {
+      if (!isRepeated) {
         const details = { address: link.address.text, reason: reason.message, server: peer?.id }
         if (wasLinked) log.warn(details, 'link lost')
         else if (link.state === 'waiting' || !entry.isConfigured) log.warn(details, 'link failed')
@@ -192,16 +192,16 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
       const address = parseServerAddress(peer.address)
       const isKnown = (entry: Entry): boolean =>
         entry.peer?.id === peer.id || entry.link.address.text === address?.text
-      const known = [...entries.values()].filter(isKnown)
-      if (known.length === 0 && address !== undefined) {
+      const knownPeers = [...entries.values()].filter(isKnown)
+      if (knownPeers.length === 0 && address !== undefined) {
         const { resolved } = peer
         const entry = open(resolved === undefined ? address : { ...address, resolved })
         entry.requestedBy = peer.id
-        known.push(entry)
+        knownPeers.push(entry)
       }
       callers.add(peer.id)
       // The server is reachable, so waiting is unnecessary.
-      if (!linksByPeer.has(peer.id)) for (const { link } of known) link.wake()
+      if (!linksByPeer.has(peer.id)) for (const { link } of knownPeers) link.wake()
     },
 
     closeReverseLink(id) {

@@ -127,7 +127,8 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
     checkPeer: egress && createPeerCheck(egress, log, token !== ''),
   })
   network.listen(accepted.changed)
-  const known = store && createKnownServices({ store, key: id, source: network.routes, log })
+  const knownServices =
+    store && createKnownServices({ store, key: id, source: network.routes, log })
   const view = createView({ table, id, network: networkName })
   service.handle('Network', createNetworkEndpoints({ view, links, accepted, checks }))
 
@@ -138,7 +139,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
       if (ownAddress === '') ownAddress = toAddress(service.address, 'address').text
       notifySelf()
       await network.start()
-      await known?.open()
+      await knownServices?.open()
       accepted.begin()
       for (const address of addresses) links.connect(address)
     },
@@ -147,7 +148,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
 
     async close() {
       accepted.close()
-      await known?.close()
+      await knownServices?.close()
       links.close()
       network.close()
       await service.stop()
@@ -166,10 +167,10 @@ function exceptLinks(authorizer: Authorizer): Authorizer {
   }
 }
 
-function toAddress(text: string, what: string): ServerAddress {
+function toAddress(text: string, option: string): ServerAddress {
   const address = parseServerAddress(text)
   if (address !== undefined) return address
   throw new TypeError(
-    `${what} must be ${SERVER_ADDRESS_FORMS}, got ${JSON.stringify(redactUrl(text).slice(0, 253))}`,
+    `${option} must be ${SERVER_ADDRESS_FORMS}, got ${JSON.stringify(redactUrl(text).slice(0, 253))}`,
   )
 }

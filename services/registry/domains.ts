@@ -74,8 +74,8 @@ export function createDomains(
   const watchers = new Set<Watcher>()
 
   function open(name: string, id: string): OpenDomain {
-    const known = domains.get(name)
-    if (known !== undefined) return known
+    const existing = domains.get(name)
+    if (existing !== undefined) return existing
     if (domains.size >= max) dropEmpty()
     if (domains.size >= max)
       throw tooManyRequests(id, `cannot create domain ${name}: limit of ${max} domains reached`)

@@ -77,11 +77,11 @@ export function createEndpoints(
       response: Type.Object({ services: Entries }),
       async handle({ service, options }, ctx) {
         const id = idOf(ctx)
-        const found = domains.select(readable(options, ctx)).map(async ({ name, registry }) => {
+        const queries = domains.select(readable(options, ctx)).map(async ({ name, registry }) => {
           const versions = await queryRegistry(registry, id, () => registry.getService(service))
           return [...versions].sort(compareServices).map((version) => toEntry(version, name))
         })
-        const services = (await Promise.all(found)).flat()
+        const services = (await Promise.all(queries)).flat()
         if (services.length === 0) throw notFound(id, `service not found: ${service}`)
         return { services: truncateToMessage(services, onOmit) }
       },

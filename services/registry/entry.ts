@@ -66,11 +66,11 @@ function toBytes(value: object): number {
 
 /** Converts an entry for the registry. The result contains the known fields without the domain. */
 export function toService({ name, version, metadata, endpoints, nodes }: ServiceInput): Service {
-  const { domain: _, ...own } = metadata ?? {}
+  const { domain: _, ...otherMetadata } = metadata ?? {}
   return {
     name,
     version: version || DEFAULT_VERSION,
-    metadata: own,
+    metadata: otherMetadata,
     endpoints: (endpoints ?? []).map(toEndpoint),
     nodes: (nodes ?? []).map(({ id, address, metadata }) => ({
       id,

@@ -20,12 +20,12 @@ export interface Page {
   readonly next?: string
 }
 
-interface Found extends Listed {
-  readonly place: Place
+interface Candidate extends Listed {
+  readonly position: Position
 }
 
 /** Position in the list, which is sorted by name, version and domain. */
-interface Place {
+interface Position {
   readonly name: string
   readonly version: string
   readonly domain: string
@@ -50,25 +50,25 @@ export async function readPage(
   onOmit: ReportOmitted,
   id: string,
 ): Promise<Page> {
-  const place = after === '' ? undefined : parsePlace(after, id)
-  const found: Found[] = []
+  const start = after === '' ? undefined : parsePosition(after, id)
+  const candidates: Candidate[] = []
   for (const { name: domain, list, registry } of domains) {
     const services = await queryRegistry(registry, id, list)
-    const first = place === undefined ? 0 : findFirstAfter(services, domain, place)
+    const first = start === undefined ? 0 : findFirstAfter(services, domain, start)
     // Reads one more than the page size, to detect further pages.
     for (const service of services.slice(first, first + limit + 1))
-      found.push({ place: toPlace(service, domain), service, registry })
+      candidates.push({ position: toPosition(service, domain), service, registry })
   }
-  if (domains.length > 1) found.sort((a, b) => comparePlaces(a.place, b.place))
+  if (domains.length > 1) candidates.sort((a, b) => comparePositions(a.position, b.position))
   const services: ServiceEntry[] = []
   let used = 0
-  let seen = 0
-  for await (const { service, place } of withNodes(found.slice(0, limit), id)) {
-    const entry = toEntry(service, place.domain)
+  let count = 0
+  for await (const { service, position } of withNodes(candidates.slice(0, limit), id)) {
+    const entry = toEntry(service, position.domain)
     const bytes = Buffer.byteLength(JSON.stringify(entry))
     const isTooLong = bytes > MAX_ENTRIES_BYTES
     if (services.length > 0 && !isTooLong && used + bytes > MAX_PAGE_BYTES) break
-    seen++
+    count++
     if (isTooLong) {
       onOmit(entry, bytes)
       continue
@@ -76,36 +76,36 @@ export async function readPage(
     used += bytes
     services.push(entry)
   }
-  if (seen === found.length) return { services }
-  return { services, next: formatPlace(found[seen - 1]!.place) }
+  if (count === candidates.length) return { services }
+  return { services, next: formatPosition(candidates[count - 1]!.position) }
 }
 
 /** Returns the index of the first service after a position. */
-function findFirstAfter(services: readonly Service[], domain: string, place: Place): number {
+function findFirstAfter(services: readonly Service[], domain: string, position: Position): number {
   let low = 0
   let high = services.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (comparePlaces(toPlace(services[middle]!, domain), place) > 0) high = middle
+    if (comparePositions(toPosition(services[middle]!, domain), position) > 0) high = middle
     else low = middle + 1
   }
   return low
 }
 
-function toPlace({ name, version }: Service, domain: string): Place {
+function toPosition({ name, version }: Service, domain: string): Position {
   return { name, version, domain }
 }
 
-function comparePlaces(a: Place, b: Place): number {
+function comparePositions(a: Position, b: Position): number {
   return compareServices(a, b) || compareText(a.domain, b.domain)
 }
 
 // None of the three parts contains a space.
-function formatPlace({ name, version, domain }: Place): string {
+function formatPosition({ name, version, domain }: Position): string {
   return `${name} ${version} ${domain}`
 }
 
-function parsePlace(text: string, id: string): Place {
+function parsePosition(text: string, id: string): Position {
   const [name, version, domain, ...rest] = text.split(' ')
   if (name === undefined || version === undefined || domain === undefined || rest.length > 0)
     throw badRequest(

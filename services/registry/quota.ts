@@ -23,18 +23,18 @@ import {
  * @throws {GatewayError} 429 with the limit and the value that exceeds it.
  */
 export function checkRoom(domain: Domain, service: Service, id: string, quota: Quota): void {
-  const known = domain.find(service)
-  if (known === undefined && domain.size() >= MAX_VERSIONS)
+  const existing = domain.find(service)
+  if (existing === undefined && domain.size() >= MAX_VERSIONS)
     throw tooManyRequests(id, `limit of ${MAX_VERSIONS} versions in ${domain.name} reached`)
   const nodesById = new Map(service.nodes.map((node) => [node.id, node]))
-  const before = known ?? { service: { ...service, nodes: [] }, bytes: 0 }
+  const before = existing ?? { service: { ...service, nodes: [] }, bytes: 0 }
   const replaced = before.service.nodes.filter(({ id }) => nodesById.has(id))
   const nodes = before.service.nodes.length - replaced.length + nodesById.size
   const bytes =
     toEntryBytes({ ...service, nodes: [...nodesById.values()] }, domain.name) +
-    (known === undefined
+    (existing === undefined
       ? 0
-      : known.bytes - toEntryBytes({ ...known.service, nodes: [] }, domain.name)) -
+      : existing.bytes - toEntryBytes({ ...existing.service, nodes: [] }, domain.name)) -
     replaced.reduce((sum, node) => sum + toNodeBytes(node), 0)
   const added = nodes - before.service.nodes.length
   const limit = quota.limitOf(domain.name)

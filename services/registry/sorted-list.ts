@@ -36,7 +36,7 @@ export function createSortedList(registry: Registry): SortedList {
     list() {
       const services = registry.listServices()
       if (services instanceof Promise)
-        return services.then((later) => (later === listed ? sorted : sort(later)))
+        return services.then((resolved) => (resolved === listed ? sorted : sort(resolved)))
       // listServices() may expire entries, which increments `changes`, so compare afterwards.
       if (stop !== undefined && sortedAt === changes) return sorted
       sortedAt = changes

@@ -12,7 +12,7 @@ interface Followed {
 }
 
 /**
- * What listeners of a newly watched service know: the state that they have read, nothing, or possibly outdated state.
+ * State known to listeners of a newly watched service: the state that they have read, none, or a possibly outdated one.
  */
 type Start = 'read' | 'new' | 'missed'
 

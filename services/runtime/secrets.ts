@@ -16,10 +16,10 @@ export interface Secrets {
    *
    * @throws {GatewayError} 400 with the name of the option if there is no key.
    */
-  readonly seal: (place: SecretPlace, text: string) => string
-  readonly canOpen: (place: SecretPlace, sealed: string) => boolean
+  readonly seal: (location: SecretPlace, text: string) => string
+  readonly canOpen: (location: SecretPlace, sealed: string) => boolean
   /** @throws {Error} with a one-line message if the text cannot be decrypted. */
-  readonly open: (place: SecretPlace, sealed: string) => string
+  readonly open: (location: SecretPlace, sealed: string) => string
 }
 
 /** Location of a secret. */
@@ -32,26 +32,26 @@ export interface SecretPlace {
 
 export function createSecrets(sealer: Sealer | undefined): Secrets {
   const toPath = ({ key, what }: SecretPlace): string => `runtime/${key}/${what}`
-  const find = (place: SecretPlace, sealed: string): string | undefined =>
-    sealed === '' ? '' : sealer?.open(place.namespace, toPath(place), sealed)
+  const find = (location: SecretPlace, sealed: string): string | undefined =>
+    sealed === '' ? '' : sealer?.open(location.namespace, toPath(location), sealed)
   return {
     canKeep: sealer !== undefined,
-    canOpen: (place, sealed) => find(place, sealed) !== undefined,
+    canOpen: (location, sealed) => find(location, sealed) !== undefined,
 
-    seal(place, text) {
+    seal(location, text) {
       if (text === '') return ''
-      if (sealer !== undefined) return sealer.seal(place.namespace, toPath(place), text)
+      if (sealer !== undefined) return sealer.seal(location.namespace, toPath(location), text)
       throw badRequest(
         'runtime',
-        `request.options.${place.what} cannot be stored: the server has no config_secret_key for encryption`,
+        `request.options.${location.what} cannot be stored: the server has no config_secret_key for encryption`,
       )
     },
 
-    open(place, sealed) {
-      const text = find(place, sealed)
+    open(location, sealed) {
+      const text = find(location, sealed)
       if (text !== undefined) return text
       throw new Error(
-        `the ${place.what} cannot be decrypted: config_secret_key has changed; update the service with new ones`,
+        `the ${location.what} cannot be decrypted: config_secret_key has changed; update the service with new ones`,
       )
     },
   }

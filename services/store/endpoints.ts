@@ -224,9 +224,9 @@ export function createStoreEndpoints(
         mustBeOperator(ctx, idOf(ctx))
         const count = toPageLimit(limit)
         const query = { limit: count + 1, ...(after !== '' && { after }) }
-        const found = await store.listDatabases(query, ctx.signal)
-        const databases = found.slice(0, count)
-        return { databases, ...toNext(databases, found) }
+        const databaseNames = await store.listDatabases(query, ctx.signal)
+        const databases = databaseNames.slice(0, count)
+        return { databases, ...toNext(databases, databaseNames) }
       },
     }),
 
@@ -235,15 +235,19 @@ export function createStoreEndpoints(
       description: 'Lists tables of a database with records, paginated.',
       request: Type.Object({ database: DatabaseName, ...Paging }),
       response: Type.Object({ tables: Type.Array(Type.String()), next: NextName }),
-      async handle({ database: given, limit, after }, ctx) {
-        const database = given || toNamespace(ctx, idOf(ctx))
+      async handle({ database: databaseOption, limit, after }, ctx) {
+        const database = databaseOption || toNamespace(ctx, idOf(ctx))
         mustBeAdmin(ctx, database, idOf(ctx))
         const count = toPageLimit(limit)
         const cursor = after === '' ? {} : { after: { database, table: after } }
-        const found = await store.listTables({ database, limit: count + 1, ...cursor }, ctx.signal)
-        if (found.length === 0) await requireDatabase(store, given, 'request.database', ctx)
-        const tables = found.slice(0, count).map(({ table }) => table)
-        return { tables, ...toNext(tables, found) }
+        const tableNames = await store.listTables(
+          { database, limit: count + 1, ...cursor },
+          ctx.signal,
+        )
+        if (tableNames.length === 0)
+          await requireDatabase(store, databaseOption, 'request.database', ctx)
+        const tables = tableNames.slice(0, count).map(({ table }) => table)
+        return { tables, ...toNext(tables, tableNames) }
       },
     }),
 

@@ -22,7 +22,10 @@ for (const kind of KINDS) {
         `${keepAlive.replies} responses over keep-alive connections`,
       )
       t.ok(single.sent > restarts * 30, `${single.sent} requests over one connection each`)
-      t.ok(http2.sent > restarts * 30, `${http2.sent} over HTTP/2, ${http2.again} of them retried`)
+      t.ok(
+        http2.sent > restarts * 30,
+        `${http2.sent} over HTTP/2, ${http2.retriedCount} of them retried`,
+      )
       t.ok(http2.connections > restarts, `over ${http2.connections} connections`)
     },
   )

@@ -6,7 +6,7 @@ import {
   type JsonSchema,
   mapValuesOf,
   NO_DEFINITIONS,
-  placesOf,
+  tupleItemsOf,
   typesOf,
 } from '../../sdk/schema/json-schema.ts'
 
@@ -136,7 +136,7 @@ function toKind(schema: JsonSchema, types: readonly string[]): FieldKind {
 }
 
 function toArrayKind(schema: JsonSchema): FieldKind {
-  if (placesOf(schema).length === 0) return 'list'
+  if (tupleItemsOf(schema).length === 0) return 'list'
   return itemsOf(schema) === undefined ? 'tuple' : 'json'
 }
 
@@ -173,7 +173,7 @@ function toParts(
         }),
       )
     case 'tuple':
-      return placesOf(schema).map((inner) => create(inner, definitions, UNNAMED))
+      return tupleItemsOf(schema).map((inner) => create(inner, definitions, UNNAMED))
     case 'union': {
       const { anyOf, oneOf, ...otherKeywords } = schema
       const options =

@@ -150,11 +150,11 @@ function readObject(field: Field, draft: Draft, keys: Keys, report: Report): unk
 }
 
 function readMap(field: Field, draft: Draft, keys: Keys, report: Report): unknown {
-  const seen = new Set<string>()
+  const seenKeys = new Set<string>()
   const values = new Map<string, unknown>()
   for (const { key, draft: inner } of draft.parts) {
-    if (seen.has(key)) report([...keys, key], 'is a duplicate key')
-    seen.add(key)
+    if (seenKeys.has(key)) report([...keys, key], 'is a duplicate key')
+    seenKeys.add(key)
     let name = key
     // Preserves the values of duplicate keys.
     while (values.has(name)) name += '_'

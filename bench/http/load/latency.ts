@@ -25,12 +25,12 @@ export async function measureLatency(options: BenchOptions, backend: Backend): P
   const rivals = pickRivals(options.rivals, scenario).filter(
     ({ name }) => name === 'nginx' || name === 'mx',
   )
-  const most: number[] = []
+  const maxRates: number[] = []
   for (const rival of rivals) {
     options.onStep(`latency: capacity of ${rival.name}`)
-    most.push(await saturate(rival, scenario, options, backend))
+    maxRates.push(await saturate(rival, scenario, options, backend))
   }
-  const rate = Math.floor(Math.min(...most) / 2)
+  const rate = Math.floor(Math.min(...maxRates) / 2)
   const results = rivals.map(() => [] as LoadResult[])
   for (let round = 0; round < options.rounds; round++) {
     for (const [i, rival] of rivals.entries()) {

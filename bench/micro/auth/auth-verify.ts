@@ -9,7 +9,7 @@ const TOKENS = 1000
 const AUTHORIZERS = 20
 
 const { source, issue, publicKey } = createBenchSource(0)
-const [known, ...tokens] = await issue(TOKENS + 1)
+const [cachedToken, ...tokens] = await issue(TOKENS + 1)
 const closers: (() => void)[] = []
 
 /** Runs an exchange through a chain with the `auth` plugin and an uncached token, at the times returned by `nowMs`. */
@@ -19,7 +19,7 @@ async function createFirst(nowMs: () => number) {
   const resource = { type: 'service', name: 'service7', endpoint: 'Greeter.Hello' }
   for (const authorizer of authorizers) {
     await authorizer.judge({ namespace: 'mx', account: undefined, resource })
-    await authorizer.identify(known!)
+    await authorizer.identify(cachedToken!)
   }
   const chains = authorizers.map((authorizer) =>
     createBenchChain([createBenchPlugin('auth', {}, authorizer)]),

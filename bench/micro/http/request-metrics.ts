@@ -28,7 +28,7 @@ unrouted.reply(404, '{"message":"Hello John"}')
 /** An exchange whose route is not cacheable. */
 const uncached = createProxied()
 /** An exchange of `/rpc`. */
-const named = createProxied()
+const namedRoute = createProxied()
 const busy = new RequestMetrics()
 busy.measureEvery = 16
 const idle = new RequestMetrics()
@@ -58,8 +58,8 @@ const micro: Micro = {
     },
     [NEW_ROUTE]: createNewRoute,
     [NEW_NAMES]: () => {
-      named.route = createNewRoute()
-      busy.count(named)
+      namedRoute.route = createNewRoute()
+      busy.count(namedRoute)
     },
   },
   budgetNs: { [BUSY]: 150, [IDLE]: 300, [UNROUTED]: 150, [UNCACHED]: 200, [NEW_NAMES]: 600 },

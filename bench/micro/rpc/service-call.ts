@@ -71,7 +71,7 @@ function createService(endpointName: string, count: number) {
 
 const alone = createService('Helloworld.Call', 1)
 const packed = createService('Helloworld.Call', CALLS)
-const later = createService('Helloworld.Later', CALLS)
+const deferredService = createService('Helloworld.Later', CALLS)
 
 const micro: Micro = {
   benches: {
@@ -84,10 +84,10 @@ const micro: Micro = {
       packed.flush()
     },
     [`${CALLS} calls per message, asynchronous handler`]: async () => {
-      later.send()
+      deferredService.send()
       // All promises have settled by the next tick.
       await new Promise(setImmediate)
-      later.flush()
+      deferredService.flush()
     },
   },
   // 10 µs per call, including validation of request and response.

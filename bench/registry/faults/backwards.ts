@@ -17,12 +17,12 @@ export async function measureBackwards({ rate }: FaultOptions): Promise<readonly
       const load = startLoad(stage.url, rate)
       await agent.start({ empty: true })
       const after = await readIndex(agent)
-      await stage.registry.register!(stage.known, { ttlSeconds: 600 })
+      await stage.registry.register!(stage.knownEntry, { ttlSeconds: 600 })
       const changes = await measureChanges(stage, 12_000)
       const result = await load.stop()
       return [
         { what: 'index before', value: before, unit: '' },
-        { what: 'index after', value: after, unit: '', most: before - 1 },
+        { what: 'index after', value: after, unit: '', atMost: before - 1 },
         toFailures('failed requests', result, 0),
         ...changes,
       ]

@@ -19,9 +19,9 @@ export async function measureChanges(stage: Stage, limitMs: number): Promise<rea
         what: 'until a new node of a known service was used',
         value: nodeMs,
         unit: 'ms',
-        most: limitMs,
+        atMost: limitMs,
       },
-      { what: 'until a new service was reachable', value: lateMs, unit: 'ms', most: limitMs },
+      { what: 'until a new service was reachable', value: lateMs, unit: 'ms', atMost: limitMs },
     ]
   } finally {
     await Promise.all([node.stop(), late.stop()])

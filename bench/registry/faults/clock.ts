@@ -39,14 +39,14 @@ export async function measureClock(
           what: 'maximum deviation of the clocks from the set time',
           value: offMs,
           unit: 'ms',
-          most: 1000,
+          atMost: 1000,
         },
         toFailures('failed requests', result, 0),
         {
           what: 'ejected nodes',
           value: ejections.filter(({ msg }) => String(msg).startsWith('node ejected')).length,
           unit: 'nodes',
-          most: 0,
+          atMost: 0,
         },
         {
           what: 'nodes in the registry afterwards',

@@ -40,9 +40,9 @@ export async function measureKill({ rate, seconds }: FaultOptions): Promise<read
           what: 'from its termination until its ejection',
           value: ejectedMs - last.killedMs,
           unit: 'ms',
-          most: 1000,
+          atMost: 1000,
         },
-        { what: 'ejected nodes', value: nodes.size, unit: 'nodes', most: 1, least: 1 },
+        { what: 'ejected nodes', value: nodes.size, unit: 'nodes', atMost: 1, least: 1 },
         { what: 'latency, p99', value: result.latency.p99, unit: 'ms' },
       ]
     })

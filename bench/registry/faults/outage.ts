@@ -45,13 +45,13 @@ export async function measureOutage(
             what: 'from the restart until a new service was reachable',
             value: lateMs,
             unit: 'ms',
-            most: 15_000,
+            atMost: 15_000,
           },
           {
             what: 'from the restart until the known nodes were registered',
             value: again ? againMs / 1000 : Number.NaN,
             unit: 's',
-            most: 35,
+            atMost: 35,
           },
         ]
       } finally {

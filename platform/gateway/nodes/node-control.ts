@@ -30,9 +30,9 @@ export function createNodeControl({ read, setDrained }: NodeGroup, log: Log): No
   const find = async (request: NodeSelection, id: string) => {
     const nodes = await list(request)
     const { node, service } = request
-    const found =
+    const selected =
       nodes.find((each) => each.id === node) ?? nodes.find(({ address }) => address === node)
-    if (found !== undefined) return { nodes, found }
+    if (selected !== undefined) return { nodes, found: selected }
     const ids = nodes.map((each) => each.id).join(', ') || 'none'
     throw notFound(id, `Node not found: ${node}. Nodes of the service ${service}: ${ids}`)
   }

@@ -26,7 +26,7 @@ export class Credit {
     this.#onGrant = onGrant
   }
 
-  /** Takes credit for a body. Returns false if there is none left. */
+  /** Takes credit for a body. Returns false if the window is exhausted. */
   take(cost: number): boolean {
     if (this.#remaining > 0) {
       this.#remaining -= cost

@@ -47,7 +47,7 @@ export function createAdmitAccount(store: Store, quota: Quota): AdmitAccount {
     creating.set(namespace, inProgress + 1)
     try {
       const used = inProgress + (await count(namespace, limit))
-      checkCount(quota, { namespace, used, limit, what: 'accounts' }, errorId)
+      checkCount(quota, { namespace, used, limit, resource: 'accounts' }, errorId)
       return await create()
     } finally {
       const remaining = creating.get(namespace)! - 1
@@ -61,18 +61,18 @@ interface Count {
   readonly namespace: string
   readonly used: number
   readonly limit: number
-  readonly what: 'accounts' | 'rules'
+  readonly resource: 'accounts' | 'rules'
 }
 
 /** @throws {GatewayError} 429 if the quota is reached. */
 export function checkCount(
   quota: Quota,
-  { namespace, used, limit, what }: Count,
+  { namespace, used, limit, resource }: Count,
   errorId: string,
 ): void {
   if (used < limit) return
   throw quotaReached(errorId, 429, quota, {
-    ...{ namespace, limit: `${limit} ${what}`, used: `${used}` },
-    remedy: `delete ${what}`,
+    ...{ namespace, limit: `${limit} ${resource}`, used: `${used}` },
+    remedy: `delete ${resource}`,
   })
 }

@@ -141,7 +141,7 @@ export function createRules(store: Store, quota: Quota = noQuota('quota_rules'))
           throw badRequest(errorId, `a namespace has at most ${RULES_MAX} rules`)
         if (!isPrivileged) {
           const count = { namespace, used: rules.length, limit: quota.limitOf(namespace) }
-          checkCount(quota, { ...count, what: 'rules' }, errorId)
+          checkCount(quota, { ...count, resource: 'rules' }, errorId)
         }
         const write = { ...toWrite(namespace, rule), mayUseReserve: isPrivileged }
         return { write, after: [...rules, rule] }

@@ -31,7 +31,7 @@ export function sealPatch(
     if (!isMap(node)) return sealLeaf({ names, leaf: node })
     const copy = new Map(node)
     let changed = false
-    for (const name of new Set(inside.map((place) => place[names.length]!))) {
+    for (const name of new Set(inside.map((segments) => segments[names.length]!))) {
       const child = node.get(name)
       const sealed = child && sealNode(child, [...names, name])
       if (sealed === undefined || sealed === child) continue
@@ -57,12 +57,12 @@ export function sealPatch(
 
 function toPlaces(paths: readonly (readonly string[])[]): Places {
   const below = new Map<string, (readonly string[])[]>()
-  for (const place of paths)
-    for (let depth = 0; depth < place.length; depth++) {
-      const path = formatPath(place.slice(0, depth))
+  for (const segments of paths)
+    for (let depth = 0; depth < segments.length; depth++) {
+      const path = formatPath(segments.slice(0, depth))
       const existing = below.get(path)
-      if (existing === undefined) below.set(path, [place])
-      else existing.push(place)
+      if (existing === undefined) below.set(path, [segments])
+      else existing.push(segments)
     }
   return { exact: new Set(paths.map(formatPath)), below }
 }

@@ -60,7 +60,7 @@ function createSecretKey(master: Uint8Array): SecretKey {
     seal(namespace, path, text) {
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
-      cipher.setAAD(toPlace(namespace, path))
+      cipher.setAAD(toAssociatedData(namespace, path))
       const parts = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
       return start + Buffer.concat(parts).toString('base64url')
     },
@@ -72,7 +72,7 @@ function createSecretKey(master: Uint8Array): SecretKey {
       const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), {
         authTagLength: TAG_BYTES,
       })
-      decipher.setAAD(toPlace(namespace, path))
+      decipher.setAAD(toAssociatedData(namespace, path))
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
       const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8')
       try {
@@ -85,6 +85,6 @@ function createSecretKey(master: Uint8Array): SecretKey {
 }
 
 // Neither namespaces nor paths can contain NUL.
-function toPlace(namespace: string, path: string): Buffer {
+function toAssociatedData(namespace: string, path: string): Buffer {
   return Buffer.from(`${FORMAT}\0${namespace}\0${path}`)
 }

@@ -34,8 +34,8 @@ async function complete<T extends Listed>(batch: readonly T[], id: string): Prom
     const { name, version, nodes } = service
     if (nodes.length > 0) return item
     const versions = await queryRegistry(registry, id, () => registry.getService(name))
-    const found = versions.find((other) => other.version === version)
-    return found === undefined ? item : { ...item, service: found }
+    const match = versions.find((other) => other.version === version)
+    return match === undefined ? item : { ...item, service: match }
   })
   return Promise.all(completed)
 }

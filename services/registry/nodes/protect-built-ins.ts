@@ -24,10 +24,10 @@ export async function rejectBuiltInNodes(
       .filter((node) => node.address === address)
       .map((node) => node.id),
   )
-  const found = nodes.find((node) => builtIns.has(node.id))
-  if (found === undefined) return
+  const builtIn = nodes.find((node) => builtIns.has(node.id))
+  if (builtIn === undefined) return
   throw conflict(
     id,
-    `node ${found.id} of ${name} belongs to this server and cannot be deregistered while the server is running`,
+    `node ${builtIn.id} of ${name} belongs to this server and cannot be deregistered while the server is running`,
   )
 }

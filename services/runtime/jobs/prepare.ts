@@ -26,7 +26,7 @@ export interface PrepareOptions {
   readonly allowsLocal: (namespace: string) => boolean
   /** Outgoing address policy for other repositories. */
   readonly egress: RepositoryPolicy
-  readonly openSecret: (place: SecretPlace, sealed: string) => string
+  readonly openSecret: (location: SecretPlace, sealed: string) => string
   /**
    * Finds the sandboxed builds of a namespace; undefined if isolation is disabled. @default
    * undefined
@@ -71,8 +71,8 @@ export function createPrepare(options: PrepareOptions): Prepare {
     await mkdir(dirname(folder), { recursive: true, mode: 0o700 })
     if (!isUploaded(source)) {
       const { namespace } = record
-      const place = { namespace, key: toObjectKey(record), what: 'credentials' } as const
-      const credentials = openSecret(place, wish.credentials)
+      const location = { namespace, key: toObjectKey(record), what: 'credentials' } as const
+      const credentials = openSecret(location, wish.credentials)
       const allowLocal = allowsLocal(namespace)
       const from = { address: source, ref: version, allowLocal, egress, cacheFolder: folders.cache }
       return fetchRepository({ ...from, ...(credentials && { credentials }) }, folder, work)

@@ -34,8 +34,8 @@ export function toDesiredState(
   hasSource = true,
 ): DesiredState {
   const { command, args, env, image, entrypoint, instances, protocol, port, memory, cpus } = options
-  const place = { namespace: key.namespace, key: toObjectKey(key) }
-  const secretPlace = { ...place, what: 'secrets' } as const
+  const location = { namespace: key.namespace, key: toObjectKey(key) }
+  const secretPlace = { ...location, what: 'secrets' } as const
   const hasSecrets = Object.keys(options.secrets).length > 0
   const canOpen = hasSecrets && secrets.canOpen(secretPlace, before.secrets)
   const existing = canOpen ? openVariables(secrets.open(secretPlace, before.secrets)) : {}
@@ -49,7 +49,7 @@ export function toDesiredState(
     credentials:
       options.credentials === ''
         ? before.credentials
-        : secrets.seal({ ...place, what: 'credentials' }, options.credentials),
+        : secrets.seal({ ...location, what: 'credentials' }, options.credentials),
     image: image || before.image,
     // The entrypoint of the previous source does not apply to a new one.
     entrypoint: hasSource ? entrypoint : entrypoint || before.entrypoint,

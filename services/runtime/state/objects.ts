@@ -112,8 +112,8 @@ export function createObjects(store: Store): Objects {
         candidates.length === 1 ? candidates : candidates.filter((record) => !neverCameUp(record))
       const isOnly = version === '' && started.length === 1 && !versions.includes(LATEST)
       const targetVersion = isOnly ? started[0]!.version : version || LATEST
-      const found = candidates.find((record) => record.version === targetVersion)
-      if (found !== undefined) return found
+      const match = candidates.find((record) => record.version === targetVersion)
+      if (match !== undefined) return match
       const written = unread.find((record) => record.version === targetVersion)
       if (written !== undefined) throw written.error
       if (version === '' && versions.length > 1)

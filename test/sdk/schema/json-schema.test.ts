@@ -9,7 +9,7 @@ import {
   mapValuesOf,
   NO_DEFINITIONS,
   parsePointer,
-  placesOf,
+  tupleItemsOf,
   typesOf,
 } from '../../../sdk/schema/json-schema.ts'
 
@@ -26,11 +26,11 @@ t.test('definitions are found by name or pointer', async (t) => {
 
 t.test('lists have prefix items and items', async (t) => {
   const [first, second] = [{ type: 'string' }, { type: 'integer' }] as const
-  t.strictSame(placesOf({ prefixItems: [first], items: second }), [first])
+  t.strictSame(tupleItemsOf({ prefixItems: [first], items: second }), [first])
   t.equal(itemsOf({ prefixItems: [first], items: second }), second)
-  t.strictSame(placesOf({ items: [first, second] }), [first, second])
+  t.strictSame(tupleItemsOf({ items: [first, second] }), [first, second])
   t.equal(itemsOf({ items: [first, second] }), undefined)
-  t.strictSame(placesOf({ items: first }), [])
+  t.strictSame(tupleItemsOf({ items: first }), [])
   t.equal(itemsOf({}), undefined)
 })
 
