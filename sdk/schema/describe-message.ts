@@ -31,7 +31,7 @@ const LEAF: readonly Value[] = []
  */
 export function toValue(name: string, schema: JsonSchema | undefined): Value {
   if (schema === undefined) return { name, type: 'any', values: [] }
-  const budget = { left: MAX_VALUES }
+  const budget = { remaining: MAX_VALUES }
   const resolved = followRefs(schema, NO_DEFINITIONS)
   const values = toFields(resolved.schema, resolved.definitions, 1, budget)
   const type = toType(schema, NO_DEFINITIONS)
