@@ -101,7 +101,14 @@ export function createUpstreams(
     const existing = states.get(key)
     if (existing !== undefined) return existing
     const timeouts = toTimeouts({ service, domain }, {})
-    const state = { service, domain, registrySettings: {}, limited: {}, timeouts, warned: new Set<string>() }
+    const state = {
+      service,
+      domain,
+      registrySettings: {},
+      limited: {},
+      timeouts,
+      warned: new Set<string>(),
+    }
     if (states.size < MAX_STATES) states.set(key, state)
     return state
   }

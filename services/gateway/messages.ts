@@ -179,9 +179,13 @@ export const ServiceStats: TUnsafe<ServiceStatsMessage> = Type.Unsafe(
     }),
     requests_per_second: Type.Number({ description: 'Average over the last minute.' }),
     error_share: Type.Optional(
-      Type.Number({ description: 'Share of 5xx responses, 0 to 1; absent if there were no requests.' }),
+      Type.Number({
+        description: 'Share of 5xx responses, 0 to 1; absent if there were no requests.',
+      }),
     ),
-    p50_ms: Type.Optional(Type.Number({ description: 'Interpolated; absent if there were no requests.' })),
+    p50_ms: Type.Optional(
+      Type.Number({ description: 'Interpolated; absent if there were no requests.' }),
+    ),
     p99_ms: Type.Optional(Type.Number()),
   }),
 )

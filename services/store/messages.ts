@@ -186,7 +186,11 @@ export const BlobOptions: TUnsafe<BlobOptions> = Type.Unsafe(
     {
       namespace,
       public: Type.Boolean({ default: false, description: 'Public flag, stored with the blob.' }),
-      content_type: Type.String({ default: '', maxLength: 256, description: 'Content type, such as image/png.' }),
+      content_type: Type.String({
+        default: '',
+        maxLength: 256,
+        description: 'Content type, such as image/png.',
+      }),
     },
     { default: {} },
   ),
