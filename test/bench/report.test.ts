@@ -78,20 +78,17 @@ const round = (cpuMicros: number): Measurement => ({
   peakMiB: 20,
 })
 
-t.test(
-  'lists medians, extremes and ratios, and the reason for missing figures of a rival',
-  async (t) => {
-    const row = { title: 'a', version: '1.0', ratio: 1 }
-    const rows: Row[] = [
-      { ...row, name: 'a', rounds: [round(10), round(12), round(11)], median: round(11) },
-      { ...row, name: 'b', rounds: [], median: round(Number.NaN), problem: 'it | ended' },
-    ]
-    const lines = formatTable(rows).split('\n')
-    t.match(lines[0], 'relative to a')
-    t.equal(lines[2], '| a 1.0 | 12.3 k | 11.0 (10.0-12.0) | 1.00 | 1.00 | 2.00 | 20.0 | 0 |')
-    t.equal(lines[3], '| a 1.0 | not measured: it / ended | | | | | | |')
-  },
-)
+t.test('lists medians, extremes and ratios, and why figures of a rival are missing', async (t) => {
+  const row = { title: 'a', version: '1.0', ratio: 1 }
+  const rows: Row[] = [
+    { ...row, name: 'a', rounds: [round(10), round(12), round(11)], median: round(11) },
+    { ...row, name: 'b', rounds: [], median: round(Number.NaN), problem: 'it | ended' },
+  ]
+  const lines = formatTable(rows).split('\n')
+  t.match(lines[0], 'relative to a')
+  t.equal(lines[2], '| a 1.0 | 12.3 k | 11.0 (10.0-12.0) | 1.00 | 1.00 | 2.00 | 20.0 | 0 |')
+  t.equal(lines[3], '| a 1.0 | not measured: it / ended | | | | | | |')
+})
 
 t.test('scenarios have unique names and existing rivals', async (t) => {
   t.equal(new Set(SCENARIOS.map(({ name }) => name)).size, SCENARIOS.length)
@@ -183,7 +180,7 @@ t.test('guard fails for a scenario without a record', async (t) => {
   t.match(lines[1], /^FAIL rpc: 0\.75 x nginx, no baseline: run npm run bench guard -- --record$/)
 })
 
-t.test('marks figures of another machine', async (t) => {
+t.test('marks figures measured on another machine', async (t) => {
   const otherMachine = { ...recorded({ proxy: 1 }), machine: { ...MACHINE, cpu: 'y' } }
   t.match(
     compareRatios(recorded({ proxy: 1 }), otherMachine).lines[1],

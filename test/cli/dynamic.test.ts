@@ -161,7 +161,7 @@ t.test('without a server, the error names the address and how to start one', asy
   })
 })
 
-t.test('if the rules deny anonymous requests, the error suggests to log in', async (t) => {
+t.test('if the rules deny anonymous requests, the error suggests a login', async (t) => {
   const rule = {
     ...{ id: 'closed', scope: '', access: 'DENIED', priority: 10 },
     resource: { type: 'service', name: 'registry', endpoint: '*' },

@@ -28,7 +28,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
     }
   })
 
-  t.test('distinguishes methods by case', async (t) => {
+  t.test('treats methods as case-sensitive', async (t) => {
     const { port, served } = await openListener(t, create, ok)
     for (const method of ['get', 'Get', 'post', 'GETS']) {
       const client = new RawClient(port)
@@ -168,7 +168,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
   )
 
   t.test(
-    'retains headers about client and framing that Connection names',
+    'retains client and framing headers that Connection names',
     { skip: http2 && 'HTTP/2 has no such header' },
     async (t) => {
       const { port, served } = await openListener(t, create, ok)

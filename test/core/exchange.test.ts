@@ -409,7 +409,7 @@ t.test('a body over the limit of readBody stays available for readBody and the p
   t.equal(late.log[0]?.length, 1024 * 1024)
 })
 
-t.test('target, clientAddress, remoteAddress and elapsedMs of an exchange', async (t) => {
+t.test('an exchange has target, clientAddress, remoteAddress and elapsedMs', async (t) => {
   const x = begin({ path: '/a?b=c', remoteAddress: '10.0.0.1' })
   t.equal(x.target, '/a?b=c')
   t.equal(begin({ path: '/a' }).target, '/a')

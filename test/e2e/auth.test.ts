@@ -38,7 +38,7 @@ t.test('exposes the public keys to other programs', async (t) => {
   t.match(body, { keys: [{ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig' }] })
 })
 
-t.test('records audit events in the topic auth', async (t) => {
+t.test('records audit events in the auth topic', async (t) => {
   const server = await openServer(t)
   await server.post('/auth/token', { id: 'admin', secret: 'guess' })
   const headers = withToken((await logIn(server)).access_token)

@@ -11,7 +11,7 @@ async function startBackend(t: Test, options: ServerOptions): Promise<string> {
   return `https://127.0.0.1:${await listen(t, backend)}`
 }
 
-t.test('backends with a private authority, and with client certificates', async (t) => {
+t.test('trusts a private authority, and explains rejected certificates', async (t) => {
   const folder = createCertificateFolder(t)
   const names = ['127.0.0.1']
   const known = createCertificate(names, { ownKey: true })
@@ -44,7 +44,7 @@ t.test('backends with a private authority, and with client certificates', async 
 })
 
 for (const workers of [1, 2])
-  t.test(`${workers} workers: a changed file of tls is used without a restart`, async (t) => {
+  t.test(`${workers} workers: reloads a changed TLS file without a restart`, async (t) => {
     const folder = createCertificateFolder(t)
     const [before, after] = [1, 2].map(() => createCertificate(['127.0.0.1'], { ownKey: true }))
     const node = await startBackend(t, after!)

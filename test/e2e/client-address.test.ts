@@ -47,7 +47,7 @@ for (const [description, args, headers, client] of [
     t.strictSame(clients, Array(6).fill(client))
   })
 
-t.test('PROXY protocol: the listener node rejects it', async (t) => {
+t.test('PROXY protocol: the node listener rejects it', async (t) => {
   const { url } = await openServer(t, [...TRUSTED, '--listener=node'])
   const raw = new RawClient(Number(new URL(url).port)).send(toProxyHeader(1))
   t.match((await raw.ended()).text, /^HTTP\/1.1 400 /)

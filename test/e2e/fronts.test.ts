@@ -161,7 +161,7 @@ async function openFront(t: Test, front: Front, gateway: number): Promise<number
 for (const listener of ['uws', 'node']) {
   for (const front of FRONTS) {
     if (listener !== (front.listener ?? listener)) continue
-    t.test(`${front.name} in front of the listener ${listener}`, async (t) => {
+    t.test(`${front.name} in front of the ${listener} listener`, async (t) => {
       const backend = await openBackend(t)
       const { port: gateway } = await openApi(t, {
         MX_HANDLER: 'proxy',

@@ -121,7 +121,7 @@ async function escapeAndDelete(t: Test, deployer: Deployer): Promise<void> {
 }
 
 t.test(
-  'a program of a namespace cannot read data of the server and of other namespaces',
+  'a program cannot read data of the server or of other namespaces',
   { skip: !isRoot && 'requires root' },
   async (t) => {
     const scene = await open(t, ['--runtime_namespaces=tb'], { env: { SERVER_SECRET: 'secret' } })

@@ -60,7 +60,7 @@ function register({ server }: Tenants, address: string, token: string, domain: s
 }
 
 for (const profile of ['test', 'local'])
-  t.test(`profile ${profile}: tenants cannot reach the server's internal addresses`, async (t) => {
+  t.test(`${profile} profile: tenants cannot reach the server's internal addresses`, async (t) => {
     const tenants = await open(t, [`--profile=${profile}`])
     const { server, tenant, service, adminAddress } = tenants
     const { gateway, proxy, dashboard } = server

@@ -13,7 +13,7 @@ const WRONG_SECRET = 'wrong-secret-4712'
 const CONFIG_SECRET = 'secret-of-config-4713'
 const RUN_SECRET = 'secret-of-program-4714'
 
-t.test('logs at level debug contain no passwords, tokens and secrets', async (t) => {
+t.test('debug logs contain no passwords, tokens or secrets', async (t) => {
   const args = ['--profile=local', '--log_level=debug', '--access_log=on']
   const server = await startServerProcess(t, args)
   const { gateway, home } = server

@@ -51,7 +51,7 @@ async function drive(port: number, total: number): Promise<void> {
 
 for (const [name, listener] of Object.entries(LISTENERS)) {
   t.test(
-    `${REQUESTS} requests over ${CONNECTIONS} connections leak no files and memory on ${name}`,
+    `${REQUESTS} requests over ${CONNECTIONS} connections leak no files or memory on ${name}`,
     async (t) => {
       const backend = createServer({ keepAlive: true }, (_req, res) => {
         res.setHeader('content-type', 'application/json')

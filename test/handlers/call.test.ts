@@ -463,7 +463,7 @@ t.test('limits the number of open unregistered nodes', async (t) => {
 })
 
 for (const handler of ['meta', 'rpc', 'api', 'proxy', 'event', 'web']) {
-  t.test(`serves /rpc with the handler ${handler}`, async (t) => {
+  t.test(`serves /rpc with the ${handler} handler`, async (t) => {
     const { gateway } = await openGreeterGateway(t, { flags: [`--handler=${handler}`] })
     t.strictSame((await post(gateway, HELLO)).json, { message: 'Hello John' })
   })

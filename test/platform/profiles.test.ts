@@ -18,19 +18,25 @@ t.test('every profile has valid settings of mx server', async (t) => {
   }
 })
 
-t.test('profile local listens on loopback only, the others on all interfaces', async (t) => {
-  for (const name of Object.keys(PROFILES) as ProfileName[]) {
-    const { address, proxyAddress, webAddress, rpcAddressAllow, hosts, webOrigins } = mergeSettings(
-      readProfile(name),
-    )
-    const host = name === 'local' ? '127.0.0.1' : findWildcardHost()
-    t.same(
-      [address, proxyAddress, webAddress],
-      [8080, 8081, 8082].map((port) => ({ host, port })),
-      name,
-    )
-    t.same(rpcAddressAllow, name === 'local' ? ['loopback'] : [], `${name}: reference 15.3`)
-    t.same(hosts, name === 'local' ? [] : 'any', `${name}: a server on loopback has no host names`)
-    t.same(webOrigins, [], `${name}: pages of other hosts may not call`)
-  }
-})
+t.test(
+  'the local profile listens on loopback only, other profiles on all interfaces',
+  async (t) => {
+    for (const name of Object.keys(PROFILES) as ProfileName[]) {
+      const { address, proxyAddress, webAddress, rpcAddressAllow, hosts, webOrigins } =
+        mergeSettings(readProfile(name))
+      const host = name === 'local' ? '127.0.0.1' : findWildcardHost()
+      t.same(
+        [address, proxyAddress, webAddress],
+        [8080, 8081, 8082].map((port) => ({ host, port })),
+        name,
+      )
+      t.same(rpcAddressAllow, name === 'local' ? ['loopback'] : [], `${name}: reference 15.3`)
+      t.same(
+        hosts,
+        name === 'local' ? [] : 'any',
+        `${name}: a server on loopback has no host names`,
+      )
+      t.same(webOrigins, [], `${name}: pages of other hosts may not call`)
+    }
+  },
+)

@@ -6,7 +6,7 @@ function at(path: string, namespace = 'ns'): RequestLine {
   return { method: 'POST', path, host: 'localhost', namespace }
 }
 
-t.test('maps /foo.Bar/Method to method Bar.Method of service foo', async (t) => {
+t.test('maps /foo.Bar/Method to the Bar.Method method of the foo service', async (t) => {
   const rows: [string, string, string][] = [
     ['/foo.Bar/Method', 'ns.foo', 'Bar.Method'],
     ['/helloworld.v1.Greeter/SayHello', 'ns.helloworld.v1', 'Greeter.SayHello'],

@@ -8,7 +8,7 @@ function at(path: string, namespace = 'ns'): RequestLine {
   return { method: 'POST', path, host: 'localhost', namespace }
 }
 
-t.test('maps one segment to the method Call of that service', async (t) => {
+t.test('maps one segment to the Call method of that service', async (t) => {
   t.same(rpc.resolve(at('/foo')), { service: 'ns.foo', endpoint: 'Foo.Call' })
   t.same(rpc.resolve(at('/user-service')), {
     service: 'ns.user-service',

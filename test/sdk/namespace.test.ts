@@ -10,7 +10,7 @@ t.test('the namespace comes from the context, or is mx by default', async (t) =>
   t.equal(toNamespace(within('x'.repeat(253)), 'id').length, 253)
 })
 
-t.test('rejects an invalid or too long namespace with 400', async (t) => {
+t.test('rejects a namespace that is invalid or too long with 400', async (t) => {
   for (const invalid of ['MX', 'a b', '.', 'a..b', '../x', '*', '>', 'x'.repeat(254)])
     t.throws(() => toNamespace(within(invalid), 'id'), {
       id: 'id',

@@ -132,7 +132,7 @@ t.test('streams have the types of their messages', async (t) => {
   t.type(use, 'function')
 })
 
-t.test('the type of the handlers is sufficient', async (t) => {
+t.test('the type of the handlers is sufficient to type a client', async (t) => {
   type Proxy = ServiceProxy<{ Helloworld: typeof endpoints }>
   assertTrue<Equal<Proxy['Helloworld'], ServiceProxy<typeof service>['Helloworld']>>()
   const client = new Client()

@@ -7,7 +7,7 @@ import * as sdk from '../../sdk/index.ts'
 import * as testing from '../../sdk/testing.ts'
 
 t.test(
-  'the entry `mx` exports exactly the names that authors of plugins and services need',
+  'the `mx` entry exports exactly the names that authors of plugins and services need',
   async (t) => {
     t.same(Object.keys(sdk).sort(), [
       'Bytes',
@@ -83,7 +83,7 @@ t.test(
   },
 )
 
-t.test('the entry `mx-gateway/testing` exports exactly the test kit', async (t) => {
+t.test('the `mx-gateway/testing` entry exports exactly the test kit', async (t) => {
   t.same(Object.keys(testing).sort(), [
     'TestExchange',
     'buildPlugin',
@@ -94,7 +94,7 @@ t.test('the entry `mx-gateway/testing` exports exactly the test kit', async (t) 
 })
 
 t.test(
-  'the entry `mx-gateway/registry` exports exactly the names that a custom registry needs',
+  'the `mx-gateway/registry` entry exports exactly the names that a custom registry needs',
   async (t) => {
     t.same(Object.keys(registry).sort(), [
       'createConsulRegistry',

@@ -240,7 +240,7 @@ t.test("applies the server's size limit including headers", async (t) => {
   t.same(received, [1000])
 })
 
-t.test('distinguishes a rejection from an outage without secrets', async (t) => {
+t.test('distinguishes a rejection from an outage without exposing secrets', async (t) => {
   const server = await startNats(t, { settings: ['authorization { token: "right" }'] })
   if (server === undefined) return
   const { broker, adapter, warnings } = open(t, `nats://s3cret@127.0.0.1:${server.port}`)

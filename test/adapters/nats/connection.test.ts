@@ -85,7 +85,7 @@ t.test('reports a rejection without secrets and retries', async (t) => {
   t.match(warnings.at(-1), /is reachable again/)
 })
 
-t.test('uses a reachable server of several and fails over', async (t) => {
+t.test('uses any reachable server of the list and fails over', async (t) => {
   const [first, second] = [await startNats(t), await startNats(t)]
   if (first === undefined || second === undefined) return
   await first.stop()

@@ -99,7 +99,7 @@ t.test('emits the changes when a name moves between the registries', async (t) =
   t.same(events, ['delete greeter latest', 'create greeter latest 127.0.0.1:9002 127.0.0.1:9005'])
 })
 
-t.test('emits a name handed over during an outage after it', async (t) => {
+t.test('emits a name that moves during an outage after the outage', async (t) => {
   const reasons: unknown[] = []
   const { local, events, setOutage } = await open(t, {
     onOutage: (reason) => reasons.push(reason ?? events.length),

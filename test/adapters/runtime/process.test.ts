@@ -98,7 +98,7 @@ t.test('ends an instance that does not listen in time, and does not start anothe
   t.match(error, /did not listen on port \d+ \(variable PORT\) within 0.3 s/)
 })
 
-t.test('leaves nothing of removed, closed or failed workloads', async (t) => {
+t.test('leaves nothing behind after a workload is removed, closed or fails', async (t) => {
   const { runtime, folder } = openProcessRuntime(t)
   const workload = makeWorkload(t, SERVE_CODE)
   await startRunning(runtime, workload)

@@ -24,7 +24,7 @@ t.test('clock differences are computed from the token', (t) => {
 })
 
 t.test(
-  'a reachable server without a registry is bad, and starting a server is not advised',
+  'a reachable server without a registry is bad, with no advice to start a server',
   async (t) => {
     // The server of openCli has no registry.
     const { canStart, findings } = await checkServer({})
@@ -35,22 +35,25 @@ t.test(
   },
 )
 
-t.test('an unreachable server has advice: start it if local, otherwise see mx env', async (t) => {
-  process.env['MX_ENV_DEV_ADDRESS'] = '127.0.0.1:1'
-  const { MX_ENV_LOCAL_ADDRESS: local } = process.env
-  t.teardown(() => {
-    delete process.env['MX_ENV_DEV_ADDRESS']
-    process.env['MX_ENV_LOCAL_ADDRESS'] = local
-  })
-  t.match(await checkServer({ env: 'dev' }), {
-    canStart: false,
-    findings: [
-      { found: 'unreachable: connection refused', advice: 'see mx env, or use mx --env local' },
-    ],
-  })
-  process.env['MX_ENV_LOCAL_ADDRESS'] = '127.0.0.1:1'
-  t.match(await checkServer({ env: 'local' }), { canStart: true })
-})
+t.test(
+  'an unreachable server is reported with advice: start it if local, otherwise see mx env',
+  async (t) => {
+    process.env['MX_ENV_DEV_ADDRESS'] = '127.0.0.1:1'
+    const { MX_ENV_LOCAL_ADDRESS: local } = process.env
+    t.teardown(() => {
+      delete process.env['MX_ENV_DEV_ADDRESS']
+      process.env['MX_ENV_LOCAL_ADDRESS'] = local
+    })
+    t.match(await checkServer({ env: 'dev' }), {
+      canStart: false,
+      findings: [
+        { found: 'unreachable: connection refused', advice: 'see mx env, or use mx --env local' },
+      ],
+    })
+    process.env['MX_ENV_LOCAL_ADDRESS'] = '127.0.0.1:1'
+    t.match(await checkServer({ env: 'local' }), { canStart: true })
+  },
+)
 
 t.test('an unknown environment and an invalid config.json are reported', async (t) => {
   t.match(await checkServer({ env: 'nothing' }), {

@@ -61,7 +61,7 @@ t.test('a route has an operation per method, with path parameters', (t) => {
   t.end()
 })
 
-t.test('of two endpoints with the same route, the first is documented', (t) => {
+t.test('only the first of two endpoints with the same route is documented', (t) => {
   const routes = declare('/mails', 'GET')
   const { paths } = documentOf({ ...CALL, routes }, { ...CALL, routes, method: 'Other' })
   t.match(paths['/mails'].get.operationId, 'ListMails')

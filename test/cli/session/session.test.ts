@@ -67,23 +67,26 @@ t.test('without a login, calls are anonymous even if service credentials exist',
   t.match(await open().call(...LIST), { accounts: [{ id: 'admin' }, { id: 'local' }] })
 })
 
-t.test('admin accounts of mx may access all namespaces, others only their own', async (t) => {
-  const { sendRequest, open, logInAs } = await openShell(t)
-  const options = { namespace: 'shop' }
-  await sendRequest('Auth.Generate', {
-    id: 'ann',
-    secret: 'ann-secret',
-    scopes: ['admin'],
-    options,
-  })
-  await logInAs('admin', 'mx')
-  t.match(await open('shop').call(...LIST), { accounts: [{ id: 'ann' }] })
-  await writeConfig('namespaces.local.current', 'shop')
-  t.match(await open().call(...LIST), { accounts: [{ id: 'ann' }] })
-  await logInAs('ann', 'ann-secret', 'shop')
-  t.match(await open().call(...LIST), { accounts: [{ id: 'ann' }] })
-  await t.rejects(open('mx').call(...LIST), { message: /Access denied to namespace/ })
-})
+t.test(
+  'admin accounts of mx may access all namespaces, other accounts only their own',
+  async (t) => {
+    const { sendRequest, open, logInAs } = await openShell(t)
+    const options = { namespace: 'shop' }
+    await sendRequest('Auth.Generate', {
+      id: 'ann',
+      secret: 'ann-secret',
+      scopes: ['admin'],
+      options,
+    })
+    await logInAs('admin', 'mx')
+    t.match(await open('shop').call(...LIST), { accounts: [{ id: 'ann' }] })
+    await writeConfig('namespaces.local.current', 'shop')
+    t.match(await open().call(...LIST), { accounts: [{ id: 'ann' }] })
+    await logInAs('ann', 'ann-secret', 'shop')
+    t.match(await open().call(...LIST), { accounts: [{ id: 'ann' }] })
+    await t.rejects(open('mx').call(...LIST), { message: /Access denied to namespace/ })
+  },
+)
 
 t.test('concurrent commands refresh the token once and share it', async (t) => {
   const { open, logInAs } = await openShell(t)

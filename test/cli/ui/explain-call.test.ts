@@ -92,10 +92,16 @@ t.test('a connection error with a known cause names the cause', (t) => {
   t.end()
 })
 
-t.test('a token renewed during the call suggests to run the command again', (t) => {
-  t.match(explain(401, 'no', { isRenewed: true }), { status: 2, message: /Run the command again/ })
-  t.end()
-})
+t.test(
+  'if the token is renewed during the call, the error suggests running the command again',
+  (t) => {
+    t.match(explain(401, 'no', { isRenewed: true }), {
+      status: 2,
+      message: /Run the command again/,
+    })
+    t.end()
+  },
+)
 
 t.test('a wrong password exits 2, only for Auth.Token', (t) => {
   const call = { service: 'auth', endpoint: 'Auth.Token' }

@@ -27,7 +27,7 @@ t.test('the width comes from the terminal or COLUMNS, and is unlimited in a pipe
   t.end()
 })
 
-t.test('of two columns, the second one wraps', (t) => {
+t.test('the second of two columns wraps', (t) => {
   t.equal(
     formatColumns([['--a', 'one two three four five six seven eight']], 40),
     '  --a  one two three four five six seven\n       eight',

@@ -22,7 +22,7 @@ t.test('wide characters and emoji have two columns, combining marks none', (t) =
   t.end()
 })
 
-t.test('a cut text is not cut within a character', (t) => {
+t.test('a text is never cut within a character', (t) => {
   t.equal(cutText('plain', 3), 'pla')
   t.equal(cutText('日本語', 5), '日本')
   t.equal(cutText('👩‍👩‍👧x', 2), '👩‍👩‍👧')

@@ -6,7 +6,7 @@ import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth
 const HELLO = { type: 'service', name: 'greeter', endpoint: 'A.B' }
 const LOGIN = { type: 'service', name: 'auth', endpoint: 'Auth.Token' }
 
-t.test('an expired token can log in, but other calls with it return 401', async (t) => {
+t.test('a login with an expired token succeeds, but any other call returns 401', async (t) => {
   const source = new MemoryAuthSource()
   const authorizer = createAuthorizer(source)
   t.teardown(authorizer.close)

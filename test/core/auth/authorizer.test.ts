@@ -200,7 +200,7 @@ t.test('the reason why a token is rejected is reported once per token', async (t
 })
 
 t.test(
-  'rules of maxNamespaces namespaces are watched, the least recently used one is dropped',
+  'watches rules of at most maxNamespaces namespaces and drops the least recently used',
   async (t) => {
     const { authorizer, isGranted, source } = open(t, { maxNamespaces: 2 })
     for (const namespace of ['a', 'b', 'c']) source.setRules(namespace, createRule())

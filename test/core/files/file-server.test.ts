@@ -58,13 +58,16 @@ t.test('serves files with type and validators, folders by their index', async (t
   t.strictSame([long.body === LONG, long.length], [true, LONG.length])
 })
 
-t.test('redirects a folder without a slash relatively, with its query', async (t) => {
-  const { send } = open(t, { toPath: (path) => path.slice('/site'.length) || '/' })
-  const moved = await send('/site/docs?a=1')
-  t.strictSame([moved.status, moved.get('location')], [308, './docs/?a=1'])
-  t.equal((await send('/site')).get('location'), './site/')
-  t.equal((await send('/site/docs/')).body, '<p>docs')
-})
+t.test(
+  'redirects a folder without a trailing slash by a relative URL with its query',
+  async (t) => {
+    const { send } = open(t, { toPath: (path) => path.slice('/site'.length) || '/' })
+    const moved = await send('/site/docs?a=1')
+    t.strictSame([moved.status, moved.get('location')], [308, './docs/?a=1'])
+    t.equal((await send('/site')).get('location'), './site/')
+    t.equal((await send('/site/docs/')).body, '<p>docs')
+  },
+)
 
 t.test('returns 404 for hidden, missing and malformed paths', async (t) => {
   const { send, root } = open(t, { fallback: 'index.html' })
@@ -92,7 +95,7 @@ t.test('returns 404 for hidden, missing and malformed paths', async (t) => {
   t.equal((await send('/.well-known/security.txt')).body, 'contact')
 })
 
-t.test('the fallback is for clients that accept HTML', async (t) => {
+t.test('serves the fallback only to clients that accept HTML', async (t) => {
   const { send } = open(t, { fallback: 'index.html' })
   const page = await send('/users/7', { accept: 'text/html,*/*;q=0.8' })
   t.strictSame([page.status, page.body], [200, '<p>home'])
@@ -222,7 +225,7 @@ async function untilChunks(x: { readonly chunks: readonly unknown[] }, count: nu
   return x.chunks.length
 }
 
-t.test('a precompressed variant that is older than its file is not sent', async (t) => {
+t.test('does not send a precompressed variant that is older than its file', async (t) => {
   const { send, root } = open(t)
   const get = async () => {
     const reply = await send('/app.js', { 'accept-encoding': 'br, gzip' })
@@ -242,7 +245,7 @@ t.test('a precompressed variant that is older than its file is not sent', async 
   t.strictSame(await get(), ['gzip', 'gzip'])
 })
 
-t.test('a file without read permission is 403', async (t) => {
+t.test('returns 403 for a file without read permission', async (t) => {
   const { send, root, write } = open(t, { fallback: 'index.html' })
   write('closed.txt', 'closed')
   chmodSync(join(root, 'closed.txt'), 0)

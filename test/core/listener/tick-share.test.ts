@@ -31,7 +31,7 @@ t.test(
 )
 
 t.test(
-  'add returns true for over 12 MiB and two messages in a tick beyond the bytes that the backend has read',
+  'add returns true once a tick exceeds the bytes read by the backend by 12 MiB and two messages',
   async (t) => {
     const client = createClient('a', [])
     t.teardown(() => client.end())

@@ -38,7 +38,7 @@ t.test('failed and slow requests are listed, others are not', async (t) => {
   t.ok(recent.list().find(({ path }) => path === '/slow')!.duration_ms >= 1500)
 })
 
-t.test('the list has 200 requests per kind, 4xx do not evict others', async (t) => {
+t.test('keeps 200 requests per kind, and 4xx responses evict no other kind', async (t) => {
   const { recent, request } = open()
   request(502, '/down')
   for (let i = 0; i < MAX_RECENT + 5; i++) request(404, `/${i}`)

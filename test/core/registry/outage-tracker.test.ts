@@ -75,7 +75,7 @@ t.test('short outages are reported at most once per sweep', async (t) => {
   t.same(reports, ['started again 0'])
 })
 
-t.test('a lasting outage is reported with its last reason', async (t) => {
+t.test('an ongoing outage is reported with its latest reason', async (t) => {
   const { outages, reports, turn } = open()
   outages.report('a', outage)
   outages.report('a', new Error('no permission'))

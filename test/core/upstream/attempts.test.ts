@@ -44,7 +44,7 @@ function open(t: Test, nodes: number, options: Partial<UpstreamOptions> = {}) {
 }
 
 t.test(
-  'an unsent request is tried once per node, on five nodes, or 20 that reject the connection immediately',
+  'an unsent request is tried on five nodes, or on 20 that reject the connection immediately',
   async (t) => {
     for (const failure of ['connect', 'unsent'] as const) {
       const few = open(t, 3)

@@ -81,19 +81,16 @@ t.test('ignores a response to an earlier session after a logout or another login
   t.equal(await dialogOf(page).count(), 0)
 })
 
-t.test(
-  'a page opened while the server is unreachable loads once it is reachable again',
-  async (t) => {
-    const opened = await openDashboard(t)
-    if (opened === undefined) return
-    const { page } = opened
-    await page.route('**/session', (route) => route.abort())
-    await page.reload()
-    await page.locator('[data-kind=unreachable]').waitFor()
-    await page.unroute('**/session')
-    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
-  },
-)
+t.test('loads a page opened during an outage once the server is reachable again', async (t) => {
+  const opened = await openDashboard(t)
+  if (opened === undefined) return
+  const { page } = opened
+  await page.route('**/session', (route) => route.abort())
+  await page.reload()
+  await page.locator('[data-kind=unreachable]').waitFor()
+  await page.unroute('**/session')
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+})
 
 t.test('selects a namespace with Enter, and only for the same account', async (t) => {
   const server = await openSharedServer()

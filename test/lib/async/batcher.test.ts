@@ -80,7 +80,7 @@ t.test('the weight of an item counts toward the limit of a commit', async (t) =>
   t.strictSame(commits, [4, 1, 1])
 })
 
-t.test('an item beyond the limit of waiting bytes is rejected', async (t) => {
+t.test('an item beyond the limit of pending bytes is rejected', async (t) => {
   const { queue, next } = open(1000)
   const first = queue.push(item('a', 2000))
   await t.rejects(queue.push(item('b')), { message: 'too much' })

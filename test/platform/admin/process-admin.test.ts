@@ -43,7 +43,7 @@ async function countRequests(admin: string, service: string | undefined): Promis
 }
 
 for (const workers of [1, 2]) {
-  t.test(`${workers} process(es): SIGTERM makes it unready first, then drains`, async (t) => {
+  t.test(`${workers} process(es): SIGTERM makes the gateway unready, then drains it`, async (t) => {
     const node = await startBackend(t)
     const args = ['--drain_delay=1s', `--workers=${workers}`, `--backend=greeter=${node}`]
     const mx = start(t, args)

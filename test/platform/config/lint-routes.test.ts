@@ -14,7 +14,7 @@ function lint(text: string): readonly string[] {
   return lintConfiguration(toConfiguration(text))
 }
 
-t.test('a route with the match of a previous one is reported', async (t) => {
+t.test('warns about a route with the same match as an earlier one', async (t) => {
   const warnings = lint(`
 handler: proxy
 routes:
@@ -29,7 +29,7 @@ routes:
 })
 
 t.test(
-  'a route whose conditions include the conditions of a previous one is reported',
+  'warns about a route whose conditions include all conditions of an earlier one',
   async (t) => {
     const rows: readonly [first: string, second: string, isShadowed: boolean][] = [
       ['headers: { x: { present: true } }', 'headers: { x: "1" }', true],
@@ -56,7 +56,7 @@ t.test(
   },
 )
 
-t.test('a route of a host that the setting hosts does not allow is reported', async (t) => {
+t.test('warns about a route for a host that the `hosts` setting does not allow', async (t) => {
   const routes = (host: string): string =>
     `hosts: "*.example.com"\nhandler: proxy\nroutes: [{ match: { host: ${host} }, respond: {} }]`
   t.strictSame(lint(routes('shop.example.org')), [
@@ -72,7 +72,7 @@ t.test('a route of a host that the setting hosts does not allow is reported', as
 })
 
 t.test(
-  'an unknown service is reported with a suggestion, unless a registry may have it',
+  'warns about an unknown service with a suggestion, unless a registry may have it',
   async (t) => {
     const text = `
 handler: proxy
@@ -88,11 +88,11 @@ routes:
   },
 )
 
-t.test('a gateway that only redirects or responds needs no service', async (t) => {
+t.test('accepts a gateway without services that only redirects or responds', async (t) => {
   t.strictSame(lint('handler: proxy\nroutes: [{ redirect: { scheme: https } }]'), [])
 })
 
-t.test('a route with access plugins that requests can avoid is reported', async (t) => {
+t.test('warns about a route with access plugins that requests can bypass', async (t) => {
   const auth = 'plugins: [ip-allow: { allow: [10.0.0.0/8] }]'
   const text = (route: string, service = '', more = ''): string => `
 handler: proxy
@@ -115,7 +115,7 @@ routes:
   t.strictSame(lint(text(admin, '', 'resolver: host')), [])
 })
 
-t.test('a route of listeners that redirect to HTTPS is reported', async (t) => {
+t.test('warns about a route limited to listeners that redirect to HTTPS', async (t) => {
   const text = (route: string, more = ''): string => `
 handler: proxy
 ${more}
@@ -136,7 +136,7 @@ routes: [{ ${route}, respond: {} }]
   t.strictSame(lint(text('listeners: plain', 'trusted_proxies: loopback')), [])
 })
 
-t.test('a route without listeners beside an equal one with all of them is reported', async (t) => {
+t.test('warns about a route without listeners if a broader one lists all of them', async (t) => {
   const text = (listeners: string, more = ''): string => `
 handler: proxy
 listen: [{ name: a, address: ":1" }, { name: b, address: ":2" }${more}]
@@ -154,7 +154,7 @@ routes:
   t.equal(lint(text('[a, b, c]', tls + redirect)).length, 1)
 })
 
-t.test('an unknown service of an error page is reported', async (t) => {
+t.test('warns about an error page that refers to an unknown service', async (t) => {
   const text = `
 handler: proxy
 errors: { 502: service:page, 503: ./a.html }
@@ -172,7 +172,7 @@ routes:
   t.strictSame(lint(`registry: consul://127.0.0.1${text}`), [])
 })
 
-t.test('thousands of routes for one path are checked without comparing all pairs', async (t) => {
+t.test('checks thousands of routes for one path without comparing all pairs', async (t) => {
   const { config, ...rest } = toConfiguration(
     `handler: proxy\nroutes: [{ match: { path: /a, headers: { x: "1" } }, respond: {} }]`,
   )

@@ -53,7 +53,7 @@ const limited = (nodes: readonly number[], concurrency: string, more = ''): stri
   `services: { shop: { nodes: [${nodes.map((port) => `'127.0.0.1:${port}'`).join(', ')}], concurrency: ${concurrency} } }
 ${more}`
 
-t.test('requests beyond limit and queue are rejected with 503 with the reason', async (t) => {
+t.test('rejects requests beyond limit and queue with 503 and the reason', async (t) => {
   const node = await openNode(t)
   const { gateway, port, send } = await openConfiguredGateway(
     t,

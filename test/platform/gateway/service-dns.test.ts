@@ -79,7 +79,7 @@ t.test('each address of a name is a node, and changes are followed', async (t) =
   t.strictSame(await count(gateway, 4), { [A]: 4 }, 'follows changes again')
 })
 
-t.test('SRV records have weights, and priorities for failures', async (t) => {
+t.test('uses the weights of SRV records, and their priorities for failover', async (t) => {
   const dns = await openDnsServer(t)
   const [a, b, c] = [await openBackend(t, A), await openBackend(t, B), await openBackend(t, C)]
   const toRecord = (name: string, port: number, priority: number, weight: number) => ({

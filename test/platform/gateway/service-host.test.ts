@@ -69,7 +69,7 @@ routes:
     t.equal(await hostOf('changed'), '"other.internal public.example"', 'after a reload')
   })
 
-t.test('the authority of gRPC calls', async (t) => {
+t.test('sets the authority of gRPC calls', async (t) => {
   const backend = createHttp2Server()
   await listen(t, backend)
   backend.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {

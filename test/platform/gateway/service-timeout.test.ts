@@ -71,7 +71,7 @@ for (const listener of ['uws', 'node'])
     }
   })
 
-t.test('rejects a request timeout in addition to the plugin time-limit', async (t) => {
+t.test('rejects a request timeout in addition to the time-limit plugin', async (t) => {
   const service = (timeout: string): string =>
     `services: { a: { nodes: [127.0.0.1:1], ${timeout} plugins: [time-limit: { limit: 1s }] } }`
   const { reload } = await openConfiguredGateway(t, service(''))

@@ -28,7 +28,7 @@ t.test('writes lines of a built-in service to the log of the server with its nam
   )
 })
 
-t.test('logs everything at level debug', async (t) => {
+t.test('logs everything at the debug level', async (t) => {
   const { lines, log } = open('debug')
   log.debug({ a: 1 }, 'look')
   log.info({}, 'service ready')

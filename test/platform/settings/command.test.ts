@@ -20,7 +20,7 @@ t.test('mx api and mx server share settings, and each has further settings', asy
     t.same([api.includes(name), server.includes(name)], [false, true], name)
 })
 
-t.test('mx server has the defaults of profile local', async (t) => {
+t.test('mx server has the defaults of the local profile', async (t) => {
   const registry = listSettings('server').find(({ name }) => name === 'registry')
   t.match(registry, { default: 'memory' })
   t.match(

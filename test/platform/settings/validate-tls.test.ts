@@ -73,7 +73,7 @@ t.test('rejects an invalid certificate setting with the expected form', async (t
 })
 
 t.test(
-  'enable_tls without files uses a self-signed certificate in profile local only',
+  'enable_tls without files uses a self-signed certificate in the local profile only',
   async (t) => {
     const flags = readFlags(['--enable_tls'], 'server')
     t.match(mergeSettings(flags, readProfile('local')), { tlsCertFiles: ['self-signed'] })

@@ -75,7 +75,7 @@ t.test('adds one listener per worker for any number of queries', async (t) => {
   )
 })
 
-t.test('a final result ends the query without the other workers', async (t) => {
+t.test('a final result ends the query without waiting for the other workers', async (t) => {
   const { query } = createIpcClient()
   const silent = createWorker(1, () => 'ready')
   const no = createWorker(2, ({ id }) => ({ answers: id, value: ['lacks'] }))

@@ -41,7 +41,7 @@ function kill(pid: number): void {
   while (isRunning()) Atomics.wait(pause, 0, 0, PAUSE_MS)
 }
 
-t.test('an order to an exiting worker does not affect the other workers', async (t) => {
+t.test('a command to an exiting worker does not affect the other workers', async (t) => {
   const workers = await open(t, 2)
   const [first, second] = pids()
   kill(first!)

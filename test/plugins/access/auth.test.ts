@@ -331,7 +331,7 @@ t.test('authorizes an account of another plugin regardless of other credentials'
   t.equal((await runPlugin([auth], bearer(await issue(JANE)))).status, 200)
 })
 
-t.test('requires no token for a preflight handled by the plugin cors', async (t) => {
+t.test('requires no token for a preflight handled by the cors plugin', async (t) => {
   const { auth } = await open(t, [MEMBERS])
   const origin = 'https://app.example.com'
   const chain = [buildPlugin(cors, { origins: [origin] }), auth]

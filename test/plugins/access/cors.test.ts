@@ -134,7 +134,7 @@ t.test('allows no origin with an empty list', async (t) => {
   t.same(headers.flat, ['vary', 'Origin'])
 })
 
-t.test('rejects credentials with every origin at startup', async (t) => {
+t.test('rejects credentials combined with any origin at startup', async (t) => {
   t.throws(
     () => buildPlugin(plugin, { credentials: true }),
     /credentials require a list of origins/,

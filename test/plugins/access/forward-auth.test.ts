@@ -94,7 +94,7 @@ t.test('only named request headers are sent', async (t) => {
   t.match(requests[0]!.headers, { authorization: 'Bearer jane', cookie: undefined })
 })
 
-t.test('method and URL of a proxy in front are sent if it is trusted', async (t) => {
+t.test('sends method and URL reported by a trusted proxy in front', async (t) => {
   const { build, requests } = await open(t)
   const headers = { 'x-forwarded-method': 'POST', 'x-forwarded-uri': '/outer' }
   await runPlugin(build({ trust_forward_header: true }), { headers })

@@ -138,27 +138,24 @@ t.test('ignores a repeated scheme or port header, as it ignores lists', async (t
   t.match(all('forwarded'), [/^for=7\.7\.7\.7;host=a\.example;proto=http, /])
 })
 
-t.test(
-  'uses the last address from the right that is not a trusted proxy as the client',
-  async (t) => {
-    const cases: [string | string[], string][] = [
-      ['6.6.6.6, 203.0.113.9, 10.0.0.2', '203.0.113.9'],
-      ['203.0.113.9:5555', '203.0.113.9'],
-      ['[2001:db9::5]:443', '2001:db9::5'],
-      ['2001:db8::9, 10.0.0.7', '2001:db8::9'],
-      ['10.0.0.3', '10.0.0.3'],
-      [['6.6.6.6', '203.0.113.9', '10.0.0.2'], '203.0.113.9'],
-      ['203.0.113.9, nonsense, 10.0.0.2', '10.0.0.2'],
-    ]
-    for (const [value, client] of cases) {
-      const { x } = await forward(
-        { remoteAddress: PROXY, headers: { 'x-forwarded-for': value } },
-        trusting,
-      )
-      t.equal(x.clientAddress, client, JSON.stringify(value))
-    }
-  },
-)
+t.test('uses the rightmost address that is not a trusted proxy as the client', async (t) => {
+  const cases: [string | string[], string][] = [
+    ['6.6.6.6, 203.0.113.9, 10.0.0.2', '203.0.113.9'],
+    ['203.0.113.9:5555', '203.0.113.9'],
+    ['[2001:db9::5]:443', '2001:db9::5'],
+    ['2001:db8::9, 10.0.0.7', '2001:db8::9'],
+    ['10.0.0.3', '10.0.0.3'],
+    [['6.6.6.6', '203.0.113.9', '10.0.0.2'], '203.0.113.9'],
+    ['203.0.113.9, nonsense, 10.0.0.2', '10.0.0.2'],
+  ]
+  for (const [value, client] of cases) {
+    const { x } = await forward(
+      { remoteAddress: PROXY, headers: { 'x-forwarded-for': value } },
+      trusting,
+    )
+    t.equal(x.clientAddress, client, JSON.stringify(value))
+  }
+})
 
 t.test('treats the client as unknown if a proxy names none or an untrusted one', async (t) => {
   const rows: [string, Record<string, string>, boolean][] = [

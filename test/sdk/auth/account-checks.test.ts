@@ -60,7 +60,7 @@ t.test('the challenge of a denied name omits characters that a header cannot con
   t.end()
 })
 
-t.test('an administrator has the scope admin of the namespace or of mx', (t) => {
+t.test('an administrator has the admin scope of the namespace or of mx', (t) => {
   t.throws(() => mustBeAdmin(call(), 'acme', ID), NO_ACCOUNT)
   for (const scopes of [[], ['service'], SHOP.scopes])
     t.throws(() => mustBeAdmin(call({ scopes }), 'acme', ID), toMissing('admin'))
@@ -93,7 +93,7 @@ t.test('a workload acts as the service in its scope only, in its namespace', (t)
   t.end()
 })
 
-t.test('an operator has the scope admin of mx', (t) => {
+t.test('an operator has the admin scope of mx', (t) => {
   t.ok(mustBeOperator(call({ issuer: 'mx', scopes: ['admin'] }), ID))
   const service = { issuer: 'mx', scopes: ['service'] }
   t.throws(() => mustBeOperator(call(service), ID), toMissing('admin', 'mx'))

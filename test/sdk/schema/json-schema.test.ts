@@ -24,7 +24,7 @@ t.test('definitions are found by name or pointer', async (t) => {
   t.equal(findDefinition('Node', definitionsOf({ $defs: { Other: {} } }, definitions)), inner)
 })
 
-t.test('lists have prefix items and items', async (t) => {
+t.test('a list schema has prefix items and items', async (t) => {
   const [first, second] = [{ type: 'string' }, { type: 'integer' }] as const
   t.strictSame(tupleItemsOf({ prefixItems: [first], items: second }), [first])
   t.equal(itemsOf({ prefixItems: [first], items: second }), second)
@@ -34,7 +34,7 @@ t.test('lists have prefix items and items', async (t) => {
   t.equal(itemsOf({}), undefined)
 })
 
-t.test('maps have a schema for additional values', async (t) => {
+t.test('a map schema has a schema for additional values', async (t) => {
   t.match(mapValuesOf(Type.Record(Type.String(), Type.Integer()) as JsonSchema), {
     type: 'integer',
   })
@@ -43,7 +43,7 @@ t.test('maps have a schema for additional values', async (t) => {
   t.equal(mapValuesOf({}), undefined)
 })
 
-t.test('types are none, one or several', async (t) => {
+t.test('a schema has no type, one type or several types', async (t) => {
   t.strictSame(typesOf({}), [])
   t.strictSame(typesOf({ type: 'string' }), ['string'])
   t.strictSame(typesOf({ type: ['string', 'null'] }), ['string', 'null'])

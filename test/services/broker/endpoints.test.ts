@@ -40,7 +40,7 @@ t.test('a message reaches only the subscribers of its topic in its namespace', a
   await until(() => subscribers() === 0)
 })
 
-t.test('topic orders of namespace acme.eu is not topic eu.orders of namespace acme', async (t) => {
+t.test('the orders topic of namespace acme.eu is not the eu.orders topic of acme', async (t) => {
   const { publish, subscribe, subscribers } = await openPlatformBroker(t)
   const outer = subscribe({ topic: 'eu.orders' }, { namespace: 'acme' })
   const inner = subscribe({ topic: 'orders' }, { namespace: 'acme.eu' })

@@ -3,7 +3,7 @@ import { openPlatformBroker } from '../../fixtures/platform-broker.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { openRegistry } from '../../fixtures/sdk-services.ts'
 
-t.test('the registry lists the endpoints of the service broker', async (t) => {
+t.test('the registry lists the endpoints of the broker service', async (t) => {
   const registry = openRegistry(t)
   await openPlatformBroker(t, { registry })
   const [service] = await registry.getService('broker')

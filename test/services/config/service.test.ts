@@ -13,7 +13,7 @@ interface WatchMessage {
   readonly version: number
 }
 
-t.test('registers the service config with its endpoints', async (t) => {
+t.test('registers the config service with its endpoints', async (t) => {
   const registry = openRegistry(t)
   await openPlatformConfig(t, { registry })
   const [service] = await registry.getService('config')

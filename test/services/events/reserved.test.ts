@@ -9,7 +9,7 @@ import { openPlatformEvents } from '../../fixtures/platform-events.ts'
 
 const REJECTION = { code: 403, message: /^the topic auth of mx is the audit/ }
 
-t.test('topic auth of namespace mx is reserved, including in upper case', async (t) => {
+t.test('the auth topic of namespace mx is reserved in any letter case', async (t) => {
   t.throws(() => rejectReserved(AUDIT_TOPIC, 'id'), { ...REJECTION, id: 'id' })
   t.throws(() => rejectReserved({ namespace: 'mx', topic: 'Auth' }, 'id'), {
     code: 403,
@@ -19,7 +19,7 @@ t.test('topic auth of namespace mx is reserved, including in upper case', async 
   rejectReserved({ namespace: 'mx', topic: 'auth.dead' }, 'id')
 })
 
-t.test('topic auth and its dead letters contain audit events', async (t) => {
+t.test('the auth topic and its dead letters contain audit events', async (t) => {
   for (const topic of ['auth', 'AUTH', 'auth.dead', 'Auth.Dead']) {
     t.ok(hasAuditEvents({ namespace: 'mx', topic }), topic)
     t.notOk(hasAuditEvents({ namespace: 'foo', topic }))

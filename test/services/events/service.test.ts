@@ -5,7 +5,7 @@ import { openPlatformEvents } from '../../fixtures/platform-events.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { createQuietLog, openRegistry } from '../../fixtures/sdk-services.ts'
 
-t.test('the registry lists the endpoints of the service events', async (t) => {
+t.test('the registry lists the endpoints of the events service', async (t) => {
   const registry = openRegistry(t)
   await openPlatformEvents(t, { registry })
   const [service] = await registry.getService('events')

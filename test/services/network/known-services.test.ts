@@ -98,7 +98,7 @@ t.test('a server without known services writes nothing', async (t) => {
   t.equal(await store.read(TABLE, 'a'), undefined)
 })
 
-t.test('services with descriptions too long to save do not displace others', async (t) => {
+t.test('services with descriptions too long to save do not displace other services', async (t) => {
   const store = openStore(t, 1000)
   const first = open(t, store)
   await first.known.open()

@@ -34,7 +34,7 @@ t.test('a link is a stream of Network.Link that begins with hello', (t) => {
   t.end()
 })
 
-t.test('the end of a link is reported once with its reason', (t) => {
+t.test('reports the end of a link once with its reason', (t) => {
   const ends: [end: (call: LinkCall) => void, event: string][] = [
     [(call) => call.onEnd(), '503 the service ended the stream'],
     [(call) => call.onReply(), '502 the response is not a stream'],
@@ -52,7 +52,7 @@ t.test('the end of a link is reported once with its reason', (t) => {
   t.end()
 })
 
-t.test('a peer that sends its routes repeatedly is read slowly', (t) => {
+t.test('throttles reads from a peer that resends its routes', (t) => {
   let consumed = 0
   const allowance = new ReadAllowance()
   const connect = () => {
@@ -106,7 +106,7 @@ t.test('a malformed message ends the link with 502', (t) => {
 })
 
 t.test(
-  'an exception of the receiver ends the link with 502, and a closed link reports nothing',
+  'an exception in the receiver ends the link with 502, and a closed link reports nothing',
   (t) => {
     const { events, hear } = open(() => {
       throw new TypeError('not now')

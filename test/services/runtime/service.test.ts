@@ -6,7 +6,7 @@ import { makeRuntimeState, openPlatformRuntime } from '../../fixtures/platform-r
 import { until } from '../../fixtures/raw-backend.ts'
 import { openRegistry } from '../../fixtures/sdk-services.ts'
 
-t.test('registers the service runtime with its endpoints', async (t) => {
+t.test('registers the runtime service with its endpoints', async (t) => {
   const registry = openRegistry(t)
   await openPlatformRuntime(t, { registry })
   const [service] = await registry.getService('runtime')

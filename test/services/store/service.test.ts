@@ -5,7 +5,7 @@ import type { WatchEvent } from '../../../services/store/watches.ts'
 import { openPlatformStore } from '../../fixtures/platform-store.ts'
 import { openRegistry } from '../../fixtures/sdk-services.ts'
 
-t.test('the registry lists the endpoints of the service store', async (t) => {
+t.test('the registry lists the endpoints of the store service', async (t) => {
   const registry = openRegistry(t)
   await openPlatformStore(t, { registry })
   const [service] = await registry.getService('store')

@@ -32,7 +32,7 @@ t.test('a path has the segments of its variables', async (t) => {
     t.equal(toExampleRequest({ ...ROUTE, paths: [path] }).path, expected)
 })
 
-t.test('words for networks become addresses', async (t) => {
+t.test('replaces network keywords by addresses', async (t) => {
   const rows: [string, string][] = [
     ['loopback', '127.0.0.1'],
     ['private', '10.0.0.1'],

@@ -32,7 +32,7 @@ t.test('sends and receives header values as bytes', async (t) => {
   t.same({ ...readHeaders(toMessage(encode(headers))) }, headers)
 })
 
-t.test('encodes headers like the library', async (t) => {
+t.test('encodes headers like the NATS client library', async (t) => {
   const message = createHeaders()
   message.append('content-type', 'text/plain')
   message.append('x-trace', '1')
@@ -41,12 +41,12 @@ t.test('encodes headers like the library', async (t) => {
   t.equal(ours, Buffer.from(theirs).toString('latin1'))
 })
 
-t.test('encodes no headers as undefined', async (t) => {
+t.test('encodes an empty list of headers as undefined', async (t) => {
   t.strictSame(encodeHeaders({}), { headers: undefined, bytes: 0 })
   t.strictSame(readHeaders(toMessage('')), {})
 })
 
-t.test('omits received headers that are invalid in messages', async (t) => {
+t.test('drops received headers that are invalid in a message', async (t) => {
   const block = [
     'NATS/1.0 503 No Responders',
     'Content-Type:application/json',

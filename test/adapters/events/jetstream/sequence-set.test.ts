@@ -7,7 +7,7 @@ import {
 } from '../../../../adapters/events/jetstream/sequence-set.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
 
-t.test('stores sequences as few ranges', async (t) => {
+t.test('stores sequences in as few ranges as possible', async (t) => {
   const span = fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: -1, max: 9 }))
   fc.assert(
     fc.property(fc.array(span, { maxLength: 30 }), (spans) => {

@@ -22,7 +22,7 @@ t.test('creates a session per connection', async (t) => {
   t.equal(sessions.current, second)
 })
 
-t.test('repeats an operation in the next session', async (t) => {
+t.test('retries an operation in the next session', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const sessions = server.openSessions()
@@ -40,7 +40,7 @@ t.test('repeats an operation in the next session', async (t) => {
   t.same([text, runs], ['done', 2])
 })
 
-t.test('does not repeat other failures', async (t) => {
+t.test('does not retry after other failures', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const sessions = server.openSessions()

@@ -202,7 +202,7 @@ t.test('polls without a slot', async (t) => {
   t.equal(second.requests.at(-1), '7', 'a free slot is used')
 })
 
-t.test('blocks briefly if slots are short', async (t) => {
+t.test('blocks only briefly while slots are scarce', async (t) => {
   const slots = createSlots(1, 30, () => {})
   const first = play(
     t,
@@ -243,7 +243,7 @@ t.test('reports an outage if the next query fails, too', async (t) => {
   t.equal(slots.capacity(), 100)
 })
 
-t.test('takes no slot if stopped at the first response', async (t) => {
+t.test('acquires no slot if it is stopped at the first response', async (t) => {
   const slots = createSlots(1, 30, () => {})
   for (let i = 0; i < 50; i++) {
     const { settled, stop } = play(t, [['1', 'a']], { slots })
@@ -256,7 +256,7 @@ t.test('takes no slot if stopped at the first response', async (t) => {
   t.equal(requests[1], '7')
 })
 
-t.test('sends and reports nothing after stop in any state', async (t) => {
+t.test('sends and reports nothing once it is stopped in any state', async (t) => {
   const pending = play(t, [['1', 'a']])
   await until(() => pending.requests.length === 2)
   pending.stop()

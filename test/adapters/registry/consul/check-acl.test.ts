@@ -30,7 +30,7 @@ async function sendRequest(
   return { warnings, requests: double.requests.map(({ path }) => path) }
 }
 
-t.test('warns of a remote Consul without ACLs', async (t) => {
+t.test('warns about a remote Consul without ACLs', async (t) => {
   const { warnings, requests } = await sendRequest(t, 401, 'ACL support disabled', {
     host: '10.0.0.1',
   })
@@ -39,7 +39,7 @@ t.test('warns of a remote Consul without ACLs', async (t) => {
   t.same(requests, ['/v1/acl/token/self'])
 })
 
-t.test('does not warn of a local Consul or one with ACLs', async (t) => {
+t.test('does not warn about a local Consul or one with ACLs', async (t) => {
   for (const host of ['localhost', '127.0.0.1', '127.1.2.3', '::1'])
     t.same(await sendRequest(t, 401, 'ACL support disabled', { host }), {
       warnings: [],
@@ -53,7 +53,7 @@ t.test('does not warn of a local Consul or one with ACLs', async (t) => {
     t.same((await sendRequest(t, status, text, { host: '10.0.0.1' })).warnings, [])
 })
 
-t.test('warns of an unencrypted token', async (t) => {
+t.test('warns about an unencrypted token', async (t) => {
   const host = 'consul.example'
   const { warnings } = await sendRequest(t, 200, '', { host, token: 'secret' })
   t.match(warnings, [/the token is sent to consul\.example unencrypted/])

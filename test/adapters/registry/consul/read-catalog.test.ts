@@ -55,7 +55,7 @@ t.test('reads the versions of all services from their tags', async (t) => {
   ])
 })
 
-t.test('lists a service of several domains in each with its versions', async (t) => {
+t.test('lists a service in each of its domains with its versions', async (t) => {
   const catalog = {
     both: ['mx', 'mx.version=latest', 'mx.domain=shop', 'mx.version@shop=7'],
     shop: ['mx', 'mx.domain=shop', 'mx.version@shop=8'],
@@ -150,7 +150,7 @@ t.test('reads concurrent responses independently', async (t) => {
   t.same(await slow, ['a', 'b'])
 })
 
-t.test('uses version latest for a plain service', async (t) => {
+t.test('uses `latest` as the version of a plain service', async (t) => {
   const { read } = create()
   t.same(await read({ shop: ['mx.path=/x', 'mx.version=2'], plain: ['mx.version='] }), [
     'shop latest Http.Any',
@@ -187,7 +187,7 @@ t.test('adds a service until the catalog lists it', async (t) => {
   t.same(events.sort(), ['late', 'later'])
 })
 
-t.test('drops added services of a lost Consul with the next catalog', async (t) => {
+t.test('drops added services with the next catalog after Consul was lost', async (t) => {
   const reader = createCatalogReader({ domain: 'mx', warn: () => {} })
   reader.addUncataloged('late', [makeService('late', [])], { index: '12', era: 0 })
   t.same(await reader.read({ chunks: [Buffer.from('{}')], index: '3', era: 1 }), [])

@@ -104,12 +104,12 @@ t.test('reads the tags of each instance separately', async (t) => {
   t.match(warnings, [/"web:f" of web: the tag "mx.node=\{" is ignored/, /"web:g" of web/])
 })
 
-t.test('ignores a name in another case', async (t) => {
+t.test('ignores a name that differs in letter case', async (t) => {
   t.same(read([row({ Service: 'WEB' }), row({ Service: 'Web' }), row({ Service: undefined })]), [])
   t.same(warnings, [])
 })
 
-t.test('returns a version without passing nodes', async (t) => {
+t.test('returns a version that has no passing nodes', async (t) => {
   const checked = (ID: string, ...states: string[]): object => ({
     ...row({ ID }),
     Checks: states.map((Status) => ({ Status })),

@@ -25,7 +25,7 @@ function toChunks(bytes: Buffer, chunkBytes: number): Buffer[] {
   )
 }
 
-t.test('scans any JSON object in any formatting and pieces', async (t) => {
+t.test('scans any JSON object with any formatting and any chunk boundaries', async (t) => {
   const tags = fc.oneof(fc.array(fc.string({ unit: 'binary' })), fc.jsonValue())
   await fc.assert(
     fc.asyncProperty(

@@ -19,7 +19,7 @@ t.test('suggests the correct tag for a misspelled one', (t) => {
   t.end()
 })
 
-t.test('warns of a route without a path', (t) => {
+t.test('warns about a route without a path', (t) => {
   t.same(find('mx.host=a', 'mx.method=GET'), [
     'mx.host has no effect without mx.path, for example mx.path=/** for all paths',
     'mx.method has no effect without mx.path, for example mx.path=/** for all paths',
@@ -27,20 +27,20 @@ t.test('warns of a route without a path', (t) => {
   t.end()
 })
 
-t.test('warns of an empty path', (t) => {
+t.test('warns about an empty path', (t) => {
   t.same(find('mx.path='), ['mx.path= is empty: the service has no route'])
   t.same(find('mx.path=', 'mx.path=/x'), [])
   t.end()
 })
 
-t.test('warns of an invalid domain', (t) => {
+t.test('warns about an invalid domain', (t) => {
   const rule = 'mx.domain must be letters, digits and inner dots, dashes or underscores'
   t.same(find('mx.domain=a b'), [`${rule}, got "a b": the service belongs to no domain`])
   t.same(find('mx.domain='), [`${rule}, got "": the service belongs to no domain`])
   t.end()
 })
 
-t.test('does not warn of other tags', (t) => {
+t.test('does not warn about other tags', (t) => {
   t.same(
     find('mx.host=a', 'mx.path=/x', 'blue', 'mxlike=1', 'mx-blue', 'mx.handler=web', 'mx.domain=d'),
     [],

@@ -73,7 +73,7 @@ t.test('ignores malformed tags with a warning', async (t) => {
 })
 
 t.test(
-  'converts route tags of a plain service to an endpoint with the handler proxy',
+  'converts route tags of a plain service to an endpoint with the proxy handler',
   async (t) => {
     t.same(toPlainEndpoints(read(['mx.host=a.example'])), [], 'no endpoint without a path')
     const route = ['mx.path=/a', 'mx.path=/b/*', 'mx.method=GET', 'mx.handler=web']

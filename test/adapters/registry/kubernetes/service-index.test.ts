@@ -100,7 +100,7 @@ t.test('moves a slice to another Service', async (t) => {
   t.same(reported(), ['delete greeter latest', 'create users latest 10.0.0.1:8080'])
 })
 
-t.test('emits the differences of a new list', async (t) => {
+t.test('emits the differences between the previous and the new list', async (t) => {
   const { index, reported } = open()
   const users = makeKubernetesService('users')
   index.replaceServices(services(GREETER, users))
@@ -112,7 +112,7 @@ t.test('emits the differences of a new list', async (t) => {
   t.same(reported(), ['delete greeter latest'])
 })
 
-t.test('reads only changed objects of a new list', async (t) => {
+t.test('reads only changed objects in a new list', async (t) => {
   const { index, reported, problems } = open()
   const at = (object: ApiObject, resourceVersion: string): ApiObject => ({
     ...object,

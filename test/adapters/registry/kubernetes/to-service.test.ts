@@ -70,7 +70,7 @@ t.test('reads mx settings from annotations', async (t) => {
   })
 })
 
-t.test('uses the handler proxy for a path unless mx/handler is set', async (t) => {
+t.test('uses the proxy handler for a path unless mx/handler is set', async (t) => {
   const annotations = { 'mx/path': '/ui/*', 'mx/handler': 'web' }
   const { endpoints } = convert(makeKubernetesService('ui', annotations), SLICE)
   t.same(endpoints[0]!.metadata, { handler: 'web', path: '/ui/*' })
@@ -78,7 +78,7 @@ t.test('uses the handler proxy for a path unless mx/handler is set', async (t) =
   t.same(single.endpoints, [], 'no route without a path')
 })
 
-t.test('selects the port by mx/port, well-known name, or as the only one', async (t) => {
+t.test('selects the port by mx/port, by a well-known name, or if it is the only one', async (t) => {
   const slice = (...names: string[]): ApiObject =>
     makeSlice('a', 'greeter', ['10.0.0.1'], {
       ports: names.map((name, i) => ({ name, port: 9000 + i })),

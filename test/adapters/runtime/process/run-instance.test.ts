@@ -79,7 +79,7 @@ t.test('isolates the environment, home and temporary files of an instance', asyn
 })
 
 t.test(
-  'starts an instance without inherited files and core dumps, in its own process group',
+  'starts an instance without inherited files or core dumps, in its own process group',
   async (t) => {
     const folder = makeTempFolder(t, 'runtime')
     const file = join(makeTempFolder(t, 'told'), 'told')

@@ -90,7 +90,7 @@ t.test('the schema', async (t) => {
     })
   })
 
-  t.test('warns of disabled fsync', async (t) => {
+  t.test('warns about disabled fsync', async (t) => {
     const warnings: string[] = []
     const client = await connect(t, server)
     await prepareSchema(client, 'many', (message) => warnings.push(message))

@@ -46,7 +46,7 @@ t.test('the value - is read from standard input', async (t) => {
   t.equal(readConfig().get('git.credentials'), '', 'standard input was empty')
 })
 
-t.test('an unknown setting is rejected with the known ones', async (t) => {
+t.test('an unknown setting is rejected with a list of the known ones', async (t) => {
   for (const name of ['user', 'git', 'git.a.b.baseurl', 'git.__proto__.baseurl'])
     await t.rejects(user(t, 'config', 'set', name, 'x'), {
       message: `unknown name ${name}, expected git.baseurl, git.<env>.baseurl or git.credentials`,

@@ -7,7 +7,7 @@ const kill = (...words: string[]) => killCommand.run(words)
 const add = (name: string, version: string) =>
   runtime.objects.set(`${name}@${version}`, { name, version, source: '', status: 4, metadata: {} })
 
-t.test('mx kill ends the version latest, the only version, or the referenced one', async (t) => {
+t.test('mx kill ends the `latest` version, the only version, or the referenced one', async (t) => {
   add('mail', 'latest')
   add('mail', 'v1')
   await kill('mail')

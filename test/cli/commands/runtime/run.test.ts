@@ -129,7 +129,7 @@ t.test('an existing name is rejected before the upload, unless forced', async (t
   t.equal(last().request.options.force, true)
 })
 
-t.test('of two concurrent commands with one name, one fails with advice', async (t) => {
+t.test('one of two concurrent commands for the same name fails with advice', async (t) => {
   const results = await Promise.allSettled([run('./helloworld'), run('./helloworld')])
   const failed = results.flatMap((result) => (result.status === 'rejected' ? result.reason : []))
   t.match(failed, [

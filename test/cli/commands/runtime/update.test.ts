@@ -36,7 +36,7 @@ function setSource(name: string, source: string): void {
   runtime.objects.set(`${name}@latest`, { ...object, metadata: { source } })
 }
 
-t.test('a path is uploaded again', async (t) => {
+t.test('an update by path uploads the folder again', async (t) => {
   await update('./uploaded')
   t.same(
     runtime.calls.map(({ endpoint }) => endpoint),
@@ -53,7 +53,7 @@ t.test('a path is uploaded again', async (t) => {
   })
 })
 
-t.test('a name of a repository is fetched again from its source', async (t) => {
+t.test('an update by name fetches a repository again from its source', async (t) => {
   await update('fetched')
   t.same(last().request, {
     resource: { service: { name: 'fetched', version: 'main', source: '', metadata: {} } },
@@ -62,7 +62,7 @@ t.test('a name of a repository is fetched again from its source', async (t) => {
   t.equal(runtime.calls.length, 1, 'the folder of that name is not uploaded')
 })
 
-t.test('a name deploys the folder it was uploaded from, in any working folder', async (t) => {
+t.test('an update by name deploys its source folder, from any working folder', async (t) => {
   const folder = join(home, 'uploaded')
   await update('./uploaded')
   runtime.calls.length = 0
@@ -87,45 +87,45 @@ t.test('a name deploys the folder it was uploaded from, in any working folder', 
   t.match(last().request.resource.service, { metadata: { source: folder } })
 })
 
-t.test(
-  'a name whose source folder is missing on this machine fails without a request',
-  async (t) => {
-    const help = "Pass the folder: 'mx update uploaded --source=<folder>'"
-    const reasons = [
-      ['/nowhere/uploaded', 'its source folder /nowhere/uploaded does not exist on this machine'],
-      // A folder of this name in the working folder may be unrelated.
-      ['.', 'its source folder is unknown'],
-    ] as const
-    for (const [source, reason] of reasons) {
-      setSource('uploaded', source)
-      await t.rejects(update('uploaded'), {
-        message: `Cannot update uploaded: ${reason}. ${help}`,
-        status: 1,
-      })
-    }
-    t.same(runtime.calls, [])
-    await update('uploaded', '--rollback')
-    await update('uploaded', '--source=./uploaded')
-    t.equal(runtime.calls.length, 3)
-  },
-)
-
-t.test('a name never deploys a folder that this user did not upload for this object', async (t) => {
-  await update('./uploaded')
-  runtime.calls.length = 0
-  for (const folder of [home, join(home, '.mx'), join(home, 'fetched')]) {
-    setSource('uploaded', folder)
+t.test('an update by name fails without a request if its source folder is missing', async (t) => {
+  const help = "Pass the folder: 'mx update uploaded --source=<folder>'"
+  const reasons = [
+    ['/nowhere/uploaded', 'its source folder /nowhere/uploaded does not exist on this machine'],
+    // A folder of this name in the working folder may be unrelated.
+    ['.', 'its source folder is unknown'],
+  ] as const
+  for (const [source, reason] of reasons) {
+    setSource('uploaded', source)
     await t.rejects(update('uploaded'), {
-      message: `Cannot update uploaded: you did not upload its source folder ${folder} from this machine. Pass the folder: 'mx update uploaded --source=<folder>'`,
+      message: `Cannot update uploaded: ${reason}. ${help}`,
       status: 1,
     })
   }
   t.same(runtime.calls, [])
-  add('other', 'latest', 'source://other:latest')
-  setSource('other', join(home, 'uploaded'))
-  await t.rejects(update('other'), /you did not upload/, 'another object')
-  t.same(runtime.calls, [])
+  await update('uploaded', '--rollback')
+  await update('uploaded', '--source=./uploaded')
+  t.equal(runtime.calls.length, 3)
 })
+
+t.test(
+  'an update by name never deploys a folder that this user did not upload for it',
+  async (t) => {
+    await update('./uploaded')
+    runtime.calls.length = 0
+    for (const folder of [home, join(home, '.mx'), join(home, 'fetched')]) {
+      setSource('uploaded', folder)
+      await t.rejects(update('uploaded'), {
+        message: `Cannot update uploaded: you did not upload its source folder ${folder} from this machine. Pass the folder: 'mx update uploaded --source=<folder>'`,
+        status: 1,
+      })
+    }
+    t.same(runtime.calls, [])
+    add('other', 'latest', 'source://other:latest')
+    setSource('other', join(home, 'uploaded'))
+    await t.rejects(update('other'), /you did not upload/, 'another object')
+    t.same(runtime.calls, [])
+  },
+)
 
 t.test('another address becomes the new source', async (t) => {
   await update('github.com/other/fetched')
@@ -156,7 +156,7 @@ t.test('a failed update reports that the previous build keeps running', async (t
   })
 })
 
-t.test('a name with one working version selects it over failed versions', async (t) => {
+t.test('an update by name prefers the only working version to failed ones', async (t) => {
   add('branches', 'main', 'github.com/someone/branches')
   const failed = { status: 7, metadata: { error: 'the repository has no branch nain' } }
   runtime.objects.set('branches@nain', {

@@ -24,7 +24,7 @@ t.test(
 )
 
 t.test(
-  'accounts with scope admin of mx are never cross-namespace, services and workloads of mx are',
+  'accounts of mx with the admin scope are never cross-namespace, services and workloads are',
   async (t) => {
     t.equal(isCrossNamespace(createAccount({ scopes: ['admin'] }), toTarget('acme')), false)
     for (const scope of ['service', 'workload:mx/shop'])

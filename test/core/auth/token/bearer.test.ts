@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readBearer } from '../../../../core/auth/token/bearer.ts'
 
-t.test('the token follows the scheme Bearer in any letter case', async (t) => {
+t.test('the token follows the Bearer scheme in any letter case', async (t) => {
   const rows: [string, string | undefined][] = [
     ['Bearer a.b.c', 'a.b.c'],
     ['bearer a.b.c', 'a.b.c'],

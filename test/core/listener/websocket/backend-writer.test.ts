@@ -28,7 +28,7 @@ async function open(t: Test, calls: string[]) {
 }
 
 t.test(
-  'ends a client that sends over 12 MiB and two messages in one tick to a stalled backend',
+  'closes a client that sends more than the limit to a stalled backend within one tick',
   async (t) => {
     const calls: string[] = []
     const send = await open(t, calls)
@@ -39,7 +39,7 @@ t.test(
   },
 )
 
-t.test('pauses the other clients until the end of a tick with over 2 MiB', async (t) => {
+t.test('pauses other clients until the tick ends if one sends over 2 MiB', async (t) => {
   const calls: string[] = []
   const send = await open(t, [])
   await open(t, calls)

@@ -5,7 +5,7 @@ import { makeUpstream } from '../../../fixtures/services.ts'
 const byPath = { kind: 'maglev', hashOf: { from: 'path', name: '' } } as const
 const paths = Array.from({ length: 5000 }, (_, i) => new TestExchange({ path: `/${i}` }))
 
-t.test('a key has the same node, and shares follow the weights', async (t) => {
+t.test('maps a key to the same node, with shares by weight', async (t) => {
   const upstream = makeUpstream([1, 1, 2], { balance: byPath })
   const picked = paths.map((x) => upstream.pick(x)!)
   t.ok(paths.every((x, i) => upstream.pick(x) === picked[i]))

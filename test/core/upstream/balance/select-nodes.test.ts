@@ -32,7 +32,7 @@ t.test('unreachable nodes are used only if no other is left', async (t) => {
   t.equal(selectNodes(all, [], DEFAULT_POLICIES), all)
 })
 
-t.test('the next priority is used while too few nodes of the smallest are usable', async (t) => {
+t.test('uses the next priority while too few nodes of the first one are usable', async (t) => {
   const all = [0, 0, 0, 0, 1].map(
     (priority, i) => ({ id: `n${i}`, zone: '', priority, failures: HEALTHY }) as UpstreamNode,
   )
@@ -63,7 +63,7 @@ t.test('nodes of the same zone are used while enough of them are usable', async 
   t.equal(selectNodes(all, all, { ...policies, zone: '' }), all)
 })
 
-t.test('a process uses the same subset, of which a new node replaces at most one', async (t) => {
+t.test('keeps the subset of a process, in which a new node replaces at most one', async (t) => {
   const all = makeNodes(...Array<string>(100).fill(''))
   const mine = toSubset(all, 10, 'me')
   t.equal(mine.length, 10)

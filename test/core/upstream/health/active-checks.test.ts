@@ -75,7 +75,7 @@ t.test(
   },
 )
 
-t.test('http: expected statuses, a body and another port', async (t) => {
+t.test('http: checks status and body on the configured port', async (t) => {
   const requests: string[] = []
   const port = await openHttp(t, (request, response) => {
     request.on('data', (chunk) => {

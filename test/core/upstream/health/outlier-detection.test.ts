@@ -41,7 +41,7 @@ t.test('a connect failure ejects a node immediately', async (t) => {
 })
 
 t.test(
-  'unreachable nodes are ejected for 1 s, doubled up to the first ejection of others',
+  'unreachable nodes are ejected for 1 s, doubled up to the first ejection time of other nodes',
   async (t) => {
     const { health, nodes, events } = watchNodes(2)
     const [node] = nodes as [UpstreamNode]

@@ -252,7 +252,7 @@ t.test('reconnects to a server that stops responding', async (t) => {
   t.equal(countLists(api), 1)
 })
 
-t.test('reports an outage without a response in time', async (t) => {
+t.test('reports an outage if there is no response in time', async (t) => {
   const { events } = await follow(t, { graceMs: 20 }, (api) => {
     api.intercept = () => {
       api.intercept = () => false

@@ -152,7 +152,7 @@ function testEntries(agent: ConsulAgent): void {
     await registry.deregister?.(service)
   })
 
-  t.test('only passes the check on a heartbeat', async (t) => {
+  t.test('passes the check only on a heartbeat', async (t) => {
     const registry = openConsulRegistry(t, agent)
     await registry.register?.(GREETER, { ttlSeconds: 90 })
     await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])

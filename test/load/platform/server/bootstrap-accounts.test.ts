@@ -136,7 +136,7 @@ t.test('uses the configured password and stores it in no file', async (t) => {
   t.throws(() => statSync(join(folder, 'data', 'admin_password')))
 })
 
-t.test('the password in profile test is mx', async (t) => {
+t.test('the password in the test profile is mx', async (t) => {
   const server = await openServer(t)
   t.equal(server.server.adminPassword, undefined)
   t.type(await logIn(server, 'admin', 'mx'), 'string')

@@ -153,7 +153,7 @@ async function startOn(t: Test, path: string) {
   return gateway
 }
 
-t.test('the flag address accepts a Unix socket, and replaces a stale socket', async (t) => {
+t.test('--address accepts a Unix socket and replaces a stale one', async (t) => {
   const folder = makeTempFolder(t, 'unix')
   const path = join(folder, 'mx.sock')
   const first = startMx(['api', `--address=unix:${path}`, '--access_log=off'], {

@@ -306,7 +306,7 @@ routes:
   - { name: rest, service: other, plugins: [redirect-https] }
 `
 
-t.test('TLS and the address of the client are of the listener, unless they are set', async (t) => {
+t.test('uses TLS and the client address of the listener unless they are set', async (t) => {
   const rows: [Partial<ExplainedRequest>, string, number | undefined][] = [
     [{}, 'rest', undefined],
     [{ secure: false }, 'rest', 308],
@@ -323,7 +323,7 @@ t.test('TLS and the address of the client are of the listener, unless they are s
   }
 })
 
-t.test('an address that no client of the listener has is 400', async (t) => {
+t.test('rejects a client address that the listener cannot have with 400', async (t) => {
   const rows: [Partial<ExplainedRequest>, RegExp][] = [
     [{ client: 'localhost' }, /^client must be an IP address, got "localhost"$/],
     [{ listener: 'local', client: '10.0.0.1' }, /^clients of the Unix socket unix:\/run\/mx\.sock/],
@@ -333,7 +333,7 @@ t.test('an address that no client of the listener has is 400', async (t) => {
     await t.rejects(explainFile(t, CONNECTIONS, request), { code: 400, message })
 })
 
-t.test('the settings of the only listener count without a list', async (t) => {
+t.test('uses the settings of the only listener if there is no list', async (t) => {
   const explainMain = (...words: string[]) =>
     explainWith(t, { path: '/greeter/x' }, [...WORDS, '--handler=proxy', ...words])
   const text = '--plugin=redirect-https'

@@ -26,7 +26,7 @@ async function publish(adapter: EventsAdapter): Promise<number> {
   return sequence
 }
 
-t.test('opens the event storage of the setting', async (t) => {
+t.test('opens the configured event storage', async (t) => {
   const folder = join(makeTempFolder(t, 'events'), 'events')
   t.equal(await publish(await open('memory', folder)), 1)
   t.equal(await publish(await open('lmdb', folder)), 1)

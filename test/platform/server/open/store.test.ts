@@ -30,7 +30,7 @@ async function check(adapter: StoreAdapter): Promise<number> {
   return result?.value.length ?? 0
 }
 
-t.test('opens the store of the setting', async (t) => {
+t.test('opens the configured store', async (t) => {
   const folder = makeTempFolder(t, 'store')
   t.equal(await check(await open('memory', folder)), 1)
   const small = createStore(await open('memory', folder))

@@ -134,7 +134,7 @@ t.test(
   },
 )
 
-t.test('limits guesses of secrets through changes', async (t) => {
+t.test('limits guesses of a secret through change requests', async (t) => {
   const { call, records } = await open(t)
   const guess = () =>
     call(

@@ -54,7 +54,7 @@ t.test(
   },
 )
 
-t.test('profile local allows loopback in the default namespace', async (t) => {
+t.test('the local profile allows loopback in the default namespace', async (t) => {
   await check({ address: '127.0.0.1:9001', isLocal: true })
   await t.rejects(check({ address: '127.0.0.1:9001', isLocal: true, domain: 'tb' }), { code: 403 })
   await t.rejects(check({ address: '169.254.169.254:80', isLocal: true }), { code: 403 })

@@ -64,43 +64,40 @@ t.test(
   },
 )
 
-t.test(
-  'one of several accounts that concurrently register an available name succeeds',
-  async (t) => {
-    const memory = openRegistry(t)
-    // As with a remote registry, all accounts read before one has registered.
-    const registry: Registry = {
-      ...memory,
-      async getService(name) {
-        const result = await memory.getService(name)
-        await new Promise((resolve) => setImmediate(resolve))
-        return result
-      },
+t.test('only one of several accounts that register a name concurrently succeeds', async (t) => {
+  const memory = openRegistry(t)
+  // As with a remote registry, all accounts read before one has registered.
+  const registry: Registry = {
+    ...memory,
+    async getService(name) {
+      const result = await memory.getService(name)
+      await new Promise((resolve) => setImmediate(resolve))
+      return result
+    },
+  }
+  const changeAsOwner = createOwnerChanges()
+  const take = (id: string, signal = new AbortController().signal) => {
+    const account = {
+      id,
+      name: id,
+      issuer: 'mx',
+      type: 'service',
+      metadata: {},
+      scopes: ['service'],
     }
-    const changeAsOwner = createOwnerChanges()
-    const take = (id: string, signal = new AbortController().signal) => {
-      const account = {
-        id,
-        name: id,
-        issuer: 'mx',
-        type: 'service',
-        metadata: {},
-        scopes: ['service'],
-      }
-      const service = withOwner(makeService('greeter', ['127.0.0.1:9001']), account)
-      const scope = { registry, namespace: 'mx' }
-      return changeAsOwner(service, scope, { account, signal }, 'registry', async () => {
-        await memory.register!(service)
-      })
-    }
-    const outcomes = await Promise.allSettled(['first', 'second', 'third'].map((id) => take(id)))
-    const [first, ...others] = outcomes
-    t.match(first, { status: 'fulfilled' })
-    for (const outcome of others) t.match(outcome, { status: 'rejected', reason: { code: 409 } })
-    await take('first')
-    await memory.deregister!(makeService('greeter', ['127.0.0.1:9001']))
-    const late = AbortSignal.abort(new Error('too late'))
-    await t.rejects(take('second', late), { message: 'too late' })
-    await take('second')
-  },
-)
+    const service = withOwner(makeService('greeter', ['127.0.0.1:9001']), account)
+    const scope = { registry, namespace: 'mx' }
+    return changeAsOwner(service, scope, { account, signal }, 'registry', async () => {
+      await memory.register!(service)
+    })
+  }
+  const outcomes = await Promise.allSettled(['first', 'second', 'third'].map((id) => take(id)))
+  const [first, ...others] = outcomes
+  t.match(first, { status: 'fulfilled' })
+  for (const outcome of others) t.match(outcome, { status: 'rejected', reason: { code: 409 } })
+  await take('first')
+  await memory.deregister!(makeService('greeter', ['127.0.0.1:9001']))
+  const late = AbortSignal.abort(new Error('too late'))
+  await t.rejects(take('second', late), { message: 'too late' })
+  await take('second')
+})

@@ -16,7 +16,7 @@ t.test('reads only own string properties', async (t) => {
   for (const key of ['b', 'toString', '__proto__']) t.equal(readText({ b: 7 }, key), '')
 })
 
-t.test('reads at most 256 strings of a map and no __proto__', async (t) => {
+t.test('reads at most 256 strings of a map and ignores __proto__', async (t) => {
   t.same(readMap(JSON.parse('{"a": "x", "b": 7, "c": null, "__proto__": "y"}')), { a: 'x' })
   t.same(readMap(['x']), {})
   const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`k${i}`, 'x']))
@@ -50,7 +50,7 @@ t.test('limits values to a depth of 32', async (t) => {
   t.equal(depth, 32)
 })
 
-t.test('reuses a valid value and reads any other part by part', async (t) => {
+t.test('reuses a valid value and reads any other value field by field', async (t) => {
   const inner = { name: 'id', type: 'string', values: [] }
   const right = { name: 'R', type: 'R', values: [inner] }
   t.equal(readEndpoint({ name: 'A', request: right }).request, right)

@@ -103,7 +103,7 @@ t.test('moves a slot from an unused to a used service', async (t) => {
   t.notOk(owner.acquire())
 })
 
-t.test('reduces the slots to at least eight when Consul rejects connections', async (t) => {
+t.test('reduces the slots, but not below eight, when Consul rejects connections', async (t) => {
   const events: string[] = []
   const slots = createSlots(20, 100_000, (why) => events.push(why))
   const members = Array.from({ length: 20 }, (_, i) => join(slots, () => i))

@@ -509,7 +509,7 @@ t.test('a TLS backend is reached over HTTP/2 by ALPN', async (t) => {
   t.equal(message, 'Hello Ann')
 })
 
-t.test('a retry on a TLS node has the scheme https', async (t) => {
+t.test('a retry on a TLS node uses the https scheme', async (t) => {
   const { cert, key } = createCertificate(['localhost'])
   const schemes: unknown[] = []
   const backend = createSecureServer({ cert, key })

@@ -33,7 +33,7 @@ function open(t: Test, changes: Partial<OpenRuntimeOptions['settings']>): Promis
   })
 }
 
-t.test('opens the runtime of the setting', async (t) => {
+t.test('opens the configured runtime', async (t) => {
   for (const [name, runs] of [
     ['process', 'process'],
     ['kubernetes', 'image'],
@@ -73,7 +73,7 @@ t.test('runtime_pod_security controls whether pods may run as root', async (t) =
   }
 })
 
-t.test('pods have the resource requests and the root file system of the settings', async (t) => {
+t.test('pods have the configured resource requests and root file system', async (t) => {
   const api = await openKubernetesApi(t)
   useKubeconfig(t, api)
   for (const [settings, requests, readOnlyRootFilesystem] of [
