@@ -26,17 +26,17 @@ const OPENERS = '^sdk/(registry|broker|tracing)/open-(registry|broker|tracer)[.]
 const OPENED = '^adapters/(registry|broker|tracer|nats|kubernetes)/'
 /** Files whose types recur by nature. */
 const TYPE_HUBS = [
-  // The steps of a chain take an exchange, which refers to its chain, route, upstream and trace.
+  // The steps of a chain receive an exchange, which refers to its chain, route, upstream and trace.
   '^core/exchange[.]ts$',
-  // A node knows its upstream, and the upstream its nodes.
+  // A node refers to its upstream, and the upstream to its nodes.
   '^core/upstream/upstream[.]ts$',
-  // A call is sent on a connection, which holds its calls.
+  // A call is sent over a connection, which stores its calls.
   '^core/upstream/http1/connection[.]ts$',
-  // A connection holds its exchanges, and an exchange its connection.
+  // A connection stores its exchanges, and an exchange its connection.
   '^core/listener/(node|http2)/exchange[.]ts$',
-  // Schemas nest.
+  // Schemas are recursive.
   '^core/request/coercion/shape[.]ts$',
-  // A service is a client of others, and a client may belong to a service.
+  // A service is a client of other services, and a client may belong to a service.
   '^sdk/client/client[.]ts$',
 ]
 const GENERATED = '[.]gen[.]ts$'
@@ -47,7 +47,7 @@ module.exports = {
   forbidden: [
     {
       name: 'no-circular',
-      comment: 'Cycles make the order of loading matter.',
+      comment: 'Cyclic imports make the load order significant.',
       severity: 'error',
       from: {},
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
@@ -55,35 +55,36 @@ module.exports = {
     {
       name: 'no-circular-types',
       comment:
-        'Files whose types need each other are one subject: merge them, or move the shared type out. The files of TYPE_HUBS may be part of such a cycle.',
+        'Files whose types depend on each other belong together: merge them, or move the shared type to a separate file. Only the files in TYPE_HUBS may be part of such a cycle.',
       severity: 'error',
       from: {},
       to: { circular: true, viaOnly: { pathNot: TYPE_HUBS.join('|') } },
     },
     {
       name: 'not-unresolvable',
-      comment: 'The import leads nowhere.',
+      comment: 'The imported module does not exist.',
       severity: 'error',
       from: {},
       to: { couldNotResolve: true },
     },
     {
       name: 'contracts-are-interfaces',
-      comment: 'Contracts say what adapters must do; they run nothing and know nobody.',
+      comment:
+        'Contracts define what adapters must implement; they contain no code and import no implementation.',
       severity: 'error',
       from: { path: '^core/contracts/' },
       to: { pathNot: '^core/contracts/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'core-imports-nothing-above',
-      comment: 'The core is a generic reverse proxy: what it needs of a part is handed to it.',
+      comment: 'The core is a generic reverse proxy: it receives its dependencies as arguments.',
       severity: 'error',
       from: { path: '^core/' },
       to: { path: `^(${[...PARTS, 'domain', 'services', 'sdk', 'platform', 'cli'].join('|')})/` },
     },
     {
       name: 'lib-imports-only-lib',
-      comment: 'Helpers without any word of a gateway.',
+      comment: 'lib/ contains domain-independent helpers.',
       severity: 'error',
       from: { path: '^lib/' },
       to: {
@@ -92,21 +93,22 @@ module.exports = {
     },
     {
       name: 'domain-imports-only-core',
-      comment: 'The meaning of stores, events, brokers and links, in front of their adapters.',
+      comment:
+        'domain/ contains the logic of stores, events, brokers and links that all adapters share.',
       severity: 'error',
       from: { path: '^domain/' },
       to: { path: `^(${[...PARTS, 'services', 'sdk', 'platform', 'cli'].join('|')})/` },
     },
     {
       name: 'parts-import-only-core',
-      comment: 'Plugins, resolvers, handlers and adapters stand on the core alone.',
+      comment: 'Plugins, resolvers, handlers and adapters import only the core.',
       severity: 'error',
       from: { path: `^(${PARTS.join('|')})/` },
       to: { path: '^(services|sdk|platform|cli)/' },
     },
     ...PARTS.map((folder) => ({
       name: `${folder}-stand-alone`,
-      comment: `What ${folder} and other parts share belongs in core/. A part too big for one file keeps the rest in a folder of its own name.`,
+      comment: `Code that ${folder} shares with other parts belongs in core/. A part that is too large for one file has a folder of the same name.`,
       severity: 'error',
       // $1: the part's own path without `.ts`, or its folder.
       from: {
@@ -120,14 +122,14 @@ module.exports = {
     })),
     {
       name: 'indexes-list-their-own-folder',
-      comment: 'A generated index imports the parts beside it; run `npm run gen`.',
+      comment: 'A generated index imports only the parts in its folder; run `npm run gen`.',
       severity: 'error',
       from: { path: '^(.+)/index[.]gen[.]ts$' },
       to: { path: `^(${PARTS.join('|')})/`, pathNot: '^$1/' },
     },
     {
       name: 'sdk-imports-only-core',
-      comment: 'What authors import does not bring the whole program along.',
+      comment: 'Importing the SDK must not load the entire program.',
       severity: 'error',
       from: { path: '^sdk/', pathNot: OPENERS },
       to: { path: `^(${[...PARTS, 'services', 'platform', 'cli'].join('|')})/` },
@@ -135,7 +137,7 @@ module.exports = {
     {
       name: 'sdk-opens-adapters-in-one-place',
       comment:
-        'Services and clients name their registry and broker by a text. The file that reads it loads the adapter with import(): whoever uses another, or none, does not pay for it.',
+        'Services and clients select their registry and broker by URL. The file that parses the URL loads the adapter with import(), so programs do not load adapters that they do not use.',
       severity: 'error',
       from: { path: OPENERS },
       to: {
@@ -146,7 +148,7 @@ module.exports = {
     {
       name: 'sdk-loads-adapters-lazily',
       comment:
-        'See sdk-opens-adapters-in-one-place. What is wrong with an address is told before anything is loaded.',
+        'See sdk-opens-adapters-in-one-place. An invalid address is reported before any adapter is loaded.',
       severity: 'error',
       from: { path: OPENERS },
       to: {
@@ -158,14 +160,14 @@ module.exports = {
     {
       name: 'services-import-only-core-and-sdk',
       comment:
-        'The platform services are services like those of users; what they store with is handed to them.',
+        'Platform services are built like user services; they receive their stores as arguments.',
       severity: 'error',
       from: { path: '^services/' },
       to: { path: `^(${[...PARTS, 'platform', 'cli'].join('|')})/` },
     },
     {
       name: 'services-stand-alone',
-      comment: 'Services call one another by name, as everybody does.',
+      comment: 'Services call one another by name, like any other caller.',
       severity: 'error',
       from: { path: '^services/([^/]+)/' },
       to: { path: '^services/', pathNot: '^services/$1/' },
@@ -173,7 +175,8 @@ module.exports = {
     {
       name: 'platform-is-not-the-command-line',
       severity: 'error',
-      comment: 'Settings come in as values; flags, colours and exit codes stay in cli/.',
+      comment:
+        'platform/ receives settings as values; flags, colors and exit codes belong in cli/.',
       from: { path: '^platform/' },
       to: { path: '^cli/' },
     },
@@ -187,7 +190,7 @@ module.exports = {
     {
       name: 'cli-starts-the-platform-lazily',
       comment:
-        '`mx --help` and client commands load nothing of the gateway. The table of settings is what flags and help are made of.',
+        '`mx --help` and client commands must not load the gateway, except for the table of settings, from which flags and help are generated.',
       severity: 'error',
       from: { path: '^cli/' },
       to: {
@@ -199,7 +202,7 @@ module.exports = {
     {
       name: 'web-imports-only-core-and-sdk',
       comment:
-        'Pages run in browsers, and know the server by what it answers. What needs Node.js is refused by scripts/build-web.ts.',
+        'Pages run in browsers and know the server only through its responses. scripts/build-web.ts rejects modules that require Node.js.',
       severity: 'error',
       from: { path: '^web/' },
       to: {
@@ -209,29 +212,28 @@ module.exports = {
     },
     {
       name: 'web-is-built-not-imported',
-      comment: 'The program serves the files that the build makes of pages.',
+      comment: 'The program serves the built pages and does not import their sources.',
       severity: 'error',
       from: { pathNot: `^(web|${LEAVES.join('|')})/` },
       to: { path: '^web/' },
     },
     {
       name: 'leaves-are-not-imported',
-      comment:
-        'Benchmarks, examples, scripts and tests use the program, never the other way round.',
+      comment: 'Benchmarks, examples, scripts and tests import the program, never the reverse.',
       severity: 'error',
       from: { pathNot: `^(${LEAVES.join('|')})/` },
       to: { path: `^(${LEAVES.join('|')})/` },
     },
     {
       name: 'only-the-listener-sees-uws',
-      comment: 'Native code has exactly one importer.',
+      comment: 'Only one file imports the native code.',
       severity: 'error',
       from: { pathNot: '^core/listener/uws/listener[.]ts$' },
       to: { path: '(^|/)(@uwsjs/|uWebSockets[.]js)' },
     },
     {
       name: 'only-system-calls-see-koffi',
-      comment: 'Each function of the system is called from exactly one place.',
+      comment: 'Each native system function is called from exactly one file.',
       severity: 'error',
       from: { pathNot: '^(core/listener/reuseport-steering|lib/process/protect-memory)[.]ts$' },
       to: { path: '(^|node_modules/)koffi/' },
@@ -239,7 +241,7 @@ module.exports = {
     {
       name: 'only-the-listener-sees-uws-types',
       comment:
-        'The declarations of native code do not leak out of its listener and the guard in front of it.',
+        'Only the listener and the guard in front of it use the declarations of the native code.',
       severity: 'error',
       from: { pathNot: '^core/listener/' },
       to: { path: '^core/listener/uws/uws-types[.]d[.]ts$' },
@@ -247,7 +249,7 @@ module.exports = {
     {
       name: 'only-the-schema-sees-typebox',
       comment:
-        'The build bundles core/schema.ts with TypeBox; imported past it, its hundreds of modules cost every gateway memory and time to start.',
+        'The build bundles core/schema.ts with TypeBox. Importing TypeBox directly loads hundreds of modules, which costs every gateway memory and startup time.',
       severity: 'error',
       from: {
         path: '^(lib|core|domain|plugins|resolvers|handlers|adapters|services|platform|sdk|cli)/',
@@ -258,7 +260,7 @@ module.exports = {
     {
       name: 'optional-libraries-are-lazy',
       comment:
-        'Loaded with import() where they are needed: whoever does not use them does not pay for them.',
+        'Optional packages are loaded with import() where they are needed, so that other programs do not load them.',
       severity: 'error',
       from: {
         path: '^(lib|core|domain|plugins|resolvers|handlers|adapters|services|platform|sdk|cli)/',
@@ -270,7 +272,7 @@ module.exports = {
     },
     {
       name: 'no-development-dependencies-in-the-program',
-      comment: 'What users run must be in `dependencies`.',
+      comment: 'Packages that the program uses at run time must be listed in `dependencies`.',
       severity: 'error',
       from: {
         path: '^(lib|core|domain|plugins|resolvers|handlers|adapters|services|platform|sdk|cli)/',

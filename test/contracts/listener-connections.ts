@@ -83,7 +83,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
       client.destroy()
       const bodies = splitReplies(client.text).map((reply) => reply.split('\r\n\r\n')[1])
       t.same(bodies, paths.slice(0, bodies.length))
-      // µWebSockets drops such a connection (its issue 277).
+      // µWebSockets drops such a connection (µWebSockets issue 277).
       t.equal(bodies.length, name === 'uws' ? 0 : paths.length)
     },
   )

@@ -125,7 +125,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
     })
   }
 
-  // README.md, "Limits": the library drops them before the gateway could check.
+  // The library drops them before the gateway can check them (docs/limits.md).
   const lost = name === 'uws' ? ['zo\xc3\xab', '\xc3\xabzo', 'zo\xeb', '\xff zo \xff'] : []
   for (const value of lost) {
     t.test(`limit: trims the header value ${JSON.stringify(value)}`, async (t) => {

@@ -149,7 +149,7 @@ export function testStoreReserve(
     t.same(await commit(adapter, ...ordinary), [true, true], 'space is available again')
   })
 
-  t.test('denies the reserve to records of tenants, and frees a used one', async (t) => {
+  t.test('denies the reserve to records of tenants, and frees it by deletions', async (t) => {
     const adapter = create()(LIMIT)
     t.teardown(() => adapter.close?.())
     const commit = async (...group: StoreChange[]): Promise<boolean> => {

@@ -77,7 +77,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
 }
 
 t.test('classes instantiated per request define no fields and no private names', async (t) => {
-  // Either prevents the compiler from inlining their constructors.
+  // Both prevent the compiler from inlining the constructors.
   const defined = /#[a-z]|(?<![.\w])(?:answered|service|over|endless) ?=[^=]/
   for (const type of [Exchange, OutgoingCall, BalancedCall, GatewayCall])
     t.notMatch(String(type), defined, type.name)

@@ -1,4 +1,4 @@
 import t from 'tap'
-import { typeGuides } from '../fixtures/guides.ts'
+import { runGuides } from '../fixtures/guides.ts'
 
-await typeGuides(t, ['docs/config.md', 'docs/events.md', 'docs/store.md'])
+await runGuides(t, ['docs/config.md', 'docs/events.md', 'docs/store.md'])

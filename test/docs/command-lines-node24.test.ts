@@ -1,6 +1,6 @@
 import t from 'tap'
-import { typeGuides } from '../fixtures/guides.ts'
+import { runGuides } from '../fixtures/guides.ts'
 import { skipUnless } from '../fixtures/servers.ts'
 
 const node = skipUnless(t, 'node24')
-if (node !== undefined) await typeGuides(t, ['README.md', 'docs/quick-start.md'], node)
+if (node !== undefined) await runGuides(t, ['README.md', 'docs/quick-start.md'], node)

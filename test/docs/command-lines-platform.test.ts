@@ -1,7 +1,7 @@
 import t from 'tap'
-import { typeGuides } from '../fixtures/guides.ts'
+import { runGuides } from '../fixtures/guides.ts'
 
-await typeGuides(t, [
+await runGuides(t, [
   'docs/api.md',
   'docs/broker.md',
   'docs/gateway.md',

@@ -1,4 +1,4 @@
 import t from 'tap'
-import { typeGuides } from '../fixtures/guides.ts'
+import { runGuides } from '../fixtures/guides.ts'
 
-await typeGuides(t, ['README.md', 'docs/quick-start.md', 'docs/runtime.md'])
+await runGuides(t, ['README.md', 'docs/quick-start.md', 'docs/runtime.md'])

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { ROOT } from '../../scripts/root.ts'
-import { listGuides, listUnmarked, readBlocks, typeGuides } from '../fixtures/guides.ts'
+import { listGuides, listUnmarked, readBlocks, runGuides } from '../fixtures/guides.ts'
 
 /** Reasons why a test cannot run a block. */
 const REASONS = [
@@ -29,7 +29,7 @@ const REASONS = [
   'these are repositories of examples',
 ]
 
-await typeGuides(t, [
+await runGuides(t, [
   'docs/cli.md',
   'docs/access.md',
   'docs/tls.md',

@@ -1,4 +1,4 @@
-// Fault B3 and decision 32: offline repair of a platform whose rules deny everything and whose password is lost.
+// Offline repair of a platform whose rules deny everything and whose administrator password is lost.
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

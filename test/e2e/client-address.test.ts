@@ -56,7 +56,7 @@ t.test('PROXY protocol: the node listener rejects it', async (t) => {
 t.test(
   'during a flood of guesses known addresses can log in, and other addresses receive 503 after 5 s',
   async (t) => {
-    // A separate process, because profile `test`, as used by servers in the test process, has cheap hashes.
+    // A separate process, because servers in the test process use the `test` profile, whose hashes are cheap.
     const { gateway, auth } = await startServerProcess(t, TRUSTED)
     const logIn = async (address: string, { id, secret } = auth) => {
       const startMs = performance.now()

@@ -288,7 +288,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
 
   t.test(`${name}: ends a stream when its token expires`, async (t) => {
     const { origin, port, source } = await open(t, listener, { rules: [MEMBERS] })
-    // With the tolerated clock difference, it ends in one to two seconds.
+    // Including the tolerated clock skew, the token expires in one to two seconds.
     const token = await source.issue(JANE, { lifeS: 2, nowMs: Date.now() - 30_000 })
     const headers = authorize(token)
     const reply = await fetch(`${origin}/greeter/quiet`, { headers })

@@ -114,7 +114,7 @@ t.test('allows only callers authenticated by key, password or token', async (t) 
 
 t.test('ends streams and WebSockets when their token expires', async (t) => {
   const { issuer, watch } = await open(t)
-  // With the tolerated clock difference, it ends in three to four seconds.
+  // Including the tolerated clock skew, the token expires in three to four seconds.
   const exp = Math.floor(Date.now() / 1000) - 26
   const { ends } = await watch(bearer(await issuer.issue({ exp })))
   t.same(await Promise.all(ends), ['cut', '4401 Unauthorized'])

@@ -1,4 +1,4 @@
-// Fault B3: a program started by `mx run` attacks the platform with its account (decision 30).
+// A program started by `mx run` attacks the platform with its account.
 import { randomInt } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -75,7 +75,7 @@ t.test('SIGKILL of one of three servers', async (t) => {
   const member = await events.join(JET_TOPIC, group)
   const stored = new Map<number, string>()
   const acked = new Set<number>()
-  /** They are not redelivered if the server processed their acknowledgement before the kill. */
+  /** Events are not redelivered if the server processed their acknowledgement before the kill. */
   const doubtful = new Set<number>()
   let redelivered = 0
   let isOver = false

@@ -180,7 +180,7 @@ t.test('a line: partitions merge again, and loops end', async (t) => {
   )
   const reply = await fetch(`${a.gateway}/right/a/where`)
   t.strictSame([reply.status, await reply.json()], [200, 'd'], 'a request to the gateway')
-  // It neither responds nor closes connections: the network is partitioned.
+  // The stopped server neither responds nor closes connections, as in a network partition.
   b.child.kill('SIGSTOP')
   t.teardown(() => b.child.kill('SIGCONT'))
   await eventually(async () => (await ways(d, 'left')) === '')

@@ -1,4 +1,4 @@
-// Profile `cluster`: servers that share Consul, NATS and PostgreSQL.
+// The `cluster` profile: servers that share Consul, NATS and PostgreSQL.
 import t, { type Test } from 'tap'
 import { createPlatformBroker } from '../../sdk/broker/platform-broker.ts'
 import { createConfig } from '../../sdk/config/config.ts'
@@ -89,7 +89,7 @@ t.test('servers of a cluster act as one platform', async (t) => {
   const staging = { 'mx-namespace': 'staging' }
   await until(async () => {
     const { body } = await get(`${two.gateway}/shop/hello`, staging)
-    // The lookup finds it; the node belongs to another service.
+    // The lookup finds the service, but the node belongs to another one.
     return body['Detail'] === 'service not found: shop' && body['Id'] === 'greeter'
   }, SYNC_MS)
   t.match(await get(`${two.gateway}/shop/hello`), { body: { Id: 'shop', Code: 404 } })

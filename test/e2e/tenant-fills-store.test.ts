@@ -1,4 +1,4 @@
-// Fault B5: a tenant fills the store, and operators can still write.
+// A tenant fills the store, and operators can still write.
 import t from 'tap'
 import { openDeployer, toPlain } from '../fixtures/deployer.ts'
 import { startPostgres } from '../fixtures/postgres.ts'

@@ -25,7 +25,7 @@ interface Sent {
   readonly body?: string
 }
 
-/** A server of profile `local` without files, with functions that call its ports. */
+/** A server of the `local` profile without files, with functions that call its ports. */
 async function open(t: Test, words: readonly string[] = []) {
   const { server, url, get } = await openServer(t, [
     '--profile=local',

@@ -40,7 +40,7 @@ interface OpenOptions {
   readonly streamOnly?: boolean
 }
 
-/** A gateway with the handler `event` and a broker in this process. */
+/** A gateway with the `event` handler and a broker in this process. */
 async function open(t: Test, options: OpenOptions = {}): Promise<Open> {
   const { create = createUwsListener, adapter = {}, plugins = [], stream, ...more } = options
   const { streamOnly = false, ...limits } = more

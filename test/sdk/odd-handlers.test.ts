@@ -151,6 +151,6 @@ for (const [way, options] of Object.entries({
   })
 }
 
-t.test('stopping the service does not wait for these calls', async () => {
+t.test('stopping the service does not wait for hanging calls', async () => {
   await odd.stop({ timeoutMs: 3_600_000 })
 })

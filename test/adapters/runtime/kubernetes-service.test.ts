@@ -42,7 +42,7 @@ async function openCluster(t: Test): Promise<Cluster> {
   return { api, kubelet, copies, left: makeRuntimeState(t) }
 }
 
-/** The service `runtime` of a server in the cluster. */
+/** The `runtime` service of a server in the cluster. */
 function openServer(
   t: Test,
   { api, left }: Cluster,
@@ -140,7 +140,7 @@ t.test('continues the work of a killed server under a new id', async (t) => {
     t.same(api.list(collection), [], collection)
 })
 
-t.test('acts on one of two servers', async (t) => {
+t.test('applies changes on only one of two servers', async (t) => {
   const cluster = await openCluster(t)
   const { api, copies } = cluster
   const [one, two] = [

@@ -220,7 +220,7 @@ t.test(
 
 async function untilChunks(x: { readonly chunks: readonly unknown[] }, count: number) {
   while (x.chunks.length < count) await new Promise(setImmediate)
-  // No further data follows.
+  // The file server sends no more data.
   for (let i = 0; i < 20; i++) await new Promise(setImmediate)
   return x.chunks.length
 }

@@ -122,7 +122,7 @@ t.test('the service page', async (t) => {
     await typeInto(page, 'request.other', '')
     await typeInto(page, 'request.name', '')
     await typeInto(page, 'request.inner.domain', 'd')
-    // Errors from the service are shown at the same place.
+    // Errors from the service are shown in the same place.
     await typeInto(page, 'request.name', 'x')
     await typeInto(page, 'request.name', '')
     await field(page, 'request.name').locator('textarea').press('Control+Enter')

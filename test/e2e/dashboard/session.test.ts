@@ -92,7 +92,7 @@ t.test('loads a page opened during an outage once the server is reachable again'
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
 })
 
-t.test('selects a namespace with Enter, and only for the same account', async (t) => {
+t.test('selects a namespace with Enter, and keeps it only for the same account', async (t) => {
   const server = await openSharedServer()
   await server.post('/auth/generate', { ...JANE, scopes: ['reader'] })
   const opened = await openDashboard(t, { server, path: '/services' })

@@ -23,7 +23,7 @@ const LOGIN = createRule({ id: 'login', resource: 'service:auth:*' })
 
 interface Opened extends TestAuthorizer {
   readonly auth: Plugin
-  /** A request to an endpoint of the service `greeter`, with these options. */
+  /** A request to an endpoint of the `greeter` service, with these options. */
   readonly run: (
     request?: TestRequest,
     options?: Parameters<typeof runPlugin>[2] & { domain?: string; topic?: boolean },

@@ -20,7 +20,7 @@ function call(account?: object) {
   return createContext({ metadata: { 'mx-account': JSON.stringify(input) } })
 }
 
-/** A known account without a scope (decision 29). */
+/** A known account without a scope. */
 function toMissing(scope: string, namespace = 'acme') {
   return {
     ...{ id: ID, code: 401 },

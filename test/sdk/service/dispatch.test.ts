@@ -11,7 +11,7 @@ import { begin, type CallParts, serve } from '../../fixtures/served-calls.ts'
 const Name = Type.Object({ name: Type.String() })
 const Message = Type.Object({ message: Type.String() })
 
-/** Creates a dispatcher of the service `greeter`, with its log lines. */
+/** Creates a dispatcher of the `greeter` service, with its log lines. */
 function create(endpoints: Endpoints): { dispatcher: Dispatcher; lines: string[] } {
   const lines: string[] = []
   const log = createServiceLog({ service: 'greeter', write: (line) => void lines.push(line) })

@@ -4,7 +4,7 @@ import { createContext } from '../../../sdk/context.ts'
 import { badRequest } from '../../../sdk/errors.ts'
 import { createAttemptLogin } from '../../../services/auth/login-throttle.ts'
 
-const WHAT = { namespace: 'mx', id: 'jane' }
+const TARGET = { namespace: 'mx', id: 'jane' }
 
 t.test('audits and counts wrong credentials, but not server errors', async (t) => {
   const events: unknown[] = []
@@ -13,9 +13,9 @@ t.test('audits and counts wrong credentials, but not server errors', async (t) =
     (_ctx, action, what) => void events.push([action, what]),
   )
   const ctx = createContext({ endpoint: 'Auth.Token', metadata: { 'mx-address': '192.0.2.1' } })
-  t.equal(await attempt(ctx, WHAT, async () => 'in'), 'in')
+  t.equal(await attempt(ctx, TARGET, async () => 'in'), 'in')
   const fail = (error: Error) =>
-    attempt(ctx, WHAT, async () => {
+    attempt(ctx, TARGET, async () => {
       throw error
     })
   for (let i = 0; i < 10; i++)

@@ -146,7 +146,7 @@ t.test('rejects a consumer beyond maxConsumers with 429 until another one leaves
   await t.rejects(second.next(), { code: 429, message: 'limit of 1 consumers reached' })
   await first.return()
   await waiting
-  // The service notices the disconnect a little later.
+  // The service detects the disconnect a little later.
   for (;;) {
     const third = await platform.consume<DeliveryMessage>({ topic: 'a', sequence: 1 })
     await publish(platform, 'x')

@@ -56,7 +56,7 @@ t.test('the link back and calls connect to the address that was checked', async 
   const first = await openPeer(t, 'b')
   await first.close()
   const port = Number(first.address.split(':')[1])
-  // The system resolves no name in `.test` (RFC 6761 §6.2).
+  // Names in `.test` never resolve (RFC 6761 §6.2).
   const advertise = `mx://b.test:${port}`
   const b = await openPeer(t, 'b', { port, advertise, nodes: [a.address] })
   await b.serve('greeter')

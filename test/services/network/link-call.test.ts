@@ -17,8 +17,8 @@ function open(onMessage: () => void = () => {}, allowance = new ReadAllowance())
     },
     allowance,
   )
-  const hear = (text: string): void => call.onData(Buffer.from(text))
-  return { call, events, hear }
+  const receive = (text: string): void => call.onData(Buffer.from(text))
+  return { call, events, receive }
 }
 
 t.test('a link is a stream of Network.Link that begins with hello', (t) => {
@@ -68,19 +68,19 @@ t.test('throttles reads from a peer that resends its routes', (t) => {
     }
     return link
   }
-  const { call, events, hear } = connect()
+  const { call, events, receive } = connect()
   const message = '{"type":"routes","routes":[]}'.padEnd(MAX_LINK_MESSAGE_BYTES)
   const all = MAX_ADVERTISED_BYTES / MAX_LINK_MESSAGE_BYTES
-  for (let count = 0; count < all; count++) hear(message)
+  for (let count = 0; count < all; count++) receive(message)
   t.equal(consumed, MAX_ADVERTISED_BYTES, 'the first full set of routes is read without delay')
-  for (let count = 0; count < all; count++) hear(message)
+  for (let count = 0; count < all; count++) receive(message)
   t.ok(consumed < 1.5 * MAX_ADVERTISED_BYTES, `${consumed} bytes`)
   t.equal(events.length, 2 * all)
   call.leave()
   consumed = 0
   const repeated = connect()
-  for (let count = 0; count < all; count++) repeated.hear(message)
-  t.equal(consumed, 0, 'nor does it receive a second full set by reconnecting')
+  for (let count = 0; count < all; count++) repeated.receive(message)
+  t.equal(consumed, 0, 'reconnecting does not reset the allowance')
   t.end()
 })
 
@@ -94,10 +94,10 @@ t.test('a malformed message ends the link with 502', (t) => {
     ],
     [JSON.stringify({ type: 'routes', routes: [{ key: 'x'.repeat(9999) }] }), /routes\[0\]\.key/],
   ] as const) {
-    const { events, hear } = open()
-    hear('{"type":"pong","n":1}')
-    hear(text)
-    hear('{"type":"pong","n":2}')
+    const { events, receive } = open()
+    receive('{"type":"pong","n":1}')
+    receive(text)
+    receive('{"type":"pong","n":2}')
     t.equal(events.length, 2)
     t.match(events[1], event)
     t.ok(events[1]!.length < MAX_REASON + 100)
@@ -108,14 +108,14 @@ t.test('a malformed message ends the link with 502', (t) => {
 t.test(
   'an exception in the receiver ends the link with 502, and a closed link reports nothing',
   (t) => {
-    const { events, hear } = open(() => {
+    const { events, receive } = open(() => {
       throw new TypeError('not now')
     })
-    hear('{"type":"pong","n":1}')
+    receive('{"type":"pong","n":1}')
     t.strictSame(events, ['502 malformed message: not now'])
     const remaining = open()
     remaining.call.leave()
-    remaining.hear('{"type":"pong","n":1}')
+    remaining.receive('{"type":"pong","n":1}')
     remaining.call.onEnd()
     t.strictSame(remaining.events, [])
     t.end()

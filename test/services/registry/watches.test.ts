@@ -74,7 +74,7 @@ t.test('streams every change and expiry with its time, but no heartbeats', async
 })
 
 t.test('the stream starts before the first event, over WebSocket and HTTP', async (t) => {
-  // On Node.js 20 the uws listener sends the head of a response only with its first bytes (see README).
+  // On Node.js 20 the uws listener sends the head of a response only with its first bytes (docs/limits.md).
   const { address, registry } = await openPlatformRegistry(t, { listener: 'node' })
   const fast = toWatch('{"service":"greeter"}')
   openChannel(t, address).call(fast)

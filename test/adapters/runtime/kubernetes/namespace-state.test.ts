@@ -96,7 +96,7 @@ t.test('emits missed changes after the next list', async (t) => {
   )
 })
 
-t.test('ignores objects of others', async (t) => {
+t.test('ignores objects that mx did not create', async (t) => {
   const { space } = await open(t, (api) => {
     api.write('deployments', makeDeployment('other'))
     api.write('deployments', makeDeployment(ID, { app: 'shop' }))

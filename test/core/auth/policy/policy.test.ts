@@ -5,7 +5,7 @@ import type { Account, Resource, Rule } from '../../../../core/contracts/auth.ts
 import { judgeNaively } from '../../../fixtures/naive-rules.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
 
-/** Parses `id scope access resource priority`; the scope `<public>` includes anonymous callers. */
+/** Parses `id scope access resource priority`; the `<public>` scope includes anonymous callers. */
 function toRule(line: string): Rule {
   const [id, scope, access, resource, priority] = line.split(' ')
   const [type, name, endpoint] = resource!.split(':')

@@ -75,7 +75,7 @@ t.test('p2c avoids a busy node', async (t) => {
   }
   const twoChoices = count({ kind: 'p2c' })
   const drawn = count({ kind: 'random' })
-  // Picked only when drawn twice, so one in sixteen instead of one in four.
+  // The busy node is picked only if both draws select it: one request in sixteen instead of one in four.
   t.ok(twoChoices < 100, `p2c: ${twoChoices} of 1000`)
   t.ok(drawn > 200, `random: ${drawn} of 1000`)
 })

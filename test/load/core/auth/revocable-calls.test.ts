@@ -66,7 +66,7 @@ t.test('a timer that fires before its token expires is set again', async (t) => 
     Date.now = now
   })
   const { add, ended } = open(t)
-  // Clocks may differ by 30 s: the token expires in one to two seconds.
+  // Including 30 s of tolerated clock skew, the token expires in one to two seconds.
   await add('a', { lifeS: 1, nowMs: now() - 29_000 })
   Date.now = () => now() - 500
   while (ended.length === 0) await delay(10)

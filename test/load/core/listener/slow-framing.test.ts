@@ -47,7 +47,7 @@ async function drip(send: () => void): Promise<void> {
 const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n'
 const CHUNK = `${CHUNKED}5\r\nhello\r\n`
 
-// Timeouts of the library `uws` (framing before the first chunk) are tested in slow-heads.test.ts.
+// Timeouts of the `uws` library (framing before the first chunk) are tested in slow-heads.test.ts.
 for (const [description, start, piece, listeners = ['node']] of [
   ['a chunk size', CHUNKED, '0'],
   ['a chunk extension', `${CHUNKED}5;`, 'a'],

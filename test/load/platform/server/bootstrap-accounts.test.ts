@@ -11,10 +11,10 @@ import { until } from '../../../fixtures/raw-backend.ts'
 import { openServer, QUIET_FLAGS } from '../../../fixtures/server.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-// Complete servers, whose secrets take 100 ms each.
+// Complete servers, which need 100 ms to hash each secret.
 t.setTimeout(180_000)
 
-/** Arguments of a server of profile `local` with files in its own folder. */
+/** Arguments of a server of the `local` profile with files in its own folder. */
 function keepIn(folder: string): readonly string[] {
   return ['--profile=local', `--data_dir=${join(folder, 'data')}`]
 }

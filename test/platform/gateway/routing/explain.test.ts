@@ -148,7 +148,7 @@ t.test('does not publish events', async (t) => {
   })
 })
 
-/** Explains a request with an `mx.yaml` and a registry with the service `shop`, whose endpoint has policies. */
+/** Explains a request with an `mx.yaml` and a registry with the `shop` service, whose endpoint has policies. */
 async function explainFile(t: Test, text: string, request: Partial<ExplainedRequest>) {
   const file = join(makeTempFolder(t, 'explain'), 'mx.yaml')
   writeFileSync(file, text)

@@ -74,7 +74,7 @@ t.test('rejects a response that exceeds the size limit', async (t) => {
 })
 
 t.test('reports URL and cause of a failed fetch', async (t) => {
-  // Nothing can listen on port 0.
+  // No server can listen on port 0.
   const jwksUri = 'https://127.0.0.1:0/keys'
   const keys = createIssuerKeys({
     ...{ issuer: 'https://127.0.0.1:0', jwksUri, egress: openEgress(), log: createTestEnv().log },

@@ -1,4 +1,4 @@
-// Decision 32: a login reaches `auth` regardless of the rules, and only operators may log in if the rules deny it.
+// A login reaches `auth` regardless of the rules; if the rules deny it, only operators may log in.
 import t from 'tap'
 import { openAuthServer } from '../../../fixtures/auth-endpoints.ts'
 import { eventually } from '../../../fixtures/eventually.ts'

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { makeSecretKey, parseSecretKey } from '../../../../services/config/secrets/secret-key.ts'
 
-const WHAT = 'the key'
-const key = parseSecretKey(makeSecretKey(), WHAT)
+const KEY_NAME = 'the key'
+const key = parseSecretKey(makeSecretKey(), KEY_NAME)
 
 t.test('opens a sealed text at its path', async (t) => {
   for (const text of ['"secret"', '', '{"a":[1]}', 'é \u{1f600}', 'x'.repeat(1_000_000)]) {
@@ -19,7 +19,7 @@ t.test('does not open at another path or with another key', async (t) => {
   t.equal(key.open('mx', 'a.c', sealed), undefined)
   t.equal(key.open('foo', 'a.b', sealed), undefined)
   t.equal(key.open('mx', 'a', sealed), undefined)
-  t.equal(parseSecretKey(makeSecretKey(), WHAT).open('mx', 'a.b', sealed), undefined)
+  t.equal(parseSecretKey(makeSecretKey(), KEY_NAME).open('mx', 'a.b', sealed), undefined)
 })
 
 t.test('does not open a modified text', async (t) => {
@@ -50,10 +50,10 @@ t.test(
     const bytes = randomBytes(32)
     bytes[0] = 0xfb
     bytes[1] = 0xff
-    const { id } = parseSecretKey(bytes.toString('base64'), WHAT)
-    t.equal(parseSecretKey(bytes.toString('base64url'), WHAT).id, id)
-    t.equal(parseSecretKey(` ${bytes.toString('base64')}\n`, WHAT).id, id)
-    t.not(parseSecretKey(randomBytes(32).toString('base64'), WHAT).id, id)
+    const { id } = parseSecretKey(bytes.toString('base64'), KEY_NAME)
+    t.equal(parseSecretKey(bytes.toString('base64url'), KEY_NAME).id, id)
+    t.equal(parseSecretKey(` ${bytes.toString('base64')}\n`, KEY_NAME).id, id)
+    t.not(parseSecretKey(randomBytes(32).toString('base64'), KEY_NAME).id, id)
     t.notOk(bytes.toString('base64').includes(id))
   },
 )
@@ -68,5 +68,5 @@ t.test('rejects a malformed key without quoting it', async (t) => {
     [randomBytes(33).toString('base64'), '33 bytes'],
     [randomBytes(32).toString('hex'), '48 bytes'],
   ] as const)
-    t.throws(() => parseSecretKey(text, WHAT), { message: `${how} ${received}` })
+    t.throws(() => parseSecretKey(text, KEY_NAME), { message: `${how} ${received}` })
 })

@@ -1,5 +1,4 @@
-// Decisions 30 and 32: the authorizer and the account checks against a naive model, with operators, workloads and
-// tenants.
+// Compares the authorizer and the account checks with a naive model, for operators, workloads and tenants.
 import { randomInt } from 'node:crypto'
 import t from 'tap'
 import { createAuthorizer } from '../../../../../core/auth/authorizer.ts'
@@ -69,7 +68,7 @@ function toAccount(): Account | undefined {
   const scopes = Array.from({ length: below(3) }, () =>
     pick(['admin', 'service', 'staff', `workload:${issuer}/${pick(['shop', 'shop.eu', 'pay'])}`]),
   )
-  // The operators that decision 32 covers.
+  // Operators, whom rules cannot lock out of `auth`.
   if (below(4) === 0) scopes.push('admin')
   const type = pick(['user', 'service'] as const)
   return { id: `a${below(3)}`, name: 'a', type, issuer, scopes, metadata: {} }
@@ -202,7 +201,7 @@ t.test(`${CASES} calls with random rules match the decisions of the model`, asyn
   for (const [what, count] of Object.entries(counts)) t.ok(count > 1000, `${what}: ${count}`)
 })
 
-/** Documented answer to whether an account may access a resource of a service in a namespace. */
+/** Documented decision on whether an account may access a resource of a service in a namespace. */
 function mayByModel(account: Account, namespace: string, what: string, service: string): boolean {
   const { issuer, scopes } = account
   if (scopes.includes('admin') && ['mx', namespace].includes(issuer)) {
