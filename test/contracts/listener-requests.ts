@@ -238,9 +238,9 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
         const fits = await new RawClient(port).send(toHead(16_000, fieldBytes)).settle(150)
         t.same(statusCodes(fits.text), [200], `${fieldBytes} bytes per field`)
         const before = served.length
-        const over = await new RawClient(port).send(toHead(17_500, fieldBytes)).settle(150)
-        t.same(statusCodes(over.text), [431])
-        t.ok(over.closed)
+        const tooLarge = await new RawClient(port).send(toHead(17_500, fieldBytes)).settle(150)
+        t.same(statusCodes(tooLarge.text), [431])
+        t.ok(tooLarge.closed)
         t.equal(served.length, before)
       }
     },

@@ -26,7 +26,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       onDone: [] as Exchange[],
     }
     const keys: string[] = []
-    const look = (stage: keyof typeof seen) => (x: Exchange) => {
+    const recordExchange = (stage: keyof typeof seen) => (x: Exchange) => {
       const first = seen[stage][0]
       if (first !== undefined)
         t.equal(haveSameMap(first, x), true, `${stage}: ${x.method} ${x.target}`)
@@ -35,9 +35,9 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     }
     const plugin = {
       name: 'look',
-      onRequest: look('onRequest'),
-      onReply: look('onReply'),
-      onDone: look('onDone'),
+      onRequest: recordExchange('onRequest'),
+      onReply: recordExchange('onReply'),
+      onDone: recordExchange('onDone'),
     }
     const backend = await openRawBackend(t, {
       onRequest: (server) => {

@@ -46,6 +46,6 @@ t.test('docs/network.md states the limits of the code', (t) => {
   const [total, entry] = [MAX_ADVERTISED_BYTES / 1024 ** 2, MAX_ENTRY_BYTES / 1024]
   t.match(PROSE, `${MAX_PEERS} links in each direction; ${count} services and servers`)
   t.match(PROSE, `${total} MiB of descriptions in total and ${entry} KiB each`)
-  t.match(PROSE, `A path has at most ${MAX_HOPS} servers`)
+  t.match(PROSE, `A path contains at most ${MAX_HOPS} servers`)
   t.end()
 })

@@ -79,7 +79,7 @@ async function startAll(t: Test, links: string): Promise<Record<string, Server>>
 /** A service of this process, registered at a server, which returns the id of that server. */
 async function serve(t: Test, { id, address }: Server, name: string): Promise<void> {
   const service = createService(t, { name, proxy: address, auth: ADMIN }).handle('A', {
-    where: endpoint({ handle: () => id, http: { method: 'GET', path: '/v1/where' } }),
+    locate: endpoint({ handle: () => id, http: { method: 'GET', path: '/v1/where' } }),
     count: endpoint({
       stream: 'both',
       async *handle(numbers) {
@@ -96,7 +96,7 @@ async function kill({ child, ended }: Server): Promise<void> {
 }
 
 /** Server that responded to a call, or the code of the error. */
-async function where({ client }: Server, service: string): Promise<unknown> {
+async function locate({ client }: Server, service: string): Promise<unknown> {
   try {
     return await client.call(service, 'A.Where', {}, { timeoutMs: 10_000 })
   } catch (error) {
@@ -112,7 +112,7 @@ async function ways({ client }: Server, service: string): Promise<string> {
 }
 
 const responses = (server: Server, service: string, at: unknown) =>
-  eventually(async () => (await where(server, service)) === at)
+  eventually(async () => (await locate(server, service)) === at)
 
 /** Continuous callers: failures by code, and the number of calls. */
 function load(t: Test, server: Server, service: string, callers: number) {
@@ -121,7 +121,7 @@ function load(t: Test, server: Server, service: string, callers: number) {
   let stopped = false
   const run = async (): Promise<void> => {
     while (!stopped) {
-      const response = await where(server, service)
+      const response = await locate(server, service)
       count++
       if (typeof response === 'number') failures.push(response)
     }
@@ -156,11 +156,11 @@ t.test(
     failures.length = 0
     const again = await startServer(t, 'b', { nodes: [a, c], address: b.address })
     await eventually(async () => (await ways(a, 'greeter')).startsWith('b c'))
-    t.equal(await where(again, 'greeter'), 'c')
+    t.equal(await locate(again, 'greeter'), 'c')
     await more(200)
     await stop()
     t.strictSame(failures, [], 'no failure while the server returns')
-    t.equal(await where(e, 'greeter'), 'c')
+    t.equal(await locate(e, 'greeter'), 'c')
   },
 )
 
@@ -188,8 +188,8 @@ t.test('a line: partitions merge again, and loops end', async (t) => {
   await responses(a, 'right', 503)
   const lost = await fetch(`${d.gateway}/left/a/where`)
   t.strictSame([lost.status, lost.headers.has('retry-after')], [503, true], 'two links apart')
-  t.equal(await where(c, 'right'), 'd', 'both partitions continue to work')
-  t.equal(await where(a, 'left'), 'a')
+  t.equal(await locate(c, 'right'), 'd', 'both partitions continue to work')
+  t.equal(await locate(a, 'left'), 'a')
   b.child.kill('SIGCONT')
   await responses(a, 'right', 'd')
   await responses(d, 'left', 'a')
@@ -202,8 +202,8 @@ t.test('a line: partitions merge again, and loops end', async (t) => {
       name: 'loop',
       nodes: [{ id: to.id, address: to.address, metadata: { protocol: 'mx' } }],
     })
-  t.equal(await where(a, 'loop'), 508)
-  t.equal(await where(b, 'loop'), 508)
+  t.equal(await locate(a, 'loop'), 508)
+  t.equal(await locate(b, 'loop'), 508)
 })
 
 t.test('a star: its center and a leaf are killed and restarted', async (t) => {
@@ -212,7 +212,7 @@ t.test('a star: its center and a leaf are killed and restarted', async (t) => {
   await responses(b, 'greeter', 'c')
   await kill(hub)
   await responses(b, 'greeter', 503)
-  t.equal(await where(c, 'greeter'), 'c')
+  t.equal(await locate(c, 'greeter'), 'c')
   const folder = makeTempFolder(t, 'network')
   const a = await startServer(t, 'hub', { address: hub.address, folder })
   await responses(b, 'greeter', 'c')
@@ -236,11 +236,11 @@ t.test('a star: its center and a leaf are killed and restarted', async (t) => {
   t.strictSame(failures, [], 'no failure during a graceful stop')
   again.child.kill('SIGTERM')
   t.equal(await again.ended, 0)
-  t.equal(await where(a, 'greeter'), 503)
+  t.equal(await locate(a, 'greeter'), 503)
   a.child.kill('SIGTERM')
   t.equal(await a.ended, 0)
   const restarted = await startServer(t, 'hub', { folder })
-  t.equal(await where(restarted, 'greeter'), 503, 'even after a restart')
+  t.equal(await locate(restarted, 'greeter'), 503, 'even after a restart')
   for (const path of ['/greeter/a/where', '/v1/where']) {
     const { status, headers } = await fetch(`${restarted.gateway}${path}`)
     t.strictSame([status, headers.has('retry-after')], [503, true], path)

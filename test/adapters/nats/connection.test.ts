@@ -114,12 +114,12 @@ t.test('gives up on a frozen server and leaves no connection open', async (t) =>
   const sockets = (): number =>
     process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
   const started = performance.now()
-  let most = 0
+  let maximum = 0
   await until(() => {
-    most = Math.max(most, sockets())
+    maximum = Math.max(maximum, sockets())
     return performance.now() - started > 700
   })
-  t.ok(most <= 2, `${most} concurrent sockets`)
+  t.ok(maximum <= 2, `${maximum} concurrent sockets`)
   server.thaw()
   await until(() => ups.length === 2)
   await link.confirm()

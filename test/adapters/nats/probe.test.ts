@@ -15,7 +15,7 @@ t.test('returns the address and INFO of a server', async (t) => {
 
 t.test('closes the connection without a valid response', async (t) => {
   const backend = await openRawBackend(t)
-  const place = { host: '127.0.0.1', port: backend.port }
+  const endpoint = { host: '127.0.0.1', port: backend.port }
   const replies: [string | undefined, RegExp][] = [
     [undefined, /no response within 50 ms/],
     ['SSH-2.0-OpenSSH\r\n', /not a NATS server/],
@@ -24,7 +24,7 @@ t.test('closes the connection without a valid response', async (t) => {
     ['x'.repeat(1024 * 1024), /not a NATS server/],
   ]
   for (const [i, [reply, message]] of replies.entries()) {
-    const probing = t.rejects(probeNats(place, reply === undefined ? 50 : 5000, never), {
+    const probing = t.rejects(probeNats(endpoint, reply === undefined ? 50 : 5000, never), {
       message,
     })
     const connection = await backend.connection(i)
@@ -32,7 +32,7 @@ t.test('closes the connection without a valid response', async (t) => {
     await probing
     await connection.ended()
   }
-  const probing = t.rejects(probeNats(place, 5000, never), {
+  const probing = t.rejects(probeNats(endpoint, 5000, never), {
     message: /connection closed/,
   })
   const connection = await backend.connection(replies.length)
@@ -52,16 +52,16 @@ t.test('accepts a split INFO', async (t) => {
 
 t.test('ends on abort and on a refused connection', async (t) => {
   const backend = await openRawBackend(t)
-  const place = { host: '127.0.0.1', port: backend.port }
+  const endpoint = { host: '127.0.0.1', port: backend.port }
   const controller = new AbortController()
-  const probing = probeNats(place, 60_000, controller.signal)
+  const probing = probeNats(endpoint, 60_000, controller.signal)
   const connection = await backend.connection()
   controller.abort()
   await t.rejects(probing, { message: 'the connection is closed' })
   await connection.ended()
-  await t.rejects(probeNats(place, 60_000, controller.signal), {
+  await t.rejects(probeNats(endpoint, 60_000, controller.signal), {
     message: 'the connection is closed',
   })
   backend.close()
-  await t.rejects(probeNats(place, 5000, never), { message: 'connection refused' })
+  await t.rejects(probeNats(endpoint, 5000, never), { message: 'connection refused' })
 })

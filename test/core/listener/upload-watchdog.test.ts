@@ -23,61 +23,61 @@ function open() {
   const uploads = new UploadWatchdog()
   const upload = new FakeUpload()
   uploads.watch(upload)
-  const look = (times: number, bytesEach = 0): void => {
+  const runChecks = (times: number, bytesEach = 0): void => {
     for (let i = 0; i < times; i++) {
       upload.bytesIn += bytesEach
       uploads.check()
     }
   }
-  return { uploads, upload, look }
+  return { uploads, upload, runChecks }
 }
 
 t.test('responds with 408 once to an upload without new data after ten checks', async (t) => {
-  const { uploads, upload, look } = open()
-  look(10)
+  const { uploads, upload, runChecks } = open()
+  runChecks(10)
   t.equal(upload.slow, 0)
   t.equal(upload.looks, 10)
-  look(1)
+  runChecks(1)
   t.equal(upload.slow, 1)
   t.equal(uploads.size, 0)
-  look(5)
+  runChecks(5)
   t.equal(upload.slow, 1)
 })
 
 t.test('rejects an upload below the minimum rate with 408', async (t) => {
-  const { upload, look } = open()
-  look(11, 50)
+  const { upload, runChecks } = open()
+  runChecks(11, 50)
   t.equal(upload.slow, 1)
 })
 
 t.test('an upload at the minimum rate has no time limit', async (t) => {
-  const { uploads, upload, look } = open()
-  look(1000, 110)
+  const { uploads, upload, runChecks } = open()
+  runChecks(1000, 110)
   t.equal(upload.slow, 0)
   t.equal(upload.looks, 1000)
   upload.isDone = true
-  look(1)
+  runChecks(1)
   t.equal(uploads.size, 0)
 })
 
 t.test(
   'checks do not count while the client cannot send, and the count restarts afterwards',
   async (t) => {
-    const { upload, look } = open()
-    look(9)
+    const { upload, runChecks } = open()
+    runChecks(9)
     upload.isAwaited = false
-    look(100)
+    runChecks(100)
     upload.isAwaited = true
-    look(10)
+    runChecks(10)
     t.equal(upload.slow, 0, 'the full time is available again')
-    look(1)
+    runChecks(1)
     t.equal(upload.slow, 1)
   },
 )
 
 t.test('an unwatched upload is not checked', async (t) => {
-  const { uploads, upload, look } = open()
+  const { uploads, upload, runChecks } = open()
   uploads.unwatch(upload)
-  look(20)
+  runChecks(20)
   t.equal(upload.slow + upload.looks, 0)
 })

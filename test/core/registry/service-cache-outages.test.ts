@@ -226,14 +226,14 @@ t.test(
             .filter((service) => service.name === name)
             .flatMap(({ nodes }) => nodes.map(({ id }) => id))
         // The service is in use from its creation, as under constant traffic.
-        const look = async (name: string): Promise<Upstream | undefined> => {
+        const lookUp = async (name: string): Promise<Upstream | undefined> => {
           const result = directory.find(name)
           if (result instanceof Promise)
             respond([...state.values()].filter((service) => service.name === name))
           return result
         }
         try {
-          for (const name of NAMES) await look(name)
+          for (const name of NAMES) await lookUp(name)
           for (const step of steps) {
             if (step.kind === 'turn') {
               now += step.ms
@@ -250,7 +250,7 @@ t.test(
               }
               outage(step.away ? new Error('unavailable') : undefined, step.of)
             } else if (step.kind === 'refuse') {
-              const upstream = await look(step.name)
+              const upstream = await lookUp(step.name)
               const node = upstream?.nodes[step.at]
               if (node === undefined) continue
               upstream!.failed(node, 'connect')
@@ -274,7 +274,7 @@ t.test(
               notify({ type, service })
             }
             for (const name of NAMES) {
-              const ids = (await look(name))?.nodes.map(({ id }) => id) ?? []
+              const ids = (await lookUp(name))?.nodes.map(({ id }) => id) ?? []
               const expected = [...namedIn(name), ...doubt[name].keys()]
               if (`${ids.sort()}` !== `${expected.sort()}`) return false
               // A dropped service is looked up again with a new watch.
@@ -285,7 +285,7 @@ t.test(
           now += 95_000
           directory.sweep()
           for (const name of NAMES) {
-            const ids = (await look(name))?.nodes.map(({ id }) => id) ?? []
+            const ids = (await lookUp(name))?.nodes.map(({ id }) => id) ?? []
             if (`${ids.sort()}` !== `${namedIn(name).sort()}`) return false
           }
           return directory.outage === undefined

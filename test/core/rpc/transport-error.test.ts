@@ -4,7 +4,7 @@ import { toTransportError } from '../../../core/rpc/transport-error.ts'
 t.test(
   'lost connections fail with 502, timeouts with 408, stopped or full nodes with 503, full ones with Retry-After',
   async (t) => {
-    const where = 'no connection to 10.0.0.1:9000'
+    const prefix = 'no connection to 10.0.0.1:9000'
     const codes = {
       connect: 502,
       foreign: 502,
@@ -15,12 +15,12 @@ t.test(
       full: 503,
     } as const
     for (const [kind, code] of Object.entries(codes) as [keyof typeof codes, number][]) {
-      const error = toTransportError('greeter', kind, where)
+      const error = toTransportError('greeter', kind, prefix)
       t.match(error.toBody(), { Id: 'greeter', Code: code }, kind)
       if (kind === 'full') t.strictSame(error.headers, ['retry-after', '1'])
       else {
         t.notMatch(error.message, /10\.0\.0\.1/, 'addresses are not sent to clients')
-        t.equal(error.cause, where)
+        t.equal(error.cause, prefix)
       }
     }
   },

@@ -9,7 +9,7 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
 
 t.test('a valid traceparent is parsed into trace id, span id and sampled flag', async (t) => {
-  const place = { traceId: TRACE, spanId: SPAN, tracestate: '', isRemote: true }
+  const spanContext = { traceId: TRACE, spanId: SPAN, tracestate: '', isRemote: true }
   const cases: readonly [text: string, isSampled: boolean][] = [
     [`00-${TRACE}-${SPAN}-00`, false],
     [`00-${TRACE}-${SPAN}-01`, true],
@@ -19,7 +19,7 @@ t.test('a valid traceparent is parsed into trace id, span id and sampled flag', 
     [`cc-${TRACE}-${SPAN}-01-what-later-versions-say`, true],
   ]
   for (const [text, isSampled] of cases)
-    t.same(parseSpanContext(text), { ...place, isSampled }, text)
+    t.same(parseSpanContext(text), { ...spanContext, isSampled }, text)
   t.equal(formatTraceparent(TRACE, SPAN, true), `00-${TRACE}-${SPAN}-01`)
   t.equal(formatTraceparent(TRACE, SPAN, false), `00-${TRACE}-${SPAN}-00`)
 })

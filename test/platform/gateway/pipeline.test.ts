@@ -26,7 +26,10 @@ async function open(t: Test, ...args: readonly string[]) {
 }
 
 /** Service of a path after the steps before the handler, empty if no service matches. */
-async function lead({ deciding, configuration }: Awaited<ReturnType<typeof open>>, path: string) {
+async function resolveService(
+  { deciding, configuration }: Awaited<ReturnType<typeof open>>,
+  path: string,
+) {
   const chain = await deciding.buildChain(configuration, planPlugins(configuration))
   const x = new TestExchange({ path })
   x.begin(
@@ -47,11 +50,14 @@ const BACKEND = ['--backend', 'greeter=127.0.0.1:9001']
 t.test('routes a request to a configured service with the configured handler', async (t) => {
   for (const handler of ['proxy', 'web', 'rpc', 'api'])
     t.equal(
-      await lead(await open(t, ...BACKEND, `--handler=${handler}`), '/greeter/hello'),
+      await resolveService(await open(t, ...BACKEND, `--handler=${handler}`), '/greeter/hello'),
       `${handler} go.mx.api.greeter`,
     )
-  t.equal(await lead(await open(t, ...BACKEND), '/greeter/hello'), 'rpc go.mx.api.greeter')
-  t.equal(await lead(await open(t, ...BACKEND), '/nobody/hello'), '')
+  t.equal(
+    await resolveService(await open(t, ...BACKEND), '/greeter/hello'),
+    'rpc go.mx.api.greeter',
+  )
+  t.equal(await resolveService(await open(t, ...BACKEND), '/nobody/hello'), '')
 })
 
 t.test('replaces the configured services', async (t) => {
@@ -59,8 +65,8 @@ t.test('replaces the configured services', async (t) => {
   const { deciding }: { deciding: Pipeline } = opened
   deciding.replace([makeService('go.mx.api.mail', ['127.0.0.1:9002'])])
   deciding.routing.reconfigure(['go.mx.api.greeter', 'go.mx.api.mail'])
-  t.equal(await lead(opened, '/mail/send'), 'proxy go.mx.api.mail')
-  t.equal(await lead(opened, '/greeter/hello'), '')
+  t.equal(await resolveService(opened, '/mail/send'), 'proxy go.mx.api.mail')
+  t.equal(await resolveService(opened, '/greeter/hello'), '')
 })
 
 t.test('closes opened resources exactly once', async (t) => {

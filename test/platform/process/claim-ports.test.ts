@@ -26,15 +26,15 @@ t.test(
         { address: FREE, http2Address: undefined, proxyAddress: address, webAddress: FREE },
         folder,
       )
-    const where = `address 127.0.0.1:${address.port} is in use`
-    const byOther = `${where} by another program; choose another with --proxy_address or MX_PROXY_ADDRESS`
+    const inUse = `address 127.0.0.1:${address.port} is in use`
+    const byOther = `${inUse} by another program; choose another with --proxy_address or MX_PROXY_ADDRESS`
     await t.rejects(claim(), { message: byOther }, 'no folder')
     mkdirSync(folder)
     await t.rejects(claim(), { message: byOther }, 'no server uses the folder')
     const lock = await lockFolder(folder)
     const names = readdirSync(folder)
     await t.rejects(claim(), {
-      message: `${where}, and another mx server (process ${process.pid}) uses the data folder ${folder}: stop that server, or choose other addresses and another --data_dir`,
+      message: `${inUse}, and another mx server (process ${process.pid}) uses the data folder ${folder}: stop that server, or choose other addresses and another --data_dir`,
     })
     t.same(readdirSync(folder), names)
     await lock.release()

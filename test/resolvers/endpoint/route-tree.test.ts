@@ -281,12 +281,12 @@ t.test('visits few nodes, independent of the number of routes', async (t) => {
       ),
     )
     t.equal(matcher.size, count)
-    let most = 0
+    let maximum = 0
     for (let i = 0; i < 10; i++) {
       t.ok(find(matcher, `/v1/s${i}/things/42/parts`))
-      most = Math.max(most, matcher.visited)
+      maximum = Math.max(maximum, matcher.visited)
     }
-    return most
+    return maximum
   })
   t.same(visits, [6, 6, 6])
 })
@@ -308,13 +308,13 @@ t.test('limits the visited nodes for any routes and paths', async (t) => {
   }
   t.ok(rejectedCount > 0, `${rejectedCount} rejected`)
   t.ok(matcher.size > 100, `${matcher.size} accepted`)
-  let most = 0
+  let maximum = 0
   for (let length = 0; length <= 4000; length = length * 2 + 1) {
     find(matcher, `/${'a/'.repeat(length)}x`)
-    most = Math.max(most, matcher.visited)
+    maximum = Math.max(maximum, matcher.visited)
   }
-  t.ok(most > 200, 'the routes are hard to match')
-  t.ok(most <= 1000, `${most} visited nodes`)
+  t.ok(maximum > 200, 'the routes are hard to match')
+  t.ok(maximum <= 1000, `${maximum} visited nodes`)
 })
 
 t.test('leaves other routes unchanged after rejecting one', async (t) => {

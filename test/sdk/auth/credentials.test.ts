@@ -135,17 +135,17 @@ t.test(
       await registry.register!(makeService(service.name, [node]))
     }
     const client = openClient(t, { registry: `mx://${address}` })
-    const look = () => client.call<{ seen: string }>('greeter', 'Greeter.Seen')
-    t.same(await look(), { seen: 'nothing' })
+    const callGreeter = () => client.call<{ seen: string }>('greeter', 'Greeter.Seen')
+    t.same(await callGreeter(), { seen: 'nothing' })
     t.equal(requests, 0, 'there are no credentials')
     writeCredentials(JSON.stringify({ id: 'local', secret: 'wrong' }))
     await eventually(async () => {
-      t.same(await look(), { seen: 'nothing' })
+      t.same(await callGreeter(), { seen: 'nothing' })
       return requests === 1
     })
     valid = 'second'
     writeCredentials(JSON.stringify({ id: 'local', secret: 'second' }))
-    await eventually(async () => (await look()).seen === 'Bearer second')
+    await eventually(async () => (await callGreeter()).seen === 'Bearer second')
     t.equal(requests, 2, 'rejected credentials are not sent again')
   },
 )

@@ -123,9 +123,9 @@ t.test(
     await tick()
     mock.timers.tick(15_000)
     t.strictSame(events, ['open a'])
-    const over = nextMessage()
+    const ending = nextMessage()
     mock.timers.tick(5000)
-    await t.rejects(over, { code: 408, message: 'no message received from a' })
+    await t.rejects(ending, { code: 408, message: 'no message received from a' })
     t.strictSame(events, ['open a', 'close'])
   },
 )

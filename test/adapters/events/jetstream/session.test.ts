@@ -22,7 +22,7 @@ t.test('ends with its connection and notifies once', async (t) => {
   if (server === undefined) return
   const session = await server.openSessions().open()
   let notifications = 0
-  const over = new Promise<void>((resolve) =>
+  const ended = new Promise<void>((resolve) =>
     session.onSettled(() => {
       notifications++
       resolve()
@@ -32,7 +32,7 @@ t.test('ends with its connection and notifies once', async (t) => {
   forget()
   t.notOk(session.isEnded)
   await server.kill()
-  await over
+  await ended
   t.ok(session.isEnded)
   await t.rejects(session.request({ subject: 'a' }), { code: 503 })
   session.publish({ subject: 'a' })

@@ -31,9 +31,9 @@ t.test('retries an operation in the next session', async (t) => {
   const text = await sessions.use(async (session) => {
     runs++
     if (runs > 1) return 'done'
-    const over = new Promise<void>((resolve) => session.onSettled(resolve))
+    const ended = new Promise<void>((resolve) => session.onSettled(resolve))
     await server.kill()
-    await over
+    await ended
     void server.start()
     throw new Error('lost')
   })
@@ -58,9 +58,9 @@ t.test('fails without a server', async (t) => {
   if (server === undefined) return
   const sessions = server.openSessions(server.url, 200)
   const failing = sessions.use(async (session) => {
-    const over = new Promise<void>((resolve) => session.onSettled(resolve))
+    const ended = new Promise<void>((resolve) => session.onSettled(resolve))
     await server.kill()
-    await over
+    await ended
     throw new Error('lost')
   })
   await t.rejects(failing, { code: 503 })

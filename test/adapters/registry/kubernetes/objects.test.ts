@@ -44,30 +44,26 @@ t.test('ignores unroutable Services', async (t) => {
   t.ok(toKubernetesService({ metadata: { name: 'headless' } }), 'a Service may lack ports')
 })
 
-t.test(
-  'reads ready endpoints, and marks terminating ones that still serve as draining',
-  async (t) => {
-    const conditions: [object | undefined, string][] = [
-      [undefined, 'usable'],
-      [{}, 'usable'],
-      [{ ready: true }, 'usable'],
-      [{ ready: null, serving: null, terminating: null }, 'usable'],
-      [{ ready: false }, 'left out'],
-      [{ ready: false, serving: true }, 'left out'],
-      [{ ready: false, serving: true, terminating: true }, 'draining'],
-      [{ ready: true, terminating: true }, 'draining'],
-      [{ ready: false, serving: false, terminating: true }, 'left out'],
-      [{ ready: false, terminating: true }, 'left out'],
-    ]
-    for (const [input, expected] of conditions) {
-      const slice = toSlice(makeSlice('a', 'a', [makeEndpoint('10.0.0.1', { conditions: input })]))
-      const [endpoint] = slice.endpoints
-      const received =
-        endpoint === undefined ? 'left out' : endpoint.draining ? 'draining' : 'usable'
-      t.equal(received, expected, JSON.stringify(input))
-    }
-  },
-)
+t.test('reads ready endpoints, and marks terminating but serving ones as draining', async (t) => {
+  const conditions: [object | undefined, string][] = [
+    [undefined, 'usable'],
+    [{}, 'usable'],
+    [{ ready: true }, 'usable'],
+    [{ ready: null, serving: null, terminating: null }, 'usable'],
+    [{ ready: false }, 'left out'],
+    [{ ready: false, serving: true }, 'left out'],
+    [{ ready: false, serving: true, terminating: true }, 'draining'],
+    [{ ready: true, terminating: true }, 'draining'],
+    [{ ready: false, serving: false, terminating: true }, 'left out'],
+    [{ ready: false, terminating: true }, 'left out'],
+  ]
+  for (const [input, expected] of conditions) {
+    const slice = toSlice(makeSlice('a', 'a', [makeEndpoint('10.0.0.1', { conditions: input })]))
+    const [endpoint] = slice.endpoints
+    const received = endpoint === undefined ? 'left out' : endpoint.draining ? 'draining' : 'usable'
+    t.equal(received, expected, JSON.stringify(input))
+  }
+})
 
 t.test('reads the first address and the pod of an endpoint', async (t) => {
   const pod = { targetRef: { kind: 'Pod', name: 'greeter-7d4b' } }

@@ -7,12 +7,12 @@ function open() {
   const clock = { ms: 0 }
   const sent: string[] = []
   let inFlight = 0
-  let most = 0
+  let maximum = 0
   let failing = false
   const registrations = createRegistrations({
     nowMs: () => clock.ms,
     async send({ name, nodes }, ttlSeconds) {
-      most = Math.max(most, ++inFlight)
+      maximum = Math.max(maximum, ++inFlight)
       await tick()
       inFlight--
       if (failing) throw new Error('unavailable')
@@ -26,7 +26,7 @@ function open() {
   const succeed = (): void => {
     failing = false
   }
-  return { clock, sent, registrations, fail, succeed, most: () => most }
+  return { clock, sent, registrations, fail, succeed, maximum: () => maximum }
 }
 
 t.test('sends accepted registrations again with their remaining TTL', async (t) => {
@@ -73,12 +73,12 @@ t.test('tries a failed renewal again the next time', async (t) => {
 })
 
 t.test('renews at most sixteen registrations concurrently', async (t) => {
-  const { registrations, sent, most } = open()
+  const { registrations, sent, maximum } = open()
   for (let i = 0; i < 100; i++) await registrations.add(makeService(`s${i}`, ['h:1']), 90)
   sent.length = 0
   await registrations.renew()
   t.equal(sent.length, 100)
-  t.equal(most(), 16)
+  t.equal(maximum(), 16)
 })
 
 t.test('waits for a send in flight before a removal', async (t) => {

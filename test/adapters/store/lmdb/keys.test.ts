@@ -15,9 +15,9 @@ const LONGEST = 1978
 
 t.test('round-trips a key', (t) => {
   for (const key of ['a', '\u{1f600}', '\u0001', 'a/b']) {
-    const place = toKey(TABLE, key)
-    t.strictSame(parseKey(place), { table: TABLE, key })
-    t.equal(fromExpiryKey(toExpiryKey(5, place)), place)
+    const keyBytes = toKey(TABLE, key)
+    t.strictSame(parseKey(keyBytes), { table: TABLE, key })
+    t.equal(fromExpiryKey(toExpiryKey(5, keyBytes)), keyBytes)
   }
   t.end()
 })

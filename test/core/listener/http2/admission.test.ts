@@ -42,10 +42,10 @@ function post(session: ClientHttp2Session, body: string): Promise<number | strin
 
 t.test('starts about 64 requests of a burst per tick and responds to all of them', async (t) => {
   let ofTick = 0
-  let most = 0
+  let maximum = 0
   const { sessions } = await open(t, 10, (x) => {
     if (ofTick++ === 0) setImmediate(() => (ofTick = 0))
-    most = Math.max(most, ofTick)
+    maximum = Math.max(maximum, ofTick)
     x.reply(200, '')
   })
   const all = await Promise.all(
@@ -54,7 +54,7 @@ t.test('starts about 64 requests of a burst per tick and responds to all of them
   t.same(new Set(all), new Set([200]))
   t.equal(all.length, 1000)
   // New and queued requests may run between two immediates of this test.
-  t.ok(most <= 2 * 64, `${most} in one tick`)
+  t.ok(maximum <= 2 * 64, `${maximum} in one tick`)
 })
 
 t.test('rejects more than 1024 queued requests of one client with REFUSED_STREAM', async (t) => {

@@ -626,11 +626,11 @@ t.test('a slow reader slows the service and buffers at most the window', async (
   const call = new RecordedCall({ stream: true })
   let owed = 0
   let received = 0
-  let most = 0
+  let maximum = 0
   call.onData = (body) => {
     received++
     owed += body.length
-    most = Math.max(most, owed)
+    maximum = Math.max(maximum, owed)
   }
   caller.call(call)
   await until(() => received === 263)
@@ -648,7 +648,7 @@ t.test('a slow reader slows the service and buffers at most the window', async (
   }
   t.equal(received, count)
   t.equal(call.events.at(-1), 'end')
-  t.ok(most <= 262_144 + 999, `${most} bytes at most`)
+  t.ok(maximum <= 262_144 + 999, `${maximum} bytes at most`)
 })
 
 t.test('short lines count as 64 bytes, and the end of a stream needs no window', async (t) => {

@@ -33,9 +33,9 @@ t.test("shares Consul's connection limit between two clients without outages", a
 })
 
 t.test('reuses a few connections for lookups of unknown names', async (t) => {
-  let most = 0
+  let maximum = 0
   const consul = await startConsulDouble(t, ({ path, query }, response) => {
-    most = Math.max(most, consul.countConnections())
+    maximum = Math.max(maximum, consul.countConnections())
     if (query.get('index') === null)
       sendJson(response, path.includes('catalog') ? {} : [], { 'x-consul-index': 7 })
   })
@@ -49,7 +49,7 @@ t.test('reuses a few connections for lookups of unknown names', async (t) => {
   const before = consul.countConnections()
   for (let i = 0; i < 20; i++) await lookUp(`other-${i}`)
   t.equal(consul.countConnections(), before)
-  t.ok(most <= 16, `${most} connections`)
+  t.ok(maximum <= 16, `${maximum} connections`)
   t.notOk(consul.requests.some(({ query }) => query.has('index')))
 })
 

@@ -86,7 +86,7 @@ async function openRelay(t: Test) {
     }
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const lead = (port: number | undefined): void => {
+  const relayTo = (port: number | undefined): void => {
     target = port
     for (const socket of sockets) socket.destroy()
   }
@@ -96,9 +96,9 @@ async function openRelay(t: Test) {
   }
   t.teardown(() => {
     server.close()
-    lead(undefined)
+    relayTo(undefined)
   })
-  return { port: (server.address() as AddressInfo).port, lead, fallSilent }
+  return { port: (server.address() as AddressInfo).port, relayTo, fallSilent }
 }
 
 testRegistry(t, async () => {
@@ -108,7 +108,7 @@ testRegistry(t, async () => {
   const registry = open(t, relay.port, options)
   let remote = await openRemote(t)
   let writer = open(t, remote.port, options)
-  relay.lead(remote.port)
+  relay.relayTo(remote.port)
   return {
     registry,
     async become(services) {
@@ -117,12 +117,12 @@ testRegistry(t, async () => {
       await replaceServices(writer, services)
     },
     async restart(services) {
-      relay.lead(undefined)
+      relay.relayTo(undefined)
       await remote.stop()
       remote = await openRemote(t)
       writer = open(t, remote.port, options)
       await replaceServices(writer, services)
-      relay.lead(remote.port)
+      relay.relayTo(remote.port)
     },
   }
 })
@@ -185,7 +185,7 @@ t.test('detects a silent registry within the timeout', async (t) => {
   const remote = await openRemote(t)
   await fill(remote.registry, [GREETER])
   const relay = await openRelay(t)
-  relay.lead(remote.port)
+  relay.relayTo(remote.port)
   const registry = open(t, relay.port, { timeoutMs: 1000 })
   const reported = watch(registry)
   t.equal((await list(registry)).length, 1)

@@ -68,20 +68,20 @@ t.test('uses the client address of a trusted gateway for services that need it',
       },
     })
   const caller = openCaller(t, proxy.port, 'mx')
-  const look = async (service: string, metadata: string) => {
+  const callService = async (service: string, metadata: string) => {
     const call = new RecordedCall({ service, metadata })
     caller.call(call)
     await until(() => call.events.length > 0)
     return addresses.at(-1)
   }
   const addressHeader = 'mx-address: 192.0.2.7\r\n'
-  t.equal(await look('auth', addressHeader), '192.0.2.7')
-  t.equal(await look('auth', 'mx-address: 2001:db8::1\r\n'), '2001:db8::1')
+  t.equal(await callService('auth', addressHeader), '192.0.2.7')
+  t.equal(await callService('auth', 'mx-address: 2001:db8::1\r\n'), '2001:db8::1')
   for (const metadata of ['', 'mx-address: x\r\n', `${addressHeader}mx-address: 192.0.2.8\r\n`])
-    t.equal(await look('auth', metadata), '127.0.0.1', metadata)
-  t.equal(await look('store', addressHeader), '127.0.0.1')
+    t.equal(await callService('auth', metadata), '127.0.0.1', metadata)
+  t.equal(await callService('store', addressHeader), '127.0.0.1')
   isTrusted = false
-  t.equal(await look('auth', addressHeader), '127.0.0.1')
+  t.equal(await callService('auth', addressHeader), '127.0.0.1')
 })
 
 async function openPlatform(t: Test): Promise<{ registry: Registry; proxy: RpcProxy }> {

@@ -483,19 +483,19 @@ for (const listener of ['uws', 'node'] as const) {
       let read = 0
       let ahead = 0
       let invalid = 0
-      let most = 0
+      let maximum = 0
       for await (const { n } of stream) {
         if (n !== read++) invalid++
         if (read % 1000 === 0) {
           await new Promise(setImmediate)
           ahead = Math.max(ahead, made - read)
-          most = Math.max(most, process.memoryUsage().arrayBuffers)
+          maximum = Math.max(maximum, process.memoryUsage().arrayBuffers)
         }
       }
       t.equal(read, 200_000)
       t.equal(invalid, 0)
       t.ok(ahead < 10_000, `the service was at most ${ahead} messages ahead`)
-      t.ok(most < 64 * 1024 * 1024, `${most} bytes of buffers at most`)
+      t.ok(maximum < 64 * 1024 * 1024, `${maximum} bytes of buffers at most`)
     },
   )
 }

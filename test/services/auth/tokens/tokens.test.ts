@@ -22,13 +22,13 @@ async function open(t: Test, options: AuthPartsOptions = {}) {
       (why, family) => void (why === 'reused' ? reused : unknown).push(family),
     )
   /** Account of a token, or the reason why it is rejected. */
-  const look = (token: string) =>
+  const inspectToken = (token: string) =>
     tokens.inspect(token).then(
       ({ account }) => account.id,
       (error: Error) => error.message,
     )
   const revoke = (token: string) => tokens.revoke(token, ID)
-  return { ...parts, tokens, account, reused, unknown, refresh, look, revoke }
+  return { ...parts, tokens, account, reused, unknown, refresh, inspectToken, revoke }
 }
 
 t.test(
@@ -49,12 +49,12 @@ t.test(
 )
 
 t.test('exchanges each refresh token once for its successor', async (t) => {
-  const { tokens, account, refresh, look } = await open(t)
+  const { tokens, account, refresh, inspectToken } = await open(t)
   let { refreshToken } = await tokens.begin(account, 60)
   const seen = new Set([refreshToken])
   for (let i = 0; i < 3; i++) {
     const pair = await refresh(refreshToken)
-    t.equal(await look(pair.accessToken), 'jane')
+    t.equal(await inspectToken(pair.accessToken), 'jane')
     refreshToken = pair.refreshToken
     t.notOk(seen.has(refreshToken))
     seen.add(refreshToken)
@@ -64,7 +64,7 @@ t.test('exchanges each refresh token once for its successor', async (t) => {
 t.test('issues access tokens while the store is full', async (t) => {
   let isFull = false
   const memory = createMemoryStore()
-  const { tokens, account, refresh, look, revoke, clock, reused } = await open(t, {
+  const { tokens, account, refresh, inspectToken, revoke, clock, reused } = await open(t, {
     adapter: {
       ...memory,
       commit(groups, nowMs) {
@@ -76,13 +76,13 @@ t.test('issues access tokens while the store is full', async (t) => {
   const { refreshToken } = await tokens.begin(account, 60)
   isFull = true
   const late = await tokens.begin(account, 60)
-  t.equal(await look(late.accessToken), 'jane')
+  t.equal(await inspectToken(late.accessToken), 'jane')
   await t.rejects(refresh(late.refreshToken), WRONG, 'the token could not be stored')
   clock.ms += 11_000
   for (let i = 0; i < 2; i++) {
     const pair = await refresh(refreshToken)
     t.equal(pair.refreshToken, refreshToken, 'the refresh token is not replaced')
-    t.equal(await look(pair.accessToken), 'jane')
+    t.equal(await inspectToken(pair.accessToken), 'jane')
   }
   await t.rejects(revoke(refreshToken), { code: 507 }, 'a revocation that must be stored fails')
   isFull = false
@@ -99,7 +99,7 @@ t.test('issues access tokens while the store is full', async (t) => {
   isFull = false
   await t.rejects(refresh(refreshToken), WRONG)
   t.equal(reused.length, 1)
-  t.equal(await look(next.accessToken), 'revoked')
+  t.equal(await inspectToken(next.accessToken), 'revoked')
 })
 
 for (const [who, namespace, scopes] of [
@@ -150,7 +150,7 @@ t.test('stores only hashes of refresh tokens', async (t) => {
 })
 
 t.test('ends the login when a used refresh token is reused later', async (t) => {
-  const { tokens, account, refresh, look, clock, reused } = await open(t)
+  const { tokens, account, refresh, inspectToken, clock, reused } = await open(t)
   const stolen = await tokens.begin(account, 60)
   const other = await tokens.begin(account, 60)
   const next = await refresh(stolen.refreshToken)
@@ -160,23 +160,23 @@ t.test('ends the login when a used refresh token is reused later', async (t) => 
   t.match(reused, [{ namespace: 'mx', account: 'jane' }])
   await t.rejects(refresh(last.refreshToken), WRONG)
   for (const { accessToken } of [stolen, next, last])
-    await t.resolveMatch(look(accessToken), 'revoked')
-  t.equal(await look(other.accessToken), 'jane', 'another login stays valid')
+    await t.resolveMatch(inspectToken(accessToken), 'revoked')
+  t.equal(await inspectToken(other.accessToken), 'jane', 'another login stays valid')
   await refresh(other.refreshToken)
   t.equal(reused.length, 1)
 })
 
 t.test('returns the same successor for concurrent refreshes within 10 s', async (t) => {
-  const { tokens, account, refresh, look, clock, reused } = await open(t)
+  const { tokens, account, refresh, inspectToken, clock, reused } = await open(t)
   const { refreshToken } = await tokens.begin(account, 60)
   const racers = await Promise.all([refresh(refreshToken), refresh(refreshToken)])
   clock.ms += 9_000
   racers.push(await refresh(refreshToken))
   t.equal(new Set(racers.map((pair) => pair.refreshToken)).size, 1)
-  for (const { accessToken } of racers) t.equal(await look(accessToken), 'jane')
+  for (const { accessToken } of racers) t.equal(await inspectToken(accessToken), 'jane')
   const [first, second] = await Promise.all(racers.map((pair) => refresh(pair.refreshToken)))
   t.equal(first!.refreshToken, second!.refreshToken, 'including concurrent uses of the successor')
-  t.equal(await look(first!.accessToken), 'jane')
+  t.equal(await inspectToken(first!.accessToken), 'jane')
   t.equal(reused.length, 0)
   clock.ms += 11_000
   await t.rejects(refresh(racers[0]!.refreshToken), WRONG, 'a later use is reuse')
@@ -186,7 +186,7 @@ t.test('returns the same successor for concurrent refreshes within 10 s', async 
 t.test(
   'returns the valid token for a repetition within 10 s after its successor was used',
   async (t) => {
-    const { tokens, account, refresh, look, clock, reused } = await open(t)
+    const { tokens, account, refresh, inspectToken, clock, reused } = await open(t)
     const { refreshToken: first } = await tokens.begin(account, 60)
     const { refreshToken: second } = await refresh(first)
     clock.ms += 4_000
@@ -194,7 +194,7 @@ t.test(
     clock.ms += 5_000
     const repeated = await refresh(first)
     t.equal(repeated.refreshToken, third, 'the same token as the other tab')
-    t.equal(await look(repeated.accessToken), 'jane')
+    t.equal(await inspectToken(repeated.accessToken), 'jane')
     clock.ms += 2_000
     t.equal((await refresh(second)).refreshToken, third, 'each token has its own 10 s')
     t.equal(reused.length, 0)
@@ -252,33 +252,33 @@ t.test('rejects malformed and unknown refresh tokens with the same error', async
 })
 
 t.test('revokes tokens issued before a change of the secret', async (t) => {
-  const { tokens, accounts, refresh, look, unknown } = await open(t)
+  const { tokens, accounts, refresh, inspectToken, unknown } = await open(t)
   const { account, secret } = await accounts.create('mx', { id: 'john' }, ID)
   const before = await tokens.begin(account, 60)
   await accounts.changeSecret('mx', 'john', { old: secret, new: 'another one' }, ID)
   // Runs within the same second.
   const after = await tokens.begin(await accounts.logIn('mx', 'john', 'another one', ID), 60)
-  t.equal(await look(before.accessToken), 'revoked')
+  t.equal(await inspectToken(before.accessToken), 'revoked')
   await t.rejects(refresh(before.refreshToken), WRONG)
   t.match(unknown, [{ namespace: 'mx', account: 'john' }], 'reported with its account')
-  t.equal(await look(after.accessToken), 'john')
-  t.equal(await look((await refresh(after.refreshToken)).accessToken), 'john')
+  t.equal(await inspectToken(after.accessToken), 'john')
+  t.equal(await inspectToken((await refresh(after.refreshToken)).accessToken), 'john')
 })
 
 t.test(
   'rejects revoked tokens of a deleted account even for a new account with the same id',
   async (t) => {
-    const { tokens, accounts, account, refresh, look } = await open(t)
+    const { tokens, accounts, account, refresh, inspectToken } = await open(t)
     const before = await tokens.begin(account, 60)
     await accounts.delete('mx', 'jane', ID)
-    t.equal(await look(before.accessToken), 'revoked')
+    t.equal(await inspectToken(before.accessToken), 'revoked')
     await t.rejects(refresh(before.refreshToken), WRONG)
     const { account: next } = await accounts.create('mx', { id: 'jane' }, ID)
     await t.rejects(refresh(before.refreshToken), WRONG)
-    t.equal(await look(before.accessToken), 'revoked')
+    t.equal(await inspectToken(before.accessToken), 'revoked')
     const after = await tokens.begin(next, 60)
-    t.equal(await look(after.accessToken), 'jane')
-    t.equal(await look((await refresh(after.refreshToken)).accessToken), 'jane')
+    t.equal(await inspectToken(after.accessToken), 'jane')
+    t.equal(await inspectToken((await refresh(after.refreshToken)).accessToken), 'jane')
   },
 )
 
@@ -294,22 +294,22 @@ t.test(
 )
 
 t.test('revokes all tokens of an account', async (t) => {
-  const { tokens, accounts, account, refresh, look } = await open(t)
+  const { tokens, accounts, account, refresh, inspectToken } = await open(t)
   const before = await tokens.begin(account, 60)
   await accounts.revoke('mx', 'jane', ID)
-  t.equal(await look(before.accessToken), 'revoked')
+  t.equal(await inspectToken(before.accessToken), 'revoked')
   await t.rejects(refresh(before.refreshToken), WRONG)
 })
 
 t.test('revokes an access token alone, and a refresh token together with its login', async (t) => {
-  const { tokens, account, refresh, look, revoke } = await open(t)
+  const { tokens, account, refresh, inspectToken, revoke } = await open(t)
   const pair = await tokens.begin(account, 60)
   const next = await refresh(pair.refreshToken)
   t.match(await revoke(pair.accessToken), { namespace: 'mx', account: 'jane' })
-  t.equal(await look(pair.accessToken), 'revoked')
-  t.equal(await look(next.accessToken), 'jane')
+  t.equal(await inspectToken(pair.accessToken), 'revoked')
+  t.equal(await inspectToken(next.accessToken), 'jane')
   t.match(await revoke(next.refreshToken), { namespace: 'mx', account: 'jane' })
-  t.equal(await look(next.accessToken), 'revoked')
+  t.equal(await inspectToken(next.accessToken), 'revoked')
   await t.rejects(refresh(next.refreshToken), WRONG)
   t.equal(await revoke(next.refreshToken), undefined)
   t.equal(await revoke(next.accessToken), undefined)
@@ -329,8 +329,8 @@ t.test('limits individual revocations and names the alternatives', async (t) => 
 })
 
 t.test('issues tokens for any account to components of the platform', async (t) => {
-  const { tokens, look } = await open(t)
+  const { tokens, inspectToken } = await open(t)
   const known = { scopes: ['service'], metadata: {}, issuer: 'mx' }
   const token = await tokens.issue({ id: 'x-latest', name: 'x', type: 'service', ...known })
-  t.equal(await look(token), 'x-latest')
+  t.equal(await inspectToken(token), 'x-latest')
 })

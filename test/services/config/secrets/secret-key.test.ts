@@ -59,7 +59,8 @@ t.test(
 )
 
 t.test('rejects a malformed key without quoting it', async (t) => {
-  const how = 'the key must be 32 bytes in base64, as created by `openssl rand -base64 32`, got'
+  const expectation =
+    'the key must be 32 bytes in base64, as created by `openssl rand -base64 32`, got'
   for (const [text, received] of [
     ['', 'invalid base64'],
     ['hunter2 hunter2', 'invalid base64'],
@@ -68,5 +69,5 @@ t.test('rejects a malformed key without quoting it', async (t) => {
     [randomBytes(33).toString('base64'), '33 bytes'],
     [randomBytes(32).toString('hex'), '48 bytes'],
   ] as const)
-    t.throws(() => parseSecretKey(text, KEY_NAME), { message: `${how} ${received}` })
+    t.throws(() => parseSecretKey(text, KEY_NAME), { message: `${expectation} ${received}` })
 })

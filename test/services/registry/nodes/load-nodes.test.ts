@@ -19,21 +19,21 @@ t.test('queries services listed without nodes, 16 at a time, and keeps their ord
   const services = Array.from({ length: 40 }, (_, i) => makeService(`s${i}`, [`a:${i + 1}`]))
   for (const service of services) await memory.register!(service)
   let inFlight = 0
-  let most = 0
+  let maximum = 0
   const registry: Registry = {
     ...memory,
     async getService(name) {
-      most = Math.max(most, ++inFlight)
+      maximum = Math.max(maximum, ++inFlight)
       await Promise.resolve()
       inFlight--
       return memory.getService(name)
     },
   }
   t.strictSame(await readAll(registry, services.map(bare)), services)
-  t.equal(most, 16)
-  most = 0
+  t.equal(maximum, 16)
+  maximum = 0
   t.strictSame(await readAll(registry, services), services)
-  t.equal(most, 0, 'services with nodes are not queried')
+  t.equal(maximum, 0, 'services with nodes are not queried')
 })
 
 t.test('a version that is removed during loading remains listed without nodes', async (t) => {

@@ -89,9 +89,9 @@ t.test('reports acknowledgements that cannot be stored', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { server, session, acks } = opened
-  const over = new Promise<void>((resolve) => void session.onSettled(resolve))
+  const ended = new Promise<void>((resolve) => void session.onSettled(resolve))
   await server.kill()
-  await over
+  await ended
   await t.rejects(acks.note(GROUP, 1, REPLY), { code: 503 })
   await acks.drained()
 })

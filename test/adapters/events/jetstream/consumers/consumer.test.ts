@@ -41,9 +41,9 @@ t.test('leaves immediately without a session', async (t) => {
   if (server === undefined) return
   const sessions = server.openSessions()
   const session = await sessions.open()
-  const over = new Promise<void>((resolve) => void session.onSettled(resolve))
+  const ended = new Promise<void>((resolve) => void session.onSettled(resolve))
   await server.kill()
-  await over
+  await ended
   const attached = toAttached(session)
   const member = createMember({ ...NOTHING, sessions, attached, attach: async () => attached })
   const pulling = member.pull(1, 1)

@@ -34,12 +34,12 @@ t.test(
     const source = `${SERVE_CODE}; setTimeout(() => process.exit(1), 60)`
     for (const steadyMs of [60_000, 1]) {
       const { runtime } = openProcessRuntime(t, { limits: { steadyMs } })
-      let most = 0
+      let maximum = 0
       let starts = 0
       let wasReady = false
       const done = new Promise<void>((resolve) => {
         runtime.watch(({ retries, status }) => {
-          most = Math.max(most, retries)
+          maximum = Math.max(maximum, retries)
           if (status === 'running' && !wasReady) starts++
           wasReady = status === 'running'
           if (status === 'error' || starts === 6) resolve()
@@ -47,8 +47,8 @@ t.test(
       })
       await runtime.apply(makeWorkload(t, source))
       await done
-      if (steadyMs === 1) t.ok(most < 5, 'the count continues')
-      else t.equal(most, 5, 'a short ready time counts as a failure')
+      if (steadyMs === 1) t.ok(maximum < 5, 'the count continues')
+      else t.equal(maximum, 5, 'a short ready time counts as a failure')
       await runtime.close()
     }
   },

@@ -68,7 +68,7 @@ function toAccount(): Account | undefined {
   const scopes = Array.from({ length: below(3) }, () =>
     pick(['admin', 'service', 'staff', `workload:${issuer}/${pick(['shop', 'shop.eu', 'pay'])}`]),
   )
-  // Operators, whom rules cannot lock out of `auth`.
+  // Rules cannot lock operators out of `auth`.
   if (below(4) === 0) scopes.push('admin')
   const type = pick(['user', 'service'] as const)
   return { id: `a${below(3)}`, name: 'a', type, issuer, scopes, metadata: {} }
