@@ -121,7 +121,10 @@ t.test('mx api: rejects one of two applies of the same version', async (t) => {
     ['one.yaml', 'two.yaml'].map((file) => mxApi('apply', file, match)),
   )
   t.same(results.map(({ code }) => code).sort(), [0, 127])
-  t.match(results.find(({ code }) => code !== 0)?.stderr, /another version was applied in between/)
+  t.match(
+    results.find(({ code }) => code !== 0)?.stderr,
+    /another version was applied in the meantime/,
+  )
   const first = results[0]?.code === 0
   t.same([await status('one'), await status('two')], first ? [200, 404] : [404, 200])
 })

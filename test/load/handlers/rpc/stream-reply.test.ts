@@ -165,7 +165,11 @@ t.test('returns 406 for streams other than JSON over HTTP', async (t) => {
   )
   const reply = await fetch(`${origin}/greeter/forever`)
   t.equal(reply.status, 406)
-  t.match(await reply.json(), { Id: 'go.mx.api.greeter', Code: 406, Detail: /needs a WebSocket/ })
+  t.match(await reply.json(), {
+    Id: 'go.mx.api.greeter',
+    Code: 406,
+    Detail: /requires a WebSocket/,
+  })
   await until(() => seen.aborted.length === 1)
 })
 

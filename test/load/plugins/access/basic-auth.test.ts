@@ -145,5 +145,5 @@ t.test('rejects invalid options at startup', async (t) => {
   t.throws(build({ users: [`shop ${PASSWORD}`] }), { message: /users:1: must be an id, a scrypt/ })
   t.throws(build({ users: [`a ${HASH}`, `a ${HASH}`] }), { message: /duplicate account a/ })
   t.throws(build({ file: 'none.txt' }), { message: /ENOENT/ })
-  t.throws(build({ realm: 'a"b' }), { message: /realm must be/ })
+  t.throws(build({ realm: 'a"b' }), { message: /realm must have/ })
 })
