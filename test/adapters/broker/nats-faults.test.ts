@@ -262,7 +262,10 @@ t.test('rejects a topic that the server denies', async (t) => {
     code: 403,
     message: 'NATS denied the subscription to mx.broker.yours',
   })
-  await t.rejects(async () => broker.subscribe('yours', () => {}), { code: 403, message: /denies/ })
+  await t.rejects(async () => broker.subscribe('yours', () => {}), {
+    code: 403,
+    message: /^NATS denied the subscription to /,
+  })
   t.same(await countSubscriptions(server), [0])
   const received: string[] = []
   await broker.subscribe('mine', (message) => void received.push(textOf(message)))
