@@ -133,7 +133,7 @@ t.test('logs a port in use once and listens when it becomes free', async (t) => 
   t.equal(server.port, 0)
   t.match(messages, [
     new RegExp(
-      `^cannot listen on 127\\.0\\.0\\.1:${port}: the port is in use: certificates cannot be issued or renewed`,
+      `^cannot listen on 127\\.0\\.0\\.1:${port}: the port is already in use: certificates cannot be issued or renewed`,
     ),
   ])
   occupant.close()

@@ -192,6 +192,6 @@ t.test('rejects a second service of the same name', async (t) => {
 t.test('reports a port in use with a one-line message', async (t) => {
   const { port } = await openRawBackend(t)
   await t.rejects(openProxy(t, {}, { address: { host: '127.0.0.1', port } }), {
-    message: `cannot listen on 127.0.0.1:${port}: the port is in use`,
+    message: `cannot listen on 127.0.0.1:${port}: the port is already in use`,
   })
 })

@@ -224,7 +224,7 @@ for (const listener of ['uws', 'node'] as const) {
   t.test(`${listener}: reports a port in use with a one-line message`, async (t) => {
     const { port } = await openRawBackend(t)
     await t.rejects(open(t, { listener, address: { host: '127.0.0.1', port } }), {
-      message: `cannot listen on 127.0.0.1:${port}: the port is in use`,
+      message: `cannot listen on 127.0.0.1:${port}: the port is already in use`,
     })
   })
 

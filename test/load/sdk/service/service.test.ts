@@ -208,7 +208,7 @@ t.test(
     const registry = openRegistry(t)
     const service = createService(t, { registry, address: `127.0.0.1:${port}` })
     await t.rejects(service.start(), {
-      message: `cannot listen on 127.0.0.1:${port}: the port is in use`,
+      message: `cannot listen on 127.0.0.1:${port}: the port is already in use`,
     })
     t.strictSame(await registry.listServices(), [])
     await service.stop()
@@ -253,7 +253,7 @@ t.test('run with signals: false adds no signal handlers', async (t) => {
   t.match(await service.run({ signals: false }), /^127\.0\.0\.1:\d+$/)
   t.equal(process.listenerCount('SIGTERM'), before)
   const second = createService(t, { address: service.address })
-  await t.rejects(second.run({ signals: false }), /the port is in use/)
+  await t.rejects(second.run({ signals: false }), /the port is already in use/)
 })
 
 t.test('stop waits for a start in progress', async (t) => {
