@@ -142,7 +142,9 @@ t.test('reloads the file within a second of an edit', async (t) => {
 t.test('rejects invalid options at startup', async (t) => {
   const build = (options: object) => () =>
     buildPlugin(plugin, options, createTestEnv(makeTempFolder(t, 'keys')))
-  t.throws(build({ users: [`shop ${PASSWORD}`] }), { message: /users:1: must be an id, a scrypt/ })
+  t.throws(build({ users: [`shop ${PASSWORD}`] }), {
+    message: /users:1: expected an id, a scrypt hash/,
+  })
   t.throws(build({ users: [`a ${HASH}`, `a ${HASH}`] }), { message: /duplicate account a/ })
   t.throws(build({ file: 'none.txt' }), { message: /ENOENT/ })
   t.throws(build({ realm: 'a"b' }), { message: /realm must have/ })

@@ -234,7 +234,7 @@ t.test('rejects changes and a second start once it has started', async (t) => {
   const service = createService(t, { broker: createMemoryBroker() }).handle('A', { call })
   t.throws(() => service.handle('A', { call }), /endpoint A\.Call is declared twice/)
   t.throws(() => service.handle('Debug', { call }), /the handler Debug is reserved/)
-  t.throws(() => service.handle('a b', { call }), /handler must be letters/)
+  t.throws(() => service.handle('a b', { call }), /handler must consist of letters/)
   t.equal(service.address, '')
   await service.start()
   t.throws(() => service.handle('B', { call }), /the service greeter has already started/)
