@@ -180,9 +180,14 @@ function parseWindow(text: string): number {
   throw new RangeError(`window must be from 1s to 30d, got ${text}`)
 }
 
+/** Rounds up to seconds. Sums of monotonic times are off by less than a microsecond. */
+function toSeconds(ms: number): number {
+  return Math.ceil((ms - 1e-3) / 1000)
+}
+
 /** Creates the 429 error (RFC 6585 §4) with `Retry-After` in seconds. */
 function toError({ name, limit, windowMs }: Rule, { retryMs }: RateDecision): GatewayError {
-  const seconds = Math.ceil(retryMs / 1000)
+  const seconds = toSeconds(retryMs)
   return new GatewayError(
     GATEWAY_ID,
     429,
@@ -195,7 +200,7 @@ function toError({ name, limit, windowMs }: Rule, { retryMs }: RateDecision): Ga
 function appendHeaders({ replyHeaders }: Exchange, counted: readonly Counted[]): void {
   replyHeaders.append('RateLimit-Policy', counted.map(({ rule }) => rule.policy).join(', '))
   const limits = counted.map(({ rule, decision }) => {
-    return `"${rule.name}";r=${decision.remaining};t=${Math.ceil(decision.resetMs / 1000)}`
+    return `"${rule.name}";r=${decision.remaining};t=${toSeconds(decision.resetMs)}`
   })
   replyHeaders.append('RateLimit', limits.join(', '))
 }
@@ -206,7 +211,7 @@ function setLegacyHeaders({ replyHeaders }: Exchange, counted: readonly Counted[
   )
   replyHeaders.set('X-RateLimit-Limit', String(rule.limit))
   replyHeaders.set('X-RateLimit-Remaining', String(decision.remaining))
-  replyHeaders.set('X-RateLimit-Reset', String(Math.ceil(decision.resetMs / 1000)))
+  replyHeaders.set('X-RateLimit-Reset', String(toSeconds(decision.resetMs)))
 }
 
 /** Counts requests that a shadow rule would have rejected; at most one log entry per {@link SHADOW_LOG_MS}. */

@@ -40,7 +40,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     const client = new RawClient(port)
     const [reply] = await client.send(REQUEST).replies(1)
     client.destroy()
-    t.match(reply, /^HTTP\/1\.1 418 Im a Teapot\r\n/)
+    t.match(reply, /^HTTP\/1\.1 418 I'm a Teapot\r\n/)
     // node:http2 sends headers with the same name together.
     if (http2) t.match(reply, /set-cookie: a=1\r\nset-cookie: c=2\r\nx-a: b\r\n/i)
     else t.match(reply, /set-cookie: a=1\r\nx-a: b\r\nset-cookie: c=2\r\n/i)

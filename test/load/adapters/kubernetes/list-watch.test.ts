@@ -296,7 +296,10 @@ t.test('reports an unreadable object', async (t) => {
 t.test('distinguishes rejected credentials and missing permissions from an outage', async (t) => {
   for (const [status, message] of [
     [401, /^out: cannot watch Kubernetes services: the credentials were rejected \(401 /],
-    [403, /access denied; grant the verbs get, list and watch on services of the core API group/],
+    [
+      403,
+      /access denied; grant the verbs get, list and watch on services in the core API group ""/,
+    ],
     [503, /^out: cannot watch Kubernetes services: 503 /],
   ] as const) {
     const { events } = await follow(t, {}, (api) => {

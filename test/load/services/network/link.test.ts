@@ -85,7 +85,7 @@ t.test('a malformed or unexpected message ends the link, which reconnects', asyn
     await link.settled()
     speak(peer.links[0]!)
     await until(() => ends.length > 0)
-    t.match(ends[0], { wasLinked: true, again: false, peer: { id: 'peer' } })
+    t.match(ends[0], { wasLinked: true, hasFailedBefore: false, peer: { id: 'peer' } })
     t.match(ends[0]!.reason.message, reason)
     t.equal(link.state, 'waiting')
     await until(() => events.length > 2)
@@ -125,9 +125,9 @@ t.test('a server without the token receives only hello and a proof', async (t) =
   t.match(ends, [
     {
       reason: { code: 403, message: 'network_token of server peer does not match the token of a' },
-      again: false,
+      hasFailedBefore: false,
     },
-    { reason: { code: 403 }, again: true },
+    { reason: { code: 403 }, hasFailedBefore: true },
   ])
   for (const { received } of peer.links)
     t.strictSame(
