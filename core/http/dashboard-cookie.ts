@@ -16,10 +16,10 @@ const COMMON = 'mx-'
 /**
  * A pair of `Cookie` or `Set-Cookie` that the dashboard would read under one of its names. Browsers trim spaces,
  * compare names case-sensitively, and send a cookie without a name as its value only: `=mx-dashboard=x` is returned as
- * `mx-dashboard=x` (RFC 6265bis §5.6).
+ * `mx-dashboard=x` (RFC 6265bis §5.6). uWebSockets also trims bytes beyond ASCII at the start of a header value.
  */
 const PAIR = new RegExp(
-  `^[\\t ]*(?:=[\\t ]*)?(?:${COOKIE}|${SECURE_COOKIE}|${OLD_COOKIE})[\\t ]*(?:[=;]|$)`,
+  `^[\\t \\x80-\\xff]*(?:=[\\t \\x80-\\xff]*)?(?:${COOKIE}|${SECURE_COOKIE}|${OLD_COOKIE})[\\t ]*(?:[=;]|$)`,
 )
 
 /**

@@ -2,7 +2,7 @@ import { DirectMappedCache } from '../../lib/collections/direct-mapped-cache.ts'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { appendParsed, HeaderList } from '../http/headers.ts'
 import { isHostHeader } from '../http/host/host-header.ts'
-import { rejectMethod } from '../http/methods.ts'
+import { rejectMethod, STANDARD_METHODS } from '../http/methods.ts'
 import { checkPath, NOT_ENCODED } from '../path/check.ts'
 import { checkValue, hasNonAscii, isPrintable } from './header-value.ts'
 
@@ -210,7 +210,11 @@ export class RequestValidator {
         return rejectMethod(method)
       default:
         this.closing = true
-        return TOKEN.test(method) ? undefined : reject('method must be a token')
+        if (!TOKEN.test(method)) return reject('method must be a token')
+        // Methods are case-sensitive (RFC 9110 §9.1), but some backends are not: `post` would bypass rules for POST.
+        return STANDARD_METHODS.has(method.toUpperCase()) && method !== method.toUpperCase()
+          ? reject(`method must be in upper case: ${method.toUpperCase()}`)
+          : undefined
     }
   }
 

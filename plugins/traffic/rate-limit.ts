@@ -159,7 +159,7 @@ function compileRule(rule: Static<typeof ruleSchema>, maxKeys: number, log: Plug
       ...{ name, limit, windowMs, cost },
       toKey: compileKey(key),
       needsAccount: needsAccount(key),
-      methods: new Set(methods.map((method) => method.toUpperCase())),
+      methods: toMethods(methods),
       limiter: createRateLimiter({ limit, windowMs, burst, maxKeys }),
       policy: `"${name}";q=${limit};w=${Math.ceil(windowMs / 1000)}`,
       shadow: shadow ? new ShadowLog(name, log) : undefined,
@@ -167,6 +167,12 @@ function compileRule(rule: Static<typeof ruleSchema>, maxKeys: number, log: Plug
   } catch (error) {
     throw new TypeError(`rule ${name}: ${(error as Error).message}`, { cause: error })
   }
+}
+
+/** `GET` includes `HEAD`, as in routes. */
+function toMethods(names: readonly string[]): ReadonlySet<string> {
+  const methods = new Set(names.map((name) => name.toUpperCase()))
+  return methods.has('GET') ? methods.add('HEAD') : methods
 }
 
 function parseWindow(text: string): number {

@@ -47,7 +47,7 @@ const command: Command = defineCommand({
   rawSubcommands: {
     'check [-o <format>]': async (args) => (await import('../../api/check.ts')).runCheck(args),
     schema: async (args) => (await import('../../api/schema.ts')).runSchema(args),
-    'explain [METHOD] <path> [-H "name: value"] [-d <body>] [--on <listener>] [--client <ip>] [--server]':
+    'explain [METHOD] <path> [-H <header>] [-d <body>] [--on <name>] [--client <ip>] [--server]':
       async (args) => (await import('../../api/explain.ts')).runExplain(args),
     'diff <file> [-o <format>] [--server]': async (args) =>
       (await import('../../api/config.ts')).runDiff(args),

@@ -6,6 +6,8 @@ import type { PrefixChange } from './prefix-change.ts'
 /** Key in `x.state` of a request whose path does not have the prefix to remove. */
 export const HAS_NO_PREFIX: unique symbol = Symbol('has no prefix')
 
+/** Browsers ignore tabs and line breaks in a URL, and read `\` as `/`. */
+const OTHER_HOST = /^\/[\t\n\r]*[/\\]/
 const COOKIE_PATH = /(;\s*path=)([^;]*)/i
 
 /**
@@ -28,9 +30,11 @@ type Restore = (path: string) => string
 
 function createRestore(stripped: string, added: string): Restore {
   return (path) => {
-    const inner = begins(path, added) ? path.slice(added.length) : undefined
-    if (inner === undefined) return path
-    return `${stripped}${inner}` || '/'
+    if (!begins(path, added)) return path
+    const restored = `${stripped}${path.slice(added.length)}`
+    if (!restored.startsWith('/')) return `/${restored}`
+    // Browsers would resolve it to another host (WHATWG URL §4.4): the path of the backend stays on this one.
+    return OTHER_HOST.test(restored) ? path : restored
   }
 }
 

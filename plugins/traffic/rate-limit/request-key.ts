@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto'
 import type { Exchange } from '../../../core/exchange.ts'
 import { HeaderList } from '../../../core/http/headers.ts'
+import { toHostName } from '../../../core/http/host/host-name.ts'
 import { toNetwork } from '../../../core/limits/client-network.ts'
+import { toCanonicalPath } from '../../../core/path/canonical.ts'
 
 /** Returns the key by which a request is counted. */
 export type ToKey = (x: Exchange) => string
@@ -15,8 +17,9 @@ const PARTS: Readonly<Record<string, ToKey>> = {
   ip: toClient,
   // Anonymous callers use the client address, so that logging out does not circumvent a limit.
   account: (x) => (x.account === undefined ? toClient(x) : `${x.account.issuer}/${x.account.id}`),
-  path: (x) => x.path,
-  host: (x) => x.host,
+  // Backends accept other spellings of a path and host, too.
+  path: (x) => toCanonicalPath(x.path).replace(/(?<=.)\/$/, ''),
+  host: (x) => toHostName(x.host),
   method: (x) => x.method,
 }
 
@@ -46,7 +49,7 @@ function compilePart(part: string): ToKey {
     } catch (error) {
       throw new TypeError(`key: ${(error as Error).message}`, { cause: error })
     }
-    return ({ headers }) => headers.getAll(name).join(', ')
+    return ({ headers }) => headers.get(name) ?? ''
   }
   const known = Object.hasOwn(PARTS, part) ? PARTS[part] : undefined
   if (known !== undefined) return known

@@ -329,12 +329,12 @@ t.test(
       'DELETE',
       'OPTIONS',
       'PURGE',
-      'get',
+      'purge',
       'M-SEARCH',
     ])
       t.equal(judge(method, '/').code, undefined, method)
     for (const method of ['CONNECT', 'TRACE']) t.equal(judge(method, '/').code, 405, method)
-    for (const method of ['', 'G T', 'G:T', 'G\0T', '\xe4'])
+    for (const method of ['', 'G T', 'G:T', 'G\0T', '\xe4', 'get', 'Post', 'connect', 'trace'])
       t.equal(judge(method, '/').code, 400, encodeURIComponent(method))
   },
 )

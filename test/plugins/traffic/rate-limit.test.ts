@@ -62,6 +62,11 @@ t.test('counts only the listed methods, by cost', async (t) => {
   t.same(statuses, [200, 200, 200, 429, 200])
 })
 
+t.test('a rule for GET also counts HEAD', async (t) => {
+  const send = open({ rules: [{ ...RULE, limit: 1, methods: ['GET'] }] })
+  t.same([(await send()).status, (await send({ method: 'HEAD' })).status], [200, 429])
+})
+
 t.test('a shadow rule rejects nothing and logs what it would have rejected', async (t) => {
   const entries: object[] = []
   const env = createTestEnv()

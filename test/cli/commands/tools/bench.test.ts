@@ -49,7 +49,7 @@ t.test(
     t.match(stdout, /^latency +p50 [\d.]+ ms {3}p90 .* {3}p99 .* {3}p99\.9 .* {3}max /m)
     t.match(stdout, /^statuses +200: \d/m)
     t.match(stdout, /^errors +none$/m)
-    t.match(stdout, /^where +gateway 0\.010 ms \((?:< 1|\d+) %\) {3}upstream 0\.020 ms /m)
+    t.match(stdout, /^breakdown +gateway 0\.010 ms \((?:< 1|\d+) %\) {3}upstream 0\.020 ms /m)
     t.match(stdout, 'use --rate')
   },
 )

@@ -37,6 +37,14 @@ t.test('an added prefix is removed, and other paths are unchanged', async (t) =>
   t.strictSame(restore('/api', '/v2', ['location', '/v2/a'])[1], '/api/a')
 })
 
+t.test('a path of this host never becomes a URL of another host', async (t) => {
+  for (const path of ['/v2//evil.test/x', '/v2/\\evil.test', '/v2/\t/evil.test'])
+    t.strictSame(restore('', '/v2', ['location', path])[1], path, path)
+  t.strictSame(restore('', '/v2', ['set-cookie', 'a=1; Path=/v2//evil'])[1], 'a=1; Path=/v2//evil')
+  t.strictSame(restore('', '/v2', ['location', '/v2?x=1'])[1], '/?x=1')
+  t.strictSame(restore('', '/v2', ['location', '/v2#x'])[1], '/#x')
+})
+
 t.test('the Path of cookies is restored, without a trailing slash', async (t) => {
   const cookies = [
     'set-cookie',

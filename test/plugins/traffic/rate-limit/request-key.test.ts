@@ -35,6 +35,13 @@ t.test('combines parts so that different requests have different keys', async (t
   t.equal(await keyOf(['host'], { host: 'shop.test' }), 'shop.test')
 })
 
+t.test('counts other spellings of a path and host together', async (t) => {
+  for (const path of ['/a/b/', '/a//b', '/a/%62', '/a;v=1/b', '/a/b;v=2'])
+    t.equal(await keyOf(['path'], { path }), '/a/b', path)
+  for (const host of ['Shop.test', 'shop.test:8080', 'shop.test.'])
+    t.equal(await keyOf(['host'], { host }), 'shop.test', host)
+})
+
 t.test('bounds the length of a key', async (t) => {
   const long = (last: string) => keyOf(['header:a'], { headers: { a: 'x'.repeat(5000) + last } })
   t.equal((await long('1')).length, 44)
