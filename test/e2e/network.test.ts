@@ -79,7 +79,7 @@ async function startAll(t: Test, links: string): Promise<Record<string, Server>>
 /** A service of this process, registered at a server, which returns the id of that server. */
 async function serve(t: Test, { id, address }: Server, name: string): Promise<void> {
   const service = createService(t, { name, proxy: address, auth: ADMIN }).handle('A', {
-    locate: endpoint({ handle: () => id, http: { method: 'GET', path: '/v1/where' } }),
+    where: endpoint({ handle: () => id, http: { method: 'GET', path: '/v1/where' } }),
     count: endpoint({
       stream: 'both',
       async *handle(numbers) {
