@@ -35,15 +35,35 @@ function createRun(plugins: readonly Plugin[]): () => void {
   return () => gateway.handle(new BenchExchange(fields, '/greeter/hello'))
 }
 
+/** Creates the step that continues with the plugins of a route, for an exchange routed to one of `count` services. */
+function createScopeStep(count: number, service: string): () => void {
+  const names = Array.from({ length: count }, (_, i) => `go.mx.api.s${i}`)
+  const plugin: Plugin = { name: 'scoped', onRoute: () => {} }
+  const routes = new Map(names.map((name) => [name, [plugin]]))
+  const chain = compileChain([], route, () => {}, { routes })
+  const enter = chain.steps[chain.stages.steps.findIndex(({ hook }) => hook === 'scope')]!
+  const x = new BenchExchange()
+  x.route = { service, endpoint: '' }
+  return () => {
+    x.chain = chain
+    enter(x)
+  }
+}
+
 const DEFAULT = 'default plugins'
 const LOGGED = 'default plugins and access log'
 
+const WITHOUT = 'step to the plugins of a service that has none, beside 1 000 services that have some'
+const WITH = 'step to the plugins of one of 1 000 services'
+
 const micro: Micro = {
   benches: {
+    [WITHOUT]: createScopeStep(1000, 'go.mx.api.other'),
+    [WITH]: createScopeStep(1000, 'go.mx.api.s7'),
     [DEFAULT]: createRun(createDefaultPlugins('off')),
     [LOGGED]: createRun(createDefaultPlugins('/dev/null')),
   },
-  budgetNs: { [DEFAULT]: 2000, [LOGGED]: 3500 },
+  budgetNs: { [WITHOUT]: 50, [WITH]: 50, [DEFAULT]: 2000, [LOGGED]: 3500 },
   async close() {
     for (const gateway of gateways) await gateway.close()
     directory.close()
