@@ -53,7 +53,8 @@ function createScopeStep(count: number, service: string): () => void {
 const DEFAULT = 'default plugins'
 const LOGGED = 'default plugins and access log'
 
-const WITHOUT = 'step to the plugins of a service that has none, beside 1 000 services that have some'
+const WITHOUT =
+  'step to the plugins of a service that has none, beside 1 000 services that have some'
 const WITH = 'step to the plugins of one of 1 000 services'
 
 const micro: Micro = {
