@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream'
 import type { Maybe } from '../lib/async/maybe.ts'
 import type { Endpoint } from './contracts/registry.ts'
 import { type ErrorPage, GatewayError } from './errors.ts'
@@ -33,10 +34,12 @@ export interface Plugin {
   readonly onError?: (x: Exchange, error: GatewayError) => Maybe<ErrorPage | undefined>
   /**
    * Called before `onReply` for responses with a body, except gateway errors, partial content (206) and gRPC. Returns
-   * how to change the body, or undefined. `x.status` and `x.replyHeaders` belong to the response. A streamed body is
-   * buffered first. Also called for responses to HEAD and for 304, which then have no length.
+   * how to change the body, or undefined. `x.status` and `x.replyHeaders` belong to the response. Also called for
+   * responses to HEAD and for 304, which then have no length.
+   *
+   * @param length bytes of the body; -1 if unknown.
    */
-  readonly onReplyBody?: (x: Exchange) => BodyChange | undefined
+  readonly onReplyBody?: (x: Exchange, length: number) => BodyChange | undefined
   /** Before the first byte of any response, errors included: may change `x.status` and `x.replyHeaders`. */
   readonly onReply?: (x: Exchange) => void
   /** After the last byte, or when the client disconnected (`x.aborted`). Adds no latency. */
@@ -46,7 +49,10 @@ export interface Plugin {
 }
 
 /** How a plugin changes the body of a response, returned by its `onReplyBody` hook. May be shared by exchanges. */
-export interface BodyChange {
+export type BodyChange = BufferedBodyChange | StreamedBodyChange
+
+/** A change of a complete body. A streamed body is buffered first. */
+export interface BufferedBodyChange {
   /** Maximum size of the buffered body, in bytes. If it is exceeded, the response becomes a 502. */
   readonly maxBytes: number
   /**
@@ -56,6 +62,14 @@ export interface BodyChange {
    * @param body valid during the call only; not empty.
    */
   readonly change: (body: Buffer, x: Exchange) => string | Uint8Array | undefined
+}
+
+/** A change of a body while it is sent, after all buffered changes. The response has no `Content-Length`. */
+export interface StreamedBodyChange {
+  /** Returns a stream that reads the body and writes the new one, such as one of `node:zlib`. It is destroyed at the end. */
+  readonly createStream: (x: Exchange) => Duplex
+  /** Content coding that the stream applies, sent as `Content-Encoding` (RFC 9110 §8.4). @default none */
+  readonly coding?: string
 }
 
 /** The last step: forwards a routed exchange and responds. */

@@ -169,14 +169,19 @@ export abstract class Exchange extends RoutedRequest {
    */
   write(chunk: Uint8Array): boolean {
     if (!this.streaming || this.finished) return this.bodyChanger?.collect(chunk) ?? true
+    return this.bodyChanger?.stream?.write(chunk) ?? this.writeOut(chunk)
+  }
+
+  private writeOut(chunk: Uint8Array): boolean {
     this.bytesOut += chunk.length
     return this.transmitChunk(chunk)
   }
 
   /** Ends a started response. Trailers are sent over HTTP/2 and omitted over HTTP/1.1 (RFC 9110 §6.5.1). */
   end(trailers?: HeaderList): void {
-    if (!this.streaming || this.finished) return this.bodyChanger?.end()
-    this.transmitEnd(trailers)
+    if (!this.streaming || this.finished) this.bodyChanger?.end()
+    else if (this.bodyChanger?.stream !== undefined) this.bodyChanger.stream.end(trailers)
+    else this.transmitEnd(trailers)
   }
 
   /**
@@ -263,7 +268,9 @@ export abstract class Exchange extends RoutedRequest {
 
   /** For listeners: the client can receive more. */
   protected drained(): void {
-    this.peer?.onDrain()
+    const stream = this.bodyChanger?.stream
+    if (stream !== undefined) stream.resume()
+    else this.peer?.onDrain()
   }
 
   /** Sends head and body together; sets only framing headers. `body` is valid during the call only. */
@@ -281,7 +288,12 @@ export abstract class Exchange extends RoutedRequest {
   }
 
   private openBodyChanger(): ReplyBodyChanger {
-    this.bodyChanger = new ReplyBodyChanger(this, this.onFault)
+    const output = {
+      write: (chunk: Uint8Array) => this.writeOut(chunk),
+      end: (trailers: HeaderList | undefined) => this.transmitEnd(trailers),
+      onDrain: () => this.peer?.onDrain(),
+    }
+    this.bodyChanger = new ReplyBodyChanger(this, output, this.onFault)
     return this.bodyChanger
   }
 

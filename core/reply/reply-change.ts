@@ -1,25 +1,33 @@
+import type { Duplex } from 'node:stream'
 import { ByteBuffer } from '../../lib/io/byte-buffer.ts'
-import type { BodyChange, ReportFault } from '../chain.ts'
+import type { BufferedBodyChange, ReportFault, StreamedBodyChange } from '../chain.ts'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { removeDigests } from '../http/content-digests.ts'
 import { isFinalStatus } from '../http/final-status.ts'
 import { rejectResponse, replyMemory } from '../limits/memory-budget.ts'
 
-interface Change {
-  readonly of: BodyChange
+interface Change<T> {
+  readonly of: T
   /** Index of the hook. */
   readonly index: number
 }
 
-/** Changes of a response body, in plugin order. */
-export class ReplyChange {
+/** Changes of a response body, in plugin order; buffered changes come first. */
+export interface ReplyChanges {
+  /** Undefined if the body needs no buffer. */
+  readonly buffered: BufferedReplyChange | undefined
+  readonly streamed: readonly Change<StreamedBodyChange>[]
+}
+
+/** Changes of a buffered body, in plugin order. */
+export class BufferedReplyChange {
   /** Lowest limit of all changes, in bytes. */
   readonly maxBytes: number
-  readonly #changes: readonly Change[]
+  readonly #changes: readonly Change<BufferedBodyChange>[]
   readonly #received = new ByteBuffer()
 
-  constructor(changes: readonly Change[]) {
+  constructor(changes: readonly Change<BufferedBodyChange>[]) {
     this.#changes = changes
     this.maxBytes = Math.min(...changes.map(({ of }) => of.maxBytes))
   }
@@ -68,32 +76,61 @@ export class ReplyChange {
  * Runs the `onReplyBody` hooks for a response with `x.status` and `x.replyHeaders`. If a hook changes the body, the
  * entity tag becomes weak, and digests and `Accept-Ranges` are removed.
  *
+ * @param length bytes of the body; -1 if unknown.
  * @returns undefined if the body does not change.
  * @throws {GatewayError} that replaces the response, after reporting an unexpected error.
  */
-export function findReplyChange(
+export function findReplyChanges(
   x: Exchange,
+  length: number,
   onFault: ReportFault | undefined,
-): ReplyChange | undefined {
+): ReplyChanges | undefined {
   const { status, replyHeaders: headers } = x
   if (status === 206 || headers.get('content-type')?.startsWith('application/grpc'))
     return undefined
-  const changes: Change[] = []
+  const buffered: Change<BufferedBodyChange>[] = []
+  const streamed: Change<StreamedBodyChange>[] = []
   for (const [index, hook] of x.chain.onReplyBody.entries()) {
     try {
-      const change = hook(x)
-      if (change !== undefined) changes.push({ of: change, index })
+      const change = hook(x, length)
+      if (change === undefined) continue
+      if ('change' in change) buffered.push({ of: change, index })
+      else streamed.push({ of: change, index })
     } catch (error) {
       throw toFailure(x, index, error, onFault)
     }
   }
-  if (changes.length === 0) return undefined
+  if (buffered.length + streamed.length === 0) return undefined
   const tag = headers.get('etag')
   // A strong tag would imply equal bytes (RFC 9110 §8.8.1).
   if (tag !== undefined && !tag.startsWith('W/')) headers.set('etag', `W/${tag}`)
   removeDigests(headers)
   headers.delete('accept-ranges')
-  return new ReplyChange(changes)
+  // After the hooks: they would take the body for encoded.
+  for (const { of } of streamed)
+    if (of.coding !== undefined && status !== 304) headers.append('content-encoding', of.coding)
+  return {
+    buffered: buffered.length > 0 ? new BufferedReplyChange(buffered) : undefined,
+    streamed,
+  }
+}
+
+/** Creates the streams of a response. @throws {GatewayError} after reporting an unexpected error. */
+export function createBodyStreams(
+  x: Exchange,
+  changes: ReplyChanges['streamed'],
+  onFault: ReportFault | undefined,
+): Duplex[] {
+  const streams: Duplex[] = []
+  for (const { of, index } of changes) {
+    try {
+      streams.push(of.createStream(x))
+    } catch (error) {
+      for (const stream of streams) stream.destroy()
+      throw toFailure(x, index, error, onFault)
+    }
+  }
+  return streams
 }
 
 /** Converts without copying bytes. */
@@ -103,7 +140,8 @@ function toBuffer(body: string | Uint8Array): Buffer {
     : Buffer.from(body.buffer, body.byteOffset, body.length)
 }
 
-function toFailure(
+/** Reports an unexpected error of a hook. Returns the error that replaces the response. */
+export function toFailure(
   x: Exchange,
   index: number,
   error: unknown,
