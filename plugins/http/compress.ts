@@ -68,8 +68,8 @@ const options = Type.Object({
 })
 
 /**
- * Compresses responses with the best coding that the client accepts (RFC 9110 §12.5.3). Leaves encoded and partial
- * responses and those with `no-transform` unchanged. Chunks of a stream are sent without delay.
+ * Compresses responses with the best coding that the client accepts (RFC 9110 §12.5.3). Does not change encoded
+ * and partial responses, or responses with `no-transform`. Chunks of a stream are sent without delay.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'compress',
