@@ -4,7 +4,7 @@ import { GATEWAY_ID } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { badRequest, quote } from '../request/bad-request.ts'
 import { FORBIDDEN } from '../request/fields.ts'
-import { parsePairs } from '../request/query.ts'
+import { parsePairs } from '../request/query/query.ts'
 import type { Pair, Pairs } from './messages.ts'
 
 /** Values by name, in an object without prototype. */

@@ -2,7 +2,7 @@ import { GATEWAY_ID } from '../errors.ts'
 import { badRequest } from './bad-request.ts'
 import type { Fields } from './fields.ts'
 import { ADD_JSON_TYPE } from './media-type.ts'
-import { nestPairs, parsePairs } from './query.ts'
+import { nestPairs, parsePairs } from './query/query.ts'
 import { decodeUtf8 } from './utf8.ts'
 
 const FIELD_KIND = 'form field'

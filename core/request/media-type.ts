@@ -1,6 +1,6 @@
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { quote } from './bad-request.ts'
-import { parseParameters, skipToken } from './parameters.ts'
+import { parseParameters, skipToken } from './query/parameters.ts'
 
 /** Format of a request body. */
 export type BodyKind = 'json' | 'protobuf' | 'form' | 'multipart'

@@ -2,7 +2,7 @@ import { GATEWAY_ID, type GatewayError } from '../errors.ts'
 import { badRequest, quote } from './bad-request.ts'
 import { type Fields, FieldTree, MAX_FIELDS } from './fields.ts'
 import { isUtf8Charset, parseMediaType } from './media-type.ts'
-import { parseParameters, skipToken } from './parameters.ts'
+import { parseParameters, skipToken } from './query/parameters.ts'
 import { decodeUtf8 } from './utf8.ts'
 
 /** Maximum header size of a part. */

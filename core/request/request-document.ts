@@ -7,7 +7,7 @@ import { parseForm } from './form.ts'
 import type { RequestType } from './media-type.ts'
 import { mergeFields, mergeJson } from './merge.ts'
 import { parseMultipart } from './multipart.ts'
-import { nestPairs, parseQuery } from './query.ts'
+import { nestPairs, parseQuery } from './query/query.ts'
 
 /** Parts of an HTTP request that form the request of an endpoint. */
 export interface RequestParts {

@@ -3,7 +3,7 @@ import { parseSchema } from '../../../core/request/coercion/schema-shape.ts'
 import { parseJson } from '../../../core/request/json/json.ts'
 import { toRequestType } from '../../../core/request/media-type.ts'
 import { mergeJson } from '../../../core/request/merge.ts'
-import { parseQuery } from '../../../core/request/query.ts'
+import { parseQuery } from '../../../core/request/query/query.ts'
 import { toRequestDocument } from '../../../core/request/request-document.ts'
 import type { Micro } from '../micro.ts'
 

@@ -4,7 +4,7 @@ import { coerce } from '../../../../core/request/coercion/coerce.ts'
 import { parseSchema } from '../../../../core/request/coercion/schema-shape.ts'
 import type { Shape } from '../../../../core/request/coercion/shape.ts'
 import type { Fields } from '../../../../core/request/fields.ts'
-import { parseQuery } from '../../../../core/request/query.ts'
+import { parseQuery } from '../../../../core/request/query/query.ts'
 
 /** JSON of a query coerced by a schema. */
 function read(query: string, schema?: object): string {

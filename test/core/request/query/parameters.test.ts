@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseParameters, skipToken } from '../../../core/request/parameters.ts'
+import { parseParameters, skipToken } from '../../../../core/request/query/parameters.ts'
 
 t.test('parameter values are tokens or quoted strings', async (t) => {
   const cases: [string, [string, string][]][] = [

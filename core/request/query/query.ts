@@ -1,6 +1,6 @@
-import { GATEWAY_ID } from '../errors.ts'
-import { badRequest, quote } from './bad-request.ts'
-import { type Fields, FieldTree, MAX_FIELDS } from './fields.ts'
+import { GATEWAY_ID } from '../../errors.ts'
+import { badRequest, quote } from '../bad-request.ts'
+import { type Fields, FieldTree, MAX_FIELDS } from '../fields.ts'
 
 /**
  * Parses a query (without its `?`) into decoded name, value, name, value…, in the order sent.

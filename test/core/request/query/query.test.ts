@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { parsePairs, parseQuery } from '../../../core/request/query.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
+import { parsePairs, parseQuery } from '../../../../core/request/query/query.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 
 t.test('a query is parsed into pairs of names and values in order', async (t) => {
   const cases: [string, string[]][] = [

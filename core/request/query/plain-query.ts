@@ -1,5 +1,5 @@
-import type { Shape } from './coercion/shape.ts'
-import { FORBIDDEN } from './fields.ts'
+import type { Shape } from '../coercion/shape.ts'
+import { FORBIDDEN } from '../fields.ts'
 
 /** Maximum number of pairs on the fast path. */
 const PAIRS_MAX = 16

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { coerce } from '../../../core/request/coercion/coerce.ts'
-import { parseSchema } from '../../../core/request/coercion/schema-shape.ts'
-import type { Shape } from '../../../core/request/coercion/shape.ts'
-import { formatPlainQuery } from '../../../core/request/plain-query.ts'
-import { parseQuery } from '../../../core/request/query.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
+import { coerce } from '../../../../core/request/coercion/coerce.ts'
+import { parseSchema } from '../../../../core/request/coercion/schema-shape.ts'
+import type { Shape } from '../../../../core/request/coercion/shape.ts'
+import { formatPlainQuery } from '../../../../core/request/query/plain-query.ts'
+import { parseQuery } from '../../../../core/request/query/query.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 
 const SCHEMA = parseSchema(
   JSON.stringify({
